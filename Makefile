@@ -1,0 +1,42 @@
+# Targets are one line of shell; what needs more is a Go program.
+
+# The race detector needs a C compiler. Where there is none the tests run without it.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# How long each fuzz target runs.
+FUZZTIME ?= 10s
+
+.PHONY: help build test race lint proto docs bench conformance fuzz check
+.DEFAULT_GOAL := help
+
+help: ## Lists the targets.
+	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' Makefile | expand -t 14
+
+build: ## Builds bin/mcpd.
+	go build -trimpath -o bin/ ./cmd/mcpd
+
+test: ## Runs every test, with the race detector.
+	go test $(RACE) ./...
+
+race: ## Runs every test ten times, to find what fails now and then.
+	go test $(RACE) -count=10 -timeout=60m ./...
+
+lint: ## Checks the form and the habits of the code, and that generated code is current.
+	@test -z "$$(gofmt -l . | tee /dev/stderr)" && go vet ./... && go tool -modfile=internal/tools/go.mod staticcheck ./... && go -C internal/tools run ./lint ./... && go -C internal/tools run ./protogen -check
+
+proto: ## Writes proto/gen from proto/mcpd.
+	go -C internal/tools run ./protogen
+
+docs: ## Writes the generated pages of docs.
+	go generate ./...
+
+bench: ## Runs the benchmarks of the packages.
+	go test -run='^$$' -bench=. -benchmem ./...
+
+conformance: ## Runs the official conformance suite against a real mcpd. Needs Node.
+	MCPD_CONFORMANCE=1 go test -count=1 -v -run=TestHostPassesTheOfficialSuite ./internal/conformance
+
+fuzz: ## Runs every fuzz target for FUZZTIME.
+	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read p; do for f in $$(go test -list='^Fuzz' $$p | grep '^Fuzz'); do go test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) $$p || exit 1; done; done
+
+check: ## Runs everything that must pass before a change goes in.
+	.ci/run

@@ -1,0 +1,264 @@
+// Package catalog holds a tenant's catalogue: which servers there are, how each is doing, the connections to them, and their lists as
+// one. It starts connections and hands out their addresses; it writes nothing to a server and knows no session's state.
+package catalog
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// Pauses before a server whose restart budget ran out is started again: doubled each time, with full jitter so that servers which
+// fell together do not rise together, and back to the first after a server was ready for Steady.
+const (
+	FirstPause = time.Second
+	LastPause  = time.Minute
+	Steady     = time.Minute
+)
+
+// MaxWaiting bounds the requests that wait for servers to start; each holds a client's exchange.
+const MaxWaiting = 1000
+
+// Options are what a catalogue is made from.
+type Options struct {
+	Tenant tenant.Tenant
+	// Upstreams is the pool under which each server has its supervisor.
+	Upstreams func() (otp.Ref, bool)
+	// Connection is the child spec of one connection.
+	Connection func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, restore client.Restore, catalog otp.Ref) otp.Child
+	// Announce tells sessions that lists have changed.
+	Announce func(server string, kind client.Kind)
+	// Declared tells the capability registry what a server declared.
+	Declared func(server string, f client.Facts)
+	Emit     func(event any)
+}
+
+// Catalog is the behaviour of tenants/<t>/catalog.
+type Catalog struct {
+	otp.Base
+	o Options
+	p *otp.Process
+	*kept
+	waiting []*waiter
+}
+
+// kept is the heir: what is known about every server, and the connections to it.
+type kept struct {
+	servers map[string]*server
+}
+
+// server is what the catalogue knows about one server.
+type server struct {
+	config  tenant.Server
+	sup     otp.Ref
+	state   client.State
+	cause   error
+	since   time.Time
+	pause   time.Duration
+	retry   time.Time
+	conns   map[tenant.Key]*conn
+	lists   map[tenant.Key]*listing
+	opening map[tenant.Key][]pending
+	asks    bool
+}
+
+// conn is one connection.
+type conn struct {
+	ref      otp.Ref
+	report   client.Report
+	sessions map[string]otp.Ref
+	declare  protocol.ClientCapabilities
+}
+
+// listing is what a server listed last over one kind of connection. It outlives the connection.
+type listing struct {
+	facts  client.Facts
+	lists  client.Lists
+	served [client.Kinds]bool // a client was given a list while this one was as it is, or not yet known
+	known  bool
+	since  time.Time // when it was first waited for
+}
+
+// New makes one incarnation.
+func New(o Options) *Catalog { return &Catalog{o: o} }
+
+// Messages that only the catalogue sends itself.
+type (
+	boot   struct{}
+	retry  struct{ server string }
+	opened struct {
+		server string
+		key    tenant.Key
+		ref    otp.Ref
+		err    error
+	}
+	supervised struct {
+		server string
+		ref    otp.Ref
+		err    error
+	}
+	overdue struct{}
+)
+
+// Init takes over what was known and makes sure that every server has its supervisor.
+func (c *Catalog) Init(p *otp.Process) error {
+	c.p = p
+	c.kept, _ = p.Heir().(*kept)
+	if c.kept == nil {
+		c.kept = &kept{servers: map[string]*server{}}
+		for _, s := range c.o.Tenant.Servers {
+			c.servers[s.Name] = &server{
+				config: s, state: client.Idle, since: p.Now(),
+				conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{}, opening: map[tenant.Key][]pending{},
+			}
+		}
+		p.SetHeir(c.kept)
+	}
+	for _, s := range c.servers {
+		if s.sup != (otp.Ref{}) {
+			p.Monitor(s.sup)
+		}
+		for _, conn := range s.conns {
+			p.Monitor(conn.ref)
+		}
+		for key, waiting := range s.opening { // their answers were lost with the last incarnation
+			delete(s.opening, key)
+			for _, w := range waiting {
+				w.call.Fail(protocol.Overloaded("catalogue restarted"))
+			}
+		}
+	}
+	p.Post(boot{})
+	return nil
+}
+
+// Receive handles one message.
+func (c *Catalog) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *Connect:
+		c.connect(m.Req.Server, c.key(m.Req.Server, m.Req.Caller), m.Req.Caller, m)
+	case *Describe:
+		c.describe(m)
+	case *List:
+		c.list(m)
+	case *Resolve:
+		c.resolve(m)
+	case *Servers:
+		m.Reply(c.records())
+	case *client.Report:
+		c.report(m)
+	case otp.Down:
+		c.down(m)
+	case opened:
+		c.opened(m)
+	case supervised:
+		c.supervised(m)
+	case boot:
+		c.boot()
+	case retry:
+		c.retry(m.server)
+	case overdue:
+		c.flush()
+	}
+	return nil
+}
+
+// boot starts the supervisor of every server that has none. The pool starts after the catalogue, so the first attempt may be early.
+func (c *Catalog) boot() {
+	for name, s := range c.servers {
+		if s.sup == (otp.Ref{}) {
+			c.supervise(name)
+		}
+	}
+}
+
+// EarlyBoot is how long the catalogue waits before it looks for its pool again.
+const EarlyBoot = 5 * time.Millisecond
+
+func (c *Catalog) supervise(name string) {
+	pool, ok := c.o.Upstreams()
+	if !ok {
+		c.p.After(EarlyBoot, boot{})
+		return
+	}
+	otp.StartChildArgsAsync(c.p, pool, "upstream/"+name, c.servers[name].config, func(ref otp.Ref, err error) any {
+		return supervised{name, ref, err}
+	})
+}
+
+func (c *Catalog) supervised(m supervised) {
+	s := c.servers[m.server]
+	if running, ok := otp.AlreadyStarted(m.err); ok {
+		m.ref, m.err = running, nil
+	}
+	if m.err != nil {
+		c.p.After(EarlyBoot, boot{})
+		return
+	}
+	s.sup = m.ref
+	c.p.Monitor(m.ref)
+	for key, waiting := range s.opening {
+		c.open(s, key, waiting[0].caller.Capabilities)
+	}
+}
+
+// down hears of the end of a supervisor or a connection.
+func (c *Catalog) down(m otp.Down) {
+	for name, s := range c.servers {
+		if s.sup == m.Ref {
+			c.gaveUp(name, s, m.Reason)
+			return
+		}
+		for key, conn := range s.conns {
+			if conn.ref == m.Ref {
+				delete(s.conns, key)
+				c.settle(s)
+				c.flush()
+				return
+			}
+		}
+	}
+}
+
+// gaveUp arms a server whose restart budget ran out: it is started again after a pause, or sooner when the pool itself restarted.
+func (c *Catalog) gaveUp(name string, s *server, reason error) {
+	s.sup = otp.Ref{}
+	s.conns = map[tenant.Key]*conn{}
+	if !errors.Is(reason, otp.ErrIntensity) {
+		c.p.Post(boot{})
+		c.flush()
+		return
+	}
+	if s.pause = min(2*s.pause, LastPause); s.pause == 0 {
+		s.pause = FirstPause
+	}
+	wait := time.Duration(rand.Int64N(int64(s.pause))) + s.pause/2
+	s.state, s.since, s.retry = client.CrashLoop, c.p.Now(), c.p.Now().Add(wait)
+	if client.Permanent(s.cause) {
+		s.state = client.Failed
+	}
+	c.o.Emit(GaveUp{Server: name, Cause: s.cause, Retry: wait})
+	c.p.After(wait, retry{name})
+	c.flush()
+}
+
+// GaveUp is the event of a server whose restart budget ran out.
+type GaveUp struct {
+	Server string
+	Cause  error
+	Retry  time.Duration
+}
+
+func (c *Catalog) retry(name string) {
+	s := c.servers[name]
+	s.retry = time.Time{}
+	if s.sup == (otp.Ref{}) {
+		s.state, s.since = client.Idle, c.p.Now()
+		c.supervise(name)
+	}
+}

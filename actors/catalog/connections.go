@@ -1,0 +1,204 @@
+package catalog
+
+import (
+	"errors"
+	"maps"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// pending is a caller that waits for a connection to be started.
+type pending struct {
+	call   *Connect // nil when the catalogue itself wants the connection, for its lists
+	caller Caller
+}
+
+// key is the connection that a caller's requests to a server go through.
+func (c *Catalog) key(name string, caller Caller) tenant.Key {
+	s, ok := c.servers[name]
+	if !ok {
+		return tenant.Key{}
+	}
+	return tenant.NewKey(s.share(), caller.Principal, caller.Session, caller.Capabilities.Fingerprint().String())
+}
+
+// listKey is the connection that a caller's lists come from. A session that sees one server asks over its own connection; one that
+// sees many does not open its own to each of them only to list.
+func (c *Catalog) listKey(name string, caller Caller) tenant.Key {
+	k := c.key(name, caller)
+	if k.Share == tenant.BySession && caller.Server == "" {
+		return tenant.NewKey(tenant.ByPrincipal, caller.Principal, "", caller.Capabilities.Fingerprint().String())
+	}
+	return k
+}
+
+func (s *server) share() tenant.Share { return s.config.Share.Applied(s.config.Link(), false) }
+
+// connect hands out a connection, starting it when there is none.
+func (c *Catalog) connect(name string, key tenant.Key, caller Caller, call *Connect) {
+	s, ok := c.servers[name]
+	if !ok {
+		fail(call, protocol.UnknownServer(name))
+		return
+	}
+	if conn := s.conns[key]; conn != nil {
+		c.use(conn, caller)
+		if call != nil {
+			call.Reply(conn.ref)
+		}
+		return
+	}
+	if !s.retry.IsZero() && c.p.Now().Before(s.retry) {
+		fail(call, protocol.UpstreamUnavailable(name, string(s.state), s.cause, s.retry.Sub(c.p.Now())))
+		return
+	}
+	first := len(s.opening[key]) == 0
+	s.opening[key] = append(s.opening[key], pending{call, caller})
+	if first && s.sup != (otp.Ref{}) {
+		c.open(s, key, caller.Capabilities)
+	}
+}
+
+func fail(call *Connect, err error) {
+	if call != nil {
+		call.Fail(err)
+	}
+}
+
+// use takes note that a session uses a connection. What the catalogue opens for its lists has no session.
+func (c *Catalog) use(conn *conn, caller Caller) {
+	if caller.Session == "" {
+		return
+	}
+	conn.sessions[caller.Session] = caller.Ref
+	_ = conn.ref.Send(&client.Attach{Session: caller.Session, Ref: caller.Ref})
+}
+
+func (c *Catalog) open(s *server, key tenant.Key, declare protocol.ClientCapabilities) {
+	child := c.o.Connection(s.config, key, declare, client.Restore{}, c.p.Self())
+	name := s.config.Name
+	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any { return opened{name, key, ref, err} })
+}
+
+// opened answers everyone who waited for a connection.
+func (c *Catalog) opened(m opened) {
+	s := c.servers[m.server]
+	waiting := s.opening[m.key]
+	delete(s.opening, m.key)
+	if running, ok := otp.AlreadyStarted(m.err); ok {
+		m.ref, m.err = running, nil
+	}
+	if m.err != nil {
+		for _, w := range waiting {
+			fail(w.call, protocol.UpstreamUnavailable(m.server, string(s.state), m.err, 0))
+		}
+		return
+	}
+	conn := &conn{ref: m.ref, sessions: map[string]otp.Ref{}}
+	s.conns[m.key] = conn
+	c.p.Monitor(m.ref)
+	for _, w := range waiting {
+		conn.declare = w.caller.Capabilities
+		c.use(conn, w.caller)
+		if w.call != nil {
+			w.call.Reply(m.ref)
+		}
+	}
+}
+
+// report takes what a connection says about itself and its server.
+func (c *Catalog) report(r *client.Report) {
+	s, ok := c.servers[r.Server]
+	if !ok {
+		return
+	}
+	conn := s.conns[r.Key]
+	if conn != nil {
+		if conn.report.Incarnation > r.Incarnation {
+			return // late news of an incarnation that is gone
+		}
+		conn.report = *r
+	}
+	s.asks = s.asks || r.Asks
+	if r.Cause != nil {
+		s.cause = r.Cause
+	}
+	if r.State == client.Ready {
+		s.cause, s.pause = nil, 0
+		c.learn(s, r)
+	}
+	s.note(r.State, c)
+	c.flush()
+}
+
+// note moves the server's own state: it is as well as its best connection.
+func (s *server) note(state client.State, c *Catalog) {
+	for _, conn := range s.conns {
+		if conn.report.State == client.Ready {
+			state = client.Ready
+		}
+	}
+	if s.state != state {
+		s.state, s.since = state, c.p.Now()
+	}
+}
+
+// settle moves a server without connections to rest.
+func (c *Catalog) settle(s *server) {
+	if len(s.conns) == 0 && s.state != client.CrashLoop && s.state != client.Failed {
+		s.state, s.since = client.Idle, c.p.Now()
+	}
+}
+
+// learn stores what a server listed and announces what is different from what clients were given.
+func (c *Catalog) learn(s *server, r *client.Report) {
+	key := r.Key
+	l := s.listing(key)
+	for k := range client.Kinds {
+		changed := !l.known || !same(l.lists[k], r.Lists[k])
+		if changed && l.served[k] {
+			l.served[k] = false
+			c.o.Announce(r.Server, k)
+		}
+	}
+	if !l.known {
+		c.o.Declared(r.Server, r.Facts)
+	}
+	l.known, l.facts, l.lists = true, r.Facts, r.Lists
+	c.forget()
+}
+
+func (s *server) listing(key tenant.Key) *listing {
+	l := s.lists[key]
+	if l == nil {
+		l = &listing{}
+		s.lists[key] = l
+	}
+	return l
+}
+
+// records describes every server in configuration order.
+func (c *Catalog) records() []Record {
+	list := make([]Record, 0, len(c.servers))
+	for _, config := range c.o.Tenant.Servers {
+		s := c.servers[config.Name]
+		r := Record{
+			Server: config.Name, Link: config.Link(), Share: s.share(), State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
+		}
+		if s.cause != nil {
+			r.Cause = s.cause.Error()
+		}
+		for l := range maps.Values(s.lists) {
+			if l.known {
+				r.Version, r.Tools = l.facts.Version.String(), max(r.Tools, len(l.lists[client.Tools]))
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+var _ = errors.Is

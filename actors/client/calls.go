@@ -1,0 +1,177 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/inflight"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport"
+)
+
+// flight is one call that was handed to the transport.
+type flight struct {
+	x    *request.Exchange
+	done func(err error) // what to settle here once the server has answered; nil for most
+}
+
+// forward takes a call: writes it when the connection is ready, keeps it until then otherwise.
+func (c *Connection) forward(x *request.Exchange) {
+	if c.state != Ready {
+		if len(c.queue) >= MaxQueue {
+			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
+			return
+		}
+		c.queue = append(c.queue, x)
+		return
+	}
+	c.write(x)
+}
+
+// write sends one call under an id of ours.
+func (c *Connection) write(x *request.Exchange) {
+	done, local := c.intercept(x)
+	if local {
+		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+		return
+	}
+	id, err := c.fresh()
+	if err != nil {
+		complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, false, err))
+		return
+	}
+	params := x.Params
+	if len(x.Token) > 0 {
+		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
+	}
+	c.written[x.ID] = x
+	c.calls[id] = &flight{x: x, done: done}
+	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, params)); err != nil {
+		c.unsent(id, err)
+	}
+}
+
+// unsent settles a call of which no byte was written.
+func (c *Connection) unsent(id jsonrpc.ID, err error) {
+	f := c.calls[id]
+	delete(c.calls, id)
+	delete(c.written, f.x.ID)
+	if errors.Is(err, transport.ErrClosed) {
+		c.queue = append(c.queue, f.x) // the end of the transport is on its way; the next incarnation sends it
+		return
+	}
+	complete(c.o.Requests, f.x, nil, protocol.Overloaded("input of server "+c.o.Server, time.Second))
+}
+
+// response settles the call or the question of ours that m answers. An id we never issued, or have settled, is dropped and counted.
+func (c *Connection) response(m jsonrpc.Message) error {
+	if a, ok := c.asked[m.ID]; ok {
+		delete(c.asked, m.ID)
+		a.timer.Stop()
+		return a.then(m.Result, m.Error)
+	}
+	f, ok := c.calls[m.ID]
+	if !ok {
+		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "unknown"})
+		return nil
+	}
+	delete(c.calls, m.ID)
+	delete(c.written, f.x.ID)
+	if m.Error != nil {
+		f.settle(m.Error)
+		complete(c.o.Requests, f.x, nil, m.Error)
+		return nil
+	}
+	f.settle(nil)
+	result := m.Result
+	if f.x.Rewrite != nil {
+		result = f.x.Rewrite(result)
+	}
+	complete(c.o.Requests, f.x, result, nil)
+	return nil
+}
+
+func (f *flight) settle(err error) {
+	if f.done != nil {
+		f.done(err)
+	}
+}
+
+// failed settles a call that the transport could not carry, while the connection lives on.
+func (c *Connection) failed(in transport.Inbound) error {
+	id := in.Related
+	if a, ok := c.asked[id]; ok {
+		delete(c.asked, id)
+		a.timer.Stop()
+		return a.then(nil, protocol.Translate(in.Err, c.facts.Version))
+	}
+	f, ok := c.calls[id]
+	if !ok {
+		return nil
+	}
+	delete(c.calls, id)
+	delete(c.written, f.x.ID)
+	f.settle(in.Err)
+	complete(c.o.Requests, f.x, nil, protocol.UpstreamLost(c.o.Server, in.Written, in.Err))
+	return nil
+}
+
+// withdraw forgets a call that has ended without the server, and tells the server so.
+func (c *Connection) withdraw(m *request.Withdraw) {
+	for i, x := range c.queue {
+		if x.ID == m.ID {
+			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			return
+		}
+	}
+	for id, f := range c.calls {
+		if f.x.ID != m.ID {
+			continue
+		}
+		delete(c.calls, id)
+		delete(c.written, m.ID)
+		f.settle(context.Canceled)
+		c.dropQuestionsOf(m.ID)
+		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
+		return
+	}
+}
+
+// complete reports an outcome. The manager hears of it even while its mailbox is full, because the exchange is answered here then.
+func complete(requests otp.Ref, x *request.Exchange, result jsontext.Value, err error) {
+	m := &request.Complete{ID: x.ID, Exchange: x, Result: result, Err: err}
+	if e := requests.Send(m); e != nil {
+		x.Finish(result, err)
+	}
+}
+
+// fresh is the next request id. Near the end of the numbers that peers can hold the connection is replaced: it ends, and starts at 1.
+func (c *Connection) fresh() (jsonrpc.ID, error) {
+	id, level, err := c.ids.Next()
+	if level >= inflight.Replace && len(c.calls) == 0 {
+		_ = c.p.Post(exhausted{})
+	}
+	return id, err
+}
+
+// send writes what is not a call. A server that does not read loses it; its calls are refused by then.
+func (c *Connection) send(m jsonrpc.Message) {
+	if c.up != nil {
+		_ = c.up.Send(c.p.Context(), m)
+	}
+}
+
+// cancelled is the params of notifications/cancelled.
+func cancelled(id jsonrpc.ID, reason string) jsontext.Value {
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
+	params, _ = splice.Set(params, splice.Quote(reason), "reason")
+	return params
+}

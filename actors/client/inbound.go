@@ -1,0 +1,146 @@
+package client
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// inbound handles one thing the transport read.
+func (c *Connection) inbound(in transport.Inbound) error {
+	if in.Err != nil {
+		return c.failed(in)
+	}
+	if in.Control != nil {
+		return c.control(in)
+	}
+	m := in.Message
+	switch m.Kind() {
+	case jsonrpc.KindRequest:
+		c.question(in)
+	case jsonrpc.KindNotification:
+		c.notified(in)
+	default:
+		return c.response(m)
+	}
+	return nil
+}
+
+// notified routes one notification: to the call it belongs to when there is one, to whoever subscribed otherwise.
+func (c *Connection) notified(in transport.Inbound) {
+	m := in.Message
+	switch m.Method {
+	case "notifications/progress":
+		c.progress(m)
+	case "notifications/cancelled":
+		c.withdrawn(m)
+	case "notifications/message":
+		if x := c.owner(in.Related); x != nil {
+			if c.wantsLog(x.Session, m.Params) {
+				_ = x.Sink.Send(m)
+			}
+			return
+		}
+		c.dispatch(m)
+	default:
+		lists := catalog.Touched(m.Method)
+		if len(lists) == 0 {
+			c.dispatch(m)
+		}
+		for _, k := range lists {
+			c.changed(k)
+		}
+	}
+}
+
+// progress delivers to the call whose token it carries, under the client's own token, and starts the call's wait anew.
+func (c *Connection) progress(m jsonrpc.Message) {
+	f := c.byToken(m.Params)
+	if f == nil || len(f.x.Token) == 0 {
+		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
+		return
+	}
+	params, err := splice.Set(m.Params, f.x.Token, "progressToken")
+	if err != nil {
+		return
+	}
+	_ = f.x.Sink.Send(jsonrpc.Notification(m.Method, params))
+	_ = c.o.Requests.Send(&request.Progress{ID: f.x.ID})
+}
+
+func (c *Connection) byToken(params jsontext.Value) *flight {
+	token, ok := splice.Get(params, "progressToken")
+	if !ok {
+		return nil
+	}
+	id, err := jsonrpc.ParseID(token)
+	if err != nil {
+		return nil
+	}
+	return c.calls[id]
+}
+
+// owner is the call that an unaddressed message of the server belongs to: the one on whose stream it came, or the only one in flight.
+func (c *Connection) owner(related jsonrpc.ID) *request.Exchange {
+	if !related.IsZero() {
+		if f := c.calls[related]; f != nil {
+			return f.x
+		}
+		return nil
+	}
+	if len(c.calls) == 1 {
+		for _, f := range c.calls {
+			return f.x
+		}
+	}
+	return nil
+}
+
+// dispatch hands a notification to the tenant's dispatcher, when the server had declared that it would send such (S1-16).
+func (c *Connection) dispatch(m jsonrpc.Message) {
+	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
+		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
+		return
+	}
+	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key, Method: m.Method, Params: m.Params}
+	n.URI, _ = splice.GetString(m.Params, "uri")
+	if c.o.Dispatcher.Send(n) != nil {
+		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "queue_full", Count: 1})
+	}
+}
+
+// gate is what was agreed with this server.
+func (c *Connection) gate() protocol.Gate {
+	return protocol.Gate{Version: c.facts.Version, Client: c.o.Declare, Server: c.facts.Capabilities}
+}
+
+// wantsLog filters by the level a session asked for. A session that asked for none gets what the server sends.
+func (c *Connection) wantsLog(session string, params jsontext.Value) bool {
+	want, ok := c.levels[session]
+	if !ok {
+		return true
+	}
+	level, _ := splice.GetString(params, "level")
+	return protocol.AtLeast(level, want)
+}
+
+// control handles news of the transport itself.
+func (c *Connection) control(in transport.Inbound) error {
+	switch m := in.Control.(type) {
+	case transport.CloseStream:
+		if x := c.owner(in.Related); x != nil {
+			if r, ok := x.Sink.(streamable.Reconnector); ok {
+				r.CloseStream(m.Retry)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package client
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// A connection receives request.Forward and request.Withdraw from the request manager, and these.
+
+// Attach tells the connection that a session uses it. The catalogue sends it when it hands the connection out. A connection that
+// serves one session ends with it; a shared one ends when it has had no session for Linger.
+type Attach struct {
+	Session string // the session's row
+	Ref     otp.Ref
+}
+
+// Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.
+type Answer struct {
+	Question jsonrpc.ID // the server's own id
+	Result   jsontext.Value
+	Err      *jsonrpc.Error
+}
+
+// Want is the log level a session asked for. The connection asks the server for the most verbose of its sessions'.
+type Want struct{ Session, Level string }
+
+// Tell passes a notification of a client on to the server (roots/list_changed, progress on a question). Nothing comes back.
+type Tell struct {
+	Method string
+	Params jsontext.Value
+}
+
+// Question is what the connection sends to a session when the server asks its client something. Answer comes back.
+type Question struct {
+	From     otp.Ref
+	Server   string
+	ID       jsonrpc.ID        // the server's own id
+	Exchange *request.Exchange // the call it belongs to; nil when the server asked outside of any
+	Method   string
+	Params   jsontext.Value
+}
+
+// Fail refuses the question when the session could not handle it, so that the server does not wait.
+func (q *Question) Fail(err error) {
+	q.From.Send(&Answer{Question: q.ID, Err: protocol.Translate(err, protocol.V20251125)})
+}
+
+// Withdrawn tells the session that the server no longer wants an answer.
+type Withdrawn struct {
+	From     otp.Ref
+	Question jsonrpc.ID
+}
+
+// Lists holds what a server listed, by catalog.Kind, item by item as it wrote them. A nil list was not fetched, or the server offers none.
+type Lists [Kinds][]jsontext.Value
+
+// Kinds is how many lists a server has.
+const Kinds = 4
+
+// State says how far a connection is, in the words an operator reads in the tree.
+type State string
+
+// The states of an upstream.
+const (
+	Idle      State = "idle"       // nobody has asked for it yet
+	Starting  State = "starting"   // dialling, or in its handshake
+	Ready     State = "ready"      // handshake done, lists known, subscriptions restored
+	Backoff   State = "backoff"    // failed and waiting to be started again
+	CrashLoop State = "crash_loop" // its restart budget ran out; started again after a pause
+	Failed    State = "failed"     // cannot work as configured (program not found); tried again on demand after a pause
+	Stopped   State = "stopped"
+)
+
+// Facts are what the handshake established about a server.
+type Facts struct {
+	Version      protocol.Version
+	Capabilities protocol.ServerCapabilities
+	Server       protocol.Implementation
+	Instructions string
+}
+
+// Report is what a connection tells the catalogue: its state, and when it is ready everything that was learnt.
+type Report struct {
+	Server      string
+	Key         tenant.Key
+	From        otp.Ref
+	Incarnation uint64
+	State       State
+	Cause       error // of Backoff and Failed
+	At          time.Time
+	Facts       Facts          // of Ready
+	Lists       Lists          // of Ready
+	Changed     []catalog.Kind // lists that are new since the last report, when only some are
+	Asks        bool           // the server has been seen to ask its client something
+}

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// MaxQuestions bounds what one server may ask its clients at the same time.
+const MaxQuestions = 64
+
+// open is a question of the server that a client is answering.
+type open struct {
+	id      jsonrpc.ID
+	session otp.Ref
+	call    uint64 // the exchange it belongs to; 0 when none
+}
+
+// question passes a request of the server to the client it is meant for, or refuses it here.
+func (c *Connection) question(in transport.Inbound) {
+	m := in.Message
+	if m.Method == "ping" {
+		c.send(jsonrpc.Response(m.ID, jsontext.Value("{}")))
+		return
+	}
+	if err := c.mayAsk(m); err != nil {
+		c.refuse(m.ID, err)
+		return
+	}
+	x := c.owner(in.Related)
+	to, ok := c.audience(x)
+	if !ok {
+		c.refuse(m.ID, protocol.InvalidParams("there is no single call of a client that this belongs to"))
+		return
+	}
+	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Exchange: x, Method: m.Method, Params: m.Params}
+	o := &open{id: m.ID, session: to}
+	if x != nil {
+		o.call = x.ID
+	}
+	c.open[m.ID.Raw()] = o
+	if !c.asks {
+		c.asks = true
+		c.publish(nil, nil)
+	}
+	if err := to.Send(q); err != nil {
+		delete(c.open, m.ID.Raw())
+		c.refuse(m.ID, protocol.SessionGone())
+	}
+}
+
+// mayAsk holds the server to what was declared to it.
+func (c *Connection) mayAsk(m jsonrpc.Message) error {
+	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
+		return err
+	}
+	if len(c.open) >= MaxQuestions {
+		return protocol.Overloaded("client", 0)
+	}
+	if _, dup := c.open[m.ID.Raw()]; dup {
+		return protocol.RequestIDConflict(m.ID)
+	}
+	return nil
+}
+
+// audience is the session that answers: the owner of the call, or the only session there is.
+func (c *Connection) audience(x *request.Exchange) (otp.Ref, bool) {
+	if x != nil {
+		return x.Owner, true
+	}
+	if len(c.sessions) == 1 {
+		for _, ref := range c.sessions {
+			return ref, true
+		}
+	}
+	return otp.Ref{}, false
+}
+
+// answer passes a client's answer to the server. An answer to a question that is closed is dropped.
+func (c *Connection) answer(a *Answer) {
+	if _, ok := c.open[a.Question.Raw()]; !ok {
+		return
+	}
+	delete(c.open, a.Question.Raw())
+	if a.Err != nil {
+		c.send(jsonrpc.Failure(a.Question, a.Err))
+		return
+	}
+	c.send(jsonrpc.Response(a.Question, a.Result))
+}
+
+// withdrawn handles the server cancelling its own question.
+func (c *Connection) withdrawn(m jsonrpc.Message) {
+	raw, ok := splice.Get(m.Params, "requestId")
+	if !ok {
+		return
+	}
+	if _, ok := c.open[string(raw)]; ok {
+		c.dropQuestion(string(raw))
+	}
+}
+
+// dropQuestion tells the session that nobody waits for its answer.
+func (c *Connection) dropQuestion(id string) {
+	o := c.open[id]
+	delete(c.open, id)
+	_ = o.session.Send(&Withdrawn{From: c.p.Self(), Question: o.id})
+}
+
+func (c *Connection) dropQuestionsOf(call uint64) {
+	for id, o := range c.open {
+		if o.call == call {
+			c.dropQuestion(id)
+		}
+	}
+}
+
+func (c *Connection) refuse(id jsonrpc.ID, err error) {
+	c.send(jsonrpc.Failure(id, protocol.Translate(err, c.facts.Version)))
+}
+
+// tell passes a client's notification on, when the server can know it.
+func (c *Connection) tell(m *Tell) {
+	if c.state == Ready {
+		c.send(jsonrpc.Notification(m.Method, m.Params))
+	}
+}

@@ -1,0 +1,132 @@
+// Package notification holds the notification dispatcher: the actor through which what servers announce reaches whoever wants to hear
+// it. It does not look into notifications, and knows no session's state.
+package notification
+
+import (
+	"errors"
+
+	"mcpd/protocol/subscription"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// Burst is how many queued notifications are delivered in one turn, so that a registration or a stop never waits for a long queue.
+const Burst = 64
+
+// Options are what a dispatcher is made from.
+type Options struct {
+	Tenant string
+	Emit   telemetry.Sink
+}
+
+// Dispatcher is the behaviour of tenants/<t>/notification_dispatcher.
+type Dispatcher struct {
+	otp.Base
+	o        Options
+	p        *otp.Process
+	draining bool
+	*kept
+}
+
+// kept is the heir: who wants what, and what was not delivered yet.
+type kept struct {
+	table     subscription.Table[Handler]
+	queue     subscription.Queue[*Notice]
+	inHand    *Notice // being delivered; still here after a crash, because of it
+	delivered uint64
+	poisonous uint64
+}
+
+type drain struct{}
+
+// New makes one incarnation.
+func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
+
+// Init takes over the subscriptions and the queue. The notification that was in hand when the previous incarnation crashed is dropped:
+// it would do it again.
+func (d *Dispatcher) Init(p *otp.Process) error {
+	d.p = p
+	if d.kept, _ = p.Heir().(*kept); d.kept == nil {
+		d.kept = &kept{}
+		p.SetHeir(d.kept)
+		return nil
+	}
+	if n := d.inHand; n != nil {
+		d.inHand = nil
+		d.poisonous++
+		d.dropped(n, "poisonous")
+	}
+	d.wake()
+	return nil
+}
+
+// Receive handles one message.
+func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *Dispatch:
+		n := (*Notice)(m)
+		if !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI}, n) {
+			d.dropped(n, "queue_full")
+			return nil
+		}
+		d.wake()
+	case *Register:
+		d.table.Subscribe(m.Handler, subscription.Topic{Method: m.Method, Server: m.Server})
+		if box, ok := m.Handler.(Mailbox); ok {
+			d.p.Monitor(box.Ref)
+		}
+	case *Forget:
+		d.table.Drop(m.Handler)
+	case otp.Down:
+		d.table.Drop(Mailbox{m.Ref})
+	case drain:
+		d.draining = false
+		d.drain()
+	case *Stats:
+		m.Reply(Counts{
+			Handlers: d.table.Len(), Queued: d.queue.Len(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
+		})
+	}
+	return nil
+}
+
+// wake makes sure that the queue is being worked off.
+func (d *Dispatcher) wake() {
+	if d.draining || d.queue.Len() == 0 {
+		return
+	}
+	d.draining = d.p.Post(drain{}) == nil
+}
+
+// drain delivers a burst, in order.
+func (d *Dispatcher) drain() {
+	for range Burst {
+		about, n, ok := d.queue.Pop()
+		if !ok {
+			return
+		}
+		d.inHand = n
+		var gone []Handler // the table must not change while it is gone through
+		for h := range d.table.Match(about) {
+			switch err := h.take(n); {
+			case err == nil:
+				d.delivered++
+			case errors.Is(err, otp.ErrNoProc):
+				gone = append(gone, h)
+			default:
+				d.dropped(n, "slow_consumer")
+			}
+		}
+		d.inHand = nil
+		for _, h := range gone {
+			d.table.Drop(h)
+		}
+	}
+	d.wake()
+}
+
+func (d *Dispatcher) dropped(n *Notice, reason string) {
+	d.o.Emit(telemetry.NotificationDropped{
+		Where: telemetry.Where{Tenant: d.o.Tenant, Server: n.Server}, Method: n.Method, Reason: reason, Count: 1,
+	})
+}

@@ -1,0 +1,64 @@
+package notification
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/tenant"
+	"mcpd/protocol/subscription"
+	"mcpd/supervisor/otp"
+)
+
+// Any is the method of a registration that takes every notification (S4-64).
+const Any = subscription.Any
+
+// Handler is who hears of a notification: a Mailbox or a *Function (S4-66).
+type Handler interface{ take(*Notice) error }
+
+// Mailbox is an actor that receives notifications as *Notice.
+type Mailbox struct{ Ref otp.Ref }
+
+// Function is a callback under a name. It runs in the dispatcher and must return at once; when it panics the dispatcher is restarted
+// and that notification is dropped.
+type Function struct {
+	Name string
+	Call func(*Notice)
+}
+
+func (h Mailbox) take(n *Notice) error   { return h.Ref.Send(n) }
+func (h *Function) take(n *Notice) error { h.Call(n); return nil }
+
+// Register makes a handler hear of a method, or of Any, from one server or, when Server is empty, from all (S4-67). Nothing comes back.
+type Register struct {
+	Method  string
+	Server  string
+	Handler Handler
+}
+
+// Forget takes back everything a handler has registered.
+type Forget struct{ Handler Handler }
+
+// Dispatch hands a notification of a server to the dispatcher (S4-68). Nothing comes back: one that cannot be kept is dropped and counted.
+type Dispatch Notice
+
+// Notice is what handlers receive. It is shared by all of them and must not be changed.
+type Notice struct {
+	Server string
+	Key    tenant.Key // of the connection it came over; zero when it is about the server as such
+	Method string
+	URI    string // of the resource it is about, if it is about one
+	Params jsontext.Value
+}
+
+// Stats asks for the dispatcher's counts.
+type Stats = otp.Call[StatsRequest, Counts]
+
+// StatsRequest has no fields.
+type StatsRequest struct{}
+
+// Counts are since the tenant was started.
+type Counts struct {
+	Handlers  int
+	Queued    int
+	Delivered uint64
+	Dropped   uint64 // S4-64
+}

@@ -1,0 +1,202 @@
+// Package process holds the process manager: the one owner of every child process. It starts them, knows for whom they run, and sees
+// to it that nothing of them is left when their time is over. What they say is for whoever asked for them.
+package process
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// CloseTimeout bounds the closing of one transport: the ladder's six seconds for a program, and a DELETE for a remote server.
+const CloseTimeout = 8 * time.Second
+
+// child is one running program and its place in the books.
+type child struct {
+	*stdio.Child
+	info  Info
+	owner otp.Ref
+}
+
+// kept is the heir: the children outlive their manager's crash and notice nothing of it.
+type kept struct {
+	children map[*stdio.Child]*child
+	releases map[transport.Upstream]bool
+}
+
+// Manager is the behaviour of core/process_manager.
+type Manager struct {
+	spawner *stdio.Spawner
+	p       *otp.Process
+	*kept
+}
+
+// New makes one incarnation. The spawner outlives it.
+func New(spawner *stdio.Spawner) *Manager { return &Manager{spawner: spawner} }
+
+// Messages that only the manager sends itself.
+type (
+	begun struct {
+		call  *Start
+		child *stdio.Child
+		err   error
+	}
+	gone     struct{ child *stdio.Child }
+	released struct{ up transport.Upstream }
+)
+
+// Init takes over the children of the previous incarnation and waits for their ends again.
+func (m *Manager) Init(p *otp.Process) error {
+	m.p = p
+	m.kept, _ = p.Heir().(*kept)
+	if m.kept == nil {
+		m.kept = &kept{children: map[*stdio.Child]*child{}, releases: map[transport.Upstream]bool{}}
+		p.SetHeir(m.kept)
+	}
+	for _, c := range m.children {
+		m.follow(c)
+	}
+	for up := range m.releases {
+		m.release(up)
+	}
+	return nil
+}
+
+// Receive handles one message.
+func (m *Manager) Receive(p *otp.Process, msg any) error {
+	switch msg := msg.(type) {
+	case *Start:
+		m.start(msg)
+	case begun:
+		m.begun(msg)
+	case gone:
+		m.forget(msg.child)
+	case otp.Down:
+		m.orphaned(msg.Ref)
+	case *Release:
+		m.releases[msg.Upstream] = true
+		m.release(msg.Upstream)
+	case released:
+		delete(m.releases, msg.up)
+	case *List:
+		msg.Reply(m.list())
+	}
+	return nil
+}
+
+// start begins a start. It runs in a goroutine of the manager, because a start may wait for its turn.
+func (m *Manager) start(call *Start) {
+	m.orphaned(call.Req.Owner)
+	m.p.Go("start "+call.Req.Server, func(context.Context) error {
+		c, err := m.spawner.Start(call.Context(), call.Req.Spec)
+		if e := m.p.Post(begun{call, c, err}); e != nil {
+			call.Fail(e)
+			if c != nil {
+				return c.Stop(context.Background())
+			}
+		}
+		return nil
+	})
+}
+
+// begun enters a child into the books and hands it out. One that nobody waits for any more is ended.
+func (m *Manager) begun(b begun) {
+	if b.err != nil {
+		b.call.Fail(b.err)
+		return
+	}
+	q := b.call.Req
+	c := &child{b.child, Info{b.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner}
+	m.children[b.child] = c
+	m.follow(c)
+	if b.call.Context().Err() != nil {
+		m.stop(c)
+	}
+	b.call.Reply(b.child)
+}
+
+// follow waits for the end of a child, and of whoever it runs for.
+func (m *Manager) follow(c *child) {
+	m.p.Monitor(c.owner)
+	m.p.Go("child "+c.info.Server, func(ctx context.Context) error {
+		select {
+		case <-c.Gone():
+			_ = m.p.PostWait(ctx, gone{c.Child})
+		case <-ctx.Done():
+		}
+		return nil
+	})
+}
+
+func (m *Manager) forget(key *stdio.Child) {
+	c, ok := m.children[key]
+	if !ok {
+		return
+	}
+	delete(m.children, key)
+	for _, other := range m.children {
+		if other.owner == c.owner {
+			return
+		}
+	}
+	m.p.Demonitor(c.owner)
+}
+
+// orphaned ends the children of an owner that is gone or wants another.
+func (m *Manager) orphaned(owner otp.Ref) {
+	for _, c := range m.children {
+		if c.owner == owner {
+			m.stop(c)
+		}
+	}
+}
+
+func (m *Manager) stop(c *child) {
+	m.p.Go("stop "+c.info.Server, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, CloseTimeout)
+		defer cancel()
+		return c.Stop(ctx)
+	})
+}
+
+// release closes a transport without anybody waiting for it.
+func (m *Manager) release(up transport.Upstream) {
+	m.p.Go("close", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, CloseTimeout)
+		defer cancel()
+		err := up.Close(ctx)
+		_ = m.p.PostWait(ctx, released{up})
+		return err
+	})
+}
+
+func (m *Manager) list() []Info {
+	list := make([]Info, 0, len(m.children))
+	for _, c := range m.children {
+		list = append(list, c.info)
+	}
+	slices.SortFunc(list, func(a, b Info) int { return a.PID - b.PID })
+	return list
+}
+
+// Terminate ends every child when the manager stops for good. After a crash the next incarnation keeps them.
+func (m *Manager) Terminate(_ *otp.Process, reason error) {
+	if !otp.IsNormal(reason) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, c := range m.children {
+		all.Go(func() { _ = c.Stop(ctx) })
+	}
+	for up := range m.releases {
+		all.Go(func() { _ = up.Close(ctx) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,65 @@
+package request
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// Exchange is one downstream request from its arrival to its single outcome. The session that received the request makes it, and
+// nobody changes it afterwards, so every actor on its way may read it. The outcome goes to Sink, which takes one and no more.
+type Exchange struct {
+	// ID is unique in this daemon and is what every actor calls the exchange by: clients reuse their own ids.
+	ID uint64
+	// Session is the row of the session in the tree, for cancellation by owner and for the log. It is not the session's secret id.
+	Session string
+	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile.
+	Owner otp.Ref
+	// Version is the revision the client speaks; it decides the shape of errors.
+	Version protocol.Version
+	// Downstream is the client's own id, restored on the outcome byte for byte.
+	Downstream jsonrpc.ID
+
+	// Server is the configured key of the upstream, and Upstream the connection that was chosen for it.
+	Server   string
+	Upstream otp.Ref
+	// Method and Params are what the upstream is sent; names and URIs are its own already.
+	Method string
+	Params jsontext.Value
+	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
+	Token jsontext.Value
+
+	// Timeout bounds the wait for the outcome in the request manager. Progress starts it anew, within MaxTimeout of the arrival.
+	Timeout    time.Duration
+	MaxTimeout time.Duration
+
+	Sink transport.Sink
+	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
+	Rewrite func(jsontext.Value) jsontext.Value
+}
+
+// Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.
+func (x *Exchange) Finish(result jsontext.Value, err error) bool {
+	if err != nil {
+		return x.Sink.Finish(Failure(x.Downstream, err, x.Version))
+	}
+	return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
+}
+
+// End ends the exchange without a message: the client cancelled it and waits for no answer.
+func (x *Exchange) End() bool { return x.Sink.Finish(jsonrpc.Message{}) }
+
+// Failure is the error response for err as a client of revision v expects it. An error that a server answered with passes as it is.
+func Failure(id jsonrpc.ID, err error, v protocol.Version) jsonrpc.Message {
+	var answered *jsonrpc.Error
+	if errors.As(err, &answered) {
+		return jsonrpc.Failure(id, answered)
+	}
+	return jsonrpc.Failure(id, protocol.Translate(err, v))
+}

@@ -1,0 +1,181 @@
+// Package request holds the request manager: the actor that is in charge of every exchange of one tenant from its admission to its one
+// outcome. It knows who asked and until when; it does not know what a request means, and writes to no server itself.
+package request
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/inflight"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// Options are what a manager is made from.
+type Options struct {
+	Tenant string
+	// Pending bounds the exchanges in flight (S4-57).
+	Pending int
+	// Ended is told how each exchange ended, for the counters. It must return at once.
+	Ended func(x *Exchange, how inflight.Outcome, err error, took time.Duration)
+	Emit  telemetry.Sink
+}
+
+type (
+	table  = inflight.Table[uint64, *Exchange]
+	event  = inflight.Event[uint64, *Exchange]
+	effect = inflight.Effect[uint64, *Exchange]
+)
+
+// Manager is the behaviour of tenants/<t>/request_manager. Its table is its heir: exchanges go on with their deadlines when it crashes.
+type Manager struct {
+	o     Options
+	p     *otp.Process
+	table *table
+	timer otp.Timer
+}
+
+// New makes one incarnation.
+func New(o Options) *Manager { return &Manager{o: o} }
+
+// expire is the one timer.
+type expire struct{}
+
+// Init takes over the exchanges in flight. What a crash left half done is answered and dropped.
+func (m *Manager) Init(p *otp.Process) error {
+	m.p = p
+	if m.table = heir(p); m.table == nil {
+		m.table = inflight.New[uint64, *Exchange](inflight.Options{Pending: m.o.Pending})
+		p.SetHeir(&estate{m.table})
+		return nil
+	}
+	for _, r := range m.table.Repair() {
+		if r.Owner != nil {
+			m.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.InternalError(errBroken)}, nil)
+		}
+	}
+	m.step(event{Op: inflight.Expire}, nil)
+	return nil
+}
+
+// Receive handles one message.
+func (m *Manager) Receive(_ *otp.Process, msg any) error {
+	switch msg := msg.(type) {
+	case *Submit:
+		x := msg.Exchange
+		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, nil)
+	case *Complete:
+		how := inflight.Succeeded
+		if msg.Err != nil {
+			how = inflight.Failed
+		}
+		m.step(event{Op: inflight.Complete, Key: msg.ID, Outcome: how, Err: msg.Err}, msg.Result)
+	case *Progress:
+		m.step(event{Op: inflight.Progress, Key: msg.ID}, nil)
+	case *Park:
+		m.step(event{Op: inflight.Park, Key: msg.ID, Timeout: msg.For}, nil)
+	case *Unpark:
+		m.step(event{Op: inflight.Unpark, Key: msg.ID}, nil)
+	case *Cancel:
+		m.step(event{Op: inflight.Cancel, Key: msg.ID}, nil)
+	case *CancelOwner:
+		m.cancelOwner(msg)
+	case *Pending:
+		msg.Reply(m.pending(msg.Req))
+	case expire:
+		m.step(event{Op: inflight.Expire}, nil)
+	}
+	return nil
+}
+
+// Terminate answers what is in flight when the manager stops for good. After a crash the next incarnation goes on with it.
+func (m *Manager) Terminate(_ *otp.Process, reason error) {
+	if otp.IsNormal(reason) {
+		(&estate{m.table}).Abandon(reason)
+	}
+}
+
+// step takes one event into the table and does what comes of it.
+func (m *Manager) step(e event, result jsontext.Value) {
+	now := m.p.Now()
+	var next event // the table is not stepped while its effects are in use
+	for _, do := range m.table.Step(now, e) {
+		x := do.Request.Owner
+		switch do.Do {
+		case inflight.Send:
+			next = m.forward(x)
+		case inflight.Reject:
+			m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
+			m.finish(do, nil)
+		case inflight.Finish:
+			m.finish(do, result)
+		case inflight.Withdraw:
+			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: reasons[e.Op]})
+		case inflight.Drop:
+			if e.Op == inflight.Complete {
+				m.o.Emit(telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String()})
+			}
+		case inflight.Arm:
+			m.timer.Stop()
+			m.timer = m.p.After(do.At.Sub(now), expire{})
+		}
+	}
+	if next.Op != 0 {
+		m.step(next, nil)
+	}
+}
+
+// reasons are what a server is told of a request that is withdrawn.
+var reasons = map[inflight.Op]string{inflight.Cancel: "cancelled by the client", inflight.Expire: "timeout"}
+
+// forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
+func (m *Manager) forward(x *Exchange) event {
+	if err := x.Upstream.Send(&Forward{Exchange: x}); err != nil {
+		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: protocol.UpstreamLost(x.Server, false, err)}
+	}
+	return event{Op: inflight.Forward, Key: x.ID}
+}
+
+// finish gives an exchange its outcome.
+func (m *Manager) finish(do effect, result jsontext.Value) {
+	x := do.Request.Owner
+	if do.Outcome == inflight.Cancelled {
+		x.End()
+	} else {
+		x.Finish(result, do.Err)
+	}
+	_ = x.Owner.Send(Done{ID: x.ID})
+	m.o.Ended(x, do.Outcome, do.Err, m.p.Now().Sub(do.Request.Started))
+}
+
+// cancelOwner ends every exchange of one session.
+func (m *Manager) cancelOwner(c *CancelOwner) {
+	var theirs []uint64
+	for r := range m.table.Pending() {
+		if r.Owner.Session == c.Session {
+			theirs = append(theirs, r.Key)
+		}
+	}
+	for _, id := range theirs {
+		m.step(event{Op: inflight.Cancel, Key: id}, nil)
+	}
+}
+
+func (m *Manager) pending(q PendingQuery) []Info {
+	var list []Info
+	for r := range m.table.Pending() {
+		if q.Session == "" || q.Session == r.Owner.Session {
+			list = append(list, Info{r.Key, r.Method, r.Owner.Server, r.Owner.Session, r.Started, r.Deadline})
+		}
+	}
+	slices.SortFunc(list, func(a, b Info) int { return a.Started.Compare(b.Started) })
+	return list
+}
+
+func (m *Manager) where(x *Exchange) telemetry.Where {
+	return telemetry.Where{Tenant: m.o.Tenant, Server: x.Server, Session: x.Session, Exchange: strconv.FormatUint(x.ID, 10)}
+}

@@ -1,0 +1,86 @@
+package request
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/supervisor/otp"
+)
+
+// Message is what a request manager receives; the types below are all there are.
+type Message interface{ toManager() }
+
+// Submit asks the manager to take charge of an exchange: count it against the tenant's bound, hold its deadline, and forward it to
+// its upstream connection. The session sends it. What comes back is the outcome in the exchange's sink, and Done to its owner.
+type Submit struct{ Exchange *Exchange }
+
+// Fail answers the exchange when the manager could not take charge of it.
+func (m *Submit) Fail(err error) { m.Exchange.Finish(nil, err) }
+
+// Complete reports the outcome of an exchange. The upstream connection sends it, once; a second one, or one that comes after the
+// deadline, is dropped and counted.
+type Complete struct {
+	ID     uint64
+	Result jsontext.Value // as the client is to see it
+	Err    error          // set: the outcome is an error; a *jsonrpc.Error is passed as the server wrote it
+	// exchange lets a Complete that crashed the manager still reach its client.
+	Exchange *Exchange
+}
+
+// Fail gives the client its outcome although the manager could not handle it.
+func (m *Complete) Fail(err error) { m.Exchange.Finish(nil, err) }
+
+// Cancel ends an exchange because its client asked for it, or is gone. The session sends it; nothing comes back.
+type Cancel struct{ ID uint64 }
+
+// CancelOwner ends every exchange of one session. The session sends it when it closes.
+type CancelOwner struct{ Session string }
+
+// Progress starts the exchange's wait anew. The upstream connection sends it for each progress notification it delivers.
+type Progress struct{ ID uint64 }
+
+// Park extends the exchange's deadline while its client answers a question of the server: by at most For.
+type Park struct {
+	ID  uint64
+	For time.Duration
+}
+
+// Unpark returns the exchange to its own deadline.
+type Unpark struct{ ID uint64 }
+
+// Pending asks for the exchanges in flight, oldest first (S4-62).
+type Pending = otp.Call[PendingQuery, []Info]
+
+// PendingQuery selects what Pending answers: all exchanges, or those of one session.
+type PendingQuery struct{ Session string }
+
+// Info describes one exchange in flight (S4-58).
+type Info struct {
+	ID       uint64
+	Method   string
+	Server   string
+	Session  string
+	Started  time.Time
+	Deadline time.Time
+}
+
+func (*Submit) toManager()      {}
+func (*Complete) toManager()    {}
+func (*Cancel) toManager()      {}
+func (*CancelOwner) toManager() {}
+func (*Progress) toManager()    {}
+func (*Park) toManager()        {}
+func (*Unpark) toManager()      {}
+
+// Forward is what the manager sends to an upstream connection: write this exchange's request. Complete comes back.
+type Forward struct{ Exchange *Exchange }
+
+// Withdraw is what the manager sends to an upstream connection: the exchange has ended here, tell the server and forget it.
+type Withdraw struct {
+	ID     uint64
+	Reason string
+}
+
+// Done is what the manager sends to an exchange's owner: it has ended, whatever its outcome.
+type Done struct{ ID uint64 }

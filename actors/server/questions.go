@@ -1,0 +1,114 @@
+package server
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// MaxAsked bounds what the servers of one session may ask its client at the same time: it is a person who answers.
+const MaxAsked = 64
+
+// asked is a question of a server that the client has not answered.
+type asked struct {
+	from     otp.Ref    // the connection that asked
+	question jsonrpc.ID // the server's own id
+	call     uint64     // the exchange that waits meanwhile; 0 when none
+	token    jsontext.Value
+	timer    otp.Timer
+}
+
+type askExpired struct{ id jsonrpc.ID }
+
+// question passes a server's request to the client, under an id of this session, on the stream of the call it belongs to.
+func (s *Session) question(q *client.Question) {
+	if s.record == nil || len(s.asked) >= MaxAsked {
+		q.Fail(protocol.Overloaded("client", 0))
+		return
+	}
+	if err := s.gate().Check(protocol.Server, q.Method, q.Params); err != nil {
+		q.Fail(err)
+		return
+	}
+	s.nextAsk++
+	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.nextAsk).Raw())
+	a := &asked{from: q.From, question: q.ID, timer: s.p.After(s.o.Tenant.Limits.ParkTime, askExpired{id})}
+	a.token, _ = splice.Get(q.Params, "_meta", "progressToken")
+	m := jsonrpc.Request(id, q.Method, q.Params)
+	var err error
+	if q.Exchange != nil {
+		a.call = q.Exchange.ID
+		err = q.Exchange.Sink.Send(m)
+		_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime})
+	} else {
+		err = s.h.Push(m)
+	}
+	if err != nil {
+		a.timer.Stop()
+		q.Fail(protocol.SessionGone())
+		return
+	}
+	if s.asked == nil {
+		s.asked = map[jsonrpc.ID]*asked{}
+	}
+	s.asked[id] = a
+}
+
+// answered passes the client's answer to the server that asked. Others are dropped: the question is closed, or never was.
+func (s *Session) answered(m jsonrpc.Message) {
+	a, ok := s.asked[m.ID]
+	if !ok {
+		return
+	}
+	s.settle(m.ID, a)
+	_ = a.from.Send(&client.Answer{Question: a.question, Result: m.Result, Err: m.Error})
+}
+
+func (s *Session) settle(id jsonrpc.ID, a *asked) {
+	delete(s.asked, id)
+	a.timer.Stop()
+	if a.call != 0 {
+		_ = s.o.Requests.Send(&request.Unpark{ID: a.call})
+	}
+}
+
+// askExpired answers for a client that did not.
+func (s *Session) askExpired(id jsonrpc.ID) {
+	a, ok := s.asked[id]
+	if !ok {
+		return
+	}
+	s.settle(id, a)
+	_ = a.from.Send(&client.Answer{
+		Question: a.question, Err: protocol.Translate(protocol.Timeout(s.o.Tenant.Limits.ParkTime), s.record.Version),
+	})
+}
+
+// withdrawn tells the client that nobody waits for its answer any more.
+func (s *Session) withdrawn(m *client.Withdrawn) {
+	for id, a := range s.asked {
+		if a.from != m.From || a.question != m.Question {
+			continue
+		}
+		s.settle(id, a)
+		params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
+		_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
+		return
+	}
+}
+
+// answerProgress passes a client's progress on a question to the server that asked it, when the server gave the token.
+func (s *Session) answerProgress(m jsonrpc.Message) {
+	token, _ := splice.Get(m.Params, "progressToken")
+	for _, a := range s.asked {
+		if len(a.token) > 0 && string(a.token) == string(token) {
+			_ = a.from.Send(&client.Tell{Method: m.Method, Params: m.Params})
+			return
+		}
+	}
+}

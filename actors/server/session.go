@@ -1,0 +1,177 @@
+// Package server holds the downstream session: the actor that is an MCP server towards one client. It keeps the client to the
+// handshake, decides which server a request is for, and passes on what servers ask of the client. It writes to no socket and to no
+// server itself: a transport hands it messages and sinks, the request manager carries its calls.
+package server
+
+import (
+	"sync/atomic"
+	"time"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	lifecycle "mcpd/protocol/session"
+	"mcpd/supervisor/otp"
+)
+
+// Options are what the sessions of one tenant share.
+type Options struct {
+	Tenant   tenant.Tenant
+	Versions otp.Ref // core/protocol_version
+	Requests otp.Ref // the tenant's request manager
+	Catalog  otp.Ref
+	Notices  otp.Ref // the tenant's notification dispatcher
+	Sessions otp.Ref // core/session_manager
+	NextID   *atomic.Uint64
+	Emit     func(event any)
+}
+
+// Session is the behaviour of one downstream session.
+type Session struct {
+	otp.Base
+	o Options
+	h *session.Handle
+	p *otp.Process
+
+	life    lifecycle.Server
+	record  *session.Record // nil before the handshake
+	opening bool            // initialize is being answered
+	calls   map[uint64]*call
+	targets map[string]otp.Ref // connections in use, by server
+	asked   map[jsonrpc.ID]*asked
+	nextAsk uint64
+}
+
+// call is a request of the client that is on its way.
+type call struct {
+	x      *request.Exchange
+	id     jsonrpc.ID
+	server string
+}
+
+// New makes the actor of a session. After a crash the handle has what the previous one had negotiated.
+func New(o Options, args session.Args) *Session { return &Session{o: o, h: args.Handle} }
+
+// Messages that only the session sends itself.
+type (
+	initExpired struct{}
+)
+
+// Init takes up the session where its previous actor left it.
+func (s *Session) Init(p *otp.Process) error {
+	s.p = p
+	if s.record = s.h.Record(); s.record == nil {
+		p.After(s.o.Tenant.Limits.SessionInit, initExpired{})
+		return nil
+	}
+	s.life.Resume(s.record.Ready)
+	if s.record.Ready {
+		s.listen()
+	}
+	return nil
+}
+
+// Receive handles one message.
+func (s *Session) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *session.Deliver:
+		s.deliver(m)
+	case request.Done:
+		delete(s.calls, m.ID)
+	case *notification.Notice:
+		s.notice(m)
+	case *client.Question:
+		s.question(m)
+	case *client.Withdrawn:
+		s.withdrawn(m)
+	case askExpired:
+		s.askExpired(m.id)
+	case negotiated:
+		s.negotiated(m)
+	case described:
+		s.described(m)
+	case connected:
+		s.connected(m)
+	case resolved:
+		s.resolved(m)
+	case listed:
+		s.listed(m)
+	case *session.Expired:
+		return otp.ErrShutdown
+	case initExpired:
+		if !s.life.Ready() {
+			s.close("no handshake within " + s.o.Tenant.Limits.SessionInit.String())
+		}
+	}
+	return nil
+}
+
+// close ends the session for good; its end comes back as Expired.
+func (s *Session) close(reason string) {
+	otp.CallAsync(s.p, s.o.Sessions, session.CloseRequest{ID: s.h.ID(), Reason: reason},
+		func(struct{}, error) any { return &session.Expired{Reason: reason} })
+}
+
+// Terminate lets go of everything this session has asked of others. After a crash its exchanges go on: their sinks outlive it.
+func (s *Session) Terminate(_ *otp.Process, reason error) {
+	for _, a := range s.asked {
+		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
+	}
+	if otp.IsNormal(reason) {
+		_ = s.o.Requests.Send(&request.CancelOwner{Session: s.h.Row()})
+		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
+	}
+}
+
+// deliver handles one message of the client.
+func (s *Session) deliver(d *session.Deliver) {
+	switch d.Message.Kind() {
+	case jsonrpc.KindRequest:
+		s.request(d)
+	case jsonrpc.KindNotification:
+		s.notified(d.Message)
+	default:
+		s.answered(d.Message)
+	}
+}
+
+// refuse answers a request here.
+func (s *Session) refuse(d *session.Deliver, err error) {
+	d.Out.Finish(request.Failure(d.Message.ID, err, s.version()))
+}
+
+// version is the revision to answer in: the negotiated one, or the newest that has a handshake.
+func (s *Session) version() protocol.Version {
+	if s.record != nil {
+		return s.record.Version
+	}
+	return protocol.LatestLegacy
+}
+
+// caller is this session as the catalogue knows it.
+func (s *Session) caller() catalog.Caller {
+	ep := s.h.Endpoint()
+	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server, Version: s.version()}
+	if s.record != nil {
+		c.Capabilities = s.record.Capabilities
+	}
+	return c
+}
+
+// transparent reports whether the client sees one server as it is, instead of all as one.
+func (s *Session) transparent() bool { return s.h.Endpoint().Server != "" }
+
+// store keeps what the next actor of this session must know.
+func (s *Session) store(change func(*session.Record)) {
+	r := *s.record
+	change(&r)
+	s.record = &r
+	s.h.Store(&r)
+}
+
+var _ = time.Second

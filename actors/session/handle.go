@@ -1,0 +1,121 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// Handle is one downstream session as its transport holds it: an address that stays good while the actor behind it crashes and is
+// attached anew. It is also the session's heir: what a new actor needs to carry on is in Record. It is safe for concurrent use.
+type Handle struct {
+	id       string
+	row      string
+	endpoint streamable.Endpoint
+	opened   time.Time
+	streams  *streamable.Streams
+	clock    clock.Clock
+	manager  otp.Ref
+
+	ref    atomic.Pointer[otp.Ref]
+	record atomic.Pointer[Record]
+	// last is when the peer was last heard of, in Unix nanoseconds.
+	last   atomic.Int64
+	closed atomic.Bool
+}
+
+// Record is what survives the actor of a session: what was negotiated and what the client asked for. A Record is not changed once it
+// is stored; the actor stores a new one.
+type Record struct {
+	Version      protocol.Version
+	Capabilities protocol.ClientCapabilities
+	Offered      protocol.ServerCapabilities
+	Client       protocol.Implementation
+	Ready        bool     // the client has sent notifications/initialized, or a request that counts as it
+	Level        string   // that the client set by logging/setLevel; empty when it did not
+	URIs         []string // subscribed resources, as the client names them
+}
+
+// ID is the session's secret: whoever presents it with the right credentials is its client.
+func (h *Handle) ID() string { return h.id }
+
+// Row is the session's id in the tree and the log. It tells nothing about ID.
+func (h *Handle) Row() string { return h.row }
+
+// Endpoint is where the session was opened; it answers nowhere else.
+func (h *Handle) Endpoint() streamable.Endpoint { return h.endpoint }
+
+// Streams is the transport's own state of the session.
+func (h *Handle) Streams() *streamable.Streams { return h.streams }
+
+// Record is what the session's actor stored last, nil before the handshake.
+func (h *Handle) Record() *Record { return h.record.Load() }
+
+// Store replaces the record. Only the session's actor calls it.
+func (h *Handle) Store(r *Record) { h.record.Store(r) }
+
+// Version is the negotiated revision; the zero Version before the handshake.
+func (h *Handle) Version() protocol.Version {
+	if r := h.record.Load(); r != nil {
+		return r.Version
+	}
+	return 0
+}
+
+// Touch notes that the peer is alive.
+func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }
+
+// Idle is how long the peer has not been heard of.
+func (h *Handle) Idle(now time.Time) time.Duration { return now.Sub(time.Unix(0, h.last.Load())) }
+
+// Push sends the client a message that belongs to no exchange.
+func (h *Handle) Push(m jsonrpc.Message) error { return h.streams.Push(m) }
+
+// Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
+func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
+	err := h.Send(&Deliver{Message: m, Out: out, Version: h.Version()})
+	if !errors.Is(err, otp.ErrNoProc) {
+		return refuse(err)
+	}
+	if h.closed.Load() {
+		return streamable.ErrNoSession
+	}
+	if _, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h}); err != nil {
+		return refuse(err)
+	}
+	return refuse(h.Send(&Deliver{Message: m, Out: out, Version: h.Version()}))
+}
+
+// refuse turns a refusal of the actor runtime into the condition a client is told.
+func refuse(err error) error {
+	switch {
+	case errors.Is(err, otp.ErrOverloaded):
+		return protocol.Overloaded("session", time.Second)
+	case errors.Is(err, otp.ErrNoProc):
+		return streamable.ErrNoSession
+	}
+	return err
+}
+
+// Send hands any message to the session's actor.
+func (h *Handle) Send(msg any) error {
+	ref := h.ref.Load()
+	if ref == nil {
+		return otp.ErrNoProc
+	}
+	return ref.Send(msg)
+}
+
+// Close ends the session for good. Its id is unknown from here on.
+func (h *Handle) Close(ctx context.Context) error {
+	_, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{ID: h.id, Reason: "deleted by the client"})
+	return err
+}

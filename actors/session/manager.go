@@ -1,0 +1,197 @@
+// Package session holds the session manager: the one place that knows which downstream sessions there are, who may use each, and when
+// one has been idle for too long. It does not know what a session says; the actors of package server do.
+package session
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport/streamable"
+)
+
+// Options are what the manager is made from.
+type Options struct {
+	Clock clock.Clock
+	// Pool is the row under which the sessions of a tenant live.
+	Pool func(tenant string) (otp.Ref, bool)
+	// Limit is how many sessions a tenant may have; Total bounds all of them.
+	Limit func(tenant string) int
+	Total int
+	Idle  time.Duration // a session without request or stream ends after this
+	Sweep time.Duration // how often idle ones are looked for
+	Store *streamable.Store
+	Emit  telemetry.Sink
+}
+
+// Manager is the behaviour of core/session_manager.
+type Manager struct {
+	otp.Base
+	o     Options
+	p     *otp.Process
+	index *Index
+}
+
+// New makes one incarnation. The index is the heir, created with the first.
+func New(o Options, index *Index) *Manager { return &Manager{o: o, index: index} }
+
+type (
+	sweep   struct{}
+	started struct {
+		call *Open
+		h    *Handle
+		ref  otp.Ref
+		err  error
+	}
+	attached struct {
+		call *Attach
+		ref  otp.Ref
+		err  error
+	}
+)
+
+// Init arms the sweep.
+func (m *Manager) Init(p *otp.Process) error {
+	m.p = p
+	p.After(m.o.Sweep, sweep{})
+	return nil
+}
+
+// Receive handles one message.
+func (m *Manager) Receive(p *otp.Process, msg any) error {
+	switch msg := msg.(type) {
+	case *Open:
+		m.open(msg)
+	case started:
+		m.started(msg)
+	case *Attach:
+		m.attach(msg)
+	case attached:
+		m.attached(msg)
+	case *Close:
+		if h, ok := m.index.Get(msg.Req.ID); ok {
+			m.end(h, msg.Req.Reason)
+		}
+		msg.Reply(struct{}{})
+	case *Sweep:
+		msg.Reply(m.sweep())
+	case sweep:
+		m.sweep()
+		p.After(m.o.Sweep, sweep{})
+	}
+	return nil
+}
+
+// open admits a session and starts its actor. At a bound the longest idle session of the tenant makes room.
+func (m *Manager) open(call *Open) {
+	ep := call.Req.Endpoint
+	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total {
+		if !m.evict(ep.Tenant) {
+			call.Fail(protocol.Overloaded("tenant "+ep.Tenant, time.Minute))
+			return
+		}
+	}
+	pool, ok := m.o.Pool(ep.Tenant)
+	if !ok {
+		call.Fail(protocol.Overloaded("tenant", time.Second))
+		return
+	}
+	h := &Handle{id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self()}
+	sum := sha256.Sum256([]byte(h.id))
+	h.row = hex.EncodeToString(sum[:6])
+	h.streams = m.o.Store.Streams()
+	h.Touch()
+	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return started{call, h, ref, err} })
+}
+
+func (m *Manager) started(s started) {
+	if s.err != nil {
+		s.call.Fail(protocol.InternalError(s.err))
+		return
+	}
+	s.h.ref.Store(&s.ref)
+	m.index.add(s.h)
+	s.call.Reply(s.h)
+}
+
+// attach starts a new actor for a session whose actor is gone. Several requests may ask at once; the first start serves all.
+func (m *Manager) attach(call *Attach) {
+	h := call.Req.Handle
+	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
+		call.Fail(protocol.SessionGone())
+		return
+	}
+	if ref := h.ref.Load(); ref != nil && ref.Alive() {
+		call.Reply(*ref)
+		return
+	}
+	pool, ok := m.o.Pool(h.endpoint.Tenant)
+	if !ok {
+		call.Fail(protocol.Overloaded("tenant", time.Second))
+		return
+	}
+	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return attached{call, ref, err} })
+}
+
+func (m *Manager) attached(a attached) {
+	h := a.call.Req.Handle
+	var running otp.ErrAlreadyStarted
+	if errors.As(a.err, &running) {
+		a.ref, a.err = running.Ref, nil
+	}
+	if a.err != nil {
+		a.call.Fail(protocol.InternalError(a.err))
+		return
+	}
+	h.ref.Store(&a.ref)
+	a.call.Reply(a.ref)
+}
+
+// evict ends the session of a tenant that has been idle longest.
+func (m *Manager) evict(tenant string) bool {
+	now := m.o.Clock.Now()
+	var longest *Handle
+	m.index.Each(func(h *Handle) bool {
+		if h.endpoint.Tenant == tenant && (longest == nil || h.Idle(now) > longest.Idle(now)) {
+			longest = h
+		}
+		return true
+	})
+	if longest == nil {
+		return false
+	}
+	m.end(longest, "made room for another")
+	return true
+}
+
+// sweep ends what has been idle for too long. An open stream keeps a session: its transport touches it.
+func (m *Manager) sweep() (ended int) {
+	now := m.o.Clock.Now()
+	m.index.Each(func(h *Handle) bool {
+		if h.Idle(now) > m.o.Idle {
+			m.end(h, "idle")
+			ended++
+		}
+		return true
+	})
+	return ended
+}
+
+// end makes a session unknown and its actor go.
+func (m *Manager) end(h *Handle, reason string) {
+	if !m.index.remove(h) {
+		return
+	}
+	h.closed.Store(true)
+	h.streams.Close()
+	_ = h.Send(&Expired{Reason: reason})
+	m.o.Emit(telemetry.SessionClosed{
+		Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: reason, Age: m.o.Clock.Now().Sub(h.opened),
+	})
+}

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// Deliver is what a transport hands to a session's actor: one message of the client. Out is where a request's outcome goes; it is nil
+// for everything else.
+type Deliver struct {
+	Message jsonrpc.Message
+	Out     transport.Sink
+	Version protocol.Version
+}
+
+// Fail answers the request when the actor could not handle it.
+func (d *Deliver) Fail(err error) {
+	if d.Out != nil {
+		d.Out.Finish(request.Failure(d.Message.ID, err, d.Version))
+	}
+}
+
+// OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
+type OpenRequest struct {
+	Endpoint streamable.Endpoint
+	Version  protocol.Version
+}
+
+// AttachRequest asks the manager for a new actor behind a handle whose actor is gone. The answer is its address.
+type AttachRequest struct{ Handle *Handle }
+
+// CloseRequest ends a session. Closing one that is gone is no error.
+type CloseRequest struct{ ID, Reason string }
+
+// Expired is what a session's actor is told when its session ends: it ends too.
+type Expired struct{ Reason string }
+
+// The calls that a manager answers.
+type (
+	Open   = otp.Call[OpenRequest, *Handle]
+	Attach = otp.Call[AttachRequest, otp.Ref]
+	Close  = otp.Call[CloseRequest, struct{}]
+	// Sweep asks for an expiry run now; the answer is how many sessions it ended (S3-38).
+	Sweep = otp.Call[SweepRequest, int]
+)
+
+// SweepRequest has no fields.
+type SweepRequest struct{}
+
+// Args are what the actor of a session is started with.
+type Args struct{ Handle *Handle }

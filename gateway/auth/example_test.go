@@ -1,0 +1,18 @@
+package auth_test
+
+import (
+	"fmt"
+
+	"mcpd/gateway/auth"
+)
+
+func Example() {
+	key, hash := auth.NewKey() // the key goes to the caller, the hash into the configuration
+	directory := auth.NewDirectory(map[string][]auth.Key{"acme": {{Name: "ci", Hash: hash}}})
+
+	fmt.Println(directory.Authenticate("acme", []string{"Bearer " + key}))
+	fmt.Println(directory.Authenticate("acme", nil))
+	// Output:
+	// acme/ci <nil>
+	// / a valid key is required
+}

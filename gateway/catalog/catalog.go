@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// Bounds of what one server may add. A list that is longer is cut, an item that is larger is left out; both are reported.
+const (
+	MaxItems = 2000      // of one kind: more than any model is offered
+	MaxItem  = 512 << 10 // bytes: the largest schemas seen have a tenth of it
+	MaxName  = 1 << 10   // bytes of a name
+)
+
+// Server is what one server offers, as it said it. A server that was never listed has no items, but its name is known.
+type Server struct {
+	Name  string
+	Items [kindCount][]jsontext.Value // by Kind
+}
+
+// Problem is an item that is not in the one list, or not under its own name.
+type Problem struct {
+	Server string
+	Kind   Kind
+	Item   string // what names it, where it could be read
+	Why    string
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("%s of server %s: %s %q", p.Kind, p.Server, p.Why, p.Item)
+}
+
+// Catalog is many servers as one. It is never changed after it was made, and safe for concurrent use.
+type Catalog struct {
+	servers   map[string]bool
+	lists     [kindCount]List
+	cut       [kindCount]map[string]origin // external names that cannot be split
+	owners    map[string]string            // listed URI -> the server that keeps it
+	templates []routed
+	problems  []Problem
+}
+
+// origin is where an item comes from.
+type origin struct{ server, name string }
+
+type routed struct {
+	origin
+	external string
+	*template
+}
+
+// New makes the catalog of servers in the order of the configuration, which decides who keeps a URI that two have.
+func New(servers []Server) *Catalog {
+	c := &Catalog{servers: map[string]bool{}, owners: map[string]string{}}
+	for _, s := range servers {
+		c.servers[s.Name] = true
+	}
+	for _, k := range Kinds() {
+		var items []jsontext.Value
+		taken := map[string]bool{}
+		for _, s := range servers {
+			items = append(items, c.take(s, k, taken)...)
+		}
+		c.lists[k] = NewList(k, items)
+	}
+	return c
+}
+
+// List returns the one list of a kind.
+func (c *Catalog) List(k Kind) List { return c.lists[k] }
+
+// Problems returns what was left out of the lists.
+func (c *Catalog) Problems() []Problem { return c.problems }
+
+// take returns the items of one server for the one list. taken are the external names so far.
+func (c *Catalog) take(s Server, k Kind, taken map[string]bool) []jsontext.Value {
+	report := func(item, why string) { c.problems = append(c.problems, Problem{s.Name, k, item, why}) }
+	items := s.Items[k]
+	if len(items) > MaxItems {
+		report("", fmt.Sprintf("only the first %d of %d items are listed", MaxItems, len(items)))
+		items = items[:MaxItems]
+	}
+	var out []jsontext.Value
+	own := map[string]bool{}
+	for _, item := range items {
+		name, why := nameOf(k, item)
+		if why != "" {
+			report(name, why)
+			continue
+		}
+		if own[name] {
+			report(name, "the server lists it twice")
+			continue
+		}
+		own[name] = true
+		external, why := c.place(s.Name, k, name, taken)
+		if why != "" {
+			report(name, why)
+		}
+		if external == "" {
+			continue
+		}
+		taken[external] = true
+		if external != name {
+			renamed, err := splice.Set(item, splice.Quote(external), kinds[k].key)
+			if err != nil {
+				report(name, err.Error())
+				continue
+			}
+			item = renamed
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// nameOf returns what names an item, or why it cannot be listed.
+func nameOf(k Kind, item jsontext.Value) (name, why string) {
+	switch {
+	case len(item) > MaxItem:
+		return "", fmt.Sprintf("an item has %d bytes, at most %d are listed", len(item), MaxItem)
+	case item.Kind() != '{' || !item.IsValid():
+		return "", "an item is no object, or has a member twice"
+	}
+	name, ok := splice.GetString(item, kinds[k].key)
+	switch {
+	case !ok || name == "":
+		return "", "an item has no " + kinds[k].key
+	case k <= Prompts && len(name) > MaxName || len(name) > MaxURI:
+		return name[:64], "its " + kinds[k].key + " is too long"
+	}
+	return name, ""
+}
+
+// place finds the external name of an item and remembers the way back. "" means that it cannot be listed.
+func (c *Catalog) place(server string, k Kind, name string, taken map[string]bool) (external, why string) {
+	switch k {
+	case Resources:
+		if _, wrapped, _ := unwrap(name); wrapped == "" && !taken[name] {
+			c.owners[name] = server
+			return name, ""
+		}
+		return Wrap(server, name), ""
+	case Templates:
+		return c.placeTemplate(server, name, taken)
+	}
+	external = External(server, name)
+	if taken[external] {
+		return "", "another of its items is listed under the same name"
+	}
+	if plain := server + separator + name; external != plain {
+		if c.cut[k] == nil {
+			c.cut[k] = map[string]origin{}
+		}
+		c.cut[k][external] = origin{server, name}
+	}
+	return external, ""
+}
+
+func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (external, why string) {
+	compiled, err := compile(name)
+	if err != nil {
+		why = err.Error() + "; it is listed, but finds no resource:"
+	}
+	external = name
+	if _, wrapped, _ := unwrap(name); wrapped != "" || taken[name] {
+		external = wrapTemplate(server, name)
+	}
+	if taken[external] {
+		return "", "another of its items is listed under the same name"
+	}
+	c.templates = append(c.templates, routed{origin{server, name}, external, compiled})
+	return external, why
+}

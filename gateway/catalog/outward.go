@@ -1,0 +1,88 @@
+package catalog
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// URI returns what a client is to call a server's resource: its own URI where that leads back to the server, else the wrapped form. A
+// web page that no server lists is left alone, because clients fetch it themselves.
+func (c *Catalog) URI(server, uri string) string {
+	found, ok := c.locate(uri)
+	switch {
+	case ok && found == origin{server, uri}:
+		return uri
+	case !ok && ofWeb(uri):
+		return uri
+	}
+	return Wrap(server, uri)
+}
+
+// Result rewrites the URIs that the client may come back with in a server's result: of links in tools/call and prompts/get, and of
+// contents in resources/read. Embedded resources are there already and keep theirs.
+func (c *Catalog) Result(server, method string, result jsontext.Value) jsontext.Value {
+	switch method {
+	case "tools/call":
+		if bytes.Contains(result, []byte("resource_link")) {
+			return c.within(result, "content", func(block jsontext.Value) jsontext.Value { return c.link(server, block) })
+		}
+	case "prompts/get":
+		if bytes.Contains(result, []byte("resource_link")) {
+			return c.within(result, "messages", func(message jsontext.Value) jsontext.Value {
+				return member(message, "content", func(block jsontext.Value) jsontext.Value { return c.link(server, block) })
+			})
+		}
+	case "resources/read":
+		return c.within(result, "contents", func(content jsontext.Value) jsontext.Value { return c.renamed(server, content) })
+	}
+	return result
+}
+
+// Notification rewrites the params of a server's notification: of notifications/resources/updated only. A client that subscribed under
+// another form of the URI is told this one; who keeps subscriptions by server and its own URI can tell it its own.
+func (c *Catalog) Notification(server, method string, params jsontext.Value) jsontext.Value {
+	if method == "notifications/resources/updated" {
+		return c.renamed(server, params)
+	}
+	return params
+}
+
+func (c *Catalog) link(server string, block jsontext.Value) jsontext.Value {
+	if kind, _ := splice.GetString(block, "type"); kind != "resource_link" {
+		return block
+	}
+	return c.renamed(server, block)
+}
+
+// renamed rewrites the member uri of an object.
+func (c *Catalog) renamed(server string, object jsontext.Value) jsontext.Value {
+	return member(object, "uri", func(raw jsontext.Value) jsontext.Value {
+		uri, ok := splice.Unquote(raw)
+		if !ok || uri == "" {
+			return raw
+		}
+		if external := c.URI(server, uri); external != uri {
+			return splice.Quote(external)
+		}
+		return raw
+	})
+}
+
+// within rewrites each element of an array that is a member of an object.
+func (c *Catalog) within(object jsontext.Value, name string, f func(jsontext.Value) jsontext.Value) jsontext.Value {
+	return member(object, name, func(array jsontext.Value) jsontext.Value {
+		return splice.MapElements(array, func(element jsontext.Value) (jsontext.Value, bool) { return f(element), true })
+	})
+}
+
+func member(object jsontext.Value, name string, f func(jsontext.Value) jsontext.Value) jsontext.Value {
+	return splice.MapMembers(object, func(m splice.Member) (jsontext.Value, bool) {
+		if m.Is(name) {
+			return f(m.Value), true
+		}
+		return m.Value, true
+	})
+}

@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// Target is where a request goes, and its params as that server knows them.
+type Target struct {
+	Server string
+	Params jsontext.Value
+}
+
+// addressed are the requests that name what they are for: the member of params that does, and how that is looked up.
+var addressed = map[string]struct {
+	member []string
+	find   func(*Catalog, string) (origin, error)
+}{
+	"tools/call":            {[]string{"name"}, (*Catalog).tool},
+	"prompts/get":           {[]string{"name"}, (*Catalog).prompt},
+	"resources/read":        {[]string{"uri"}, (*Catalog).resource},
+	"resources/subscribe":   {[]string{"uri"}, (*Catalog).resource},
+	"resources/unsubscribe": {[]string{"uri"}, (*Catalog).resource},
+}
+
+// references are the kinds of completion/complete's ref, by its type.
+var references = map[string]struct {
+	member []string
+	find   func(*Catalog, string) (origin, error)
+}{
+	"ref/prompt":   {[]string{"ref", "name"}, (*Catalog).prompt},
+	"ref/resource": {[]string{"ref", "uri"}, (*Catalog).reference},
+}
+
+// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. It is to be
+// asked only for methods that name something: tools/call, prompts/get, resources/read, resources/subscribe, resources/unsubscribe and
+// completion/complete; for any other it panics, because a message would go nowhere.
+func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
+	row, ok := addressed[method]
+	if method == "completion/complete" {
+		kind, _ := splice.GetString(params, "ref", "type")
+		if row, ok = references[kind]; !ok {
+			return Target{}, protocol.InvalidParams("ref.type is neither ref/prompt nor ref/resource")
+		}
+	}
+	if !ok {
+		panic("catalog: " + method + " names nothing")
+	}
+	name, ok := splice.GetString(params, row.member...)
+	if !ok || name == "" {
+		return Target{}, protocol.InvalidParams(strings.Join(row.member, ".") + " is missing or no text")
+	}
+	found, err := row.find(c, name)
+	if err != nil {
+		return Target{}, err
+	}
+	if found.name != name {
+		if params, err = splice.Set(params, splice.Quote(found.name), row.member...); err != nil {
+			return Target{}, protocol.InvalidParams(err.Error())
+		}
+	}
+	return Target{found.server, params}, nil
+}
+
+func (c *Catalog) tool(external string) (origin, error) {
+	if found, ok := c.named(Tools, external); ok {
+		return found, nil
+	}
+	return origin{}, protocol.ToolNotFound(external)
+}
+
+func (c *Catalog) prompt(external string) (origin, error) {
+	if found, ok := c.named(Prompts, external); ok {
+		return found, nil
+	}
+	return origin{}, protocol.PromptNotFound(external)
+}
+
+// named looks a tool or prompt up. One that is not listed goes to the server that its name begins with, which knows best.
+func (c *Catalog) named(k Kind, external string) (origin, bool) {
+	if found, ok := c.cut[k][external]; ok {
+		return found, true
+	}
+	server, name, ok := split(external)
+	return origin{server, name}, ok && c.servers[server]
+}
+
+func (c *Catalog) resource(uri string) (origin, error) {
+	if found, ok := c.locate(uri); ok {
+		return found, nil
+	}
+	return origin{}, protocol.ResourceNotFound(uri)
+}
+
+// locate looks a URI up: wrapped, listed, and then by template in order.
+func (c *Catalog) locate(uri string) (origin, bool) {
+	if strings.HasPrefix(uri, scheme) {
+		server, inner, ok := unwrap(uri)
+		return origin{server, inner}, ok && c.servers[server]
+	}
+	if server, ok := c.owners[uri]; ok {
+		return origin{server, uri}, true
+	}
+	for _, t := range c.templates {
+		if t.template != nil && t.external == t.name && t.matches(uri) {
+			return origin{t.server, uri}, true
+		}
+	}
+	return origin{}, false
+}
+
+// reference looks up what a completion is for: a template as it is listed, or else a URI.
+func (c *Catalog) reference(uri string) (origin, error) {
+	for _, t := range c.templates {
+		if t.external == uri {
+			return t.origin, nil
+		}
+	}
+	return c.resource(uri)
+}

@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+)
+
+// Capabilities is what many servers as one declare: what any of them does. complete says that all of them are known; until then there
+// are lists of every kind, because a server that is still starting may have them and a client that was told otherwise never asks. The
+// host announces changes of lists itself, whether their servers do or not.
+func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
+	all := protocol.ServerCapabilities{}.Union(known...)
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if all.Has(list) || !complete {
+			all = all.With(list+".listChanged", jsontext.Value("true"))
+		}
+	}
+	return all
+}
+
+// Instruction is what one server wants the model to know.
+type Instruction struct{ Server, Text string }
+
+// MaxInstructions bounds what one server may add, in bytes: it is read by a model each time, and no server has a claim to more.
+const MaxInstructions = 16 << 10
+
+// Instructions joins instructions under a heading for each server. Servers without any are left out.
+func Instructions(all []Instruction) string {
+	var b strings.Builder
+	for _, i := range all {
+		text := strings.TrimSpace(i.Text)
+		if text == "" {
+			continue
+		}
+		if len(text) > MaxInstructions {
+			text = text[:MaxInstructions]
+			for !utf8.ValidString(text[len(text)-min(len(text), utf8.UTFMax):]) && len(text) > MaxInstructions-utf8.UTFMax {
+				text = text[:len(text)-1]
+			}
+			text += "…"
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString("# " + i.Server + "\n\n" + text)
+	}
+	return b.String()
+}

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// checks are the rules that take more than one key, in no order that matters.
+var checks = []func(*loader){
+	checkTLS,
+	checkTenants,
+	checkReach,
+	checkAdmin,
+	checkTimes,
+	checkRevisions,
+}
+
+func checkTLS(l *loader) {
+	if l.has("tls", "cert") != l.has("tls", "key") && !l.broken["tls"] {
+		l.problem(l.find("tls"), "tls has only one of cert and key", "a listener needs both", "add the other")
+	}
+}
+
+func checkTenants(l *loader) {
+	if len(l.tenants) == 0 && len(l.problems) == 0 {
+		l.problem(position{1, 1}, "there is no tenant", "nothing would be served", "add tenants.default.servers, or mcpServers")
+	}
+}
+
+// checkReach refuses an open tenant where others than this machine can reach it.
+func checkReach(l *loader) {
+	if loopback(l.config.Listen) {
+		return
+	}
+	for _, t := range l.tenants {
+		if len(t.Keys) > 0 {
+			continue
+		}
+		where := l.find("tenants", t.Name)
+		if where == (position{}) {
+			where = l.find("mcpServers")
+		}
+		l.problem(where, quoted("tenant", t.Name)+" has no key", "listen "+l.config.Listen+" is reachable from other machines",
+			"add auth.keys (`mcpd key new` prints one), or listen on 127.0.0.1")
+	}
+}
+
+func checkAdmin(l *loader) {
+	admin := l.config.Admin.Listen
+	where := l.find("admin", "listen")
+	if !loopback(admin) {
+		l.problem(where, "admin.listen is "+admin, "the tree and the metrics of all tenants are open to whoever reaches it", "listen on 127.0.0.1, and forward the port where needed")
+	}
+	if _, port, _ := net.SplitHostPort(admin); admin == l.config.Listen && port != "0" {
+		l.problem(where, "admin.listen is the address of listen too", "two listeners cannot share one", "give one another port")
+	}
+}
+
+func checkTimes(l *loader) {
+	check := func(limits tenant.Limits, path ...string) {
+		if limits.CallTimeout > limits.CallTimeoutMax {
+			where := l.find(append(path, "limits", "call_timeout")...)
+			if where == (position{}) {
+				where = l.find(append(path, "limits", "call_timeout_max")...)
+			}
+			l.problem(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s", formatSpan(limits.CallTimeout), formatSpan(limits.CallTimeoutMax)),
+				"the first is part of the second", "lower the first or raise the second")
+		}
+	}
+	check(l.config.Limits)
+	for _, t := range l.tenants {
+		if t.Limits != l.config.Limits {
+			check(t.Limits, "tenants", t.Name)
+		}
+	}
+}
+
+func checkRevisions(l *loader) {
+	check := func(n protocol.Negotiation, path ...string) {
+		where := l.find(append(path, "negotiation")...)
+		legacy, modern := n.Offered(protocol.Legacy), n.Offered(protocol.Modern)
+		switch {
+		case len(legacy)+len(modern) == 0:
+			l.problem(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
+		case n.Default != 0 && !slices.Contains(legacy, n.Default):
+			l.problem(where, fmt.Sprintf("default_version is %s", n.Default), "it is for initialize, where only "+revisions(legacy)+" can be agreed on", "name one of those, or leave it out")
+		}
+	}
+	check(l.config.Negotiation)
+	for _, t := range l.tenants {
+		if t.Negotiation != l.config.Negotiation {
+			check(t.Negotiation, "tenants", t.Name)
+		}
+	}
+}
+
+func revisions(versions []protocol.Version) string {
+	if len(versions) == 0 {
+		return "none"
+	}
+	return strings.Join(texts(versions), ", ")
+}
+
+// find returns where a path stands, or as much of it as there is.
+func (l *loader) find(path ...string) position {
+	return l.where[strings.Join(path, "\x00")]
+}
+
+func (l *loader) has(path ...string) bool {
+	_, ok := l.where[strings.Join(path, "\x00")]
+	return ok
+}
+
+// required reports keys of a place that are missing or exclude each other.
+func (l *loader) required(p *place, s scope, name named) {
+	if l.broken[s.path] {
+		return
+	}
+	for _, key := range p.require {
+		if !l.has(s.path, key) {
+			l.problem(name.at, p.what+" without "+key, "it has both name and sha256", "`mcpd key new` prints the whole line")
+		}
+	}
+	var there []string
+	for _, key := range p.oneOf {
+		if l.has(s.path, key) {
+			there = append(there, key)
+		}
+	}
+	switch {
+	case len(p.oneOf) == 0 || len(there) == 1:
+	case len(there) == 0:
+		l.problem(name.at, quoted("server", name.text)+" has none of "+strings.Join(p.oneOf, ", "), "it says how the server is reached", "add one")
+	default:
+		l.problem(name.at, quoted("server", name.text)+" has "+strings.Join(there, " and "), "a server is reached in one way", "keep one")
+	}
+}
+
+// belongs says which keys of a server go with which other.
+var belongs = map[string]string{"args": "command", "env": "command", "env_pass": "command", "cwd": "command", "headers": "url"}
+
+// checkServer reports keys that do not go together.
+func (l *loader) checkServer(s scope, name named) {
+	for _, key := range sortedKeys(belongs) {
+		if l.has(s.path, key) && !l.has(s.path, belongs[key]) && !l.broken[s.path] {
+			l.problem(l.find(s.path, key), quoted("server", name.text)+" has "+key, "it goes with "+belongs[key]+" only", "remove it")
+		}
+	}
+	if b := s.server.Builtin; b != "" && !slices.Contains(l.options.Builtins, b) {
+		m := notAWord(b, l.options.Builtins)
+		l.problem(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", printable(b)), m.why, m.do)
+	}
+}
+
+// loopback reports whether only this machine reaches a listener.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

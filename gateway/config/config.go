@@ -1,0 +1,64 @@
+// Package config is what an operator may write: one table of keys from which the decoder, the JSON Schema and the documentation come,
+// and the values that a file gives them.
+//
+// It does not know what the host does with a value. Only the wiring and the commands read it; every other package takes its own
+// options.
+package config
+
+import (
+	"net/netip"
+
+	"mcpd/gateway/auth"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// Config is a whole configuration with defaults filled in. It is never changed after it was loaded.
+type Config struct {
+	Listen         string         // host:port of the MCP listener
+	Hosts          []string       // accepted in Host beside the loopback names and the listener's own
+	Origins        []string       // accepted in Origin beside the listener's own
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For counts
+	TLS            TLS
+	Admin          Admin
+	Log            Log
+	StateDir       string // "" = chosen by the command
+	MaxBody        int64  // bytes of a request
+	MaxSessions    int    // open sessions over all tenants
+	Limits         tenant.Limits
+	Negotiation    protocol.Negotiation
+	Tenants        []Tenant // in the order of the file
+
+	Imported []Imported // servers whose name was changed
+}
+
+// TLS names the files of the listener's certificate; both or neither.
+type TLS struct{ Cert, Key string }
+
+// Admin is the listener for health, metrics and the supervision tree.
+type Admin struct{ Listen string }
+
+// Log says how log lines look and which are written.
+type Log struct{ Format, Level string }
+
+// Tenant is a tenant and the keys that open it. Without keys it is open to whoever reaches the listener.
+type Tenant struct {
+	tenant.Tenant
+	Keys []auth.Key
+}
+
+// Imported says that a server of another client's configuration got a name of ours.
+type Imported struct {
+	Tenant, From, Name string
+}
+
+// Options are what a file means depends on beside its text.
+type Options struct {
+	File     string                      // its name in messages
+	Env      func(string) (string, bool) // looks up a variable; nil = the environment is empty
+	Builtins []string                    // the servers that `builtin` may name
+	Set      []Setting                   // overrides the file
+}
+
+// Setting is the value of one key from outside the file, such as a flag.
+type Setting struct{ Key, Value, From string }

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"mcpd/gateway/tenant"
+)
+
+// dialect is how a text names a variable of the environment.
+type dialect uint8
+
+const (
+	native  dialect = iota // ${env:NAME} and ${env:NAME:-default}; $${ stands for ${
+	foreign                // ${NAME} and ${NAME:-default} too, as in other clients' mcpServers
+)
+
+// expand fills in the variables of a text once; what comes from a variable is never looked at again, and no shell is involved.
+// shown is the text as it would be written natively, without the values and defaults of variables; names are the variables.
+func expand(s string, d dialect, env func(string) (string, bool)) (text, shown string, names []string, m *mistake) {
+	var out, show strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "${")
+		if !ok {
+			out.WriteString(s)
+			show.WriteString(s)
+			return out.String(), show.String(), names, nil
+		}
+		if literal, escaped := strings.CutSuffix(before, "$"); escaped {
+			out.WriteString(literal + "${")
+			show.WriteString(before + "${")
+			s = rest
+			continue
+		}
+		out.WriteString(before)
+		show.WriteString(before)
+		inside, rest, ok := strings.Cut(rest, "}")
+		if !ok {
+			return "", "", nil, &mistake{"a ${ has no }", "close it, or write $${ for the text itself"}
+		}
+		if strings.Contains(inside, "${") {
+			return "", "", nil, &mistake{"a variable stands inside another", "name one variable and a plain default"}
+		}
+		name, fallback, hasFallback := strings.Cut(inside, ":-")
+		name, prefixed := strings.CutPrefix(name, "env:")
+		switch {
+		case !validEnv(name):
+			return "", "", nil, &mistake{fmt.Sprintf("%q names no variable", name), "write " + reference(d, "NAME", false)}
+		case !prefixed && d == native:
+			return "", "", nil, &mistake{"variables are named with env: here", fmt.Sprintf("write %s, or $${%s} for the text itself", reference(d, name, false), inside)}
+		}
+		value, set := env(name)
+		if hasFallback && value == "" {
+			value, set = fallback, true
+		}
+		if !set {
+			return "", "", nil, &mistake{fmt.Sprintf("the environment has no %s", name), fmt.Sprintf("set it, or write %s", strings.Replace(reference(d, name, true), tenant.Redacted, "default", 1))}
+		}
+		out.WriteString(value)
+		show.WriteString(reference(native, name, hasFallback))
+		names = append(names, name)
+		s = rest
+	}
+}
+
+// reference is how a dialect writes a variable.
+func reference(d dialect, name string, fallback bool) string {
+	ref := "${"
+	if d == native {
+		ref += "env:"
+	}
+	ref += name
+	if fallback {
+		ref += ":-" + tenant.Redacted
+	}
+	return ref + "}"
+}
+
+// validEnv reports whether a name can be a variable's.
+func validEnv(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && (c < '0' || c > '9' || i == 0) {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	_ "embed"
+)
+
+// embedded is the configuration of a host that was given none.
+//
+//go:embed default.yaml
+var embedded []byte
+
+// Default returns the configuration of a host that was given none: a demonstration on loopback.
+func Default(o Options) (*Config, error) {
+	o.File = "built-in configuration"
+	return Load(embedded, o)
+}
+
+// Find returns the configuration file to use: the one named by a flag, else by $MCPD_CONFIG, else the first of the usual ones that
+// exists. "" means that there is none and Default applies. A file that was named need not exist: reading it will say so.
+func Find(flag string, getenv func(string) (string, bool), exists func(string) bool) string {
+	if flag != "" {
+		return flag
+	}
+	if named, _ := getenv("MCPD_CONFIG"); named != "" {
+		return named
+	}
+	for _, path := range usual(getenv) {
+		if exists(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// usual are the places looked at when no file was named.
+func usual(getenv func(string) (string, bool)) []string {
+	paths := []string{"mcpd.yaml"}
+	if xdg, _ := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) { // a relative one is to be ignored, says the XDG specification
+		paths = append(paths, filepath.Join(xdg, "mcpd", "mcpd.yaml"))
+	} else if home, _ := getenv("HOME"); filepath.IsAbs(home) {
+		paths = append(paths, filepath.Join(home, ".config", "mcpd", "mcpd.yaml"))
+	}
+	return append(paths, "/etc/mcpd/mcpd.yaml")
+}
+
+// Read reads and loads a file. It refuses one that everyone may write, because a configuration names programs to run; who may write is
+// asked of the file that was opened, not of the path, which may change.
+func Read(path string, o Options) (*Config, error) {
+	o.File = path
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, Problems{{File: path, What: "this is no regular file", Do: "name a file"}}
+	case info.Mode().Perm()&0o002 != 0:
+		return nil, Problems{{File: path, What: fmt.Sprintf("everyone may write this file (mode %04o)", info.Mode().Perm()), Why: "it names programs to run", Do: "chmod o-w " + path}}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return Load(data, o)
+}

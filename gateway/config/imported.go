@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"mcpd/gateway/tenant"
+)
+
+// enterImport begins a server of another client's mcpServers. At the top level it belongs to the default tenant.
+func enterImport(l *loader, s scope, name named) scope {
+	if s.tenant == nil {
+		s.tenant = l.tenant(tenant.Default)
+	}
+	s.kind = new(string)
+	s.server = l.defaults(s, name.text)
+	return s
+}
+
+func leaveImport(l *loader, s scope, name named) {
+	l.checkServer(s, name)
+	l.checkKind(s)
+	mapped := MapName(name.text)
+	if !tenant.ValidServer(mapped) {
+		l.problem(name.at, fmt.Sprintf("%s becomes %q here", quoted("server", name.text), mapped), "that cannot be part of a path", "rename it to something of a-z, 0-9 and -, but not mcp, sse or t")
+		return
+	}
+	s.server.Name = mapped
+	if l.add(s, name) && mapped != name.text {
+		l.config.Imported = append(l.config.Imported, Imported{s.tenant.Name, name.text, mapped})
+	}
+}
+
+// checkKind compares the type of an entry with how it is reached.
+func (l *loader) checkKind(s scope) {
+	if l.broken[s.path] {
+		return
+	}
+	where := l.find(s.path, "type")
+	switch kind := *s.kind; {
+	case kind == "sse":
+		l.problem(where, `type is "sse"`, "HTTP+SSE of 2024-11-05 is not spoken to servers", "use the server's Streamable HTTP endpoint, with type http")
+	case kind == "stdio" && s.server.Command.IsZero():
+		l.problem(where, `type is "stdio"`, "that needs a command", "add it, or write type http")
+	case strings.HasSuffix(kind, "http") && s.server.URL.IsZero():
+		l.problem(where, fmt.Sprintf("type is %q", kind), "that needs a url", "add it, or write type stdio")
+	}
+}
+
+// add puts a server into its tenant unless the name is taken.
+func (l *loader) add(s scope, name named) bool {
+	id := join(s.tenant.Name, s.server.Name)
+	if before, taken := l.origin[id]; taken {
+		l.problem(name.at, fmt.Sprintf("%s of tenant %s is there twice", quoted("server", s.server.Name), s.tenant.Name), fmt.Sprintf("line %d has a server that gets the same name", before.line), "rename one")
+		return false
+	}
+	l.origin[id] = name.at
+	s.tenant.Servers = append(s.tenant.Servers, *s.server)
+	return true
+}
+
+// MapName turns the name of a server in another client's configuration into one of ours: lower case, and each run of other
+// characters a single dash, none at the ends. The result may still be no valid name.
+func MapName(name string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(name) {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
+			b.WriteRune(c)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.TrimRight(b.String(), "-")
+}

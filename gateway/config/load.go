@@ -1,0 +1,283 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"mcpd/gateway/tenant"
+)
+
+// Load reads a configuration. Its error is Problems, every mistake of the file in it.
+func Load(data []byte, o Options) (*Config, error) {
+	if o.Env == nil {
+		o.Env = func(string) (string, bool) { return "", false }
+	}
+	l := &loader{options: o, config: &Config{}, where: map[string]position{}, origin: map[string]position{}, broken: map[string]bool{}}
+	root := scope{config: l.config}
+	l.fill(root, "")
+	if n := l.parse(data); n != nil {
+		l.walk(shape(), n, root)
+	}
+	l.override(root)
+	for _, check := range checks {
+		check(l)
+	}
+	if len(l.problems) > 0 {
+		return nil, l.problems.sorted()
+	}
+	for _, t := range l.tenants {
+		l.config.Tenants = append(l.config.Tenants, *t)
+	}
+	return l.config, nil
+}
+
+// loader is one reading of one file.
+type loader struct {
+	options  Options
+	config   *Config
+	tenants  []*Tenant
+	where    map[string]position // concrete path -> its value
+	origin   map[string]position // tenant and server -> the name of the entry that declared it
+	broken   map[string]bool     // concrete paths about whose keys enough was said
+	problems Problems
+}
+
+func (l *loader) problem(p position, what, why, do string) {
+	l.problems = append(l.problems, Problem{l.options.File, p.line, p.col, what, why, do})
+}
+
+// walk reads one level of the file into the fields of s.
+func (l *loader) walk(n *node, y ast.Node, s scope) {
+	if _, known := l.where[s.path]; !known {
+		l.where[s.path] = at(y)
+	}
+	switch {
+	case n.key != nil:
+		l.leaf(n.key, y, s)
+	case n.item != nil:
+		l.list(n, y, s)
+	default:
+		l.keys(n, y, s)
+	}
+}
+
+// entry is one key of a mapping.
+type entry struct {
+	name named
+	node *node
+	y    ast.Node
+}
+
+func (l *loader) keys(n *node, y ast.Node, s scope) {
+	pairs, ok := l.pairs(y, n.what)
+	if !ok {
+		l.broken[s.path] = true
+		return
+	}
+	var entries []entry
+	for _, pair := range pairs {
+		kid := n.each
+		if kid == nil {
+			kid = n.find(pair.name.text)
+		}
+		if kid == nil {
+			l.unknown(n, pair.name)
+			l.broken[s.path] = true
+			continue
+		}
+		entries = append(entries, entry{pair.name, kid, pair.y})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return slices.Index(late, a.node.name) - slices.Index(late, b.node.name)
+	})
+	for _, e := range entries {
+		l.enter(e.node, e.y, s, e.name)
+	}
+}
+
+// enter reads the value of one name or item, which may begin a thing of its own.
+func (l *loader) enter(n *node, y ast.Node, s scope, name named) {
+	s.path = join(s.path, name.text)
+	if n.place == nil {
+		l.walk(n, y, s)
+		return
+	}
+	l.where[s.path] = name.at
+	s = n.place.enter(l, s, name)
+	l.walk(n, y, s)
+	l.required(n.place, s, name)
+	if n.place.leave != nil {
+		n.place.leave(l, s, name)
+	}
+}
+
+func (l *loader) list(n *node, y ast.Node, s scope) {
+	switch y := y.(type) {
+	case *ast.NullNode:
+	case *ast.SequenceNode:
+		for i, item := range y.Values {
+			l.enter(n.item, item, s, named{fmt.Sprint(i), at(item)})
+		}
+	default:
+		l.problem(at(y), n.name+" is "+kind(y), "it is a list", "begin each item with -")
+	}
+}
+
+// pairs returns the names and values of a mapping, each name once. Nothing at all counts as an empty one.
+func (l *loader) pairs(y ast.Node, what string) (pairs []entry, ok bool) {
+	mapping, ok := y.(*ast.MappingNode)
+	if !ok {
+		if y.Type() != ast.NullType {
+			l.problem(at(y), what+" is "+kind(y), "it has keys and values", "write `key: value`, one a line")
+		}
+		return nil, y.Type() == ast.NullType
+	}
+	first := map[string]position{}
+	for _, value := range mapping.Values {
+		where := positionOf(value.Key.GetToken())
+		name, _, plain := text(value.Key)
+		if !plain {
+			l.problem(where, "a key is "+kind(value.Key), "keys are names, and anchors are not followed", "write the name, and values out in full")
+			continue
+		}
+		if before, twice := first[name]; twice {
+			l.problem(where, fmt.Sprintf("%q is there twice", printable(name)), fmt.Sprintf("line %d has it too", before.line), "keep one")
+			continue
+		}
+		first[name] = where
+		pairs = append(pairs, entry{name: named{name, where}, y: value.Value})
+	}
+	return pairs, true
+}
+
+func (l *loader) unknown(n *node, name named) {
+	do := "the keys here are " + strings.Join(n.names(), ", ")
+	if near, ok := nearest(name.text, n.names()); ok {
+		do = fmt.Sprintf("did you mean %q?", near)
+	}
+	l.problem(name.at, fmt.Sprintf("unknown key %q", printable(name.text)), n.what+" has no such key", do)
+}
+
+func (l *loader) leaf(k *Key, y ast.Node, s scope) {
+	dst, name := k.at(s), last(k.Path)
+	switch k.Type.form {
+	case scalar:
+		l.put(k, dst, named{"", at(y)}, name, y, s)
+	case list:
+		items, ok := y.(*ast.SequenceNode)
+		if !ok {
+			l.problem(at(y), name+" is "+kind(y), "it is a list", "write [a, b], or one item a line after -")
+			return
+		}
+		for i, item := range items.Values {
+			l.put(k, dst, named{"", at(item)}, fmt.Sprintf("%s[%d]", name, i), item, s)
+		}
+	case dict:
+		pairs, _ := l.pairs(y, name)
+		for _, pair := range pairs {
+			l.put(k, dst, pair.name, name+"."+printable(pair.name.text), pair.y, s)
+		}
+	}
+}
+
+// put stores one text. label names it in messages.
+func (l *loader) put(k *Key, dst any, name named, label string, y ast.Node, s scope) {
+	raw, quoted, ok := text(y)
+	switch {
+	case !ok:
+		l.problem(at(y), label+" is "+kind(y), "it is one value", "write it out after the key")
+		return
+	case !quoted && !k.Type.loose:
+		l.problem(at(y), fmt.Sprintf("%s is the number or boolean %s", label, printable(raw)), "a text was expected", fmt.Sprintf("write %q", printable(raw)))
+		return
+	case quoted && k.Type.number:
+		l.problem(at(y), fmt.Sprintf("%s is the text %q", label, printable(raw)), "a number was expected", "write it without quotes or unit")
+		return
+	}
+	if m, shown := l.store(k, dst, name.text, raw, s); m != nil {
+		what := label + " is refused"
+		if !k.Type.secret {
+			what = fmt.Sprintf("%s is %q", label, printable(shown))
+		}
+		l.problem(at(y), what, m.why, m.do)
+	}
+}
+
+// store fills in variables and stores one text.
+func (l *loader) store(k *Key, dst any, name, raw string, s scope) (m *mistake, shown string) {
+	v := value{name: name, text: raw, shown: raw}
+	if strings.IndexByte(raw, 0) >= 0 {
+		return &mistake{"it has a NUL in it", "remove it"}, raw
+	}
+	if k.Type.vars {
+		d := native
+		if s.kind != nil {
+			d = foreign
+		}
+		if v.text, v.shown, v.vars, m = expand(raw, d, l.options.Env); m != nil {
+			return m, raw
+		}
+		if strings.IndexByte(v.text, 0) >= 0 {
+			return &mistake{"a variable has a NUL in it", "check the environment"}, v.shown
+		}
+	}
+	return k.Type.put(dst, v), v.shown
+}
+
+// fill stores the defaults of the keys that belong to the place of that pattern itself.
+func (l *loader) fill(s scope, pattern string) {
+	for i := range table() {
+		k := &table()[i]
+		rest, ok := strings.CutPrefix(k.Path, pattern)
+		if !ok || k.Default == "" || strings.ContainsAny(rest, "*[") {
+			continue
+		}
+		if m, _ := l.store(k, k.at(s), "", k.Default, s); m != nil {
+			panic("config: the default of " + k.Path + " is refused: " + m.why)
+		}
+	}
+}
+
+// override stores what was set from outside the file.
+func (l *loader) override(s scope) {
+	for _, set := range l.options.Set {
+		i := slices.IndexFunc(hostKeys, func(k Key) bool { return k.Path == set.Key })
+		if i < 0 || hostKeys[i].Type.form != scalar {
+			panic("config: " + set.Key + " cannot be set from outside the file")
+		}
+		if m, _ := l.store(&hostKeys[i], hostKeys[i].at(s), "", set.Value, s); m != nil {
+			l.problems = append(l.problems, Problem{File: set.From, What: fmt.Sprintf("%s is %q", set.Key, printable(set.Value)), Why: m.why, Do: m.do})
+		}
+	}
+}
+
+// tenant returns the tenant of that name, beginning it when there is none.
+func (l *loader) tenant(name string) *Tenant {
+	for _, t := range l.tenants {
+		if t.Name == name {
+			return t
+		}
+	}
+	t := &Tenant{Tenant: tenant.Tenant{Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation}}
+	l.tenants = append(l.tenants, t)
+	return t
+}
+
+// defaults begins a server.
+func (l *loader) defaults(s scope, name string) *tenant.Server {
+	s.server = &tenant.Server{Name: name, StartTimeout: s.tenant.Limits.StartTimeout}
+	l.fill(s, "tenants.*.servers.*.")
+	return s.server
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "\x00" + name // no name has a NUL where it matters, and many have a dot
+}
+
+func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

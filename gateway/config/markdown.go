@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown returns the documentation of all keys.
+func Markdown() []byte {
+	var b strings.Builder
+	b.WriteString(`<!-- Written by go test ./gateway/config -update. Do not edit. -->
+
+# Configuration
+
+A configuration is one YAML file; JSON is YAML too. ` + "`mcpd config check`" + ` reports every mistake with its position, ` + "`mcpd config print`" + ` shows
+what applies, defaults filled in and secrets left out, and ` + "`mcpd config schema`" + ` prints a JSON Schema for editors.
+
+The file is the one named by ` + "`--config`" + `, else by ` + "`$MCPD_CONFIG`" + `, else the first of ` + "`./mcpd.yaml`, `$XDG_CONFIG_HOME/mcpd/mcpd.yaml`" + `
+(or ` + "`~/.config`" + `) and ` + "`/etc/mcpd/mcpd.yaml`" + ` that exists. Without a file mcpd runs this:
+
+` + "```yaml\n" + string(embedded) + "```" + `
+
+In ` + "`command`, `args`, `env`, `cwd`, `url` and `headers`, `${env:NAME}` and `${env:NAME:-default}`" + ` stand for variables of mcpd's environment, and
+` + "`$${`" + ` for the text itself. Below ` + "`mcpServers`, which is as other clients write it, so do `${NAME}` and `${NAME:-default}`" + `. A variable that is
+not set and has no default is a mistake. Names below ` + "`mcpServers`" + ` become lower case with dashes. Anchors, aliases and tags are not read.
+
+A list is replaced and never added to. Times are written like ` + "`90s` or `1h30m`, sizes like `4MiB`" + `.
+
+`)
+	fmt.Fprintf(&b, "## Things with a name\n\n| place | what |\n|---|---|\n")
+	for _, p := range places {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", p.path, p.doc)
+	}
+	fmt.Fprintf(&b, "\n## Keys\n\nThe last column says what a reload does with a change: the next request sees it (%s), open sessions keep what they had (%s),\n"+
+		"the server's connections are replaced (%s), or it is reported and not done (%s).\n\n", AtOnce, NewOnes, Replaces, Restart)
+	b.WriteString("| key | value | default | example | what | reload |\n|---|---|---|---|---|---|\n")
+	for _, k := range table() {
+		def := ""
+		switch {
+		case k.Default != "":
+			def = "`" + k.Default + "`"
+		case k.From != "":
+			def = "as `" + k.From + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", k.Path, cell(k.Type.Name), def, cell(k.Example), cell(k.Doc), k.Reload)
+	}
+	return []byte(b.String())
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

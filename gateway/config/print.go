@@ -1,0 +1,179 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpd/gateway/auth"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// Print returns the effective configuration as a file: defaults filled in, secrets left out, what came from mcpServers as servers, and
+// beside each server how its connections are shared.
+func Print(c *Config) []byte {
+	p := &printer{}
+	p.level(shape(), scope{config: c}, 0)
+	return []byte(p.String())
+}
+
+type printer struct{ strings.Builder }
+
+func (p *printer) line(depth int, text string) {
+	p.WriteString(strings.Repeat("  ", depth) + text + "\n")
+}
+
+// level prints what is below one node and has a value.
+func (p *printer) level(n *node, s scope, depth int) {
+	for _, kid := range n.kids {
+		switch {
+		case kid.name == "mcpServers":
+		case kid.key != nil:
+			p.leaf(kid, s, depth)
+		case kid.each != nil:
+			p.things(kid, s, depth)
+		case kid.item != nil:
+			if len(s.tenant.Keys) > 0 {
+				p.line(depth, kid.name+":")
+			}
+			for i := range s.tenant.Keys {
+				s.key = &s.tenant.Keys[i]
+				p.line(depth+1, "- name: "+plain(s.key.Name))
+				p.line(depth+1, "  sha256: "+plain(s.key.Hash.String()))
+			}
+		default:
+			inner := &printer{}
+			if inner.level(kid, s, depth+1); inner.Len() > 0 {
+				p.line(depth, kid.name+":")
+				p.WriteString(inner.String())
+			}
+		}
+	}
+}
+
+// things prints all tenants, or all servers of one.
+func (p *printer) things(n *node, s scope, depth int) {
+	p.line(depth, n.name+":")
+	if s.tenant == nil {
+		for i := range s.config.Tenants {
+			s.tenant = &s.config.Tenants[i]
+			p.line(depth+1, plain(s.tenant.Name)+":")
+			p.level(n.each, s, depth+2)
+		}
+		return
+	}
+	for i := range s.tenant.Servers {
+		s.server = &s.tenant.Servers[i]
+		p.line(depth+1, plain(s.server.Name)+":"+imported(s))
+		p.level(n.each, s, depth+2)
+	}
+}
+
+func imported(s scope) string {
+	for _, from := range s.config.Imported {
+		if from.Tenant == s.tenant.Name && from.Name == s.server.Name {
+			return " # " + printable(from.From) + " in mcpServers"
+		}
+	}
+	return ""
+}
+
+func (p *printer) leaf(n *node, s scope, depth int) {
+	switch v := n.key.at(s).(type) {
+	case *map[string]string:
+		p.dict(depth, n.name, sortedKeys(*v), func(k string) string { return (*v)[k] })
+	case *map[string]tenant.Secret:
+		p.dict(depth, n.name, sortedKeys(*v), func(k string) string { return (*v)[k].String() })
+	case *[]string:
+		p.list(depth, n.name, *v)
+	case *[]netip.Prefix:
+		p.list(depth, n.name, texts(*v))
+	case *[]tenant.Secret:
+		p.list(depth, n.name, texts(*v))
+	case *string:
+		p.scalar(depth, n.name, *v)
+	case *tenant.Secret:
+		p.scalar(depth, n.name, v.String())
+	case *protocol.Version:
+		if *v != 0 {
+			p.scalar(depth, n.name, v.String())
+		}
+	case *protocol.Mode:
+		p.scalar(depth, n.name, modes[*v])
+	case *tenant.Share:
+		p.line(depth, n.name+": "+v.String()+applied(*v, s.server.Link()))
+	case *int:
+		p.line(depth, n.name+": "+strconv.Itoa(*v))
+	case *int64:
+		p.scalar(depth, n.name, formatSize(*v))
+	case *time.Duration:
+		p.scalar(depth, n.name, formatSpan(*v))
+	case *auth.Hash:
+		p.scalar(depth, n.name, v.String())
+	default:
+		panic(fmt.Sprintf("config: %s is a %T, which cannot be printed", n.key.Path, v))
+	}
+}
+
+// applied says what sharing by default comes to.
+func applied(s tenant.Share, link tenant.Link) string {
+	if s != tenant.ByDefault {
+		return ""
+	}
+	return fmt.Sprintf(" # %s, or %s with a server of 2026-07-28", s.Applied(link, protocol.Legacy), s.Applied(link, protocol.Modern))
+}
+
+func (p *printer) scalar(depth int, name, value string) {
+	if value != "" {
+		p.line(depth, name+": "+plain(value))
+	}
+}
+
+func (p *printer) list(depth int, name string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	p.line(depth, name+":")
+	for _, item := range items {
+		p.line(depth+1, "- "+plain(item))
+	}
+}
+
+func (p *printer) dict(depth int, name string, keys []string, value func(string) string) {
+	if len(keys) == 0 {
+		return
+	}
+	p.line(depth, name+":")
+	for _, key := range keys {
+		p.line(depth+1, plain(key)+": "+plain(value(key)))
+	}
+}
+
+func texts[T fmt.Stringer](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v.String()
+	}
+	return out
+}
+
+// plain writes a text so that YAML reads it back as that text: bare where it begins with a letter and is of letters, digits and a few
+// harmless others, and is not one of the words that mean something else, quoted as in JSON elsewhere.
+func plain(s string) string {
+	bare := s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z' || s[0] == '/')
+	for i := range len(s) {
+		c := s[i]
+		bare = bare && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_./", c) >= 0)
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		bare = false
+	}
+	if bare {
+		return s
+	}
+	return quote(strings.ToValidUTF8(s, "\ufffd"))
+}

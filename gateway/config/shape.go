@@ -1,0 +1,167 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcpd/gateway/auth"
+	"mcpd/gateway/tenant"
+)
+
+// place is a key of the file that holds other keys and stands for a thing of its own. enter begins such a thing and leave ends it.
+type place struct {
+	path    string
+	what    string // one of them, in messages
+	names   string // pattern of the names; "" = any
+	doc     string
+	require []string // keys of which each has to be there
+	oneOf   []string // keys of which exactly one has to be there
+	enter   func(l *loader, s scope, name named) scope
+	leave   func(l *loader, s scope, name named)
+}
+
+// places are the things that a file can have several of.
+var places = []place{
+	{"tenants.*", "a tenant", tenant.NamePattern, "one tenant: its keys, limits and servers",
+		nil, nil, enterTenant, nil},
+	{"tenants.*.auth.keys[]", "a key", "", "one credential",
+		[]string{"name", "sha256"}, nil, enterKey, leaveKey},
+	{"tenants.*.servers.*", "a server", tenant.ServerPattern, "one server; its name may not be mcp, sse or t",
+		nil, []string{"command", "url", "builtin"}, enterServer, leaveServer},
+	{"mcpServers.*", "an entry of mcpServers", "", "one server of tenant default, as other clients write it; its name is mapped",
+		nil, []string{"command", "url"}, enterImport, leaveImport},
+	{"tenants.*.mcpServers.*", "an entry of mcpServers", "", "one server of the tenant, as other clients write it; its name is mapped",
+		nil, []string{"command", "url"}, enterImport, leaveImport},
+}
+
+// named is the name of a thing and where it stands.
+type named struct {
+	text string
+	at   position
+}
+
+// late are the keys whose things need what stands beside them, and so are read after it whatever the order of the file, in this order.
+var late = []string{"tenants", "servers", "mcpServers"}
+
+// node is one level of the shape of a file. It has a key, or kids, or one kid for all names or items.
+type node struct {
+	name  string
+	what  string // what has these keys, in messages
+	key   *Key
+	place *place
+	kids  []*node
+	each  *node // for `*`
+	item  *node // for `[]`
+}
+
+// shape is the table as a tree.
+var shape = sync.OnceValue(func() *node {
+	root := &node{what: "the top level"}
+	keys := table()
+	for i := range keys {
+		n := root
+		for step := range strings.SplitSeq(keys[i].Path, ".") {
+			step, isList := strings.CutSuffix(step, "[]")
+			n = n.kid(step)
+			if isList {
+				if n.item == nil {
+					n.item = &node{what: n.name}
+				}
+				n = n.item
+			}
+		}
+		n.key = &keys[i]
+	}
+	for i := range places {
+		n := root
+		for step := range strings.SplitSeq(places[i].path, ".") {
+			step, isList := strings.CutSuffix(step, "[]")
+			if n = n.kid(step); isList {
+				n = n.item
+			}
+		}
+		n.place, n.what = &places[i], places[i].what
+	}
+	return root
+})
+
+func (n *node) kid(name string) *node {
+	if name == "*" {
+		if n.each == nil {
+			n.each = &node{}
+		}
+		return n.each
+	}
+	if kid := n.find(name); kid != nil {
+		return kid
+	}
+	n.kids = append(n.kids, &node{name: name, what: name})
+	return n.kids[len(n.kids)-1]
+}
+
+func (n *node) find(name string) *node {
+	for _, kid := range n.kids {
+		if kid.name == name {
+			return kid
+		}
+	}
+	return nil
+}
+
+func (n *node) names() []string {
+	names := make([]string, len(n.kids))
+	for i, kid := range n.kids {
+		names[i] = kid.name
+	}
+	return names
+}
+
+func enterTenant(l *loader, s scope, name named) scope {
+	if !tenant.ValidName(name.text) {
+		l.problem(name.at, quoted("tenant", name.text)+" cannot be part of a path", "a tenant's name has 1 to 63 of a-z, 0-9 and -", "rename it")
+	}
+	s.tenant = l.tenant(name.text)
+	return s
+}
+
+func enterKey(_ *loader, s scope, _ named) scope {
+	s.key = &auth.Key{}
+	return s
+}
+
+func leaveKey(l *loader, s scope, name named) {
+	if s.key.Hash == (auth.Hash{}) || s.key.Name == "" {
+		return // said already
+	}
+	for _, other := range s.tenant.Keys {
+		if other.Hash == s.key.Hash {
+			l.problem(name.at, "this key of tenant "+s.tenant.Name+" is listed twice", "a key stands for one name", "remove one of the two")
+		}
+	}
+	s.tenant.Keys = append(s.tenant.Keys, *s.key)
+}
+
+func enterServer(l *loader, s scope, name named) scope {
+	if !tenant.ValidServer(name.text) {
+		why := "a server's name has 1 to 32 of a-z, 0-9 and -, and does not begin with -"
+		if slices.Contains(tenant.Reserved, name.text) {
+			why = "the word has a meaning in paths"
+		}
+		l.problem(name.at, quoted("server", name.text)+" cannot be part of a path", why, "rename it")
+	}
+	s.server = l.defaults(s, name.text)
+	return s
+}
+
+func leaveServer(l *loader, s scope, name named) {
+	l.checkServer(s, name)
+	l.add(s, name)
+}
+
+// quoted names a thing in a message.
+func quoted(what, name string) string { return what + ` "` + printable(name) + `"` }
+
+// sortedKeys is for messages that do not depend on the order of a map.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

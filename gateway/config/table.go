@@ -1,0 +1,197 @@
+package config
+
+import (
+	"sync"
+	"time"
+
+	"mcpd/gateway/auth"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// Reload is what a reload does with a changed key.
+type Reload string
+
+// What a reload does.
+const (
+	AtOnce   Reload = "at once"       // the next request sees it
+	NewOnes  Reload = "new sessions"  // sessions that are open keep what they had
+	Replaces Reload = "reconnects"    // the server's connections are replaced
+	Restart  Reload = "needs restart" // reported, and kept as it was
+)
+
+// Key is one row of the table: everything there is to say about a key.
+type Key struct {
+	Path    string // `*` stands for a name, `[]` for an item
+	Type    Type
+	Default string // as written in a file; "" = none
+	From    string // the key whose value is the default, instead
+	Example string // a value that is not the default
+	Reload  Reload
+	Doc     string
+
+	at func(scope) any // the field it fills in
+}
+
+// scope is what a key of the file belongs to. Fields are set as deep as the place is.
+type scope struct {
+	config *Config
+	tenant *Tenant
+	server *tenant.Server
+	key    *auth.Key
+	kind   *string // the `type` of an entry of mcpServers
+	path   string  // the concrete path of the place, for look-ups of positions
+}
+
+// hostKeys are the keys at the top.
+var hostKeys = []Key{
+	{"listen", address, "127.0.0.1:7420", "", "127.0.0.1:8080", Restart,
+		"where MCP is served; beyond loopback every tenant needs a key", func(s scope) any { return &s.config.Listen }},
+	{"hosts", hosts, "", "", "[mcp.example.com]", AtOnce,
+		"names accepted in Host, beside those of loopback and of `listen`", func(s scope) any { return &s.config.Hosts }},
+	{"origins", origins, "", "", "[https://app.example.com]", AtOnce,
+		"web pages that may call, beside the listener's own", func(s scope) any { return &s.config.Origins }},
+	{"trusted_proxies", prefixes, "", "", "[10.0.0.0/8]", AtOnce,
+		"peers whose X-Forwarded-For is believed", func(s scope) any { return &s.config.TrustedProxies }},
+	{"tls.cert", file, "", "", "/etc/mcpd/cert.pem", Restart,
+		"certificate chain of the MCP listener; with it only https is spoken", func(s scope) any { return &s.config.TLS.Cert }},
+	{"tls.key", file, "", "", "/etc/mcpd/key.pem", Restart,
+		"private key of the certificate", func(s scope) any { return &s.config.TLS.Key }},
+	{"admin.listen", address, "127.0.0.1:7421", "", "127.0.0.1:8081", Restart,
+		"where health, metrics and the supervision tree are served; loopback only", func(s scope) any { return &s.config.Admin.Listen }},
+	{"log.format", oneOf("auto", "text", "json"), "auto", "", "json", Restart,
+		"how a line looks; auto is text on a terminal and json elsewhere", func(s scope) any { return &s.config.Log.Format }},
+	{"log.level", oneOf("debug", "info", "warn", "error"), "info", "", "debug", AtOnce,
+		"the least that is logged", func(s scope) any { return &s.config.Log.Level }},
+	{"state_dir", file, "", "", "/var/lib/mcpd", Restart,
+		"what survives a restart; else $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, or /var/lib/mcpd as root", func(s scope) any { return &s.config.StateDir }},
+	{"limits.max_body", size(1<<10, 64<<20), "4MiB", "", "1MiB", AtOnce,
+		"bytes of a request", func(s scope) any { return &s.config.MaxBody }},
+	{"limits.max_total_sessions", count(1, 2_000_000), "200000", "", "1000", AtOnce,
+		"open sessions of all tenants together", func(s scope) any { return &s.config.MaxSessions }},
+}
+
+// limitKeys exist at the top, where they are the default of every tenant, and in a tenant.
+func limitKeys(at func(scope) *tenant.Limits) []Key {
+	const day = 24 * time.Hour
+	return []Key{
+		{"limits.max_sessions", count(1, 1_000_000), "100000", "", "500", AtOnce,
+			"open sessions of a tenant; at the cap the longest idle goes first", func(s scope) any { return &at(s).MaxSessions }},
+		{"limits.max_pending", count(1, 10_000), "1000", "", "200", AtOnce,
+			"requests of a tenant in flight", func(s scope) any { return &at(s).MaxPending }},
+		{"limits.max_session_pending", count(1, 2_560), "256", "", "20", AtOnce,
+			"requests of one session in flight", func(s scope) any { return &at(s).MaxSessionPending }},
+		{"limits.session_idle", span(time.Second, 7*day), "24h", "", "1h", AtOnce,
+			"a session without request or open stream ends after it", func(s scope) any { return &at(s).SessionIdle }},
+		{"limits.session_init", span(10*time.Millisecond, 10*time.Minute), "30s", "", "5s", NewOnes,
+			"a session that is not initialized by then ends", func(s scope) any { return &at(s).SessionInit }},
+		{"limits.call_timeout", span(time.Millisecond, 15*time.Minute), "60s", "", "10s", AtOnce,
+			"tools/call, prompts/get and resources/read; progress starts it anew", func(s scope) any { return &at(s).CallTimeout }},
+		{"limits.call_timeout_max", span(time.Millisecond, time.Hour), "15m", "", "20m", AtOnce,
+			"the same calls in all, whatever progress they report", func(s scope) any { return &at(s).CallTimeoutMax }},
+		{"limits.request_timeout", span(time.Millisecond, time.Minute), "5s", "", "2s", AtOnce,
+			"what mcpd itself asks a server: lists, probes, pings", func(s scope) any { return &at(s).RequestTimeout }},
+		{"limits.list_wait", span(0, time.Minute), "10s", "", "1s", AtOnce,
+			"how long a list waits for servers that are starting and were never listed", func(s scope) any { return &at(s).ListWait }},
+		{"limits.start_timeout", span(10*time.Millisecond, 10*time.Minute), "60s", "", "20s", Replaces,
+			"a server from its start to the end of its handshake", func(s scope) any { return &at(s).StartTimeout }},
+		{"limits.park_time", span(time.Second, time.Hour), "5m", "", "2m", AtOnce,
+			"how long a call may wait for its user", func(s scope) any { return &at(s).ParkTime }},
+	}
+}
+
+// negotiationKeys exist at the top, where they are the default of every tenant, and in a tenant.
+func negotiationKeys(at func(scope) *protocol.Negotiation) []Key {
+	return []Key{
+		{"negotiation.mode", mode, "spec", "", "strict", NewOnes,
+			"an unsupported revision is answered with the best one (spec) or refused (strict)", func(s scope) any { return &at(s).Mode }},
+		{"negotiation.default_version", revision, "", "", "2025-06-18", NewOnes,
+			"assumed when initialize names none; without it that is refused", func(s scope) any { return &at(s).Default }},
+		{"negotiation.min_version", revision, "2024-11-05", "", "2025-03-26", NewOnes,
+			"the oldest revision that is accepted", func(s scope) any { return &at(s).Floor }},
+		{"negotiation.max_version", revision, "2026-07-28", "", "2025-11-25", NewOnes,
+			"the newest revision that is accepted", func(s scope) any { return &at(s).Ceiling }},
+	}
+}
+
+// tenantKeys are the keys of a tenant beside those above.
+var tenantKeys = []Key{
+	{"require_client_capabilities", needs, "", "", "{resources/read: resources}", NewOnes,
+		"methods refused to clients that did not declare the capability", func(s scope) any { return &s.tenant.Require }},
+	{"auth.keys[].name", keyName, "", "", "ci", AtOnce,
+		"whom the key stands for; two keys may stand for one", func(s scope) any { return &s.key.Name }},
+	{"auth.keys[].sha256", hash, "", "", "4d0e5e7a9c1b2f3d6a8b7c5e4f2a1d0c9b8e7f6a5d4c3b2a1f0e9d8c7b6a5f4e", AtOnce,
+		"SHA-256 of the key; `mcpd key new` prints both", func(s scope) any { return &s.key.Hash }},
+}
+
+// serverKeys are the keys of a server. It has one of command, url and builtin.
+var serverKeys = []Key{
+	{"command", command, "", "", "npx", Replaces,
+		"program spoken to over stdin and stdout: a whole path, or a name in PATH; no shell", func(s scope) any { return &s.server.Command }},
+	{"args", args, "", "", "[-y, some-server]", Replaces,
+		"its arguments", func(s scope) any { return &s.server.Args }},
+	{"env", env, "", "", "{TOKEN: \"${env:TOKEN}\"}", Replaces,
+		"added to its environment, which is short: HOME, PATH, LANG, TZ, TMPDIR", func(s scope) any { return &s.server.Env }},
+	{"env_pass", envNames, "", "", "[SSH_AUTH_SOCK]", Replaces,
+		"variables of mcpd's own environment that it gets", func(s scope) any { return &s.server.EnvPass }},
+	{"cwd", cwd, "", "", "/srv/acme", Replaces,
+		"its working directory", func(s scope) any { return &s.server.Cwd }},
+	{"url", link, "", "", "http://127.0.0.1:9001/mcp", Replaces,
+		"endpoint of Streamable HTTP", func(s scope) any { return &s.server.URL }},
+	{"headers", headers, "", "", "{Authorization: \"Bearer ${env:TOKEN}\"}", Replaces,
+		"sent with each request to the url", func(s scope) any { return &s.server.Headers }},
+	{"builtin", builtin, "", "", "demo", Replaces,
+		"a server inside mcpd", func(s scope) any { return &s.server.Builtin }},
+	{"share", share, "auto", "", "tenant", Replaces,
+		"who shares a connection; `mcpd config print` shows what auto means for it", func(s scope) any { return &s.server.Share }},
+	{"intensity.restarts", count(0, 1000), "5", "", "3", Replaces,
+		"restarts within the next, before it is given up for a while", func(s scope) any { return &s.server.Intensity.Restarts }},
+	{"intensity.within", span(time.Millisecond, time.Hour), "30s", "", "1m", Replaces,
+		"", func(s scope) any { return &s.server.Intensity.Within }},
+	{"start_timeout", span(10*time.Millisecond, 10*time.Minute), "", "limits.start_timeout", "90s", Replaces,
+		"from its start to the end of its handshake", func(s scope) any { return &s.server.StartTimeout }},
+	{"require_client_capabilities", needs, "", "", "{tools/call: sampling}", NewOnes,
+		"as in the tenant, for this server, and before it", func(s scope) any { return &s.server.Require }},
+}
+
+// importKeys are the keys of an entry of mcpServers, as other clients write it.
+var importKeys = []Key{
+	{"type", oneOf("stdio", "http", "streamable-http", "sse"), "", "", "http", Replaces,
+		"stdio with a command, http or streamable-http with a url; sse is not spoken to servers", func(s scope) any { return s.kind }},
+	{"command", command, "", "", "npx", Replaces, "as in a server", func(s scope) any { return &s.server.Command }},
+	{"args", args, "", "", "[-y, some-server]", Replaces, "as in a server", func(s scope) any { return &s.server.Args }},
+	{"env", env, "", "", "{TOKEN: \"${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Env }},
+	{"url", link, "", "", "http://127.0.0.1:9001/mcp", Replaces, "as in a server", func(s scope) any { return &s.server.URL }},
+	{"headers", headers, "", "", "{Authorization: \"Bearer ${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Headers }},
+}
+
+// Keys returns the table, in the order of the documentation.
+func Keys() []Key { return table() }
+
+var table = sync.OnceValue(func() []Key {
+	keys := append([]Key(nil), hostKeys...)
+	keys = append(keys, limitKeys(func(s scope) *tenant.Limits { return &s.config.Limits })...)
+	keys = append(keys, negotiationKeys(func(s scope) *protocol.Negotiation { return &s.config.Negotiation })...)
+	keys = append(keys, under("mcpServers.*.", importKeys)...)
+	keys = append(keys, under("tenants.*.", tenantKeys)...)
+	keys = append(keys, under("tenants.*.", inherited(limitKeys(func(s scope) *tenant.Limits { return &s.tenant.Limits })))...)
+	keys = append(keys, under("tenants.*.", inherited(negotiationKeys(func(s scope) *protocol.Negotiation { return &s.tenant.Negotiation })))...)
+	keys = append(keys, under("tenants.*.servers.*.", serverKeys)...)
+	return append(keys, under("tenants.*.mcpServers.*.", importKeys)...)
+})
+
+func under(prefix string, keys []Key) []Key {
+	out := append([]Key(nil), keys...)
+	for i := range out {
+		out[i].Path = prefix + out[i].Path
+	}
+	return out
+}
+
+// inherited turns the defaults of a tenant's keys into those at the top.
+func inherited(keys []Key) []Key {
+	for i := range keys {
+		keys[i].Default, keys[i].From = "", keys[i].Path
+	}
+	return keys
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// form is the shape of a value in the file.
+type form uint8
+
+const (
+	scalar form = iota // one text or number
+	list               // texts
+	dict               // texts by name
+)
+
+// Type is what the value of a key may be.
+type Type struct {
+	Name string // for the documentation
+
+	form   form
+	loose  bool                            // numbers and booleans are taken as they are written
+	number bool                            // and nothing else is
+	vars   bool                            // variables are filled in
+	secret bool                            // messages never repeat it
+	schema string                          // JSON Schema of a scalar, or of each item
+	put    func(dst any, v value) *mistake // stores one scalar or item; dst points to the field
+}
+
+// value is one text of the file on its way into a field.
+type value struct {
+	name  string   // in a dict
+	text  string   // variables filled in
+	shown string   // as written
+	vars  []string // the variables in it
+}
+
+// mistake says why a value is refused and what to do. Neither repeats a value that may be secret.
+type mistake struct{ why, do string }
+
+const anyText = `{"type":"string"}`
+
+var (
+	address  = Type{Name: "host:port", schema: anyText, put: putAddress}
+	file     = Type{Name: "absolute path", schema: anyText, put: putFile}
+	hosts    = Type{Name: "list of host names", form: list, schema: anyText, put: putHost}
+	origins  = Type{Name: "list of origins", form: list, schema: anyText, put: putOrigin}
+	prefixes = Type{Name: "list of addresses or prefixes", form: list, schema: anyText, put: putPrefix}
+	revision = Type{Name: "protocol revision", schema: enum(protocol.GetSupportedVersions()), put: putRevision}
+	needs    = Type{Name: "method: capability", form: dict, schema: anyText, put: putNeed}
+
+	keyName = Type{Name: "name", schema: anyText, put: putKeyName}
+	hash    = Type{Name: "64 hexadecimal digits", secret: true, schema: `{"type":"string","pattern":"^[0-9a-fA-F]{64}$"}`, put: putHash}
+
+	command  = Type{Name: "program", vars: true, schema: anyText, put: putCommand}
+	args     = Type{Name: "list of texts", form: list, loose: true, vars: true, secret: true, schema: looseText, put: putArg}
+	env      = Type{Name: "variable: text", form: dict, loose: true, vars: true, secret: true, schema: looseText, put: putEnv}
+	envNames = Type{Name: "list of variables", form: list, schema: anyText, put: putEnvName}
+	cwd      = Type{Name: "absolute path", vars: true, schema: anyText, put: putCwd}
+	link     = Type{Name: "http or https URL", vars: true, secret: true, schema: anyText, put: putURL}
+	headers  = Type{Name: "header: text", form: dict, vars: true, secret: true, schema: anyText, put: putHeader}
+	builtin  = Type{Name: "name", schema: anyText, put: putWord(nil)}
+	share    = Type{Name: words(tenant.Shares), schema: enum(tenant.Shares), put: putShare}
+	mode     = Type{Name: words(modes), schema: enum(modes), put: putMode}
+)
+
+// modes are the words for protocol.Mode, by value.
+var modes = []string{protocol.Spec: "spec", protocol.Strict: "strict"}
+
+const looseText = `{"type":["string","number","boolean"]}`
+
+// oneOf is a word of a list.
+func oneOf(choice ...string) Type {
+	return Type{Name: words(choice), schema: enum(choice), put: putWord(choice)}
+}
+
+// count is a whole number between two.
+func count(low, high int) Type {
+	return Type{
+		Name: fmt.Sprintf("number, %d to %d", low, high), loose: true, number: true,
+		schema: fmt.Sprintf(`{"type":"integer","minimum":%d,"maximum":%d}`, low, high),
+		put: func(dst any, v value) *mistake {
+			n, err := strconv.Atoi(v.text)
+			if err != nil || n < low || n > high {
+				return &mistake{"it is no whole number in its range", fmt.Sprintf("write one between %d and %d", low, high)}
+			}
+			*dst.(*int) = n
+			return nil
+		},
+	}
+}
+
+// units of sizes, the largest first.
+var units = []struct {
+	suffix string
+	bytes  int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+// size is a number of bytes between two.
+func size(low, high int64) Type {
+	return Type{
+		Name:   fmt.Sprintf("size, %s to %s", formatSize(low), formatSize(high)),
+		loose:  true,
+		schema: `{"type":"string","pattern":"^[0-9]+(B|KiB|MiB|GiB)$"}`,
+		put: func(dst any, v value) *mistake {
+			for _, u := range units {
+				digits, ok := strings.CutSuffix(v.text, u.suffix)
+				if !ok {
+					continue
+				}
+				n, err := strconv.ParseInt(digits, 10, 64)
+				if err != nil || n < 0 || n > high/u.bytes || n*u.bytes < low {
+					break
+				}
+				*dst.(*int64) = n * u.bytes
+				return nil
+			}
+			return &mistake{"it is no size in its range", fmt.Sprintf("write a number with B, KiB or MiB between %s and %s", formatSize(low), formatSize(high))}
+		},
+	}
+}
+
+func formatSize(n int64) string {
+	for _, u := range units {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.suffix
+		}
+	}
+	return "0B"
+}
+
+// span is a time between two.
+func span(low, high time.Duration) Type {
+	return Type{
+		Name:   fmt.Sprintf("time, %s to %s", formatSpan(low), formatSpan(high)),
+		loose:  true,
+		schema: `{"type":"string","pattern":"^([0-9]+([.][0-9]+)?(ms|s|m|h))+$"}`,
+		put: func(dst any, v value) *mistake {
+			d, err := time.ParseDuration(v.text)
+			if err != nil || d < low || d > high {
+				return &mistake{"it is no time in its range", fmt.Sprintf("write a number with ms, s, m or h between %s and %s", formatSpan(low), formatSpan(high))}
+			}
+			*dst.(*time.Duration) = d
+			return nil
+		},
+	}
+}
+
+// formatSpan leaves out the zeros of Duration.String: 24h, not 24h0m0s.
+func formatSpan(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// words joins choices as the documentation has them.
+func words(choice []string) string { return strings.Join(choice, " | ") }
+
+func enum(choice []string) string {
+	return `{"enum":["` + strings.Join(choice, `","`) + `"]}`
+}

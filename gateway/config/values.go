@@ -1,0 +1,255 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/textproto"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpd/gateway/auth"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+func putWord(choice []string) func(any, value) *mistake {
+	return func(dst any, v value) *mistake {
+		if choice != nil && !slices.Contains(choice, v.text) {
+			return notAWord(v.text, choice)
+		}
+		if v.text == "" {
+			return &mistake{"it is empty", "leave the key out or give it a value"}
+		}
+		*dst.(*string) = v.text
+		return nil
+	}
+}
+
+func notAWord(word string, choice []string) *mistake {
+	do := "write " + words(choice)
+	if near, ok := nearest(word, choice); ok {
+		do = fmt.Sprintf("did you mean %q?", near)
+	}
+	return &mistake{"it is none of " + strings.Join(choice, ", "), do}
+}
+
+func putShare(dst any, v value) *mistake {
+	i := slices.Index(tenant.Shares, v.text)
+	if i < 0 {
+		return notAWord(v.text, tenant.Shares)
+	}
+	*dst.(*tenant.Share) = tenant.Share(i)
+	return nil
+}
+
+func putMode(dst any, v value) *mistake {
+	i := slices.Index(modes, v.text)
+	if i < 0 {
+		return notAWord(v.text, modes)
+	}
+	*dst.(*protocol.Mode) = protocol.Mode(i)
+	return nil
+}
+
+func putRevision(dst any, v value) *mistake {
+	version, ok := protocol.ParseVersion(v.text)
+	if !ok {
+		return notAWord(v.text, protocol.GetSupportedVersions())
+	}
+	*dst.(*protocol.Version) = version
+	return nil
+}
+
+func putAddress(dst any, v value) *mistake {
+	host, port, err := net.SplitHostPort(v.text)
+	if err != nil {
+		return &mistake{"an address is a host and a port", "write it like 127.0.0.1:7420"}
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return &mistake{"the port is no number from 0 to 65535", "write it like 127.0.0.1:7420"}
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == '/' || r > '~' }) {
+		return &mistake{"the host has a character that no host has", "write it like 127.0.0.1:7420"}
+	}
+	*dst.(*string) = v.text
+	return nil
+}
+
+func putFile(dst any, v value) *mistake {
+	if !filepath.IsAbs(v.text) {
+		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, beginning with /"}
+	}
+	*dst.(*string) = v.text
+	return nil
+}
+
+func putHost(dst any, v value) *mistake {
+	if v.text == "" || strings.ContainsFunc(v.text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/*@?#\\", r) }) {
+		return &mistake{"it is no host name", "write a name or an address, with :port if it has one"}
+	}
+	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
+	return nil
+}
+
+func putOrigin(dst any, v value) *mistake {
+	u, err := url.Parse(v.text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || v.text != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
+		return &mistake{"an origin is a scheme and a host, exactly", "write it like https://app.example.com, with :port if it has one"}
+	}
+	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
+	return nil
+}
+
+func putPrefix(dst any, v value) *mistake {
+	p, err := netip.ParsePrefix(v.text)
+	if err != nil {
+		addr, addrErr := netip.ParseAddr(v.text)
+		if addrErr != nil || addr.Zone() != "" {
+			return &mistake{"it is neither an address nor a prefix", "write it like 10.0.0.1 or 10.0.0.0/8"}
+		}
+		p = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	*dst.(*[]netip.Prefix) = append(*dst.(*[]netip.Prefix), p.Masked())
+	return nil
+}
+
+func putNeed(dst any, v value) *mistake {
+	if m, ok := protocol.LookupMethod(v.name); !ok || m.Notification() {
+		do := "look it up in the specification"
+		if near, ok := nearest(v.name, protocol.MethodNames()); ok {
+			do = fmt.Sprintf("did you mean %q?", near)
+		}
+		return &mistake{fmt.Sprintf("%q is no method that is answered", printable(v.name)), do}
+	}
+	if v.text == "" {
+		return &mistake{"no capability is named", "name one, or leave the method out"}
+	}
+	set(dst.(*map[string]string), v.name, v.text)
+	return nil
+}
+
+func putKeyName(dst any, v value) *mistake {
+	if err := auth.CheckName(v.text); err != nil {
+		return &mistake{err.Error(), "name who uses the key"}
+	}
+	*dst.(*string) = v.text
+	return nil
+}
+
+func putHash(dst any, v value) *mistake {
+	h, err := auth.ParseHash(v.text)
+	if err != nil {
+		return &mistake{err.Error(), "`mcpd key new` prints a key and this line for it"}
+	}
+	*dst.(*auth.Hash) = h
+	return nil
+}
+
+func putCommand(dst any, v value) *mistake {
+	switch slash := strings.Contains(v.text, "/"); {
+	case v.text == "":
+		return &mistake{"it is empty", "name a program"}
+	case slash && !filepath.IsAbs(v.text):
+		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, or a name that is in PATH"}
+	case !slash && strings.ContainsAny(v.text, " \t\n"):
+		return &mistake{"no shell reads it", "put the program here and the rest in args"}
+	}
+	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
+	return nil
+}
+
+func putArg(dst any, v value) *mistake {
+	*dst.(*[]tenant.Secret) = append(*dst.(*[]tenant.Secret), tenant.NewShown(v.text, v.shown))
+	return nil
+}
+
+func putEnv(dst any, v value) *mistake {
+	if !validEnv(v.name) {
+		return &mistake{"it is no name of a variable", "use letters, digits and _"}
+	}
+	set(dst.(*map[string]tenant.Secret), v.name, hidden(v))
+	return nil
+}
+
+func putEnvName(dst any, v value) *mistake {
+	if !validEnv(v.text) {
+		return &mistake{"it is no name of a variable", "write the name only, and a value in env"}
+	}
+	*dst.(*[]string) = append(*dst.(*[]string), v.text)
+	return nil
+}
+
+func putCwd(dst any, v value) *mistake {
+	if !filepath.IsAbs(v.text) {
+		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, beginning with /"}
+	}
+	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
+	return nil
+}
+
+func putURL(dst any, v value) *mistake {
+	u, err := url.Parse(v.text)
+	switch {
+	case err != nil:
+		return &mistake{"it is no URL", "write it like https://host/mcp"}
+	case u.Scheme != "http" && u.Scheme != "https":
+		return &mistake{"only http and https are spoken", "write it like https://host/mcp"}
+	case u.Host == "" || u.Hostname() == "":
+		return &mistake{"it has no host", "write it like https://host/mcp"}
+	case u.User != nil:
+		return &mistake{"a user or password in a URL ends up in logs", "put it into headers, as Authorization"}
+	case u.Fragment != "":
+		return &mistake{"a # part is never sent", "leave it out"}
+	}
+	shown := v.shown
+	if address, _, ok := strings.Cut(shown, "?"); ok {
+		shown = address + "?" + tenant.Redacted
+	}
+	*dst.(*tenant.Secret) = tenant.NewShown(v.text, shown)
+	return nil
+}
+
+// ownHeaders are set by mcpd itself on what it sends upstream; so is everything that begins with Mcp-.
+var ownHeaders = []string{
+	"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Keep-Alive", "Last-Event-Id", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade",
+}
+
+func putHeader(dst any, v value) *mistake {
+	name := textproto.CanonicalMIMEHeaderKey(v.name)
+	switch {
+	case name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
+	}):
+		return &mistake{"it is no name of a header", "use letters, digits and -"}
+	case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-"):
+		return &mistake{"mcpd sets this header itself", "leave it out"}
+	case strings.ContainsFunc(v.text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return &mistake{"a header is one line without control characters", "check the end of its value"}
+	}
+	headers := dst.(*map[string]tenant.Secret)
+	if _, twice := (*headers)[name]; twice {
+		return &mistake{"the case of a header does not matter: it is there twice", "keep one"}
+	}
+	set(headers, name, hidden(v))
+	return nil
+}
+
+// hidden is a secret that shows which variables it came from and nothing else.
+func hidden(v value) tenant.Secret {
+	if len(v.vars) == 0 {
+		return tenant.NewSecret(v.text)
+	}
+	return tenant.NewShown(v.text, "<redacted, from "+strings.Join(v.vars, ", ")+">")
+}
+
+func set[V any](m *map[string]V, name string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[name] = v
+}

@@ -1,0 +1,67 @@
+package tenant
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"mcpd/protocol"
+)
+
+// Key tells the connections to one server apart: callers with equal keys share one.
+type Key struct {
+	Share       Share
+	Principal   string               // set when shared by principal
+	Session     string               // set when shared by session
+	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream; 0 in the modern era
+}
+
+// NewKey returns the key of a caller's connection; share is an applied one, not ByDefault. Parts that do not matter for this way of
+// sharing are left out, so that the keys of callers who share are equal. A session's capabilities never change: its own connection
+// needs no fingerprint.
+func NewKey(share Share, principal, session string, fingerprint protocol.Fingerprint) Key {
+	switch share {
+	case BySession:
+		return Key{Share: share, Session: session}
+	case ByPrincipal:
+		return Key{Share: share, Principal: principal, Fingerprint: fingerprint}
+	}
+	return Key{Share: ByTenant, Fingerprint: fingerprint}
+}
+
+// String returns the key as the id of a child: distinct keys have distinct ids, of letters, digits and "-._=," only. A session id is
+// as good as a credential and a principal may be anything, so the former is shown as a digest, and so is whatever is long.
+func (k Key) String() string {
+	id := k.Share.String()
+	switch k.Share {
+	case ByPrincipal:
+		id += "=" + word(k.Principal)
+	case BySession:
+		id += "=" + digest(k.Session)
+	}
+	if k.Fingerprint != 0 {
+		id += fmt.Sprintf(",caps=%02x", uint8(k.Fingerprint))
+	}
+	return id
+}
+
+// maxWord keeps ids readable in a tree and far below any bound on paths.
+const maxWord = 48
+
+// word returns s when it is short and plain, else a digest behind a dot, with which no plain word begins.
+func word(s string) string {
+	ok := s != "" && len(s) <= maxWord && s[0] != '.' && strings.IndexFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+	}) < 0
+	if ok {
+		return s
+	}
+	return "." + digest(s)
+}
+
+// digest is 96 bits: enough that two of our own never meet by chance.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:12])
+}

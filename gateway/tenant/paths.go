@@ -1,0 +1,101 @@
+package tenant
+
+import "strings"
+
+// Kind is what a path of the MCP listener is for.
+type Kind uint8
+
+// Kinds of path.
+const (
+	MCP Kind = iota // the Streamable HTTP endpoint
+)
+
+// Route is what a path names. Server is "" where the tenant's servers are seen as one.
+type Route struct {
+	Kind   Kind
+	Tenant string
+	Server string
+}
+
+// paths are all the paths of the MCP listener. A segment in braces stands for a name; other segments are compared byte by byte.
+var paths = []struct {
+	pattern string
+	kind    Kind
+}{
+	{"/mcp", MCP},
+	{"/{server}/mcp", MCP},
+	{"/t/{tenant}/mcp", MCP},
+	{"/t/{tenant}/{server}/mcp", MCP},
+}
+
+// MaxPath is the longest path that can name anything: two names, the fixed segments, and as much again for paths to come.
+const MaxPath = 256
+
+// ParsePath reads the path of a request as it was sent, before any percent-decoding: an escaped, empty or dotted segment, another
+// case and a trailing slash name nothing. Whether the tenant and the server exist is for the caller to find out.
+func ParsePath(escaped string) (Route, bool) {
+	if len(escaped) > MaxPath {
+		return Route{}, false
+	}
+	for _, p := range paths {
+		route := Route{Kind: p.kind, Tenant: Default}
+		if match(p.pattern, escaped, &route) {
+			return route, true
+		}
+	}
+	return Route{}, false
+}
+
+// Path returns the shortest path that names the route.
+func (r Route) Path() string {
+	path := ""
+	if r.Tenant != Default {
+		path = "/t/" + r.Tenant
+	}
+	if r.Server != "" {
+		path += "/" + r.Server
+	}
+	return path + "/mcp"
+}
+
+func match(pattern, path string, route *Route) bool {
+	for {
+		var want, got string
+		var moreWant, moreGot bool
+		want, pattern, moreWant = segment(pattern)
+		got, path, moreGot = segment(path)
+		if moreWant != moreGot {
+			return false
+		}
+		if !moreWant {
+			return path == ""
+		}
+		switch want {
+		case "{tenant}":
+			if !ValidName(got) {
+				return false
+			}
+			route.Tenant = got
+		case "{server}":
+			if !ValidServer(got) {
+				return false
+			}
+			route.Server = got
+		default:
+			if want != got {
+				return false
+			}
+		}
+	}
+}
+
+// segment cuts the first "/segment" off a path; ok is false when there is none.
+func segment(path string) (first, rest string, ok bool) {
+	if !strings.HasPrefix(path, "/") {
+		return "", path, false
+	}
+	if end := strings.IndexByte(path[1:], '/'); end >= 0 {
+		return path[1 : 1+end], path[1+end:], true
+	}
+	return path[1:], "", true
+}

@@ -1,0 +1,54 @@
+package tenant
+
+import "mcpd/protocol"
+
+// Share says who shares one connection to a server.
+type Share uint8
+
+// Ways to share.
+const (
+	ByDefault   Share = iota // decided by link and era, see Applied
+	ByTenant                 // everyone in the tenant
+	ByPrincipal              // all sessions of one principal
+	BySession                // nobody: one connection a session
+)
+
+// Shares lists the words for Share, by value.
+var Shares = []string{"auto", "tenant", "principal", "session"}
+
+func (s Share) String() string { return Shares[s] }
+
+// Link is the kind of connection a server is reached by.
+type Link uint8
+
+// Kinds of link.
+const (
+	Stdio   Link = iota // a child process
+	HTTP                // Streamable HTTP
+	Builtin             // inside this process
+)
+
+var links = []string{"stdio", "http", "builtin"}
+
+func (l Link) String() string { return links[l] }
+
+// defaults say how a connection of the legacy era is shared when the operator did not say. A remote server knows its sessions
+// apart, and a session inside this process costs next to nothing, so each caller has its own. A child process is dear: one serves
+// all sessions of a principal, but never two principals, because what it says on its own initiative names no owner.
+var defaults = []Share{
+	Stdio:   ByPrincipal,
+	HTTP:    BySession,
+	Builtin: BySession,
+}
+
+// Applied returns how connections to a server of that era are shared. In the modern era each request says who it is for, so that one
+// connection serves all of the tenant.
+func (s Share) Applied(l Link, era protocol.Era) Share {
+	switch {
+	case s != ByDefault:
+		return s
+	case era == protocol.Modern:
+		return ByTenant
+	}
+	return defaults[l]
+}

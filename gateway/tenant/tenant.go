@@ -1,0 +1,98 @@
+// Package tenant is what one tenant of the host is: its name, its limits, its servers and its policies, as values, and the
+// rules by which a path names it and by which callers share its upstream connections.
+//
+// It does not know where the values come from, who is calling, or that any process exists.
+package tenant
+
+import (
+	"slices"
+	"time"
+
+	"mcpd/protocol"
+)
+
+// Default is the tenant that paths without a tenant segment mean.
+const Default = "default"
+
+// Tenant is one tenant. It is never changed after it was made: a reload makes another.
+type Tenant struct {
+	Name        string
+	Limits      Limits
+	Negotiation protocol.Negotiation
+	Require     map[string]string // method -> client capability it needs here; empty = no such policy
+	Servers     []Server          // in configuration order, which decides clashes of resource URIs
+}
+
+// Limits bounds what one tenant may use and how long its callers wait.
+type Limits struct {
+	MaxSessions       int           // open sessions; at the cap the longest idle goes first
+	MaxPending        int           // requests in flight over all sessions
+	MaxSessionPending int           // requests in flight in one session
+	SessionIdle       time.Duration // a session without request or open stream ends after it
+	SessionInit       time.Duration // a session ends when it is not initialized by then
+	CallTimeout       time.Duration // tools/call, prompts/get, resources/read; progress starts it anew
+	CallTimeoutMax    time.Duration // the same call at most, however much progress it reports
+	RequestTimeout    time.Duration // what the host itself asks an upstream: lists, probes, pings
+	ListWait          time.Duration // how long a list waits for servers that were never listed and are starting
+	StartTimeout      time.Duration // an upstream from spawn to the end of its handshake
+	ParkTime          time.Duration // how long a call may wait for the user
+}
+
+// Server is one upstream as the operator declared it. Exactly one of Command, URL and Builtin is set.
+type Server struct {
+	Name    string
+	Share   Share
+	Require map[string]string // beside Tenant.Require, and before it
+
+	Command Secret            // a name found in PATH, or an absolute path; never a shell line
+	Args    []Secret          //
+	Env     map[string]Secret // added to the child's short default environment
+	EnvPass []string          // names passed on from the host's own environment
+	Cwd     Secret            // absolute; empty = the host's
+
+	URL     Secret            // http or https
+	Headers map[string]Secret // sent with each request, by canonical name
+
+	Builtin string
+
+	StartTimeout time.Duration
+	Intensity    Intensity
+}
+
+// Intensity is how many restarts within which time an upstream gets before it is given up for a while.
+type Intensity struct {
+	Restarts int
+	Within   time.Duration
+}
+
+// Link is the kind of connection the server is reached by.
+func (s Server) Link() Link {
+	switch {
+	case s.Builtin != "":
+		return Builtin
+	case !s.URL.IsZero():
+		return HTTP
+	}
+	return Stdio
+}
+
+// Server returns the server of that name.
+func (t Tenant) Server(name string) (Server, bool) {
+	i := slices.IndexFunc(t.Servers, func(s Server) bool { return s.Name == name })
+	if i < 0 {
+		return Server{}, false
+	}
+	return t.Servers[i], true
+}
+
+// Required returns the client capability that policy demands for a method sent to a server; ok is false where it demands none.
+// The server may be "", for a method that reaches no server.
+func (t Tenant) Required(server, method string) (capability string, ok bool) {
+	if s, known := t.Server(server); known {
+		if capability, ok = s.Require[method]; ok {
+			return capability, true
+		}
+	}
+	capability, ok = t.Require[method]
+	return capability, ok
+}

@@ -1,0 +1,97 @@
+package layers
+
+// The layers of docs/ARCHITECTURE.md, lowest first. A package may import those
+// of its own row's list and nothing else of ours; its own folder is always
+// allowed, and what stands in a folder is meant by "folder/...".
+type row struct {
+	pkg string   // "a/b" is that package, "a/b/..." is it and all below it
+	may []string // the same form
+	why string   // shown when the row is broken
+}
+
+var (
+	layer0 = []string{"internal/fault", "internal/clock"}
+	layer1 = join(layer0, "protocol/...", "supervisor/otp", "proto/gen/...")
+	layer2 = join(layer1, "gateway/...", "transport/...", "telemetry/...", "store/...")
+	layer3 = join(layer2, "actors/...")
+	layer4 = join(layer3, "cluster/...")
+	layer5 = join(layer4, "supervisor/...")
+	load   = join(layer5, "internal/load/...")
+)
+
+// ours is read from the top: the first row that names a package is its row.
+var ours = []row{
+	// 0
+	{"internal/clock", nil, "layer 0 uses the standard library only"},
+	{"internal/fault", []string{"internal/clock"}, "layer 0 uses the standard library only"},
+	// 1
+	{"protocol/jsonrpc", nil, "the envelope knows no MCP"},
+	{"protocol/splice", []string{"protocol/jsonrpc"}, "edits of raw JSON know no MCP"},
+	{"protocol", []string{"protocol/jsonrpc", "protocol/splice"}, "revisions stand below what happens in them"},
+	{"protocol/bridge/...", []string{"protocol/..."}, "bridging is pure and may use all of protocol"},
+	{"protocol/...", []string{"protocol", "protocol/jsonrpc", "protocol/splice"}, "the state machines do not know one another"},
+	{"supervisor/otp/...", layer0, "otp knows nothing of MCP"},
+	{"proto/gen/...", nil, "generated code imports its runtime only"},
+	// 2
+	{"gateway/...", join(layer1, "gateway/..."), "packages of layer 2 never import one another"},
+	{"transport/...", join(layer1, "transport/..."), "packages of layer 2 never import one another"},
+	{"telemetry/...", join(layer1, "telemetry/..."), "packages of layer 2 never import one another"},
+	{"store/...", join(layer1, "store/..."), "packages of layer 2 never import one another"},
+	// 3: actors import one another's messages downward only, so that answers
+	// travel by reference and no arrow points up.
+	{"actors/server/...", join(layer2, "actors/catalog", "actors/client", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/catalog/...", join(layer2, "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/client/...", join(layer2, "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/request/...", join(layer2, "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/notification/...", join(layer2, "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/session/...", join(layer2, "actors/request", "actors/notification", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/...", layer2, "actors import one another downward only"},
+	// 4, 5
+	{"cluster/...", join(layer3, "cluster/..."), "the cluster places actors; the tree stands above it"},
+	{"supervisor/...", layer4, "the wiring imports what it wires, nothing above it"},
+	// 5½
+	{"internal/load/...", layer5, "one load generator below bench, chaos and tests"},
+	// 6
+	{"internal/layers", nil, "the table of layers must not depend on one"},
+	{"internal/mcptest/...", load, "layer 6 packages do not import one another"},
+	{"internal/conformance/...", load, "layer 6 packages do not import one another"},
+	{"bench/...", load, "layer 6 packages do not import one another"},
+	{"chaos/...", load, "layer 6 packages do not import one another"},
+	{"cmd/mcpd/...", join(load, "bench/...", "chaos/..."), "the command starts bench and chaos, which do not know it"},
+}
+
+// reach says who may import what is not ours. A path that no row names may be
+// imported by nobody: a new dependency is a decision, and its row says why. The
+// first row that names the path is its row.
+var reach = []row{
+	{"github.com/asynkron/protoactor-go/...", []string{"supervisor/otp/..."}, "actors are written against otp, protoactor is how it runs them"},
+	{"github.com/thejerf/suture/v4", []string{"supervisor/..."}, "services are supervised by otp alone; a Serve method needs no import"},
+	{"github.com/lmittmann/tint", []string{"telemetry/...", "cmd/..."}, "one place decides what a log line looks like"},
+	{"github.com/prometheus/...", []string{"telemetry/..."}, "instruments are rows of telemetry's table"},
+	{"github.com/go-json-experiment/json/...", []string{"protocol/...", "transport/...", "gateway/...", "telemetry/...", "actors/...", "store/...", "cluster/...", "supervisor/...", "cmd/...", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "the strict JSON codec is for all who read JSON, except otp and what is generated"},
+	{"google.golang.org/protobuf/...", []string{"proto/gen/...", "telemetry/...", "store/...", "cluster/...", "cmd/...", "supervisor"}, "messages are protobuf only where they leave the process"},
+	{"github.com/goccy/go-yaml/...", []string{"gateway/config/...", "cmd/..."}, "only the configuration is YAML"},
+	{"github.com/santhosh-tekuri/jsonschema/v6/...", []string{"gateway/...", "internal/mcptest/..."}, "schemas are checked at the edge"},
+	{"github.com/yosida95/uritemplate/v3", []string{"gateway/...", "protocol/..."}, "templates route resources"},
+	{"github.com/spf13/...", []string{"cmd/..."}, "flags are the command's"},
+	{"github.com/HdrHistogram/hdrhistogram-go", []string{"internal/load/...", "bench/...", "chaos/..."}, "what measures keeps histograms, what is measured keeps counters"},
+	{"github.com/modelcontextprotocol/go-sdk/...", []string{"internal/mcptest/...", "bench/..."}, "another implementation is for comparison only"},
+	{"golang.org/x/sys/...", []string{"transport/stdio/...", "actors/process/...", "store/...", "cmd/...", "chaos/..."}, "system calls stand where processes and files are"},
+	{"golang.org/x/term", []string{"telemetry/...", "cmd/..."}, "terminals are for people"},
+	{"golang.org/x/time/...", []string{"gateway/...", "internal/load/..."}, "rates are policy or load"},
+	{"golang.org/x/text/...", []string{"protocol/...", "gateway/...", "telemetry/..."}, "text is normalised where names are compared or shown"},
+	{"github.com/google/go-cmp/...", []string{"internal/mcptest/..."}, "comparison is for tests"},
+	{"go.uber.org/goleak", []string{"internal/mcptest/..."}, "leak checks are for tests"},
+	{"pgregory.net/rapid", []string{"internal/mcptest/..."}, "generated cases are for tests"},
+	{"github.com/rogpeppe/go-internal/...", []string{"internal/mcptest/..."}, "scripts are for tests"},
+
+	// The standard library, where it would break a promise.
+	{"net/http/...", []string{"transport/...", "telemetry/...", "cmd/...", "supervisor", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "HTTP ends at the transports and the admin listener"},
+	{"net", []string{"transport/...", "telemetry/admin", "gateway/...", "cluster/...", "cmd/...", "supervisor", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "sockets belong to transports and listeners"},
+	{"log/slog", []string{"supervisor/...", "transport/...", "telemetry/...", "store/...", "cluster/...", "cmd/...", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "protocol, gateway and actors do not log: they return errors or emit events"},
+	{"unsafe", []string{"proto/gen/..."}, "nothing written by hand needs it"},
+}
+
+func join(list []string, more ...string) []string {
+	return append(append([]string(nil), list...), more...)
+}

@@ -1,0 +1,38 @@
+package load
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Nonce is the text that identifies one call. It is unique within a run, and the number of the run makes it unique among the runs
+// whose calls may meet in one server.
+type Nonce string
+
+// newNonce writes run and sequence as "n<run>-<sequence>", both in base 36, so that it needs no escaping anywhere.
+func newNonce(run, sequence uint64) Nonce {
+	b := make([]byte, 0, 28) // 'n', two numbers of at most 13 digits, '-'
+	b = append(b, 'n')
+	b = strconv.AppendUint(b, run, 36)
+	b = append(b, '-')
+	b = strconv.AppendUint(b, sequence, 36)
+	return Nonce(b)
+}
+
+// parts undoes newNonce. It reports false for anything that newNonce does not write.
+func (n Nonce) parts() (run, sequence uint64, ok bool) {
+	rest, ok := strings.CutPrefix(string(n), "n")
+	if !ok {
+		return 0, 0, false
+	}
+	first, second, ok := strings.Cut(rest, "-")
+	if !ok {
+		return 0, 0, false
+	}
+	run, err1 := strconv.ParseUint(first, 36, 64)
+	sequence, err2 := strconv.ParseUint(second, 36, 64)
+	if err1 != nil || err2 != nil || newNonce(run, sequence) != n {
+		return 0, 0, false
+	}
+	return run, sequence, true
+}

@@ -1,0 +1,93 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// MinPairs is the fewest pairs an estimate is made of. Below it a resampled interval is little more than the range of the sample and
+// far too narrow.
+const MinPairs = 5
+
+// resamples is how often the bootstrap draws. The ends of a 95 % interval then rest on some 250 draws each, and move by less than a
+// tenth of the interval's width between seeds.
+const resamples = 10_000
+
+// Estimate is how many times larger the subject is than the baseline.
+type Estimate struct {
+	Ratio float64 `json:"ratio"` // geometric mean over the pairs
+	Low   float64 `json:"low"`   // lower end of the 95 % confidence interval
+	High  float64 `json:"high"`  // upper end
+	Pairs int     `json:"pairs"`
+}
+
+// Ratio estimates subject/baseline from measurements taken in pairs: baseline[i] and subject[i] side by side, so that what disturbs
+// both (a neighbour, a warm machine) cancels. The interval is the bootstrap's percentile interval over pairs; the same seed gives the
+// same interval. Measurements must be positive and finite.
+func Ratio(baseline, subject []float64, seed uint64) (Estimate, error) {
+	if len(baseline) != len(subject) {
+		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements", len(baseline), len(subject))
+	}
+	if len(baseline) < MinPairs {
+		return Estimate{}, fmt.Errorf("pairs: %d, want at least %d", len(baseline), MinPairs)
+	}
+	logs := make([]float64, len(baseline))
+	for i := range logs {
+		for _, v := range []float64{baseline[i], subject[i]} {
+			if !(v > 0) || math.IsInf(v, 1) {
+				return Estimate{}, fmt.Errorf("pair %d: measurement %v is not positive and finite", i, v)
+			}
+		}
+		// A ratio of 2 and one of 1/2 are equally far from none, which is so for their logarithms only.
+		logs[i] = math.Log(subject[i]) - math.Log(baseline[i])
+	}
+	low, high := bootstrap(logs, seed)
+	return Estimate{Ratio: math.Exp(mean(logs)), Low: math.Exp(low), High: math.Exp(high), Pairs: len(logs)}, nil
+}
+
+// bootstrap returns the 2.5 % and 97.5 % quantiles of the mean of samples drawn from values with replacement.
+func bootstrap(values []float64, seed uint64) (low, high float64) {
+	random := rand.New(rand.NewPCG(seed, uint64(len(values))))
+	means := make([]float64, resamples)
+	for i := range means {
+		sum := 0.0
+		for range values {
+			sum += values[random.IntN(len(values))]
+		}
+		means[i] = sum / float64(len(values))
+	}
+	slices.Sort(means)
+	return means[resamples*25/1000], means[resamples*975/1000-1]
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Alternate takes rounds pairs of measurements, one of each kind in every round, and swaps which comes first from round to round, so
+// that a drift of the machine favours neither. The first error ends it.
+func Alternate(rounds int, baseline, subject func(round int) (float64, error)) (baselines, subjects []float64, err error) {
+	baselines, subjects = make([]float64, rounds), make([]float64, rounds)
+	for round := range rounds {
+		type measurement struct {
+			take func(int) (float64, error)
+			into []float64
+		}
+		both := []measurement{{baseline, baselines}, {subject, subjects}}
+		if round%2 == 1 {
+			slices.Reverse(both)
+		}
+		for _, m := range both {
+			if m.into[round], err = m.take(round); err != nil {
+				return nil, nil, fmt.Errorf("round %d: %w", round, err)
+			}
+		}
+	}
+	return baselines, subjects, nil
+}

@@ -1,0 +1,157 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// measurements are positive and finite, over six orders of magnitude.
+func measurements(t *rapid.T, label string, n int) []float64 {
+	return rapid.SliceOfN(rapid.Float64Range(1e-3, 1e3), n, n).Draw(t, label)
+}
+
+func TestRatioHasItsProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(MinPairs, 20).Draw(t, "pairs")
+		seed := rapid.Uint64().Draw(t, "seed")
+		a, b := measurements(t, "baseline", n), measurements(t, "subject", n)
+		e, err := Ratio(a, b, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		close := func(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
+
+		low, high := math.Inf(1), 0.0
+		for i := range a {
+			low, high = min(low, b[i]/a[i]), max(high, b[i]/a[i])
+		}
+		if e.Low > e.High || e.Low < low*(1-1e-9) || e.High > high*(1+1e-9) {
+			t.Fatalf("interval %v to %v outside the range of the pairs, %v to %v", e.Low, e.High, low, high)
+		}
+		if again, _ := Ratio(a, b, seed); again != e {
+			t.Fatalf("same seed: %+v, then %+v", e, again)
+		}
+		// Units cancel.
+		factor := rapid.Float64Range(0.01, 100).Draw(t, "factor")
+		scaled := make([]float64, n)
+		for i := range b {
+			scaled[i] = b[i] * factor
+		}
+		if s, _ := Ratio(a, scaled, seed); !close(s.Ratio, e.Ratio*factor) || !close(s.Low, e.Low*factor) || !close(s.High, e.High*factor) {
+			t.Fatalf("scaled by %v: %+v, from %+v", factor, s, e)
+		}
+		// Exchanging the two inverts the ratio.
+		if inverse, _ := Ratio(b, a, seed); !close(inverse.Ratio, 1/e.Ratio) {
+			t.Fatalf("inverse = %v, want %v", inverse.Ratio, 1/e.Ratio)
+		}
+	})
+}
+
+// The interval is what it says: it holds the true ratio in about 95 of 100 experiments. The bootstrap's percentile interval is known
+// to be somewhat narrow for small samples, hence 88.
+func TestIntervalCoversTheTruth(t *testing.T) {
+	const truth, pairs, experiments = 1.25, 20, 200
+	random := rand.New(rand.NewPCG(1, 2))
+	covered := 0
+	for range experiments {
+		a, b := make([]float64, pairs), make([]float64, pairs)
+		for i := range a {
+			common := math.Exp(random.NormFloat64()) // a disturbance of both, which pairing must cancel
+			a[i] = common * math.Exp(0.1*random.NormFloat64())
+			b[i] = common * math.Exp(0.1*random.NormFloat64()) * truth
+		}
+		e, err := Ratio(a, b, random.Uint64())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Low <= truth && truth <= e.High {
+			covered++
+		}
+	}
+	if covered < experiments*88/100 || covered > experiments*99/100 {
+		t.Errorf("interval held the truth in %d of %d experiments", covered, experiments)
+	}
+}
+
+func TestRatioRefusesWhatItCannotJudge(t *testing.T) {
+	five := []float64{1, 1, 1, 1, 1}
+	tests := []struct {
+		name              string
+		baseline, subject []float64
+	}{
+		{"unequal", five, five[:4]},
+		{"too few", five[:4], five[:4]},
+		{"zero", five, []float64{1, 1, 1, 1, 0}},
+		{"not a number", five, []float64{1, 1, 1, 1, math.NaN()}},
+		{"infinite", []float64{1, 1, math.Inf(1), 1, 1}, five},
+	}
+	for _, test := range tests {
+		if e, err := Ratio(test.baseline, test.subject, 1); err == nil {
+			t.Errorf("%s: accepted as %+v", test.name, e)
+		}
+	}
+}
+
+func TestGateFailsOnlyWhenTheWholeIntervalIsBeyondTheLimit(t *testing.T) {
+	tests := []struct {
+		low, high float64
+		limit     Limit
+		want      Verdict
+	}{
+		{1.00, 1.05, AtMost(1.1), Pass},
+		{1.00, 1.10, AtMost(1.1), Pass},
+		{1.05, 1.20, AtMost(1.1), Unclear},
+		{1.10, 1.20, AtMost(1.1), Unclear},
+		{1.11, 1.20, AtMost(1.1), Fail},
+		{0.95, 1.05, AtLeast(0.9), Pass},
+		{0.90, 1.05, AtLeast(0.9), Pass},
+		{0.85, 0.95, AtLeast(0.9), Unclear},
+		{0.80, 0.90, AtLeast(0.9), Unclear},
+		{0.80, 0.89, AtLeast(0.9), Fail},
+	}
+	for _, test := range tests {
+		if got := Gate(Estimate{Low: test.low, High: test.high}, test.limit); got != test.want {
+			t.Errorf("%v to %v, limit %v: %s, want %s", test.low, test.high, test.limit, got, test.want)
+		}
+	}
+}
+
+func TestAlternateSwapsTheOrder(t *testing.T) {
+	var order string
+	take := func(name string, value float64) func(int) (float64, error) {
+		return func(round int) (float64, error) {
+			order += fmt.Sprintf("%s%d ", name, round)
+			return value + float64(round), nil
+		}
+	}
+	a, b, err := Alternate(3, take("a", 10), take("b", 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "a0 b0 b1 a1 a2 b2 "; order != want {
+		t.Errorf("order = %q, want %q", order, want)
+	}
+	if got, want := fmt.Sprint(a, b), "[10 11 12] [20 21 22]"; got != want {
+		t.Errorf("measurements = %s, want %s", got, want)
+	}
+	broken := fmt.Errorf("no server")
+	if _, _, err := Alternate(3, take("a", 1), func(int) (float64, error) { return 0, broken }); err == nil || err.Error() != "round 0: no server" {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func ExampleGate() {
+	// p99 in milliseconds, five rounds: a relay alone, then with the host before it.
+	relay := []float64{1.02, 1.10, 0.98, 1.05, 1.01}
+	host := []float64{1.05, 1.12, 1.01, 1.10, 1.03}
+	e, err := Ratio(relay, host, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.2f, %.2f to %.2f: %s\n", e.Ratio, e.Low, e.High, Gate(e, AtMost(1.10)))
+	// Output: 1.03, 1.02 to 1.04: pass
+}

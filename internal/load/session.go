@@ -1,0 +1,211 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// sessionRevision is what a Session proposes: the newest revision that has sessions.
+const sessionRevision = "2025-11-25"
+
+// SessionOptions say where a Session connects and what it calls.
+type SessionOptions struct {
+	URL string
+	// Key is sent as a bearer token; empty sends none.
+	Key string
+	// Tool is called with the nonce as its string argument Argument, and must answer with that nonce as its first text.
+	Tool, Argument string
+	// SameID makes every request carry the id 1, as pooled clients in the field do. Otherwise ids count from 1 in every session, so
+	// that the sessions of one run share them too.
+	SameID bool
+}
+
+// Session is a Client of MCP over Streamable HTTP, 2025-03-26 to 2025-11-25, with connections of its own. It does no more than load
+// needs: it opens no standalone stream and answers no request of the server.
+type Session struct {
+	options SessionOptions
+	http    http.Client
+	headers http.Header // of every request after the handshake
+	ids     atomic.Uint64
+}
+
+var _ Client = (*Session)(nil)
+
+// Connect opens a session: initialize, then notifications/initialized. Whoever gets it must Close it.
+func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
+	s := &Session{options: o, http: http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: MaxWorkers, // never close what the next call needs again
+		DisableCompression:  true,
+	}}}
+	s.headers = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	if o.Key != "" {
+		s.headers.Set("Authorization", "Bearer "+o.Key)
+	}
+	if err := s.handshake(ctx); err != nil {
+		s.http.CloseIdleConnections()
+		return nil, fmt.Errorf("session with %s: %w", o.URL, err)
+	}
+	return s, nil
+}
+
+func (s *Session) handshake(ctx context.Context) error {
+	answer, header, err := s.request(ctx, "initialize", `{"protocolVersion":"`+sessionRevision+
+		`","capabilities":{},"clientInfo":{"name":"mcpd-load","version":"1"}}`)
+	if err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return answer.Error
+	}
+	s.headers.Set("Mcp-Protocol-Version", answer.Result.ProtocolVersion)
+	if id := header.Get("Mcp-Session-Id"); id != "" {
+		s.headers.Set("Mcp-Session-Id", id)
+	}
+	response, err := s.post(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	if err != nil {
+		return err
+	}
+	return discard(response)
+}
+
+// Call implements Client.
+func (s *Session) Call(ctx context.Context, nonce Nonce) (Nonce, error) {
+	params := `{"name":` + quote(s.options.Tool) + `,"arguments":{` + quote(s.options.Argument) + `:` + quote(string(nonce)) + `}}`
+	answer, _, err := s.request(ctx, "tools/call", params)
+	if err != nil && !errors.Is(err, ErrDuplicate) {
+		return "", err
+	}
+	if answer.Error != nil {
+		return "", answer.Error
+	}
+	text := ""
+	if len(answer.Result.Content) > 0 {
+		text = answer.Result.Content[0].Text
+	}
+	if answer.Result.IsError {
+		return "", fmt.Errorf("tool %s: %s", s.options.Tool, text)
+	}
+	return Nonce(text), err
+}
+
+// Close ends the session with the server, whose answer does not matter, and closes the connections.
+func (s *Session) Close(ctx context.Context) error {
+	defer s.http.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.options.URL, nil)
+	if err != nil {
+		return err
+	}
+	request.Header = s.headers
+	response, err := s.http.Do(request)
+	if err != nil {
+		return err
+	}
+	_ = discard(response)
+	return nil
+}
+
+// message is as much of a server's message as load looks at.
+type message struct {
+	ID     jsontext.Value `json:"id"`
+	Method string         `json:"method"`
+	Result struct {
+		ProtocolVersion string `json:"protocolVersion"`
+		IsError         bool   `json:"isError"`
+		Content         []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"result"`
+	Error *callError `json:"error"`
+}
+
+// callError is an error that the server answered with.
+type callError struct {
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *callError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
+
+// request posts one request and reads its reply to the end: what comes after the answer matters, because it may be another one.
+func (s *Session) request(ctx context.Context, method, params string) (answer message, _ http.Header, err error) {
+	id := "1"
+	if !s.options.SameID {
+		id = strconv.FormatUint(s.ids.Add(1), 10)
+	}
+	response, err := s.post(ctx, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`))
+	if err != nil {
+		return message{}, nil, err
+	}
+	defer response.Body.Close()
+	answers := 0
+	read := func(data []byte) error {
+		var m message
+		if err := json.Unmarshal(data, &m); err != nil {
+			return fmt.Errorf("reply to %s: %w", method, err)
+		}
+		if m.Method != "" || string(m.ID) != id {
+			return nil
+		}
+		if answers++; answers == 1 {
+			answer = m
+		}
+		return nil
+	}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		err = eachEvent(response.Body, read)
+	} else {
+		var body []byte
+		if body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err == nil {
+			err = read(body)
+		}
+	}
+	switch {
+	case answers > 1:
+		return answer, response.Header, ErrDuplicate
+	case answers == 1:
+		return answer, response.Header, nil
+	case err != nil:
+		return message{}, nil, err
+	}
+	return message{}, nil, ErrNoReply
+}
+
+// post sends one message. A status other than 2xx is an error.
+func (s *Session) post(ctx context.Context, body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = s.headers // only read: net/http clones what it must change
+	response, err := s.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode/100 != 2 {
+		_ = discard(response)
+		return nil, fmt.Errorf("http status %d", response.StatusCode)
+	}
+	return response, nil
+}
+
+// discard reads a short body to its end, so that the connection can be used again.
+func discard(r *http.Response) error {
+	_, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxReply))
+	return errors.Join(err, r.Body.Close())
+}
+
+// quote writes a JSON string. Bytes that are not UTF-8 come out replaced, which is all that AppendQuote's error says.
+func quote(s string) string {
+	b, _ := jsontext.AppendQuote(nil, s)
+	return string(b)
+}

@@ -1,0 +1,82 @@
+package mcptest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// The commands that tests run, each built at most once in a test process and only when a test asks for it.
+var (
+	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd") })
+	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver") })
+	// binaries is the folder for them. Main removes it.
+	binaries = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "mcptest-") })
+)
+
+// Main runs the tests of a package and removes what mcptest has built. It is for the TestMain of packages that run binaries.
+func Main(m *testing.M) {
+	code := m.Run()
+	if dir, err := binaries(); err == nil {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "mcptest:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// build compiles a command of the module, with the race detector when the test has it too.
+func build(pkg string) (string, error) {
+	dir, err := binaries()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, filepath.Base(pkg))
+	args := []string{"build", "-o", file}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	output, err := exec.Command("go", append(args, pkg)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build of %s: %w\n%s", pkg, err, output)
+	}
+	return file, nil
+}
+
+// Server returns the path of the test server's binary, an MCP server on stdin and stdout; see its folder for what it can do.
+func Server(t testing.TB) string {
+	t.Helper()
+	return binary(t, serverBinary)
+}
+
+// Mcpd returns the path of the host's binary.
+func Mcpd(t testing.TB) string {
+	t.Helper()
+	return binary(t, hostBinary)
+}
+
+func binary(t testing.TB, build func() (string, error)) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// exitCode is how a finished command ended: its code, or -1 for a signal.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}

@@ -1,0 +1,232 @@
+package mcptest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Bounds of a host under test.
+const (
+	// hostStart bounds the time from spawn to ready. A start takes well below a second; the rest is for a busy machine.
+	hostStart = 30 * time.Second
+	// hostStop is above the sum of what the tree may take to stop: 25 s for listeners, 20 s for sessions, most of it in parallel.
+	hostStop = 60 * time.Second
+	// maxLog bounds the log that is kept, from its end.
+	maxLog = 1 << 20
+)
+
+// HostOptions say what to start. The zero value is `mcpd serve` with its embedded defaults.
+type HostOptions struct {
+	Config string   // text of the configuration file; empty runs without one
+	State  string   // the state directory, for a second host to take over; empty uses a new one
+	Args   []string // further arguments of serve
+	Env    []string // further environment, as os/exec has it
+}
+
+// Host is a running mcpd, on ports of its own.
+type Host struct {
+	MCP, Admin string // base URLs of the two listeners, without a slash at the end
+	State      string // the state directory
+
+	t       testing.TB
+	command *exec.Cmd
+	up      chan listener // one entry for each listener that said it is up
+	ended   chan struct{} // closed when the process is gone and its log is read
+
+	mu     sync.Mutex // guards the fields below
+	log    []byte
+	stop   bool  // somebody has ended it on purpose
+	exited error // what Wait said; set before ended is closed
+}
+
+// listener is what the host's log says when it accepts connections, as telemetry's event listener_up has it.
+type listener struct {
+	Event string `json:"event"`
+	Name  string `json:"name"`
+	Addr  string `json:"addr"`
+}
+
+// Start runs the host and returns when it is ready. At the end of the test the host is stopped, and it is an error of the test when it
+// then does not exit with 0. The log of a failed test is shown.
+func Start(t testing.TB, o HostOptions) *Host {
+	t.Helper()
+	home := t.TempDir()
+	h := &Host{t: t, State: o.State, up: make(chan listener, 2), ended: make(chan struct{})}
+	if h.State == "" {
+		h.State = filepath.Join(home, "state")
+	}
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--state-dir", h.State}
+	if o.Config != "" {
+		file := filepath.Join(home, "mcpd.yaml")
+		if err := os.WriteFile(file, []byte(o.Config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", file)
+	}
+	h.command = exec.Command(Mcpd(t), append(args, o.Args...)...)
+	h.command.Dir = home // where no configuration lies about, nor in the places below
+	h.command.Env = append(os.Environ(), append([]string{
+		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_RUNTIME_DIR=" + home, "MCPD_CONFIG=", "MCPD_ADMIN=", "MCPD_KEY=",
+	}, o.Env...)...)
+	h.run()
+	t.Cleanup(h.cleanup)
+	h.ready()
+	return h
+}
+
+// run starts the process and the goroutine that reads its log until it is gone.
+func (h *Host) run() {
+	h.t.Helper()
+	stderr, err := h.command.StderrPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.command.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { // ends with the process; cleanup waits for it
+		defer close(h.ended)
+		lines := bufio.NewReader(stderr)
+		for {
+			line, err := lines.ReadBytes('\n')
+			h.note(line)
+			if err != nil {
+				break
+			}
+		}
+		err := h.command.Wait()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.exited = err
+	}()
+}
+
+func (h *Host) note(line []byte) {
+	h.mu.Lock()
+	h.log = append(h.log, line...)
+	h.log = h.log[max(0, len(h.log)-maxLog):]
+	h.mu.Unlock()
+	var l listener
+	if json.Unmarshal(line, &l) == nil && l.Event == "listener_up" {
+		select {
+		case h.up <- l:
+		default: // a listener that was restarted: nobody waits for it
+		}
+	}
+}
+
+// ready waits until both listeners have said where they are and the host says that it is ready.
+func (h *Host) ready() {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), hostStart)
+	defer cancel()
+	for h.MCP == "" || h.Admin == "" {
+		select {
+		case l := <-h.up:
+			if l.Name == "mcp" {
+				h.MCP = "http://" + l.Addr
+			} else {
+				h.Admin = "http://" + l.Addr
+			}
+		case <-h.ended:
+			h.t.Fatalf("mcpd ended before it was ready: %v", h.exited)
+		case <-ctx.Done():
+			h.t.Fatalf("mcpd did not say where it listens within %v", hostStart)
+		}
+	}
+	for status(ctx, h.Admin+"/readyz") != http.StatusOK {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-h.ended:
+			h.t.Fatalf("mcpd ended before it was ready: %v", h.exited)
+		case <-ctx.Done():
+			h.t.Fatalf("mcpd was not ready within %v", hostStart)
+		}
+	}
+}
+
+func status(ctx context.Context, url string) int {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // leaves no connection for a leak check to find
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return 0
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+// PID is the process id of the host.
+func (h *Host) PID() int { return h.command.Process.Pid }
+
+// Log returns what the host has logged, at most the last mebibyte.
+func (h *Host) Log() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(h.log)
+}
+
+// Stop ends the host as an operator would, with SIGTERM, and returns its exit code.
+func (h *Host) Stop() int {
+	h.t.Helper()
+	return h.Signal(syscall.SIGTERM)
+}
+
+// Kill ends the host as a power cut would, with SIGKILL.
+func (h *Host) Kill() {
+	h.t.Helper()
+	h.Signal(syscall.SIGKILL)
+}
+
+// Signal sends a signal that ends the host, waits for its end and returns its exit code, -1 when the signal ended it at once.
+func (h *Host) Signal(s os.Signal) int {
+	h.t.Helper()
+	h.mu.Lock()
+	h.stop = true
+	h.mu.Unlock()
+	if err := h.command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		h.t.Errorf("mcpd: %v", err)
+	}
+	select {
+	case <-h.ended:
+	case <-time.After(hostStop):
+		h.t.Errorf("mcpd did not stop within %v of %v", hostStop, s)
+		_ = h.command.Process.Kill()
+		<-h.ended
+	}
+	return exitCode(h.exited)
+}
+
+// cleanup stops what no test has stopped. A host that ended by itself has failed the test, whatever its exit code was.
+func (h *Host) cleanup() {
+	h.mu.Lock()
+	stopped := h.stop
+	h.mu.Unlock()
+	if !stopped {
+		select {
+		case <-h.ended:
+			h.t.Errorf("mcpd ended by itself: %v", h.exited)
+		default:
+			if code := h.Stop(); code != 0 {
+				h.t.Errorf("mcpd exited with %d after SIGTERM: %v", code, h.exited)
+			}
+		}
+	}
+	if h.t.Failed() {
+		h.t.Logf("log of mcpd:\n%s", strings.TrimRight(h.Log(), "\n"))
+	}
+}

@@ -1,0 +1,21 @@
+// The programs that generate and check mcpd. A module of its own, so that the
+// host's dependencies stay the host's: nothing here can reach the binary.
+module mcpd/internal/tools
+
+go 1.26.0
+
+require (
+	github.com/bufbuild/protocompile v0.14.1
+	golang.org/x/tools v0.51.0
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
+	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	honnef.co/go/tools v0.8.2 // indirect
+)
+
+tool honnef.co/go/tools/cmd/staticcheck

@@ -1,0 +1,5 @@
+package demo
+
+import "time"
+
+func wait() { time.Sleep(1) }

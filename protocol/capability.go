@@ -1,0 +1,204 @@
+package protocol
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// The extensions that mcpd knows by name. Others pass through it untouched.
+const (
+	ExtensionTasks = "io.modelcontextprotocol/tasks" // 2026-07-28, SEP-2663
+	ExtensionUI    = "io.modelcontextprotocol/ui"    // SEP-1865
+)
+
+// capabilities is what one side declared, as it declared it. Nothing is lost: members that mcpd does not know stay in raw.
+//
+// A capability is named by its path, "resources.subscribe". After "experimental." and "extensions." the rest is one name, dots and all.
+// An empty object enables it (S0-24); null, false and absence do not (S0-51).
+type capabilities struct{ raw jsontext.Value }
+
+// ClientCapabilities is what a client declared. It is immutable, and safe to share; the zero value declares nothing.
+type ClientCapabilities struct{ capabilities }
+
+// ServerCapabilities is what a server declared. It is immutable, and safe to share; the zero value declares nothing.
+type ServerCapabilities struct{ capabilities }
+
+// shapes says what the published schemas allow in place of a capability; anything else is refused (S4-130). Others are not looked into.
+var shapes = map[Side][]string{
+	Client: {
+		"experimental", "roots", "roots.listChanged", "sampling", "sampling.context", "sampling.tools", "elicitation", "elicitation.form",
+		"elicitation.url", "tasks", "tasks.list", "tasks.cancel", "tasks.requests", "extensions",
+	},
+	Server: {
+		"experimental", "logging", "completions", "prompts", "prompts.listChanged", "resources", "resources.subscribe",
+		"resources.listChanged", "tools", "tools.listChanged", "tasks", "tasks.list", "tasks.cancel", "tasks.requests", "extensions",
+	},
+}
+
+// ParseClientCapabilities checks the structure of what a client declares. The value is kept, not copied. Empty declares nothing.
+func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
+	c, err := parseCapabilities(raw, Client)
+	return ClientCapabilities{c}, err
+}
+
+// ParseServerCapabilities does the same for a server.
+func ParseServerCapabilities(raw jsontext.Value) (ServerCapabilities, error) {
+	c, err := parseCapabilities(raw, Server)
+	return ServerCapabilities{c}, err
+}
+
+func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
+	if len(raw) == 0 {
+		return capabilities{}, nil
+	}
+	if raw.Kind() != '{' {
+		return capabilities{}, InvalidParams("capabilities is not an object")
+	}
+	c := capabilities{raw}
+	for _, path := range shapes[side] {
+		switch v, _ := c.Settings(path); v.Kind() {
+		case '"', '0', '[':
+			return capabilities{}, InvalidParams("capabilities." + path + " is neither an object nor a boolean")
+		}
+	}
+	return c, nil
+}
+
+// Raw is the object as it was declared, {} for the zero value.
+func (c capabilities) Raw() jsontext.Value {
+	if len(c.raw) == 0 {
+		return jsontext.Value("{}")
+	}
+	return c.raw
+}
+
+// Settings is what was declared at the path, as it stands.
+func (c capabilities) Settings(path string) (jsontext.Value, bool) {
+	v := c.raw
+	for path != "" {
+		name, rest, _ := strings.Cut(path, ".")
+		next, ok := splice.Get(v, name)
+		if !ok {
+			return nil, false
+		}
+		v, path = next, rest
+		if name == "experimental" || name == "extensions" {
+			if path == "" {
+				break
+			}
+			return splice.Get(v, path)
+		}
+	}
+	return v, len(v) > 0
+}
+
+// Has reports whether the capability at the path is declared.
+func (c capabilities) Has(path string) bool {
+	if path == "elicitation.form" {
+		// 2025-11-25 §client/elicitation: {} means form, but {"url":{}} means url alone.
+		return c.declares(path) || c.declares("elicitation") && !c.declares("elicitation.url")
+	}
+	return c.declares(path)
+}
+
+func (c capabilities) declares(path string) bool {
+	v, ok := c.Settings(path)
+	return ok && v.Kind() != 'n' && v.Kind() != 'f'
+}
+
+// split is the path as the names of nested members.
+func split(path string) []string {
+	if name, rest, ok := strings.Cut(path, "."); ok && (name == "experimental" || name == "extensions") {
+		return []string{name, rest}
+	}
+	return strings.Split(path, ".")
+}
+
+func (c capabilities) with(path string, settings jsontext.Value) capabilities {
+	raw, err := splice.Set(c.raw, settings, split(path)...)
+	if err != nil { // something on the way is no object, as true or null: it gives way to one
+		name, _, _ := strings.Cut(path, ".")
+		bare, _ := splice.Delete(c.raw, name)
+		raw, _ = splice.Set(bare, settings, split(path)...)
+	}
+	return capabilities{raw}
+}
+
+func (c capabilities) without(paths ...string) capabilities {
+	raw := c.raw
+	for _, path := range paths {
+		raw, _ = splice.Delete(raw, split(path)...)
+	}
+	return capabilities{raw}
+}
+
+// With is c with the capability declared too. Settings are usually {} or true.
+func (c ClientCapabilities) With(path string, settings jsontext.Value) ClientCapabilities {
+	return ClientCapabilities{c.with(path, settings)}
+}
+
+// Without is c without the capabilities at the paths.
+func (c ClientCapabilities) Without(paths ...string) ClientCapabilities {
+	return ClientCapabilities{c.without(paths...)}
+}
+
+// With is c with the capability declared too: how a server's declaration changes at runtime (S0-52). Sessions keep the value they have.
+func (c ServerCapabilities) With(path string, settings jsontext.Value) ServerCapabilities {
+	return ServerCapabilities{c.with(path, settings)}
+}
+
+// Without is c without the capabilities at the paths.
+func (c ServerCapabilities) Without(paths ...string) ServerCapabilities {
+	return ServerCapabilities{c.without(paths...)}
+}
+
+// Union is what several servers declare together: a flag is set if one sets it. Where their settings differ the first one counts.
+func (c ServerCapabilities) Union(others ...ServerCapabilities) ServerCapabilities {
+	raw := c.raw
+	for _, o := range others {
+		raw = unite(raw, o.raw, 3)
+	}
+	return ServerCapabilities{capabilities{raw}}
+}
+
+// unite is the union of two values. Below depth, settings belong to whoever declared them and are not mixed.
+func unite(a, b jsontext.Value, depth int) jsontext.Value {
+	switch {
+	case len(a) == 0 || a.Kind() == 'n' || a.Kind() == 'f':
+		return b
+	case a.Kind() != '{' || b.Kind() != '{' || depth == 0:
+		return a
+	}
+	for m := range splice.Members(b) {
+		name := m.Key()
+		mine, _ := splice.Get(a, name)
+		deeper := depth - 1
+		if name == "experimental" || name == "extensions" {
+			deeper = 1 // their members are whole
+		}
+		a, _ = splice.Set(a, unite(mine, m.Value, deeper), name) // a is an object, so there is a place
+	}
+	return a
+}
+
+// Intersect is what both a client and carrier declare: what may be declared on towards a server, when carrier is what this host can
+// pass on. Settings are the client's.
+func (c ClientCapabilities) Intersect(carrier ClientCapabilities) ClientCapabilities {
+	return ClientCapabilities{capabilities{intersect(c.raw, carrier.raw)}}
+}
+
+func intersect(a, b jsontext.Value) jsontext.Value {
+	return splice.MapMembers(a, func(m splice.Member) (jsontext.Value, bool) {
+		theirs, ok := splice.Get(b, m.Key())
+		switch {
+		case !ok || theirs.Kind() == 'n' || theirs.Kind() == 'f':
+			return nil, false
+		case m.Value.Kind() == '{' && theirs.Kind() == '{' && len(theirs) > len("{}"):
+			return intersect(m.Value, theirs), true
+		}
+		return m.Value, true
+	})
+}

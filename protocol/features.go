@@ -1,0 +1,171 @@
+package protocol
+
+import "slices"
+
+// Feature is something a revision of MCP has or lacks.
+type Feature uint8
+
+// The features. Their words are in featureNames, and which revision has which is in the grid features.
+const (
+	// What all revisions have, by the words of the matrix in seed 004 (S4-15).
+	Tools Feature = iota
+	Resources
+	Prompts
+	Logging
+	Sampling
+	Roots
+	Completions
+	MessageNotifications
+	PaginationCursors
+	RequestCancellation
+
+	// The shape of the conversation.
+	Initialize     // a connection begins with initialize and notifications/initialized
+	Ping           // either side may ask whether the other is there
+	PerRequestMeta // every request carries revision and capabilities in _meta
+	Discover       // server/discover
+	ServerRequests // the server may send requests
+	MultiRoundTrip // the server asks by an input_required result
+	ResultType     // every result says its type
+	CacheHints     // ttlMs and cacheScope
+	Listen         // subscriptions/listen in place of resources/subscribe and standing streams
+	SetLevel       // logging/setLevel, in place of a level in _meta
+
+	// Transports.
+	Sessions       // Streamable HTTP with Mcp-Session-Id, a standing GET stream and resumption
+	HTTPSSE        // the transport of 2024-11-05: a GET stream, and POST to the endpoint it names
+	Batching       // arrays of messages
+	VersionHeader  // MCP-Protocol-Version after the handshake
+	PrimedStreams  // a stream begins with an event that has an id and no data
+	RoutingHeaders // Mcp-Method, Mcp-Name, Mcp-Param-*
+
+	// What can be declared.
+	CompletionsCapability // completion/complete needs a declared capability
+	Elicitation
+	URLElicitation
+	SamplingTools
+	RootsListChanged
+	Tasks          // task-augmented requests and tasks/*, in the core
+	TasksExtension // tasks as io.modelcontextprotocol/tasks
+
+	// Members of objects.
+	ProgressMessage
+	ToolAnnotations
+	AudioContent
+	Titles
+	StructuredContent
+	AnyStructuredContent // structuredContent and outputSchema may be other than objects
+	ResourceLinks
+	ObjectMeta // _meta on content, resources, prompts, tools
+	CompletionContext
+	Icons
+	ToolExecution // execution.taskSupport on a tool
+
+	// Errors.
+	ResourceNotFoundCode // an unknown resource is -32002
+	URLElicitationCode   // -32042
+	SpecErrorCodes       // -32020 to -32022
+	ErrorsWithoutID      // the schema allows an error response to leave out its id
+
+	featureCount = int(iota)
+)
+
+const (
+	has = true
+	off = false
+)
+
+// features is the version matrix. It is the only place in mcpd that knows which revision has what; everything else asks Version.Has.
+var features = [featureCount][versionCount]bool{
+	//                     24-11 25-03 25-06 25-11 26-07
+	Tools:                 {has, has, has, has, has},
+	Resources:             {has, has, has, has, has},
+	Prompts:               {has, has, has, has, has},
+	Logging:               {has, has, has, has, has},
+	Sampling:              {has, has, has, has, has},
+	Roots:                 {has, has, has, has, has},
+	Completions:           {has, has, has, has, has},
+	MessageNotifications:  {has, has, has, has, has},
+	PaginationCursors:     {has, has, has, has, has},
+	RequestCancellation:   {has, has, has, has, has},
+	Initialize:            {has, has, has, has, off},
+	Ping:                  {has, has, has, has, off},
+	PerRequestMeta:        {off, off, off, off, has},
+	Discover:              {off, off, off, off, has},
+	ServerRequests:        {has, has, has, has, off},
+	MultiRoundTrip:        {off, off, off, off, has},
+	ResultType:            {off, off, off, off, has},
+	CacheHints:            {off, off, off, off, has},
+	Listen:                {off, off, off, off, has},
+	SetLevel:              {has, has, has, has, off},
+	Sessions:              {off, has, has, has, off},
+	HTTPSSE:               {has, off, off, off, off},
+	Batching:              {off, has, off, off, off},
+	VersionHeader:         {off, off, has, has, has},
+	PrimedStreams:         {off, off, off, has, off},
+	RoutingHeaders:        {off, off, off, off, has},
+	CompletionsCapability: {off, has, has, has, has},
+	Elicitation:           {off, off, has, has, has},
+	URLElicitation:        {off, off, off, has, has},
+	SamplingTools:         {off, off, off, has, has},
+	RootsListChanged:      {has, has, has, has, off},
+	Tasks:                 {off, off, off, has, off},
+	TasksExtension:        {off, off, off, off, has},
+	ProgressMessage:       {off, has, has, has, has},
+	ToolAnnotations:       {off, has, has, has, has},
+	AudioContent:          {off, has, has, has, has},
+	Titles:                {off, off, has, has, has},
+	StructuredContent:     {off, off, has, has, has},
+	AnyStructuredContent:  {off, off, off, off, has},
+	ResourceLinks:         {off, off, has, has, has},
+	ObjectMeta:            {off, off, has, has, has},
+	CompletionContext:     {off, off, has, has, has},
+	Icons:                 {off, off, off, has, has},
+	ToolExecution:         {off, off, off, has, off},
+	ResourceNotFoundCode:  {has, has, has, has, off},
+	URLElicitationCode:    {off, off, off, has, off},
+	SpecErrorCodes:        {off, off, off, off, has},
+	ErrorsWithoutID:       {off, off, off, has, has},
+}
+
+var featureNames = [featureCount]string{
+	"tools", "resources", "prompts", "logging", "sampling", "roots", "completions", "message_notifications", "pagination_cursors",
+	"request_cancellation",
+	"initialize", "ping", "per_request_meta", "discover", "server_requests", "multi_round_trip", "result_type", "cache_hints", "listen",
+	"set_level",
+	"sessions", "http_sse", "batching", "version_header", "primed_streams", "routing_headers",
+	"completions_capability", "elicitation", "url_elicitation", "sampling_tools", "roots_list_changed", "tasks", "tasks_extension",
+	"progress_message", "tool_annotations", "audio_content", "titles", "structured_content", "any_structured_content", "resource_links",
+	"object_meta", "completion_context", "icons", "tool_execution",
+	"resource_not_found_code", "url_elicitation_code", "spec_error_codes", "errors_without_id",
+}
+
+// Has reports whether the revision has the feature. What is not known has nothing.
+func (v Version) Has(f Feature) bool {
+	return v.known() && int(f) < featureCount && features[f][v-1]
+}
+
+// Features lists what the revision has (S4-12).
+func (v Version) Features() []Feature {
+	var list []Feature
+	for f := range Feature(featureCount) {
+		if v.Has(f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// ParseFeature finds the feature of that name, for look-ups by name (S4-13).
+func ParseFeature(name string) (Feature, bool) {
+	i := slices.Index(featureNames[:], name)
+	return Feature(max(i, 0)), i >= 0
+}
+
+// String is the feature's name in snake case.
+func (f Feature) String() string {
+	if int(f) < featureCount {
+		return featureNames[f]
+	}
+	return "unknown"
+}

@@ -1,0 +1,49 @@
+package protocol
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// Implementation is clientInfo or serverInfo: who a peer says it is. Nothing may depend on it.
+type Implementation struct {
+	Name    string
+	Version string
+	raw     jsontext.Value
+}
+
+// ParseImplementation reads the object; name and version are required in every revision.
+func ParseImplementation(raw jsontext.Value) (Implementation, error) {
+	name, okName := splice.GetString(raw, "name")
+	version, okVersion := splice.GetString(raw, "version")
+	switch {
+	case raw.Kind() != '{':
+		return Implementation{}, InvalidParams("implementation information is not an object")
+	case !okName:
+		return Implementation{}, InvalidParams("implementation information has no name")
+	case !okVersion:
+		return Implementation{}, InvalidParams("implementation information has no version")
+	}
+	return Implementation{Name: name, Version: version, raw: raw}, nil
+}
+
+// Raw is the object as it was sent, or made of name and version.
+func (i Implementation) Raw() jsontext.Value {
+	if len(i.raw) > 0 {
+		return i.raw
+	}
+	return data("name", i.Name, "version", i.Version)
+}
+
+// Shape is the object as a peer of that revision may see it.
+func (i Implementation) Shape(v Version) jsontext.Value {
+	raw := i.Raw()
+	if !v.Has(Titles) {
+		raw = splice.Without(raw, "title")
+	}
+	if !v.Has(Icons) {
+		raw = splice.Without(raw, "icons", "description", "websiteUrl")
+	}
+	return raw
+}

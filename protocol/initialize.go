@@ -1,0 +1,182 @@
+package protocol
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// InitializeParams is what a client says in initialize. Members that it left out are zero.
+type InitializeParams struct {
+	Version      string
+	Capabilities ClientCapabilities
+	Info         Implementation
+}
+
+// ParseInitialize reads the params of initialize. What is there must have the right shape; only protocolVersion is missed when absent, and
+// that is for Negotiation to decide.
+func ParseInitialize(params jsontext.Value) (p InitializeParams, err error) {
+	if params.Kind() != '{' {
+		return p, InvalidParams("params is not an object")
+	}
+	for m := range splice.Members(params) {
+		switch m.Key() {
+		case "protocolVersion":
+			ok := false
+			if p.Version, ok = splice.Unquote(m.Value); !ok || p.Version == "" {
+				return InitializeParams{}, InvalidParams("protocolVersion is not a string")
+			}
+		case "capabilities":
+			p.Capabilities, err = ParseClientCapabilities(m.Value)
+		case "clientInfo":
+			p.Info, err = ParseImplementation(m.Value)
+		}
+		if err != nil {
+			return InitializeParams{}, err
+		}
+	}
+	return p, nil
+}
+
+// ExtractClientCapabilities reads the capabilities alone (S0-5).
+func ExtractClientCapabilities(params jsontext.Value) (ClientCapabilities, error) {
+	p, err := ParseInitialize(params)
+	return p.Capabilities, err
+}
+
+// Params is the params of an initialize that this host sends.
+func (p InitializeParams) Params() jsontext.Value {
+	d := data("protocolVersion", p.Version)
+	d = append(d[:len(d)-1], `,"capabilities":`...)
+	d = append(d, p.Capabilities.Raw()...)
+	d = append(d, `,"clientInfo":`...)
+	d = append(d, p.Info.Raw()...)
+	return append(d, '}')
+}
+
+// Handshake is what a client and this host agreed on.
+type Handshake struct {
+	Agreement
+	Client     ClientCapabilities // fixed for the session (S0-56, S4-29)
+	ClientInfo Implementation
+	Server     ServerCapabilities // as the client was told
+}
+
+// Handshake answers initialize: version, then restrictions of that version, then capabilities (S4-90). An error leaves nothing behind,
+// so the client may try again (S0-58).
+func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities) (Handshake, error) {
+	p, err := ParseInitialize(params)
+	if err != nil {
+		return Handshake{}, err
+	}
+	agreed, err := n.Initialize(p.Version)
+	if err != nil {
+		return Handshake{}, err
+	}
+	return Handshake{Agreement: agreed, Client: p.Capabilities, ClientInfo: p.Info, Server: server.Shape(agreed.Version)}, nil
+}
+
+// Result is the result of initialize: the agreed revision, what the server declared, and who it is.
+func (h Handshake) Result(info Implementation, instructions string) jsontext.Value {
+	return InitializeResult{h.Version.String(), h.Server, info, instructions}.result(info.Shape(h.Version))
+}
+
+// InitializeResult is what a server answers to initialize.
+type InitializeResult struct {
+	Version      string
+	Capabilities ServerCapabilities
+	Info         Implementation
+	Instructions string
+}
+
+func (r InitializeResult) result(info jsontext.Value) jsontext.Value {
+	d := data("protocolVersion", r.Version)
+	d = append(d[:len(d)-1], `,"capabilities":`...)
+	d = append(d, r.Capabilities.Raw()...)
+	d = append(d, `,"serverInfo":`...)
+	d = append(d, info...)
+	if r.Instructions != "" {
+		d = append(d, `,"instructions":`...)
+		d = append(d, splice.Quote(r.Instructions)...)
+	}
+	return append(d, '}')
+}
+
+// ParseInitializeResult reads it. A server without serverInfo is forgiven; one without a version is not.
+func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error) {
+	for m := range splice.Members(result) {
+		switch m.Key() {
+		case "protocolVersion":
+			r.Version, _ = splice.Unquote(m.Value)
+		case "capabilities":
+			r.Capabilities, err = ParseServerCapabilities(m.Value)
+		case "serverInfo":
+			r.Info, err = ParseImplementation(m.Value)
+		case "instructions":
+			r.Instructions, _ = splice.Unquote(m.Value)
+		}
+		if err != nil {
+			return InitializeResult{}, err
+		}
+	}
+	if r.Version == "" {
+		return InitializeResult{}, InvalidParams("protocolVersion is missing")
+	}
+	return r, nil
+}
+
+// DiscoverResult is what a server answers to server/discover (2026-07-28 §server/discover).
+type DiscoverResult struct {
+	Versions     []string
+	Capabilities ServerCapabilities
+	Info         Implementation // in _meta
+	Instructions string
+}
+
+// Result is the result of server/discover. It may not be cached: what a host offers changes with its servers.
+func (r DiscoverResult) Result() jsontext.Value {
+	d := jsontext.Value(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":[`)
+	for i, v := range r.Versions {
+		if i > 0 {
+			d = append(d, ',')
+		}
+		d = strconv.AppendQuote(d, v)
+	}
+	d = append(d, `],"capabilities":`...)
+	d = append(d, r.Capabilities.Raw()...)
+	if r.Instructions != "" {
+		d = append(d, `,"instructions":`...)
+		d = append(d, splice.Quote(r.Instructions)...)
+	}
+	d = append(d, `,"_meta":{"`+MetaServerInfo+`":`...)
+	d = append(d, r.Info.Raw()...)
+	return append(d, "}}"...)
+}
+
+// ParseDiscover reads it. Some servers put serverInfo beside _meta, as drafts had it; both are read.
+func ParseDiscover(result jsontext.Value) (r DiscoverResult, err error) {
+	list, _ := splice.Get(result, "supportedVersions")
+	for v := range splice.Elements(list) {
+		if name, ok := splice.Unquote(v); ok {
+			r.Versions = append(r.Versions, name)
+		}
+	}
+	if len(r.Versions) == 0 {
+		return DiscoverResult{}, InvalidParams("supportedVersions is missing")
+	}
+	declared, _ := splice.Get(result, "capabilities")
+	if r.Capabilities, err = ParseServerCapabilities(declared); err != nil {
+		return DiscoverResult{}, err
+	}
+	r.Instructions, _ = splice.GetString(result, "instructions")
+	info, ok := splice.Get(result, "_meta", MetaServerInfo)
+	if !ok {
+		info, ok = splice.Get(result, "serverInfo")
+	}
+	if ok {
+		r.Info, err = ParseImplementation(info)
+	}
+	return r, err
+}

@@ -1,0 +1,329 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Decode reads one message. A refusal is a *DecodeError.
+func Decode(data []byte, limits Limits) (Message, error) {
+	var keys [manyKeys]key
+	s := scanner{data: data, limits: limits.orDefaults(), keys: keys[:0]}
+	if !s.begin() {
+		return Message{}, s.err
+	}
+	m, refused := s.message(1)
+	if s.err != nil || !s.end() {
+		return Message{}, s.err
+	}
+	if refused != nil {
+		return Message{}, refused
+	}
+	return m, nil
+}
+
+// DecodeBatch reads one message or an array of them and tells which it was. What refuses the input as a whole is a *DecodeError. When
+// only some messages of an array are refused, the others are returned together with a *BatchError.
+func DecodeBatch(data []byte, limits Limits) (messages []Message, batch bool, err error) {
+	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '[' {
+		m, err := Decode(data, limits)
+		if err != nil {
+			return nil, false, err
+		}
+		return []Message{m}, false, nil
+	}
+	var keys [manyKeys]key
+	s := scanner{data: data, limits: limits.orDefaults(), keys: keys[:0]}
+	if !s.begin() {
+		return nil, true, s.err
+	}
+	messages, refused := s.batch()
+	if s.err != nil || !s.end() {
+		return nil, true, s.err
+	}
+	if len(refused) > 0 {
+		return messages, true, &BatchError{refused}
+	}
+	return messages, true, nil
+}
+
+// begin checks what can be said before reading: the size and a byte order mark.
+func (s *scanner) begin() bool {
+	if len(s.data) > s.limits.Bytes {
+		return s.fail(ReasonTooLarge, s.limits.Bytes, fmt.Sprintf("%d bytes, more than %d", len(s.data), s.limits.Bytes))
+	}
+	if bytes.HasPrefix(s.data, []byte("\xef\xbb\xbf")) {
+		return s.fail(ReasonParse, 0, "a byte order mark")
+	}
+	s.space()
+	return true
+}
+
+func (s *scanner) batch() (messages []Message, refused []*DecodeError) {
+	start := s.pos
+	if !s.token() || !s.open(1) {
+		return nil, nil
+	}
+	for more := s.peek() != ']'; more; {
+		if len(messages)+len(refused) == s.limits.Batch {
+			s.fail(ReasonLimits, s.pos, fmt.Sprintf("more than %d messages", s.limits.Batch))
+			return nil, nil
+		}
+		m, r := s.message(2)
+		if s.err != nil {
+			return nil, nil
+		}
+		if r != nil {
+			refused = append(refused, r)
+		} else {
+			messages = append(messages, m)
+		}
+		s.space()
+		switch s.peek() {
+		case ',':
+			s.pos++
+			s.space()
+		case ']':
+			more = false
+		default:
+			s.broken("',' or ']'")
+			return nil, nil
+		}
+	}
+	s.pos++
+	if len(messages)+len(refused) == 0 {
+		s.fail(ReasonInvalidRequest, start, "an empty array") // JSON-RPC 2.0 §6
+	}
+	return messages, refused
+}
+
+// envelope is where the members of a message stand. A member that is absent has the zero span.
+type envelope struct{ version, id, method, params, result, err span }
+
+// answers reports a message that answers another one, whatever else is wrong with it.
+func (e *envelope) answers() bool { return !e.method.given() && (e.result.given() || e.err.given()) }
+
+// member is where to put the member of that name; nil for those that JSON-RPC does not define.
+func (e *envelope) member(name []byte) *span {
+	switch string(name) {
+	case "jsonrpc":
+		return &e.version
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.err
+	}
+	return nil
+}
+
+// message passes over one message. What is not JSON ends in s.err; JSON that is not a message is the second result.
+func (s *scanner) message(depth int) (Message, *DecodeError) {
+	start := s.pos
+	if s.peek() != '{' {
+		s.value(depth)
+		return Message{}, refuse(start, "a message that is not an object")
+	}
+	if !s.token() || !s.open(depth) {
+		return Message{}, nil
+	}
+	var e envelope
+	names := names{first: len(s.keys)}
+	more := s.peek() != '}'
+	for more {
+		k, ok := s.name(&names)
+		if !ok {
+			return Message{}, nil
+		}
+		from := s.pos
+		if !s.value(depth + 1) {
+			s.identify(e)
+			return Message{}, nil
+		}
+		if at := e.member(s.unquoted(k)); at != nil {
+			*at = span{from, s.last}
+		}
+		if more = s.comma(); s.err != nil {
+			return Message{}, nil
+		}
+	}
+	if !s.shut(&names) {
+		return Message{}, nil
+	}
+	m, refused := s.shape(e, start)
+	if refused != nil {
+		refused.Response = e.answers()
+		if refused.ID.IsZero() && e.id.given() {
+			refused.ID, _ = s.id(e.id)
+		}
+	}
+	return m, refused
+}
+
+// identify adds the id to an error about limits: the text up to there was in order, and the sender can match the answer.
+func (s *scanner) identify(e envelope) {
+	if s.err.Reason == ReasonLimits && e.id.given() {
+		s.err.ID, _ = s.id(e.id)
+		s.err.Response = e.answers()
+	}
+}
+
+func refuse(at int, detail string) *DecodeError {
+	return &DecodeError{Code: CodeInvalidRequest, Reason: ReasonInvalidRequest, Detail: detail, Offset: at}
+}
+
+func (s *scanner) raw(at span) []byte { return s.data[at.from:at.to:at.to] }
+
+// shape turns the members into one of the four shapes, or says why they are none.
+func (s *scanner) shape(e envelope, start int) (m Message, _ *DecodeError) {
+	if !e.version.given() {
+		return m, refuse(start, `no member "jsonrpc"`)
+	}
+	if string(s.raw(e.version)) != `"2.0"` {
+		return m, refuse(e.version.from, `a value of "jsonrpc" other than "2.0"`)
+	}
+	null := e.id.given() && string(s.raw(e.id)) == "null"
+	if e.id.given() && !(null && e.err.given()) {
+		id, refused := s.id(e.id)
+		if refused != nil {
+			return m, refused.(*DecodeError)
+		}
+		m.ID = id
+	}
+	switch method, result, failure := e.method.given(), e.result.given(), e.err.given(); {
+	case method && !result && !failure:
+		return s.call(m, e)
+	case method:
+		return Message{}, refuse(start, `both "method" and an answer`)
+	case result && failure:
+		return Message{}, refuse(e.err.from, `both "result" and "error"`)
+	case !result && !failure:
+		return Message{}, refuse(start, `no "method", "result" or "error"`)
+	case e.params.given():
+		return Message{}, refuse(e.params.from, `"params" in an answer`)
+	case result && m.ID.IsZero():
+		return Message{}, refuse(start, `a result without "id"`)
+	case result:
+		m.Result = s.raw(e.result)
+		return m, nil
+	}
+	err, refused := s.failure(e.err)
+	if refused != nil {
+		return Message{}, refused
+	}
+	m.Error = err
+	return m, nil
+}
+
+// call completes a request or notification.
+func (s *scanner) call(m Message, e envelope) (Message, *DecodeError) {
+	method, ok := s.string(e.method)
+	switch {
+	case !ok:
+		return Message{}, refuse(e.method.from, `a "method" that is not a string`)
+	case method == "":
+		return Message{}, refuse(e.method.from, `an empty "method"`)
+	case len(method) > s.limits.Method:
+		return Message{}, limit(e.method.from, fmt.Sprintf(`a "method" longer than %d bytes`, s.limits.Method))
+	}
+	m.Method = method
+	if e.params.given() {
+		switch raw := s.raw(e.params); raw[0] {
+		case '{', '[':
+			m.Params = raw
+		case 'n': // null: what several clients write for no params
+		default:
+			return Message{}, refuse(e.params.from, `"params" that are neither object nor array`)
+		}
+	}
+	return m, nil
+}
+
+func limit(at int, detail string) *DecodeError {
+	return &DecodeError{Code: CodeInvalidRequest, Reason: ReasonLimits, Detail: detail, Offset: at}
+}
+
+// string is the text of a string at that place.
+func (s *scanner) string(at span) (string, bool) {
+	raw := s.raw(at)
+	if raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	text, _ := jsontext.AppendUnquote(nil, raw) // passed over before, hence valid
+	return string(text), true
+}
+
+// id reads an integer or a string. Everything else is refused: MCP forbids null, and a fraction does not survive every peer.
+func (s *scanner) id(at span) (ID, error) {
+	raw := s.raw(at)
+	length := len(raw)
+	switch c := raw[0]; {
+	case c == '"':
+		length -= 2
+	case c == '-' || '0' <= c && c <= '9':
+		if bytes.ContainsAny(raw, ".eE") {
+			return ID{}, refuse(at.from, `an "id" that is not an integer`)
+		}
+	default:
+		return ID{}, refuse(at.from, `an "id" that is neither string nor integer`)
+	}
+	if length > s.limits.ID {
+		return ID{}, limit(at.from, fmt.Sprintf(`an "id" longer than %d bytes`, s.limits.ID))
+	}
+	return ID{string(raw)}, nil
+}
+
+// failure reads the error member.
+func (s *scanner) failure(at span) (*Error, *DecodeError) {
+	if s.data[at.from] != '{' {
+		return nil, refuse(at.from, `an "error" that is not an object`)
+	}
+	var code, message, data span
+	var keys [manyKeys]key
+	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1, keys: keys[:0]}
+	in.space()
+	var names names
+	for more := in.peek() != '}'; more; more = in.comma() {
+		k, _ := in.name(&names) // passed over before, hence valid
+		from := in.pos
+		in.value(1)
+		switch string(in.unquoted(k)) {
+		case "code":
+			code = span{from, in.last}
+		case "message":
+			message = span{from, in.last}
+		case "data":
+			data = span{from, in.last}
+		}
+	}
+	if !code.given() {
+		return nil, refuse(at.from, `an "error" without "code"`)
+	}
+	number, err := strconv.ParseInt(string(s.raw(code)), 10, 64)
+	if err != nil {
+		return nil, refuse(code.from, `an error "code" that is not an integer`)
+	}
+	if !message.given() {
+		return nil, refuse(at.from, `an "error" without "message"`)
+	}
+	text, ok := s.string(message)
+	if !ok {
+		return nil, refuse(message.from, `an error "message" that is not a string`)
+	}
+	e := &Error{Code: number, Message: text}
+	if data.given() {
+		e.Data = s.raw(data)
+	}
+	return e, nil
+}

@@ -1,0 +1,83 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Append writes m to dst as one line, without the newline at its end, and returns the extended slice. Line breaks between the tokens
+// of raw members are left out, since framings by line and by server-sent event end at one; every other byte of them is kept.
+//
+// A failure without id is written without the member: no revision of the schema allows null there, 2025-11-25 and later allow absence.
+func (m Message) Append(dst []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	if !m.ID.IsZero() {
+		dst = append(dst, `,"id":`...)
+		dst = append(dst, m.ID.raw...)
+	}
+	switch m.Kind() {
+	case KindRequest, KindNotification:
+		dst = append(dst, `,"method":`...)
+		dst = appendText(dst, m.Method)
+		if len(m.Params) > 0 {
+			dst = append(dst, `,"params":`...)
+			dst = appendLine(dst, m.Params)
+		}
+	case KindResult:
+		dst = append(dst, `,"result":`...)
+		dst = appendLine(dst, m.Result)
+	case KindFailure:
+		dst = append(dst, `,"error":{"code":`...)
+		dst = strconv.AppendInt(dst, m.Error.Code, 10)
+		dst = append(dst, `,"message":`...)
+		dst = appendText(dst, m.Error.Message)
+		if len(m.Error.Data) > 0 {
+			dst = append(dst, `,"data":`...)
+			dst = appendLine(dst, m.Error.Data)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// Size is about how many bytes Append writes, for sizing its buffer.
+func (m Message) Size() int {
+	n := 48 + len(m.ID.raw) + len(m.Method) + len(m.Params) + len(m.Result)
+	if m.Error != nil {
+		n += 32 + len(m.Error.Message) + len(m.Error.Data)
+	}
+	return n
+}
+
+// AppendBatch writes an array of messages (2025-03-26 §basic/transports).
+func AppendBatch(dst []byte, messages []Message) []byte {
+	dst = append(dst, '[')
+	for i, m := range messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = m.Append(dst)
+	}
+	return append(dst, ']')
+}
+
+// appendText quotes text. Bytes that are not UTF-8 become U+FFFD.
+func appendText(dst []byte, text string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, text) // the error only reports the replacement
+	return dst
+}
+
+// appendLine copies raw without line breaks. Inside a string they cannot stand, so those that are there separate tokens.
+func appendLine(dst []byte, raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return append(dst, raw...)
+	}
+	for _, c := range raw {
+		if c != '\n' && c != '\r' {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}

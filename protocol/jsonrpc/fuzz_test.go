@@ -1,0 +1,60 @@
+package jsonrpc_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+var seeds = []string{
+	call,
+	`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\ud83d\ude00 é"}],"isError":false}}`,
+	`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no","data":{"a":[1.5e3,-0,null,true]}}}`,
+	`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}`,
+	"[{\"jsonrpc\":\"2.0\",\"method\":\"a\"},\n 1]",
+	`{"a":{"a":1,"\u0061":2}}`,
+	"\xef\xbb\xbf{}",
+	`{"jsonrpc":"2.0","id":"\ud800","method":"m"}`,
+	`{"a":"` + "\xff" + `"}`,
+	`[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]`,
+	``,
+	`{"a":01}`,
+}
+
+// FuzzDecode holds the scanner against the JSON library: what one accepts as strict JSON, the other does. What is accepted as a message
+// survives being written and read again.
+func FuzzDecode(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := jsonrpc.Decode(data, jsonrpc.Limits{})
+		var refused *jsonrpc.DecodeError
+		if err == nil {
+			checkRoundTrip(t, m)
+		} else if !errors.As(err, &refused) {
+			t.Fatalf("%T: %v", err, err)
+		} else if refused.Offset < 0 || refused.Offset > len(data) {
+			t.Fatalf("byte %d of %d", refused.Offset, len(data))
+		}
+		valid := jsontext.Value(data).IsValid()
+		switch {
+		case err == nil && !valid:
+			t.Fatalf("accepted, but is not JSON: %q", data)
+		case err != nil && refused.Reason == jsonrpc.ReasonParse && valid:
+			t.Fatalf("is JSON, but %v: %q", err, data)
+		case err != nil && refused.Reason == jsonrpc.ReasonInvalidRequest && !valid:
+			t.Fatalf("is not JSON, but %v: %q", err, data)
+		}
+		messages, _, err := jsonrpc.DecodeBatch(data, jsonrpc.Limits{})
+		if err == nil && !valid {
+			t.Fatalf("accepted as a batch, but is not JSON: %q", data)
+		}
+		for _, m := range messages {
+			checkRoundTrip(t, m)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package protocol
+
+import (
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// Every bound of the protocol, with its reason. What an operator may change is a default here and is configured above.
+const (
+	// MaxRequestBody bounds what a client sends in one message. It is the default of the official Go SDK.
+	MaxRequestBody = 4 << 20
+	// MaxUpstreamMessage bounds what a server sends in one message: tool results carry files and images.
+	MaxUpstreamMessage = 16 << 20
+
+	// MaxMetaBytes, MaxMetaDepth and MaxMetaKeys bound _meta, which is read before anything is known about its sender. Capabilities,
+	// client information and trace context fit many times over.
+	MaxMetaBytes = 16 << 10
+	MaxMetaDepth = 8
+	MaxMetaKeys  = 64
+
+	// MaxPending is how many requests one request manager holds (S4-57): what one tenant may have in flight.
+	MaxPending = 1000
+	// MaxPendingPerSession keeps one client from taking all of its tenant's.
+	MaxPendingPerSession = 256
+	// MaxNotifications is how many notifications one dispatcher holds before it drops (S4-65).
+	MaxNotifications = 1000
+	// MaxSubscribedURIs bounds the resources of one subscriptions/listen; each costs an entry on both sides.
+	MaxSubscribedURIs = 256
+	// MaxHistory is how many finished requests are remembered, and HistoryTTL for how long (S4-133): enough to tell a late answer from
+	// one that was never asked for.
+	MaxHistory = 1024
+	HistoryTTL = 5 * time.Minute
+	// MaxMethodMetrics bounds the methods counted by name; the names come from the peer. There are 36 known ones.
+	MaxMethodMetrics = 64
+
+	// RequestTimeout is for what mcpd itself asks: lists, probes, pings (S4-56).
+	RequestTimeout = 5 * time.Second
+	// CallTimeout is for tools/call, prompts/get and resources/read. Progress starts it anew, up to MaxCallTimeout in all.
+	CallTimeout    = 60 * time.Second
+	MaxCallTimeout = 15 * time.Minute
+	// ParkTimeout is for a call that waits for its user: people answer in minutes.
+	ParkTimeout = 5 * time.Minute
+	// InitializeTimeout is how long a connection may take from its start to its last handshake message (S4-39, S4-48).
+	InitializeTimeout = 30 * time.Second
+
+	// MaxRequestID is the largest integer that a peer written in JavaScript holds exactly: 2^53-1. The other three are 80, 90 and 96
+	// per cent of it (S4-127): from them on an operator is warned, the connection is replaced, and no request is sent on it.
+	MaxRequestID      = 1<<53 - 1
+	WarnRequestID     = 7_205_759_403_792_792
+	ReplaceRequestID  = 8_106_479_329_266_891
+	ReservedRequestID = 8_646_911_284_551_351
+
+	// MaxDetail bounds the text of an unmapped error that a peer gets to see: one line of a log.
+	MaxDetail = 256
+)
+
+// RequestLimits bounds a message of a client.
+func RequestLimits() jsonrpc.Limits { return jsonrpc.Limits{Bytes: MaxRequestBody} }
+
+// UpstreamLimits bounds a message of a server.
+func UpstreamLimits() jsonrpc.Limits {
+	return jsonrpc.Limits{Bytes: MaxUpstreamMessage, Tokens: 4 << 20}
+}

@@ -1,0 +1,161 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// The members of _meta that have a meaning (2026-07-28 §basic).
+const (
+	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	MetaClientInfo         = "io.modelcontextprotocol/clientInfo"
+	MetaLogLevel           = "io.modelcontextprotocol/logLevel"
+	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
+	MetaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
+	MetaRelatedTask        = "io.modelcontextprotocol/related-task"
+	MetaProgressToken      = "progressToken"
+)
+
+// Meta is what a modern request says about itself.
+type Meta struct {
+	Version      string
+	Capabilities ClientCapabilities
+	Info         Implementation // zero when absent: it is not required
+	LogLevel     string         // empty: no log messages are wanted
+}
+
+// IsModern reports whether params carry the revision in _meta, which is what makes a request a modern one. Other members of _meta are
+// common to both eras.
+func IsModern(params jsontext.Value) bool {
+	_, ok := splice.Get(params, "_meta", MetaProtocolVersion)
+	return ok
+}
+
+// ParseMeta reads _meta of a modern request. Version and capabilities are required (2026-07-28 §basic).
+func ParseMeta(params jsontext.Value) (m Meta, err error) {
+	meta, _ := splice.Get(params, "_meta")
+	if meta.Kind() != '{' {
+		return Meta{}, InvalidParams("_meta is missing")
+	}
+	declared, ok := splice.Get(meta, MetaClientCapabilities)
+	if m.Version, _ = splice.GetString(meta, MetaProtocolVersion); m.Version == "" {
+		return Meta{}, InvalidParams("_meta." + MetaProtocolVersion + " is missing or not a string")
+	}
+	if !ok {
+		return Meta{}, InvalidParams("_meta." + MetaClientCapabilities + " is missing")
+	}
+	if m.Capabilities, err = ParseClientCapabilities(declared); err != nil {
+		return Meta{}, err
+	}
+	if info, ok := splice.Get(meta, MetaClientInfo); ok {
+		if m.Info, err = ParseImplementation(info); err != nil {
+			return Meta{}, err
+		}
+	}
+	if level, ok := splice.Get(meta, MetaLogLevel); ok {
+		if m.LogLevel, _ = splice.Unquote(level); !ValidLogLevel(m.LogLevel) {
+			return Meta{}, InvalidParams("_meta." + MetaLogLevel + " is not a log level")
+		}
+	}
+	return m, nil
+}
+
+// Set puts m into the params of a modern request, which may be empty.
+func (m Meta) Set(params jsontext.Value) jsontext.Value {
+	members := []struct {
+		name  string
+		value jsontext.Value
+	}{
+		{MetaProtocolVersion, splice.Quote(m.Version)},
+		{MetaClientCapabilities, m.Capabilities.Raw()},
+		{MetaClientInfo, m.Info.Raw()},
+		{MetaLogLevel, splice.Quote(m.LogLevel)},
+	}
+	meta, _ := splice.Get(params, "_meta")
+	for i, member := range members {
+		if i == 3 && m.LogLevel == "" || i == 2 && m.Info.Name == "" {
+			continue
+		}
+		meta, _ = splice.Set(meta, member.value, member.name) // _meta is an object: CheckMeta
+	}
+	params, _ = splice.Set(params, meta, "_meta")
+	return params
+}
+
+// CheckMeta bounds _meta: 16 KiB, 64 members in one object, 8 deep. It is read before anything is known about its sender.
+func CheckMeta(params jsontext.Value) error {
+	meta, ok := splice.Get(params, "_meta")
+	switch {
+	case !ok:
+		return nil
+	case meta.Kind() != '{':
+		return InvalidParams("_meta is not an object")
+	case len(meta) > MaxMetaBytes:
+		return InvalidParams(fmt.Sprintf("_meta is larger than %d bytes", MaxMetaBytes))
+	case !within(meta, MaxMetaDepth):
+		return InvalidParams(fmt.Sprintf("_meta is deeper than %d or has more than %d members in one object", MaxMetaDepth, MaxMetaKeys))
+	}
+	return nil
+}
+
+func within(v jsontext.Value, depth int) bool {
+	switch v.Kind() {
+	case '{':
+		n := 0
+		for m := range splice.Members(v) {
+			if n++; n > MaxMetaKeys || depth == 0 || !within(m.Value, depth-1) {
+				return false
+			}
+		}
+	case '[':
+		for e := range splice.Elements(v) {
+			if depth == 0 || !within(e, depth-1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ProgressToken is the token by which the sender of a request asks for progress, as it stands; 0 and "" are tokens too.
+func ProgressToken(params jsontext.Value) (jsontext.Value, bool) {
+	token, ok := splice.Get(params, "_meta", MetaProgressToken)
+	return token, ok && (token.Kind() == '"' || token.Kind() == '0')
+}
+
+// SetProgressToken puts another token in its place; an empty one takes it away.
+func SetProgressToken(params, token jsontext.Value) jsontext.Value {
+	if len(token) == 0 {
+		params, _ = splice.Delete(params, "_meta", MetaProgressToken)
+		return params
+	}
+	changed, err := splice.Set(params, token, "_meta", MetaProgressToken)
+	if err != nil {
+		return params // params or _meta is no object, so nobody asked for progress
+	}
+	return changed
+}
+
+// logLevels goes from the least to the most severe (RFC 5424).
+var logLevels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// ValidLogLevel reports that level is one of the eight.
+func ValidLogLevel(level string) bool { return severity(level) >= 0 }
+
+// AtLeast reports whether a message of that level is wanted by someone who asked for min. A level that does not exist is never wanted.
+func AtLeast(level, min string) bool {
+	return severity(level) >= 0 && severity(min) >= 0 && severity(level) >= severity(min)
+}
+
+func severity(level string) int {
+	for i, l := range logLevels {
+		if l == level {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,173 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+)
+
+// Side is one of the two ends of a connection.
+type Side uint8
+
+// The sides.
+const (
+	Client Side = iota + 1
+	Server
+)
+
+// String is the side in one word.
+func (s Side) String() string {
+	switch s {
+	case Client:
+		return "client"
+	case Server:
+		return "server"
+	}
+	return "unknown"
+}
+
+// Peer is the other side.
+func (s Side) Peer() Side {
+	if s == Client {
+		return Server
+	}
+	return Client
+}
+
+// cell says who may send a method in one revision.
+type cell uint8
+
+// The cells. They are three letters wide, so that gofmt keeps the columns of the table.
+const (
+	___ cell = iota // absent
+	c2s             // the client
+	s2c             // the server
+	two             // both
+	mrt             // nobody: it stands inside an input_required result
+	ext             // an extension has it: requests from the client, notifications from the server
+)
+
+type kind uint8
+
+const (
+	req kind = iota
+	ntf
+)
+
+// whose capability must have been declared for a method to be used.
+type whose uint8
+
+const (
+	nobody whose = iota
+	servers
+	clients
+	senders
+	receivers
+)
+
+type route [versionCount]cell
+
+// Method is a row of the method table.
+type Method struct {
+	kind  kind
+	route route
+	whose whose
+	needs string // the capability, as a path
+	what  string // completes "Cannot … before server initialization"
+}
+
+// methods is the method table: every method of every revision, and who may send it there. It agrees cell for cell with the published
+// schemas; tasks/update and notifications/tasks are known to an extension only, whose schema is not among them.
+var methods = map[string]Method{
+	//                                       24-11 25-03 25-06 25-11 26-07
+	"completion/complete":      {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "completions", "complete arguments"},
+	"elicitation/create":       {req, route{___, ___, s2c, s2c, mrt}, clients, "elicitation", "elicit input"},
+	"initialize":               {req, route{c2s, c2s, c2s, c2s, ___}, nobody, "", "initialize"},
+	"logging/setLevel":         {req, route{c2s, c2s, c2s, c2s, ___}, servers, "logging", "set the log level"},
+	"ping":                     {req, route{two, two, two, two, ___}, nobody, "", "ping"},
+	"prompts/get":              {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "prompts", "get prompts"},
+	"prompts/list":             {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "prompts", "list prompts"},
+	"resources/list":           {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "resources", "list resources"},
+	"resources/read":           {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "resources", "read resources"},
+	"resources/subscribe":      {req, route{c2s, c2s, c2s, c2s, ___}, servers, "resources.subscribe", "subscribe to resources"},
+	"resources/templates/list": {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "resources", "list resource templates"},
+	"resources/unsubscribe":    {req, route{c2s, c2s, c2s, c2s, ___}, servers, "resources.subscribe", "unsubscribe from resources"},
+	"roots/list":               {req, route{s2c, s2c, s2c, s2c, mrt}, clients, "roots", "list roots"},
+	"sampling/createMessage":   {req, route{s2c, s2c, s2c, s2c, mrt}, clients, "sampling", "create messages"},
+	"server/discover":          {req, route{___, ___, ___, ___, c2s}, nobody, "", "discover"},
+	"subscriptions/listen":     {req, route{___, ___, ___, ___, c2s}, nobody, "", "listen"},
+	"tasks/cancel":             {req, route{___, ___, ___, two, ext}, receivers, "tasks.cancel", "cancel tasks"},
+	"tasks/get":                {req, route{___, ___, ___, two, ext}, receivers, "tasks", "get tasks"},
+	"tasks/list":               {req, route{___, ___, ___, two, ___}, receivers, "tasks.list", "list tasks"},
+	"tasks/result":             {req, route{___, ___, ___, two, ___}, receivers, "tasks", "get task results"},
+	"tasks/update":             {req, route{___, ___, ___, ___, ext}, receivers, "tasks", "update tasks"},
+	"tools/call":               {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "tools", "call tools"},
+	"tools/list":               {req, route{c2s, c2s, c2s, c2s, c2s}, servers, "tools", "list tools"},
+
+	"notifications/cancelled":                  {ntf, route{two, two, two, two, two}, nobody, "", "cancel"},
+	"notifications/elicitation/complete":       {ntf, route{___, ___, ___, s2c, ___}, clients, "elicitation.url", "complete an elicitation"},
+	"notifications/initialized":                {ntf, route{c2s, c2s, c2s, c2s, ___}, nobody, "", "finish initialization"},
+	"notifications/message":                    {ntf, route{s2c, s2c, s2c, s2c, s2c}, servers, "logging", "log"},
+	"notifications/progress":                   {ntf, route{two, two, two, two, s2c}, nobody, "", "report progress"},
+	"notifications/prompts/list_changed":       {ntf, route{s2c, s2c, s2c, s2c, s2c}, servers, "prompts.listChanged", "announce prompts"},
+	"notifications/resources/list_changed":     {ntf, route{s2c, s2c, s2c, s2c, s2c}, servers, "resources.listChanged", "announce resources"},
+	"notifications/resources/updated":          {ntf, route{s2c, s2c, s2c, s2c, s2c}, servers, "resources.subscribe", "announce updates"},
+	"notifications/roots/list_changed":         {ntf, route{c2s, c2s, c2s, c2s, ___}, clients, "roots.listChanged", "announce roots"},
+	"notifications/subscriptions/acknowledged": {ntf, route{___, ___, ___, ___, s2c}, nobody, "", "acknowledge subscriptions"},
+	"notifications/tasks":                      {ntf, route{___, ___, ___, ___, ext}, senders, "tasks", "report tasks"},
+	"notifications/tasks/status":               {ntf, route{___, ___, ___, two, ___}, senders, "tasks", "report tasks"},
+	"notifications/tools/list_changed":         {ntf, route{s2c, s2c, s2c, s2c, s2c}, servers, "tools.listChanged", "announce tools"},
+}
+
+// LookupMethod finds a method of any revision.
+func LookupMethod(name string) (Method, bool) {
+	m, ok := methods[name]
+	return m, ok
+}
+
+// MethodNames lists every method of every revision in alphabetical order.
+func MethodNames() []string { return slices.Sorted(maps.Keys(methods)) }
+
+// Notification reports that the method gets no answer.
+func (m Method) Notification() bool { return m.kind == ntf }
+
+// Action says what the method is for, as "list resources".
+func (m Method) Action() string { return m.what }
+
+// Allows reports whether that side may send the method in that revision. Extension methods count as allowed: the gate asks whether the
+// extension was declared.
+func (m Method) Allows(v Version, from Side) bool {
+	if !v.known() {
+		return false
+	}
+	switch m.route[v-1] {
+	case c2s:
+		return from == Client
+	case s2c:
+		return from == Server
+	case two:
+		return from == Client || from == Server
+	case ext:
+		return from == Client && m.kind == req || from == Server && m.kind == ntf
+	}
+	return false
+}
+
+// Embedded reports that in that revision the method stands inside an input_required result instead of being a request.
+func (m Method) Embedded(v Version) bool { return v.known() && m.route[v-1] == mrt }
+
+// Extension reports that in that revision the method belongs to an extension.
+func (m Method) Extension(v Version) bool { return v.known() && m.route[v-1] == ext }
+
+// IsMethodAvailable reports whether either side may send the method in that revision, extensions apart (S4-92).
+func IsMethodAvailable(method string, v Version) bool {
+	m, ok := methods[method]
+	return ok && !m.Extension(v) && (m.Allows(v, Client) || m.Allows(v, Server))
+}
+
+// Action says what a method is for, as "list resources"; for an unknown one it names it.
+func Action(method string) string {
+	if m, ok := methods[method]; ok {
+		return m.what
+	}
+	return "use " + cut(method)
+}

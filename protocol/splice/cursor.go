@@ -1,0 +1,192 @@
+package splice
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// cursor goes through the items of one object or array.
+type cursor struct {
+	raw    []byte
+	at     int // where the next item's bytes start; at the closing bracket once closed
+	object bool
+	any    bool // there was an item before
+	closed bool // the closing bracket was reached
+}
+
+// item is one member or element. Its bytes are those between the bracket or comma before it and the comma or bracket after it:
+//
+//	start  from      value    end stop
+//	{      "name" :  12345        ,
+type item struct{ start, from, colon, value, end, stop int }
+
+func (it item) nameOf(raw []byte) jsontext.Value {
+	return raw[it.from:it.colon:it.colon]
+}
+
+func (it item) valueOf(raw []byte) jsontext.Value { return raw[it.value:it.end:it.end] }
+
+// cut is what to take away with the item: its bytes and one comma beside them.
+func (it item) cut(raw []byte) (from, to int) {
+	switch {
+	case raw[it.stop] == ',':
+		return it.start, it.stop + 1
+	case raw[it.start-1] == ',':
+		return it.start - 1, it.stop
+	}
+	return it.start, it.stop
+}
+
+// open begins with the container whose bracket is at that place.
+func open(raw []byte, at int) (cursor, bool) {
+	if at >= len(raw) || raw[at] != '{' && raw[at] != '[' {
+		return cursor{}, false
+	}
+	return cursor{raw: raw, at: at + 1, object: raw[at] == '{'}, true
+}
+
+// next passes over one item. It reports false at the closing bracket, and where the text is broken.
+func (c *cursor) next() (it item, ok bool) {
+	if c.closed {
+		return it, false
+	}
+	raw := c.raw
+	it.start = c.at
+	it.from = skipSpace(raw, c.at)
+	if it.from >= len(raw) {
+		return it, false
+	}
+	if !c.any && (raw[it.from] == '}' || raw[it.from] == ']') {
+		c.at, c.closed = it.from, true
+		return it, false
+	}
+	it.value = it.from
+	if c.object {
+		if it.colon, ok = skipString(raw, it.from); !ok {
+			return it, false
+		}
+		colon := skipSpace(raw, it.colon)
+		if colon >= len(raw) || raw[colon] != ':' {
+			return it, false
+		}
+		it.value = skipSpace(raw, colon+1)
+	}
+	if it.end, ok = skipValue(raw, it.value); !ok {
+		return it, false
+	}
+	it.stop = skipSpace(raw, it.end)
+	if it.stop >= len(raw) {
+		return it, false
+	}
+	switch raw[it.stop] {
+	case ',':
+		c.at = it.stop + 1
+	case '}', ']':
+		c.at, c.closed = it.stop, true
+	default:
+		return it, false
+	}
+	c.any = true
+	return it, true
+}
+
+// find looks for the member of that name, or the element of that index, in the container at that place.
+func find(raw []byte, at int, name string) (item, bool) {
+	c, ok := open(raw, at)
+	if !ok {
+		return item{}, false
+	}
+	index := -1
+	if !c.object {
+		if index, ok = parseIndex(name); !ok {
+			return item{}, false
+		}
+	}
+	for it, ok := c.next(); ok; it, ok = c.next() {
+		if c.object && same(it.nameOf(raw), name) || index == 0 {
+			return it, true
+		}
+		index--
+	}
+	return item{}, false
+}
+
+func parseIndex(name string) (int, bool) {
+	n, err := strconv.Atoi(name)
+	return n, err == nil && n >= 0
+}
+
+func skipSpace(raw []byte, i int) int {
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\r' || raw[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skipString is the end of the string that begins at i.
+func skipString(raw []byte, i int) (int, bool) {
+	if i >= len(raw) || raw[i] != '"' {
+		return i, false
+	}
+	for i++; ; i++ {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return i, false
+		}
+		from := i
+		i += n
+		slashes := 0
+		for i-1-slashes >= from && raw[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i + 1, true
+		}
+	}
+}
+
+// skipValue is the end of the value that begins at i.
+func skipValue(raw []byte, i int) (int, bool) {
+	for depth := 0; i < len(raw); {
+		switch raw[i] {
+		case '"':
+			end, ok := skipString(raw, i)
+			if !ok {
+				return i, false
+			}
+			i = end
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ',', ':', ' ', '\n', '\r', '\t':
+			if depth == 0 {
+				return i, false
+			}
+			i++
+			continue
+		default:
+			i = skipWord(raw, i)
+		}
+		if depth <= 0 {
+			return i, depth == 0
+		}
+	}
+	return i, false
+}
+
+// skipWord is the end of the number, true, false or null that begins at i.
+func skipWord(raw []byte, i int) int {
+	for i++; i < len(raw); i++ {
+		switch raw[i] {
+		case ',', ':', ']', '}', '"', '{', '[', ' ', '\n', '\r', '\t':
+			return i
+		}
+	}
+	return i
+}

@@ -1,0 +1,136 @@
+package subscription
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// Filter is what subscriptions/listen asks for (2026-07-28 §basic/patterns/subscriptions).
+type Filter struct {
+	Tools, Prompts, Resources bool     // list_changed of each
+	URIs                      []string // resources whose updates are wanted
+	Tasks                     []string // tasks whose status is wanted, by the tasks extension
+}
+
+// ParseFilter reads the params of subscriptions/listen. Members that it does not know are left out, as the acknowledgement will show.
+func ParseFilter(params jsontext.Value) (f Filter, err error) {
+	wanted, _ := splice.Get(params, "notifications")
+	if wanted.Kind() != '{' {
+		return f, protocol.InvalidParams("notifications is missing")
+	}
+	for m := range splice.Members(wanted) {
+		switch yes := m.Value.Kind() == 't'; m.Key() {
+		case "toolsListChanged":
+			f.Tools = yes
+		case "promptsListChanged":
+			f.Prompts = yes
+		case "resourcesListChanged":
+			f.Resources = yes
+		case "resourceSubscriptions":
+			f.URIs, err = names(m)
+		case "taskIds":
+			f.Tasks, err = names(m)
+		}
+		if err != nil {
+			return Filter{}, err
+		}
+	}
+	return f, nil
+}
+
+// names reads a bounded list of strings, without repetitions.
+func names(m splice.Member) (list []string, err error) {
+	if m.Value.Kind() != '[' {
+		return nil, protocol.InvalidParams("notifications." + m.Key() + " is not an array")
+	}
+	for e := range splice.Elements(m.Value) {
+		name, ok := splice.Unquote(e)
+		if !ok {
+			return nil, protocol.InvalidParams("notifications." + m.Key() + " holds something other than strings")
+		}
+		if slices.Contains(list, name) {
+			continue
+		}
+		if len(list) == protocol.MaxSubscribedURIs {
+			return nil, protocol.InvalidParams(fmt.Sprintf("notifications.%s holds more than %d", m.Key(), protocol.MaxSubscribedURIs))
+		}
+		list = append(list, name)
+	}
+	return list, nil
+}
+
+// Grant is the part of the filter that a server can honour by what it declared. The rest is left out without an error.
+func (f Filter) Grant(server protocol.ServerCapabilities) Filter {
+	f.Tools = f.Tools && server.Has("tools.listChanged")
+	f.Prompts = f.Prompts && server.Has("prompts.listChanged")
+	f.Resources = f.Resources && server.Has("resources.listChanged")
+	if !server.Has("resources.subscribe") {
+		f.URIs = nil
+	}
+	if !server.Has("extensions." + protocol.ExtensionTasks) {
+		f.Tasks = nil
+	}
+	return f
+}
+
+// Topics lists the topics of the filter at one server, or at any if server is empty.
+func (f Filter) Topics(server string) (topics []Topic) {
+	for _, row := range []struct {
+		wanted bool
+		method string
+	}{
+		{f.Tools, "notifications/tools/list_changed"},
+		{f.Prompts, "notifications/prompts/list_changed"},
+		{f.Resources, "notifications/resources/list_changed"},
+	} {
+		if row.wanted {
+			topics = append(topics, Topic{Method: row.method, Server: server})
+		}
+	}
+	for _, uri := range f.URIs {
+		topics = append(topics, Topic{updated, server, uri})
+	}
+	for _, id := range f.Tasks {
+		topics = append(topics, Topic{"notifications/tasks", server, id})
+	}
+	return topics
+}
+
+// Notifications is the filter as JSON, as it stands in subscriptions/listen and in its acknowledgement.
+func (f Filter) Notifications() jsontext.Value {
+	d := jsontext.Value("{}")
+	set := func(name string, value jsontext.Value) { d, _ = splice.Set(d, value, name) } // d is an object
+	for _, row := range []struct {
+		wanted bool
+		name   string
+	}{{f.Tools, "toolsListChanged"}, {f.Prompts, "promptsListChanged"}, {f.Resources, "resourcesListChanged"}} {
+		if row.wanted {
+			set(row.name, jsontext.Value("true"))
+		}
+	}
+	for _, row := range []struct {
+		list []string
+		name string
+	}{{f.URIs, "resourceSubscriptions"}, {f.Tasks, "taskIds"}} {
+		if len(row.list) > 0 {
+			set(row.name, array(row.list))
+		}
+	}
+	return d
+}
+
+func array(list []string) jsontext.Value {
+	d := jsontext.Value{'['}
+	for i, s := range list {
+		if i > 0 {
+			d = append(d, ',')
+		}
+		d = append(d, splice.Quote(s)...)
+	}
+	return append(d, ']')
+}

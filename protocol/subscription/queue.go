@@ -1,0 +1,108 @@
+package subscription
+
+import (
+	"strings"
+
+	"mcpd/protocol"
+)
+
+// Queue holds notifications until they are dispatched, at most Limit of them (S4-65). The zero Queue is empty and ready.
+//
+// Two notifications that only say that something changed are one: the later takes the earlier's place in the queue. When the queue is
+// full they displace the oldest of the others, since a lost log line is a nuisance and a lost change a wrong list.
+type Queue[T any] struct {
+	Limit int // 0 for protocol.MaxNotifications
+
+	items   []item[T] // those before first are gone
+	first   int
+	base    int           // how many were ever before items[0]
+	live    int           // items that are still to come
+	changes map[Topic]int // place of each queued change, counted from the beginning
+	dropped uint64
+}
+
+type item[T any] struct {
+	about Topic
+	value T
+	gone  bool // displaced
+}
+
+// Change reports that a notification of that method only says that something changed, so that one of several is enough.
+func Change(method string) bool {
+	return strings.HasSuffix(method, "/list_changed") || method == updated
+}
+
+// Push adds a notification. It reports false when the queue is full and this one was dropped.
+func (q *Queue[T]) Push(about Topic, value T) bool {
+	change := Change(about.Method)
+	if at, ok := q.changes[about]; ok {
+		q.items[at-q.base].value = value
+		return true
+	}
+	limit := q.Limit
+	if limit == 0 {
+		limit = protocol.MaxNotifications
+	}
+	if q.live >= limit && !(change && q.displace()) {
+		q.dropped++
+		return false
+	}
+	if change {
+		if q.changes == nil {
+			q.changes = make(map[Topic]int)
+		}
+		q.changes[about] = q.base + len(q.items)
+	}
+	q.items = append(q.items, item[T]{about: about, value: value})
+	q.live++
+	return true
+}
+
+// displace drops the oldest notification that is not a change.
+func (q *Queue[T]) displace() bool {
+	for i := q.first; i < len(q.items); i++ {
+		if it := &q.items[i]; !it.gone && !Change(it.about.Method) {
+			*it = item[T]{gone: true}
+			q.live--
+			q.dropped++
+			return true
+		}
+	}
+	return false
+}
+
+// Pop takes the oldest notification.
+func (q *Queue[T]) Pop() (about Topic, value T, ok bool) {
+	for q.first < len(q.items) {
+		it := q.items[q.first]
+		q.items[q.first] = item[T]{}
+		q.first++
+		if it.gone {
+			continue
+		}
+		q.live--
+		delete(q.changes, it.about)
+		q.compact()
+		return it.about, it.value, true
+	}
+	q.compact()
+	return about, value, false
+}
+
+// compact moves the rest down once half of the slice is gone.
+func (q *Queue[T]) compact() {
+	if q.first <= len(q.items)/2 {
+		return
+	}
+	n := copy(q.items, q.items[q.first:])
+	clear(q.items[n:])
+	q.items = q.items[:n]
+	q.base += q.first
+	q.first = 0
+}
+
+// Len is how many notifications are queued.
+func (q *Queue[T]) Len() int { return q.live }
+
+// Dropped is how many were dropped so far.
+func (q *Queue[T]) Dropped() uint64 { return q.dropped }

@@ -1,0 +1,193 @@
+package subscription
+
+import (
+	"iter"
+	"slices"
+)
+
+// Table says who wants what. S is a subscriber: the key of a session, or a handler (S4-64, S4-66). Its methods are for one goroutine at
+// a time. The zero Table is empty and ready.
+//
+// A subscriber costs its key, and 20 bytes for each of its topics, plus what slices and maps keep in reserve.
+type Table[S comparable] struct {
+	topics map[Topic]*topic
+	index  map[S]int32
+	slots  []slot[S]
+	free   []int32
+	round  uint32 // of Match, so that nobody is found twice in one
+}
+
+// topic is a topic that has subscribers: the places of their slots, in no order.
+type topic struct {
+	name    Topic
+	members []int32
+}
+
+// slot is a subscriber.
+type slot[S comparable] struct {
+	who  S
+	seen uint32 // the round in which it was found last
+	refs []ref
+}
+
+// ref says where in a topic's members the subscriber stands.
+type ref struct {
+	topic *topic
+	at    int32
+}
+
+// Subscribe makes who hear about t; register_handler of seed 004 (S4-67). It reports whether the topic had no subscriber before, which is
+// when a subscription must be made further up. Subscribing twice is subscribing once.
+func (t *Table[S]) Subscribe(who S, to Topic) (first bool) {
+	at, ok := t.index[who]
+	if !ok {
+		at = t.add(who)
+	}
+	s := &t.slots[at]
+	if slices.ContainsFunc(s.refs, func(r ref) bool { return r.topic.name == to }) {
+		return false
+	}
+	tp, ok := t.topics[to]
+	if !ok {
+		if t.topics == nil {
+			t.topics = make(map[Topic]*topic)
+		}
+		tp = &topic{name: to}
+		t.topics[to] = tp
+	}
+	s.refs = append(s.refs, ref{tp, int32(len(tp.members))})
+	tp.members = append(tp.members, at)
+	return !ok
+}
+
+func (t *Table[S]) add(who S) int32 {
+	if t.index == nil {
+		t.index = make(map[S]int32)
+	}
+	var at int32
+	if n := len(t.free); n > 0 {
+		at, t.free = t.free[n-1], t.free[:n-1]
+	} else {
+		at = int32(len(t.slots))
+		t.slots = append(t.slots, slot[S]{})
+	}
+	t.slots[at] = slot[S]{who: who, refs: t.slots[at].refs[:0]}
+	t.index[who] = at
+	return at
+}
+
+// Unsubscribe takes one subscription back. It reports whether there was one, and whether it was the topic's last.
+func (t *Table[S]) Unsubscribe(who S, from Topic) (was, last bool) {
+	at, ok := t.index[who]
+	if !ok {
+		return false, false
+	}
+	s := &t.slots[at]
+	i := slices.IndexFunc(s.refs, func(r ref) bool { return r.topic.name == from })
+	if i < 0 {
+		return false, false
+	}
+	last = t.leave(s.refs[i])
+	s.refs = slices.Delete(s.refs, i, i+1)
+	if len(s.refs) == 0 {
+		t.remove(who, at)
+	}
+	return true, last
+}
+
+// Drop takes all subscriptions of a subscriber back and returns the topics that nobody wants any more.
+func (t *Table[S]) Drop(who S) (unwanted []Topic) {
+	at, ok := t.index[who]
+	if !ok {
+		return nil
+	}
+	for _, r := range t.slots[at].refs {
+		if t.leave(r) {
+			unwanted = append(unwanted, r.topic.name)
+		}
+	}
+	t.remove(who, at)
+	return unwanted
+}
+
+// leave takes a member out of its topic. The last member moves to its place, and its reference with it.
+func (t *Table[S]) leave(r ref) (last bool) {
+	members := r.topic.members
+	end := int32(len(members) - 1)
+	if r.at != end {
+		moved := members[end]
+		members[r.at] = moved
+		refs := t.slots[moved].refs
+		refs[slices.IndexFunc(refs, func(m ref) bool { return m.topic == r.topic })].at = r.at
+	}
+	r.topic.members = members[:end]
+	if end == 0 {
+		delete(t.topics, r.topic.name)
+	}
+	return end == 0
+}
+
+func (t *Table[S]) remove(who S, at int32) {
+	delete(t.index, who)
+	refs := t.slots[at].refs
+	clear(refs)
+	t.slots[at] = slot[S]{refs: refs[:0]}
+	t.free = append(t.free, at)
+}
+
+// Match goes through the subscribers of a notification, each once, in no order. Its cost is that of those it finds. The table must not
+// change meanwhile.
+func (t *Table[S]) Match(about Topic) iter.Seq[S] {
+	return func(yield func(S) bool) {
+		t.round++
+		if t.round == 0 { // after 2^32 rounds: nobody may look as if seen
+			for i := range t.slots {
+				t.slots[i].seen = 0
+			}
+			t.round = 1
+		}
+		for name := range about.covering() {
+			tp, ok := t.topics[name]
+			if !ok {
+				continue
+			}
+			for _, at := range tp.members {
+				s := &t.slots[at]
+				if s.seen == t.round {
+					continue
+				}
+				s.seen = t.round
+				if !yield(s.who) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Topics lists what a subscriber wants, in the order in which it asked.
+func (t *Table[S]) Topics(who S) []Topic {
+	at, ok := t.index[who]
+	if !ok {
+		return nil
+	}
+	list := make([]Topic, 0, len(t.slots[at].refs))
+	for _, r := range t.slots[at].refs {
+		list = append(list, r.topic.name)
+	}
+	return list
+}
+
+// Wanted goes through the topics that have subscribers, with how many: what to ask for again after a reconnect.
+func (t *Table[S]) Wanted() iter.Seq2[Topic, int] {
+	return func(yield func(Topic, int) bool) {
+		for name, tp := range t.topics {
+			if !yield(name, len(tp.members)) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of subscribers.
+func (t *Table[S]) Len() int { return len(t.index) }

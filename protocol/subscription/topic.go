@@ -1,0 +1,66 @@
+package subscription
+
+import (
+	"iter"
+	"strings"
+)
+
+// Any is the method of a topic that covers all methods.
+const Any = "*"
+
+// updated is the one notification that is about a resource.
+const updated = "notifications/resources/updated"
+
+// Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, and an empty
+// URI any resource. As the subject of a notification they mean that it is about none in particular.
+type Topic struct {
+	Method string // of the notification, or Any
+	Server string // that it comes from
+	URI    string // of the resource it is about
+}
+
+// maxParents bounds how many levels of a URI are looked at for subscriptions to a parent. Deeper ones have theirs, up to here.
+const maxParents = 64
+
+// covering goes through the topics whose subscribers want to hear about t. A subscription to a resource covers what is below it: the
+// server may name a sub-resource of what was subscribed to (2025-11-25 schema, ResourceUpdatedNotification).
+func (t Topic) covering() iter.Seq[Topic] {
+	return func(yield func(Topic) bool) {
+		uri, root, level := t.URI, root(t.URI), 0
+		for {
+			for _, method := range [...]string{t.Method, Any} {
+				if !yield(Topic{method, t.Server, uri}) || t.Server != "" && !yield(Topic{method, "", uri}) {
+					return
+				}
+			}
+			if uri == "" {
+				return
+			}
+			if level++; t.Method != updated || level == maxParents {
+				uri = ""
+			} else {
+				uri = parent(uri, root)
+			}
+		}
+	}
+}
+
+// root is the length of what a URI has before its path: scheme and authority's mark.
+func root(uri string) int {
+	if i := strings.Index(uri, "://"); i >= 0 {
+		return i + len("://")
+	}
+	return 0
+}
+
+// parent is the next level up: "a/b" is below "a/", which is below "a". Above the root there is the empty URI.
+func parent(uri string, root int) string {
+	i := strings.LastIndexByte(uri[root:], '/')
+	switch {
+	case i >= 0 && root+i < len(uri)-1:
+		return uri[:root+i+1]
+	case i > 0:
+		return uri[:root+i]
+	}
+	return ""
+}

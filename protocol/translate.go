@@ -1,0 +1,146 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// Translate says err to a peer of that revision (S4-74). It knows *Error, what jsonrpc.Decode returns, a deadline that passed, and
+// *jsonrpc.Error, which a server sent and which passes as it is. Anything else is an internal error with a sanitised detail; Mapped tells
+// whether that happened, so that the host can log it.
+func Translate(err error, v Version) *jsonrpc.Error {
+	e, ok := condition(err)
+	if !ok {
+		var sent *jsonrpc.Error
+		if errors.As(err, &sent) {
+			return sent
+		}
+		e = &Error{Condition: ConditionInternal, Message: "internal error", Data: data("detail", sanitise(err.Error()))}
+	}
+	return &jsonrpc.Error{Code: e.Condition.Code(v), Message: e.Message, Data: withReason(e)}
+}
+
+// Mapped reports whether Translate knows the error. One that it does not know deserves a warning in the log (S4-85).
+func Mapped(err error) bool {
+	var sent *jsonrpc.Error
+	_, ok := condition(err)
+	return ok || errors.As(err, &sent)
+}
+
+// ConditionOf is the condition that an error amounts to.
+func ConditionOf(err error) Condition {
+	if e, ok := condition(err); ok {
+		return e.Condition
+	}
+	return ConditionInternal
+}
+
+// HTTPStatus is the status that goes with Translate(err, v).
+func HTTPStatus(err error, v Version, session bool) int {
+	var sent *jsonrpc.Error
+	e, ok := condition(err)
+	switch {
+	case ok:
+		return e.Condition.Status(v, session)
+	case errors.As(err, &sent):
+		return CodeStatus(sent.Code, v)
+	}
+	return ConditionInternal.Status(v, session)
+}
+
+// condition finds what err amounts to.
+func condition(err error) (*Error, bool) {
+	var e *Error
+	var decode *jsonrpc.DecodeError
+	var bare Condition
+	switch {
+	case errors.As(err, &e):
+		return e, true
+	case errors.As(err, &decode):
+		return &Error{Condition: refusals[decode.Reason], Message: decode.Error()}, true
+	case errors.As(err, &bare):
+		return &Error{Condition: bare, Message: strings.ReplaceAll(bare.String(), "_", " ")}, true
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Condition: ConditionTimeout, Message: "no answer in time"}, true
+	}
+	return nil, false
+}
+
+var refusals = map[jsonrpc.Reason]Condition{
+	jsonrpc.ReasonParse:          ConditionParse,
+	jsonrpc.ReasonInvalidRequest: ConditionInvalidRequest,
+	jsonrpc.ReasonLimits:         ConditionLimits,
+	jsonrpc.ReasonTooLarge:       ConditionTooLarge,
+}
+
+// withReason is the data of an error on the wire: the condition's word, then what the error says.
+func withReason(e *Error) jsontext.Value {
+	reason := data("reason", e.Condition.String())
+	if len(e.Data) == 0 {
+		return reason
+	}
+	return union(reason, e.Data)
+}
+
+// ErrorContext is what is known about the circumstances of an error (S4-73). It is told to the peer within data, except the stack.
+type ErrorContext struct {
+	RequestID  jsonrpc.ID
+	Method     string
+	Phase      string
+	Version    Version        // of the peer
+	Stack      string         // for the host only
+	Additional jsontext.Value // an object whose members are added to data; empty for none
+}
+
+// TranslateErrorWithContext is the response that tells err to the peer, with what else is known (S4-75).
+func TranslateErrorWithContext(err error, c ErrorContext) jsonrpc.Message {
+	e := *Translate(err, c.Version)
+	var pairs []string
+	if c.Method != "" {
+		pairs = append(pairs, "method", cut(c.Method))
+	}
+	if c.Phase != "" {
+		pairs = append(pairs, "phase", c.Phase)
+	}
+	e.Data = union(union(e.Data, data(pairs...)), c.Additional)
+	return jsonrpc.Failure(c.RequestID, &e)
+}
+
+// BuildErrorResponse is the response with exactly that code, message and data (S4-76).
+func BuildErrorResponse(id jsonrpc.ID, code int64, message string, data jsontext.Value) jsonrpc.Message {
+	return jsonrpc.Failure(id, &jsonrpc.Error{Code: code, Message: message, Data: data})
+}
+
+// sanitise makes the text of an unknown error fit for a peer: its first line, no control or invisible characters, no credentials,
+// bounded.
+func sanitise(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	words := strings.Fields(text)
+	for i, w := range words {
+		if i > 0 && strings.HasSuffix(strings.ToLower(words[i-1]), "bearer") {
+			words[i] = "[redacted]"
+			continue
+		}
+		scheme, rest, ok := strings.Cut(w, "://")
+		if !ok {
+			continue
+		}
+		host, _, _ := strings.Cut(rest, "/")
+		if at := strings.LastIndexByte(host, '@'); at >= 0 {
+			words[i] = scheme + "://[redacted]" + rest[at:]
+		}
+	}
+	return cut(strings.Join(words, " "))
+}

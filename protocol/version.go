@@ -1,0 +1,105 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Version is one published revision of MCP. The zero Version means that none has been agreed on.
+type Version uint8
+
+// The revisions, oldest first. Adding one: see the package comment.
+const (
+	V20241105 Version = iota + 1
+	V20250326
+	V20250618
+	V20251125
+	V20260728
+
+	versionCount = int(iota)
+)
+
+// Latest is the newest revision, and LatestLegacy the newest one that begins with initialize.
+const (
+	Latest       = V20260728
+	LatestLegacy = V20251125
+)
+
+var versionNames = [versionCount]string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+
+// Era tells the two shapes of MCP apart.
+type Era uint8
+
+// The eras (2026-07-28 §basic/versioning).
+const (
+	Legacy Era = iota + 1 // a connection begins with initialize and has a state
+	Modern                // every request stands alone and says its revision in _meta
+)
+
+// String is the era in one word.
+func (e Era) String() string {
+	switch e {
+	case Legacy:
+		return "legacy"
+	case Modern:
+		return "modern"
+	}
+	return "unknown"
+}
+
+// Versions lists all revisions, oldest first.
+func Versions() []Version {
+	all := make([]Version, versionCount)
+	for i := range all {
+		all[i] = Version(i + 1)
+	}
+	return all
+}
+
+// GetSupportedVersions lists the names of all revisions, newest first, the order of preference (S4-10).
+func GetSupportedVersions() []string {
+	names := slices.Clone(versionNames[:])
+	slices.Reverse(names)
+	return names
+}
+
+// ParseVersion finds the revision of that name. It is exact: a date between two revisions names neither.
+func ParseVersion(name string) (Version, bool) {
+	i := slices.Index(versionNames[:], name)
+	return Version(i + 1), i >= 0
+}
+
+// String is the date that names the revision on the wire, "none" for the zero Version.
+func (v Version) String() string {
+	switch {
+	case v == 0:
+		return "none"
+	case v.known():
+		return versionNames[v-1]
+	}
+	return fmt.Sprintf("version(%d)", uint8(v))
+}
+
+// Era is the era of the revision. A connection without an agreed revision is a legacy one: modern requests carry theirs.
+func (v Version) Era() Era {
+	if v.Has(PerRequestMeta) {
+		return Modern
+	}
+	return Legacy
+}
+
+// ValidFormat checks that name has the form of a revision, YYYY-MM-DD, with a month and a day that exist in some year (S0-22, S4-129).
+func ValidFormat(name string) bool {
+	if len(name) != len("2006-01-02") || name[4] != '-' || name[7] != '-' {
+		return false
+	}
+	for i := range len(name) {
+		if i != 4 && i != 7 && (name[i] < '0' || name[i] > '9') {
+			return false
+		}
+	}
+	month, day := name[5:7], name[8:]
+	return "01" <= month && month <= "12" && "01" <= day && day <= "31"
+}
+
+func (v Version) known() bool { return 0 < v && int(v) <= versionCount }

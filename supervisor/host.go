@@ -1,0 +1,200 @@
+package supervisor
+
+import (
+	"iter"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/thejerf/suture/v4"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/notification"
+	"mcpd/actors/process"
+	"mcpd/actors/request"
+	"mcpd/actors/server"
+	"mcpd/actors/session"
+	"mcpd/gateway/auth"
+	"mcpd/gateway/config"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+// host is what the rows of the tree are made from: the configuration, and the few values that outlive every actor.
+type host struct {
+	config   *config.Config
+	options  Options
+	self     protocol.Implementation
+	clock    clock.Clock
+	faults   *fault.Registry
+	recorder *telemetry.Recorder
+	metrics  *telemetry.Metrics
+	system   *otp.System
+	spawner  *stdio.Spawner
+	store    *streamable.Store
+	index    *session.Index
+	edge     *server.Host
+	handler  *streamable.Handler
+	meters   *meters
+	nextID   atomic.Uint64
+	phase    atomic.Uint32 // admin.Phase
+	addrs    addrs
+}
+
+// sweepEvery is how often idle sessions are looked for. Sessions last for hours, so a minute is exact enough.
+const sweepEvery = time.Minute
+
+func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
+
+func (h *host) sessionOptions() session.Options {
+	limits := map[string]tenant.Limits{}
+	for _, t := range h.config.Tenants {
+		limits[t.Name] = t.Limits
+	}
+	return session.Options{
+		Clock: h.clock,
+		Pool:  func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
+		Limit: func(name string) int { return limits[name].MaxSessions },
+		Idle:  func(name string) time.Duration { return limits[name].SessionIdle },
+		Total: h.config.MaxSessions, Sweep: sweepEvery, Store: h.store, Emit: h.recorder.Emit,
+	}
+}
+
+func (h *host) requestOptions(t tenant.Tenant) request.Options {
+	return request.Options{Tenant: t.Name, Pending: t.Limits.MaxPending, Ended: h.meters.of(t.Name), Emit: h.recorder.Emit}
+}
+
+func (h *host) noticeOptions(t tenant.Tenant) notification.Options {
+	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit}
+}
+
+// at is the address of a row of this tenant. It is looked up when it is needed, because rows are made as the tree starts.
+func (h *host) at(t tenant.Tenant, row string) otp.Ref {
+	ref, _ := h.system.Whereis(root + "/tenants/" + t.Name + "/" + row)
+	return ref
+}
+
+func (h *host) core(row string) otp.Ref {
+	ref, _ := h.system.Whereis(root + "/core/" + row)
+	return ref
+}
+
+func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
+	return catalog.Options{
+		Tenant:    t,
+		Upstreams: func() (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup") },
+		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r client.Restore, from otp.Ref) otp.Child {
+			return h.connection(t, s, k, declare, r, from)
+		},
+		Dispatcher: h.at(t, "notification_dispatcher"),
+		Registry:   h.core("capabilities"),
+		Emit:       h.recorder.Emit,
+	}
+}
+
+// session is the template of a tenant's sessions.
+func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
+	return func(args any) otp.Behaviour {
+		return server.New(server.Options{
+			Tenant: t, Self: h.self, Policy: policy(t.Negotiation),
+			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
+			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
+			NextID: &h.nextID, Emit: h.recorder.Emit,
+		}, args.(session.Args))
+	}
+}
+
+// policy is the tenant's rules about revisions, as package protocol has them. The configuration has checked the names.
+func policy(n tenant.Negotiation) protocol.Negotiation {
+	version := func(name string) protocol.Version {
+		if v, ok := protocol.ParseVersion(name); ok {
+			return v
+		}
+		return 0
+	}
+	return protocol.Negotiation{
+		Mode: protocol.Mode(n.Mode), Floor: version(n.Min), Ceiling: version(n.Max), Default: version(n.Default),
+	}
+}
+
+func (h *host) tenants() []otp.Child {
+	rows := make([]otp.Child, 0, len(h.config.Tenants))
+	for _, t := range h.config.Tenants {
+		rows = append(rows, h.tenant(t.Tenant))
+	}
+	return rows
+}
+
+// release hands a transport to the process manager for closing. When there is no manager any more, everything is ending anyway.
+func (h *host) release(up transport.Upstream) {
+	_ = h.core("process_manager").Send(&process.Release{Upstream: up})
+}
+
+// directory is who may use which tenant.
+func directory(c *config.Config) *auth.Directory {
+	keys := map[string][]auth.Key{}
+	for _, t := range c.Tenants {
+		keys[t.Name] = t.Keys
+	}
+	return auth.NewDirectory(keys)
+}
+
+// health is what /readyz answers. It never depends on a server.
+func (h *host) health() admin.Health {
+	health := admin.Health{Phase: admin.Phase(h.phase.Load())}
+	tree := h.system.Snapshot()
+	for _, row := range tree.Children {
+		health.Checks = append(health.Checks, admin.Check{
+			Name: row.ID, OK: up(row), Required: row.ID != "observability", Detail: row.Status.String(),
+		})
+	}
+	return health
+}
+
+// up reports whether a row runs, and the supervisors below it. A worker that is being restarted in place takes messages all the while.
+func up(n otp.Node) bool {
+	if n.Status != otp.Running && n.Status != otp.Restarting {
+		return false
+	}
+	if n.Label == "upstream" || n.Label == "server_sup" || n.Label == "client_sup" {
+		return true
+	}
+	for _, c := range n.Children {
+		if !up(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// sessions is what the admin listener shows of the sessions.
+func (h *host) sessions() iter.Seq[*mcpdv1.Session] {
+	return func(yield func(*mcpdv1.Session) bool) {
+		h.index.Each(func(s *session.Handle) bool { return yield(describe(s)) })
+	}
+}
+
+func describe(s *session.Handle) *mcpdv1.Session {
+	ep := s.Endpoint()
+	d := &mcpdv1.Session{
+		Id: s.Row(), Tenant: ep.Tenant, Server: ep.Server, Principal: ep.Principal,
+		Opened: timestamppb.New(s.Opened()), LastActive: timestamppb.New(s.LastActive()),
+	}
+	if r := s.Record(); r != nil {
+		d.Revision, d.Client = r.Version.String(), r.Client.Name+" "+r.Client.Version
+	}
+	return d
+}
+
+var _ = slog.Default

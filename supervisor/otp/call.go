@@ -1,0 +1,73 @@
+package otp
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Call is a message that asks for an answer. Its receiver gets a *Call[Req, Resp], and answers with Reply or Fail, now
+// or later, from any goroutine. The first answer counts, the others have no effect.
+type Call[Req, Resp any] struct {
+	Req Req
+
+	ctx    context.Context
+	done   atomic.Bool
+	result chan answer[Resp]  // set by Do
+	async  func(answer[Resp]) // set by CallAsync
+}
+
+type answer[Resp any] struct {
+	resp Resp
+	err  error
+}
+
+// Reply answers.
+func (c *Call[Req, Resp]) Reply(resp Resp) { c.finish(answer[Resp]{resp: resp}) }
+
+// Fail answers with an error. The package itself calls it when the receiver crashes on the call or stops before it.
+func (c *Call[Req, Resp]) Fail(reason error) { c.finish(answer[Resp]{err: reason}) }
+
+// Context ends when nobody waits for the answer any more; the receiver's own I/O for this call runs under it.
+func (c *Call[Req, Resp]) Context() context.Context { return c.ctx }
+
+func (c *Call[Req, Resp]) finish(a answer[Resp]) {
+	if !c.done.CompareAndSwap(false, true) {
+		return
+	}
+	if c.result != nil {
+		c.result <- a
+		return
+	}
+	c.async(a)
+}
+
+// Do sends req to an actor and waits for its answer, at most until ctx ends. It fails at once with ErrNoProc or
+// ErrOverloaded, and with the crash report when the actor crashes on it. It is for goroutines that may block; inside
+// an actor use CallAsync.
+func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
+	c := &Call[Req, Resp]{Req: req, ctx: ctx, result: make(chan answer[Resp], 1)}
+	if err := to.Send(c); err != nil {
+		var zero Resp
+		return zero, err
+	}
+	select {
+	case a := <-c.result:
+		return a.resp, a.err
+	case <-ctx.Done():
+		var zero Resp
+		return zero, context.Cause(ctx)
+	}
+}
+
+// CallAsync sends req to an actor and returns at once. The answer, or the error, reaches the caller as the message
+// that wrap makes of it; wrap runs as part of the caller, just before that message is handled. Nothing arrives when
+// this incarnation of the caller is over by then. The callee sees p's context.
+func CallAsync[Req, Resp any](p *Process, to Ref, req Req, wrap func(Resp, error) any) {
+	c := &Call[Req, Resp]{Req: req, ctx: p.Context()}
+	c.async = func(a answer[Resp]) {
+		p.deliver(reply(func() any { return wrap(a.resp, a.err) }))
+	}
+	if err := to.Send(c); err != nil {
+		c.Fail(err)
+	}
+}

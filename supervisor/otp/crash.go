@@ -1,0 +1,72 @@
+package otp
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// maxFrames is how many frames of a panicking stack a report keeps. Deeper stacks are recursions, of which the top
+// tells enough; the array costs 8 bytes a frame.
+const maxFrames = 64
+
+// CrashReport says how an incarnation ended abnormally. It is also the reason itself after a panic. Making one costs
+// about a microsecond: addresses are collected, nothing is looked up or formatted until somebody asks.
+type CrashReport struct {
+	Path        string
+	Incarnation uint64
+	// Reason is why: the error that Receive returned; after a panic the value if it was an error, else a PanicError.
+	Reason error
+	// PCs are the frames of the panic, innermost first; empty when nothing panicked.
+	PCs []uintptr
+	// Message is the type of the message that was being handled, nil when there was none.
+	Message reflect.Type
+	// Mailbox is how many messages were waiting behind it.
+	Mailbox int
+	At      time.Time
+}
+
+// PanicError is a panic whose value was not an error.
+type PanicError struct{ Value any }
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Error is the path and the reason.
+func (r *CrashReport) Error() string {
+	if k := r.MessageKind(); k != "" {
+		return fmt.Sprintf("%s: %s: %v", r.Path, k, r.Reason)
+	}
+	return fmt.Sprintf("%s: %v", r.Path, r.Reason)
+}
+
+// Unwrap is the reason.
+func (r *CrashReport) Unwrap() error { return r.Reason }
+
+// MessageKind is the message's type as %T prints it, "" when there was no message.
+func (r *CrashReport) MessageKind() string {
+	if r.Message == nil {
+		return ""
+	}
+	return r.Message.String()
+}
+
+// Stack looks the frames up and formats them, one "function file:line" a line, innermost first. The frames of the
+// runtime's panic machinery are left out.
+func (r *CrashReport) Stack() string {
+	if len(r.PCs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	frames := runtime.CallersFrames(r.PCs)
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			fmt.Fprintf(&b, "%s %s:%d\n", f.Function, f.File, f.Line)
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package otp
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// Done is the message with which an owned goroutine's end reaches the worker that started it.
+type Done struct {
+	Name string
+	Err  error // what the function returned; ErrGoexit when it did not return
+}
+
+// routine is one owned goroutine.
+type routine struct{ name string }
+
+// Go runs f in a goroutine that belongs to this incarnation: its context ends when termination of the incarnation
+// begins, its end arrives as a Done message, its panic is a crash of the incarnation, and the incarnation has not
+// ended before it has returned (within the child's Shutdown; after that it is abandoned with an event). It must not
+// touch the worker's state: Post and PostWait are its way back. Go may be called from an owned goroutine too. Once
+// termination has begun f is not run.
+func (p *Process) Go(name string, f func(ctx context.Context) error) {
+	ctx := p.Context()
+	r := &routine{name}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancelled {
+		return
+	}
+	x := p.extra()
+	if x.routines == nil {
+		x.routines = make(map[*routine]struct{})
+	}
+	x.routines[r] = struct{}{}
+	go p.run(ctx, r, f)
+}
+
+// run is the goroutine. Whoever it belongs to waits for it in waitRoutines.
+func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Context) error) {
+	done := Done{Name: r.name, Err: ErrGoexit}
+	returned := false
+	defer func() {
+		if returned {
+			p.routineEnded(r, done, nil)
+			return
+		}
+		if v := recover(); v != nil {
+			p.routineEnded(r, done, p.guard.newReport(v, nil, callersOfRoutine()))
+			return
+		}
+		p.routineEnded(r, done, nil) // Goexit
+	}()
+	done.Err = f(ctx)
+	returned = true
+}
+
+func (p *Process) routineEnded(r *routine, done Done, crash *CrashReport) {
+	p.mu.Lock()
+	delete(p.x.routines, r)
+	last := p.cancelled && len(p.x.routines) == 0
+	p.mu.Unlock()
+	switch {
+	case crash != nil:
+		crash.Incarnation = p.inc
+		p.guard.box.PostSystemMessage(routineCrash{p, crash})
+	case last:
+		p.guard.box.PostSystemMessage(proceed{})
+	default:
+		p.deliver(done)
+	}
+}
+
+// routines is the names of the owned goroutines that run.
+func (p *Process) routines() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.x == nil {
+		return nil
+	}
+	var names []string
+	for r := range p.x.routines {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// routineCrash tells a worker that a goroutine of its has panicked.
+type routineCrash struct {
+	p      *Process
+	report *CrashReport
+}
+
+// giveUp tells a worker that ends by itself that its goroutines had their time.
+type giveUp struct{ p *Process }
+
+func callersOfRoutine() []uintptr {
+	var pcs [maxFrames]uintptr
+	n := runtime.Callers(3, pcs[:])
+	return append([]uintptr(nil), pcs[:n]...)
+}
+
+// abandonRoutines reports the goroutines that are still there as abandoned.
+func (p *Process) abandonRoutines(budget time.Duration) {
+	for _, name := range p.routines() {
+		p.guard.sys.emit(Abandoned{p.guard.row.about(p.inc, p.Now()), name, budget})
+	}
+}

@@ -1,0 +1,330 @@
+package otp
+
+import (
+	"reflect"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// phase is where a process is in its life.
+//
+//	starting -> running -> ending -> parked -> starting …   (a worker, restarted in place)
+//	starting | running | parked -> ending -> left
+type phase uint8
+
+const (
+	starting phase = iota
+	running
+	ending // its end has begun
+	ended  // its end is complete, but not yet reported
+	parked // it waits, shut, for its supervisor's verdict
+	left   // it is gone
+)
+
+// body is what a guard guards: a worker's incarnation or a supervisor. Its methods run on the process's own goroutine,
+// and may panic: the panic comes back to the guard as EscalateFailure.
+type body interface {
+	actor.Actor
+	// begin starts the incarnation and ends in guard.ready or guard.failed, at once or later.
+	begin()
+	// conclude ends it, and ends in guard.concluded, at once or later. It is called again after a panic in itself.
+	conclude(reason error)
+	// signal handles a system message that the guard does not know.
+	signal(msg any)
+}
+
+// guard is one process of a row. It stands between protoactor's mailbox seam and protoactor's actor context, and
+// repairs the context's life cycle:
+//
+//   - a panic anywhere is an exit with a report, and only what it hit fails;
+//   - an incarnation's end is complete (Terminate has run, its goroutines are gone) before its supervisor hears of it;
+//   - Restart begins an incarnation if one has ended, and is ignored at any other time, so nothing is resurrected;
+//   - Stop ends the incarnation first, then leaves the registry, then fails what is left in the mailbox;
+//   - once abandoned, nothing it does has effect.
+type guard struct {
+	sys *System
+	row *row
+	sup *supervisor // its supervisor, nil for a root
+	kid *kid        // its supervisor's record of it, nil for a root
+	top *Tree       // set for a root
+	pid atomic.Pointer[actor.PID]
+	ctx actor.MessageInvoker // protoactor's actor context
+	box mailbox
+
+	// Written by the supervisor, read by the process.
+	killed    atomic.Bool // no time for Terminate
+	abandoned atomic.Bool
+
+	// Written by the process, read by its supervisor and by those who abandon it.
+	current atomic.Pointer[Process] // a worker's incarnation
+	number  atomic.Uint64           // of the incarnation
+
+	// The process's own.
+	phase    phase
+	stopping bool // a Stop order has come
+	reason   error
+	report   *CrashReport
+	started  bool  // the incarnation became ready
+	ordered  bool  // its end was ordered by the supervisor, who then watches the time
+	last     *exit // set before it leaves, read by the supervisor when it has left
+	body     body
+}
+
+// exit is an incarnation's end, as the supervisor hears of it.
+type exit struct {
+	guard   *guard
+	inc     uint64
+	reason  error
+	report  *CrashReport
+	started bool // false: it did not become ready
+	parked  bool // the process waits for a verdict; false: it has left
+	at      time.Time
+}
+
+// Signals on the system queue, beside protoactor's.
+type (
+	readied  struct{ guard *guard } // to a supervisor: a child is ready
+	endOrder struct{}               // to a worker: end the incarnation, keep the process
+	proceed  struct{}               // to itself: go on with the end
+)
+
+func (g *guard) attach(ctx actor.MessageInvoker) { g.ctx = ctx }
+
+func (g *guard) inc() uint64 { return g.number.Load() }
+
+// InvokeUserMessage hands one message to the body by way of protoactor's context.
+func (g *guard) InvokeUserMessage(msg any) {
+	if g.abandoned.Load() {
+		g.sys.fail(g.row.path, msg, ErrKilled)
+		return
+	}
+	if p := g.current.Load(); p != nil {
+		var ok bool
+		if msg, ok = p.unpack(msg); !ok {
+			return
+		}
+	}
+	g.ctx.InvokeUserMessage(msg)
+	if p := g.current.Load(); p != nil && p.exit != nil {
+		g.returned(p.exit, msg)
+	}
+}
+
+// InvokeSystemMessage handles one signal.
+func (g *guard) InvokeSystemMessage(msg any) {
+	if g.abandoned.Load() {
+		g.vanish()
+		return
+	}
+	switch msg := msg.(type) {
+	case *actor.Started:
+		g.number.Store(g.row.inc.Add(1))
+		g.ctx.InvokeSystemMessage(msg)
+	case *actor.Restart:
+		if g.phase == parked && !g.stopping {
+			g.number.Store(g.row.inc.Add(1))
+			g.reset()
+			g.ctx.InvokeSystemMessage(msg)
+		}
+	case *actor.Stop:
+		g.stop()
+	case endOrder:
+		g.ordered = true
+		if g.phase == running {
+			g.end(ErrShutdown, nil)
+		}
+	case proceed:
+		if g.phase == ending {
+			g.body.conclude(g.reason)
+		}
+	case *actor.SuspendMailbox, *actor.ResumeMailbox:
+		// The guard alone opens and shuts the mailbox.
+	case *actor.Terminated, *actor.Failure, *actor.Watch, *actor.Unwatch:
+		g.ctx.InvokeSystemMessage(msg)
+	default:
+		g.body.signal(msg)
+	}
+}
+
+// EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked.
+func (g *guard) EscalateFailure(value any, msg any) {
+	rep := g.newReport(value, msg, callers())
+	g.sys.fail(g.row.path, msg, rep)
+	if g.abandoned.Load() {
+		return
+	}
+	switch g.phase {
+	case starting, running:
+		g.end(rep, rep)
+	case ending:
+		// The end itself panicked. It goes on with what is left of it.
+		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
+		g.box.PostSystemMessage(proceed{})
+	}
+}
+
+func (g *guard) reset() {
+	g.phase, g.reason, g.report, g.started, g.ordered = starting, nil, nil, false, false
+}
+
+// ready: the incarnation takes messages.
+func (g *guard) ready() {
+	g.phase, g.started = running, true
+	g.box.unshut()
+	if g.sup != nil {
+		g.sup.guard.box.PostSystemMessage(readied{g})
+	} else {
+		g.top.ready()
+	}
+}
+
+// failed: the start has failed in an orderly way.
+func (g *guard) failed(reason error) { g.end(reason, nil) }
+
+// returned: Receive has returned a reason to end.
+func (g *guard) returned(reason error, msg any) {
+	if g.phase != running {
+		return
+	}
+	var rep *CrashReport
+	if !IsNormal(reason) {
+		rep = g.newReport(reason, msg, nil)
+	}
+	g.sys.fail(g.row.path, msg, reason)
+	g.end(reason, rep)
+}
+
+// end begins the end of the incarnation. The end itself runs as a message of its own, so that a panic in it is caught
+// as any other.
+func (g *guard) end(reason error, rep *CrashReport) {
+	g.phase, g.reason, g.report = ending, reason, rep
+	g.box.shut()
+	if p := g.current.Load(); p != nil {
+		p.cancel(reason)
+	}
+	g.box.PostSystemMessage(proceed{})
+}
+
+// closing begins the end of a supervisor that decided for it and sees to it itself.
+func (g *guard) closing(reason error) {
+	g.phase, g.reason = ending, reason
+	g.box.shut()
+}
+
+// stop is the order to end and leave.
+func (g *guard) stop() {
+	g.stopping, g.ordered = true, true
+	switch g.phase {
+	case starting, running: // a starting worker is never interrupted here, a starting supervisor is
+		reason := ErrShutdown
+		if g.killed.Load() {
+			reason = ErrKilled
+		}
+		g.end(reason, nil)
+	case parked:
+		g.leave()
+	}
+}
+
+// concluded: the end is complete.
+func (g *guard) concluded() {
+	if p := g.current.Swap(nil); p != nil {
+		p.finish()
+	}
+	g.phase = ended
+	g.row.down(g.inc(), g.reason)
+	if g.stopping || g.row.child().Start.Type() == SupervisorType {
+		g.leave()
+		return
+	}
+	g.phase = parked
+	// protoactor carries the exit to the supervisor, whose HandleFailure takes the decision.
+	g.ctx.EscalateFailure(g.exit(true), nil)
+}
+
+func (g *guard) exit(parked bool) *exit {
+	return &exit{g, g.inc(), g.reason, g.report, g.started, parked, g.sys.clock.Now()}
+}
+
+// leave ends the process: what waits is failed, the registry forgets it, the supervisor gets protoactor's Terminated.
+func (g *guard) leave() {
+	g.phase = left
+	g.last = g.exit(false)
+	g.box.close(ErrNoProc, false)
+	g.ctx.InvokeSystemMessage(stopOrder)
+	if g.sup == nil {
+		g.top.finish(g.reason)
+	}
+}
+
+// vanish ends a process that had been abandoned and has come back.
+func (g *guard) vanish() {
+	if g.phase != left {
+		g.phase = left
+		g.ctx.InvokeSystemMessage(stopOrder)
+	}
+}
+
+// abandon fences the process off. It runs on the supervisor's goroutine while the process may be doing anything.
+func (g *guard) abandon() {
+	if g.abandoned.Swap(true) {
+		return
+	}
+	if pid := g.pid.Load(); pid != nil {
+		g.sys.actors.ProcessRegistry.Remove(pid)
+	}
+	if p := g.current.Load(); p != nil {
+		p.cancel(ErrKilled)
+		p.finish()
+	}
+	g.box.close(ErrKilled, true)
+	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
+	for _, c := range g.row.rows() {
+		if child := c.proc.Load(); child != nil {
+			child.abandon()
+		}
+		c.seize(g.sys.clock.Now())
+	}
+	g.row.down(g.inc(), ErrKilled)
+}
+
+func (g *guard) overloaded() {
+	now := g.sys.clock.Now()
+	g.sys.emit(Overloaded{g.row.about(g.inc(), now), g.box.limit})
+}
+
+func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
+	rep := &CrashReport{
+		Path:        g.row.path,
+		Incarnation: g.inc(),
+		PCs:         pcs,
+		Mailbox:     g.box.UserMessageCount(),
+		At:          g.sys.clock.Now(),
+	}
+	if err, ok := value.(error); ok {
+		rep.Reason = err
+	} else {
+		rep.Reason = &PanicError{value}
+	}
+	if pc, ok := msg.(*parcel); ok {
+		msg = pc.msg
+	}
+	switch msg.(type) {
+	case nil, actor.SystemMessage, proceed, endOrder:
+	default:
+		rep.Message = reflect.TypeOf(msg)
+	}
+	return rep
+}
+
+// callers is the stack from the panic outwards, without the frames of the recovery.
+func callers() []uintptr {
+	var pcs [maxFrames]uintptr
+	n := runtime.Callers(4, pcs[:])
+	return append([]uintptr(nil), pcs[:n]...)
+}
+
+var stopOrder = &actor.Stop{}

@@ -1,0 +1,38 @@
+package otp
+
+import "time"
+
+// window counts restarts in a true sliding window: the times of the last Restarts of them, in a ring. One more is
+// too many exactly when the oldest of these is still inside the window, so a restart costs the same however many there
+// have been. (OTP keeps every restart of the period in a list, in whole seconds.)
+type window struct {
+	limit  int
+	within time.Duration
+	base   time.Time       // of the first restart; the others are kept as distances from it
+	times  []time.Duration // a ring of limit entries, made at the first restart
+	next   int             // where the next one goes, which is the oldest once the ring is full
+	full   bool
+}
+
+func newWindow(i Intensity) window { return window{limit: i.Restarts, within: i.Within} }
+
+// add counts a restart at now and reports whether it is still allowed. The edge of the window is inside it, as in OTP.
+// A clock that went backwards makes restarts younger, never older: the supervisor gives up earlier, not later.
+func (w *window) add(now time.Time) bool {
+	if w.limit == 0 {
+		return false
+	}
+	if w.times == nil {
+		w.times = make([]time.Duration, w.limit)
+		w.base = now
+	}
+	at := now.Sub(w.base)
+	if w.full && at-w.times[w.next] <= w.within {
+		return false
+	}
+	w.times[w.next] = at
+	if w.next++; w.next == w.limit {
+		w.next, w.full = 0, true
+	}
+	return true
+}

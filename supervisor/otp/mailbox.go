@@ -1,0 +1,246 @@
+package otp
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// mailbox is the queue in front of one process, in place of protoactor's own ones, which neither bound what they accept
+// nor say what they drop.
+//
+//   - What others send is accepted up to an exact limit, or refused at once. What the process has asked for itself
+//     (timers, answers, news of those it watches, its goroutines' ends) is always accepted: it is bounded by what it
+//     has asked for.
+//   - System messages come first and flow while the user queue is shut.
+//   - The user queue is shut until the process says that it is ready, and again from its end on. Only the guard opens and
+//     shuts it; protoactor's SuspendMailbox and ResumeMailbox have no effect here.
+//   - Once closed, everything left is failed and nothing is accepted.
+//   - A panic or a runtime.Goexit while a message is handled goes to the guard; the queue goes on.
+type mailbox struct {
+	guard    *guard
+	dispatch actor.Dispatcher
+	run      func()
+
+	mu      sync.Mutex // guards the fields below
+	system  queue
+	user    queue
+	limit   int
+	running bool // a goroutine is at work or about to be
+	open    bool
+	closed  bool
+	refused bool          // an Overloaded event has been sent since the queue was last empty
+	current any           // the user message being handled
+	room    chan struct{} // closed when there is room again; nil when nobody waits
+}
+
+var _ actor.Mailbox = (*mailbox)(nil)
+
+// offer accepts a message of somebody else.
+func (m *mailbox) offer(msg any) error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return ErrNoProc
+	}
+	if m.user.len() >= m.limit {
+		first := !m.refused
+		m.refused = true
+		m.mu.Unlock()
+		if first {
+			m.guard.overloaded()
+		}
+		return ErrOverloaded
+	}
+	m.user.push(msg)
+	m.wake(m.open)
+	return nil
+}
+
+// offerWait is offer that waits for room until one of the contexts ends.
+func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
+	for {
+		err := m.offer(msg)
+		if err != ErrOverloaded {
+			return err
+		}
+		m.mu.Lock()
+		if m.closed || m.user.len() < m.limit {
+			m.mu.Unlock()
+			continue
+		}
+		if m.room == nil {
+			m.room = make(chan struct{})
+		}
+		room := m.room
+		m.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-life.Done():
+			return ErrNoProc
+		}
+	}
+}
+
+// push accepts a message that the process has asked for, and reports false when it is closed.
+func (m *mailbox) push(msg any) bool {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return false
+	}
+	m.user.push(msg)
+	m.wake(m.open)
+	return true
+}
+
+// PostUserMessage is offer for messages that come by way of a protoactor PID; what is refused is failed.
+func (m *mailbox) PostUserMessage(msg any) {
+	if err := m.offer(msg); err != nil {
+		m.guard.sys.fail(m.guard.row.path, msg, err)
+	}
+}
+
+// PostSystemMessage accepts a signal. Signals are few: some for each start and end of a child.
+func (m *mailbox) PostSystemMessage(msg any) {
+	m.mu.Lock()
+	m.system.push(msg)
+	m.wake(true)
+}
+
+// wake starts a goroutine if there is something for it to do and none is at work. It unlocks.
+func (m *mailbox) wake(work bool) {
+	start := work && !m.running && m.dispatch != nil
+	if start {
+		m.running = true
+	}
+	m.mu.Unlock()
+	if start {
+		m.dispatch.Schedule(m.run)
+	}
+}
+
+// RegisterHandlers is called by protoactor once, before any message.
+func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
+	m.mu.Lock()
+	m.guard.attach(invoker)
+	m.run = m.process
+	m.dispatch = dispatcher
+	m.wake(m.system.len() > 0)
+}
+
+// Start has nothing to do.
+func (m *mailbox) Start() {}
+
+// UserMessageCount is how many messages wait.
+func (m *mailbox) UserMessageCount() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.user.len()
+}
+
+// shut stops the flow of user messages, unshut starts it. Both are for the process's own goroutine.
+func (m *mailbox) shut()   { m.setOpen(false) }
+func (m *mailbox) unshut() { m.setOpen(true) }
+
+func (m *mailbox) setOpen(open bool) {
+	m.mu.Lock()
+	m.open = open
+	m.mu.Unlock()
+}
+
+// close refuses everything from now on and fails what is left. Taken is the message being handled, which is failed as
+// well when the process has been abandoned and will not answer it.
+func (m *mailbox) close(reason error, taken bool) {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return
+	}
+	m.closed = true
+	left := m.user
+	m.user = queue{}
+	current := m.current
+	if m.room != nil {
+		close(m.room)
+		m.room = nil
+	}
+	m.mu.Unlock()
+	if taken && current != nil {
+		m.guard.sys.fail(m.guard.row.path, current, reason)
+	}
+	for left.len() > 0 {
+		m.guard.sys.fail(m.guard.row.path, left.pop(), reason)
+	}
+}
+
+// process works until there is nothing to do.
+func (m *mailbox) process() {
+	for m.work() {
+	}
+}
+
+// next takes the message to handle now. Nothing to do means that the goroutine ends, decided under the lock, so that no
+// wake-up is lost.
+func (m *mailbox) next() (msg any, system, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current = nil
+	if m.system.len() > 0 {
+		return m.system.pop(), true, true
+	}
+	if m.open && m.user.len() > 0 {
+		msg = m.user.pop()
+		m.current = msg
+		if m.room != nil && m.user.len() < m.limit {
+			close(m.room)
+			m.room = nil
+		}
+		if m.user.len() == 0 {
+			m.refused = false
+		}
+		return msg, false, true
+	}
+	m.running = false
+	return nil, false, false
+}
+
+// work handles messages until there are none (false) or one panicked (true). A Goexit takes the goroutine with it, so
+// another goes on.
+func (m *mailbox) work() (again bool) {
+	var msg any
+	idle := false
+	defer func() {
+		if idle {
+			return
+		}
+		value := recover()
+		if value == nil {
+			defer m.dispatch.Schedule(m.run)
+			value = ErrGoexit
+		}
+		m.guard.EscalateFailure(value, msg)
+		again = true
+	}()
+	limit := m.dispatch.Throughput()
+	for n := 1; ; n++ {
+		var system, ok bool
+		if msg, system, ok = m.next(); !ok {
+			idle = true
+			return false
+		}
+		if system {
+			m.guard.InvokeSystemMessage(msg)
+		} else {
+			m.guard.InvokeUserMessage(msg)
+		}
+		if n >= limit {
+			n = 0
+			runtime.Gosched()
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package otp
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// perform does one thing that the state has decided. Nothing in it waits.
+func (v *supervisor) perform(now time.Time, a action) {
+	switch a.verb {
+	case doAdd:
+		v.guard.row.add(a.kid.driver.row, v.guard)
+	case doSpawn:
+		v.spawn(now, a.kid)
+	case doBegin:
+		a.kid.driver.inPlace = true
+		a.kid.driver.row.mark(v, v.starting(a.kid), now)
+		v.life().RestartChildren(a.kid.driver.guard.pid.Load())
+	case doPark:
+		g := v.ending(now, a.kid, ErrShutdown)
+		g.box.PostSystemMessage(endOrder{})
+	case doStop:
+		g := v.ending(now, a.kid, ErrShutdown)
+		v.life().StopChildren(g.pid.Load())
+	case doKill:
+		a.kid.driver.guard.killed.Store(true)
+		g := v.ending(now, a.kid, ErrKilled)
+		v.life().StopChildren(g.pid.Load())
+	case doReap:
+		v.life().StopChildren(a.kid.driver.guard.pid.Load())
+		v.rest(a.kid)
+	case doAbandon:
+		v.abandon(now, a.kid)
+	case doArm:
+		v.arm(a)
+	case doDisarm:
+		if t := a.kid.driver.alarm; t != nil {
+			t.Stop()
+			a.kid.driver.alarm = nil
+		}
+	case doAgain:
+		a.kid.driver.row.mark(v, Restarting, now)
+		v.guard.box.push(inAgain{a.kid})
+	case doDelete:
+		v.guard.row.remove(a.kid.driver.row)
+		v.rest(a.kid)
+		a.kid.driver.row.disinherit(ErrShutdown)
+	case doReply:
+		v.answer(a)
+	case doReady:
+		v.guard.ready()
+	case doOpen:
+		v.guard.box.unshut()
+	case doShut:
+		v.guard.box.shut()
+	case doGiveUp:
+		r := v.guard.row
+		v.note(IntensityExceeded{r.about(r.inc.Load(), now), a.reason.(*IntensityError)})
+	case doClose:
+		v.closing = true
+		v.guard.closing(a.reason)
+	case doExit:
+		v.exit(now, a.reason)
+	}
+}
+
+// life is protoactor's way to order children about.
+func (v *supervisor) life() actor.Supervisor { return v.ctx.(actor.Supervisor) }
+
+// starting counts the start of an incarnation and says what the row's status is meanwhile.
+func (v *supervisor) starting(k *kid) Status {
+	if !k.restarted {
+		return Starting
+	}
+	k.driver.row.restarts.Add(1)
+	return Restarting
+}
+
+// spawn starts a new process in the row.
+func (v *supervisor) spawn(now time.Time, k *kid) {
+	r, sys := k.driver.row, v.guard.sys
+	g := sys.newGuard(r, v)
+	g.kid = k
+	k.driver.guard, k.driver.inPlace = g, false
+	if !r.house(v, g, v.starting(k), now) {
+		return // this supervisor was abandoned
+	}
+	pid, err := v.ctx.SpawnNamed(sys.props(g), sys.processName(r.id))
+	if err != nil {
+		panic(err) // names are unique: only a bug can cause it
+	}
+	g.pid.Store(pid)
+	if g.abandoned.Load() { // meanwhile, with this supervisor
+		sys.actors.ProcessRegistry.Remove(pid)
+	}
+}
+
+// ending marks the begin of an end. The incarnation's context ends before the order is sent, so that what it blocks on
+// lets it go.
+func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
+	g := k.driver.guard
+	g.row.mark(v, Stopping, now)
+	if p := g.current.Load(); p != nil {
+		p.cancel(reason)
+	}
+	return g
+}
+
+func (v *supervisor) arm(a action) {
+	box := &v.guard.box
+	in := inTimeout{a.kid, a.timer}
+	t := v.guard.sys.clock.AfterFunc(a.delay, func() { box.PostSystemMessage(in) })
+	if a.kid == nil {
+		v.alarm = t
+		return
+	}
+	if old := a.kid.driver.alarm; old != nil {
+		old.Stop()
+	}
+	a.kid.driver.alarm = t
+}
+
+// abandon gives a child up: it may still run, but it is no longer in the tree.
+func (v *supervisor) abandon(now time.Time, k *kid) {
+	r, g := k.driver.row, k.driver.guard
+	k.driver.guard = nil
+	budget := k.child.Shutdown
+	if k.stage == going {
+		budget = k.child.StartTimeout
+	}
+	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
+	g.abandon()
+	v.forget(g)
+	r.rest(v, Forsaken, now)
+}
+
+// forget makes protoactor forget a child that will not say goodbye by itself.
+func (v *supervisor) forget(g *guard) {
+	v.guard.box.PostSystemMessage(&actor.Terminated{Who: g.pid.Load()})
+}

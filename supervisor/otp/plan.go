@@ -1,0 +1,254 @@
+package otp
+
+import "time"
+
+// start starts a child, in its waiting process if there is one.
+func (s *state) start(k *kid, restarted bool) {
+	s.roster.move(k, going)
+	k.restarted = restarted
+	v := doSpawn
+	if k.parked {
+		v = doBegin
+	}
+	k.parked, k.leaving, k.again = false, false, false
+	s.do(v, k)
+	if k.child.Start.Type() == WorkerType {
+		s.arm(k, k.child.StartTimeout)
+	}
+}
+
+// stop tells a child to end, and its process to leave unless the child will be back in place.
+func (s *state) stop(k *kid, keep bool) {
+	s.roster.move(k, away)
+	keep = keep && k.inPlace()
+	k.leaving = !keep
+	switch {
+	case k.child.Shutdown == BrutalKill:
+		k.leaving = true
+		s.do(doKill, k)
+		s.arm(k, killGrace)
+		return
+	case keep:
+		s.do(doPark, k)
+	default:
+		s.do(doStop, k)
+	}
+	if k.child.Shutdown != Infinity && !(s.strategy == SimpleOneForOne && s.mode == closing) {
+		s.arm(k, k.child.Shutdown)
+	}
+}
+
+func (s *state) arm(k *kid, d time.Duration) {
+	k.timer++
+	s.out = append(s.out, action{verb: doArm, kid: k, delay: d, timer: k.timer})
+}
+
+func (s *state) disarm(k *kid) {
+	k.timer++
+	s.do(doDisarm, k)
+}
+
+// timedOut: a child did not start or end in its time. Its process is fenced off, and things go on without it.
+func (s *state) timedOut(now time.Time, in inTimeout) {
+	if in.kid == nil {
+		if in.timer != s.timer || s.mode != closing {
+			return
+		}
+		for k := s.roster.first; k != nil; {
+			next := k.next
+			if k.stage == away {
+				s.abandon(now, k)
+			}
+			k = next
+		}
+		return
+	}
+	if in.kid.timer == in.timer {
+		s.abandon(now, in.kid)
+	}
+}
+
+func (s *state) abandon(now time.Time, k *kid) {
+	switch k.stage {
+	case going:
+		s.do(doAbandon, k)
+		s.startFailed(now, k, ErrStartTimeout, false)
+	case away:
+		s.do(doAbandon, k)
+		k.parked = false
+		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: k.child.Shutdown})
+	}
+}
+
+// gone: a child that was told to end has ended; err says if it had to be abandoned.
+func (s *state) gone(now time.Time, k *kid, err error) {
+	s.disarm(k)
+	s.answerStarter(k, ErrShutdown)
+	enders := k.enders
+	k.enders = nil
+	temporary := k.child.Restart == Temporary
+	switch {
+	case s.mode == closing:
+		s.settleIdle(k, false)
+	case len(enders) > 0:
+		s.settleIdle(k, temporary || s.strategy == SimpleOneForOne)
+	case temporary: // it fell with its siblings and is not started again
+		s.settleIdle(k, true)
+	default:
+		s.roster.move(k, idle)
+	}
+	for _, r := range enders {
+		s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: r})
+	}
+	if s.pending > 0 {
+		if s.pending--; s.pending == 0 {
+			s.settle(now)
+		}
+		return
+	}
+	s.stepped(now, k)
+}
+
+// retire lets a child that ended by itself rest.
+func (s *state) retire(k *kid) {
+	s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
+}
+
+// settleIdle: nothing runs for this child any more, and its row may go.
+func (s *state) settleIdle(k *kid, remove bool) {
+	if k.parked {
+		k.parked = false
+		s.do(doReap, k)
+	}
+	s.roster.move(k, idle)
+	if remove {
+		s.roster.remove(k)
+		s.do(doDelete, k)
+	}
+}
+
+// stepped goes on with the plan when k was what it waited for.
+func (s *state) stepped(now time.Time, k *kid) {
+	if len(s.plan) > 0 && s.plan[0].kid == k {
+		s.plan = s.plan[1:]
+		s.advance(now)
+	}
+}
+
+// advance follows the plan up to the next step that takes time.
+func (s *state) advance(now time.Time) {
+	for ; len(s.plan) > 0; s.plan = s.plan[1:] {
+		k := s.plan[0].kid
+		if k.deleted {
+			continue
+		}
+		if s.plan[0].stop {
+			if s.stopStep(k) {
+				return
+			}
+			continue
+		}
+		if k.stage == up {
+			continue
+		}
+		if k.stage == idle || k.stage == dead {
+			s.start(k, s.mode == serving && k.starter == nil)
+		}
+		return
+	}
+	s.settle(now)
+}
+
+// stopStep reports whether the step has to be waited for.
+func (s *state) stopStep(k *kid) (wait bool) {
+	switch k.stage {
+	case going, up:
+		s.stop(k, s.mode != closing)
+		return true
+	case away:
+		return true
+	case dead:
+		k.again = false
+		if s.mode == closing || k.child.Restart == Temporary {
+			s.settleIdle(k, s.mode != closing)
+		}
+	case idle:
+		if s.mode == closing && k.parked { // stopped by a group whose turn to start never came
+			s.settleIdle(k, false)
+		}
+	}
+	return false
+}
+
+// settle: no plan is left. What ended meanwhile gets its verdict now; each may make a new plan.
+func (s *state) settle(now time.Time) {
+	switch s.mode {
+	case closing:
+		s.mode = closed
+		s.out = append(s.out, action{verb: doExit, reason: s.reason})
+		return
+	case booting:
+		s.mode = serving
+		s.do(doReady, nil)
+	case closed:
+		return
+	}
+	for len(s.waiting) > 0 && len(s.plan) == 0 && s.mode == serving {
+		k := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		if k.stage == dead && !k.again {
+			s.verdict(now, k)
+		}
+	}
+	if len(s.plan) == 0 && s.mode == serving {
+		s.do(doOpen, nil)
+	}
+}
+
+// selfClose is close by the supervisor's own decision.
+func (s *state) selfClose(now time.Time, reason error) {
+	if s.mode == closing || s.mode == closed {
+		return
+	}
+	s.out = append(s.out, action{verb: doClose, reason: reason})
+	s.close(now, reason)
+}
+
+// close stops all children: in reverse, one after the other, or all at once in a pool, whose order means nothing.
+func (s *state) close(now time.Time, reason error) {
+	if s.mode == closing || s.mode == closed {
+		return
+	}
+	s.mode, s.reason, s.waiting, s.plan = closing, reason, nil, nil
+	if s.strategy == SimpleOneForOne {
+		s.closePool(now)
+		return
+	}
+	for k := s.roster.last; k != nil; k = k.prev {
+		s.plan = append(s.plan, step{kid: k, stop: true})
+	}
+	s.advance(now)
+}
+
+func (s *state) closePool(now time.Time) {
+	var budget Shutdown
+	for k := s.roster.first; k != nil; k = k.next {
+		if k.stage == going || k.stage == up {
+			s.stop(k, false)
+		} else if k.stage == dead {
+			s.settleIdle(k, false)
+		}
+		if k.stage == away {
+			s.pending++
+			budget = k.child.Shutdown
+		}
+	}
+	if s.pending == 0 {
+		s.settle(now)
+		return
+	}
+	if budget > 0 { // one timer for all; Infinity has none, killed ones have their own
+		s.timer++
+		s.out = append(s.out, action{verb: doArm, delay: budget, timer: s.timer})
+	}
+}

@@ -1,0 +1,157 @@
+package otp
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Process is one incarnation of a worker, as its Behaviour sees it. Unless said otherwise its methods are for the
+// worker's own goroutine, that is for Init, Receive and Terminate. When the incarnation is over they have no effect.
+type Process struct {
+	guard     *guard
+	behaviour Behaviour
+	inc       uint64
+	exit      error // what Receive returned
+
+	mu        sync.Mutex // guards the fields below
+	cancelled bool       // termination has begun
+	over      bool       // nothing of this incarnation has effect any more
+	x         *extras
+}
+
+// extras is what only some workers need; an idle one goes without.
+type extras struct {
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	routines map[*routine]struct{}
+	timers   map[*timer]struct{}
+	monitors map[*row]*monitor
+	links    map[*link]struct{}
+}
+
+// Self is this row's address.
+func (p *Process) Self() Ref { return Ref{p.guard.row} }
+
+// Path is this row's path.
+func (p *Process) Path() string { return p.guard.row.path }
+
+// System is the system this worker runs in. Safe for concurrent use.
+func (p *Process) System() *System { return p.guard.sys }
+
+// Incarnation is the number of this incarnation: 1 for the row's first, one more at every restart. Safe for
+// concurrent use.
+func (p *Process) Incarnation() uint64 { return p.inc }
+
+// Now is the time on the system's clock. Safe for concurrent use.
+func (p *Process) Now() time.Time { return p.guard.sys.clock.Now() }
+
+// Context ends when termination of this incarnation begins; its cause is the reason as far as it is known by then.
+// Safe for concurrent use.
+func (p *Process) Context() context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x := p.extra()
+	if x.ctx == nil {
+		x.ctx, x.cancel = context.WithCancelCause(context.Background())
+		if p.cancelled {
+			x.cancel(ErrShutdown)
+		}
+	}
+	return x.ctx
+}
+
+// Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. The new
+// incarnation should check it before it trusts it: its predecessor may have crashed halfway through a change.
+func (p *Process) Heir() any {
+	r := p.guard.row
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.heir
+}
+
+// SetHeir keeps a value for the incarnations to come. The row drops it when it is deleted or its supervisor ends,
+// and then calls its Abandon(error) method if it has one, so that what it holds can be closed.
+func (p *Process) SetHeir(v any) {
+	r := p.guard.row
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	r.mu.Lock()
+	r.heir = v
+	r.mu.Unlock()
+}
+
+// SetStatus publishes a value as Node.Extra of this row in snapshots. It is read by others at any time: hand over
+// something that will not change.
+func (p *Process) SetStatus(v any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.over {
+		p.guard.row.extra.Store(&v)
+	}
+}
+
+// Post puts a message into this worker's own mailbox, for this incarnation only. Errors are ErrOverloaded, and
+// ErrNoProc when the incarnation is over. Safe for concurrent use.
+func (p *Process) Post(msg any) error {
+	p.mu.Lock()
+	over := p.over
+	p.mu.Unlock()
+	if over {
+		return ErrNoProc
+	}
+	return p.guard.box.offer(&parcel{p, msg})
+}
+
+// PostWait is Post that waits for room while the mailbox is full, which is how a goroutine that reads from a peer makes
+// the peer wait as well. It ends with ErrNoProc when the incarnation ends and with the context's cause when ctx does.
+// It is for owned goroutines only: the worker itself would wait for itself.
+func (p *Process) PostWait(ctx context.Context, msg any) error {
+	return p.guard.box.offerWait(ctx, p.Context(), &parcel{p, msg})
+}
+
+func (p *Process) extra() *extras {
+	if p.x == nil {
+		p.x = &extras{}
+	}
+	return p.x
+}
+
+// cancel begins termination: the context ends, no goroutine is started any more.
+func (p *Process) cancel(reason error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancelled = true
+	if p.x != nil && p.x.cancel != nil {
+		p.x.cancel(reason)
+	}
+}
+
+// finish completes it: nothing of this incarnation has effect any more, and nobody keeps a pointer to it.
+func (p *Process) finish() {
+	p.mu.Lock()
+	if p.over {
+		p.mu.Unlock()
+		return
+	}
+	p.over = true
+	x := p.extra()
+	timers, monitors, links := x.timers, x.monitors, x.links
+	x.timers, x.monitors, x.links = nil, nil, nil
+	p.mu.Unlock()
+	for t := range timers {
+		t.done.Store(true)
+		t.clock.Stop()
+	}
+	for at, m := range monitors {
+		if at != nil {
+			at.unwatch(m)
+		}
+	}
+	for l := range links {
+		l.at.unwatch(l)
+	}
+}

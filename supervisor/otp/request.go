@@ -1,0 +1,100 @@
+package otp
+
+import "time"
+
+// answerStarter answers the request that waits for the start of k, if there is one.
+func (s *state) answerStarter(k *kid, err error) {
+	if k.starter == nil {
+		return
+	}
+	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: k.starter})
+	k.starter, k.fresh = nil, false
+}
+
+func (s *state) reply(request any, k *kid, err error) {
+	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: request})
+}
+
+// startChild adds a child at the end and starts it.
+func (s *state) startChild(now time.Time, in inStart) {
+	if old := s.roster.byID[in.kid.id]; old != nil {
+		err := ErrAlreadyPresent
+		if old.stage != idle {
+			err = ErrAlreadyStarted{Ref{old.driver.row}}
+		}
+		s.reply(in.request, old, err)
+		return
+	}
+	in.kid.fresh = true
+	s.roster.add(in.kid)
+	s.do(doAdd, in.kid)
+	s.startFor(now, in.kid, in.request)
+}
+
+// startFor starts a child because somebody asked. Where siblings are tied together the supervisor waits for it, so that a
+// group is never restarted around a child that is half started.
+func (s *state) startFor(now time.Time, k *kid, request any) {
+	k.starter = request
+	if s.strategy == OneForAll || s.strategy == RestForOne {
+		s.plan = append(s.plan, step{kid: k})
+		s.do(doShut, nil)
+		s.advance(now)
+		return
+	}
+	s.start(k, false)
+}
+
+// terminateChild ends a child because somebody asked.
+func (s *state) terminateChild(in inTerminate) {
+	k := s.roster.byID[in.id]
+	if k == nil {
+		s.reply(in.request, nil, ErrNotFound)
+		return
+	}
+	switch k.stage {
+	case going, up:
+		k.enders = append(k.enders, in.request)
+		s.stop(k, false)
+	case away:
+		k.enders = append(k.enders, in.request)
+	default:
+		k.again = false
+		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
+		s.reply(in.request, k, nil)
+	}
+}
+
+// restartChild starts a child that rests.
+func (s *state) restartChild(now time.Time, in inRestart) {
+	k := s.roster.byID[in.id]
+	switch {
+	case s.strategy == SimpleOneForOne:
+		s.reply(in.request, nil, ErrSimpleOneForOne)
+	case k == nil:
+		s.reply(in.request, nil, ErrNotFound)
+	case k.stage == dead, k.stage == going && k.restarted:
+		s.reply(in.request, k, ErrRestarting)
+	case k.stage != idle:
+		s.reply(in.request, k, ErrRunning)
+	default:
+		s.startFor(now, k, in.request)
+	}
+}
+
+// deleteChild removes the row of a child that rests.
+func (s *state) deleteChild(in inDelete) {
+	k := s.roster.byID[in.id]
+	switch {
+	case s.strategy == SimpleOneForOne:
+		s.reply(in.request, nil, ErrSimpleOneForOne)
+	case k == nil:
+		s.reply(in.request, nil, ErrNotFound)
+	case k.stage == dead, k.stage == going && k.restarted:
+		s.reply(in.request, k, ErrRestarting)
+	case k.stage != idle:
+		s.reply(in.request, k, ErrRunning)
+	default:
+		s.settleIdle(k, true)
+		s.reply(in.request, k, nil)
+	}
+}

@@ -1,0 +1,219 @@
+package otp
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// row is a place in the tree: what a Ref points to. It outlives the processes that run in it one after the other.
+//
+// The atomics are written by the process that runs in the row or by its supervisor, and read by anybody.
+type row struct {
+	sys    *System
+	parent *row // nil at the root
+	id     string
+	path   string
+	args   any // for the child's start
+
+	// spec is resolved, and shared by all entries of a pool. A supervisor that restarts may replace it.
+	spec atomic.Pointer[Child]
+
+	proc     atomic.Pointer[guard] // nil while no process takes messages here
+	inc      atomic.Uint64
+	restarts atomic.Uint32
+	status   atomic.Uint32
+	strategy atomic.Uint32
+	since    atomic.Int64 // unix nanoseconds
+	extra    atomic.Pointer[any]
+
+	mu       sync.Mutex  // guards the fields below, and changes of proc and status
+	owner    *supervisor // who may change them: nobody once the supervisor was abandoned
+	heir     any
+	watchers map[watcher]struct{}
+	kids     map[string]*row
+	head     *row // children in start order, linked by next and prev, which the parent's mu guards
+	tail     *row
+	next     *row
+	prev     *row
+}
+
+// watcher is told when what runs in a row ends. It is called with the row's lock held by nobody.
+type watcher interface {
+	down(inc uint64, reason error)
+}
+
+func newRow(sys *System, parent *row, owner *supervisor, id string, child *Child, args any) *row {
+	r := &row{sys: sys, parent: parent, owner: owner, id: id, path: id, args: args}
+	r.spec.Store(child)
+	if parent != nil {
+		r.path = parent.path + "/" + id
+	}
+	r.since.Store(sys.clock.Now().UnixNano())
+	return r
+}
+
+func (r *row) child() *Child { return r.spec.Load() }
+
+func (r *row) set(s Status, now time.Time) {
+	r.status.Store(uint32(s))
+	r.since.Store(now.UnixNano())
+}
+
+// mark changes the status on behalf of the row's supervisor. One that was abandoned, and has a successor, marks nothing.
+func (r *row) mark(v *supervisor, s Status, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owner == v {
+		r.set(s, now)
+	}
+}
+
+// house puts a process into the row on behalf of its supervisor, and reports whether that may.
+func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owner != v {
+		return false
+	}
+	r.proc.Store(g)
+	r.set(s, now)
+	return true
+}
+
+// rest marks the row as one in which nothing runs. Whoever began to watch since the last end hears it now.
+func (r *row) rest(v *supervisor, s Status, now time.Time) {
+	if r.house(v, nil, s, now) {
+		r.down(r.inc.Load(), ErrNoProc)
+	}
+}
+
+// seize takes the row from a supervisor that was abandoned.
+func (r *row) seize(now time.Time) {
+	r.mu.Lock()
+	r.owner = nil
+	r.proc.Store(nil)
+	r.set(Forsaken, now)
+	r.mu.Unlock()
+	r.down(r.inc.Load(), ErrNoProc)
+}
+
+// inherit hands the row to its supervisor's next incarnation, whose spec may differ.
+func (r *row) inherit(v *supervisor, c *Child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.owner = v
+	r.spec.Store(c)
+}
+
+// add puts a child's row at the end on behalf of the process of this row, unless that has a successor.
+func (r *row) add(c *row, by *guard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.proc.Load() != by {
+		return
+	}
+	if r.kids == nil {
+		r.kids = make(map[string]*row)
+	}
+	r.kids[c.id] = c
+	c.prev, c.next = r.tail, nil
+	if r.tail == nil {
+		r.head = c
+	} else {
+		r.tail.next = c
+	}
+	r.tail = c
+}
+
+// remove takes a child's row out; it becomes an address at which nothing runs.
+func (r *row) remove(c *row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kids[c.id] != c {
+		return
+	}
+	delete(r.kids, c.id)
+	if c.prev == nil {
+		r.head = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		r.tail = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.next, c.prev = nil, nil
+}
+
+func (r *row) find(id string) *row {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kids[id]
+}
+
+// rows is the children's rows in start order.
+func (r *row) rows() []*row {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.kids) == 0 {
+		return nil
+	}
+	out := make([]*row, 0, len(r.kids))
+	for c := r.head; c != nil; c = c.next {
+		out = append(out, c)
+	}
+	return out
+}
+
+// watch registers w for the next end in this row and reports whether there is anything that can end.
+func (r *row) watch(w watcher) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch Status(r.status.Load()) {
+	case Stopped, Forsaken:
+		return false
+	}
+	if r.watchers == nil {
+		r.watchers = make(map[watcher]struct{})
+	}
+	r.watchers[w] = struct{}{}
+	return true
+}
+
+func (r *row) unwatch(w watcher) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.watchers, w)
+}
+
+// down tells everyone who watches that an incarnation has ended.
+func (r *row) down(inc uint64, reason error) {
+	r.mu.Lock()
+	watchers := r.watchers
+	r.watchers = nil
+	r.mu.Unlock()
+	for w := range watchers {
+		w.down(inc, reason)
+	}
+}
+
+// disinherit drops the heirs of this row and of those below it.
+func (r *row) disinherit(reason error) {
+	for _, c := range r.rows() {
+		c.disinherit(reason)
+	}
+	r.mu.Lock()
+	heir := r.heir
+	r.heir = nil
+	r.mu.Unlock()
+	if h, ok := heir.(interface{ Abandon(reason error) }); ok {
+		r.sys.guarded(r.path, "heir", func() { h.Abandon(reason) })
+	}
+}
+
+// about is what an event says of this row.
+func (r *row) about(inc uint64, now time.Time) Row {
+	return Row{Path: r.path, Label: r.child().Label, Type: r.child().Start.Type(), Incarnation: inc, At: now}
+}

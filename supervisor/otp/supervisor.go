@@ -1,0 +1,243 @@
+package otp
+
+import (
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"mcpd/internal/clock"
+)
+
+// supervisor is the actor that performs what its state decides. It is one incarnation: a restarted supervisor is a new
+// process with a new state, over the same rows.
+type supervisor struct {
+	guard    *guard
+	ctx      actor.Context
+	state    *state
+	static   map[string]bool // ids that are in the spec; the others came by StartChild
+	template *Child          // of a pool
+	events   []Event         // to be sent when the step is done
+	alarm    clock.Timer     // of a pool that ends
+	closing  bool
+}
+
+var (
+	_ body                     = (*supervisor)(nil)
+	_ actor.SupervisorStrategy = (*supervisor)(nil)
+)
+
+// Receive is called by protoactor's context, on the process's goroutine.
+func (v *supervisor) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		v.ctx = ctx
+		v.guard.body = v
+		v.begin()
+	case *actor.Terminated:
+		v.left(msg.Who)
+	case *actor.Stopping, *actor.Stopped:
+		// The guard has seen to the end already.
+	case inAgain:
+		v.step(msg)
+	default:
+		v.guard.sys.faults.Receive(v.guard.row.path, msg)
+		v.request(msg)
+	}
+}
+
+// begin makes the state and the rows, and starts the children.
+func (v *supervisor) begin() {
+	r := v.guard.row
+	start := r.child().Start
+	spec := start.supervisor(r.args)
+	if start.static == nil { // the others were checked with the tree
+		if err := Validate(spec); err != nil {
+			v.guard.failed(err)
+			return
+		}
+	}
+	v.state = newState(r.path, spec)
+	r.strategy.Store(uint32(spec.Strategy))
+	if spec.Strategy == SimpleOneForOne {
+		t := spec.Children[0].resolved()
+		v.template = &t
+		spec.Children = nil
+	}
+	old := r.rows()
+	v.static = make(map[string]bool, len(spec.Children))
+	for _, c := range spec.Children {
+		v.static[c.ID] = true
+	}
+	kept := make(map[string]*row, len(old))
+	for _, c := range old {
+		r.remove(c)
+		if v.static[c.id] {
+			kept[c.id] = c
+		}
+	}
+	for _, c := range spec.Children {
+		c := c.resolved()
+		v.state.roster.add(v.adopt(kept[c.ID], c.ID, &c, nil))
+	}
+	v.step(inBoot{})
+}
+
+// adopt makes the record of a child, over its old row if it has one.
+func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
+	r := old
+	if r == nil {
+		r = newRow(v.guard.sys, v.guard.row, v, id, c, args)
+	} else {
+		r.inherit(v, c)
+	}
+	v.guard.row.add(r, v.guard)
+	k := &kid{id: id, child: c}
+	k.driver.row = r
+	return k
+}
+
+// step lets the state decide and performs it. Events go out last: nothing waits for whoever listens.
+func (v *supervisor) step(in any) {
+	now := v.guard.sys.clock.Now()
+	for _, a := range v.state.Step(now, in) {
+		v.perform(now, a)
+	}
+	v.flush()
+}
+
+func (v *supervisor) flush() {
+	events := v.events
+	v.events = nil
+	for _, e := range events {
+		v.guard.sys.emit(e)
+	}
+}
+
+// HandleFailure is where protoactor brings a worker's end: the process waits in place for the decision.
+func (v *supervisor) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
+	if e, ok := reason.(*exit); ok {
+		v.exited(e)
+	}
+}
+
+// left is protoactor's news that a process is gone.
+func (v *supervisor) left(who *actor.PID) {
+	id := who.Id[strings.LastIndexByte(who.Id, '/')+1:]
+	k := v.state.roster.byID[id[:strings.LastIndexByte(id, '~')]]
+	if k == nil {
+		return
+	}
+	if g := k.driver.guard; g != nil && g.pid.Load() == who {
+		v.exited(g.last)
+	}
+}
+
+// exited passes an end on, unless it comes from a process that is no longer this row's.
+func (v *supervisor) exited(e *exit) {
+	r, k := e.guard.row, e.guard.kid
+	if k.driver.guard != e.guard {
+		return
+	}
+	if k.stage == up || k.stage == away {
+		k.driver.ended = e.at
+		if e.report != nil {
+			k.driver.ended = e.report.At
+		}
+	}
+	if !e.parked {
+		k.driver.guard = nil
+		r.house(v, nil, Restarting, e.at) // unless the decision is otherwise, which rest below will say
+	}
+	about := r.about(e.inc, e.at)
+	switch {
+	case e.started:
+		v.note(ChildExited{about, e.reason, e.report})
+	case e.reason != Ignore:
+		v.note(StartFailed{about, e.reason, e.report})
+	}
+	v.step(inExit{k, e.reason, e.parked})
+	if k.stage == idle && !k.parked {
+		v.rest(k)
+	}
+}
+
+// rest marks a row in which nothing runs any more, unless what ran there was abandoned.
+func (v *supervisor) rest(k *kid) {
+	k.driver.guard = nil
+	if r := k.driver.row; Status(r.status.Load()) != Forsaken {
+		r.rest(v, Stopped, v.guard.sys.clock.Now())
+	}
+}
+
+// signal handles what comes by the system queue.
+func (v *supervisor) signal(msg any) {
+	switch msg := msg.(type) {
+	case readied:
+		if k := msg.guard.kid; k.driver.guard == msg.guard {
+			v.readied(k)
+		}
+	case inTimeout:
+		v.step(msg)
+	}
+}
+
+func (v *supervisor) readied(k *kid) {
+	r, now := k.driver.row, v.guard.sys.clock.Now()
+	if k.stage == going {
+		r.mark(v, Running, now)
+		about := r.about(r.inc.Load(), now)
+		if k.restarted {
+			v.note(ChildRestarted{about, r.restarts.Load(), k.driver.inPlace, now.Sub(k.driver.ended)})
+		} else {
+			v.note(ChildStarted{about})
+		}
+	}
+	v.step(inReady{k})
+}
+
+func (v *supervisor) note(e Event) {
+	if v.guard.sys.events != nil {
+		v.events = append(v.events, e)
+	}
+}
+
+// conclude stops the children. Called a second time it means that doing so has panicked, which only a bug of this
+// package can cause: then everything below is abandoned, so that the supervisor above can start afresh.
+func (v *supervisor) conclude(reason error) {
+	if v.closing || v.state == nil {
+		v.collapse(reason)
+		return
+	}
+	v.closing = true
+	v.step(inStop{reason})
+}
+
+func (v *supervisor) collapse(reason error) {
+	now := v.guard.sys.clock.Now()
+	if v.state != nil {
+		for k := v.state.roster.first; k != nil; k = k.next {
+			if k.driver.guard != nil {
+				v.abandon(now, k)
+			}
+		}
+	}
+	v.exit(now, reason)
+}
+
+// exit is the end of the supervisor itself. Rows of the spec stay, for the supervisor's next incarnation; the others go.
+func (v *supervisor) exit(now time.Time, reason error) {
+	if v.alarm != nil {
+		v.alarm.Stop()
+	}
+	r := v.guard.row
+	for _, c := range r.rows() {
+		c.disinherit(reason)
+		if !v.static[c.id] {
+			r.remove(c)
+		}
+	}
+	v.note(SupervisorStopped{r.about(r.inc.Load(), now), reason})
+	v.flush()
+	v.guard.concluded()
+}

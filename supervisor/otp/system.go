@@ -1,0 +1,181 @@
+package otp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+)
+
+// DefaultThroughput is how many messages a worker handles before it lets others run. 300, protoactor's own number, makes
+// second-long tails when both cores are busy; 10 costs nothing that can be measured.
+const DefaultThroughput = 10
+
+// Options are what a System is given. The zero value is usable.
+type Options struct {
+	// Logger receives what has no other place to go: panics in callbacks, and protoactor's warnings. Nil is silence.
+	// Nothing is ever written to standard output.
+	Logger *slog.Logger
+	// Clock is the time for intensity, timers and timestamps; nil is clock.System.
+	Clock clock.Clock
+	// Faults may make workers panic; nil is none.
+	Faults *fault.Registry
+	// Events is called with everything that happens, from many goroutines, among them those of supervisors: it has
+	// to return at once. A buffered channel that drops and counts is the usual form.
+	Events func(Event)
+	// Throughput is how many messages a worker handles in a row; 0 is DefaultThroughput.
+	Throughput int
+}
+
+// System holds supervision trees. One process needs one; a test may have its own.
+type System struct {
+	actors   *actor.ActorSystem
+	dispatch actor.Dispatcher
+	clock    clock.Clock
+	faults   *fault.Registry
+	events   func(Event)
+	log      *slog.Logger
+	seq      atomic.Uint64
+
+	mu     sync.Mutex // guards the fields below
+	roots  []*row     // in order of their first start
+	trees  []*Tree    // that run
+	closed bool
+}
+
+// NewSystem makes a system without trees. Close ends it.
+func NewSystem(o Options) *System {
+	s := &System{clock: o.Clock, faults: o.Faults, events: o.Events, log: o.Logger}
+	if s.clock == nil {
+		s.clock = clock.System
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Throughput <= 0 {
+		o.Throughput = DefaultThroughput
+	}
+	s.dispatch = actor.NewDefaultDispatcher(o.Throughput)
+	s.actors = actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(warnings{s.log.Handler()}) }),
+		// One goroutine lives this long after a dead letter; what it would count is not logged anyway.
+		actor.WithDeadLetterThrottleInterval(time.Millisecond),
+	)
+	return s
+}
+
+// warnings passes on what is a warning or worse. protoactor's information is a line for every crash, on the restart
+// path, and a dead letter's whole content, which is a tenant's.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+func (w warnings) WithAttrs(a []slog.Attr) slog.Handler { return warnings{w.Handler.WithAttrs(a)} }
+func (w warnings) WithGroup(g string) slog.Handler      { return warnings{w.Handler.WithGroup(g)} }
+
+// Whereis finds a row by its path and reports whether it exists; whether something runs there is Ref.Alive. It costs a
+// map lookup for each level and asks no actor.
+func (s *System) Whereis(path string) (Ref, bool) {
+	first, rest, more := strings.Cut(path, "/")
+	r := s.root(first)
+	for r != nil && more {
+		first, rest, more = strings.Cut(rest, "/")
+		r = r.find(first)
+	}
+	return Ref{r}, r != nil
+}
+
+func (s *System) root(name string) *row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.roots, func(r *row) bool { return r.id == name }); i >= 0 {
+		return s.roots[i]
+	}
+	return nil
+}
+
+// Snapshot is everything there is: an unnamed node with the trees as its children, in order of their start. It
+// locks one row at a time for as long as it takes to copy pointers, and asks no actor.
+func (s *System) Snapshot() Node {
+	s.mu.Lock()
+	roots := slices.Clone(s.roots)
+	s.mu.Unlock()
+	n := Node{Type: SupervisorType, Status: Running}
+	for _, r := range roots {
+		n.Children = append(n.Children, r.snapshot())
+	}
+	return n
+}
+
+// Close stops the trees that run, the last one first, each within its budgets, and refuses new ones. It may be called
+// more than once.
+func (s *System) Close() {
+	s.mu.Lock()
+	trees, again := slices.Clone(s.trees), s.closed
+	s.closed = true
+	s.mu.Unlock()
+	for _, t := range slices.Backward(trees) {
+		_ = t.Shutdown(context.Background()) // it ends; its reason is the tree's
+	}
+	if !again {
+		s.actors.Shutdown()
+	}
+}
+
+// emit hands an event to whoever listens.
+func (s *System) emit(e Event) {
+	if s.events != nil {
+		s.guarded(e.Where(), "Events", func() { s.events(e) })
+	}
+}
+
+// guarded runs somebody else's callback, which may not take a supervisor down with it.
+func (s *System) guarded(path, callback string, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("panic in callback", "path", path, "callback", callback, "panic", fmt.Sprint(v))
+		}
+	}()
+	f()
+}
+
+// newGuard makes the process for a row; spawning it is the caller's.
+func (s *System) newGuard(r *row, sup *supervisor) *guard {
+	g := &guard{sys: s, row: r, sup: sup}
+	g.box.guard = g
+	g.box.limit = r.child().Mailbox
+	return g
+}
+
+// props tells protoactor how to make the actor of a guard. It calls the producer at the first start and at each restart.
+func (s *System) props(g *guard) *actor.Props {
+	return actor.PropsFromProducer(
+		g.produce,
+		actor.WithMailbox(func() actor.Mailbox { return &g.box }),
+		actor.WithDispatcher(s.dispatch),
+	)
+}
+
+func (g *guard) produce() actor.Actor {
+	if g.row.child().Start.Type() == SupervisorType {
+		return &supervisor{guard: g}
+	}
+	return &worker{Process: Process{guard: g}}
+}
+
+// processName is unique for every process of the system's life: a late finisher un-registers its own name, never a
+// successor's.
+func (s *System) processName(id string) string {
+	return id + "~" + strconv.FormatUint(s.seq.Add(1), 36)
+}

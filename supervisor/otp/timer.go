@@ -1,0 +1,61 @@
+package otp
+
+import (
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/clock"
+)
+
+// Timer is a message that After has scheduled. The zero Timer has none.
+type Timer struct{ t *timer }
+
+// Stop prevents the message and reports whether it did. After Stop the message does not arrive, even when it was
+// already waiting in the mailbox. Safe for concurrent use.
+func (t Timer) Stop() bool {
+	if t.t == nil || !t.t.done.CompareAndSwap(false, true) {
+		return false
+	}
+	t.t.clock.Stop()
+	t.t.p.forget(t.t)
+	return true
+}
+
+// After sends msg to this incarnation in d. A timer that has not fired ends with the incarnation.
+func (p *Process) After(d time.Duration, msg any) Timer {
+	t := &timer{p: p, msg: msg}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		t.done.Store(true)
+		return Timer{t}
+	}
+	x := p.extra()
+	if x.timers == nil {
+		x.timers = make(map[*timer]struct{})
+	}
+	x.timers[t] = struct{}{}
+	t.clock = p.guard.sys.clock.AfterFunc(d, t.fire)
+	return Timer{t}
+}
+
+// timer is also the parcel in which its message travels, so that Stop reaches it there.
+type timer struct {
+	p     *Process
+	msg   any
+	clock clock.Timer
+	done  atomic.Bool // stopped or received
+}
+
+func (t *timer) fire() {
+	t.p.forget(t)
+	t.p.deliver(t)
+}
+
+func (t *timer) open() (any, bool) { return t.msg, t.done.CompareAndSwap(false, true) }
+
+func (p *Process) forget(t *timer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.extra().timers, t)
+}

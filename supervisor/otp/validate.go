@@ -1,0 +1,123 @@
+package otp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SpecError is one mistake in a spec.
+type SpecError struct {
+	Path string // where in the tree
+	What string // the field
+	Why  string
+}
+
+func (e *SpecError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Path, e.What, e.Why) }
+
+// Validate checks a supervisor and everything below it that is known before it runs, and names every mistake: the
+// result joins one *SpecError for each, nil when there is none. Paths are relative to the spec.
+func Validate(s Spec) error { return errors.Join(check(".", s)...) }
+
+// specRules are the rules for a supervisor; each returns "" when it is kept.
+var specRules = []struct {
+	what string
+	why  func(s Spec) string
+}{
+	{"strategy", func(s Spec) string { return when(s.Strategy > SimpleOneForOne, "unknown %s", s.Strategy) }},
+	{"auto_shutdown", func(s Spec) string { return when(s.AutoShutdown > AllSignificant, "unknown %s", s.AutoShutdown) }},
+	{"intensity", func(s Spec) string {
+		return when(s.Intensity.Restarts < 0, "%d restarts, want 0 or more", s.Intensity.Restarts)
+	}},
+	{"intensity", func(s Spec) string {
+		return when(s.Intensity.Restarts > MaxRestarts, "%d restarts, want at most %d", s.Intensity.Restarts, MaxRestarts)
+	}},
+	{"intensity", func(s Spec) string {
+		return when(s.Intensity != Intensity{} && s.Intensity.Within <= 0, "within %s, want more than 0", s.Intensity.Within)
+	}},
+	{"children", func(s Spec) string {
+		return when(s.Strategy == SimpleOneForOne && len(s.Children) != 1, "%d, want exactly the template", len(s.Children))
+	}},
+}
+
+// childRules are the rules for a child of a supervisor.
+var childRules = []struct {
+	what string
+	why  func(s Spec, c Child) string
+}{
+	{"id", func(s Spec, c Child) string {
+		if s.Strategy == SimpleOneForOne {
+			return ""
+		}
+		return badID(c.ID)
+	}},
+	{"start", func(_ Spec, c Child) string { return when(c.Start.isZero(), "missing") }},
+	{"start", func(s Spec, c Child) string {
+		return when(c.Start.needsArgs && s.Strategy != SimpleOneForOne, "takes arguments, but is no template")
+	}},
+	{"restart", func(_ Spec, c Child) string { return when(c.Restart > Temporary, "unknown %s", c.Restart) }},
+	{"shutdown", func(_ Spec, c Child) string { return when(c.Shutdown < Infinity, "%s", c.Shutdown) }},
+	{"start_timeout", func(_ Spec, c Child) string { return when(c.StartTimeout < 0, "%s", c.StartTimeout) }},
+	{"mailbox", func(_ Spec, c Child) string {
+		return when(c.Mailbox < 0 || c.Mailbox > MaxMailbox, "%d, want 0 to %d", c.Mailbox, MaxMailbox)
+	}},
+	{"significant", func(s Spec, c Child) string {
+		return when(c.Significant && s.AutoShutdown == Never, "without auto_shutdown")
+	}},
+	{"significant", func(_ Spec, c Child) string {
+		return when(c.Significant && c.Restart == Permanent, "and permanent: it never ends by itself")
+	}},
+}
+
+func check(path string, s Spec) (errs []error) {
+	for _, r := range specRules {
+		if why := r.why(s); why != "" {
+			errs = append(errs, &SpecError{path, r.what, why})
+		}
+	}
+	seen := make(map[string]bool, len(s.Children))
+	for i, c := range s.Children {
+		at := path + "/" + c.ID
+		if c.ID == "" {
+			at = fmt.Sprintf("%s/[%d]", path, i)
+		}
+		if seen[c.ID] {
+			errs = append(errs, &SpecError{at, "id", "twice"})
+		}
+		seen[c.ID] = true
+		errs = append(errs, checkChild(at, s, c)...)
+	}
+	return errs
+}
+
+func checkChild(path string, s Spec, c Child) (errs []error) {
+	for _, r := range childRules {
+		if why := r.why(s, c); why != "" {
+			errs = append(errs, &SpecError{path, r.what, why})
+		}
+	}
+	if c.Start.static != nil {
+		errs = append(errs, check(path, *c.Start.static)...)
+	}
+	return errs
+}
+
+// badID says what is wrong with a child's id, if anything.
+func badID(id string) string {
+	switch {
+	case id == "":
+		return "empty"
+	case len(id) > MaxID:
+		return fmt.Sprintf("%d bytes, want at most %d", len(id), MaxID)
+	case strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r < ' ' || r == 0x7f }):
+		return fmt.Sprintf("%q contains a slash or a control character", id)
+	}
+	return ""
+}
+
+func when(bad bool, format string, args ...any) string {
+	if !bad {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}

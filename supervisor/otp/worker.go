@@ -1,0 +1,115 @@
+package otp
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"mcpd/internal/clock"
+)
+
+// worker is one incarnation of a worker as protoactor sees it: the value its producer makes, at the first start and at
+// every restart in place.
+type worker struct {
+	Process
+	concluding bool        // Terminate has been called
+	deadline   clock.Timer // how long the goroutines have
+}
+
+// Receive is called by protoactor's context, on the process's goroutine.
+func (w *worker) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		w.guard.body = w
+		w.inc = w.guard.inc()
+		w.guard.current.Store(&w.Process)
+		if w.guard.abandoned.Load() { // meanwhile; whoever did it may not have seen this incarnation
+			w.cancel(ErrKilled)
+			w.finish()
+			return
+		}
+		w.begin()
+	case *actor.Restarting, *actor.Stopping, *actor.Stopped, *actor.Terminated:
+		// The guard has seen to the end already.
+	default:
+		w.guard.sys.faults.Receive(w.guard.row.path, msg)
+		w.exit = w.behaviour.Receive(&w.Process, msg)
+	}
+}
+
+func (w *worker) begin() {
+	r := w.guard.row
+	w.behaviour = r.child().Start.worker(r.args)
+	if w.behaviour == nil {
+		w.guard.failed(errNilBehaviour)
+		return
+	}
+	if err := w.behaviour.Init(&w.Process); err != nil {
+		w.guard.failed(err)
+		return
+	}
+	w.guard.ready()
+}
+
+// conclude runs Terminate, then waits for the goroutines. It is entered again after a panic in Terminate, and when the
+// last goroutine has ended.
+func (w *worker) conclude(reason error) {
+	g := w.guard
+	if !w.concluding {
+		w.concluding = true
+		if g.started && !g.killed.Load() {
+			w.behaviour.Terminate(&w.Process, reason)
+		}
+	}
+	if len(w.routines()) > 0 && w.patient() {
+		return
+	}
+	if w.deadline != nil {
+		w.deadline.Stop()
+	}
+	w.abandonRoutines(g.row.child().Shutdown)
+	g.concluded()
+}
+
+// patient reports whether to wait for goroutines, and sets the deadline when nobody else has. A supervisor that has
+// given the Stop order has set its own.
+func (w *worker) patient() bool {
+	g := w.guard
+	budget := g.row.child().Shutdown
+	if g.killed.Load() || budget == BrutalKill {
+		return false
+	}
+	if w.deadline == nil && !g.ordered && budget != Infinity {
+		w.deadline = g.sys.clock.AfterFunc(budget, func() { g.box.PostSystemMessage(giveUp{&w.Process}) })
+	}
+	return true
+}
+
+func (w *worker) signal(msg any) {
+	g := w.guard
+	switch msg := msg.(type) {
+	case routineCrash:
+		if msg.p != &w.Process {
+			return
+		}
+		if g.phase == running {
+			g.end(msg.report, msg.report)
+			return
+		}
+		g.sys.emit(TerminatePanicked{g.row.about(w.inc, msg.report.At), msg.report})
+		if g.phase == ending {
+			w.conclude(g.reason)
+		}
+	case linkExit:
+		if msg.p == &w.Process && g.phase == running {
+			var rep *CrashReport
+			if !IsNormal(msg.reason) {
+				rep = g.newReport(msg.reason, nil, nil)
+			}
+			g.end(msg.reason, rep)
+		}
+	case giveUp:
+		if msg.p == &w.Process && g.phase == ending {
+			w.abandonRoutines(g.row.child().Shutdown)
+			g.concluded()
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package supervisor
+
+import (
+	"time"
+
+	"github.com/thejerf/suture/v4"
+
+	"mcpd/supervisor/otp"
+)
+
+// The words that the tree is written in. Each makes one row; what a row does not say has the default that package otp documents.
+
+// sup is a supervisor with one_for_one and its own restart budget.
+func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shutdown, children ...otp.Child) otp.Child {
+	return otp.Child{
+		ID: id, Label: id, Restart: restart, Shutdown: shutdown,
+		Start: otp.Supervisor(otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Children: children}),
+	}
+}
+
+// actor is a permanent worker.
+func actor(id string, shutdown otp.Shutdown, start func() otp.Behaviour) otp.Child {
+	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Worker(start)}
+}
+
+// service is a permanent loop that owns a resource.
+func service(id string, shutdown otp.Shutdown, start func() (suture.Service, error)) otp.Child {
+	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Service(start)}
+}
+
+// pool is a simple_one_for_one supervisor: any number of children from one template.
+func pool(id string, budget otp.Intensity, shutdown otp.Shutdown, template otp.Child) otp.Child {
+	return otp.Child{
+		ID: id, Label: id, Shutdown: shutdown,
+		Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Intensity: budget, Children: []otp.Child{template}}),
+	}
+}
+
+// in is a restart budget: so many restarts within that time.
+func in(restarts int, within time.Duration) otp.Intensity {
+	return otp.Intensity{Restarts: restarts, Within: within}
+}

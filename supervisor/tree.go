@@ -1,0 +1,68 @@
+// Package supervisor is the composition root: the whole host as one tree, and the one function that makes it run. It contains lists
+// and wiring, and decides nothing about a message.
+package supervisor
+
+import (
+	"time"
+
+	"mcpd/actors/capability"
+	"mcpd/actors/catalog"
+	"mcpd/actors/notification"
+	"mcpd/actors/process"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/actors/version"
+	"mcpd/gateway/tenant"
+	"mcpd/supervisor/otp"
+)
+
+const second, minute = time.Second, time.Minute
+
+// tree is the host. Read it downwards as the order of start, each row ready before the next, and upwards as the order of stop: listeners
+// close first, tenants end their work, and the admin listener sees all of it.
+//
+// Each tenant is a wall: what crashes below it is counted against its own budgets, and a tenant whose budget runs out is restarted
+// alone.
+func (h *host) tree() otp.Spec {
+	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Children: []otp.Child{
+		service("admin", 1*second, h.admin),
+		// TIER 4: may fail all day. Past its budget it stays down, readiness says so, and no request notices.
+		sup("observability", otp.Temporary, in(10, minute), 5*second,
+			service("event_log", 2*second, h.eventLog),
+		),
+		// TIER 1: what all tenants need. Each row keeps its state over its own crash.
+		sup("core", otp.Permanent, in(5, 10*second), otp.Infinity,
+			actor("protocol_version", 5*second, func() otp.Behaviour { return version.New(h.recorder.Emit) }),
+			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
+			actor("session_manager", 5*second, func() otp.Behaviour { return session.New(h.sessionOptions(), h.index) }),
+			actor("process_manager", 10*second, func() otp.Behaviour { return process.New(h.spawner) }),
+		),
+		sup("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants()...),
+		// Last to start, so first to stop: nothing new comes in while what is there is finished.
+		sup("listeners", otp.Permanent, in(5, minute), 25*second, h.listeners()...),
+	}}
+}
+
+// tenant is the template of one tenant's subtree.
+func (h *host) tenant(t tenant.Tenant) otp.Child {
+	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
+		actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) }),
+		actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) }),
+		actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) }),
+		// TIER 3: one supervisor a server, over its connections.
+		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{
+			Label: "upstream", Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
+		}),
+		// TIER 2: one actor a downstream session. A crashed one is attached anew when its client comes back.
+		pool("server_sup", in(5, 30*second), 20*second, otp.Child{
+			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t)),
+		}),
+	)
+}
+
+// upstream is the template of one server's subtree: its connections come and go. Past its budget it ends with shutdown, which the pool
+// does not count, and the catalogue starts it again after a pause.
+func upstream(args any) otp.Spec {
+	s := args.(tenant.Server)
+	return otp.Spec{Strategy: otp.OneForOne, Intensity: otp.Intensity{Restarts: s.Intensity.Restarts, Within: s.Intensity.Within}}
+}

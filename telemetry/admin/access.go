@@ -1,0 +1,55 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+)
+
+// guarded lets a request through to its route when the caller may use it.
+// Reading is open on loopback, where whoever can connect can read the process'
+// files as well; whatever changes something needs a token from everywhere.
+func (h *handler) guarded(r Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.Scope == Chaos && h.Faults == nil {
+			problem(w, http.StatusForbidden, "this host arms no faults", "start it with --chaos")
+			return
+		}
+		switch h.access(req, r.Scope) {
+		case http.StatusOK:
+			r.Serve(w, req)
+		case http.StatusForbidden:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin", error="insufficient_scope", scope="`+r.Scope.String()+`"`)
+			problem(w, http.StatusForbidden, "the token lacks the scope "+r.Scope.String(), "use the token of that scope from the token file")
+		default:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin"`)
+			problem(w, http.StatusUnauthorized, "a token is needed", "send Authorization: Bearer with a token from "+TokenFile+" in the runtime directory")
+		}
+	})
+}
+
+// access returns 200, 401 or 403. A token that is wrong is refused even where
+// none is needed: whoever sends one means it.
+func (h *handler) access(r *http.Request, need Scope) int {
+	if need == Open {
+		return http.StatusOK
+	}
+	sent := r.Header.Values("Authorization")
+	if len(sent) == 0 {
+		if need == Read && local(r) {
+			return http.StatusOK
+		}
+		return http.StatusUnauthorized
+	}
+	scheme, token, _ := strings.Cut(sent[0], " ")
+	if len(sent) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return http.StatusUnauthorized
+	}
+	have, ok := h.Tokens.scope(strings.TrimSpace(token))
+	switch {
+	case !ok:
+		return http.StatusUnauthorized
+	case !have.grants(need):
+		return http.StatusForbidden
+	}
+	return http.StatusOK
+}

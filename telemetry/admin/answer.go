@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+)
+
+// encode is a message as the admin API writes it: names as in the .proto file,
+// zero counts and empty lists written out. protojson varies its white space on
+// purpose; compacting makes equal messages equal bytes.
+func encode(m proto.Message) []byte {
+	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
+	if err != nil {
+		panic(err) // only for text that is not UTF-8, which is cleaned where it enters
+	}
+	v := jsontext.Value(raw)
+	if err := v.Compact(); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func answer(w http.ResponseWriter, status int, m proto.Message) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(encode(m), '\n'))
+}
+
+func problem(w http.ResponseWriter, status int, what, hint string) {
+	answer(w, status, &mcpdv1.Problem{Status: uint32(status), Error: what, Hint: hint})
+}
+
+// flagged reads a query parameter that is on or off, and answers when it is
+// neither.
+func flagged(w http.ResponseWriter, r *http.Request, name string) (on, ok bool) {
+	raw := r.URL.Query().Get(name)
+	if raw == "" {
+		return false, true
+	}
+	on, err := strconv.ParseBool(raw)
+	if err != nil {
+		problem(w, http.StatusBadRequest, name+" is neither on nor off", "use ?"+name+"=1")
+	}
+	return on, err == nil
+}

@@ -1,0 +1,115 @@
+// Package admin is the listener for the people and programs that run the host:
+// health, metrics, the live supervision tree, sessions, events, faults. It reads
+// snapshots that it is given and asks no actor; it does not know MCP, tenants'
+// credentials, or how anything it shows came about.
+package admin
+
+import (
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+const (
+	// maxRequests bounds the requests that are served at once: some dashboards,
+	// a scraper and a few people; a snapshot of a large tree takes memory.
+	maxRequests = 64
+	// maxWatchers bounds the streams among them, so that forgotten ones leave
+	// room for a probe.
+	maxWatchers = 16
+)
+
+// Options say what is shown. Tree, Health and Recorder are required.
+type Options struct {
+	Tree     func() otp.Node
+	Health   func() Health
+	Recorder *telemetry.Recorder
+	Sessions func() iter.Seq[*mcpdv1.Session] // nil shows none
+	Metrics  prometheus.Gatherer              // nil shows none
+	Faults   Faults                           // nil unless the host was started with --chaos
+	Tokens   *Tokens                          // nil refuses all that needs one
+	Hosts    []string                         // names besides loopback by which the listener is reached
+	Routes   []Route                          // what the wiring adds
+	Clock    clock.Clock                      // nil is clock.System
+}
+
+// Faults is where faults are armed. The registry of the process is one; a
+// cluster's is another.
+type Faults interface {
+	Arm(fault.Fault) (id string, err error)
+	Disarm(id string) bool
+	Active() []fault.Status
+}
+
+// Route is one method of one path.
+type Route struct {
+	Method string
+	Path   string // a pattern of http.ServeMux without its method
+	Scope  Scope
+	Is     string // what GET / says of it
+	Serve  http.HandlerFunc
+}
+
+type handler struct {
+	Options
+	requests atomic.Int32
+	watchers atomic.Int32
+}
+
+// routes is the table of what the listener serves.
+func (h *handler) routes() []Route {
+	return append([]Route{
+		{http.MethodGet, "/{$}", Read, "this list", h.index},
+		{http.MethodGet, "/livez", Open, "200 as long as the process answers", h.livez},
+		{http.MethodGet, "/readyz", Open, "200 ready or degraded, 503 starting or draining; the checks", h.readyz},
+		{http.MethodGet, "/metrics", Read, "Prometheus", h.metrics()},
+		{http.MethodGet, "/admin/v1/tree", Read, "the live supervision tree; ?all=1 shows pools whole, ?watch=1 streams", h.tree},
+		{http.MethodGet, "/admin/v1/sessions", Read, "downstream sessions; ?tenant=, ?limit=", h.sessions},
+		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
+		{http.MethodGet, "/admin/v1/faults", Chaos, "armed faults", h.listFaults},
+		{http.MethodPost, "/admin/v1/faults", Chaos, "arm one", h.armFault},
+		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all", h.disarmAll},
+		{http.MethodDelete, "/admin/v1/faults/{id}", Chaos, "disarm one", h.disarmFault},
+	}, h.Routes...)
+}
+
+// index is the table of routes for whoever comes by with curl.
+func (h *handler) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	for _, r := range h.routes() {
+		fmt.Fprintf(w, "%-6s %-26s %-5s  %s\n", r.Method, strings.TrimSuffix(r.Path, "{$}"), r.Scope, r.Is)
+	}
+}
+
+// Handler returns the handler of the admin listener.
+func Handler(o Options) http.Handler {
+	if o.Clock == nil {
+		o.Clock = clock.System
+	}
+	h := &handler{Options: o}
+	byPath := make(map[string]methods)
+	for _, r := range h.routes() {
+		if byPath[r.Path] == nil {
+			byPath[r.Path] = make(methods)
+		}
+		byPath[r.Path][r.Method] = h.guarded(r)
+	}
+	mux := http.NewServeMux()
+	for path, m := range byPath {
+		mux.Handle(path, m)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		problem(w, http.StatusNotFound, "no such path: "+telemetry.Clean(r.URL.Path, 200), "GET / lists the paths")
+	})
+	return h.edge(mux)
+}

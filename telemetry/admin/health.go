@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"net/http"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/telemetry"
+)
+
+// Phase is where the host is in its life.
+type Phase uint8
+
+// Phases.
+const (
+	Starting Phase = iota
+	Serving
+	Draining
+)
+
+// Health is what readiness depends on: never an upstream server.
+type Health struct {
+	Phase  Phase
+	Checks []Check
+}
+
+// Check is one thing that readiness looks at.
+type Check struct {
+	Name     string
+	OK       bool
+	Required bool   // without it there is no service; otherwise it is degraded
+	Detail   string // what is wrong, when it is not OK
+}
+
+// Words of /readyz.
+const (
+	ready    = "ready"
+	degraded = "degraded"
+	starting = "starting"
+	draining = "draining"
+)
+
+var codes = map[string]int{
+	ready:    http.StatusOK,
+	degraded: http.StatusOK,
+	starting: http.StatusServiceUnavailable,
+	draining: http.StatusServiceUnavailable,
+}
+
+// status is the word for the host's state. A required part that is down is being
+// started again by its supervisor, so the host is starting.
+func (h Health) status() string {
+	if h.Phase == Draining {
+		return draining
+	}
+	word := ready
+	if h.Phase == Starting {
+		word = starting
+	}
+	for _, c := range h.Checks {
+		switch {
+		case c.OK:
+		case c.Required:
+			word = starting
+		case word == ready:
+			word = degraded
+		}
+	}
+	return word
+}
+
+func (h *handler) livez(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write([]byte("ok\n"))
+}
+
+// readyz answers probes from everywhere; what is wrong is for those who may read.
+func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
+	health := h.Health()
+	word := health.status()
+	body := &mcpdv1.Health{Status: word}
+	if h.access(r, Read) == http.StatusOK {
+		for _, c := range health.Checks {
+			body.Checks = append(body.Checks, &mcpdv1.Check{
+				Name: c.Name, Ok: c.OK, Required: c.Required, Detail: telemetry.Clean(c.Detail, telemetry.MaxValue),
+			})
+		}
+	}
+	answer(w, codes[word], body)
+}

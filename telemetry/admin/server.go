@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"mcpd/telemetry"
+)
+
+const (
+	maxConns    = 256              // connections at once, four for each request that is served
+	maxHeader   = 16 << 10         // bytes of a request's header; ours are a few hundred
+	headerTime  = 5 * time.Second  // for a request's header to arrive
+	requestTime = 10 * time.Second // for all of a request to arrive
+	idleTime    = time.Minute      // between requests of one connection
+	scrapeTime  = 10 * time.Second // Prometheus' default for a scrape
+	closeTime   = 500 * time.Millisecond
+)
+
+// Server is the admin listener, bound but not yet serving.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	conns    atomic.Int32
+}
+
+// Listen binds the address, so that whoever starts next finds the port taken and
+// the admin listener there.
+func Listen(addr string, h http.Handler) (*Server, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{listener: l}
+	s.server = &http.Server{
+		Handler:           h,
+		MaxHeaderBytes:    maxHeader,
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       requestTime,
+		IdleTimeout:       idleTime,
+		ConnState:         s.bound,
+	}
+	return s, nil
+}
+
+// Addr is what the listener is bound to.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close gives the port back when Serve was never called.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Serve serves until ctx ends, which ends the streams, and then gives requests a
+// moment to finish. It is a suture.Service.
+func (s *Server) Serve(ctx context.Context) error {
+	s.server.BaseContext = func(net.Listener) context.Context { return ctx }
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Serve(s.listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	err := s.server.Shutdown(wait)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close()
+	}
+	<-ended
+	return errors.Join(ctx.Err(), err)
+}
+
+// bound closes connections beyond maxConns as they arrive.
+func (s *Server) bound(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		if s.conns.Add(1) > maxConns {
+			c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		s.conns.Add(-1)
+	}
+}
+
+// metrics serves the instruments.
+func (h *handler) metrics() http.HandlerFunc {
+	if h.Metrics == nil {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			problem(w, http.StatusNotFound, "this host has no metrics", "they are part of mcpd serve")
+		}
+	}
+	return promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{
+		MaxRequestsInFlight: 4, // each walks the tree
+		Timeout:             scrapeTime,
+		ErrorHandling:       promhttp.HTTPErrorOnError,
+	}).ServeHTTP
+}
+
+// Up is the event of a listener that is bound.
+func (s *Server) Up() telemetry.ListenerUp {
+	return telemetry.ListenerUp{Name: "admin", Addr: s.Addr().String()}
+}

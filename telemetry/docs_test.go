@@ -1,0 +1,86 @@
+package telemetry
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite generated documents and golden files")
+
+const docs = "../docs/telemetry.gen.md"
+
+// The document is written from the tables, so that it names every event, every
+// field, and every metric there is.
+func TestDocsAreCurrent(t *testing.T) {
+	golden(t, docs, document())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not current: run go test ./telemetry -update\ngot:\n%s", name, got)
+	}
+}
+
+func document() string {
+	var b strings.Builder
+	b.WriteString("# What the host tells of itself\n\n" +
+		"Written from the tables in telemetry/table.go and telemetry/metrics.go by `go generate ./telemetry`.\n\n" +
+		"## Log lines\n\n" +
+		"One line for each event, as JSON, or as text on a terminal (`--log-format auto|text|json`; colours unless `NO_COLOR` is set).\n" +
+		"Keys that every line may have: `ts` `level` `msg` `event` `tenant` `server` `session` `exchange` `incident` `path`; then\n" +
+		"those of the event. `incident` is shared by the events of one run of trouble at one row of the supervision tree.\n" +
+		"`suppressed` counts lines of the same event that were not written before this one, when there were too many a second.\n" +
+		"Control characters, terminal escapes and characters that hide or reorder text are shown as escapes.\n\n" +
+		"## Events\n\n" +
+		"| event | level | message | meaning | fields |\n|---|---|---|---|---|\n")
+	for _, r := range events {
+		var fields []string
+		for _, f := range fieldsOf(reflect.TypeOf(r.event)) {
+			fields = append(fields, fmt.Sprintf("`%s`: %s", f.key, f.is))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.name, levelName(r.level), r.message, r.meaning, strings.Join(fields, "; "))
+	}
+	fmt.Fprintf(&b, "\n## Metrics\n\n"+
+		"Prometheus, at `/metrics` of the admin listener, with those of the Go runtime and the process. An instrument has at most\n"+
+		"%d label combinations; further ones count under `%s`, as does every method that the protocol does not have.\n"+
+		"`outcome` is one of %s.\n\n"+
+		"| metric | kind | labels | unit | meaning | fed by | also known as |\n|---|---|---|---|---|---|---|\n", MaxSeries, other, code(outcomes[:]))
+	for _, m := range metrics {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
+			m.name, m.kind, code(m.labels), m.unit, m.help, fedBy(m), m.also)
+	}
+	return b.String()
+}
+
+func code(words []string) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, "`"+w+"`")
+	}
+	return strings.Join(out, " ")
+}
+
+func fedBy(m metric) string {
+	if m.direct != "" {
+		return m.direct
+	}
+	var names []string
+	for _, f := range m.from {
+		names = append(names, events[byType[f.event]].name)
+	}
+	return code(names)
+}

@@ -1,0 +1,246 @@
+package telemetry
+
+import (
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// Event is something that happened in the host: one of the structs below. An
+// actor emits it and goes on; the table in table.go says how it is shown.
+//
+// The tag key names a field in log lines and in the admin API, the tag is says
+// what it means. An empty field is left out.
+type Event interface{ where() Where }
+
+// Sink receives events. It never blocks.
+type Sink func(Event)
+
+// Where says what an event is about. Every event embeds it; fields that do not
+// apply stay empty.
+type Where struct {
+	Tenant   string
+	Server   string // key of the upstream server in the configuration
+	Session  string // id of the downstream session
+	Exchange string // id of the downstream request
+	Path     string // of the row in the supervision tree
+}
+
+func (w Where) where() Where { return w }
+
+// Supervision: what package otp reports, in the host's words.
+type (
+	ChildStarted struct {
+		Where
+		Class       string `key:"class" is:"label of the row, the same for all rows of a pool"`
+		Incarnation uint64 `key:"incarnation" is:"instance number, one more at every restart"`
+	}
+	ChildExited struct {
+		Where
+		Class       string `key:"class" is:"label of the row"`
+		Incarnation uint64 `key:"incarnation" is:"the instance that ended"`
+		Reason      string `key:"reason" is:"why it ended"`
+	}
+	ChildCrashed struct {
+		Where
+		Class       string           `key:"class" is:"label of the row"`
+		Incarnation uint64           `key:"incarnation" is:"the instance that ended"`
+		Reason      string           `key:"reason" is:"the error or the panic's value"`
+		Injected    string           `key:"fault" is:"id of the armed fault that caused it"`
+		Report      *otp.CrashReport `key:"crash" is:"the message's type, the mailbox, the stack; in lines as message, waiting and stack"`
+	}
+	ChildRestarted struct {
+		Where
+		Class       string        `key:"class" is:"label of the row"`
+		Incarnation uint64        `key:"incarnation" is:"the new instance"`
+		Restarts    uint32        `key:"restarts" is:"times this row was restarted"`
+		InPlace     bool          `key:"in_place" is:"same process and mailbox"`
+		Took        time.Duration `key:"took" is:"from the end of the old instance to readiness"`
+	}
+	StartFailed struct {
+		Where
+		Class  string           `key:"class" is:"label of the row"`
+		Reason string           `key:"reason" is:"why it did not become ready"`
+		Report *otp.CrashReport `key:"crash" is:"when starting it panicked"`
+	}
+	IntensityExceeded struct {
+		Where
+		Child    string        `key:"child" is:"id of the child that ended last"`
+		Restarts uint32        `key:"allowed" is:"restarts allowed"`
+		Within   time.Duration `key:"within" is:"in this window"`
+		Reason   string        `key:"reason" is:"why that child ended"`
+	}
+	SupervisorStopped struct {
+		Where
+		Reason string `key:"reason" is:"why it ended"`
+	}
+	Abandoned struct {
+		Where
+		Class     string        `key:"class" is:"label of the row"`
+		Goroutine string        `key:"goroutine" is:"the goroutine that did not end; empty for the worker itself"`
+		Budget    time.Duration `key:"budget" is:"the time it had to stop"`
+	}
+	Overloaded struct {
+		Where
+		Class   string `key:"class" is:"label of the row"`
+		Mailbox uint32 `key:"mailbox" is:"the bound that was reached"`
+	}
+	TerminatePanicked struct {
+		Where
+		Class  string           `key:"class" is:"label of the row"`
+		Report *otp.CrashReport `key:"crash" is:"the panic"`
+	}
+)
+
+// Upstreams: the servers that the host is a client of.
+type (
+	UpstreamStarting struct {
+		Where
+		Transport   string `key:"transport" is:"stdio, streamable, sse"`
+		Target      string `key:"target" is:"command or URL, without credentials"`
+		Incarnation uint64 `key:"incarnation" is:"instance number"`
+	}
+	UpstreamReady struct {
+		Where
+		PID         int           `key:"pid" is:"of the child process"`
+		Revision    string        `key:"revision" is:"protocol revision agreed"`
+		ServerInfo  string        `key:"server_info" is:"name and version the server gave itself"`
+		Incarnation uint64        `key:"incarnation" is:"instance number"`
+		Start       time.Duration `key:"start" is:"from spawn or connect to ready"`
+		Down        time.Duration `key:"down" is:"from the loss of the one before to ready; 0 at a first start"`
+	}
+	UpstreamStopped struct {
+		Where
+		Cause string `key:"cause" is:"why it was told to stop"`
+	}
+	UpstreamExited struct {
+		Where
+		PID         int    `key:"pid" is:"of the child process"`
+		Cause       string `key:"cause" is:"class of the ending, one or two words"`
+		Exit        string `key:"exit" is:"exit code or signal"`
+		Incarnation uint64 `key:"incarnation" is:"instance number"`
+		InFlight    uint32 `key:"in_flight" is:"requests that were waiting for it"`
+		Stderr      string `key:"stderr" is:"the last of what it wrote to its standard error"`
+	}
+	UpstreamStartFailed struct {
+		Where
+		Cause  string `key:"cause" is:"what failed: spawn, connect, handshake, start_timeout"`
+		Reason string `key:"reason" is:"the error"`
+		Stderr string `key:"stderr" is:"the last of what it wrote to its standard error"`
+	}
+	UpstreamBackoff struct {
+		Where
+		Attempt uint32        `key:"attempt" is:"number of the next attempt"`
+		Wait    time.Duration `key:"wait" is:"until then"`
+		Cause   string        `key:"cause" is:"why the last one failed"`
+	}
+	UpstreamCrashLoop struct {
+		Where
+		Restarts uint32        `key:"allowed" is:"restarts allowed"`
+		Within   time.Duration `key:"within" is:"in this window"`
+		Retry    time.Duration `key:"retry" is:"until it is tried again"`
+		Cause    string        `key:"cause" is:"why it ended last"`
+	}
+	UpstreamNoise struct {
+		Where
+		Lines  uint32 `key:"lines" is:"lines that were not JSON-RPC since the last report"`
+		Sample string `key:"sample" is:"the start of the last one"`
+	}
+)
+
+// Sessions and requests.
+type (
+	SessionOpened struct {
+		Where
+		Transport string `key:"transport" is:"stdio, streamable, sse"`
+		Principal string `key:"principal" is:"who the credential stands for"`
+		Client    string `key:"client" is:"name and version the client gave itself"`
+		Revision  string `key:"revision" is:"protocol revision agreed"`
+	}
+	SessionClosed struct {
+		Where
+		Cause string        `key:"cause" is:"closed, expired, evicted, draining, crashed"`
+		Age   time.Duration `key:"age" is:"since it was opened"`
+	}
+	ProtocolNegotiation struct {
+		Where
+		Side       string `key:"side" is:"downstream or upstream"`
+		Client     string `key:"client_version" is:"the revision the client asked for"`
+		Negotiated string `key:"negotiated_version" is:"the revision agreed; empty when it was refused"`
+		SessionID  string `key:"session_id" is:"the session, once more, by the name log queries use"`
+	}
+	VersionLowered struct {
+		Where
+		Client     string `key:"client_version" is:"the revision the client asked for"`
+		Negotiated string `key:"negotiated_version" is:"the older revision agreed"`
+		Off        string `key:"off" is:"features that are off because of it"`
+	}
+	PhaseChanged struct {
+		Where
+		Side string `key:"side" is:"downstream or upstream"`
+		From string `key:"from" is:"phase left"`
+		To   string `key:"to" is:"phase entered"`
+	}
+	Rejected struct {
+		Where
+		Reason string `key:"reason" is:"the condition's word, as in the error's data.reason"`
+		Method string `key:"method" is:"what was asked"`
+	}
+	NotificationDropped struct {
+		Where
+		Method string `key:"method" is:"the notification"`
+		Reason string `key:"reason" is:"queue_full, undeclared, unsubscribed, slow_consumer, poisonous"`
+		Count  uint32 `key:"count" is:"how many this event stands for"`
+	}
+	ReplyDropped struct {
+		Where
+		Method string        `key:"method" is:"of the request"`
+		Reason string        `key:"reason" is:"late, duplicate, unknown"`
+		After  time.Duration `key:"after" is:"since the request was sent, if that is known"`
+	}
+)
+
+// The host itself.
+type (
+	ListenerUp struct {
+		Where
+		Name string `key:"name" is:"mcp or admin"`
+		Addr string `key:"addr" is:"what it is bound to"`
+	}
+	ConfigLoaded struct {
+		Where
+		Source     string `key:"source" is:"the file, or why there is none"`
+		Generation uint32 `key:"generation" is:"one more at every reload"`
+		Changes    string `key:"changes" is:"what a reload changed"`
+	}
+	ConfigRefused struct {
+		Where
+		Source string `key:"source" is:"the file"`
+		Reason string `key:"reason" is:"the first error; the running configuration stays"`
+	}
+	Draining struct {
+		Where
+		Reason string        `key:"reason" is:"the signal or the request"`
+		Budget time.Duration `key:"budget" is:"the time that requests have to end"`
+	}
+	FaultArmed struct {
+		Where
+		Fault  string        `key:"fault" is:"its id"`
+		Action string        `key:"action" is:"what it does"`
+		Target string        `key:"target" is:"path of the actors it strikes"`
+		Lease  time.Duration `key:"lease" is:"when it heals by itself"`
+	}
+	FaultDisarmed struct {
+		Where
+		Fault string `key:"fault" is:"its id"`
+	}
+	FaultHit struct {
+		Where
+		Fault  string `key:"fault" is:"its id"`
+		Action string `key:"action" is:"what it did"`
+	}
+	EventsDropped struct {
+		Where
+		Count uint32 `key:"count" is:"events that found the queue full since the last report"`
+	}
+)

@@ -1,0 +1,33 @@
+package telemetry
+
+import (
+	"reflect"
+	"time"
+)
+
+// feed is what one kind of event adds to an instrument.
+type feed struct {
+	event reflect.Type
+	value func(Event) (value float64, labels []string, ok bool)
+}
+
+// count adds one for each event of type E.
+func count[E Event](labels func(E) []string) feed {
+	return sum(func(e E) (float64, []string) { return 1, labels(e) })
+}
+
+// sum adds a value of each event of type E; a gauge is set to it.
+func sum[E Event](value func(E) (float64, []string)) feed {
+	return feed{reflect.TypeFor[E](), func(e Event) (float64, []string, bool) {
+		v, labels := value(e.(E))
+		return v, labels, true
+	}}
+}
+
+// took observes a duration; zero means that there is none to observe.
+func took[E Event](value func(E) (time.Duration, []string)) feed {
+	return feed{reflect.TypeFor[E](), func(e Event) (float64, []string, bool) {
+		d, labels := value(e.(E))
+		return d.Seconds(), labels, d > 0
+	}}
+}

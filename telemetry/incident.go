@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"hash/fnv"
+	"strings"
+	"time"
+)
+
+const (
+	// incidentQuiet is how long a row must be free of events for its incident to
+	// be over: longer than the restart windows of the tree, so that one crash
+	// loop is one incident.
+	incidentQuiet = 2 * time.Minute
+	// maxIncidents bounds the incidents known at once. More rows than this in
+	// trouble at the same time have one cause, and its events are kept.
+	maxIncidents = 1024
+)
+
+// incidents gives the events of one run of trouble at one row of the tree one
+// id, so that its story can be found in a log with one search.
+type incidents map[string]incident // by path
+
+type incident struct {
+	id   string
+	last time.Time
+}
+
+// of returns the id of the incident that an event at path belongs to, or "". The
+// event opens one if it is of a kind that does. A supervisor shares the incident
+// of the row below it that was last in trouble.
+func (in incidents) of(path string, opens bool, now time.Time) string {
+	if path == "" {
+		return ""
+	}
+	found, ok := in[path]
+	if ok && now.Sub(found.last) > incidentQuiet {
+		delete(in, path)
+		ok = false
+	}
+	if !ok {
+		found, ok = in.below(path, now)
+	}
+	if !ok {
+		if !opens {
+			return ""
+		}
+		found.id = incidentID(path, now)
+	}
+	found.last = now
+	in[path] = found
+	in.trim(now)
+	return found.id
+}
+
+func (in incidents) below(path string, now time.Time) (incident, bool) {
+	var latest incident
+	for p, i := range in {
+		if strings.HasPrefix(p, path+"/") && now.Sub(i.last) <= incidentQuiet && i.last.After(latest.last) {
+			latest = i
+		}
+	}
+	return latest, latest.id != ""
+}
+
+func (in incidents) trim(now time.Time) {
+	if len(in) <= maxIncidents {
+		return
+	}
+	oldest, last := "", now
+	for p, i := range in {
+		if now.Sub(i.last) > incidentQuiet {
+			delete(in, p)
+		} else if !i.last.After(last) {
+			oldest, last = p, i.last
+		}
+	}
+	if len(in) > maxIncidents {
+		delete(in, oldest)
+	}
+}
+
+// incidentID is eight characters that are easy to read aloud and to search for.
+func incidentID(path string, now time.Time) string {
+	h := fnv.New64a()
+	h.Write([]byte(path))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:5]))
+}

@@ -1,0 +1,196 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+)
+
+// kind is what an instrument does with its values.
+type kind uint8
+
+const (
+	counter kind = iota
+	gauge
+	histogram
+)
+
+func (k kind) String() string { return [...]string{"counter", "gauge", "histogram"}[k] }
+
+// metric is one instrument.
+type metric struct {
+	name   string
+	kind   kind
+	labels []string
+	unit   string // the name's last word but _total; "" for things that are counted
+	help   string
+	also   string // the name the requirements or OpenTelemetry have for it
+	from   []feed // the events that feed it; none: see direct
+	direct string // what else feeds it
+}
+
+// What feeds an instrument that no event feeds.
+const (
+	atRequests = "requests" // a handle of Metrics.Requests
+	atErrors   = "errors"   // Metrics.Error
+	atScrape   = "scrape"   // read when asked for
+)
+
+var (
+	none    []string
+	perCall = []string{"tenant", "server", "method"}
+)
+
+// metrics is the table. Every label has a bounded set of values: names from the
+// configuration, words of this code, methods of the protocol; beyond MaxSeries
+// combinations all further ones count as "_other".
+var metrics = []metric{
+	{name: "mcpd_build_info", kind: gauge, labels: []string{"version", "commit", "goversion"},
+		help: "The running build, always 1", direct: atScrape},
+
+	// Requests.
+	{name: "mcpd_requests_total", kind: counter, labels: []string{"tenant", "server", "method", "outcome"},
+		help: "Downstream requests that have their outcome", direct: atRequests},
+	{name: "mcpd_requests_in_flight", kind: gauge, labels: perCall,
+		help: "Downstream requests that wait for their outcome", also: "mcp.requests.pending (S4-136)", direct: atRequests},
+	{name: "mcp_server_operation_duration_seconds", kind: histogram, labels: []string{"method"}, unit: "seconds",
+		help: "From a downstream request to its outcome", also: "mcp.server.operation.duration", direct: atRequests},
+	{name: "mcp_client_operation_duration_seconds", kind: histogram, labels: []string{"method"}, unit: "seconds",
+		help: "From an upstream request to its reply", also: "mcp.client.operation.duration", direct: atRequests},
+	{name: "mcpd_gateway_overhead_seconds", kind: histogram, labels: none, unit: "seconds",
+		help: "The part of a request's duration that was not spent waiting for a server", direct: atRequests},
+	{name: "mcpd_errors_total", kind: counter, labels: []string{"code"},
+		help: "JSON-RPC errors sent downstream", also: "mcp.errors.total (S4-137)", direct: atErrors},
+	{name: "mcpd_rejections_total", kind: counter, labels: []string{"reason"},
+		help: "Requests refused before they reached a server",
+		from: []feed{count(func(e Rejected) []string { return []string{e.Reason} })}},
+	{name: "mcpd_upstream_late_replies_total", kind: counter, labels: []string{"reason"},
+		help: "Replies that nobody waited for any more",
+		from: []feed{count(func(e ReplyDropped) []string { return []string{e.Reason} })}},
+	{name: "mcpd_notifications_dropped_total", kind: counter, labels: []string{"reason"},
+		help: "Notifications that nobody got",
+		from: []feed{sum(func(e NotificationDropped) (float64, []string) { return float64(max(e.Count, 1)), []string{e.Reason} })}},
+
+	// Sessions.
+	{name: "mcpd_sessions", kind: gauge, labels: []string{"era"},
+		help: "Downstream sessions", direct: atScrape},
+	{name: "mcpd_streams", kind: gauge, labels: none,
+		help: "Event streams open to clients", direct: atScrape},
+	{name: "mcpd_sessions_opened_total", kind: counter, labels: []string{"transport"},
+		help: "Downstream sessions opened",
+		from: []feed{count(func(e SessionOpened) []string { return []string{e.Transport} })}},
+	{name: "mcpd_sessions_closed_total", kind: counter, labels: []string{"cause"},
+		help: "Downstream sessions closed",
+		from: []feed{count(func(e SessionClosed) []string { return []string{e.Cause} })}},
+	{name: "mcp_server_session_duration_seconds", kind: histogram, labels: none, unit: "seconds",
+		help: "From the opening of a downstream session to its close", also: "mcp.server.session.duration",
+		from: []feed{took(func(e SessionClosed) (time.Duration, []string) { return e.Age, none })}},
+	{name: "mcpd_protocol_negotiations_total", kind: counter, labels: []string{"side", "version"},
+		help: "Agreements on a protocol revision, by the revision; refused when there was none", also: "mcp.protocol.version.negotiated (S4-134)",
+		from: []feed{count(func(e ProtocolNegotiation) []string { return []string{e.Side, orWord(e.Negotiated, "refused")} })}},
+	{name: "mcpd_phase_transitions_total", kind: counter, labels: []string{"side", "from", "to"},
+		help: "Steps in the lifecycle of connections", also: "mcp.phase.transitions (S4-135)",
+		from: []feed{count(func(e PhaseChanged) []string { return []string{e.Side, e.From, e.To} })}},
+
+	// Upstreams.
+	{name: "mcpd_upstream_up", kind: gauge, labels: []string{"tenant", "server"},
+		help: "1 when at least one connection to the server is ready", direct: atScrape},
+	{name: "mcpd_upstream_starts_total", kind: counter, labels: []string{"tenant", "server", "result"},
+		help: "Starts of upstream connections that ended well or not",
+		from: []feed{
+			count(func(e UpstreamReady) []string { return []string{e.Tenant, e.Server, "ready"} }),
+			count(func(e UpstreamStartFailed) []string { return []string{e.Tenant, e.Server, "failed"} }),
+		}},
+	{name: "mcpd_upstream_exits_total", kind: counter, labels: []string{"tenant", "server", "cause"},
+		help: "Upstream connections that ended by themselves",
+		from: []feed{count(func(e UpstreamExited) []string { return []string{e.Tenant, e.Server, e.Cause} })}},
+	{name: "mcpd_upstream_crash_loops_total", kind: counter, labels: []string{"tenant", "server"},
+		help: "Times a server was given up for a while",
+		from: []feed{count(func(e UpstreamCrashLoop) []string { return []string{e.Tenant, e.Server} })}},
+	{name: "mcpd_upstream_start_duration_seconds", kind: histogram, labels: none, unit: "seconds",
+		help: "From spawn or connect to ready",
+		from: []feed{took(func(e UpstreamReady) (time.Duration, []string) { return e.Start, none })}},
+	{name: "mcpd_upstream_restart_to_ready_seconds", kind: histogram, labels: none, unit: "seconds",
+		help: "From the loss of an upstream connection to the next one being ready",
+		from: []feed{took(func(e UpstreamReady) (time.Duration, []string) { return e.Down, none })}},
+	{name: "mcpd_upstream_noise_lines_total", kind: counter, labels: []string{"tenant", "server"},
+		help: "Lines from servers that were not JSON-RPC",
+		from: []feed{sum(func(e UpstreamNoise) (float64, []string) { return float64(e.Lines), []string{e.Tenant, e.Server} })}},
+
+	// Actors.
+	{name: "mcpd_actors", kind: gauge, labels: []string{"class", "status"},
+		help: "Rows of the supervision tree", direct: atScrape},
+	{name: "mcpd_actor_restarts_total", kind: counter, labels: []string{"class", "mode"},
+		help: "Restarts by supervisors, in place or as a new process",
+		from: []feed{count(func(e ChildRestarted) []string { return []string{e.Class, restartMode(e)} })}},
+	{name: "mcpd_actor_restart_duration_seconds", kind: histogram, labels: []string{"class"}, unit: "seconds",
+		help: "From the end of an instance to the next one being ready",
+		from: []feed{took(func(e ChildRestarted) (time.Duration, []string) { return e.Took, []string{e.Class} })}},
+	{name: "mcpd_actor_crashes_total", kind: counter, labels: []string{"class", "reason"},
+		help: "Abnormal ends: panic, error, or injected by a fault",
+		from: []feed{count(func(e ChildCrashed) []string { return []string{e.Class, crashReason(e)} })}},
+	{name: "mcpd_actor_start_failures_total", kind: counter, labels: []string{"class"},
+		help: "Instances that did not become ready",
+		from: []feed{count(func(e StartFailed) []string { return []string{e.Class} })}},
+	{name: "mcpd_actor_overloads_total", kind: counter, labels: []string{"class"},
+		help: "Times a mailbox filled up",
+		from: []feed{count(func(e Overloaded) []string { return []string{e.Class} })}},
+	{name: "mcpd_actor_abandoned_total", kind: counter, labels: []string{"class"},
+		help: "Instances that did not stop in time and were fenced off",
+		from: []feed{count(func(e Abandoned) []string { return []string{e.Class} })}},
+	{name: "mcpd_actor_mailbox_depth", kind: gauge, labels: []string{"class"},
+		help: "Messages waiting in the fullest mailbox of the class", direct: atScrape},
+	{name: "mcpd_supervisor_escalations_total", kind: counter, labels: none,
+		help: "Times a supervisor exceeded its restart intensity and left the decision to its parent",
+		from: []feed{count(func(IntensityExceeded) []string { return none })}},
+
+	// The host.
+	{name: "mcpd_events_dropped_total", kind: counter, labels: none,
+		help: "Events that found the log's queue full",
+		from: []feed{sum(func(e EventsDropped) (float64, []string) { return float64(e.Count), none })}},
+	{name: "mcpd_config_generation", kind: gauge, labels: none,
+		help: "Generation of the configuration in force",
+		from: []feed{sum(func(e ConfigLoaded) (float64, []string) { return float64(e.Generation), none })}},
+	{name: "mcpd_config_refusals_total", kind: counter, labels: none,
+		help: "Configurations that were not taken over",
+		from: []feed{count(func(ConfigRefused) []string { return none })}},
+	{name: "mcpd_chaos_faults_active", kind: gauge, labels: none,
+		help: "Faults that are armed", direct: atScrape},
+	{name: "mcpd_chaos_faults_struck_total", kind: counter, labels: []string{"action"},
+		help: "Times an armed fault struck",
+		from: []feed{count(func(e FaultHit) []string { return []string{e.Action} })}},
+}
+
+// buckets are the upper bounds of the histograms. The first set is OpenTelemetry's
+// for MCP; the second resolves what a host adds, which is below the first's floor.
+var buckets = map[string][]float64{
+	"":                                    {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300},
+	"mcpd_gateway_overhead_seconds":       {0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1},
+	"mcpd_actor_restart_duration_seconds": {0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.005, 0.01, 0.1, 0.5, 1, 5},
+	"mcp_server_session_duration_seconds": {1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600},
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
+func restartMode(e ChildRestarted) string {
+	if e.InPlace {
+		return "in_place"
+	}
+	return "new_process"
+}
+
+func crashReason(e ChildCrashed) string {
+	switch {
+	case e.Injected != "":
+		return "injected"
+	case e.Report != nil && len(e.Report.PCs) > 0:
+		return "panic"
+	}
+	return "error"
+}
+
+func codeLabel(code int64) string { return strconv.FormatInt(code, 10) }

@@ -1,0 +1,168 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/clock"
+)
+
+// QueueLen is how many events may wait to be written. A crash of a tenant with
+// a thousand sessions makes some thousand events at once; at a few hundred bytes
+// each the queue stays below two megabytes.
+const QueueLen = 4096
+
+// Options configure a Recorder. Every field may be left out.
+type Options struct {
+	Logger  *slog.Logger // where lines go; nil writes none
+	Clock   clock.Clock  // nil is clock.System
+	Metrics *Metrics     // what counts events; nil counts none
+}
+
+// Recorder takes events and, in its own time, writes them to the log and keeps
+// the last of them. Emitting never waits for it.
+type Recorder struct {
+	logger  *slog.Logger
+	clock   clock.Clock
+	metrics *Metrics
+	queue   chan stamped
+	dropped atomic.Uint32
+	recent  *Recent
+
+	mu        sync.Mutex // guards what follows: one event is written at a time
+	incidents incidents
+	budgets   []budget
+	reported  uint32 // of dropped
+}
+
+type stamped struct {
+	event Event
+	at    time.Time
+}
+
+// NewRecorder returns a recorder. It takes events at once and writes them when
+// Serve or Flush runs.
+func NewRecorder(o Options) *Recorder {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System
+	}
+	return &Recorder{
+		logger:    o.Logger,
+		clock:     o.Clock,
+		metrics:   o.Metrics,
+		queue:     make(chan stamped, QueueLen),
+		recent:    newRecent(),
+		incidents: make(incidents),
+		budgets:   make([]budget, len(events)),
+	}
+}
+
+// Emit counts an event and hands it to the log. It is a Sink: it never blocks,
+// and an event that finds the queue full is dropped, after it was counted.
+func (r *Recorder) Emit(e Event) {
+	if r.metrics != nil {
+		r.metrics.count(e)
+	}
+	select {
+	case r.queue <- stamped{e, r.clock.Now()}:
+	default:
+		r.dropped.Add(1)
+	}
+}
+
+// Serve writes events until ctx ends, and then what has arrived by that time. It
+// is the loop that the observability tier runs; all state is the recorder's, so
+// that a new loop goes on where a crashed one stopped, one event later.
+func (r *Recorder) Serve(ctx context.Context) error {
+	for {
+		select {
+		case s := <-r.queue:
+			r.write(s)
+		case <-ctx.Done():
+			r.Flush()
+			return ctx.Err()
+		}
+	}
+}
+
+// Flush writes the events that wait now. A process calls it last, when no loop
+// runs any more.
+func (r *Recorder) Flush() {
+	for range len(r.queue) {
+		select {
+		case s := <-r.queue:
+			r.write(s)
+		default:
+			return
+		}
+	}
+}
+
+// Dropped is how many events found the queue full.
+func (r *Recorder) Dropped() uint32 { return r.dropped.Load() }
+
+// Recent is the memory of the last events.
+func (r *Recorder) Recent() *Recent { return r.recent }
+
+func (r *Recorder) write(s stamped) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.dropped.Load(); n != r.reported {
+		lost := EventsDropped{Count: n - r.reported}
+		r.reported = n
+		if r.metrics != nil {
+			r.metrics.count(lost)
+		}
+		r.record(lost, s.at)
+	}
+	r.record(s.event, s.at)
+}
+
+func (r *Recorder) record(e Event, at time.Time) {
+	kind := byType[reflect.TypeOf(e)]
+	rec := Record{
+		At:       at,
+		Event:    e,
+		Incident: r.incidents.of(e.where().Path, events[kind].opens, at),
+		kind:     kind,
+	}
+	r.recent.add(rec)
+	if !r.logger.Enabled(context.Background(), events[kind].level) {
+		return
+	}
+	if allowed, suppressed := r.budgets[kind].take(at, events[kind].lines); allowed {
+		line := slog.NewRecord(at, events[kind].level, events[kind].message, 0) // the time it happened, not that of writing
+		line.AddAttrs(rec.line(suppressed)...)
+		// A log that cannot be written has nowhere to say so; the next line may get through.
+		_ = r.logger.Handler().Handle(context.Background(), line)
+	}
+}
+
+// budget counts the lines of one kind of event in the current second.
+type budget struct {
+	second     int64
+	written    int
+	suppressed int
+}
+
+// take reports whether one more line may be written, and how many were not since
+// the last one.
+func (b *budget) take(now time.Time, limit int) (allowed bool, suppressed int) {
+	if s := now.Unix(); s != b.second {
+		b.second, b.written = s, 0
+	}
+	if b.written >= limit {
+		b.suppressed++
+		return false, 0
+	}
+	b.written++
+	suppressed, b.suppressed = b.suppressed, 0
+	return true, suppressed
+}

@@ -1,0 +1,89 @@
+package telemetry
+
+import (
+	"iter"
+	"reflect"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/supervisor/otp"
+)
+
+// MetricsOptions say what is read at a scrape. Every field may be left out.
+type MetricsOptions struct {
+	Version, Commit, GoVersion string
+
+	// Tree is a snapshot of the live tree.
+	Tree func() otp.Node
+	// Sessions are the downstream sessions.
+	Sessions func() iter.Seq[*mcpdv1.Session]
+	// Faults is how many are armed.
+	Faults func() int
+	// KnownMethod tells the protocol's methods from words that a peer made up.
+	KnownMethod func(string) bool
+}
+
+// Metrics are the instruments of the table and the registry that holds them,
+// with those of the Go runtime and the process.
+type Metrics struct {
+	registry    *prometheus.Registry
+	instruments map[string]*instrument
+	feeds       map[reflect.Type][]fed
+	knownMethod func(string) bool
+}
+
+type fed struct {
+	feed
+	to *instrument
+}
+
+// NewMetrics makes every instrument of the table.
+func NewMetrics(o MetricsOptions) *Metrics {
+	m := &Metrics{
+		registry:    prometheus.NewRegistry(),
+		instruments: make(map[string]*instrument, len(metrics)),
+		feeds:       make(map[reflect.Type][]fed),
+		knownMethod: o.KnownMethod,
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	scraped := make(map[string]*prometheus.Desc)
+	for _, row := range metrics {
+		if row.direct == atScrape {
+			scraped[row.name] = prometheus.NewDesc(row.name, row.help, row.labels, nil)
+			continue
+		}
+		i := newInstrument(row, m.registry)
+		m.instruments[row.name] = i
+		for _, f := range row.from {
+			m.feeds[f.event] = append(m.feeds[f.event], fed{f, i})
+		}
+		if len(row.labels) == 0 && row.kind == counter {
+			i.add(0) // an alert needs the zero before the first one
+		}
+	}
+	m.registry.MustRegister(&scrape{options: o, descs: scraped})
+	return m
+}
+
+// Gatherer is what the metrics endpoint reads.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// count feeds an event to its instruments.
+func (m *Metrics) count(e Event) {
+	for _, f := range m.feeds[reflect.TypeOf(e)] {
+		if v, labels, ok := f.value(e); ok {
+			f.to.add(v, labels...)
+		}
+	}
+}
+
+// named returns an instrument of the table; a name that is not in it is a bug.
+func (m *Metrics) named(name string) *instrument {
+	i, ok := m.instruments[name]
+	if !ok {
+		panic("telemetry: no metric " + name)
+	}
+	return i
+}

@@ -1,0 +1,85 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mcpd/supervisor/otp"
+)
+
+// scrape reads, when it is asked, what is a state and not an event: nothing can
+// be counted twice or forgotten, and no actor is involved.
+type scrape struct {
+	options MetricsOptions
+	descs   map[string]*prometheus.Desc
+}
+
+func (s *scrape) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range s.descs {
+		out <- d
+	}
+}
+
+func (s *scrape) Collect(out chan<- prometheus.Metric) {
+	send := func(name string, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(s.descs[name], prometheus.GaugeValue, value, labels...)
+	}
+	send("mcpd_build_info", 1, s.options.Version, s.options.Commit, s.options.GoVersion)
+	if s.options.Faults != nil {
+		send("mcpd_chaos_faults_active", float64(s.options.Faults()))
+	}
+	if s.options.Sessions != nil {
+		s.sessions(send)
+	}
+	if s.options.Tree != nil {
+		s.tree(send)
+	}
+}
+
+func (s *scrape) sessions(send func(string, float64, ...string)) {
+	streams := 0.0
+	eras := map[string]float64{"legacy": 0, "modern": 0}
+	for session := range s.options.Sessions() {
+		eras[orWord(session.GetEra(), other)]++
+		streams += float64(session.GetStreams())
+	}
+	for era, n := range eras {
+		send("mcpd_sessions", n, era)
+	}
+	send("mcpd_streams", streams)
+}
+
+// MaxScraped bounds the label combinations of what is read from the tree, as
+// MaxSeries does for what is counted.
+const MaxScraped = MaxSeries
+
+func (s *scrape) tree(send func(string, float64, ...string)) {
+	type row struct{ class, status string }
+	type target struct{ tenant, server string }
+	rows, mailboxes, up := make(map[row]float64), make(map[string]float64), make(map[target]float64)
+	s.options.Tree().Walk(func(node otp.Node) bool {
+		class := orWord(node.Label, node.Type.String())
+		rows[row{class, node.Status.String()}]++
+		mailboxes[class] = max(mailboxes[class], float64(node.Mailbox))
+		if u, ok := UpstreamOf(node); ok {
+			t := target{u.Tenant, u.Server}
+			if _, known := up[t]; !known && len(up) >= MaxScraped {
+				t = target{other, other}
+			}
+			ready := 0.0
+			if u.State == StateReady {
+				ready = 1
+			}
+			up[t] = max(up[t], ready)
+		}
+		return true
+	})
+	for r, n := range rows {
+		send("mcpd_actors", n, r.class, r.status)
+	}
+	for class, n := range mailboxes {
+		send("mcpd_actor_mailbox_depth", n, class)
+	}
+	for t, n := range up {
+		send("mcpd_upstream_up", n, t.tenant, t.server)
+	}
+}

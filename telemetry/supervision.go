@@ -1,0 +1,102 @@
+package telemetry
+
+import (
+	"errors"
+
+	"mcpd/internal/fault"
+	"mcpd/supervisor/otp"
+)
+
+// Supervision returns what an otp.System reports its events to. locate tells
+// from a row's path whose it is (tenant, server, session), so that a crash can be
+// found by any of them; nil knows nobody.
+func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
+	return func(e otp.Event) {
+		var w Where
+		if locate != nil {
+			w = locate(e.Where())
+		}
+		w.Path = e.Where()
+		if hit, ok := struck(e, w); ok {
+			emit(hit)
+		}
+		if event := supervision(e, w); event != nil {
+			emit(event)
+		}
+	}
+}
+
+func supervision(e otp.Event, w Where) Event {
+	switch e := e.(type) {
+	case otp.ChildStarted:
+		return ChildStarted{Where: w, Class: e.Label, Incarnation: e.Incarnation}
+	case otp.ChildExited:
+		if otp.IsNormal(e.Reason) {
+			return ChildExited{Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: text(e.Reason)}
+		}
+		return ChildCrashed{
+			Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: why(e.Reason, e.Report),
+			Injected: injected(e.Reason), Report: e.Report,
+		}
+	case otp.ChildRestarted:
+		return ChildRestarted{
+			Where: w, Class: e.Label, Incarnation: e.Incarnation,
+			Restarts: e.Restarts, InPlace: e.InPlace, Took: e.Took,
+		}
+	case otp.StartFailed:
+		return StartFailed{Where: w, Class: e.Label, Reason: why(e.Reason, e.Report), Report: e.Report}
+	case otp.IntensityExceeded:
+		out := IntensityExceeded{Where: w}
+		if e.Err != nil {
+			out.Child, out.Reason = e.Err.Child, why(e.Err.Reason, nil)
+			out.Restarts, out.Within = Count(e.Err.Intensity.Restarts), e.Err.Intensity.Within
+		}
+		return out
+	case otp.SupervisorStopped:
+		return SupervisorStopped{Where: w, Reason: text(e.Reason)}
+	case otp.Abandoned:
+		return Abandoned{Where: w, Class: e.Label, Goroutine: e.Goroutine, Budget: e.Budget}
+	case otp.Overloaded:
+		return Overloaded{Where: w, Class: e.Label, Mailbox: Count(e.Mailbox)}
+	case otp.TerminatePanicked:
+		return TerminatePanicked{Where: w, Class: e.Label, Report: e.Report}
+	}
+	return nil
+}
+
+// struck is the event of the fault that caused an exit, if one did.
+func struck(e otp.Event, w Where) (FaultHit, bool) {
+	exit, ok := e.(otp.ChildExited)
+	if !ok {
+		return FaultHit{}, false
+	}
+	id := injected(exit.Reason)
+	return FaultHit{Where: w, Fault: id, Action: fault.Panic.String()}, id != ""
+}
+
+func injected(reason error) string {
+	var i fault.Injected
+	if errors.As(reason, &i) {
+		return i.ID
+	}
+	return ""
+}
+
+// why is the innermost words for a reason: a report repeats its path, which the
+// line has already.
+func why(reason error, report *otp.CrashReport) string {
+	if report == nil {
+		errors.As(reason, &report)
+	}
+	if report != nil && report.Reason != nil {
+		return report.Reason.Error()
+	}
+	return text(reason)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"log/slog"
+	"reflect"
+)
+
+// row says how one event is shown.
+type row struct {
+	event   Event
+	name    string
+	level   slog.Level
+	message string
+	opens   bool // an incident, when the row of the tree has none
+	lines   int  // log lines a second at most; further ones are counted
+	meaning string
+}
+
+// Log lines a second, by kind of event. What happens to a row of the tree or to
+// a server is rare and every line counts; what a peer can cause at will is
+// bounded so that it cannot fill a disk or hide the rest.
+const (
+	rare = 200
+	peer = 20
+)
+
+const (
+	debug = slog.LevelDebug
+	info  = slog.LevelInfo
+	warn  = slog.LevelWarn
+	fail  = slog.LevelError
+)
+
+// events is the table. A crash reads, from top to bottom, as: crashed, exceeded,
+// stopped, restarted, starting, ready, all with the same incident.
+var events = []row{
+	{ChildStarted{}, "child_started", debug, "child started", false, rare, "a row of the tree is ready for the first time"},
+	{ChildExited{}, "child_exited", debug, "child ended", false, rare, "an ordinary end"},
+	{ChildCrashed{}, "child_crashed", fail, "child crashed", true, rare, "an abnormal end: a panic, an error, or no end within its time"},
+	{ChildRestarted{}, "child_restarted", info, "child restarted", false, rare, "a new instance is ready"},
+	{StartFailed{}, "start_failed", fail, "child did not start", true, rare, "an instance did not become ready"},
+	{IntensityExceeded{}, "intensity_exceeded", fail, "supervisor gives up: too many restarts", true, rare, "the supervisor stops its children and leaves the decision to its parent"},
+	{SupervisorStopped{}, "supervisor_stopped", info, "supervisor stopped", false, rare, "a supervisor and all below it has ended"},
+	{Abandoned{}, "abandoned", fail, "child did not stop in time and was fenced off", true, rare, "it still runs; what it does has no effect"},
+	{Overloaded{}, "overloaded", warn, "mailbox full: messages refused", false, peer, "one event for all refusals until the mailbox was empty again"},
+	{TerminatePanicked{}, "terminate_panicked", fail, "child panicked while it ended", true, rare, "the end went on"},
+
+	{UpstreamStarting{}, "upstream_starting", info, "upstream starting", false, rare, "a server is spawned or connected to"},
+	{UpstreamReady{}, "upstream_ready", info, "upstream ready", false, rare, "handshake done, lists known, subscriptions restored"},
+	{UpstreamStopped{}, "upstream_stopped", info, "upstream stopped", false, rare, "the host ended it on purpose"},
+	{UpstreamExited{}, "upstream_exited", warn, "upstream exited", true, rare, "a server ended or its connection broke"},
+	{UpstreamStartFailed{}, "upstream_start_failed", warn, "upstream did not start", true, rare, "a server did not become ready"},
+	{UpstreamBackoff{}, "upstream_backoff", info, "upstream restart postponed", false, rare, "the host waits before the next attempt"},
+	{UpstreamCrashLoop{}, "upstream_crash_loop", fail, "upstream is in a crash loop", true, rare, "it ended too often and is down until the host or an operator tries again"},
+	{UpstreamNoise{}, "upstream_noise", warn, "upstream wrote lines that are not JSON-RPC", false, peer, "they were skipped; usually a log line on standard output"},
+
+	{SessionOpened{}, "session_opened", debug, "session opened", false, peer, "a client and the host have agreed"},
+	{SessionClosed{}, "session_closed", info, "session closed", false, peer, "the end of a session"},
+	{ProtocolNegotiation{}, "protocol_negotiation", info, "protocol negotiated", false, peer, "which revision a client asked for and which was agreed (S4-138)"},
+	{VersionLowered{}, "version_lowered", warn, "client speaks a newer revision than was agreed", false, peer, "newer features are off in this session"},
+	{PhaseChanged{}, "phase_changed", debug, "phase changed", false, peer, "a step in the lifecycle of a connection"},
+	{Rejected{}, "rejected", info, "request rejected", false, peer, "refused before it reached a server"},
+	{NotificationDropped{}, "notification_dropped", info, "notification dropped", false, peer, "a notification that nobody will get"},
+	{ReplyDropped{}, "reply_dropped", info, "reply dropped", false, peer, "a reply that nobody waits for any more"},
+
+	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
+	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
+	{ConfigRefused{}, "config_refused", fail, "configuration refused", false, rare, "the one before stays in force"},
+	{Draining{}, "draining", info, "draining", false, rare, "no new work; requests may end"},
+	{FaultArmed{}, "fault_armed", warn, "fault armed", false, rare, "something will break on purpose"},
+	{FaultDisarmed{}, "fault_disarmed", info, "fault disarmed", false, rare, "healed before its lease ended"},
+	{FaultHit{}, "fault_hit", warn, "fault struck", true, rare, "something was broken on purpose"},
+	{EventsDropped{}, "events_dropped", warn, "events dropped: the queue was full", false, rare, "these events were counted by their metrics but are in no log"},
+}
+
+// byType finds an event's row by its index in events.
+var byType = func() map[reflect.Type]int {
+	m := make(map[reflect.Type]int, len(events))
+	for i, r := range events {
+		m[reflect.TypeOf(r.event)] = i
+	}
+	return m
+}()

@@ -1,0 +1,205 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// Options are what a Conn is made from besides its child. The zero value is usable.
+type Options struct {
+	// MaxMessage bounds one message of the server, in bytes. 0 is MaxMessage.
+	MaxMessage int
+	// Stray is called for each line of the server that is no message, in the goroutine that calls Recv. It may be nil.
+	Stray func(Stray)
+}
+
+// Stray is a line that a server wrote among its messages and that is none.
+type Stray struct {
+	Line string // its beginning, at most 256 bytes
+	Cut  bool   // there was more of it
+	Why  error  // what it lacks
+	Run  int    // the how-manieth it is without a message in between
+}
+
+// Conn is an upstream connection over a child's standard input and output. Recv is for one caller at a time, the rest for any number.
+type Conn struct {
+	child  *Child
+	limits jsonrpc.Limits
+	stray  func(Stray)
+
+	out     *queue
+	written chan struct{} // closed when the writer has ended
+	broken  atomic.Bool   // it ended because the server does not take bytes any more
+
+	version atomic.Uint32 // protocol.Version; 0 before the handshake
+	closing atomic.Bool
+	close   func(context.Context) error
+
+	// What follows belongs to whoever calls Recv.
+	src     output
+	in      lines
+	ready   []transport.Inbound // read already, or found lost at the end
+	inARow  int                 // stray lines
+	settled bool
+	end     error // what Recv answers from now on
+}
+
+var _ transport.Upstream = (*Conn)(nil)
+
+// NewConn connects to a child and starts its writer, which ends with Close.
+func NewConn(child *Child, o Options) *Conn {
+	limits := protocol.UpstreamLimits()
+	if o.MaxMessage > 0 {
+		limits.Bytes = o.MaxMessage
+	}
+	c := &Conn{
+		child:   child,
+		limits:  limits,
+		stray:   o.Stray,
+		out:     newQueue(bounds{count: maxQueued, bytes: maxQueuedBytes}),
+		written: make(chan struct{}),
+	}
+	c.src = output{file: child.stdout, over: c.over}
+	c.in = lines{src: &c.src, max: limits.Bytes}
+	var once sync.Once
+	var err error
+	c.close = func(ctx context.Context) error {
+		once.Do(func() { err = c.shut(ctx) })
+		return err
+	}
+	go c.write() // owner: shut waits for it
+	return c
+}
+
+// write is the writer. It closes the server's input when all is written.
+func (c *Conn) write() {
+	defer close(c.written)
+	defer c.child.stdin.Close()
+	if err := c.out.drain(c.child.stdin); err != nil {
+		c.broken.Store(true)
+		c.child.stdout.SetReadDeadline(time.Now().Add(drainTime)) // wakes Recv, which reads what is left and says how it ended
+	}
+}
+
+// over says that nothing new will come: the program has exited, or has closed its input.
+func (c *Conn) over() bool {
+	_, exited := c.child.Exit()
+	return exited || c.broken.Load()
+}
+
+// Send queues a message. It never waits for the server: a full queue is transport.ErrSlowConsumer, an ended connection
+// transport.ErrClosed.
+func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error { return c.out.put(m, false) }
+
+// Negotiated ends the handshake. In a revision with batches the server may send arrays from now on.
+func (c *Conn) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }
+
+// Info names the process.
+func (c *Conn) Info() transport.Info { return transport.Info{Transport: "stdio", PID: c.child.Pid()} }
+
+// Recv returns the next message. When the connection ends it first returns each request that was not written, or not completely, as an
+// Inbound with Err; a request of which nothing is said was written. Then it returns the *transport.ExitError, or transport.ErrClosed
+// after Close, for ever.
+func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
+	for {
+		if len(c.ready) > 0 {
+			in := c.ready[0]
+			c.ready[0] = transport.Inbound{}
+			c.ready = c.ready[1:]
+			return in, nil
+		}
+		if c.end != nil {
+			return transport.Inbound{}, c.end
+		}
+		line, err := c.in.next(ctx)
+		if err == nil {
+			var in transport.Inbound
+			var found bool
+			if in, found, err = c.read(line); err == nil {
+				if found {
+					return in, nil
+				}
+				continue
+			}
+		} else if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return transport.Inbound{}, err
+		}
+		c.finish(ctx, err)
+	}
+}
+
+// finish finds out how the connection ended, and which requests it left behind.
+func (c *Conn) finish(ctx context.Context, err error) {
+	c.src.release()
+	c.child.stdin.Close()
+	<-c.written // its pipe is closed, so it cannot be waiting
+	why := c.why(ctx, err)
+	for _, l := range c.out.close() {
+		c.ready = append(c.ready, transport.Inbound{Related: l.id, Err: why, Written: l.begun})
+	}
+	c.end = why
+}
+
+// why names the ending. A program that broke its pipes is usually just exiting, so it is given a moment to say so.
+func (c *Conn) why(ctx context.Context, err error) error {
+	cause := ""
+	switch {
+	case errors.Is(err, errLine):
+		cause = CauseOversized
+	case errors.Is(err, errStray):
+		cause = CauseStray
+	case c.closing.Load():
+		return transport.ErrClosed
+	default:
+		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
+			err = nil
+		}
+		timer := time.NewTimer(exitTime)
+		defer timer.Stop()
+		select {
+		case <-c.child.exited:
+		case <-timer.C:
+			cause = CauseOutput
+			if c.broken.Load() {
+				cause = CauseInput
+			}
+		case <-ctx.Done():
+		}
+	}
+	exit, exited := c.child.Exit()
+	if exited {
+		c.child.stderr.settle()
+	}
+	return ending(cause, exit, exited, c.version.Load() != 0, c.child.Stderr(), err)
+}
+
+// Close writes what is queued, if the server still reads, and ends the program with all that it started.
+func (c *Conn) Close(ctx context.Context) error { return c.close(ctx) }
+
+func (c *Conn) shut(ctx context.Context) error {
+	c.closing.Store(true)
+	c.out.finish()
+	timer := time.NewTimer(flushTime)
+	defer timer.Stop()
+	select {
+	case <-c.written:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	err := c.child.Stop(ctx)
+	<-c.written
+	if err != nil {
+		return fmt.Errorf("stdio server: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,375 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+func TestMessagesGoBothWays(t *testing.T) {
+	c := connect(t, spec("echo"))
+	// Numbers and member order pass as they are.
+	const params = `{"n":12345678901234567890,"s":"\u00e9","a":1E400}`
+	if err := c.Send(t.Context(), request(1, params)); err != nil {
+		t.Fatal(err)
+	}
+	in := next(t, c)
+	if string(in.Message.Result) != params || in.Message.ID != jsonrpc.IntID(1) || !in.Related.IsZero() {
+		t.Errorf("got %+v", in)
+	}
+	if info := c.Info(); info.Transport != "stdio" || info.PID != c.child.Pid() {
+		t.Errorf("info: got %+v", info)
+	}
+}
+
+func TestPrettyPrintedParamsStayOneLine(t *testing.T) {
+	c := connect(t, spec("echo"))
+	if err := c.Send(t.Context(), request(1, "{\n  \"a\": 1\r\n}")); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(next(t, c).Message.Result); got != `{  "a": 1}` {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLargeMessagePasses(t *testing.T) {
+	c := connect(t, spec("large"))
+	if got := len(next(t, c).Message.Params); got != 5<<20+len(`{"p":""}`) {
+		t.Errorf("got %d bytes", got)
+	}
+	large := `"` + strings.Repeat("x", 3<<20) + `"`
+	for id := range uint64(2) {
+		if err := c.Send(t.Context(), request(id, `{"p":`+large+`}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if got := len(next(t, c).Message.Result); got != len(large)+len(`{"p":}`) {
+			t.Errorf("got %d bytes", got)
+		}
+	}
+}
+
+// F17, F22, F23, F25 of the fault catalogue: each ending has a name, and the exit is told if there was one.
+func TestEndingIsClassified(t *testing.T) {
+	for _, tt := range []struct {
+		role, cause  string
+		code         int
+		signal       string
+		ready        bool // the handshake was over
+		stderr, text string
+	}{
+		{role: "quit", cause: CauseHandshake, code: 3, stderr: "no database\n", text: "exit code 3"},
+		{role: "quit", ready: true, cause: CauseCode, code: 3, stderr: "no database\n"},
+		{role: "killed", ready: true, cause: CauseSignal, code: -1, signal: "SIGKILL"},
+		{role: "killed", cause: CauseHandshake, code: -1, signal: "SIGKILL"},
+		{role: "long", cause: CauseOversized, code: -1, text: strconv.Itoa(MaxMessage)},
+		{role: "babble", cause: CauseStray, code: -1, text: `"la"`},
+		{role: "mute", cause: CauseOutput, code: -1},
+		{role: "leave", ready: true, cause: CauseCode, code: 0},
+	} {
+		t.Run(fmt.Sprint(tt.role, " ready=", tt.ready), func(t *testing.T) {
+			t.Parallel()
+			c := connect(t, spec(tt.role))
+			if tt.ready {
+				c.Negotiated(protocol.V20251125)
+			}
+			_, exit := ended(t, c)
+			if exit.Cause != tt.cause || exit.Code != tt.code || exit.Signal != tt.signal || string(exit.Stderr) != tt.stderr {
+				t.Errorf("got %+v, want %+v", exit, tt)
+			}
+			if !strings.Contains(exit.Error(), tt.text) {
+				t.Errorf("got %q, want %q in it", exit, tt.text)
+			}
+			if _, err := c.Recv(t.Context()); !errors.Is(err, exit) {
+				t.Errorf("second time: got %v, want %v", err, exit)
+			}
+			if err := c.Send(t.Context(), request(1, `{}`)); !errors.Is(err, transport.ErrClosed) {
+				t.Errorf("send: got %v, want %v", err, transport.ErrClosed)
+			}
+		})
+	}
+}
+
+func TestServerThatClosesItsInputIsDead(t *testing.T) {
+	c := connect(t, spec("earless"))
+	next(t, c)
+	next(t, c) // it has closed its input now
+	if err := c.Send(t.Context(), request(1, `{}`)); err != nil {
+		t.Fatal(err)
+	}
+	lost, exit := ended(t, c)
+	if exit.Cause != CauseInput {
+		t.Errorf("got cause %q, want %q", exit.Cause, CauseInput)
+	}
+	if len(lost) != 1 || lost[0].Related != jsonrpc.IntID(1) || lost[0].Written {
+		t.Errorf("got %+v, want request 1 as not written", lost)
+	}
+}
+
+// A launcher that goes away ends the connection at once, although what it started keeps all pipes open.
+func TestLeftoverProcessDoesNotDelayTheEnd(t *testing.T) {
+	for _, arg := range []string{"", "stubborn"} {
+		c := connect(t, spec("leave", "STDIO_TEST_ARG", arg))
+		next(t, c)
+		<-c.child.Exited()
+		began := time.Now()
+		ended(t, c)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the end was noticed after %s", took)
+		}
+	}
+}
+
+func TestGarbageIsReportedAndPassedOver(t *testing.T) {
+	var strays []Stray
+	c := NewConn(start(t, newTestSpawner(t), spec("garbage")), Options{Stray: func(s Stray) { strays = append(strays, s) }})
+	defer c.Close(context.Background())
+	all, _ := ended(t, c)
+	var got []string
+	for _, in := range all {
+		switch {
+		case in.Err != nil:
+			got = append(got, "failed "+in.Related.Raw()+fmt.Sprint(" ", in.Written))
+		default:
+			got = append(got, in.Message.Method)
+		}
+	}
+	if want := []string{"one", "failed 9 true", "two", "three"}; !slices.Equal(got, want) {
+		t.Errorf("messages: got %q, want %q", got, want)
+	}
+	var lines []string
+	for i, s := range strays {
+		if s.Why == nil || s.Run != i+1 {
+			t.Errorf("stray %d: got %+v", i, s)
+		}
+		lines = append(lines, s.Line)
+	}
+	want := []string{
+		"npm notice New version of npm available!", "\x1b[32mready\x1b[0m", "nul\x00nul", `{"jsonrpc":"2.0","id":7,"result":`,
+		`{"level":"info"}`, `[{"jsonrpc":"2.0","method":"batched"}]`,
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("strays: got %q, want %q", lines, want)
+	}
+}
+
+func TestBatchesAreReadWhereTheRevisionHasThem(t *testing.T) {
+	script := `read go; echo '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2},{"jsonrpc":"2.0","method":"n"}]'`
+	c := connect(t, Spec{Command: "sh", Args: []string{"-c", script}, Ladder: quick})
+	c.Negotiated(protocol.V20250326)
+	if err := c.Send(t.Context(), jsonrpc.Notification("go", nil)); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := ended(t, c)
+	if len(all) != 2 || all[0].Message.ID != jsonrpc.IntID(1) || all[1].Message.Method != "n" {
+		t.Errorf("got %+v", all)
+	}
+}
+
+func TestBrokenRequestOfTheServerIsAnswered(t *testing.T) {
+	c := connect(t, Spec{
+		Command: "sh", Ladder: quick,
+		Args: []string{"-c", `echo '{"jsonrpc":"2.0","id":"q","method":5}'; read answer; echo "$answer"`},
+	})
+	in := next(t, c)
+	if in.Message.ID != jsonrpc.StringID("q") || in.Message.Error == nil || in.Message.Error.Code != jsonrpc.CodeInvalidRequest {
+		t.Errorf("the server got %+v", in.Message)
+	}
+}
+
+// A server that does not read never blocks the sender, and what it did not get is named when it dies (F16, F21).
+func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
+	c := connect(t, spec("deaf"))
+	next(t, c)
+	params := `{"p":"` + strings.Repeat("x", 10<<10) + `"}`
+	var id uint64
+	for began := time.Now(); ; id++ {
+		err := c.Send(t.Context(), request(id, params))
+		if errors.Is(err, transport.ErrSlowConsumer) {
+			break
+		}
+		if err != nil || time.Since(began) > patience {
+			t.Fatalf("after %d messages: %v", id, err)
+		}
+	}
+	c.child.Signal(9)
+	lost, exit := ended(t, c)
+	if exit.Signal != "SIGKILL" {
+		t.Errorf("got %v", exit)
+	}
+	// The writer had taken one chunk of which a part was written; the rest is lost in order and without gaps.
+	if len(lost) == 0 || len(lost) == int(id) {
+		t.Fatalf("%d of %d requests reported lost; a pipe holds some and not all", len(lost), id)
+	}
+	first := int(id) - len(lost)
+	for i, in := range lost {
+		if in.Related != jsonrpc.IntID(uint64(first+i)) || in.Err == nil || in.Written && i > 0 {
+			t.Fatalf("lost %d: got %+v, want %d", i, in, first+i)
+		}
+	}
+}
+
+func TestRequestCutInHalfCountsAsWritten(t *testing.T) {
+	c := connect(t, spec("bite"))
+	params := `{"p":"` + strings.Repeat("x", 1<<20) + `"}`
+	for id := range uint64(3) {
+		if err := c.Send(t.Context(), request(id, params)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost, _ := ended(t, c)
+	if len(lost) != 3 {
+		t.Fatalf("got %d lost, want 3", len(lost))
+	}
+	for i, in := range lost {
+		if in.Related != jsonrpc.IntID(uint64(i)) || in.Written != (i == 0) {
+			t.Errorf("lost %d: got %+v", i, in)
+		}
+	}
+}
+
+func TestReceiveCanBeGivenUpAndTakenUpAgain(t *testing.T) {
+	c := connect(t, Spec{
+		Command: "sh", Ladder: quick,
+		Args: []string{"-c", `printf '{"jsonrpc":"2.0",'; read go; echo '"method":"whole"}'; read stay`},
+	})
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		if _, err := c.Recv(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+		cancel()
+	}
+	if err := c.Send(t.Context(), jsonrpc.Notification("go", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, c).Message.Method; got != "whole" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCloseWritesWhatIsQueued(t *testing.T) {
+	file := t.TempDir() + "/got"
+	c := NewConn(start(t, newTestSpawner(t), Spec{Command: "sh", Args: []string{"-c", `cat >"$0"`, file}, Ladder: quick}), Options{})
+	for id := range uint64(100) {
+		if err := c.Send(t.Context(), request(id, `{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(regexp.MustCompile(`(?m)^\{.*\}$`).FindAll(text, -1)); got != 100 {
+		t.Errorf("%d lines were written, want 100", got)
+	}
+	if exit, _ := c.child.Exit(); exit.Code != 0 {
+		t.Errorf("the server ended with %+v, want a clean end", exit)
+	}
+	if _, err := c.Recv(t.Context()); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("recv after close: got %v, want %v", err, transport.ErrClosed)
+	}
+	if err := c.Send(t.Context(), request(1, `{}`)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("send after close: got %v, want %v", err, transport.ErrClosed)
+	}
+}
+
+func TestCloseEndsAReceiver(t *testing.T) {
+	c := connect(t, spec("stubborn"))
+	next(t, c)
+	got := make(chan error, 1)
+	go func() {
+		_, err := c.Recv(context.Background())
+		got <- err
+	}()
+	if err := c.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("got %v, want %v", err, transport.ErrClosed)
+	}
+}
+
+func TestCloseOfAFloodingServerIsBounded(t *testing.T) {
+	c := connect(t, spec("flood"))
+	for range 1000 {
+		if got := next(t, c).Message.Method; got != "notifications/message" {
+			t.Fatalf("got %q", got)
+		}
+	}
+	began := time.Now()
+	if err := c.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > flushTime+quick.EOF+quick.Term+2*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+// The runtime's poller waits for children, not a thread each.
+func TestWaitingForChildrenTakesNoThreads(t *testing.T) {
+	s := newTestSpawner(t)
+	threads := func() int {
+		text, err := os.ReadFile("/proc/self/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.Atoi(regexp.MustCompile(`Threads:\s+(\d+)`).FindStringSubmatch(string(text))[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := threads()
+	for range 40 {
+		start(t, s, Spec{Command: "cat", Ladder: quick})
+	}
+	if grown := threads() - before; grown > 20 {
+		t.Errorf("40 children took %d threads", grown)
+	}
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	s := NewSpawner(SpawnerOptions{})
+	defer s.Close(context.Background())
+	child, err := s.Start(b.Context(), Spec{Command: os.Args[0], Env: map[string]string{role: "echo"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := NewConn(child, Options{})
+	defer c.Close(context.Background())
+	params := []byte(`{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 200) + `"}}`)
+	for _, window := range []int{1, 32} {
+		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
+			b.ReportAllocs()
+			ctx := b.Context()
+			id := uint64(0)
+			for sent, got := 0, 0; got < b.N; got++ {
+				for ; sent < b.N && sent-got < window; sent++ {
+					id++
+					if err := c.Send(ctx, jsonrpc.Request(jsonrpc.IntID(id), "tools/call", params)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := c.Recv(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

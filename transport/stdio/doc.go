@@ -1,0 +1,46 @@
+// Package stdio carries MCP messages over standard input and output, one JSON value a line: towards server programs, which it starts,
+// watches and ends, and towards a client that started us. It does not know what the messages mean, when a server is to be started, or
+// whether it is to be started again.
+package stdio
+
+import (
+	"time"
+
+	"mcpd/protocol"
+)
+
+// The bounds of this package. What Options or a Spec can change is a default here.
+const (
+	// MaxMessage bounds one line of a server: a tool result carries a file or an image. A longer one ends the connection, because what
+	// follows it cannot be matched to a request any more.
+	MaxMessage = protocol.MaxUpstreamMessage
+	// MaxStray is how many lines in a row may be no message before the stream counts as something else than MCP. A start-up banner or
+	// the output of a package installation stays below it; any message in between starts the count anew.
+	MaxStray = 256
+	// strayBytes is how much of such a line is reported: enough to recognise where it comes from.
+	strayBytes = 256
+
+	// maxQueued and maxQueuedBytes bound what waits for a server to read its input: as many messages as one upstream may have in
+	// flight, with room for cancellations, and two of the largest request bodies. One message always fits an empty queue.
+	maxQueued      = 1024
+	maxQueuedBytes = 2 * protocol.MaxRequestBody
+	// flushTime is how long Close waits for queued messages before it closes the server's input: a reading server needs far less.
+	flushTime = 200 * time.Millisecond
+
+	// exitTime is how long a server that closed its output is given to be seen exiting, so that the report can say how it ended.
+	exitTime = 100 * time.Millisecond
+	// drainTime is how long the pipes of a program that has exited must stay silent before they count as empty. Its own output is in
+	// them already; only what it left behind can add to it.
+	drainTime = 20 * time.Millisecond
+
+	// tailBytes is how much of the end of standard error is kept: a stack trace and the line that explains it.
+	tailBytes = 4 << 10
+	// maxErrorLine bounds one line of standard error; the rest of a longer one is dropped up to its end.
+	maxErrorLine = 64 << 10
+
+	// DefaultFiles bounds the open files of a child: the usual soft limit of a login shell.
+	DefaultFiles = 1024
+	// SettleTime is how long a started child holds its place among the starting ones when nobody says that it has settled. Interpreters
+	// load their packages in that time; a hung start must not keep others from starting.
+	SettleTime = 5 * time.Second
+)

@@ -1,0 +1,277 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// server is the state of one Serve.
+type server struct {
+	handler Handler
+	session Session // nil until Open succeeds; used by the goroutine of Serve only
+	out     *queue
+	stalled chan struct{} // holds a token when the client does not read
+	ended   chan struct{} // holds one when an exchange has ended
+
+	written  chan struct{} // closed when the writer has ended; guards writeErr
+	writeErr error
+
+	mu       sync.Mutex // guards inFlight
+	inFlight map[jsonrpc.ID]*exchange
+}
+
+func newServer(h Handler) *server {
+	return &server{
+		handler:  h,
+		out:      newQueue(bounds{count: maxUnread, bytes: maxUnreadBytes, urgent: maxAnswerBytes}),
+		stalled:  make(chan struct{}, 1),
+		ended:    make(chan struct{}, 1),
+		written:  make(chan struct{}),
+		inFlight: map[jsonrpc.ID]*exchange{},
+	}
+}
+
+// write is the writer. All that goes to the client goes through it, in order.
+func (s *server) write(out io.Writer) {
+	defer close(s.written)
+	if err := s.out.drain(s.guard(out)); err != nil {
+		s.writeErr = fmt.Errorf("write to the client: %w", err)
+	}
+}
+
+// exchange is the transport.Sink of one request. All of a connection share its writer.
+type exchange struct {
+	server *server
+	id     jsonrpc.ID
+	group  *group // when it came in an array
+
+	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
+	over bool
+}
+
+// group collects the answers to one array.
+type group struct {
+	mu      sync.Mutex // guards what follows
+	wanted  int
+	answers []jsonrpc.Message
+}
+
+// Send writes a message that comes before the outcome.
+func (e *exchange) Send(m jsonrpc.Message) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over {
+		return transport.ErrClosed
+	}
+	return e.server.out.put(m, false)
+}
+
+// Finish writes the outcome, under the id that the client gave.
+func (e *exchange) Finish(m jsonrpc.Message) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over {
+		return false
+	}
+	e.over = true
+	m.ID = e.id
+	e.server.forget(e.id)
+	if e.group != nil {
+		e.server.answer(e.group, m)
+	} else {
+		e.server.say(m)
+	}
+	e.server.signal(e.server.ended)
+	return true
+}
+
+// say writes an answer. A client that leaves even those unread is given up.
+func (s *server) say(m jsonrpc.Message) {
+	if errors.Is(s.out.put(m, true), transport.ErrSlowConsumer) {
+		s.signal(s.stalled)
+	}
+}
+
+// answer adds to a group, and writes it when it is complete.
+func (s *server) answer(g *group, m jsonrpc.Message) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.answers = append(g.answers, m)
+	if len(g.answers) == g.wanted && errors.Is(s.out.putBatch(g.answers), transport.ErrSlowConsumer) {
+		s.signal(s.stalled)
+	}
+}
+
+func (s *server) signal(token chan<- struct{}) {
+	select {
+	case token <- struct{}{}:
+	default:
+	}
+}
+
+func (s *server) pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.inFlight)
+}
+
+func (s *server) forget(id jsonrpc.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.inFlight, id)
+}
+
+// begin opens an exchange. The channel is shared, so an id that is in flight cannot be used again: its answers could not be told apart.
+func (s *server) begin(id jsonrpc.ID, g *group) (*exchange, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inFlight[id] != nil {
+		return nil, protocol.RequestIDConflict(id)
+	}
+	if len(s.inFlight) >= protocol.MaxPendingPerSession {
+		return nil, protocol.Overloaded("session", 0)
+	}
+	e := &exchange{server: s, id: id, group: g}
+	s.inFlight[id] = e
+	return e, nil
+}
+
+// handle reads one line.
+func (s *server) handle(ctx context.Context, line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	if line[0] == '[' {
+		if !s.version().Has(protocol.Batching) {
+			s.say(jsonrpc.Failure(jsonrpc.ID{}, s.translate(protocol.InvalidRequest("arrays of messages are of 2025-03-26 only"))))
+			return
+		}
+		s.handleBatch(ctx, line)
+		return
+	}
+	m, err := jsonrpc.Decode(line, protocol.RequestLimits())
+	if err != nil {
+		if answer, ok := s.refusal(err); ok {
+			s.say(answer)
+		}
+		return
+	}
+	s.dispatch(ctx, m, nil)
+}
+
+// handleBatch reads an array (2025-03-26 §basic). Its answers go out as one array when the last is there.
+func (s *server) handleBatch(ctx context.Context, line []byte) {
+	messages, _, err := jsonrpc.DecodeBatch(line, protocol.RequestLimits())
+	var some *jsonrpc.BatchError
+	if err != nil && !errors.As(err, &some) {
+		if answer, ok := s.refusal(err); ok {
+			s.say(answer)
+		}
+		return
+	}
+	var refused []jsonrpc.Message
+	if some != nil {
+		for _, r := range some.Refused {
+			if answer, ok := s.refusal(r); ok {
+				refused = append(refused, answer)
+			}
+		}
+	}
+	g := &group{wanted: len(refused)}
+	for _, m := range messages {
+		if m.Kind() == jsonrpc.KindRequest {
+			g.wanted++
+		}
+	}
+	for _, answer := range refused {
+		s.answer(g, answer)
+	}
+	for _, m := range messages {
+		s.dispatch(ctx, m, g)
+	}
+}
+
+// refusal is the answer to what could not be read. Answers are not answered.
+func (s *server) refusal(err error) (jsonrpc.Message, bool) {
+	var bad *jsonrpc.DecodeError
+	if !errors.As(err, &bad) || bad.Response {
+		return jsonrpc.Message{}, false
+	}
+	return jsonrpc.Failure(bad.ID, s.translate(err)), true
+}
+
+// dispatch hands a message over. Before there is a session only a request means anything.
+func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
+	if m.Kind() != jsonrpc.KindRequest {
+		if s.session != nil {
+			_ = s.session.Deliver(ctx, m, nil) // it has no answer that could carry the error
+		}
+		return
+	}
+	e, err := s.begin(m.ID, g)
+	if err != nil {
+		answer := jsonrpc.Failure(m.ID, s.translate(err))
+		if g != nil {
+			s.answer(g, answer)
+		} else {
+			s.say(answer)
+		}
+		return
+	}
+	if s.session != nil {
+		err = s.session.Deliver(ctx, m, e)
+	} else {
+		var session Session
+		if session, err = s.handler.Open(ctx, m, e, s.push); err == nil {
+			s.session = session
+		}
+	}
+	if err != nil {
+		e.Finish(jsonrpc.Failure(m.ID, s.translate(err)))
+	}
+}
+
+func (s *server) push(m jsonrpc.Message) error { return s.out.put(m, false) }
+
+func (s *server) version() protocol.Version {
+	if s.session == nil {
+		return 0
+	}
+	return s.session.Version()
+}
+
+func (s *server) translate(err error) *jsonrpc.Error { return protocol.Translate(err, s.version()) }
+
+// guard notices when w takes nothing for stallTime. It writes piecewise, so that a slow reader of a large message counts as a reader.
+func (s *server) guard(w io.Writer) io.Writer {
+	timer := time.AfterFunc(stallTime, func() { s.signal(s.stalled) })
+	timer.Stop()
+	return &guarded{w, timer}
+}
+
+type guarded struct {
+	w     io.Writer
+	timer *time.Timer
+}
+
+func (g *guarded) Write(p []byte) (written int, err error) {
+	defer g.timer.Stop()
+	for len(p) > 0 {
+		g.timer.Reset(stallTime)
+		n, err := g.w.Write(p[:min(len(p), lineBuffer)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
+}

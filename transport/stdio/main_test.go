@@ -1,0 +1,148 @@
+package stdio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// role is the environment variable that turns this test binary into one of the servers below.
+const role = "STDIO_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(role); name != "" {
+		roles[name]()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// roles are servers, most of them bad ones.
+var roles = map[string]func(){
+	"echo":     echo,
+	"stubborn": stubborn,
+	"deaf":     func() { hello(); sleep() },
+	"flood":    flood,
+	"quit":     func() { fmt.Fprintln(os.Stderr, "no database"); os.Exit(3) },
+	"killed":   func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); sleep() },
+	"long":     func() { say(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 20<<20) + `"}`); sleep() },
+	"large": func() {
+		say(`{"jsonrpc":"2.0","method":"n","params":{"p":"` + strings.Repeat("x", 5<<20) + `"}}`)
+		echo()
+	},
+	"garbage":  garbage,
+	"babble":   func() { say(strings.Repeat("la\n", 10_000)); sleep() },
+	"mute":     func() { os.Stdout.Close(); sleep() },
+	"bite":     func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
+	"earless":  func() { hello(); os.Stdin.Close(); say(`{"jsonrpc":"2.0","method":"closed"}`); sleep() },
+	"leave":    leave,
+	"complain": complain,
+	"host":     host,
+}
+
+func say(line string) { os.Stdout.WriteString(line + "\n") }
+
+// sleep keeps the process for longer than any test waits. A plain select{} would be a deadlock to the runtime.
+func sleep() {
+	time.Sleep(time.Hour)
+}
+
+// hello shows that main is running.
+func hello() { say(`{"jsonrpc":"2.0","method":"hello"}`) }
+
+// echo answers every request with its params.
+func echo() {
+	in := bufio.NewReaderSize(os.Stdin, 64<<10)
+	var out []byte
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		m, err := jsonrpc.Decode(bytes.TrimSpace(line), jsonrpc.Limits{Bytes: 32 << 20})
+		if err != nil || m.Kind() != jsonrpc.KindRequest {
+			continue
+		}
+		out = append(jsonrpc.Response(m.ID, m.Params).Append(out[:0]), '\n')
+		os.Stdout.Write(out)
+	}
+}
+
+func stubborn() {
+	signal.Ignore(syscall.SIGTERM)
+	hello()
+	sleep()
+}
+
+func flood() {
+	line := bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"`+strings.Repeat("x", 200)+`"}}`+"\n"), 100)
+	for {
+		if _, err := os.Stdout.Write(line); err != nil {
+			sleep()
+		}
+	}
+}
+
+func garbage() {
+	say("\xef\xbb\xbf" + `{"jsonrpc":"2.0","method":"one"}` + "\r")
+	say("npm notice New version of npm available!")
+	say("")
+	say("\x1b[32mready\x1b[0m")
+	say("nul\x00nul")
+	say(`{"jsonrpc":"2.0","id":7,"result":`)
+	say(`{"level":"info"}`)
+	say(`[{"jsonrpc":"2.0","method":"batched"}]`)
+	say(`{"jsonrpc":"2.0","id":9,"result":{},"error":{"code":1,"message":"both"}}`)
+	say(`{"jsonrpc":"2.0","method":"two"}`)
+	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no end
+}
+
+// leave starts a process that keeps all three pipes and goes away. ARG says how that process feels about SIGTERM.
+func leave() {
+	script := "sleep 600"
+	if os.Getenv("STDIO_TEST_ARG") == "stubborn" {
+		script = "trap '' TERM; while :; do sleep 600; done"
+	}
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	say(`{"jsonrpc":"2.0","method":"left","params":{"pid":` + strconv.Itoa(cmd.Process.Pid) + `}}`)
+	if os.Getenv("STDIO_TEST_STAY") != "" {
+		io.Copy(io.Discard, os.Stdin)
+	}
+}
+
+func complain() {
+	os.Stderr.WriteString("first\r\nsecond\n")
+	os.Stderr.WriteString(strings.Repeat("y", 100<<10) + "\nafter\n")
+	os.Stderr.WriteString("unfinished")
+	os.Exit(1)
+}
+
+// host starts a child as the daemon does, from a goroutine whose thread ends, tells its pid and waits to be killed.
+func host() {
+	s := NewSpawner(SpawnerOptions{})
+	c, err := s.Start(context.Background(), Spec{Command: os.Args[0], Env: map[string]string{role: "stubborn"}})
+	if err != nil {
+		panic(err)
+	}
+	bufio.NewReader(c.Stdout()).ReadString('\n') // it ignores SIGTERM from now on
+	fmt.Println(c.Pid())
+	sleep()
+}

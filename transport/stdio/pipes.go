@@ -1,0 +1,60 @@
+package stdio
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// sealDescriptors makes every descriptor of ours close-on-exec. Those that Go opens are; those that we inherited from whoever started us
+// are not, and a child must not get them (S75).
+func sealDescriptors() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return // no list, no inherited descriptors that could be found
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
+// pipes are the three pipes of a child. All six ends are close-on-exec; the child gets duplicates of its three.
+type pipes struct {
+	stdin, stdout, stderr *os.File    // our ends, which the runtime's poller watches
+	child                 [3]*os.File // its ends, in the order of their numbers
+}
+
+func openPipes() (*pipes, error) {
+	var p pipes
+	var err error
+	if p.child[0], p.stdin, err = os.Pipe(); err == nil {
+		if p.stdout, p.child[1], err = os.Pipe(); err == nil {
+			p.stderr, p.child[2], err = os.Pipe()
+		}
+	}
+	if err != nil {
+		p.closeOurs()
+		p.closeTheirs()
+		return nil, err
+	}
+	return &p, nil
+}
+
+// theirs are the descriptors for the child. Fd makes them blocking, which programs expect.
+func (p *pipes) theirs() []uintptr {
+	return []uintptr{p.child[0].Fd(), p.child[1].Fd(), p.child[2].Fd()}
+}
+
+func (p *pipes) closeTheirs() {
+	for _, f := range p.child {
+		f.Close() // on nil, an error that nobody needs
+	}
+}
+
+func (p *pipes) closeOurs() {
+	p.stdin.Close()
+	p.stdout.Close()
+	p.stderr.Close()
+}

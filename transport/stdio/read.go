@@ -1,0 +1,102 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// errStray says that too many lines in a row were no messages.
+var errStray = errors.New("too many lines that are no messages")
+
+var (
+	errNotObject = errors.New("not a JSON object")
+	errArray     = errors.New("an array outside 2025-03-26")
+	byteOrder    = []byte("\xef\xbb\xbf")
+)
+
+// read turns a line into what Recv returns; found is false when it was none or went to c.ready.
+func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
+	line = bytes.Trim(bytes.TrimPrefix(line, byteOrder), " \t\r") // a byte order mark, and CR LF, are what Windows programs write
+	switch {
+	case len(line) == 0:
+		return in, false, nil
+	case line[0] == '[' && protocol.Version(c.version.Load()).Has(protocol.Batching):
+		return in, false, c.readBatch(line)
+	case line[0] == '[':
+		return in, false, c.astray(line, errArray)
+	case line[0] != '{':
+		return in, false, c.astray(line, errNotObject)
+	}
+	m, err := jsonrpc.Decode(line, c.limits)
+	if err != nil {
+		return in, false, c.refuse(line, err)
+	}
+	c.sane()
+	return transport.Inbound{Message: m}, true, nil
+}
+
+// sane notes that a message came.
+func (c *Conn) sane() {
+	c.inARow = 0
+	if !c.settled {
+		c.settled = true
+		c.child.Settled()
+	}
+}
+
+// readBatch reads an array (2025-03-26 §basic/transports). Its good messages count even if others are refused.
+func (c *Conn) readBatch(line []byte) error {
+	messages, _, err := jsonrpc.DecodeBatch(line, c.limits)
+	for _, m := range messages {
+		c.sane()
+		c.ready = append(c.ready, transport.Inbound{Message: m})
+	}
+	var some *jsonrpc.BatchError
+	if !errors.As(err, &some) {
+		return c.refuse(line, err)
+	}
+	for _, refused := range some.Refused {
+		if err := c.refuse(line, refused); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse deals with what is JSON and no message. A broken answer fails the request it answers, a broken request is answered; only what
+// names neither is stray.
+func (c *Conn) refuse(line []byte, err error) error {
+	var bad *jsonrpc.DecodeError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &bad) || bad.ID.IsZero():
+		return c.astray(line, err)
+	case bad.Response:
+		c.sane()
+		c.ready = append(c.ready, transport.Inbound{Related: bad.ID, Err: err, Written: true})
+		return nil
+	}
+	answer := jsonrpc.Failure(bad.ID, &jsonrpc.Error{Code: bad.Code, Message: bad.Detail})
+	_ = c.Send(context.Background(), answer) // a server that does not read its input goes without
+	return nil
+}
+
+// astray reports a line that is no message, and gives up on a stream that consists of them.
+func (c *Conn) astray(line []byte, why error) error {
+	c.inARow++
+	if c.stray != nil {
+		shown := line[:min(len(line), strayBytes)]
+		c.stray(Stray{Line: string(shown), Cut: len(line) > len(shown), Why: why, Run: c.inARow})
+	}
+	if c.inARow >= MaxStray {
+		return fmt.Errorf("%w: %d in a row, the last %.80q", errStray, c.inARow, line)
+	}
+	return nil
+}

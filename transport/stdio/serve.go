@@ -1,0 +1,199 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// The bounds of the client's side.
+const (
+	// maxUnread and maxUnreadBytes bound what waits for a client to read it, as for one HTTP stream. Answers are let in beyond them, up to
+	// maxAnswerBytes: a few of the largest; more than that means that the client has stopped reading.
+	maxUnread      = 256
+	maxUnreadBytes = 1 << 20
+	maxAnswerBytes = 4 * protocol.MaxUpstreamMessage
+	// stallTime is how long a client may not read at all while something waits for it.
+	stallTime = 10 * time.Second
+	// answerTime is how long answers are waited for after the client's last message: a call typed into a pipe gets its answer, and a client
+	// that wants to be rid of us sooner sends SIGTERM.
+	answerTime = 10 * time.Second
+	// closeTime bounds the end of the session behind us.
+	closeTime = 2 * time.Second
+)
+
+// Push sends a message that belongs to no exchange: a notification, a request to the client. It never waits for the client, and returns
+// transport.ErrClosed or transport.ErrSlowConsumer.
+type Push func(m jsonrpc.Message) error
+
+// Handler is what Serve serves.
+type Handler interface {
+	// Open takes a request while there is no session: initialize, or the first of a client that needs none. Its one outcome reaches out
+	// unless Open returns an error; then there is no session either, and the client may try again. Push serves the session until Close.
+	Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push Push) (Session, error)
+}
+
+// Session is one client's conversation.
+type Session interface {
+	// Version is the negotiated revision, 0 if there is none. It decides whether arrays are read.
+	Version() protocol.Version
+	// Deliver hands over a message. Out is nil unless m is a request, whose one outcome must then reach out.Finish, unless Deliver returns
+	// an error. It should not wait: while it does, nothing is read.
+	Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error
+	// Close ends the session because the client has gone.
+	Close(ctx context.Context) error
+}
+
+// Serve carries the messages of one client until in ends, ctx ends, or the client stops reading. At the end of in it writes the answers
+// that are still awaited, for a bounded time, and returns nil. Otherwise it returns the error of ctx, transport.ErrSlowConsumer, or that of
+// in or out.
+//
+// It closes in, if that is an io.Closer, when it ends before in does. A Read or a Write that does not even then return outlives Serve.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
+	s := newServer(h)
+	go s.write(out) // owner: flush waits for it
+	read := make(chan input)
+	stop := make(chan struct{})
+	reader := make(chan struct{})
+	go func() { // owner: the deferred function waits for it
+		defer close(reader)
+		feed(ctx, in, read, stop)
+	}()
+	defer func() {
+		close(stop)
+		if c, ok := in.(io.Closer); ok {
+			c.Close()
+		}
+		wait(reader, flushTime)
+	}()
+
+	err := s.serve(ctx, read)
+	if s.session != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if e := s.session.Close(closing); err == nil && e != nil {
+			err = fmt.Errorf("end of session: %w", e)
+		}
+	}
+	if e := s.flush(ctx); err == nil {
+		err = e
+	}
+	return err
+}
+
+// input is one line of the client, or why there is none.
+type input struct {
+	line []byte
+	err  error
+}
+
+// feed reads lines until in ends or nobody wants them any more. It goes on after a line that is too long, with the next one.
+func feed(ctx context.Context, in io.Reader, to chan<- input, stop <-chan struct{}) {
+	l := lines{src: plain{in}, max: protocol.MaxRequestBody}
+	for {
+		line, err := l.next(ctx)
+		select {
+		case to <- input{line, err}:
+		case <-stop:
+			return
+		}
+		if errors.Is(err, errLine) {
+			err = l.skip(ctx)
+		}
+		if err != nil {
+			select {
+			case to <- input{nil, err}:
+			case <-stop:
+			}
+			return
+		}
+	}
+}
+
+// plain is a reader that ctx does not interrupt.
+type plain struct{ r io.Reader }
+
+func (p plain) read(_ context.Context, b []byte) (int, error) { return p.r.Read(b) }
+
+// serve handles lines until there are no more, then waits for the answers.
+func (s *server) serve(ctx context.Context, read <-chan input) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.stalled:
+			return transport.ErrSlowConsumer
+		case <-s.written:
+			return s.writeErr
+		case got := <-read:
+			switch {
+			case errors.Is(got.err, errLine):
+				s.say(jsonrpc.Failure(jsonrpc.ID{}, s.translate(protocol.TooLarge("message", protocol.MaxRequestBody))))
+			case errors.Is(got.err, io.EOF):
+				return s.await(ctx)
+			case got.err != nil:
+				return fmt.Errorf("read from the client: %w", got.err)
+			default:
+				s.handle(ctx, bytes.Trim(bytes.TrimPrefix(got.line, byteOrder), " \t\r"))
+			}
+		}
+	}
+}
+
+// await gives the exchanges in flight time to end.
+func (s *server) await(ctx context.Context) error {
+	timer := time.NewTimer(answerTime)
+	defer timer.Stop()
+	for s.pending() > 0 {
+		select {
+		case <-s.ended:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.stalled:
+			return transport.ErrSlowConsumer
+		case <-s.written:
+			return s.writeErr
+		}
+	}
+	return nil
+}
+
+// flush lets the writer write what waits. It gets no time to speak of when the client does not read or ctx has ended.
+func (s *server) flush(ctx context.Context) error {
+	s.out.finish()
+	limit := time.NewTimer(stallTime)
+	defer limit.Stop()
+	select {
+	case <-s.written:
+		return s.writeErr
+	case <-s.stalled:
+	case <-limit.C:
+	case <-ctx.Done():
+		brief := time.NewTimer(flushTime)
+		defer brief.Stop()
+		select {
+		case <-s.written:
+			return s.writeErr
+		case <-brief.C:
+		}
+	}
+	return nil
+}
+
+func wait(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}

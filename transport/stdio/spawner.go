@@ -1,0 +1,200 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"mcpd/transport"
+)
+
+// SpawnerOptions are what a Spawner is made from. The zero value is usable.
+type SpawnerOptions struct {
+	// Instance is the value of MCPD_INSTANCE in every child; empty leaves it out.
+	Instance string
+	// Starting bounds the children that are starting at the same time: from Start until Settled, exit or SettleTime. 0 is one for each
+	// core, since a starting interpreter keeps a core busy.
+	Starting int
+}
+
+// Spawner starts child processes. All forks happen on one operating system thread that lives until the last child is gone, because the
+// kernel ties the parent-death signal to the thread, not to the process (go.dev/issue/27505). More threads would not be faster: fork
+// holds a lock of the whole process until the child runs its program.
+type Spawner struct {
+	instance string
+	group    bool // signals through a pidfd reach process groups
+	pidfd    bool // children get a pidfd; tests turn both off to be an old kernel
+	jobs     chan *job
+	slots    chan struct{}
+	closing  chan struct{}
+	close    func()
+	ended    chan struct{}
+	children sync.WaitGroup
+}
+
+// job is one start, carried to the thread and back.
+type job struct {
+	ctx    context.Context
+	spec   Spec
+	path   string
+	env    []string
+	free   func() // gives the slot back
+	result chan outcome
+}
+
+type outcome struct {
+	child *Child
+	err   error
+}
+
+// NewSpawner starts the thread, which Close ends, and makes every descriptor of this process close-on-exec.
+func NewSpawner(o SpawnerOptions) *Spawner {
+	sealDescriptors()
+	if o.Starting <= 0 {
+		o.Starting = runtime.GOMAXPROCS(0)
+	}
+	s := &Spawner{
+		instance: o.Instance,
+		group:    groupSignals(),
+		pidfd:    true,
+		jobs:     make(chan *job),
+		slots:    make(chan struct{}, o.Starting),
+		closing:  make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	s.close = sync.OnceFunc(func() { close(s.closing) })
+	go s.run() // owner: Close waits for it
+	return s
+}
+
+// run forks. It unlocks the thread only after the last child is gone: a thread that ended earlier would take the children with it.
+func (s *Spawner) run() {
+	runtime.LockOSThread()
+	defer close(s.ended)
+	defer runtime.UnlockOSThread()
+	defer s.children.Wait()
+	for {
+		select {
+		case j := <-s.jobs:
+			child, err := s.fork(j)
+			select {
+			case j.result <- outcome{child, err}:
+			case <-j.ctx.Done():
+				if child != nil {
+					child.discard()
+				}
+			}
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// Start starts a program, and waits for its turn while too many are starting. A program that could not be started is a
+// *transport.ExitError; other errors are of ctx, or transport.ErrClosed after Close. The child belongs to the caller, who ends it with Stop.
+func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
+	if spec.Files == 0 {
+		spec.Files = DefaultFiles
+	}
+	spec.Ladder = spec.Ladder.orDefaults()
+	if err := checkText(spec); err != nil {
+		return nil, err
+	}
+	if err := checkDir(spec.Dir); err != nil {
+		return nil, err
+	}
+	env := environment(os.Environ(), spec.Pass, spec.Env, s.instance)
+	path, err := lookPath(spec.Command, lookup(env, "PATH"), spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.closing:
+		return nil, transport.ErrClosed
+	}
+	j := &job{ctx: ctx, spec: spec, path: path, env: env, result: make(chan outcome)}
+	j.free = sync.OnceFunc(func() { <-s.slots })
+	select {
+	case s.jobs <- j:
+	case <-ctx.Done():
+		j.free()
+		return nil, ctx.Err()
+	case <-s.closing:
+		j.free()
+		return nil, transport.ErrClosed
+	}
+	select {
+	case r := <-j.result:
+		return r.child, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err() // the thread ends the child that it may have started
+	}
+}
+
+// Close refuses further starts and waits until every child is gone, within ctx. It ends no child: that is for whoever owns it. When ctx
+// ends first, the thread stays for the rest of them.
+func (s *Spawner) Close(ctx context.Context) error {
+	s.close()
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("children still running: %w", ctx.Err())
+	}
+}
+
+// fork runs on the locked thread.
+func (s *Spawner) fork(j *job) (*Child, error) {
+	if err := j.ctx.Err(); err != nil {
+		j.free()
+		return nil, err
+	}
+	pipes, err := openPipes()
+	if err != nil {
+		j.free()
+		return nil, started(CauseStart, err)
+	}
+	pidfd := -1
+	attr := &syscall.ProcAttr{Dir: j.spec.Dir, Env: j.env, Files: pipes.theirs(), Sys: attributes(nil)}
+	if s.pidfd {
+		attr.Sys = attributes(&pidfd)
+	}
+	pid, _, err := syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
+	pipes.closeTheirs()
+	if err != nil {
+		j.free()
+		pipes.closeOurs()
+		if errors.Is(err, syscall.ENOENT) && executable(absolute(j.path, j.spec.Dir)) == nil {
+			err = errNoInterpreter
+		}
+		return nil, startError(j.spec.Command, err)
+	}
+	timer := time.AfterFunc(SettleTime, j.free)
+	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
+	s.children.Add(1)
+	go child.run(s.children.Done) // owner: the spawner, whose Close waits
+	if err := limit(pid, j.spec.Files); err != nil {
+		child.discard()
+		return nil, started(CauseStart, fmt.Errorf("limits of process %d: %w", pid, err))
+	}
+	return child, nil
+}
+
+// lookup finds a variable in an environment list.
+func lookup(env []string, name string) string {
+	for _, entry := range env {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package stdio
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"time"
+)
+
+// stderr empties a child's standard error for as long as anybody can write to it, so that no writer ever blocks.
+type stderr struct {
+	file *os.File
+	line func([]byte, bool)
+	done chan struct{}
+
+	part []byte // the current line so far
+	skip bool   // it was too long, and was reported already
+
+	mu   sync.Mutex // guards last
+	last []byte     // the end of all that was written
+}
+
+func newStderr(file *os.File, line func([]byte, bool)) *stderr {
+	return &stderr{file: file, line: line, done: make(chan struct{})}
+}
+
+// drain reads until the end of the pipe or its deadline.
+func (s *stderr) drain() {
+	defer close(s.done)
+	defer s.file.Close()
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := s.file.Read(buf)
+		s.keep(buf[:n])
+		if s.line != nil {
+			s.split(buf[:n])
+		}
+		if err != nil {
+			if s.line != nil && len(s.part) > 0 && !s.skip {
+				s.line(s.part, false)
+			}
+			return
+		}
+	}
+}
+
+// keep adds to the tail.
+func (s *stderr) keep(p []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p = p[max(0, len(p)-tailBytes):]
+	if over := len(s.last) + len(p) - tailBytes; over > 0 {
+		s.last = s.last[:copy(s.last, s.last[over:])]
+	}
+	s.last = append(s.last, p...)
+}
+
+// tail is a copy of the last bytes. Nil when there are none.
+func (s *stderr) tail() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.Clone(s.last)
+}
+
+// settle waits for the rest of what an exited program wrote, unless something it left behind goes on writing.
+func (s *stderr) settle() {
+	timer := time.NewTimer(drainTime)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+	}
+}
+
+// split reports the lines in p and keeps the rest for the next call.
+func (s *stderr) split(p []byte) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		piece := p
+		if end >= 0 {
+			piece = p[:end]
+		}
+		if !s.skip {
+			room := maxErrorLine - len(s.part)
+			s.part = append(s.part, piece[:min(room, len(piece))]...)
+			if len(piece) > room {
+				s.line(s.part, true)
+				s.skip = true
+			}
+		}
+		if end < 0 {
+			return
+		}
+		if !s.skip {
+			s.line(bytes.TrimSuffix(s.part, []byte("\r")), false)
+		}
+		s.part, s.skip = s.part[:0], false
+		p = p[end+1:]
+	}
+}

@@ -1,0 +1,89 @@
+package streamable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	// fastEnough is the rate, counted after half of Options.BodyTime, at which a body may take longer than that: a slow mobile uplink.
+	// What trickles below it holds a connection for no reason.
+	fastEnough  = 10 << 10          // bytes a second
+	maxBodyTime = 120 * time.Second // no message is worth a longer wait
+	// bodyBuffer is what is set aside before the first byte came: a length that is only announced must not cost memory.
+	bodyBuffer = 16 << 10
+)
+
+// deadline is what sets the deadlines of a response. Their errors are not looked at: a connection without deadlines is one of a test.
+func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewResponseController(w) }
+
+// readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refusal, string) {
+	limit := int64(h.options.Limits.Bytes)
+	if r.ContentLength > limit {
+		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
+		return nil, bodyTooLarge, tooLarge(limit)
+	}
+	src := r.Body
+	if r.ContentLength < 0 {
+		src = http.MaxBytesReader(w, src, limit)
+	}
+	size := int64(bodyBuffer)
+	if r.ContentLength >= 0 {
+		size = min(size, r.ContentLength+1)
+	}
+	control, start, extended := deadline(w), time.Now(), h.options.BodyTime
+	body := make([]byte, 0, size)
+	for {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := src.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == nil:
+			if may := bodyTime(h.options.BodyTime, len(body)); may > extended {
+				extended = may
+				control.SetReadDeadline(start.Add(may))
+			}
+		case err == io.EOF:
+			control.SetReadDeadline(time.Time{}) // else it would end the wait for the answer
+			return body, accepted, ""
+		default:
+			w.Header().Set("Connection", "close")
+			return nil, bodyFailure(err), bodyDetail(err, limit)
+		}
+	}
+}
+
+// bodyTime is how long a body may have taken when n bytes of it are there.
+func bodyTime(least time.Duration, n int) time.Duration {
+	return max(least, min(maxBodyTime, least/2+time.Duration(n)*time.Second/fastEnough))
+}
+
+func bodyFailure(err error) refusal {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return bodyTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return bodyTooSlow
+	}
+	return bodyBroken
+}
+
+func bodyDetail(err error, limit int64) string {
+	switch bodyFailure(err) {
+	case bodyTooLarge:
+		return tooLarge(limit)
+	case bodyTooSlow:
+		return "request body came too slowly"
+	}
+	return "request body broke off"
+}
+
+func tooLarge(limit int64) string { return fmt.Sprintf("request body exceeds %d bytes", limit) }

@@ -1,0 +1,184 @@
+package streamable
+
+import (
+	"slices"
+
+	"mcpd/transport"
+)
+
+// This file is the inside of Streams: every function in it is called with the mutex held.
+
+// live is the state, made when it is first needed.
+func (s *Streams) live() *streamsState {
+	if s.state == nil {
+		s.state = &streamsState{}
+		if !s.plain {
+			s.state.nonce = newNonce()
+		}
+	}
+	return s.state
+}
+
+func (s *Streams) number() uint32 {
+	s.state.last++
+	return s.state.last
+}
+
+func (s *Streams) standing() *stream {
+	state := s.live()
+	if state.alone == nil {
+		state.alone = &stream{history: newHistory()}
+	}
+	return state.alone
+}
+
+// attach puts o on a stream, behind the place that the client has seen.
+func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
+	o.nonce, o.kind, o.number, o.next = s.state.nonce, seen.kind, seen.stream, seen.seq+1
+	o.stream = st
+	st.outlets = append(st.outlets, o)
+}
+
+// end takes o off its stream, unless it is off already.
+func end(o *outlet, why phase) {
+	if o.phase != live {
+		return
+	}
+	o.phase = why
+	o.stream.outlets = slices.DeleteFunc(o.stream.outlets, func(other *outlet) bool { return other == o })
+	o.signal()
+}
+
+func endOutlets(st *stream, why phase) {
+	for _, o := range st.outlets {
+		o.phase = why
+		o.signal()
+	}
+	st.outlets = nil
+}
+
+// wake tells the response that is given what is new.
+func wake(st *stream) {
+	if n := len(st.outlets); n > 0 {
+		st.outlets[n-1].signal()
+	}
+}
+
+// add queues an event. When too much waits already, progress goes first; then the client that does not read is cut, and the oldest
+// events are dropped. An outcome cuts nobody: it is the last, and the one that counts.
+func (s *Streams) add(st *stream, data []byte, w weight) (err error) {
+	if w == hint && st.duplicate(data) {
+		return nil
+	}
+	if st.full(&s.store.options) {
+		before := st.bytes
+		st.dropProgress()
+		s.account(st.bytes - before)
+		if st.full(&s.store.options) {
+			if w == progress {
+				return nil
+			}
+			if n := len(st.outlets); n > 0 && w != outcome {
+				end(st.outlets[n-1], cut)
+				err = transport.ErrSlowConsumer
+			}
+		}
+	}
+	st.add(data, w, st.number, s.store.now())
+	s.account(len(data))
+	s.bound(st)
+	wake(st)
+	s.expectSweep()
+	return err
+}
+
+func (s *Streams) account(bytes int) {
+	s.state.bytes += bytes
+	s.store.used.Add(int64(bytes))
+}
+
+// bound drops what is over the bounds of the stream, the session or the process, oldest first, and never what a connection has yet to
+// write: that is bounded by add.
+func (s *Streams) bound(st *stream) {
+	o := &s.store.options
+	attached := len(st.outlets) > 0
+	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 && st.droppable(attached) {
+		s.account(-st.drop())
+	}
+	for s.state.bytes > o.SessionBytes || s.store.used.Load() > int64(o.TotalBytes) {
+		switch alone := s.state.alone; {
+		case s.forgetOldest():
+		case st.droppable(attached):
+			s.account(-st.drop())
+		case alone != nil && alone.droppable(len(alone.outlets) > 0):
+			s.account(-alone.drop())
+		default:
+			return
+		}
+	}
+}
+
+// forgetOldest forgets the oldest finished POST stream that nobody reads.
+func (s *Streams) forgetOldest() bool {
+	i := slices.IndexFunc(s.state.ended, func(st *stream) bool { return len(st.outlets) == 0 })
+	if i < 0 {
+		return false
+	}
+	st := s.state.ended[i]
+	s.state.ended = slices.Delete(s.state.ended, i, i+1)
+	delete(s.state.posts, st.number)
+	s.dropAll(st)
+	return true
+}
+
+func (s *Streams) dropAll(st *stream) {
+	for len(st.entries) > 0 {
+		s.account(-st.drop())
+	}
+}
+
+// dropSent drops what was given out.
+func (s *Streams) dropSent(st *stream) {
+	for st.droppable(true) {
+		s.account(-st.drop())
+	}
+}
+
+func (s *Streams) expectSweep() {
+	if s.state.sweep == nil && !s.plain {
+		s.state.sweep = s.store.options.Clock.AfterFunc(sweepEvery, s.sweep)
+	}
+}
+
+// sweep drops what is older than the TTL. It is called by the timer, and alone in this file takes the mutex itself.
+func (s *Streams) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	state := s.state
+	state.sweep = nil
+	expired := s.store.now() - int64(s.store.options.TTL)
+	expire := func(st *stream) {
+		for st.droppable(len(st.outlets) > 0) && st.entries[0].at <= expired {
+			s.account(-st.drop())
+		}
+	}
+	if state.alone != nil {
+		expire(state.alone)
+	}
+	for _, st := range state.posts {
+		expire(st)
+	}
+	state.ended = slices.DeleteFunc(state.ended, func(st *stream) bool {
+		gone := len(st.entries) == 0 && len(st.outlets) == 0
+		if gone {
+			delete(state.posts, st.number)
+		}
+		return gone
+	})
+	if state.bytes > 0 || len(state.ended) > 0 {
+		s.expectSweep()
+	}
+}

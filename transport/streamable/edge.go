@@ -1,0 +1,158 @@
+package streamable
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const (
+	// MaxHeaders is how many header fields a request may have. Browsers send some twenty.
+	MaxHeaders = 100
+	// maxURL bounds the request target. The longest that mean anything hold one percent-encoded resource URI.
+	maxURL = 8 << 10
+	// maxQuery bounds the parameters of a query, none of which this transport reads.
+	maxQuery = 100
+)
+
+// allowed is what the Allow header of a 405 says.
+const allowed = "GET, POST, DELETE"
+
+// edge is what is checked of every request before it is known where it goes. The order is part of the meaning: what costs least and
+// reveals nothing comes first.
+var edge = []func(*Handler, *http.Request) (refusal, string){
+	(*Handler).checkHeaders,
+	(*Handler).checkURL,
+	(*Handler).checkHost,
+	(*Handler).checkOrigin,
+	(*Handler).checkRepeats,
+	(*Handler).checkMethod,
+}
+
+// checkHeaders counts, and removes what only a trusted proxy could say: nobody behind this point can be tempted to believe it.
+func (h *Handler) checkHeaders(r *http.Request) (refusal, string) {
+	n := 0
+	for name, values := range r.Header {
+		n += len(values)
+		if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "X-Mcpd-") || name == "X-Real-Ip" {
+			delete(r.Header, name)
+		}
+	}
+	if n > MaxHeaders {
+		return tooManyHeaders, "more than 100 header fields"
+	}
+	return accepted, ""
+}
+
+func (h *Handler) checkURL(r *http.Request) (refusal, string) {
+	if len(r.RequestURI) > maxURL {
+		return urlTooLong, "request target longer than 8192 bytes"
+	}
+	if r.URL.RawQuery == "" {
+		return accepted, ""
+	}
+	if strings.Count(r.URL.RawQuery, "&") >= maxQuery {
+		return badQuery, "more than 100 query parameters"
+	}
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		// A token in a URL ends up in logs and histories (2025-11-25 §basic/authorization, "Access Token Usage").
+		if name, err := url.QueryUnescape(name); err != nil || strings.EqualFold(name, "access_token") {
+			return badQuery, "query is malformed or carries a credential"
+		}
+	}
+	return accepted, ""
+}
+
+// checkHost compares the authority the client asked for with the names that are ours. HTTP/1.1 with an absolute target, and HTTP/2, give
+// it apart from the Host header; where both are there they must agree.
+func (h *Handler) checkHost(r *http.Request) (refusal, string) {
+	if second := r.Header["Host"]; len(second) > 0 && (len(second) > 1 || second[0] != r.Host) {
+		return badHost, "two different hosts in one request"
+	}
+	host := strings.ToLower(r.Host)
+	name, port := host, ""
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		name, port = host[:i], host[i+1:]
+	}
+	if port != "" && strings.Trim(port, "0123456789") != "" || !h.hosts[name] && !h.hosts[host] {
+		return badHost, "host is not one this server answers for"
+	}
+	return accepted, ""
+}
+
+// checkOrigin lets pass what comes from no web page, from a page of this very host, or from a listed one (2025-11-25 §basic/transports,
+// "Security Warning"). The own origin is scheme, name and port as the client sees them; behind a proxy that ends TLS it must be listed.
+func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
+	origins := r.Header["Origin"]
+	if len(origins) == 0 {
+		switch r.Header.Get("Sec-Fetch-Site") {
+		case "", "none", "same-origin":
+			return accepted, ""
+		}
+		return badOrigin, "cross-site request without origin"
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	origin := strings.ToLower(origins[0])
+	own := strings.HasPrefix(origin, scheme) && origin[len(scheme):] == strings.ToLower(r.Host)
+	if len(origins) > 1 || !own && !h.origins[origin] {
+		return badOrigin, "origin is not allowed"
+	}
+	return accepted, ""
+}
+
+// once lists the header fields of which a second one would let two readers of a request disagree.
+var once = []string{
+	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version", "Mcp-Session-Id",
+}
+
+func (h *Handler) checkRepeats(r *http.Request) (refusal, string) {
+	for _, name := range once {
+		if len(r.Header[name]) > 1 {
+			return repeatedHeader, "header " + name + " given more than once"
+		}
+	}
+	return accepted, ""
+}
+
+func (h *Handler) checkMethod(r *http.Request) (refusal, string) {
+	switch r.Method {
+	case http.MethodPost, http.MethodGet, http.MethodDelete:
+		return accepted, ""
+	case http.MethodOptions:
+		if r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+			return accepted, ""
+		}
+	}
+	return badMethod, "method " + r.Method + " is not allowed here"
+}
+
+// What a page of an allowed origin may send and see (Fetch standard §3.2).
+const (
+	corsHeaders = "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id"
+	corsExposed = "Mcp-Session-Id, Retry-After, WWW-Authenticate"
+	corsMaxAge  = "600" // seconds; browsers cap it at 600 to 86400
+)
+
+// crossOrigin adds what a browser needs to let the page see the answer, and answers preflights itself. The origin was checked before.
+func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	header := w.Header()
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Vary", "Origin")
+	if r.Method != http.MethodOptions {
+		header.Set("Access-Control-Expose-Headers", corsExposed)
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", allowed)
+	header.Set("Access-Control-Allow-Headers", corsHeaders)
+	header.Set("Access-Control-Max-Age", corsMaxAge)
+	h.writeEmpty(w, http.StatusNoContent)
+	return true
+}

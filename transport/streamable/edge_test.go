@@ -1,0 +1,193 @@
+package streamable
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/protocol"
+)
+
+// post1 is a POST that is refused, if at all, for what a row adds to its head.
+const postHead = "POST /t/acme/mcp HTTP/1.1\nConnection: close\nContent-Type: application/json\nAccept: application/json, text/event-stream\n"
+
+func withBody(head, body string) string {
+	return fmt.Sprintf("%sContent-Length: %d\n\n%s", head, len(body), body)
+}
+
+// S01-S10, S12, S13: what is refused before the message is looked at, each with the status and the reason.
+func TestEdgeRefusals(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{Origins: []string{"https://app.example"}})
+	_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
+	init := initializeBody(protocol.V20251125)
+	ok := func(head string) string { return withBody(postHead+head, init) }
+	for _, c := range []struct {
+		name, request string
+		status        int
+		reason        string
+	}{
+		{"S01 foreign host", ok("Host: evil.example.com\n"), 403, "host"},
+		{"S01 foreign host with our port", ok("Host: evil.example.com:" + port + "\n"), 403, "host"},
+		{"S01 trailing dot", ok("Host: localhost.:" + port + "\n"), 403, "host"},
+		{"S01 suffix", ok("Host: localhost.evil.example\n"), 403, "host"},
+		{"S01 zone", ok("Host: [::1%25eth0]:" + port + "\n"), 403, "host"},
+		{"S01 port that is none", ok("Host: localhost:x\n"), 403, "host"},
+		{"S01 absolute target", strings.Replace(ok("Host: localhost\n"), "POST /", "POST http://evil.example.com/", 1), 403, "host"},
+		{"S01 mixed case is ours", ok("Host: LocalHost:" + port + "\n"), 200, ""},
+		{"S01 IPv6 loopback is ours", ok("Host: [::1]:" + port + "\n"), 200, ""},
+		{"S01 without port is ours", ok("Host: [::1]\n"), 200, ""},
+		{"S02 foreign origin", ok("Host: HOST\nOrigin: http://evil.example.com\n"), 403, "origin"},
+		{"S02 null origin", ok("Host: HOST\nOrigin: null\n"), 403, "origin"},
+		{"S02 suffix of the origin", ok("Host: HOST\nOrigin: http://localhost.evil\n"), 403, "origin"},
+		{"S02 other scheme", ok("Host: HOST\nOrigin: https://HOST\n"), 403, "origin"},
+		{"S02 other port", ok("Host: localhost:" + port + "\nOrigin: http://localhost:1\n"), 403, "origin"},
+		{"S02 two origins", ok("Host: HOST\nOrigin: http://HOST\nOrigin: http://evil.example.com\n"), 403, "origin"},
+		{"S02 cross-site without origin", ok("Host: HOST\nSec-Fetch-Site: cross-site\n"), 403, "origin"},
+		{"S02 own origin", ok("Host: localhost:" + port + "\nOrigin: http://localhost:" + port + "\n"), 200, ""},
+		{"S02 listed origin", ok("Host: HOST\nOrigin: https://app.example\n"), 200, ""},
+		{"S03 no origin", ok("Host: HOST\n"), 200, ""},
+		{"S04 GET", "GET /mcp HTTP/1.1\nConnection: close\nHost: evil.example.com\n\n", 403, "host"},
+		{"S04 DELETE", "DELETE /mcp HTTP/1.1\nConnection: close\nHost: HOST\nOrigin: http://evil.example.com\n\n", 403, "origin"},
+		{"S05 text", strings.Replace(ok("Host: HOST\n"), "application/json\n", "text/plain\n", 1), 415, "media_type"},
+		{"S05 missing", strings.Replace(ok("Host: HOST\n"), "Content-Type: application/json\n", "", 1), 415, "media_type"},
+		{"S05 UTF-16", strings.Replace(ok("Host: HOST\n"), "application/json\n", "application/json;charset=utf-16\n", 1), 415, "media_type"},
+		{"S05 UTF-8", strings.Replace(ok("Host: HOST\n"), "application/json\n", "Application/JSON; charset=UTF-8\n", 1), 200, ""},
+		{"S05 multipart", strings.Replace(ok("Host: HOST\n"), "application/json\n", "multipart/form-data; boundary=x\n", 1), 415, "media_type"},
+		{"S05 is said before the body is read", strings.Replace(postHead, "application/json\n", "text/plain\n", 1) +
+			"Host: HOST\nExpect: 100-continue\nContent-Length: 1000\n\n", 415, "media_type"},
+		{"S06 JSON only", strings.Replace(ok("Host: HOST\n"), ", text/event-stream", "", 1), 406, "accept"},
+		{"S06 stream only", strings.Replace(ok("Host: HOST\n"), "Accept: application/json,", "Accept:", 1), 406, "accept"},
+		{"S06 stream refused by weight", strings.Replace(ok("Host: HOST\n"), "event-stream", "event-stream;q=0.0", 1), 406, "accept"},
+		{"S06 wildcard", strings.Replace(ok("Host: HOST\n"), "application/json, text/event-stream", "*/*;q=0.5", 1), 200, ""},
+		{"S06 no accept", strings.Replace(ok("Host: HOST\n"), "Accept: application/json, text/event-stream\n", "", 1), 200, ""},
+		{"S08 PUT", strings.Replace(ok("Host: HOST\n"), "POST", "PUT", 1), 405, "http_method"},
+		{"S08 TRACE", "TRACE /mcp HTTP/1.1\nConnection: close\nHost: HOST\n\n", 405, "http_method"},
+		{"S08 HEAD", "HEAD /mcp HTTP/1.1\nConnection: close\nHost: HOST\n\n", 405, ""},
+		{"S08 OPTIONS that is no preflight", "OPTIONS /mcp HTTP/1.1\nConnection: close\nHost: HOST\n\n", 405, "http_method"},
+		{"S09 large header", ok("Host: HOST\nX: " + strings.Repeat("x", 40<<10) + "\n"), 431, ""},
+		{"S09 many headers", ok("Host: HOST\n" + strings.Repeat("X: y\n", 101)), 431, "too_many_headers"},
+		{"S09 bare CR in header", ok("Host: HOST\nX: a\rb\n"), 400, ""},
+		{"S09 two lengths", ok("Host: HOST\nContent-Length: 1\n"), 400, ""},
+		{"S09 unknown transfer coding", ok("Host: HOST\nTransfer-Encoding: xchunked\n"), 501, ""},
+		{"S09 long target", strings.Replace(ok("Host: HOST\n"), "/t/", "/"+strings.Repeat("t", 9<<10)+"/", 1), 414, "url_too_long"},
+		{"S10 announced length", postHead + "Host: HOST\nContent-Length: 99999999\n\n", 413, "too_large"},
+		{"S10 chunked", postHead + "Host: HOST\nTransfer-Encoding: chunked\n\n500000\r\n" + strings.Repeat(" ", 0x500000) + "\r\n0\r\n\r\n", 413, "too_large"},
+		{"S10 gzip", ok("Host: HOST\nContent-Encoding: gzip\n"), 415, "content_encoding"},
+		{"S12 many parameters", strings.Replace(ok("Host: HOST\n"), "/mcp", "/mcp?"+strings.Repeat("a&", 100), 1), 400, "query"},
+		{"S12 token in the query", strings.Replace(ok("Host: HOST\n"), "/mcp", "/mcp?Access%5ftoken=secret", 1), 400, "query"},
+		{"S13 session id twice", ok("Host: HOST\nMcp-Session-Id: a\nmcp-session-id: b\n"), 400, "repeated_header"},
+		{"S13 version twice", ok("Host: HOST\nMcp-Protocol-Version: a\nMcp-Protocol-Version: a\n"), 400, "repeated_header"},
+		{"S50 authorization twice", ok("Host: HOST\nAuthorization: Bearer a\nAuthorization: Bearer b\n"), 400, "repeated_header"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := *s
+			s.t = t
+			resp, body := s.raw(c.request)
+			if resp.StatusCode != c.status {
+				t.Fatalf("got %d %s, want %d", resp.StatusCode, body, c.status)
+			}
+			if c.reason != "" && !strings.Contains(body, `"reason":"`+c.reason+`"`) {
+				t.Errorf("got %s, want the reason %s", body, c.reason)
+			}
+			if c.reason != "" && (strings.Contains(body, `"id"`) || strings.Contains(body, "secret")) {
+				t.Errorf("got %s, want neither an id nor what was refused", body)
+			}
+			if got, want := resp.Header.Get("Allow"), map[bool]string{true: allowed}[c.status == 405]; got != want {
+				t.Errorf("Allow is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// S07: only a page of a listed origin is told that it may read the answer.
+func TestPreflight(t *testing.T) {
+	s := serve(t, newTestHost(t), Options{Origins: []string{"https://app.example"}})
+	preflight := "OPTIONS /mcp HTTP/1.1\nConnection: close\nHost: HOST\nAccess-Control-Request-Method: POST\nOrigin: "
+	resp, _ := s.raw(preflight + "https://evil.example\n\n")
+	if got := resp.Header.Get("Access-Control-Allow-Origin"); resp.StatusCode != 403 || got != "" {
+		t.Errorf("unlisted: got %d, allowed %q; want 403 and nothing", resp.StatusCode, got)
+	}
+	resp, _ = s.raw(preflight + "https://app.example\n\n")
+	if got := resp.Header.Get("Access-Control-Allow-Origin"); resp.StatusCode != 204 || got != "https://app.example" {
+		t.Errorf("listed: got %d, allowed %q; want 204 and the origin", resp.StatusCode, got)
+	}
+	if got := resp.Header.Get("Vary"); got != "Origin" {
+		t.Errorf("Vary is %q, want Origin", got)
+	}
+	resp, _ = s.raw(withBody(postHead+"Host: HOST\nOrigin: https://app.example\n", initializeBody(protocol.V20251125)))
+	exposed := resp.Header.Get("Access-Control-Expose-Headers")
+	if !strings.Contains(exposed, "Mcp-Session-Id") || !strings.Contains(exposed, "WWW-Authenticate") {
+		t.Errorf("exposed are %q, want the session id and the challenge", exposed)
+	}
+}
+
+// S13: what only a proxy may say never reaches the Host.
+func TestForgedProxyHeadersAreRemoved(t *testing.T) {
+	host := newTestHost(t)
+	var seen http.Header
+	host.route = func(r *http.Request) (Endpoint, *protocol.Error) {
+		seen = r.Header.Clone()
+		return Endpoint{}, protocol.Unauthenticated()
+	}
+	s := serve(t, host, Options{})
+	resp, body := s.raw(withBody(postHead+"Host: HOST\nX-Forwarded-For: 10.0.0.1\nX-Forwarded-Host: localhost\nForwarded: for=10.0.0.1\n"+
+		"X-Real-IP: 10.0.0.1\nX-Mcpd-Tenant: other\nX-Kept: yes\n", "{}"))
+	for name := range seen {
+		if strings.HasPrefix(name, "X-Forwarded") || strings.HasPrefix(name, "X-Mcpd") || name == "Forwarded" || name == "X-Real-Ip" {
+			t.Errorf("header %s reached the host", name)
+		}
+	}
+	if seen.Get("X-Kept") != "yes" {
+		t.Errorf("an ordinary header was removed")
+	}
+	if got := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != 401 || got != "Bearer" {
+		t.Errorf("got %d %q %s, want 401 with a challenge", resp.StatusCode, got, body)
+	}
+}
+
+// S16: a body that trickles is answered 408 and its connection closed; so is one that was refused before it was read.
+func TestSlowBodyIsCutOff(t *testing.T) {
+	s := serve(t, newTestHost(t), Options{BodyTime: 50 * time.Millisecond})
+	for _, c := range []struct {
+		name, head string
+		status     int
+	}{
+		{"while it is read", postHead, 408},
+		{"while it is discarded", strings.Replace(postHead, "application/json\n", "text/plain\n", 1), 415},
+	} {
+		resp, body := s.raw(strings.Replace(c.head, "Connection: close\n", "", 1) + "Host: HOST\nContent-Length: 1000\n\n{")
+		if resp.StatusCode != c.status || !resp.Close {
+			t.Errorf("%s: got %d (close %v) %s, want %d and the connection closed", c.name, resp.StatusCode, resp.Close, body, c.status)
+		}
+	}
+}
+
+func TestBodyTimeGrowsWithWhatArrives(t *testing.T) {
+	for _, c := range []struct {
+		bytes int
+		want  time.Duration
+	}{
+		{0, 10 * time.Second}, {50 << 10, 10 * time.Second}, {100 << 10, 15 * time.Second}, {4 << 20, maxBodyTime},
+	} {
+		if got := bodyTime(DefaultBodyTime, c.bytes); got != c.want {
+			t.Errorf("bodyTime(%d) = %v, want %v", c.bytes, got, c.want)
+		}
+	}
+}
+
+// Every row is filled in, has a word of its own, and none uses a code by which clients of both eras tell a modern server.
+func TestRefusalTable(t *testing.T) {
+	words := make(map[string]bool)
+	for f := accepted + 1; int(f) < refusalCount; f++ {
+		row := refusals[f]
+		if row.word == "" || words[row.word] || row.status < 400 || row.code == 0 {
+			t.Errorf("row %d is incomplete or doubled: %+v", f, row)
+		}
+		if words[row.word] = true; -32099 <= row.code && row.code <= -32020 {
+			t.Errorf("%s uses the reserved code %d", row.word, row.code)
+		}
+	}
+}

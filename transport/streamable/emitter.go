@@ -1,0 +1,143 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// emitter writes one stream to one HTTP response, on the goroutine that net/http runs the handler on.
+type emitter struct {
+	handler  *Handler
+	response http.ResponseWriter
+	control  *http.ResponseController
+	streams  *Streams
+	outlet   *outlet
+	session  Session
+	primed   bool            // begin with an event that has an id and no data
+	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
+}
+
+// run writes until the stream ends, the client goes, or the handler drains.
+func (e *emitter) run(ctx context.Context) {
+	options := &e.handler.options
+	clock := options.Store.options.Clock
+	opened := clock.Now()
+	if e.open() != nil {
+		return
+	}
+	e.outlet.ticked.Store(false)
+	timer := clock.AfterFunc(options.KeepAlive, e.outlet.tick)
+	defer func() { timer.Stop() }()
+	for {
+		phase, err := e.drainOutlet()
+		switch {
+		case err != nil:
+			return
+		case phase == hungUp:
+			e.write(appendEvent(nil, Event{Retry: e.streams.retryOf(e.outlet)}))
+			return
+		case phase != live:
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.drain:
+			e.write(appendEvent(nil, Event{Retry: e.handler.spread()}))
+			return
+		case <-e.outlet.wake:
+		}
+		if !e.outlet.ticked.Swap(false) {
+			continue
+		}
+		if e.drain != nil && clock.Now().Sub(opened) >= options.StreamAge {
+			e.write(appendEvent(nil, Event{Retry: e.handler.spread()}))
+			return
+		}
+		e.session.Touch()
+		if e.write(keepAlive) != nil {
+			return
+		}
+		timer = clock.AfterFunc(options.KeepAlive, e.outlet.tick)
+	}
+}
+
+// open sends the headers at once, and with them the priming event: an id to come back with should the connection break before the first
+// message (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
+func (e *emitter) open() error {
+	header := e.response.Header()
+	header["Content-Type"] = streamHeader
+	header.Set("Cache-Control", "no-cache, no-transform")
+	header.Set("X-Accel-Buffering", "no") // nginx would collect events until its buffer is full
+	e.response.WriteHeader(http.StatusOK)
+	if !e.primed {
+		return e.write(nil)
+	}
+	retry := e.streams.retryOf(e.outlet)
+	if retry <= 0 {
+		retry = e.handler.options.Retry
+	}
+	id := string(e.outlet.appendID(nil, e.outlet.next-1))
+	return e.write(appendEvent(nil, Event{ID: id, Data: []byte{}, Retry: retry}))
+}
+
+// burst is what one look at the stream yields and the bytes it is written as. It is shared between emitters, so that an idle stream has
+// none.
+type burst struct {
+	entries [32]entry
+	bytes   []byte
+}
+
+var bursts = sync.Pool{New: func() any { return new(burst) }}
+
+// large is the size from which an event is written by itself instead of being copied once more.
+const large = 32 << 10
+
+// drainOutlet writes what there is and says where the outlet stands then.
+func (e *emitter) drainOutlet() (phase, error) {
+	b := bursts.Get().(*burst)
+	defer func() {
+		clear(b.entries[:])
+		bursts.Put(b)
+	}()
+	for {
+		entries, phase := e.streams.take(e.outlet, b.entries[:0])
+		if len(entries) == 0 {
+			return phase, nil
+		}
+		if err := e.writeEntries(b, entries); err != nil {
+			return phase, err
+		}
+	}
+}
+
+func (e *emitter) writeEntries(b *burst, entries []entry) error {
+	out := b.bytes[:0]
+	for _, entry := range entries {
+		if e.outlet.nonce != "" {
+			out = append(e.outlet.appendID(append(out, "id: "...), entry.seq), '\n')
+		}
+		if len(entry.data) < large {
+			out = append(appendData(out, entry.data), '\n')
+			continue
+		}
+		out = append(out, "data: "...) // jsonrpc.Message.Append makes one line
+		for _, part := range [][]byte{out, entry.data} {
+			if err := writeAll(e.response, e.control, e.handler.options.Stall, part); err != nil {
+				return err
+			}
+		}
+		out = append(out[:0], "\n\n"...)
+	}
+	b.bytes = out
+	return e.write(out)
+}
+
+// write writes and flushes.
+func (e *emitter) write(p []byte) error {
+	if err := writeAll(e.response, e.control, e.handler.options.Stall, p); err != nil {
+		return err
+	}
+	return e.control.Flush()
+}

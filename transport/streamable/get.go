@@ -1,0 +1,74 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// get opens the standing stream, or with Last-Event-ID resumes any stream of the session.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
+	f, detail := checkAccept(r, streamType)
+	switch {
+	case f != accepted:
+	case r.ContentLength != 0:
+		f, detail = bodyOnGET, "GET takes no body"
+	case h.draining():
+		f, detail = draining, "the server is going down"
+	}
+	if f != accepted {
+		h.refuse(w, f, jsonrpc.ID{}, detail)
+		return
+	}
+	session, ok := h.session(w, r, ep, jsonrpc.ID{})
+	if !ok {
+		return
+	}
+	streams, out := session.Streams(), makeOutlet()
+	if err := streams.connect(&out, r.Header.Get("Last-Event-Id")); err != nil {
+		h.refuseGET(w, err, session.Version())
+		return
+	}
+	defer streams.detach(&out)
+	e := emitter{
+		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, session: session, drain: h.drain,
+		primed: session.Version().Has(protocol.PrimedStreams),
+	}
+	e.run(r.Context())
+}
+
+func (h *Handler) refuseGET(w http.ResponseWriter, err error, v protocol.Version) {
+	switch {
+	case errors.Is(err, errManyGETs):
+		h.refuse(w, manyGETs, jsonrpc.ID{}, err.Error())
+	case errors.Is(err, errEventID), errors.Is(err, errUnreplayable):
+		h.refuse(w, badEventID, jsonrpc.ID{}, "cannot resume: "+err.Error())
+	default:
+		h.refuseError(w, err, v, jsonrpc.ID{})
+	}
+}
+
+func (h *Handler) draining() bool {
+	select {
+	case <-h.drain:
+		return true
+	default:
+		return false
+	}
+}
+
+// delete ends a session (2025-11-25 §basic/transports, "Session Management" 5).
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request, ep Endpoint) {
+	session, ok := h.session(w, r, ep, jsonrpc.ID{})
+	if !ok {
+		return
+	}
+	if err := session.Close(context.WithoutCancel(r.Context())); err != nil {
+		h.refuseError(w, err, session.Version(), jsonrpc.ID{})
+		return
+	}
+	h.writeEmpty(w, http.StatusNoContent)
+}

@@ -1,0 +1,133 @@
+package streamable
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+const (
+	// DefaultKeepAlive is how long a response may be silent. Proxies commonly cut a connection after 30 or 60 s of silence.
+	DefaultKeepAlive = 15 * time.Second
+	// DefaultStall is how long a write may make no progress before the client counts as gone.
+	DefaultStall = 10 * time.Second
+	// DefaultBodyTime is how long a request body may take in any case, and with fastEnough how long it may take at all.
+	DefaultBodyTime = 10 * time.Second
+	// DefaultStreamAge is how long a GET stream lasts before the client is asked to reconnect, which lets load move between processes.
+	DefaultStreamAge = time.Hour
+	// DefaultRetry is what clients are told to wait before they reconnect after a loss.
+	DefaultRetry = time.Second
+	// retrySpread is added to it at random when many clients are sent away at once, so that they do not return at once.
+	retrySpread = 4 * time.Second
+)
+
+// Options configures a Handler. Host is required; of the rest, zero fields mean the defaults.
+type Options struct {
+	Host Host
+	// Store is only for what belongs to no session: those of the sessions come from the Host. Default: one of its own.
+	Store *Store
+	// Hosts are the names, with or without port, that a Host header may have. Default: the loopback names. Nothing else keeps a web
+	// page from reaching a host on loopback by a name of its own that resolves there (DNS rebinding).
+	Hosts []string
+	// Origins are the web origins, as "https://app.example", that may call beside the host's own.
+	Origins []string
+	// Limits bounds a message. Default: protocol.RequestLimits.
+	Limits jsonrpc.Limits
+	// KeepAlive, Stall, BodyTime, StreamAge and Retry: see the defaults.
+	KeepAlive, Stall, BodyTime, StreamAge, Retry time.Duration
+	// Refused is told of each request that was refused, with a word from a closed list. It must return at once.
+	Refused func(reason string, status int)
+}
+
+// LoopbackHosts are the names by which a machine calls itself.
+func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]"} }
+
+// Handler serves MCP over Streamable HTTP, on any path: what a path means is the Host's to say.
+type Handler struct {
+	options Options
+	hosts   map[string]bool
+	origins map[string]bool
+	drain   chan struct{}
+	drained sync.Once
+}
+
+// NewHandler makes a Handler. It starts nothing.
+func NewHandler(o Options) *Handler {
+	for _, f := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&o.KeepAlive, DefaultKeepAlive}, {&o.Stall, DefaultStall}, {&o.BodyTime, DefaultBodyTime}, {&o.StreamAge, DefaultStreamAge},
+		{&o.Retry, DefaultRetry},
+	} {
+		if *f.field <= 0 {
+			*f.field = f.value
+		}
+	}
+	if o.Limits.Bytes <= 0 {
+		o.Limits.Bytes = protocol.RequestLimits().Bytes
+	}
+	if o.Store == nil {
+		o.Store = NewStore(StoreOptions{})
+	}
+	if o.Hosts == nil {
+		o.Hosts = LoopbackHosts()
+	}
+	if o.Refused == nil {
+		o.Refused = func(string, int) {}
+	}
+	return &Handler{options: o, hosts: lowerSet(o.Hosts), origins: lowerSet(o.Origins), drain: make(chan struct{})}
+}
+
+func lowerSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[strings.ToLower(n)] = true
+	}
+	return set
+}
+
+// Drain ends the GET streams politely, telling each client when to come back, and refuses new ones. Answers to POSTs go on until they are
+// complete: http.Server.Shutdown waits for them. It is idempotent and does not wait.
+func (h *Handler) Drain() { h.drained.Do(func() { close(h.drain) }) }
+
+// ServeHTTP implements http.Handler. What can be refused early is, in this order: the shape of the request, Host, Origin, method; then
+// the endpoint and the caller; then the headers of the method; then the body; then what the message is.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
+		deadline(w).SetReadDeadline(time.Now().Add(h.options.BodyTime))
+	}
+	for _, check := range edge {
+		if f, detail := check(h, r); f != accepted {
+			if f == badMethod {
+				w.Header().Set("Allow", allowed)
+			}
+			h.refuse(w, f, jsonrpc.ID{}, detail)
+			return
+		}
+	}
+	if h.crossOrigin(w, r) {
+		return
+	}
+	ep, err := h.options.Host.Route(r)
+	if err != nil {
+		h.refuseError(w, err, 0, jsonrpc.ID{})
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r, ep)
+	case http.MethodGet:
+		h.get(w, r, ep)
+	case http.MethodDelete:
+		h.delete(w, r, ep)
+	}
+}
+
+// spread is a retry hint for one of many clients that are sent away together.
+func (h *Handler) spread() time.Duration { return h.options.Retry + rand.N(retrySpread) }

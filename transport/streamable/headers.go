@@ -1,0 +1,101 @@
+package streamable
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+
+	"mcpd/protocol"
+)
+
+// checkContent accepts one JSON body, not compressed: a few bytes that unpack to gigabytes are not worth the saving.
+func checkContent(r *http.Request) (refusal, string) {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return badEncoding, "content encoding is not supported"
+	}
+	given := r.Header.Get("Content-Type")
+	if given == "application/json" {
+		return accepted, ""
+	}
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil || media != "application/json" {
+		return badMediaType, "content type must be application/json"
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return badMediaType, "JSON must be UTF-8"
+	}
+	return accepted, ""
+}
+
+// The media types of the answers.
+const (
+	jsonType   = "application/json"
+	streamType = "text/event-stream"
+)
+
+// checkAccept asks that the client takes each of the types. No Accept at all takes anything (RFC 9110 §12.5.1), and so do wildcards.
+func checkAccept(r *http.Request, types ...string) (refusal, string) {
+	for _, t := range types {
+		if !accepts(r.Header["Accept"], t) {
+			return badAccept, "accept must name " + strings.Join(types, " and ")
+		}
+	}
+	return accepted, ""
+}
+
+func accepts(fields []string, media string) bool {
+	if len(fields) == 0 {
+		return true
+	}
+	family, _, _ := strings.Cut(media, "/")
+	for _, field := range fields {
+		for part := range strings.SplitSeq(field, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			name = strings.TrimSpace(name)
+			if (name == "*/*" || strings.EqualFold(name, media) || strings.EqualFold(name, family+"/*")) && !refusedByQuality(params) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusedByQuality finds the weight 0, which says "not this".
+func refusedByQuality(params string) bool {
+	for p := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if strings.EqualFold(name, "q") {
+			return strings.Trim(value, "0.") == "" && strings.HasPrefix(value, "0")
+		}
+	}
+	return false
+}
+
+// maxSessionID bounds the id that is looked up. Those of this host are shorter; a longer one names no session.
+const maxSessionID = 128
+
+// sessionID is the id that the client sent, and whether it sent one. What cannot be an id is looked up as none.
+func sessionID(r *http.Request) (id string, given bool) {
+	values := r.Header["Mcp-Session-Id"]
+	if len(values) == 0 {
+		return "", false
+	}
+	id = values[0]
+	if len(id) > maxSessionID || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
+		return "", true
+	}
+	return id, true
+}
+
+// checkVersion reads the version header: absent is fine, unknown is not (2025-11-25 §basic/transports, "Protocol Version Header").
+func checkVersion(r *http.Request) (v protocol.Version, f refusal, detail string) {
+	values := r.Header["Mcp-Protocol-Version"]
+	if len(values) == 0 {
+		return 0, accepted, ""
+	}
+	v, ok := protocol.ParseVersion(values[0])
+	if !ok {
+		return 0, badVersion, "unknown protocol version in header"
+	}
+	return v, accepted, ""
+}

@@ -1,0 +1,58 @@
+package streamable
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// outlet is one HTTP response through which a stream flows, or may come to flow: where the stream stands for this client, and what wakes
+// the goroutine that writes. That goroutine is net/http's; an outlet starts none.
+type outlet struct {
+	wake   chan struct{} // holds one token: there is something to look at
+	ticked atomic.Bool   // a keep-alive period has passed
+
+	// Set when the outlet is put on its stream, before it is written to.
+	nonce  string     // of the session; empty where events have no ids
+	kind   streamKind // of the ids
+	number uint32     // of the stream, in the ids
+
+	// The Streams' mutex guards the rest, except that next is only changed by the goroutine that writes.
+	stream *stream       // nil until there is one
+	next   uint64        // the place to look at next
+	get    bool          // counts against the GETs of the session
+	phase  phase         // live until somebody ends it
+	retry  time.Duration // with hungUp: how long the client shall wait
+}
+
+// phase is what became of an outlet.
+type phase uint8
+
+const (
+	live      phase = iota
+	completed       // every answer was taken: the response may end
+	hungUp          // the exchange asked for a reconnect
+	replaced        // the client came back on another connection before the loss of this one was noticed
+	cut             // the client reads too slowly
+	over            // the session ended
+)
+
+func makeOutlet() outlet { return outlet{wake: make(chan struct{}, 1)} }
+
+// signal wakes the writer. It never blocks, and may be called with or without the mutex.
+func (o *outlet) signal() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tick is what the keep-alive timer calls.
+func (o *outlet) tick() {
+	o.ticked.Store(true)
+	o.signal()
+}
+
+// appendID appends the id of the event at a place of this outlet's stream.
+func (o *outlet) appendID(dst []byte, seq uint64) []byte {
+	return eventID{o.kind, o.number, seq}.append(dst, o.nonce)
+}

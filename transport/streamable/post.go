@@ -1,0 +1,248 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+const initialize = "initialize"
+
+// modernKey in a message's _meta makes it one of 2026-07-28 or later, whatever else it looks like (2026-07-28 §basic/versioning).
+const modernKey = "io.modelcontextprotocol/protocolVersion"
+
+// post takes one message, or an array of them where the revision has arrays.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
+	f, detail := checkContent(r)
+	if f == accepted {
+		f, detail = checkAccept(r, jsonType, streamType)
+	}
+	if f == accepted && len(r.Header["Last-Event-Id"]) > 0 {
+		f, detail = resumeByPOST, "streams are resumed by GET"
+	}
+	var body []byte
+	if f == accepted {
+		body, f, detail = h.readBody(w, r)
+	}
+	if f != accepted {
+		h.refuse(w, f, jsonrpc.ID{}, detail)
+		return
+	}
+	if isArray(body) {
+		h.postBatch(w, r, ep, body)
+		return
+	}
+	m, err := jsonrpc.Decode(body, h.options.Limits)
+	if err != nil {
+		h.refuseError(w, err, 0, refusedID(err))
+		return
+	}
+	h.postOne(w, r, ep, m)
+}
+
+// isArray tells an array from anything else by its first token.
+func isArray(body []byte) bool {
+	for _, c := range body {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		}
+		return c == '['
+	}
+	return false
+}
+
+// refusedID is the id to answer a message with that was refused. An answer is not answered.
+func refusedID(err error) jsonrpc.ID {
+	var refused *jsonrpc.DecodeError
+	if errors.As(err, &refused) && !refused.Response {
+		return refused.ID
+	}
+	return jsonrpc.ID{}
+}
+
+func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
+	id := requestID(m)
+	if isModern(m) {
+		h.refuse(w, modernRevision, id, "requests of the revision in _meta are not served here: begin with initialize")
+		return
+	}
+	if m.Method == initialize && !id.IsZero() {
+		h.open(w, r, ep, m)
+		return
+	}
+	session, ok := h.session(w, r, ep, id)
+	if !ok {
+		return
+	}
+	ctx := context.WithoutCancel(r.Context()) // a disconnect is not a cancel (2025-11-25 §basic/transports)
+	if id.IsZero() {
+		if err := session.Deliver(ctx, m, nil); err != nil {
+			h.refuseError(w, err, session.Version(), id)
+			return
+		}
+		h.writeEmpty(w, http.StatusAccepted)
+		return
+	}
+	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
+	if err := session.Deliver(ctx, m, reply); err != nil {
+		reply.leave()
+		h.refuseError(w, err, session.Version(), id)
+		return
+	}
+	h.respond(w, r, reply, session)
+}
+
+// requestID is the id of a request, and none for anything else.
+func requestID(m jsonrpc.Message) jsonrpc.ID {
+	if m.Kind() == jsonrpc.KindRequest {
+		return m.ID
+	}
+	return jsonrpc.ID{}
+}
+
+func isModern(m jsonrpc.Message) bool {
+	_, modern := splice.Get(m.Params, "_meta", modernKey)
+	return modern
+}
+
+// open serves initialize. A session id that came with it names no session to make: the new one has an id of the Host's. But one that
+// lives is a client that initializes twice, and its session stays as it is.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
+	if _, f, detail := checkVersion(r); f != accepted {
+		h.refuse(w, f, m.ID, detail)
+		return
+	}
+	if id, given := sessionID(r); given && id != "" {
+		if _, err := h.options.Host.Lookup(r.Context(), ep, id); err == nil {
+			h.refuse(w, initializedTwice, m.ID, "this session is initialized already")
+			return
+		}
+	}
+	reply := newReply(h.options.Store.plain(), 1, false)
+	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply)
+	if err != nil {
+		reply.leave()
+		h.refuseError(w, err, 0, m.ID)
+		return
+	}
+	h.respond(w, r, reply, opening{session})
+}
+
+// opening is a session whose id the response in hand tells for the first time.
+type opening struct{ Session }
+
+// session finds the session that a request names, or refuses the request.
+func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, request jsonrpc.ID) (Session, bool) {
+	version, f, detail := checkVersion(r)
+	id, given := sessionID(r)
+	switch {
+	case f != accepted:
+	case version.Era() == protocol.Modern:
+		f, detail = modernRevision, "revision "+version.String()+" is not served here: begin with initialize"
+	case !given:
+		f, detail = noSessionID, "header Mcp-Session-Id is required after initialize"
+	case id == "":
+		f = sessionGone
+	}
+	if f != accepted {
+		h.refuse(w, f, request, detail)
+		return nil, false
+	}
+	session, err := h.options.Host.Lookup(r.Context(), ep, id)
+	if err != nil {
+		h.refuseError(w, err, 0, request)
+		return nil, false
+	}
+	if agreed := session.Version(); version != 0 && version != agreed {
+		h.refuse(w, otherVersion, request, "header says revision "+version.String()+", the session "+agreed.String())
+		return nil, false
+	}
+	session.Touch()
+	return session, true
+}
+
+// postBatch takes an array (2025-03-26 §basic/transports). Each message is delivered by itself, in order.
+func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte) {
+	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Limits)
+	var partly *jsonrpc.BatchError
+	if err != nil && !errors.As(err, &partly) {
+		h.refuseError(w, err, 0, jsonrpc.ID{})
+		return
+	}
+	requests := 0
+	for _, m := range messages {
+		switch {
+		case isModern(m):
+			h.refuse(w, modernRevision, jsonrpc.ID{}, "requests of the revision in _meta are not served here: begin with initialize")
+			return
+		case m.Method == initialize:
+			h.refuse(w, badBatch, jsonrpc.ID{}, "initialize must not be part of a batch")
+			return
+		case m.Kind() == jsonrpc.KindRequest:
+			requests++
+		}
+	}
+	session, ok := h.session(w, r, ep, jsonrpc.ID{})
+	if !ok {
+		return
+	}
+	if !session.Version().Has(protocol.Batching) {
+		h.refuse(w, badBatch, jsonrpc.ID{}, "revision "+session.Version().String()+" has no batches")
+		return
+	}
+	ctx := context.WithoutCancel(r.Context())
+	answers := refusedMembers(partly, session.Version())
+	if requests+len(answers) == 0 {
+		h.deliverAll(ctx, w, session, messages)
+		return
+	}
+	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
+	reply.batch = true
+	for _, m := range answers {
+		(&member{reply: reply}).Finish(m)
+	}
+	for _, m := range messages {
+		var out transport.Sink
+		if m.Kind() == jsonrpc.KindRequest {
+			out = &member{reply: reply}
+		}
+		if err := session.Deliver(ctx, m, out); err != nil && out != nil {
+			out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, session.Version())))
+		}
+	}
+	h.respond(w, r, reply, session)
+}
+
+// refusedMembers answers the members of an array that could not be read. Answers among them are not answered.
+func refusedMembers(err *jsonrpc.BatchError, v protocol.Version) (answers []jsonrpc.Message) {
+	if err == nil {
+		return nil
+	}
+	for _, refused := range err.Refused {
+		if !refused.Response {
+			answers = append(answers, jsonrpc.Failure(refused.ID, protocol.Translate(refused, v)))
+		}
+	}
+	return answers
+}
+
+// deliverAll hands over an array without requests, whose answer is 202 or the first refusal.
+func (h *Handler) deliverAll(ctx context.Context, w http.ResponseWriter, session Session, messages []jsonrpc.Message) {
+	var refused error
+	for _, m := range messages {
+		if err := session.Deliver(ctx, m, nil); err != nil && refused == nil {
+			refused = err
+		}
+	}
+	if refused != nil {
+		h.refuseError(w, refused, session.Version(), jsonrpc.ID{})
+		return
+	}
+	h.writeEmpty(w, http.StatusAccepted)
+}

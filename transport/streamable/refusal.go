@@ -1,0 +1,136 @@
+package streamable
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// refusal is a reason for which the handler turns a request away by itself.
+type refusal uint8
+
+const (
+	accepted refusal = iota
+	tooManyHeaders
+	urlTooLong
+	badHost
+	badOrigin
+	badQuery
+	repeatedHeader
+	badMethod
+	badMediaType
+	badEncoding
+	badAccept
+	bodyTooLarge
+	bodyTooSlow
+	bodyBroken
+	bodyOnGET
+	modernRevision
+	badVersion
+	otherVersion
+	badBatch
+	noSessionID
+	sessionGone
+	initializedTwice
+	resumeByPOST
+	badEventID
+	manyGETs
+	draining
+
+	refusalCount = int(iota)
+)
+
+// refusals says how each is told. The codes are never those that 2026-07-28 gave to the specification (-32020 and down): a client of both
+// eras takes any other to mean that it should begin with initialize.
+var refusals = [refusalCount]struct {
+	word   string // data.reason, and the label under which it is counted
+	status int
+	code   int64
+}{
+	tooManyHeaders:   {"too_many_headers", http.StatusRequestHeaderFieldsTooLarge, jsonrpc.CodeInvalidRequest},
+	urlTooLong:       {"url_too_long", http.StatusRequestURITooLong, jsonrpc.CodeInvalidRequest},
+	badHost:          {"host", http.StatusForbidden, jsonrpc.CodeInvalidRequest},
+	badOrigin:        {"origin", http.StatusForbidden, jsonrpc.CodeInvalidRequest},
+	badQuery:         {"query", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	repeatedHeader:   {"repeated_header", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	badMethod:        {"http_method", http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest},
+	badMediaType:     {"media_type", http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest},
+	badEncoding:      {"content_encoding", http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest},
+	badAccept:        {"accept", http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest},
+	bodyTooLarge:     {"too_large", http.StatusRequestEntityTooLarge, protocol.CodeTooLarge},
+	bodyTooSlow:      {"body_too_slow", http.StatusRequestTimeout, jsonrpc.CodeInvalidRequest},
+	bodyBroken:       {"body_broken", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	bodyOnGET:        {"body_on_get", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	modernRevision:   {"modern_revision", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	badVersion:       {"unknown_version", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	otherVersion:     {"other_version", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	badBatch:         {"batch", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	noSessionID:      {"session_required", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	sessionGone:      {"session_gone", http.StatusNotFound, jsonrpc.CodeInvalidParams},
+	initializedTwice: {"already_initialized", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	resumeByPOST:     {"resume_by_post", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	// 400 and not 404: to a client with a session id, 404 means that the session is over, and losing an event must not cost it that.
+	badEventID: {"event_id", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	manyGETs:   {"too_many_streams", http.StatusTooManyRequests, protocol.CodeRateLimited},
+	draining:   {"draining", http.StatusServiceUnavailable, protocol.CodeRateLimited},
+}
+
+// String is the word under which the refusal is told and counted.
+func (f refusal) String() string { return refusals[f].word }
+
+// retryAfter is what a client is told to wait when nobody knows better.
+const retryAfter = time.Second
+
+// refuse answers with a row of the table. The id is that of the request, if it is known.
+func (h *Handler) refuse(w http.ResponseWriter, f refusal, id jsonrpc.ID, detail string) {
+	row := refusals[f]
+	if f == sessionGone {
+		detail = "session not found" // nothing else, however it came to be
+	}
+	wait := time.Duration(0)
+	if f == manyGETs || f == draining {
+		wait = retryAfter
+	}
+	h.fail(w, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{
+		Code: row.code, Message: detail, Data: jsontext.Value(`{"reason":"` + row.word + `"}`),
+	}))
+}
+
+// refuseError answers with what a Host, a Session or a decoder returned. V is the revision of the session, 0 when there is none.
+func (h *Handler) refuseError(w http.ResponseWriter, err error, v protocol.Version, id jsonrpc.ID) {
+	if errors.Is(err, ErrNoSession) {
+		h.refuse(w, sessionGone, id, "")
+		return
+	}
+	status := protocol.HTTPStatus(err, v, v != 0)
+	if status == http.StatusOK && id.IsZero() {
+		status = http.StatusInternalServerError // nothing was asked in JSON-RPC that could be answered there
+	}
+	var wait time.Duration
+	var expected *protocol.Error
+	if errors.As(err, &expected) {
+		wait = expected.RetryAfter
+	}
+	if wait == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
+		wait = retryAfter
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	h.fail(w, status, wait, protocol.ConditionOf(err).String(), jsonrpc.Failure(id, protocol.Translate(err, v)))
+}
+
+// fail writes a refusal and counts it.
+func (h *Handler) fail(w http.ResponseWriter, status int, wait time.Duration, reason string, m jsonrpc.Message) {
+	h.options.Refused(reason, status)
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
+	}
+	h.writeJSON(w, status, m.Append(make([]byte, 0, m.Size())))
+}

@@ -1,0 +1,168 @@
+package streamable
+
+import (
+	"sync"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// reply gathers what one POST is answered with, and is the Sink of its request. Whether the answer is JSON or a stream is open until
+// something is there: outcomes alone are JSON, anything else starts a stream.
+type reply struct {
+	out     outlet
+	streams *Streams
+	resumes bool // the client's revision has primed streams, so it can be sent away
+	batch   bool // the JSON form is an array
+
+	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
+	pending  int        // requests without outcome
+	outcomes []jsonrpc.Message
+	single   [1]jsonrpc.Message // what outcomes begins as, since most POSTs carry one request
+	done     bool               // the one request has its outcome
+	gone     bool               // the client left before there was a stream to come back to
+	stream   *stream            // nil while the answer may become JSON
+}
+
+var (
+	_ transport.Sink = (*reply)(nil)
+	_ transport.Sink = (*member)(nil)
+	_ Reconnector    = (*reply)(nil)
+	_ Reconnector    = (*member)(nil)
+)
+
+func newReply(s *Streams, requests int, resumes bool) *reply {
+	r := &reply{out: makeOutlet(), streams: s, resumes: resumes, pending: requests}
+	r.outcomes = r.single[:0]
+	return r
+}
+
+// Send implements transport.Sink.
+func (r *reply) Send(m jsonrpc.Message) error { return r.send(&r.done, m) }
+
+// Finish implements transport.Sink.
+func (r *reply) Finish(m jsonrpc.Message) bool { return r.finish(&r.done, m) }
+
+// CloseStream implements Reconnector.
+func (r *reply) CloseStream(retry time.Duration) { r.closeStream(&r.done, retry) }
+
+// member is the Sink of one request of a batch.
+type member struct {
+	reply *reply
+	done  bool // guarded by reply.mu
+}
+
+// Send implements transport.Sink.
+func (b *member) Send(m jsonrpc.Message) error { return b.reply.send(&b.done, m) }
+
+// Finish implements transport.Sink.
+func (b *member) Finish(m jsonrpc.Message) bool { return b.reply.finish(&b.done, m) }
+
+// CloseStream implements Reconnector.
+func (b *member) CloseStream(retry time.Duration) { b.reply.closeStream(&b.done, retry) }
+
+func (r *reply) send(done *bool, m jsonrpc.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if *done || r.gone {
+		return transport.ErrClosed
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	return r.streams.send(r.stream, m)
+}
+
+func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if *done {
+		return false
+	}
+	*done = true
+	r.pending--
+	if r.stream == nil {
+		if !r.gone {
+			r.outcomes = append(r.outcomes, m)
+		}
+		if r.pending == 0 {
+			r.out.signal()
+		}
+		return true
+	}
+	_ = r.streams.send(r.stream, m) // an outcome is only refused when the session ended: then nobody can ask for it
+	if r.pending == 0 {
+		r.streams.finish(r.stream)
+	}
+	return true
+}
+
+func (r *reply) closeStream(done *bool, retry time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if *done || r.gone || !r.resumes {
+		return
+	}
+	if r.begin() == nil {
+		r.streams.hangUp(r.stream, retry)
+	}
+}
+
+// begin turns the reply into a stream, if it is none yet, and moves the outcomes of a batch there. The mutex is held.
+func (r *reply) begin() error {
+	if r.stream != nil {
+		return nil
+	}
+	st, err := r.streams.begin(&r.out)
+	if err != nil {
+		return err
+	}
+	r.stream = st
+	for _, m := range r.outcomes {
+		_ = r.streams.send(st, m)
+	}
+	r.outcomes, r.single[0] = nil, jsonrpc.Message{}
+	if r.pending == 0 {
+		r.streams.finish(st)
+	}
+	return nil
+}
+
+// shape is how a POST is answered.
+type shape uint8
+
+const (
+	undecided shape = iota
+	asJSON          // outcomes holds all of it
+	asStream
+	asNothing // the session ended while we waited for it
+)
+
+// decide says how to answer, now. Late asks for an answer in any case: the client, and the proxies before it, want a sign of life.
+func (r *reply) decide(late bool) shape {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.stream != nil:
+		return asStream
+	case r.pending == 0:
+		return asJSON
+	case !late:
+		return undecided
+	case r.begin() != nil:
+		return asNothing
+	}
+	return asStream
+}
+
+// leave says that the client is gone. The exchange goes on; without a stream nobody can ask for its outcome any more.
+func (r *reply) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone = r.stream == nil; r.gone {
+		r.outcomes, r.single[0] = nil, jsonrpc.Message{}
+		return
+	}
+	r.streams.detach(&r.out)
+}

@@ -1,0 +1,100 @@
+package streamable
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, session Session) {
+	defer p.leave()
+	shape := p.decide(false)
+	if shape == undecided {
+		timer := h.options.Store.options.Clock.AfterFunc(h.options.KeepAlive, p.out.tick)
+		for shape == undecided {
+			select {
+			case <-r.Context().Done():
+				timer.Stop()
+				return
+			case <-p.out.wake:
+				shape = p.decide(p.out.ticked.Load())
+			}
+		}
+		timer.Stop()
+	}
+	if o, ok := session.(opening); ok && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
+		w.Header().Set("Mcp-Session-Id", o.ID())
+	}
+	switch shape {
+	case asJSON:
+		h.writeOutcomes(w, p)
+	case asStream:
+		e := emitter{
+			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, session: session, primed: p.resumes,
+		}
+		e.run(r.Context())
+	case asNothing:
+		h.refuse(w, sessionGone, jsonrpc.ID{}, "")
+	}
+}
+
+// buffers holds what responses are put together in. Larger ones are left to the collector.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptBuffer = 64 << 10
+
+func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
+	buf := buffers.Get().(*[]byte)
+	body := (*buf)[:0]
+	if p.batch {
+		body = jsonrpc.AppendBatch(body, p.outcomes)
+	} else {
+		body = p.outcomes[0].Append(body)
+	}
+	h.writeJSON(w, http.StatusOK, body)
+	if cap(body) <= keptBuffer {
+		*buf = body
+		buffers.Put(buf)
+	}
+}
+
+// writeJSON writes a whole answer, within the time that each part of it may take.
+func (h *Handler) writeJSON(w http.ResponseWriter, status int, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = jsonHeader
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_ = writeAll(w, deadline(w), h.options.Stall, body) // a client that is gone needs no answer
+}
+
+// writeEmpty answers with a status alone.
+func (h *Handler) writeEmpty(w http.ResponseWriter, status int) {
+	deadline(w).SetWriteDeadline(time.Now().Add(h.options.Stall))
+	w.WriteHeader(status)
+}
+
+var (
+	jsonHeader   = []string{jsonType}
+	streamHeader = []string{streamType}
+)
+
+// writePart is how much is written under one deadline: at the stall time of 10 s, a peer must take 6 KiB/s.
+const writePart = 64 << 10
+
+// writeAll writes p in parts, each with a deadline of its own. The last deadline stays, for what net/http writes after the handler.
+func writeAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration, p []byte) error {
+	for {
+		n := min(len(p), writePart)
+		control.SetWriteDeadline(time.Now().Add(stall))
+		if _, err := w.Write(p[:n]); err != nil {
+			return err
+		}
+		if p = p[n:]; len(p) == 0 {
+			return nil
+		}
+	}
+}

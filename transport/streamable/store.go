@@ -1,0 +1,82 @@
+package streamable
+
+import (
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/clock"
+)
+
+// Bounds of what is kept for clients that read slowly or come back (2025-11-25 §basic/transports, "Resumability and Redelivery").
+const (
+	// DefaultStreamEvents and DefaultStreamBytes bound one stream: what waits to be written, and what is kept for a resumption. A client
+	// that is 256 messages behind does not read.
+	DefaultStreamEvents = 256
+	DefaultStreamBytes  = 1 << 20
+	// DefaultSessionBytes lets a few busy streams of one client be kept whole.
+	DefaultSessionBytes = 4 << 20
+	// DefaultTotalBytes bounds the history of all sessions: what a host with 1 GiB can spare.
+	DefaultTotalBytes = 256 << 20
+	// DefaultTTL is how long a client may be away: a train in a tunnel, a laptop carried to the next room.
+	DefaultTTL = 5 * time.Minute
+	// DefaultGETs bounds the open GET streams of one session. One is the rule; browsers with tabs and reconnects before a loss was
+	// noticed need a few.
+	DefaultGETs = 8
+	// keptStreams is how many finished POST streams are kept for a resumption: as many as a session may have in flight, so that a client
+	// that lost its connection finds all of them.
+	keptStreams = 256
+	// sweepEvery is how late an expired event may be dropped. A sweep is one timer a session, and only while there is something to drop.
+	sweepEvery = 30 * time.Second
+)
+
+// StoreOptions sets the bounds of a Store. Zero fields mean the defaults of the same names.
+type StoreOptions struct {
+	Clock        clock.Clock   // default clock.System
+	StreamEvents int           // events of one stream that wait, and that are kept
+	StreamBytes  int           // bytes of the same
+	SessionBytes int           // bytes kept for one session
+	TotalBytes   int           // bytes kept for all
+	TTL          time.Duration // how long an event is kept
+	GETs         int           // GET streams that one session may hold open
+}
+
+func (o StoreOptions) orDefaults() StoreOptions {
+	if o.Clock == nil {
+		o.Clock = clock.System
+	}
+	for _, f := range []struct {
+		field *int
+		value int
+	}{
+		{&o.StreamEvents, DefaultStreamEvents}, {&o.StreamBytes, DefaultStreamBytes}, {&o.SessionBytes, DefaultSessionBytes},
+		{&o.TotalBytes, DefaultTotalBytes}, {&o.GETs, DefaultGETs},
+	} {
+		if *f.field <= 0 {
+			*f.field = f.value
+		}
+	}
+	if o.TTL <= 0 {
+		o.TTL = DefaultTTL
+	}
+	return o
+}
+
+// Store is what the streams of all sessions share: the bounds, the clock, and the count of bytes kept. One process needs one.
+type Store struct {
+	options StoreOptions
+	used    atomic.Int64
+}
+
+// NewStore makes a Store.
+func NewStore(o StoreOptions) *Store { return &Store{options: o.orDefaults()} }
+
+// Streams makes the streams of one new session.
+func (s *Store) Streams() *Streams { return &Streams{store: s} }
+
+// Bytes is how much history is kept for all sessions.
+func (s *Store) Bytes() int64 { return s.used.Load() }
+
+// plain makes streams for an exchange that belongs to no session: without event ids, since there is nothing to resume.
+func (s *Store) plain() *Streams { return &Streams{store: s, plain: true} }
+
+func (s *Store) now() int64 { return s.options.Clock.Now().UnixNano() }

@@ -1,0 +1,426 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+func call(method string) string { return `{"jsonrpc":"2.0","id":1,"method":"` + method + `"}` }
+
+const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
+
+// 2025-11-25 §basic/transports: a stream begins with an event that has an id and no data; older clients may choke on one.
+func TestStreamBeginsAsTheRevisionHasIt(t *testing.T) {
+	host := newTestHost(t)
+	host.scripts["chatty"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/progress", 1))
+		if !out.Finish(jsonrpc.Response(m.ID, nil)) || out.Finish(jsonrpc.Response(m.ID, nil)) {
+			t.Error("want one outcome to be taken, and no second one")
+		}
+		if err := out.Send(note("notifications/progress", 2)); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("Send after Finish: %v, want ErrClosed", err)
+		}
+	}
+	s := serve(t, host, Options{Retry: 700 * time.Millisecond})
+	for _, v := range []protocol.Version{protocol.V20250326, protocol.V20250618, protocol.V20251125} {
+		resp := s.post(call("chatty"), "Mcp-Session-Id", s.session(v))
+		events := readStream(t, resp)
+		if got := resp.Header.Get("X-Accel-Buffering"); got != "no" {
+			t.Errorf("X-Accel-Buffering is %q, want no", got)
+		}
+		var ids []string
+		if v.Has(protocol.PrimedStreams) {
+			e := events.next()
+			if e.ID == "" || e.Data == nil || len(e.Data) != 0 || e.Retry != 700*time.Millisecond {
+				t.Errorf("%v: first event %+v, want an id, empty data and the retry", v, e)
+			}
+			ids = append(ids, e.ID)
+		}
+		for _, want := range []string{line(note("notifications/progress", 1)), answer} {
+			e := events.next()
+			if string(e.Data) != want || e.ID == "" {
+				t.Errorf("%v: got %s (id %q), want %s with an id", v, e.Data, e.ID, want)
+			}
+			ids = append(ids, e.ID)
+		}
+		if rest := events.rest(); len(rest) != 0 {
+			t.Errorf("%v: %q after the outcome, want the end", v, rest)
+		}
+		for i := range ids[1:] {
+			if ids[i] == ids[i+1] {
+				t.Errorf("%v: ids %q are not unique", v, ids)
+			}
+		}
+	}
+}
+
+// A silent call becomes a stream after the keep-alive period, and the stream then shows that it lives.
+func TestSilentCallBecomesAStream(t *testing.T) {
+	host := newTestHost(t)
+	release := make(chan struct{})
+	host.scripts["slow"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		<-release
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	s := serve(t, host, Options{KeepAlive: 5 * time.Millisecond})
+	resp := s.post(call("slow"), "Mcp-Session-Id", s.session(protocol.V20251125))
+	comments := make([]byte, 0, 4096)
+	for strings.Count(string(comments), string(keepAlive)) < 2 {
+		n, err := resp.Body.Read(comments[len(comments):cap(comments)])
+		if comments = comments[:len(comments)+n]; err != nil {
+			t.Fatalf("%v after %q", err, comments)
+		}
+	}
+	if !strings.HasPrefix(string(comments), "id: ") {
+		t.Errorf("got %q, want the priming event first", comments)
+	}
+	close(release)
+	if rest := readStream(t, resp).rest(); len(rest) != 1 || rest[0] != answer {
+		t.Errorf("got %q, want the answer", rest)
+	}
+	host.mu.Lock()
+	session := host.sessions["session-1"]
+	host.mu.Unlock()
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	if session.touched < 2 {
+		t.Errorf("the session was touched %d times, want once with the request and once a period", session.touched)
+	}
+}
+
+// A disconnect is not a cancel: the exchange goes on, and its client fetches the rest of this stream, and of no other, by GET.
+func TestStreamIsResumedAfterADisconnect(t *testing.T) {
+	host := newTestHost(t)
+	proceed := make(chan struct{})
+	host.scripts["long"] = func(s *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/message", 1))
+		<-proceed
+		for n := range 3 {
+			if err := out.Send(note("notifications/message", n+2)); err != nil {
+				t.Error(err)
+			}
+			s.streams.Push(note("notifications/elsewhere", n))
+		}
+		<-proceed
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	ctx, disconnect := context.WithCancel(t.Context())
+	first := readStream(t, s.do(s.request(ctx, http.MethodPost, call("long"), "Mcp-Session-Id", id)))
+	primed, one := first.next(), first.next()
+	disconnect()
+	proceed <- struct{}{}
+
+	second := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", one.ID))
+	if e := second.next(); len(e.Data) != 0 || e.ID != one.ID {
+		t.Errorf("got %q (%s), want to be primed with the place that was asked for", e.Data, e.ID)
+	}
+	for n := range 3 {
+		if e := second.next(); string(e.Data) != line(note("notifications/message", n+2)) {
+			t.Errorf("got %s, want message %d", e.Data, n+2)
+		}
+	}
+	proceed <- struct{}{}
+	if rest := second.rest(); len(rest) != 1 || rest[0] != answer {
+		t.Errorf("got %q, want the answer and the end", rest)
+	}
+	// What was written may not have been received: it can be asked for again.
+	if all := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", primed.ID)).rest(); len(all) != 5 || all[4] != answer {
+		t.Errorf("got %q, want all of the stream again", all)
+	}
+}
+
+// S44: an id that is not of this session, or of nothing, resumes nothing; and streams are resumed by GET only.
+func TestForeignEventIDsAreRefused(t *testing.T) {
+	host := newTestHost(t)
+	host.scripts["chatty"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/message", 1))
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	s := serve(t, host, Options{})
+	mine, other := s.session(protocol.V20251125), s.session(protocol.V20251125)
+	own := readStream(t, s.post(call("chatty"), "Mcp-Session-Id", mine)).next().ID
+	foreign := readStream(t, s.post(call("chatty"), "Mcp-Session-Id", other)).next().ID
+	nonce, _, _ := strings.Cut(own, ".")
+	for _, id := range []string{
+		foreign, "1", "0", "..", nonce, nonce + ".", nonce + ".p", nonce + ".p1", nonce + ".p1.", nonce + ".x1.0", nonce + ".p1.9999", nonce + ".p9.0",
+		nonce + ".g9.0", nonce + ".g1.0", nonce + ".p1.-1", strings.Repeat("x", 8000), nonce + ".p1.zzzzzzzzzzzzzzzzzzzz",
+	} {
+		resp := s.get("Mcp-Session-Id", mine, "Last-Event-ID", id)
+		if body := content(t, resp); resp.StatusCode != 400 || !strings.Contains(body, `"reason":"event_id"`) {
+			t.Errorf("%.40q: got %d %s, want 400", id, resp.StatusCode, body)
+		}
+	}
+	if resp := s.post(call("echo"), "Mcp-Session-Id", mine, "Last-Event-ID", own); resp.StatusCode != 400 {
+		t.Errorf("POST with an event id: got %d, want 400", resp.StatusCode)
+	}
+}
+
+// 2025-11-25: the server sends the client away in the middle of a call and keeps the rest for its return.
+func TestExchangeClosesItsStream(t *testing.T) {
+	host := newTestHost(t)
+	proceed := make(chan struct{})
+	host.scripts["reconnect"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.(Reconnector).CloseStream(50 * time.Millisecond)
+		<-proceed
+		out.Send(note("notifications/message", 1))
+		out.Finish(jsonrpc.Response(m.ID, nil))
+		out.(Reconnector).CloseStream(time.Hour)
+	}
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	first := readStream(t, s.post(call("reconnect"), "Mcp-Session-Id", id))
+	primed := first.next()
+	if len(primed.Data) != 0 || primed.ID == "" || primed.Retry != 50*time.Millisecond {
+		t.Errorf("first event %+v, want an id and the retry", primed)
+	}
+	if rest := first.rest(); len(rest) != 0 {
+		t.Errorf("got %q, want the end", rest)
+	}
+	second := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", primed.ID))
+	close(proceed)
+	if rest := second.rest(); len(rest) != 2 || rest[1] != answer {
+		t.Errorf("got %q, want the message and the answer", rest)
+	}
+
+	resp := s.post(call("reconnect"), "Mcp-Session-Id", s.session(protocol.V20250618))
+	if rest := readStream(t, resp).rest(); len(rest) != 2 || rest[1] != answer {
+		t.Errorf("2025-06-18: got %q, want the call to go on in the same stream", rest)
+	}
+}
+
+// What is pushed while nobody listens waits for the first GET; of several GETs one gets each message, and another takes over from it.
+func TestStandingStream(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	streams := host.sessions[id].streams
+	push := func(m jsonrpc.Message) {
+		t.Helper()
+		if err := streams.Push(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		push(jsonrpc.Notification("notifications/tools/list_changed", nil))
+	}
+	push(note("notifications/message", 1))
+	want := func(e *events, m jsonrpc.Message) Event {
+		t.Helper()
+		got := e.next()
+		if string(got.Data) != line(m) {
+			t.Errorf("got %s, want %s", got.Data, line(m))
+		}
+		return got
+	}
+	older := readStream(t, s.get("Mcp-Session-Id", id))
+	older.next() // priming
+	want(older, jsonrpc.Notification("notifications/tools/list_changed", nil))
+	last := want(older, note("notifications/message", 1))
+
+	ctx, disconnect := context.WithCancel(t.Context())
+	newer := readStream(t, s.do(s.request(ctx, http.MethodGet, "", "Mcp-Session-Id", id)))
+	newer.next()
+	push(note("notifications/message", 2))
+	of2 := want(newer, note("notifications/message", 2))
+	disconnect()
+	waitFor(t, func() bool {
+		streams.mu.Lock()
+		defer streams.mu.Unlock()
+		return streams.state.gets == 1
+	})
+	push(note("notifications/message", 3))
+	want(older, note("notifications/message", 3))
+
+	// Resumed from its place, each stream gives only what went out on it.
+	again := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", of2.ID))
+	again.next()
+	push(note("notifications/message", 4))
+	want(again, note("notifications/message", 4))
+	back := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", last.ID))
+	back.next()
+	want(back, note("notifications/message", 3))
+	if rest := older.rest(); len(rest) != 0 {
+		t.Errorf("the connection that was replaced got %q, want its end", rest)
+	}
+	s.do(s.request(t.Context(), http.MethodDelete, "", "Mcp-Session-Id", id))
+	if rest := back.rest(); len(rest) != 0 {
+		t.Errorf("got %q after DELETE, want the end", rest)
+	}
+}
+
+// waitFor waits for what another goroutine will do shortly.
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !done(); {
+		if time.Now().After(end) {
+			t.Fatal("did not happen")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestGETRefusals(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	for _, c := range []struct {
+		name   string
+		header []string
+		status int
+	}{
+		{"no session", nil, 400},
+		{"accepts JSON only", []string{"Mcp-Session-Id", id, "Accept", "application/json"}, 406},
+		{"other version", []string{"Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-03-26"}, 400},
+	} {
+		if resp := s.get(c.header...); resp.StatusCode != c.status {
+			t.Errorf("%s: got %d, want %d", c.name, resp.StatusCode, c.status)
+		}
+	}
+	if resp := s.do(s.request(t.Context(), http.MethodGet, "body", "Mcp-Session-Id", id)); resp.StatusCode != 400 {
+		t.Errorf("with a body: got %d, want 400", resp.StatusCode)
+	}
+	for range DefaultGETs {
+		readStream(t, s.get("Mcp-Session-Id", id))
+	}
+	resp := s.get("Mcp-Session-Id", id)
+	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("one more than %d: got %d, want 429 with Retry-After", DefaultGETs, resp.StatusCode)
+	}
+}
+
+// S16: a client that does not read is cut after the bounded queue is full, and costs no more than that.
+func TestClientThatDoesNotReadIsCut(t *testing.T) {
+	host := newTestHost(t)
+	errs := make(chan error, 1)
+	host.scripts["flood"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		params := jsontext.Value(`{"data":"` + strings.Repeat("x", 32<<10) + `"}`)
+		for range 10_000 {
+			if err := out.Send(jsonrpc.Notification("notifications/message", params)); err != nil {
+				errs <- err
+				break
+			}
+			waitFor(t, func() bool { return host.store.Bytes() < 3*DefaultStreamBytes })
+		}
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	s := serve(t, host, Options{Stall: 100 * time.Millisecond})
+	id := s.session(protocol.V20251125)
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	body := call("flood")
+	fmt.Fprint(conn, strings.ReplaceAll(withBody(postHead+"Host: localhost\nMcp-Session-Id: "+id+"\n", body), "\n", "\r\n"))
+	if err := <-errs; !errors.Is(err, transport.ErrSlowConsumer) {
+		t.Fatalf("got %v, want ErrSlowConsumer", err)
+	}
+	if got := host.store.Bytes(); got > 2*DefaultStreamBytes {
+		t.Errorf("%d bytes are kept, want at most the bounds of a stream", got)
+	}
+	conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the connection is still open")
+	}
+}
+
+// A drain ends listening streams with the time to come back, lets answers finish, and does not hold the server up.
+func TestShutdownEndsStreamsPolitely(t *testing.T) {
+	host := newTestHost(t)
+	proceed := make(chan struct{})
+	host.scripts["slow"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/message", 1))
+		<-proceed
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	listening := readStream(t, s.get("Mcp-Session-Id", id))
+	listening.next()
+	calling := readStream(t, s.post(call("slow"), "Mcp-Session-Id", id))
+	calling.next()
+	calling.next()
+	down := make(chan error, 1)
+	go func() { down <- s.Config.Shutdown(t.Context()) }()
+	e := listening.next()
+	if e.Retry < DefaultRetry || e.Retry > DefaultRetry+retrySpread {
+		t.Errorf("retry is %v, want within %v of %v", e.Retry, retrySpread, DefaultRetry)
+	}
+	if rest := listening.rest(); len(rest) != 0 {
+		t.Errorf("got %q, want the end", rest)
+	}
+	w := newRecorder()
+	s.handler.ServeHTTP(w, s.request(t.Context(), http.MethodGet, "", "Mcp-Session-Id", id))
+	if w.status != http.StatusServiceUnavailable {
+		t.Errorf("a GET during the drain: got %d, want 503", w.status)
+	}
+	close(proceed)
+	if rest := calling.rest(); len(rest) != 1 || rest[0] != answer {
+		t.Errorf("got %q, want the answer of the call in flight", rest)
+	}
+	if err := <-down; err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+}
+
+// recorder is a ResponseWriter without a connection.
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func newRecorder() *recorder { return &recorder{header: make(http.Header)} }
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+
+func TestOldStreamIsEnded(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{KeepAlive: time.Millisecond, StreamAge: time.Millisecond})
+	events := readStream(t, s.get("Mcp-Session-Id", s.session(protocol.V20250618)))
+	if e := events.next(); e.Retry < DefaultRetry || e.Data != nil {
+		t.Errorf("got %+v, want a retry", e)
+	}
+	if rest := events.rest(); len(rest) != 0 {
+		t.Errorf("got %q, want the end", rest)
+	}
+}
+
+// An answer longer than any queue reaches a client that reads, as JSON and as an event.
+func TestLargeAnswers(t *testing.T) {
+	host := newTestHost(t)
+	large := jsontext.Value(`{"data":"` + strings.Repeat("x", 3<<20) + `"}`)
+	host.scripts["json"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Finish(jsonrpc.Response(m.ID, large))
+	}
+	host.scripts["event"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/message", 1))
+		out.Finish(jsonrpc.Response(m.ID, large))
+	}
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	want := line(jsonrpc.Response(jsonrpc.IntID(1), large))
+	if got := content(t, s.post(call("json"), "Mcp-Session-Id", id)); got != want {
+		t.Errorf("JSON: got %d bytes, want %d", len(got), len(want))
+	}
+	if rest := readStream(t, s.post(call("event"), "Mcp-Session-Id", id)).rest(); len(rest) != 2 || rest[1] != want {
+		t.Errorf("event: got %d events, want the message and the answer", len(rest))
+	}
+}

@@ -1,0 +1,279 @@
+package streamable
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpd/internal/clock"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// Streams is the state of one session's server-sent events: the standing stream that GET opens, the streams that POSTs were answered
+// with, and the history from which either can be resumed. It outlives the session's actor and its connections, is safe for concurrent
+// use, never waits for a peer, and holds almost nothing until there is a first event or GET.
+//
+// Each message goes out on exactly one stream. When a client holds several GETs open, the newest is given what comes; an older one
+// takes over when it ends. The zero Streams is not usable: see Store.Streams.
+type Streams struct {
+	store *Store
+	plain bool // no ids, no history
+
+	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
+	closed bool
+	state  *streamsState // nil until the first stream
+}
+
+type streamsState struct {
+	nonce string
+	last  uint32             // the last stream number given
+	alone *stream            // what GETs are given; nil until the first message or GET
+	posts map[uint32]*stream // by number, running and finished
+	ended []*stream          // the finished of them, oldest first
+	gets  int                // GETs that are open
+	bytes int                // kept in all histories
+	sweep clock.Timer        // nil while nothing can expire
+}
+
+// stream is one sequence of events, and the responses that it flows through.
+type stream struct {
+	history
+	number   uint32    // of a POST stream; 0 for the standing one, whose events are numbered by the GET they went to
+	outlets  []*outlet // oldest first; the last is given what is new. A POST stream has at most one
+	complete bool      // nothing will follow
+}
+
+var (
+	errUnreplayable = errors.New("events after this id are not kept any more")
+	errManyGETs     = errors.New("too many open GET streams")
+)
+
+// Push sends a message that belongs to no exchange. Without a GET stream it waits, within the bounds of the Store, for the next one.
+// It returns transport.ErrClosed after Close, and transport.ErrSlowConsumer when it had to cut the client's connection; the message is
+// then kept for a reconnect.
+func (s *Streams) Push(m jsonrpc.Message) error {
+	data, w := encode(m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return transport.ErrClosed
+	}
+	return s.add(s.standing(), data, w)
+}
+
+// Close ends every response and forgets every event: the session is over. It is idempotent.
+func (s *Streams) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	st := s.state
+	if st == nil {
+		return
+	}
+	if st.alone != nil {
+		endOutlets(st.alone, over)
+	}
+	for _, p := range st.posts {
+		endOutlets(p, over)
+	}
+	s.store.used.Add(-int64(st.bytes))
+	if st.sweep != nil {
+		st.sweep.Stop()
+	}
+	s.state = nil
+}
+
+// encode is the JSON text of a message and what may happen to it in a queue.
+func encode(m jsonrpc.Message) ([]byte, weight) {
+	w := ordinary
+	if m.Method == "" {
+		w = outcome
+	} else if m.ID.IsZero() {
+		w = weights[m.Method]
+	}
+	return m.Append(make([]byte, 0, m.Size())), w
+}
+
+// begin starts the stream of a POST, with o as its response.
+func (s *Streams) begin(o *outlet) (*stream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, transport.ErrClosed
+	}
+	state := s.live()
+	st := &stream{history: newHistory(), number: s.number()}
+	if state.posts == nil {
+		state.posts = make(map[uint32]*stream)
+	}
+	state.posts[st.number] = st
+	s.attach(st, o, eventID{postStream, st.number, 0})
+	return st, nil
+}
+
+// send adds a message to the stream of an exchange.
+func (s *Streams) send(st *stream, m jsonrpc.Message) error {
+	data, w := encode(m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.plain && len(st.outlets) == 0 {
+		return transport.ErrClosed
+	}
+	return s.add(st, data, w)
+}
+
+// finish says that the stream of an exchange has all its answers.
+func (s *Streams) finish(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || st.complete {
+		return
+	}
+	st.complete = true
+	wake(st)
+	s.state.ended = append(s.state.ended, st)
+	if len(s.state.ended) > keptStreams {
+		s.forgetOldest()
+	}
+}
+
+// hangUp ends the current response of a stream, which goes on without it until the client returns.
+func (s *Streams) hangUp(st *stream, retry time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range st.outlets {
+		o.retry = retry
+	}
+	endOutlets(st, hungUp)
+}
+
+// retryOf is how long the client of o shall wait before it comes back, as far as somebody said.
+func (s *Streams) retryOf(o *outlet) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return o.retry
+}
+
+// connect makes o the response of a GET.
+func (s *Streams) connect(o *outlet, lastEventID string) error {
+	if lastEventID != "" {
+		return s.resume(o, lastEventID)
+	}
+	return s.listen(o)
+}
+
+// listen makes o the newest GET. What waited for one is its to write.
+func (s *Streams) listen(o *outlet) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.admitGET(); err != nil {
+		return err
+	}
+	st := s.standing()
+	s.attach(st, o, eventID{standaloneStream, s.number(), st.sent - 1})
+	o.get = true
+	s.state.gets++
+	return nil
+}
+
+// resume makes o the continuation of the stream that the event id names, from the event after it.
+func (s *Streams) resume(o *outlet, lastEventID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.admitGET(); err != nil {
+		return err
+	}
+	if s.state == nil {
+		return errEventID
+	}
+	id, err := parseEventID(lastEventID, s.state.nonce)
+	if err != nil {
+		return err
+	}
+	st := s.state.alone
+	if id.kind == postStream {
+		st = s.state.posts[id.stream]
+	}
+	if st == nil || id.stream > s.state.last || !st.replayable(id.seq) {
+		return errUnreplayable
+	}
+	for _, old := range slices.Clone(st.outlets) {
+		if old.number == id.stream {
+			end(old, replaced)
+		}
+	}
+	s.attach(st, o, id)
+	o.get = true
+	s.state.gets++
+	return nil
+}
+
+func (s *Streams) admitGET() error {
+	switch {
+	case s.closed:
+		return ErrNoSession
+	case s.state != nil && s.state.gets >= s.store.options.GETs:
+		return fmt.Errorf("%w: %d", errManyGETs, s.state.gets)
+	}
+	return nil
+}
+
+// detach says that the response of o is over, whatever the reason. Each outlet is detached once, by the handler that made it.
+func (s *Streams) detach(o *outlet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if o.get {
+		s.state.gets--
+	}
+	if o.stream == nil {
+		return
+	}
+	end(o, replaced)
+	if s.plain {
+		s.dropAll(o.stream)
+		return
+	}
+	wake(o.stream) // an older GET takes over what waits
+	s.bound(o.stream)
+}
+
+// take fills batch with what o has to write next and says where o stands. An empty batch and live mean: wait to be woken.
+func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.phase != live {
+		return batch, o.phase
+	}
+	st := o.stream
+	newest := st.outlets[len(st.outlets)-1] == o
+	for i := st.from(o.next); i < len(st.entries) && len(batch) < cap(batch); i++ {
+		e := st.entries[i]
+		if e.seq >= st.sent {
+			if !newest {
+				break
+			}
+			st.give(i, o.number)
+			e.stream = o.number
+		}
+		if o.next = e.seq + 1; e.stream == o.number {
+			batch = append(batch, e)
+		}
+	}
+	if len(batch) > 0 {
+		if s.plain {
+			s.dropSent(st)
+		}
+		s.bound(st)
+		return batch, live
+	}
+	if st.complete && st.waiting == 0 {
+		return batch, completed
+	}
+	return batch, live
+}

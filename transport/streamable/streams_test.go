@@ -1,0 +1,338 @@
+package streamable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/internal/clock"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+func sized(method string, bytes int) jsonrpc.Message {
+	return jsonrpc.Notification(method, jsontext.Value(`"`+strings.Repeat("x", bytes)+`"`))
+}
+
+// listening opens a GET.
+func listening(t *testing.T, s *Streams, lastEventID string) *outlet {
+	t.Helper()
+	o := makeOutlet()
+	if err := s.connect(&o, lastEventID); err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+// taken is what an outlet has to write now, in batches of n.
+func taken(s *Streams, o *outlet, n int) (all []string, last phase) {
+	for {
+		batch, phase := s.take(o, make([]entry, 0, n))
+		for _, e := range batch {
+			all = append(all, string(e.data))
+		}
+		if len(batch) == 0 {
+			return all, phase
+		}
+	}
+}
+
+func idAt(o *outlet, seq uint64) string { return string(o.appendID(nil, seq)) }
+
+func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
+	t.Helper()
+	for _, m := range messages {
+		if err := s.Push(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewStore(StoreOptions{})
+		s := store.Streams()
+		defer s.Close()
+		o := listening(t, s, "")
+		pushAll(t, s, note("a", 1))
+		time.Sleep(DefaultTTL / 2)
+		pushAll(t, s, note("a", 2))
+		taken(s, o, 8)
+		s.detach(o)
+		time.Sleep(DefaultTTL/2 + sweepEvery)
+		again := listening(t, s, idAt(o, 1))
+		if got, _ := taken(s, again, 8); len(got) != 1 || got[0] != line(note("a", 2)) {
+			t.Errorf("got %q, want what is younger than the TTL", got)
+		}
+		if err := s.connect(&outlet{}, idAt(o, 0)); !errors.Is(err, errUnreplayable) {
+			t.Errorf("resuming before what was dropped: %v, want errUnreplayable", err)
+		}
+		time.Sleep(DefaultTTL + sweepEvery)
+		if n := store.Bytes(); n != 0 || s.state.sweep != nil {
+			t.Errorf("%d bytes kept and sweep %v, want nothing and no timer", n, s.state.sweep)
+		}
+		// Nothing was lost after the last event, so its owner may go on from there for as long as the session lives.
+		s.detach(again)
+		s.detach(listening(t, s, idAt(o, 2)))
+	})
+}
+
+// A host whose clock jumps loses no more than the history of the jump, and nothing hangs.
+func TestHistorySurvivesAClockThatJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		skewed := clock.NewSkewed(nil)
+		s := NewStore(StoreOptions{Clock: skewed}).Streams()
+		defer s.Close()
+		o := listening(t, s, "")
+		pushAll(t, s, note("a", 1))
+		skewed.Set(-24 * time.Hour)
+		time.Sleep(2 * sweepEvery)
+		pushAll(t, s, note("a", 2))
+		if got, _ := taken(s, o, 8); len(got) != 2 {
+			t.Errorf("got %q, want both", got)
+		}
+		skewed.Set(24 * time.Hour)
+		time.Sleep(2 * sweepEvery)
+		pushAll(t, s, note("a", 3))
+		if got, _ := taken(s, o, 8); len(got) != 1 {
+			t.Errorf("got %q, want the third", got)
+		}
+	})
+}
+
+func TestPendingMessagesAreBounded(t *testing.T) {
+	store := NewStore(StoreOptions{StreamEvents: 4, StreamBytes: 1000})
+	s := store.Streams()
+	defer s.Close()
+	for n := range 10 {
+		pushAll(t, s, note("a", n))
+	}
+	o := listening(t, s, "")
+	if got, _ := taken(s, o, 3); len(got) != 4 || got[0] != line(note("a", 6)) {
+		t.Errorf("got %q, want the last four", got)
+	}
+	// They went out on no stream before, so nobody misses them: the stream can be resumed from its beginning.
+	s.detach(o)
+	if got, _ := taken(s, listening(t, s, idAt(o, 9)), 8); len(got) != 1 {
+		t.Errorf("got %q, want the last", got)
+	}
+}
+
+func TestOldestIsDroppedAndCannotBeResumed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options StoreOptions
+		size    int
+	}{
+		{"by count", StoreOptions{StreamEvents: 4}, 10},
+		{"by bytes of the stream", StoreOptions{StreamBytes: 4500}, 1000},
+		{"by bytes of the session", StoreOptions{SessionBytes: 4500}, 1000},
+		{"by bytes of all", StoreOptions{TotalBytes: 4500}, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := NewStore(c.options).Streams()
+			defer s.Close()
+			o := listening(t, s, "")
+			for range 9 {
+				pushAll(t, s, sized("a", c.size))
+				taken(s, o, 8)
+			}
+			s.detach(o)
+			if err := s.connect(&outlet{}, idAt(o, 1)); !errors.Is(err, errUnreplayable) {
+				t.Errorf("resuming what was dropped: %v, want errUnreplayable", err)
+			}
+			if got, _ := taken(s, listening(t, s, idAt(o, 5)), 8); len(got) != 4 {
+				t.Errorf("got %d events, want the last four", len(got))
+			}
+		})
+	}
+}
+
+// B5: coalesce, then drop progress, then cut. The outcome of an exchange is never refused and cuts nobody.
+func TestFullQueue(t *testing.T) {
+	s := NewStore(StoreOptions{StreamEvents: 4}).Streams()
+	defer s.Close()
+	o := makeOutlet()
+	st, err := s.begin(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := jsonrpc.Notification("notifications/tools/list_changed", nil)
+	for _, m := range []jsonrpc.Message{
+		note("notifications/progress", 1), changed, changed, note("notifications/progress", 2), note("notifications/message", 1),
+		note("notifications/message", 2), // the queue is full: both progress notifications make room
+		note("notifications/message", 3),
+		note("notifications/progress", 3), // full again: dropped by itself
+	} {
+		if err := s.send(st, m); err != nil {
+			t.Fatalf("%s: %v", line(m), err)
+		}
+	}
+	if err := s.send(st, jsonrpc.Response(jsonrpc.IntID(1), nil)); err != nil {
+		t.Errorf("outcome: %v", err)
+	}
+	got, phase := taken(s, &o, 3)
+	if want := []string{line(changed), line(note("notifications/message", 1)), line(note("notifications/message", 2)),
+		line(note("notifications/message", 3)), answer}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for n := range 4 {
+		if err := s.send(st, note("notifications/message", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.send(st, note("notifications/message", 9)); !errors.Is(err, transport.ErrSlowConsumer) {
+		t.Errorf("one more: %v, want ErrSlowConsumer", err)
+	}
+	if _, phase := taken(s, &o, 8); phase != cut {
+		t.Errorf("phase %v, want cut", phase)
+	}
+	if err := s.send(st, note("notifications/message", 10)); err != nil {
+		t.Errorf("without a client: %v, want the oldest to be dropped", err)
+	}
+}
+
+// A finished stream is kept for its client's return, but only so many, the oldest forgotten first.
+func TestFinishedStreamsAreBounded(t *testing.T) {
+	s := NewStore(StoreOptions{}).Streams()
+	defer s.Close()
+	outlets := make([]outlet, keptStreams+10)
+	for i := range outlets {
+		outlets[i] = makeOutlet()
+		st, err := s.begin(&outlets[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.send(st, jsonrpc.Response(jsonrpc.IntID(1), nil))
+		s.detach(&outlets[i])
+		s.finish(st)
+	}
+	if got := len(s.state.posts); got != keptStreams {
+		t.Errorf("%d streams are kept, want %d", got, keptStreams)
+	}
+	if err := s.connect(&outlet{}, idAt(&outlets[9], 0)); !errors.Is(err, errUnreplayable) {
+		t.Errorf("the tenth: %v, want errUnreplayable", err)
+	}
+	if got, phase := taken(s, listening(t, s, idAt(&outlets[10], 0)), 8); len(got) != 1 || phase != completed {
+		t.Errorf("the eleventh: %q and %v, want its answer and the end", got, phase)
+	}
+}
+
+// An exchange of no session has no ids, keeps nothing that was written, and ends with its connection.
+func TestPlainStreams(t *testing.T) {
+	store := NewStore(StoreOptions{})
+	s := store.plain()
+	o := makeOutlet()
+	st, err := s.begin(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		s.send(st, note("a", n))
+	}
+	if got, _ := taken(s, &o, 2); len(got) != 5 || o.nonce != "" {
+		t.Errorf("got %q with nonce %q, want five events without ids", got, o.nonce)
+	}
+	if n := store.Bytes(); n != 0 {
+		t.Errorf("%d bytes are kept of what was written, want none", n)
+	}
+	s.send(st, note("a", 6))
+	s.detach(&o)
+	if err := s.send(st, note("a", 7)); !errors.Is(err, transport.ErrClosed) || store.Bytes() != 0 {
+		t.Errorf("without a client: %v and %d bytes, want ErrClosed and none", err, store.Bytes())
+	}
+}
+
+func TestClosedStreamsTakeNothing(t *testing.T) {
+	store := NewStore(StoreOptions{})
+	s := store.Streams()
+	get, post := listening(t, s, ""), makeOutlet()
+	st, err := s.begin(&post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send(st, note("a", 1))
+	s.Close()
+	s.Close()
+	for _, o := range []*outlet{get, &post} {
+		if got, phase := taken(s, o, 8); len(got) != 0 || phase != over {
+			t.Errorf("got %q and %v, want the end", got, phase)
+		}
+		s.detach(o)
+	}
+	if err := s.Push(note("a", 2)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Push: %v, want ErrClosed", err)
+	}
+	if err := s.send(st, note("a", 2)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("send: %v, want ErrClosed", err)
+	}
+	if _, err := s.begin(&post); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("begin: %v, want ErrClosed", err)
+	}
+	if err := s.connect(&outlet{}, ""); !errors.Is(err, ErrNoSession) {
+		t.Errorf("connect: %v, want ErrNoSession", err)
+	}
+	if store.Bytes() != 0 {
+		t.Errorf("%d bytes kept, want none", store.Bytes())
+	}
+}
+
+// A client that left before there was a stream has nothing to come back to: the exchange is told, and its outcome is taken all the same.
+func TestReplyWithoutClient(t *testing.T) {
+	store := NewStore(StoreOptions{})
+	s := store.Streams()
+	defer s.Close()
+	r := newReply(s, 1, true)
+	r.leave()
+	if err := r.Send(note("a", 1)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Send: %v, want ErrClosed", err)
+	}
+	r.CloseStream(time.Second)
+	if !r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil)) || r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil)) {
+		t.Error("want one outcome to be taken")
+	}
+	if store.Bytes() != 0 || s.state != nil {
+		t.Errorf("%d bytes kept for nobody", store.Bytes())
+	}
+}
+
+func TestEventIDs(t *testing.T) {
+	nonce := newNonce()
+	if nonce == newNonce() {
+		t.Error("two nonces are equal")
+	}
+	for _, id := range []eventID{{postStream, 1, 0}, {standaloneStream, 1<<32 - 1, 1<<64 - 1}, {postStream, 35, 36}} {
+		text := string(id.append(nil, nonce))
+		if got, err := parseEventID(text, nonce); err != nil || got != id || len(text) > maxEventID {
+			t.Errorf("%s read as %v (%v), want %v", text, got, err, id)
+		}
+		if _, err := parseEventID(text, newNonce()); !errors.Is(err, errEventID) {
+			t.Errorf("%s of another session: %v, want errEventID", text, err)
+		}
+	}
+}
+
+// Weights apply to notifications alone, whatever a request is called.
+func TestWeights(t *testing.T) {
+	for _, c := range []struct {
+		m    jsonrpc.Message
+		want weight
+	}{
+		{note("notifications/progress", 1), progress},
+		{note("notifications/resources/updated", 1), hint},
+		{note("notifications/message", 1), ordinary},
+		{jsonrpc.Request(jsonrpc.IntID(1), "notifications/progress", nil), ordinary},
+		{jsonrpc.Response(jsonrpc.IntID(1), nil), outcome},
+	} {
+		data, got := encode(c.m)
+		if got != c.want || bytes.ContainsAny(data, "\r\n") {
+			t.Errorf("%s has weight %d, want %d", data, got, c.want)
+		}
+	}
+}

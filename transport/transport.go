@@ -1,0 +1,100 @@
+// Package transport names what every way into and out of the host has in common: messages to and from a peer. It does not know what
+// the messages mean, who may send them, or how any one transport frames them.
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// Errors that a Sink or an Upstream answers with. Each is wrapped at most once.
+var (
+	// ErrClosed says that the connection, or the exchange, is over: the message went nowhere.
+	ErrClosed = errors.New("transport closed")
+	// ErrSlowConsumer says that the peer reads slower than its messages arrive and that its bounded queue is full.
+	ErrSlowConsumer = errors.New("slow consumer")
+)
+
+// Sink is the reply side of one downstream exchange. It is safe for concurrent use and never waits for the peer.
+type Sink interface {
+	// Send delivers a message that belongs to this exchange (progress, a log line, a request to the client) before its end.
+	// It returns ErrClosed after Finish, and ErrSlowConsumer when the bounded queue of the exchange is full.
+	Send(m jsonrpc.Message) error
+	// Finish delivers the one outcome. It reports false, and delivers nothing, when there was one already.
+	Finish(m jsonrpc.Message) bool
+}
+
+// Inbound is what an upstream connection yields: a message, or the news that one of our requests failed in transport.
+type Inbound struct {
+	// Message is what the peer sent. It is empty when Err is set.
+	Message jsonrpc.Message
+	// Related is our request on whose own stream Message arrived, or which Err is about. Zero means that the transport cannot tell.
+	Related jsonrpc.ID
+	// Err, when set, ends the request Related and nothing else: the connection lives on.
+	Err error
+	// Written goes with Err: bytes of the request had reached the peer, which may have acted on it.
+	Written bool
+	// Control carries news of the transport itself, such as a lost session. Its types are the transport's own.
+	Control any
+}
+
+// Upstream is one framed connection to a server.
+type Upstream interface {
+	// Send hands a message to the connection. Stdio queues it for its writer, HTTP starts a POST; what becomes of it arrives by Recv.
+	// An error means that no byte of the message was or will be written.
+	Send(ctx context.Context, m jsonrpc.Message) error
+	// Recv returns the next thing the peer sent. An error ends the connection: io.EOF, ErrClosed, *ExitError or what broke it;
+	// an error of ctx only ends the call.
+	Recv(ctx context.Context) (Inbound, error)
+	// Negotiated says which revision is spoken from now on. It decides the version header and whether arrays are sent.
+	Negotiated(v protocol.Version)
+	// Close ends the connection politely, then hard; both within ctx. It is idempotent.
+	Close(ctx context.Context) error
+	// Info describes the connection to an operator.
+	Info() Info
+}
+
+// Info describes a connection to an operator. It never holds a credential.
+type Info struct {
+	Transport string // "stdio", "streamable", "pipe"
+	PID       int    // of the child process; 0 where there is none
+	URL       string // of the endpoint, without user information or query; "" where there is none
+}
+
+// ExitError says how a child process ended. It is what Recv returns from then on.
+type ExitError struct {
+	// Cause names the class of the ending in one or two words, from the list of the transport that made it.
+	Cause string
+	// Code is the exit code, or -1 when a signal ended the process or it is not known.
+	Code int
+	// Signal names the signal that ended the process, as "SIGKILL"; empty when none did.
+	Signal string
+	// Stderr is the bounded tail of what the process wrote to its standard error.
+	Stderr []byte
+	// Err is the failure behind it, if there was one.
+	Err error
+}
+
+// Error names the cause and how the process ended; the standard error is for whoever asks for it.
+func (e *ExitError) Error() string {
+	how := fmt.Sprintf("exit code %d", e.Code)
+	if e.Signal != "" {
+		how = "signal " + e.Signal
+	}
+	if e.Err != nil {
+		return fmt.Sprintf("server process ended (%s, %s): %v", e.Cause, how, e.Err)
+	}
+	return fmt.Sprintf("server process ended (%s, %s)", e.Cause, how)
+}
+
+// Unwrap gives the failure behind the ending.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// CloseStream is the Control by which a server asks that the stream of the request Related be closed, for its client to come back for
+// the rest after Retry (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
+type CloseStream struct{ Retry time.Duration }
