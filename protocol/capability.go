@@ -57,14 +57,23 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 	if raw.Kind() != '{' {
 		return capabilities{}, InvalidParams("capabilities is not an object")
 	}
-	c := capabilities{raw}
-	for _, path := range shapes[side] {
-		switch v, _ := c.Settings(path); v.Kind() {
-		case '"', '0', '[':
-			return capabilities{}, InvalidParams("capabilities." + path + " is neither an object nor a boolean")
+	for m := range splice.Members(raw) {
+		for _, path := range shapes[side] {
+			name, flag, nested := strings.Cut(path, ".")
+			if !m.Is(name) {
+				continue
+			}
+			v := m.Value
+			if nested {
+				v, _ = splice.Get(v, flag)
+			}
+			switch v.Kind() {
+			case '"', '0', '[':
+				return capabilities{}, InvalidParams("capabilities." + path + " is neither an object nor a boolean")
+			}
 		}
 	}
-	return c, nil
+	return capabilities{raw}, nil
 }
 
 // Raw is the object as it was declared, {} for the zero value.

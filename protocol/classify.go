@@ -35,8 +35,10 @@ type Class struct {
 //	any other header                               modern without its _meta: refused, -32602
 //	nothing at all                                 refused: a session is required
 func (n Negotiation) Classify(a Arrival) (Class, error) {
-	if IsModern(a.Params) {
-		return n.modern(a)
+	// Params may be megabytes: _meta is looked for once.
+	meta, _ := splice.Get(a.Params, "_meta")
+	if _, ok := splice.Get(meta, MetaProtocolVersion); ok {
+		return n.modern(a, meta)
 	}
 	header, known := ParseVersion(a.Header)
 	switch {
@@ -57,7 +59,7 @@ func (n Negotiation) Classify(a Arrival) (Class, error) {
 }
 
 // modern checks in the order that the conformance suite expects: header there, _meta complete, both equal, revision offered.
-func (n Negotiation) modern(a Arrival) (Class, error) {
+func (n Negotiation) modern(a Arrival, raw jsontext.Value) (Class, error) {
 	c := Class{Era: Modern, Version: Latest}
 	if a.HTTP && a.Header == "" {
 		return c, HeaderMismatch("MCP-Protocol-Version", "missing")
@@ -65,8 +67,8 @@ func (n Negotiation) modern(a Arrival) (Class, error) {
 	meta := Meta{}
 	var err error
 	if a.Notification {
-		meta.Version, _ = splice.GetString(a.Params, "_meta", MetaProtocolVersion)
-	} else if meta, err = ParseMeta(a.Params); err != nil {
+		meta.Version, _ = splice.GetString(raw, MetaProtocolVersion)
+	} else if meta, err = parseMeta(raw); err != nil {
 		return c, err
 	}
 	if a.HTTP && a.Header != meta.Version {

@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,7 +24,11 @@ func ParseInitialize(params jsontext.Value) (p InitializeParams, err error) {
 		return p, InvalidParams("params is not an object")
 	}
 	for m := range splice.Members(params) {
-		switch m.Key() {
+		name := m.Key()
+		if len(m.Value) > MaxDeclaration && (name == "capabilities" || name == "clientInfo") {
+			return InitializeParams{}, InvalidParams(fmt.Sprintf("%s is larger than %d bytes", name, MaxDeclaration))
+		}
+		switch name {
 		case "protocolVersion":
 			ok := false
 			if p.Version, ok = splice.Unquote(m.Value); !ok || p.Version == "" {
@@ -65,7 +71,7 @@ type Handshake struct {
 }
 
 // Handshake answers initialize: version, then restrictions of that version, then capabilities (S4-90). An error leaves nothing behind,
-// so the client may try again (S0-58).
+// so the client may try again (S0-58). What it returns shares no memory with params, since a session keeps it.
 func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities) (Handshake, error) {
 	p, err := ParseInitialize(params)
 	if err != nil {
@@ -75,6 +81,7 @@ func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities)
 	if err != nil {
 		return Handshake{}, err
 	}
+	p.Capabilities.raw, p.Info.raw = slices.Clone(p.Capabilities.raw), slices.Clone(p.Info.raw)
 	return Handshake{Agreement: agreed, Client: p.Capabilities, ClientInfo: p.Info, Server: server.Shape(agreed.Version)}, nil
 }
 
@@ -104,7 +111,7 @@ func (r InitializeResult) result(info jsontext.Value) jsontext.Value {
 	return append(d, '}')
 }
 
-// ParseInitializeResult reads it. A server without serverInfo is forgiven; one without a version is not.
+// ParseInitializeResult reads it, and copies what it keeps. A server without serverInfo is forgiven; one without a version is not.
 func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error) {
 	for m := range splice.Members(result) {
 		switch m.Key() {
@@ -124,6 +131,7 @@ func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error
 	if r.Version == "" {
 		return InitializeResult{}, InvalidParams("protocolVersion is missing")
 	}
+	r.Capabilities.raw, r.Info.raw = slices.Clone(r.Capabilities.raw), slices.Clone(r.Info.raw)
 	return r, nil
 }
 
@@ -155,7 +163,7 @@ func (r DiscoverResult) Result() jsontext.Value {
 	return append(d, "}}"...)
 }
 
-// ParseDiscover reads it. Some servers put serverInfo beside _meta, as drafts had it; both are read.
+// ParseDiscover reads it, and copies what it keeps. Some servers put serverInfo beside _meta, as drafts had it; both are read.
 func ParseDiscover(result jsontext.Value) (r DiscoverResult, err error) {
 	list, _ := splice.Get(result, "supportedVersions")
 	for v := range splice.Elements(list) {
@@ -176,7 +184,10 @@ func ParseDiscover(result jsontext.Value) (r DiscoverResult, err error) {
 		info, ok = splice.Get(result, "serverInfo")
 	}
 	if ok {
-		r.Info, err = ParseImplementation(info)
+		if r.Info, err = ParseImplementation(info); err != nil {
+			return DiscoverResult{}, err
+		}
 	}
-	return r, err
+	r.Capabilities.raw, r.Info.raw = slices.Clone(r.Capabilities.raw), slices.Clone(r.Info.raw)
+	return r, nil
 }

@@ -19,6 +19,10 @@ const (
 	MaxMetaDepth = 8
 	MaxMetaKeys  = 64
 
+	// MaxDeclaration bounds capabilities and clientInfo of initialize, each of which a session keeps for its life. An icon as a data URI
+	// fits.
+	MaxDeclaration = 64 << 10
+
 	// MaxPending is how many requests one request manager holds (S4-57): what one tenant may have in flight.
 	MaxPending = 1000
 	// MaxPendingPerSession keeps one client from taking all of its tenant's.

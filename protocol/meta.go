@@ -36,30 +36,39 @@ func IsModern(params jsontext.Value) bool {
 }
 
 // ParseMeta reads _meta of a modern request. Version and capabilities are required (2026-07-28 §basic).
-func ParseMeta(params jsontext.Value) (m Meta, err error) {
+func ParseMeta(params jsontext.Value) (Meta, error) {
 	meta, _ := splice.Get(params, "_meta")
+	return parseMeta(meta)
+}
+
+func parseMeta(meta jsontext.Value) (m Meta, err error) {
 	if meta.Kind() != '{' {
 		return Meta{}, InvalidParams("_meta is missing")
 	}
-	declared, ok := splice.Get(meta, MetaClientCapabilities)
-	if m.Version, _ = splice.GetString(meta, MetaProtocolVersion); m.Version == "" {
-		return Meta{}, InvalidParams("_meta." + MetaProtocolVersion + " is missing or not a string")
-	}
-	if !ok {
-		return Meta{}, InvalidParams("_meta." + MetaClientCapabilities + " is missing")
-	}
-	if m.Capabilities, err = ParseClientCapabilities(declared); err != nil {
-		return Meta{}, err
-	}
-	if info, ok := splice.Get(meta, MetaClientInfo); ok {
-		if m.Info, err = ParseImplementation(info); err != nil {
+	declared := false
+	for member := range splice.Members(meta) {
+		switch v := member.Value; {
+		case member.Is(MetaProtocolVersion):
+			m.Version, _ = splice.Unquote(v)
+		case member.Is(MetaClientCapabilities):
+			declared = true
+			m.Capabilities, err = ParseClientCapabilities(v)
+		case member.Is(MetaClientInfo):
+			m.Info, err = ParseImplementation(v)
+		case member.Is(MetaLogLevel):
+			if m.LogLevel, _ = splice.Unquote(v); !ValidLogLevel(m.LogLevel) {
+				err = InvalidParams("_meta." + MetaLogLevel + " is not a log level")
+			}
+		}
+		if err != nil {
 			return Meta{}, err
 		}
 	}
-	if level, ok := splice.Get(meta, MetaLogLevel); ok {
-		if m.LogLevel, _ = splice.Unquote(level); !ValidLogLevel(m.LogLevel) {
-			return Meta{}, InvalidParams("_meta." + MetaLogLevel + " is not a log level")
-		}
+	switch {
+	case m.Version == "":
+		return Meta{}, InvalidParams("_meta." + MetaProtocolVersion + " is missing or not a string")
+	case !declared:
+		return Meta{}, InvalidParams("_meta." + MetaClientCapabilities + " is missing")
 	}
 	return m, nil
 }

@@ -2,7 +2,7 @@ package supervisor
 
 import (
 	"iter"
-	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -44,9 +44,7 @@ type host struct {
 	spawner  *stdio.Spawner
 	store    *streamable.Store
 	index    *session.Index
-	edge     *server.Host
-	handler  *streamable.Handler
-	meters   *meters
+	edge     *Edge
 	nextID   atomic.Uint64
 	phase    atomic.Uint32 // admin.Phase
 	addrs    addrs
@@ -72,7 +70,10 @@ func (h *host) sessionOptions() session.Options {
 }
 
 func (h *host) requestOptions(t tenant.Tenant) request.Options {
-	return request.Options{Tenant: t.Name, Pending: t.Limits.MaxPending, Ended: h.meters.of(t.Name), Emit: h.recorder.Emit}
+	return request.Options{
+		Tenant: t.Name, Pending: t.Limits.MaxPending, Emit: h.recorder.Emit,
+		Meter: func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
+	}
 }
 
 func (h *host) noticeOptions(t tenant.Tenant) notification.Options {
@@ -107,24 +108,11 @@ func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
 func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
 	return func(args any) otp.Behaviour {
 		return server.New(server.Options{
-			Tenant: t, Self: h.self, Policy: policy(t.Negotiation),
+			Tenant: t, Self: h.self, Policy: t.Negotiation,
 			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
 			NextID: &h.nextID, Emit: h.recorder.Emit,
 		}, args.(session.Args))
-	}
-}
-
-// policy is the tenant's rules about revisions, as package protocol has them. The configuration has checked the names.
-func policy(n tenant.Negotiation) protocol.Negotiation {
-	version := func(name string) protocol.Version {
-		if v, ok := protocol.ParseVersion(name); ok {
-			return v
-		}
-		return 0
-	}
-	return protocol.Negotiation{
-		Mode: protocol.Mode(n.Mode), Floor: version(n.Min), Ceiling: version(n.Max), Default: version(n.Default),
 	}
 }
 
@@ -189,12 +177,29 @@ func describe(s *session.Handle) *mcpdv1.Session {
 	ep := s.Endpoint()
 	d := &mcpdv1.Session{
 		Id: s.Row(), Tenant: ep.Tenant, Server: ep.Server, Principal: ep.Principal,
-		Opened: timestamppb.New(s.Opened()), LastActive: timestamppb.New(s.LastActive()),
+		Transport: "streamable", Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
 	}
 	if r := s.Record(); r != nil {
-		d.Revision, d.Client = r.Version.String(), r.Client.Name+" "+r.Client.Version
+		d.Revision, d.Era = r.Version.String(), r.Version.Era().String()
+		d.ClientName, d.ClientVersion = r.Client.Name, r.Client.Version
 	}
 	return d
 }
 
-var _ = slog.Default
+// locate tells from a row's path whose it is.
+func locate(path string) telemetry.Where {
+	parts := strings.Split(path, "/")
+	if len(parts) < 3 || parts[1] != "tenants" {
+		return telemetry.Where{}
+	}
+	w := telemetry.Where{Tenant: parts[2]}
+	if len(parts) > 4 {
+		switch parts[3] {
+		case "client_sup":
+			w.Server = parts[4]
+		case "server_sup":
+			w.Session = parts[4]
+		}
+	}
+	return w
+}

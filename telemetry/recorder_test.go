@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -225,13 +229,25 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
 		{otp.TerminatePanicked{Row: row, Report: report}, []Event{TerminatePanicked{where, "capabilities", report}}},
 	}
+	tested := make(map[string]bool)
 	for _, test := range tests {
+		tested[reflect.TypeOf(test.in).Name()] = true
 		var got []Event
 		Supervision(func(e Event) { got = append(got, e) }, func(string) Where { return Where{Tenant: "acme"} })(test.in)
 		if fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%T: got %+v, want %+v", test.in, got, test.want)
 		}
 	}
+	file, err := parser.ParseFile(token.NewFileSet(), "../supervisor/otp/event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.Name != "Event" && spec.Name.Name != "Row" && !tested[spec.Name.Name] {
+			t.Errorf("otp.%s has no counterpart here", spec.Name.Name)
+		}
+		return true
+	})
 }
 
 // A crash is remembered with its frames, and nothing of the message but its type.

@@ -83,8 +83,11 @@ type ExitError struct {
 // Error names the cause and how the process ended; the standard error is for whoever asks for it.
 func (e *ExitError) Error() string {
 	how := fmt.Sprintf("exit code %d", e.Code)
-	if e.Signal != "" {
+	switch {
+	case e.Signal != "":
 		how = "signal " + e.Signal
+	case e.Code < 0:
+		how = "exit code unknown"
 	}
 	if e.Err != nil {
 		return fmt.Sprintf("server process ended (%s, %s): %v", e.Cause, how, e.Err)

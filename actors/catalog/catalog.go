@@ -11,6 +11,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // Pauses before a server whose restart budget ran out is started again: doubled each time, with full jitter so that servers which
@@ -31,11 +32,9 @@ type Options struct {
 	Upstreams func() (otp.Ref, bool)
 	// Connection is the child spec of one connection.
 	Connection func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, restore client.Restore, catalog otp.Ref) otp.Child
-	// Announce tells sessions that lists have changed.
-	Announce func(server string, kind client.Kind)
-	// Declared tells the capability registry what a server declared.
-	Declared func(server string, f client.Facts)
-	Emit     func(event any)
+	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
+	Registry   otp.Ref // core/capabilities: told what servers declare
+	Emit       telemetry.Sink
 }
 
 // Catalog is the behaviour of tenants/<t>/catalog.
@@ -45,6 +44,7 @@ type Catalog struct {
 	p *otp.Process
 	*kept
 	waiting []*waiter
+	views   map[group]*View
 }
 
 // kept is the heir: what is known about every server, and the connections to it.
@@ -75,15 +75,6 @@ type conn struct {
 	declare  protocol.ClientCapabilities
 }
 
-// listing is what a server listed last over one kind of connection. It outlives the connection.
-type listing struct {
-	facts  client.Facts
-	lists  client.Lists
-	served [client.Kinds]bool // a client was given a list while this one was as it is, or not yet known
-	known  bool
-	since  time.Time // when it was first waited for
-}
-
 // New makes one incarnation.
 func New(o Options) *Catalog { return &Catalog{o: o} }
 
@@ -108,6 +99,7 @@ type (
 // Init takes over what was known and makes sure that every server has its supervisor.
 func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
+	c.views = map[group]*View{}
 	c.kept, _ = p.Heir().(*kept)
 	if c.kept == nil {
 		c.kept = &kept{servers: map[string]*server{}}
@@ -129,7 +121,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		for key, waiting := range s.opening { // their answers were lost with the last incarnation
 			delete(s.opening, key)
 			for _, w := range waiting {
-				w.call.Fail(protocol.Overloaded("catalogue restarted"))
+				fail(w.call, protocol.Overloaded("catalogue", time.Second))
 			}
 		}
 	}
@@ -142,12 +134,8 @@ func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
 		c.connect(m.Req.Server, c.key(m.Req.Server, m.Req.Caller), m.Req.Caller, m)
-	case *Describe:
-		c.describe(m)
-	case *List:
-		c.list(m)
-	case *Resolve:
-		c.resolve(m)
+	case *Look:
+		c.look(m)
 	case *Servers:
 		m.Reply(c.records())
 	case *client.Report:
@@ -161,7 +149,7 @@ func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 	case boot:
 		c.boot()
 	case retry:
-		c.retry(m.server)
+		c.again(m.server)
 	case overdue:
 		c.flush()
 	}
@@ -186,16 +174,14 @@ func (c *Catalog) supervise(name string) {
 		c.p.After(EarlyBoot, boot{})
 		return
 	}
-	otp.StartChildArgsAsync(c.p, pool, "upstream/"+name, c.servers[name].config, func(ref otp.Ref, err error) any {
+	otp.StartChildArgsAsync(c.p, pool, name, c.servers[name].config, func(ref otp.Ref, err error) any {
 		return supervised{name, ref, err}
 	})
 }
 
 func (c *Catalog) supervised(m supervised) {
 	s := c.servers[m.server]
-	if running, ok := otp.AlreadyStarted(m.err); ok {
-		m.ref, m.err = running, nil
-	}
+	m.ref, m.err = started(m.ref, m.err)
 	if m.err != nil {
 		c.p.After(EarlyBoot, boot{})
 		return
@@ -242,19 +228,20 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 	if client.Permanent(s.cause) {
 		s.state = client.Failed
 	}
-	c.o.Emit(GaveUp{Server: name, Cause: s.cause, Retry: wait})
+	e := telemetry.UpstreamCrashLoop{
+		Where:    telemetry.Where{Tenant: c.o.Tenant.Name, Server: name},
+		Restarts: uint32(s.config.Intensity.Restarts), Within: s.config.Intensity.Within, Retry: wait,
+	}
+	if s.cause != nil {
+		e.Cause = s.cause.Error()
+	}
+	c.o.Emit(e)
 	c.p.After(wait, retry{name})
 	c.flush()
 }
 
-// GaveUp is the event of a server whose restart budget ran out.
-type GaveUp struct {
-	Server string
-	Cause  error
-	Retry  time.Duration
-}
-
-func (c *Catalog) retry(name string) {
+// again starts a server after its pause.
+func (c *Catalog) again(name string) {
 	s := c.servers[name]
 	s.retry = time.Time{}
 	if s.sup == (otp.Ref{}) {

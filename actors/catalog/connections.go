@@ -3,11 +3,16 @@ package catalog
 import (
 	"errors"
 	"maps"
+	"time"
 
+	"mcpd/actors/capability"
 	"mcpd/actors/client"
+	"mcpd/actors/notification"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // pending is a caller that waits for a connection to be started.
@@ -22,26 +27,28 @@ func (c *Catalog) key(name string, caller Caller) tenant.Key {
 	if !ok {
 		return tenant.Key{}
 	}
-	return tenant.NewKey(s.share(), caller.Principal, caller.Session, caller.Capabilities.Fingerprint().String())
+	return tenant.NewKey(s.share(), caller.Principal, caller.Session, caller.Capabilities.Fingerprint())
 }
 
-// listKey is the connection that a caller's lists come from. A session that sees one server asks over its own connection; one that
-// sees many does not open its own to each of them only to list.
+// listKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call,
+// not to look what there is.
 func (c *Catalog) listKey(name string, caller Caller) tenant.Key {
 	k := c.key(name, caller)
-	if k.Share == tenant.BySession && caller.Server == "" {
-		return tenant.NewKey(tenant.ByPrincipal, caller.Principal, "", caller.Capabilities.Fingerprint().String())
+	if k.Share == tenant.BySession {
+		return tenant.NewKey(tenant.ByPrincipal, caller.Principal, "", caller.Capabilities.Fingerprint())
 	}
 	return k
 }
 
-func (s *server) share() tenant.Share { return s.config.Share.Applied(s.config.Link(), false) }
+func (s *server) share() tenant.Share {
+	return s.config.Share.Applied(s.config.Link(), protocol.Legacy)
+}
 
 // connect hands out a connection, starting it when there is none.
 func (c *Catalog) connect(name string, key tenant.Key, caller Caller, call *Connect) {
 	s, ok := c.servers[name]
 	if !ok {
-		fail(call, protocol.UnknownServer(name))
+		fail(call, protocol.EndpointNotFound())
 		return
 	}
 	if conn := s.conns[key]; conn != nil {
@@ -52,7 +59,7 @@ func (c *Catalog) connect(name string, key tenant.Key, caller Caller, call *Conn
 		return
 	}
 	if !s.retry.IsZero() && c.p.Now().Before(s.retry) {
-		fail(call, protocol.UpstreamUnavailable(name, string(s.state), s.cause, s.retry.Sub(c.p.Now())))
+		fail(call, s.unavailable(s.cause, s.retry.Sub(c.p.Now())))
 		return
 	}
 	first := len(s.opening[key]) == 0
@@ -60,6 +67,22 @@ func (c *Catalog) connect(name string, key tenant.Key, caller Caller, call *Conn
 	if first && s.sup != (otp.Ref{}) {
 		c.open(s, key, caller.Capabilities)
 	}
+}
+
+// unavailable says that a server cannot be used now, why, and when it may be again.
+func (s *server) unavailable(cause error, retry time.Duration) error {
+	e := protocol.UpstreamLost(s.config.Name, false, cause)
+	e.RetryAfter = retry
+	return e
+}
+
+// started turns the start of what runs already into a success.
+func started(ref otp.Ref, err error) (otp.Ref, error) {
+	var running otp.ErrAlreadyStarted
+	if errors.As(err, &running) {
+		return running.Ref, nil
+	}
+	return ref, err
 }
 
 func fail(call *Connect, err error) {
@@ -88,12 +111,10 @@ func (c *Catalog) opened(m opened) {
 	s := c.servers[m.server]
 	waiting := s.opening[m.key]
 	delete(s.opening, m.key)
-	if running, ok := otp.AlreadyStarted(m.err); ok {
-		m.ref, m.err = running, nil
-	}
+	m.ref, m.err = started(m.ref, m.err)
 	if m.err != nil {
 		for _, w := range waiting {
-			fail(w.call, protocol.UpstreamUnavailable(m.server, string(s.state), m.err, 0))
+			fail(w.call, s.unavailable(m.err, time.Second))
 		}
 		return
 	}
@@ -153,31 +174,19 @@ func (c *Catalog) settle(s *server) {
 	}
 }
 
-// learn stores what a server listed and announces what is different from what clients were given.
-func (c *Catalog) learn(s *server, r *client.Report) {
-	key := r.Key
-	l := s.listing(key)
-	for k := range client.Kinds {
-		changed := !l.known || !same(l.lists[k], r.Lists[k])
-		if changed && l.served[k] {
-			l.served[k] = false
-			c.o.Announce(r.Server, k)
-		}
+// announce tells sessions that a list of a server has changed.
+func (c *Catalog) announce(r *client.Report, k merge.Kind) {
+	n := &notification.Dispatch{Server: r.Server, Key: r.Key, Method: k.Changed()}
+	if c.o.Dispatcher.Send(n) != nil {
+		c.o.Emit(telemetry.NotificationDropped{
+			Where: telemetry.Where{Tenant: c.o.Tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
+		})
 	}
-	if !l.known {
-		c.o.Declared(r.Server, r.Facts)
-	}
-	l.known, l.facts, l.lists = true, r.Facts, r.Lists
-	c.forget()
 }
 
-func (s *server) listing(key tenant.Key) *listing {
-	l := s.lists[key]
-	if l == nil {
-		l = &listing{}
-		s.lists[key] = l
-	}
-	return l
+// declare tells the capability registry what a server offers.
+func (c *Catalog) declare(r *client.Report) {
+	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.o.Tenant.Name, Server: r.Server, Capabilities: r.Facts.Capabilities.Raw()})
 }
 
 // records describes every server in configuration order.
@@ -193,12 +202,10 @@ func (c *Catalog) records() []Record {
 		}
 		for l := range maps.Values(s.lists) {
 			if l.known {
-				r.Version, r.Tools = l.facts.Version.String(), max(r.Tools, len(l.lists[client.Tools]))
+				r.Version, r.Tools = l.facts.Version.String(), max(r.Tools, len(l.lists[merge.Tools]))
 			}
 		}
 		list = append(list, r)
 	}
 	return list
 }
-
-var _ = errors.Is

@@ -3,74 +3,86 @@ package catalog
 import (
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/supervisor/otp"
 )
 
-// waiter is a request that waits for servers that were never listed and are starting.
-type waiter struct {
-	caller   Caller
-	deadline time.Time
-	answer   func(missing []string)
-	fail     func(error)
+// MaxListings bounds the lists kept of one server: one for each way of asking it. The one that was learnt first makes room.
+const MaxListings = 256
+
+// listing is what a server listed last over one kind of connection. It outlives the connection.
+type listing struct {
+	facts  client.Facts
+	lists  client.Lists
+	known  bool
+	served bool      // a client was given a view while this one was as it is, or not yet known
+	since  time.Time // when it was first waited for
 }
 
-// await runs answer when every server the caller sees is known, or cannot be known soon.
-func (c *Catalog) await(w *waiter) {
-	for _, name := range c.scope(w.caller) {
-		s, key := c.servers[name], c.listKey(name, w.caller)
-		l := s.listing(key)
-		if l.known {
-			continue
-		}
-		if l.since.IsZero() {
-			l.since = c.p.Now()
-			c.p.After(c.o.Tenant.Limits.ListWait, overdue{})
-		}
-		if s.conns[key] == nil {
-			caller := w.caller
-			if caller.Server == "" {
-				caller.Session = "" // the lists of the aggregate are nobody's in particular
-			}
-			c.connect(name, key, caller, nil)
-		}
-	}
-	if !c.mustWait(w) {
-		w.answer(c.missing(w.caller))
+// waiter is a call that waits for servers that were never listed and are starting.
+type waiter struct {
+	call     *Look
+	deadline time.Time
+}
+
+// look answers with what is known of the caller's servers. It sees to it that those which are not known are being started.
+func (c *Catalog) look(call *Look) {
+	caller := call.Req.Caller
+	if caller.Server != "" && c.servers[caller.Server] == nil {
+		call.Fail(protocol.EndpointNotFound())
 		return
 	}
-	if len(c.waiting) >= MaxWaiting {
-		w.fail(protocol.Overloaded("too many requests wait for servers to start"))
+	for _, name := range c.scope(caller) {
+		c.discover(name, caller)
+	}
+	w := &waiter{call, c.p.Now().Add(min(call.Req.Wait, c.o.Tenant.Limits.ListWait))}
+	switch {
+	case !c.mustWait(w):
+		c.answer(w)
+	case len(c.waiting) >= MaxWaiting:
+		call.Fail(protocol.Overloaded("catalogue", time.Second))
+	default:
+		c.waiting = append(c.waiting, w)
+		c.p.After(w.deadline.Sub(c.p.Now()), overdue{})
+	}
+}
+
+// discover starts the connection that a server's lists come from, unless they are known or it is there.
+func (c *Catalog) discover(name string, caller Caller) {
+	s, key := c.servers[name], c.listKey(name, caller)
+	l := s.listing(key, c.p.Now())
+	if l.known || s.conns[key] != nil || len(s.opening[key]) > 0 {
 		return
 	}
-	c.waiting = append(c.waiting, w)
-	c.p.After(w.deadline.Sub(c.p.Now()), overdue{})
+	caller.Session = "" // to look is no reason to keep the server for this session
+	c.connect(name, key, caller, nil)
 }
 
 // mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than a list may wait.
 func (c *Catalog) mustWait(w *waiter) bool {
-	now := c.p.Now()
+	now, caller := c.p.Now(), w.call.Req.Caller
 	if !now.Before(w.deadline) {
 		return false
 	}
-	for _, name := range c.scope(w.caller) {
-		s, key := c.servers[name], c.listKey(name, w.caller)
-		l := s.listing(key)
-		if l.known || now.Sub(l.since) >= c.o.Tenant.Limits.ListWait {
-			continue
-		}
-		if len(s.opening[key]) > 0 {
-			return true
-		}
-		if conn := s.conns[key]; conn != nil && (conn.report.State == client.Starting || conn.report.State == "") {
+	for _, name := range c.scope(caller) {
+		s, key := c.servers[name], c.listKey(name, caller)
+		l := s.listing(key, now)
+		if !l.known && now.Sub(l.since) < c.o.Tenant.Limits.ListWait && s.startingUp(key) {
 			return true
 		}
 	}
 	return false
+}
+
+// startingUp reports whether a connection is on its way to its first list.
+func (s *server) startingUp(key tenant.Key) bool {
+	if len(s.opening[key]) > 0 {
+		return true
+	}
+	conn := s.conns[key]
+	return conn != nil && (conn.report.State == client.Starting || conn.report.State == "")
 }
 
 // flush answers whoever need not wait any longer.
@@ -80,19 +92,49 @@ func (c *Catalog) flush() {
 		if c.mustWait(w) {
 			still = append(still, w)
 		} else {
-			w.answer(c.missing(w.caller))
+			c.answer(w)
 		}
 	}
 	clear(c.waiting[len(still):])
 	c.waiting = still
 }
 
+func (c *Catalog) answer(w *waiter) { w.call.Reply(c.view(w.call.Req.Caller)) }
+
+// group is the callers who see the same.
+type group struct {
+	principal, server string
+	fingerprint       protocol.Fingerprint
+}
+
+// view is what the caller sees now. It is made once for all who see the same, and again after a change.
+func (c *Catalog) view(caller Caller) *View {
+	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint()}
+	if v := c.views[g]; v != nil {
+		return v
+	}
+	v := &View{}
+	var servers []merge.Server
+	for _, name := range c.scope(caller) {
+		l := c.servers[name].listing(c.listKey(name, caller), c.p.Now())
+		l.served = true
+		item := merge.Server{Name: name}
+		if l.known {
+			item.Items = l.lists
+			v.Servers = append(v.Servers, Known{name, l.facts})
+		} else {
+			v.Missing = append(v.Missing, name)
+		}
+		servers = append(servers, item)
+	}
+	v.Catalog = merge.New(servers)
+	c.views[g] = v
+	return v
+}
+
 // scope is the servers a caller sees, in configuration order.
 func (c *Catalog) scope(caller Caller) []string {
 	if caller.Server != "" {
-		if _, ok := c.servers[caller.Server]; !ok {
-			return nil
-		}
 		return []string{caller.Server}
 	}
 	names := make([]string, 0, len(c.o.Tenant.Servers))
@@ -102,94 +144,43 @@ func (c *Catalog) scope(caller Caller) []string {
 	return names
 }
 
-func (c *Catalog) missing(caller Caller) (names []string) {
-	for _, name := range c.scope(caller) {
-		if !c.servers[name].listing(c.listKey(name, caller)).known {
-			names = append(names, name)
+// listing is what a server has listed over a kind of connection.
+func (s *server) listing(key tenant.Key, now time.Time) *listing {
+	if l := s.lists[key]; l != nil {
+		return l
+	}
+	if len(s.lists) >= MaxListings {
+		var oldest tenant.Key
+		for k, l := range s.lists {
+			if first := s.lists[oldest]; first == nil || l.since.Before(first.since) {
+				oldest = k
+			}
+		}
+		delete(s.lists, oldest)
+	}
+	l := &listing{since: now}
+	s.lists[key] = l
+	return l
+}
+
+// learn stores what a server listed, and announces to clients what is different from what they were given.
+func (c *Catalog) learn(s *server, r *client.Report) {
+	l := s.listing(r.Key, c.p.Now())
+	changed := false
+	for _, k := range merge.Kinds() {
+		if l.known && !merge.Diff(k, l.lists[k], r.Lists[k]).Any() || !l.known && len(r.Lists[k]) == 0 {
+			continue
+		}
+		changed = true
+		if l.served && k != merge.Templates || l.served && len(r.Lists[merge.Resources]) == 0 {
+			c.announce(r, k)
 		}
 	}
-	return names
-}
-
-// describe answers what initialize needs to know.
-func (c *Catalog) describe(m *Describe) {
-	caller := m.Req.Caller
-	c.await(&waiter{
-		caller: caller, deadline: c.p.Now().Add(m.Req.Wait), fail: m.Fail,
-		answer: func(missing []string) {
-			if caller.Server != "" {
-				c.describeOne(m, missing)
-				return
-			}
-			d := Description{Missing: missing}
-			var servers []merge.Described
-			for _, name := range c.scope(caller) {
-				if l := c.servers[name].listing(c.listKey(name, caller)); l.known {
-					servers = append(servers, merge.Described{Server: name, Capabilities: l.facts.Capabilities, Instructions: l.facts.Instructions})
-				}
-			}
-			d.Capabilities = merge.Capabilities(servers, len(missing) > 0)
-			d.Instructions = merge.Instructions(servers)
-			m.Reply(d)
-		},
-	})
-}
-
-// describeOne answers for a transparent endpoint, which has nothing to say without its server.
-func (c *Catalog) describeOne(m *Describe, missing []string) {
-	name := m.Req.Caller.Server
-	s, ok := c.servers[name]
-	if !ok {
-		m.Fail(protocol.UnknownServer(name))
-		return
+	if !l.known {
+		c.declare(r)
 	}
-	if len(missing) > 0 {
-		m.Fail(protocol.UpstreamUnavailable(name, string(s.state), s.cause, time.Until(s.retry)))
-		return
+	if changed || !l.known {
+		clear(c.views)
 	}
-	l := s.listing(c.listKey(name, m.Req.Caller))
-	m.Reply(Description{Capabilities: l.facts.Capabilities, Instructions: l.facts.Instructions, Facts: l.facts})
+	l.known, l.facts, l.lists = true, r.Facts, r.Lists
 }
-
-// list answers one page of the aggregate.
-func (c *Catalog) list(m *List) {
-	caller, kind := m.Req.Caller, m.Req.Kind
-	c.await(&waiter{
-		caller: caller, deadline: c.p.Now().Add(c.o.Tenant.Limits.ListWait), fail: m.Fail,
-		answer: func([]string) {
-			page, err := merge.Page(c.merged(caller, kind), kind.Member(), m.Req.Cursor)
-			if err != nil {
-				m.Fail(err)
-				return
-			}
-			for _, name := range c.scope(caller) {
-				c.servers[name].listing(c.listKey(name, caller)).served[kind] = true
-			}
-			m.Reply(page)
-		},
-	})
-}
-
-// merged is the caller's list of one kind over all servers.
-func (c *Catalog) merged(caller Caller, kind client.Kind) []jsontext.Value {
-	var servers []merge.Items
-	for _, name := range c.scope(caller) {
-		if l := c.servers[name].listing(c.listKey(name, caller)); l.known {
-			servers = append(servers, merge.Items{Server: name, Items: l.lists[kind]})
-		}
-	}
-	return merge.Merge(kind.Member(), servers)
-}
-
-// resolve finds where a name or URI of the aggregate leads.
-func (c *Catalog) resolve(m *Resolve) {
-	caller := m.Req.Caller
-	c.await(&waiter{
-		caller: caller, deadline: c.p.Now().Add(c.o.Tenant.Limits.ListWait), fail: m.Fail,
-		answer: func([]string) {
-			// …
-		},
-	})
-}
-
-var _ = otp.ErrNoProc

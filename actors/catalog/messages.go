@@ -3,9 +3,8 @@ package catalog
 import (
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -18,7 +17,6 @@ type Caller struct {
 	Principal    string
 	Capabilities protocol.ClientCapabilities
 	Server       string // of a transparent endpoint; empty for all servers as one
-	Version      protocol.Version
 }
 
 // The calls that the catalogue answers. Sessions send them.
@@ -26,12 +24,8 @@ type (
 	// Connect asks for the caller's connection to a server, started if need be. The answer is its address; a server that cannot
 	// work now is refused with the cause.
 	Connect = otp.Call[ConnectRequest, otp.Ref]
-	// Describe asks what the caller's servers are, for the answer to initialize. It waits for servers that are starting.
-	Describe = otp.Call[DescribeRequest, Description]
-	// List asks for one page of one list of all servers as one. It waits for servers that were never listed and are starting.
-	List = otp.Call[ListRequest, jsontext.Value]
-	// Resolve asks which server a name or URI of the aggregate belongs to.
-	Resolve = otp.Call[ResolveRequest, Target]
+	// Look asks for the caller's servers as they are known. It waits for servers that were never listed and are starting.
+	Look = otp.Call[LookRequest, *View]
 	// Servers asks for the state of every server.
 	Servers = otp.Call[ServersRequest, []Record]
 )
@@ -42,38 +36,23 @@ type ConnectRequest struct {
 	Server string
 }
 
-// DescribeRequest bounds the wait for servers that are starting.
-type DescribeRequest struct {
+// LookRequest bounds the wait for servers that are starting. ListWait bounds it in any case.
+type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration
 }
 
-// Description is what the caller's servers are, seen as one.
-type Description struct {
-	Capabilities protocol.ServerCapabilities
-	Instructions string
-	Facts        client.Facts // of a transparent endpoint's server
-	Missing      []string     // servers that were not known in time
+// View is what a caller sees of its servers. It is never changed after it was made, and safe to share.
+type View struct {
+	*merge.Catalog
+	Servers []Known  // those that have been listed, in configuration order
+	Missing []string // those that have not
 }
 
-// ListRequest asks for the page behind Cursor, which is as the client sent it.
-type ListRequest struct {
-	Caller Caller
-	Kind   client.Kind
-	Cursor jsontext.Value
-}
-
-// ResolveRequest names a tool, prompt, resource or template of the aggregate.
-type ResolveRequest struct {
-	Caller Caller
-	Kind   client.Kind
-	Name   string // or URI
-}
-
-// Target is where a name of the aggregate leads.
-type Target struct {
-	Server string
-	Name   string // or URI, as the server has it
+// Known is a server and what its handshake established.
+type Known struct {
+	Name  string
+	Facts client.Facts
 }
 
 // ServersRequest has no fields.

@@ -20,6 +20,7 @@ import (
 // flight is one call that was handed to the transport.
 type flight struct {
 	x    *request.Exchange
+	at   time.Time       // when it was
 	done func(err error) // what to settle here once the server has answered; nil for most
 }
 
@@ -53,7 +54,7 @@ func (c *Connection) write(x *request.Exchange) {
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
 	}
 	c.written[x.ID] = x
-	c.calls[id] = &flight{x: x, done: done}
+	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 	}
@@ -85,17 +86,17 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	delete(c.calls, m.ID)
 	delete(c.written, f.x.ID)
+	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
+	if failed, ok := splice.Get(m.Result, "isError"); ok && failed.Kind() == 't' {
+		answer.ToolError = true
+	}
 	if m.Error != nil {
-		f.settle(m.Error)
-		complete(c.o.Requests, f.x, nil, m.Error)
-		return nil
+		answer.Err = m.Error
+	} else if answer.Result = m.Result; f.x.Rewrite != nil {
+		answer.Result = f.x.Rewrite(m.Result)
 	}
-	f.settle(nil)
-	result := m.Result
-	if f.x.Rewrite != nil {
-		result = f.x.Rewrite(result)
-	}
-	complete(c.o.Requests, f.x, result, nil)
+	f.settle(answer.Err)
+	send(c.o.Requests, answer)
 	return nil
 }
 
@@ -147,9 +148,12 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 
 // complete reports an outcome. The manager hears of it even while its mailbox is full, because the exchange is answered here then.
 func complete(requests otp.Ref, x *request.Exchange, result jsontext.Value, err error) {
-	m := &request.Complete{ID: x.ID, Exchange: x, Result: result, Err: err}
-	if e := requests.Send(m); e != nil {
-		x.Finish(result, err)
+	send(requests, &request.Complete{ID: x.ID, Exchange: x, Result: result, Err: err})
+}
+
+func send(requests otp.Ref, m *request.Complete) {
+	if requests.Send(m) != nil {
+		m.Exchange.Finish(m.Result, m.Err)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 	"mcpd/transport"
 )
 
-// Dial opens the transport of a connection. It runs in a goroutine of the connection and may take as long as ctx allows.
-type Dial func(ctx context.Context) (transport.Upstream, error)
+// Dial opens the transport of the connection self. It runs in a goroutine of the connection and may take as long as ctx allows.
+type Dial func(ctx context.Context, self otp.Ref) (transport.Upstream, error)
 
 // Options are what a connection is made from. They stay the same over its incarnations.
 type Options struct {
@@ -102,7 +102,7 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // run dials and reads until the connection ends. Whatever ends it, the transport is handed over for closing.
 func (c *Connection) run(ctx context.Context) error {
-	up, err := c.o.Dial(ctx)
+	up, err := c.o.Dial(ctx, c.p.Self())
 	if err != nil {
 		return err
 	}

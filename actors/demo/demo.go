@@ -9,26 +9,16 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
+	"mcpd/transport/pipe"
 )
-
-// Conn is the server's end of a connection.
-type Conn interface {
-	// Recv returns the client's next message. io.EOF and transport.ErrClosed mean that the client is gone.
-	Recv(ctx context.Context) (jsonrpc.Message, error)
-	// Send hands a message to the client, and waits while the client has no room.
-	Send(ctx context.Context, in transport.Inbound) error
-	// Close ends the connection for both sides.
-	Close(ctx context.Context) error
-}
 
 // Options say whom a server serves.
 type Options struct {
-	Conn  Conn
+	Conn  pipe.Server
 	Build string // the version that serverInfo tells, which is that of the host
 }
 
@@ -39,12 +29,9 @@ func New(o Options) otp.Behaviour { return &server{conn: o.Conn, core: newCore(o
 // outboxSize bounds what waits for the client: the answers to twice as many calls as it may have under way.
 const outboxSize = 2048
 
-// closeTime bounds the polite end of a connection in memory, where nothing takes time.
-const closeTime = time.Second
-
 // server is the actor. Its goroutines "read" and "write" move messages between the connection and it.
 type server struct {
-	conn   Conn
+	conn   pipe.Server
 	core   *core
 	outbox chan transport.Inbound
 	timers map[uint64]otp.Timer // of the calls that wait
@@ -134,8 +121,10 @@ func (s *server) rest(call uint64) {
 	delete(s.timers, call)
 }
 
-func (s *server) Terminate(*otp.Process, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	_ = s.conn.Close(ctx) // there is nobody to tell
+// Terminate tells the client why it is left alone, unless that was meant to happen.
+func (s *server) Terminate(_ *otp.Process, reason error) {
+	if otp.IsNormal(reason) {
+		reason = nil
+	}
+	s.conn.Close(reason)
 }

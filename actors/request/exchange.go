@@ -35,6 +35,7 @@ type Exchange struct {
 	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
 	Token jsontext.Value
 
+	Arrived time.Time
 	// Timeout bounds the wait for the outcome in the request manager. Progress starts it anew, within MaxTimeout of the arrival.
 	Timeout    time.Duration
 	MaxTimeout time.Duration

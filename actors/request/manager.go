@@ -20,8 +20,8 @@ type Options struct {
 	Tenant string
 	// Pending bounds the exchanges in flight (S4-57).
 	Pending int
-	// Ended is told how each exchange ended, for the counters. It must return at once.
-	Ended func(x *Exchange, how inflight.Outcome, err error, took time.Duration)
+	// Meter counts the requests of one method to one server.
+	Meter func(server, method string) *telemetry.Requests
 	Emit  telemetry.Sink
 }
 
@@ -37,10 +37,16 @@ type Manager struct {
 	p     *otp.Process
 	table *table
 	timer otp.Timer
+	// meters are kept so that nothing is looked up elsewhere on the way of a request. Servers and methods are few: the session has
+	// checked both.
+	meters map[class]*telemetry.Requests
 }
 
+// class is what is counted together.
+type class struct{ server, method string }
+
 // New makes one incarnation.
-func New(o Options) *Manager { return &Manager{o: o} }
+func New(o Options) *Manager { return &Manager{o: o, meters: map[class]*telemetry.Requests{}} }
 
 // expire is the one timer.
 type expire struct{}
@@ -55,10 +61,10 @@ func (m *Manager) Init(p *otp.Process) error {
 	}
 	for _, r := range m.table.Repair() {
 		if r.Owner != nil {
-			m.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.InternalError(errBroken)}, nil)
+			m.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.InternalError(errBroken)}, answer{})
 		}
 	}
-	m.step(event{Op: inflight.Expire}, nil)
+	m.step(event{Op: inflight.Expire}, answer{})
 	return nil
 }
 
@@ -67,27 +73,28 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case *Submit:
 		x := msg.Exchange
-		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, nil)
+		m.meter(x).Begin()
+		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:
 		how := inflight.Succeeded
 		if msg.Err != nil {
 			how = inflight.Failed
 		}
-		m.step(event{Op: inflight.Complete, Key: msg.ID, Outcome: how, Err: msg.Err}, msg.Result)
+		m.step(event{Op: inflight.Complete, Key: msg.ID, Outcome: how, Err: msg.Err}, answer{msg.Result, msg.Waited, msg.ToolError})
 	case *Progress:
-		m.step(event{Op: inflight.Progress, Key: msg.ID}, nil)
+		m.step(event{Op: inflight.Progress, Key: msg.ID}, answer{})
 	case *Park:
-		m.step(event{Op: inflight.Park, Key: msg.ID, Timeout: msg.For}, nil)
+		m.step(event{Op: inflight.Park, Key: msg.ID, Timeout: msg.For}, answer{})
 	case *Unpark:
-		m.step(event{Op: inflight.Unpark, Key: msg.ID}, nil)
+		m.step(event{Op: inflight.Unpark, Key: msg.ID}, answer{})
 	case *Cancel:
-		m.step(event{Op: inflight.Cancel, Key: msg.ID}, nil)
+		m.step(event{Op: inflight.Cancel, Key: msg.ID}, answer{})
 	case *CancelOwner:
 		m.cancelOwner(msg)
 	case *Pending:
 		msg.Reply(m.pending(msg.Req))
 	case expire:
-		m.step(event{Op: inflight.Expire}, nil)
+		m.step(event{Op: inflight.Expire}, answer{})
 	}
 	return nil
 }
@@ -99,8 +106,15 @@ func (m *Manager) Terminate(_ *otp.Process, reason error) {
 	}
 }
 
+// answer is what came back with a Complete.
+type answer struct {
+	result    jsontext.Value
+	waited    time.Duration
+	toolError bool
+}
+
 // step takes one event into the table and does what comes of it.
-func (m *Manager) step(e event, result jsontext.Value) {
+func (m *Manager) step(e event, a answer) {
 	now := m.p.Now()
 	var next event // the table is not stepped while its effects are in use
 	for _, do := range m.table.Step(now, e) {
@@ -110,9 +124,9 @@ func (m *Manager) step(e event, result jsontext.Value) {
 			next = m.forward(x)
 		case inflight.Reject:
 			m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
-			m.finish(do, nil)
+			m.finish(do, answer{})
 		case inflight.Finish:
-			m.finish(do, result)
+			m.finish(do, a)
 		case inflight.Withdraw:
 			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: reasons[e.Op]})
 		case inflight.Drop:
@@ -125,7 +139,7 @@ func (m *Manager) step(e event, result jsontext.Value) {
 		}
 	}
 	if next.Op != 0 {
-		m.step(next, nil)
+		m.step(next, answer{})
 	}
 }
 
@@ -141,15 +155,15 @@ func (m *Manager) forward(x *Exchange) event {
 }
 
 // finish gives an exchange its outcome.
-func (m *Manager) finish(do effect, result jsontext.Value) {
+func (m *Manager) finish(do effect, a answer) {
 	x := do.Request.Owner
 	if do.Outcome == inflight.Cancelled {
 		x.End()
 	} else {
-		x.Finish(result, do.Err)
+		x.Finish(a.result, do.Err)
 	}
 	_ = x.Owner.Send(Done{ID: x.ID})
-	m.o.Ended(x, do.Outcome, do.Err, m.p.Now().Sub(do.Request.Started))
+	m.meter(x).End(outcome(do, a), m.p.Now().Sub(x.Arrived), a.waited)
 }
 
 // cancelOwner ends every exchange of one session.
@@ -161,7 +175,7 @@ func (m *Manager) cancelOwner(c *CancelOwner) {
 		}
 	}
 	for _, id := range theirs {
-		m.step(event{Op: inflight.Cancel, Key: id}, nil)
+		m.step(event{Op: inflight.Cancel, Key: id}, answer{})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
 
@@ -16,20 +17,22 @@ type Message interface{ toManager() }
 type Submit struct{ Exchange *Exchange }
 
 // Fail answers the exchange when the manager could not take charge of it.
-func (m *Submit) Fail(err error) { m.Exchange.Finish(nil, err) }
+func (m *Submit) Fail(err error) { m.Exchange.Finish(nil, protocol.InternalError(err)) }
 
 // Complete reports the outcome of an exchange. The upstream connection sends it, once; a second one, or one that comes after the
 // deadline, is dropped and counted.
 type Complete struct {
-	ID     uint64
-	Result jsontext.Value // as the client is to see it
-	Err    error          // set: the outcome is an error; a *jsonrpc.Error is passed as the server wrote it
-	// exchange lets a Complete that crashed the manager still reach its client.
+	ID        uint64
+	Result    jsontext.Value // as the client is to see it
+	Err       error          // set: the outcome is an error; a *jsonrpc.Error is passed as the server wrote it
+	Waited    time.Duration  // how long the server took; 0 when it was not asked
+	ToolError bool           // the result says isError
+	// Exchange lets an outcome that the manager could not handle still reach its client.
 	Exchange *Exchange
 }
 
-// Fail gives the client its outcome although the manager could not handle it.
-func (m *Complete) Fail(err error) { m.Exchange.Finish(nil, err) }
+// Fail gives the client an outcome although the manager could not handle it.
+func (m *Complete) Fail(err error) { m.Exchange.Finish(nil, protocol.InternalError(err)) }
 
 // Cancel ends an exchange because its client asked for it, or is gone. The session sends it; nothing comes back.
 type Cancel struct{ ID uint64 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/catalog"
@@ -22,29 +24,30 @@ type outgoing struct {
 	rewrite func(jsontext.Value) jsontext.Value
 }
 
+// Answers of the catalogue.
 type (
 	connected struct {
 		o   *outgoing
 		ref otp.Ref
 		err error
 	}
-	resolved struct {
-		d      *session.Deliver
-		target catalog.Target
-		err    error
-		then   func(catalog.Target)
+	looked struct {
+		d    *session.Deliver
+		view *catalog.View
+		err  error
+		then func(*session.Deliver)
 	}
 )
 
 // toServer sends a request to a server over this session's connection to it.
-func (s *Session) toServer(d *session.Deliver, server string, params jsontext.Value, rewrite func(jsontext.Value) jsontext.Value) {
-	o := &outgoing{d, server, params, rewrite}
-	if ref, ok := s.targets[server]; ok && ref.Alive() {
+func (s *Session) toServer(o *outgoing) {
+	s.subscribed(o)
+	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
 		s.submit(o, ref)
 		return
 	}
-	delete(s.targets, server)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
+	delete(s.targets, o.server)
+	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
 }
 
@@ -57,6 +60,9 @@ func (s *Session) connected(m connected) {
 		s.targets = map[string]otp.Ref{}
 	}
 	s.targets[m.o.server] = m.ref
+	if s.record.Level != "" {
+		_ = m.ref.Send(&client.Want{Session: s.h.Row(), Level: s.record.Level})
+	}
 	s.submit(m.o, m.ref)
 }
 
@@ -66,7 +72,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	x := &request.Exchange{
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.p.Self(), Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
-		Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
+		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: o.d.Out, Rewrite: o.rewrite,
 	}
 	x.Token, _ = splice.Get(m.Params, "_meta", "progressToken")
@@ -74,114 +80,68 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		s.calls = map[uint64]*call{}
 	}
 	s.calls[x.ID] = &call{x: x, id: m.ID, server: o.server}
-	msg := &request.Submit{Exchange: x}
-	if err := s.o.Requests.Send(msg); err != nil {
+	if err := s.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
 		delete(s.calls, x.ID)
-		msg.Fail(overloaded(err))
+		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
 	}
 }
 
-// overloaded says that the tenant's request manager takes no more.
-func overloaded(error) error { return protocol.Overloaded("tenant", 0) }
-
-// byName sends tools/call or prompts/get to the server that the name belongs to. A name that was shortened is looked up.
-func (s *Session) byName(d *session.Deliver, kind client.Kind) {
-	name, ok := splice.GetString(d.Message.Params, "name")
-	if !ok {
-		s.refuse(d, protocol.InvalidParams("params.name is missing or not a string"))
+// address sends a request to the server that has what its params name. What the session's view does not know is looked for once more
+// in a fresh one, which waits for servers that are starting.
+func (s *Session) address(d *session.Deliver) {
+	if s.view != nil && s.route(d, false) {
 		return
 	}
-	send := func(t catalog.Target) {
-		params, err := splice.Set(d.Message.Params, splice.Quote(t.Name), "name")
-		if err != nil {
-			s.refuse(d, protocol.InvalidParams("params.name cannot be read"))
-			return
+	s.look(d, s.o.Tenant.Limits.ListWait, func(d *session.Deliver) { s.route(d, true) })
+}
+
+// route reports whether the request is on its way, or refused for good because the view is the last word.
+func (s *Session) route(d *session.Deliver, last bool) bool {
+	m, view := d.Message, s.view
+	target, err := view.Route(m.Method, m.Params)
+	if err != nil {
+		if last {
+			s.refuse(d, err)
 		}
-		s.toServer(d, t.Server, params, merge.Rewriter(t.Server))
+		return last
 	}
-	if server, own, sure := merge.SplitName(name); sure && s.knows(server) {
-		send(catalog.Target{Server: server, Name: own})
-		return
-	}
-	s.resolve(d, kind, name, send)
+	s.toServer(&outgoing{
+		d: d, server: target.Server, params: target.Params,
+		rewrite: func(result jsontext.Value) jsontext.Value { return view.Result(target.Server, m.Method, result) },
+	})
+	return true
 }
 
-// knows reports whether the tenant has such a server.
-func (s *Session) knows(server string) bool {
-	_, ok := s.o.Tenant.Server(server)
-	return ok
+// look asks for a fresh view, and then goes on with the request.
+func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Wait: wait},
+		func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 
-// resolve asks the catalogue where a name or URI leads.
-func (s *Session) resolve(d *session.Deliver, kind client.Kind, name string, then func(catalog.Target)) {
-	otp.CallAsync(s.p, s.o.Catalog, catalog.ResolveRequest{Caller: s.caller(), Kind: kind, Name: name},
-		func(t catalog.Target, err error) any { return resolved{d, t, err, then} })
-}
-
-func (s *Session) resolved(m resolved) {
+func (s *Session) looked(m looked) {
 	if m.err != nil {
 		s.refuse(m.d, m.err)
 		return
 	}
-	m.then(m.target)
-}
-
-// byURI sends a request about a resource to the server that has it.
-func (s *Session) byURI(d *session.Deliver, kind client.Kind) {
-	uri, ok := splice.GetString(d.Message.Params, "uri")
-	if !ok {
-		s.refuse(d, protocol.InvalidParams("params.uri is missing or not a string"))
-		return
-	}
-	s.resolve(d, kind, uri, func(t catalog.Target) {
-		params, err := splice.Set(d.Message.Params, splice.Quote(t.Name), "uri")
-		if err != nil {
-			s.refuse(d, protocol.InvalidParams("params.uri cannot be read"))
-			return
-		}
-		s.subscribed(d.Message.Method, uri)
-		s.toServer(d, t.Server, params, merge.Rewriter(t.Server))
-	})
-}
-
-// byRef sends completion/complete to the server that the prompt or template belongs to.
-func (s *Session) byRef(d *session.Deliver) {
-	member, kind := "name", client.Prompts
-	if t, _ := splice.GetString(d.Message.Params, "ref", "type"); t == "ref/resource" {
-		member, kind = "uri", client.Templates
-	}
-	name, ok := splice.GetString(d.Message.Params, "ref", member)
-	if !ok {
-		s.refuse(d, protocol.InvalidParams("params.ref."+member+" is missing or not a string"))
-		return
-	}
-	s.resolve(d, kind, name, func(t catalog.Target) {
-		params, err := splice.Set(d.Message.Params, splice.Quote(t.Name), "ref", member)
-		if err != nil {
-			s.refuse(d, protocol.InvalidParams("params.ref cannot be read"))
-			return
-		}
-		s.toServer(d, t.Server, params, nil)
-	})
-}
-
-type listed struct {
-	d    *session.Deliver
-	page jsontext.Value
-	err  error
+	s.view = m.view
+	m.then(m.d)
 }
 
 // list answers one page of a list of all servers as one.
-func (s *Session) list(d *session.Deliver, kind client.Kind) {
-	cursor, _ := splice.Get(d.Message.Params, "cursor")
-	otp.CallAsync(s.p, s.o.Catalog, catalog.ListRequest{Caller: s.caller(), Kind: kind, Cursor: cursor},
-		func(page jsontext.Value, err error) any { return listed{d, page, err} })
-}
-
-func (s *Session) listed(m listed) {
-	if m.err != nil {
-		s.refuse(m.d, m.err)
-		return
+func (s *Session) list(d *session.Deliver, kind merge.Kind) {
+	cursor := ""
+	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok {
+		if cursor, ok = splice.Unquote(raw); !ok || cursor == "" {
+			s.refuse(d, protocol.StateInvalid("cursor"))
+			return
+		}
 	}
-	m.d.Out.Finish(jsonrpc.Response(m.d.Message.ID, m.page))
+	s.look(d, s.o.Tenant.Limits.ListWait, func(d *session.Deliver) {
+		page, err := s.view.List(kind).Page(s.h.Endpoint().Principal, cursor)
+		if err != nil {
+			s.refuse(d, err)
+			return
+		}
+		d.Out.Finish(jsonrpc.Response(d.Message.ID, page))
+	})
 }

@@ -3,16 +3,16 @@ package server
 import (
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/catalog"
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
 	"mcpd/actors/version"
+	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
+	lifecycle "mcpd/protocol/session"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // AggregateWait is how long initialize on the aggregate waits for servers that are starting. Capabilities and instructions of one that
@@ -21,22 +21,22 @@ const AggregateWait = 2 * time.Second
 
 // handshake is one initialize on its way.
 type handshake struct {
-	d       *session.Deliver
-	client  protocol.Implementation
-	caps    protocol.ClientCapabilities
-	version protocol.Version
+	d      *session.Deliver
+	client protocol.Implementation
+	caps   protocol.ClientCapabilities
+	agreed protocol.Version
 }
 
 type (
 	negotiated struct {
 		h   *handshake
-		v   protocol.Version
+		a   protocol.Agreement
 		err error
 	}
-	described struct {
-		h   *handshake
-		d   catalog.Description
-		err error
+	introduced struct {
+		h    *handshake
+		view *catalog.View
+		err  error
 	}
 )
 
@@ -46,99 +46,94 @@ func (s *Session) initialize(d *session.Deliver) {
 		s.refuse(d, protocol.AlreadyInitialized())
 		return
 	}
-	requested, caps, info, err := parseInitialize(d.Message.Params)
+	asked, err := protocol.ParseInitialize(d.Message.Params)
 	if err != nil {
 		s.refuse(d, err)
 		return
 	}
 	s.opening = true
-	h := &handshake{d: d, client: info, caps: caps}
+	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities}
 	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
-		Requested: requested, Policy: s.o.Policy, Tenant: s.o.Tenant.Name, Session: s.h.Row(),
-	}, func(v protocol.Version, err error) any { return negotiated{h, v, err} })
+		Requested: asked.Version, Policy: s.o.Policy, Tenant: s.o.Tenant.Name, Session: s.h.Row(),
+	}, func(a protocol.Agreement, err error) any { return negotiated{h, a, err} })
 }
 
-// parseInitialize reads the parameters of initialize (S0-12, S0-23).
-func parseInitialize(params jsontext.Value) (requested string, caps protocol.ClientCapabilities, info protocol.Implementation, err error) {
-	if v, ok := splice.Get(params, "protocolVersion"); ok {
-		if requested, ok = splice.GetString(params, "protocolVersion"); !ok {
-			return "", caps, info, protocol.InvalidParams("protocolVersion is " + v.Kind().String() + ", not a string")
-		}
-	}
-	raw, _ := splice.Get(params, "capabilities")
-	if caps, err = protocol.ParseClientCapabilities(raw); err != nil {
-		return "", caps, info, err
-	}
-	raw, _ = splice.Get(params, "clientInfo")
-	info, err = protocol.ParseImplementation(raw)
-	return requested, caps, info, err
-}
-
+// negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it.
 func (s *Session) negotiated(m negotiated) {
 	if m.err != nil {
 		s.opening = false
 		s.refuse(m.h.d, m.err)
 		return
 	}
-	m.h.version = m.v
+	m.h.agreed = m.a.Version
 	caller := s.caller()
-	caller.Version, caller.Capabilities = m.v, m.h.caps
+	caller.Capabilities = m.h.caps
 	wait := AggregateWait
 	if s.transparent() {
-		wait = s.o.Tenant.Limits.SessionInit
+		wait = s.o.Tenant.Limits.ListWait
 	}
-	otp.CallAsync(s.p, s.o.Catalog, catalog.DescribeRequest{Caller: caller, Wait: wait},
-		func(d catalog.Description, err error) any { return described{m.h, d, err} })
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: wait},
+		func(v *catalog.View, err error) any { return introduced{m.h, v, err} })
 }
 
-// described completes the handshake: what was agreed is kept before the client hears of it.
-func (s *Session) described(m described) {
+// introduced completes the handshake: what was agreed is kept before the client hears of it.
+func (s *Session) introduced(m introduced) {
 	s.opening = false
-	if m.err != nil {
-		s.refuse(m.h.d, m.err)
-		return
+	err := m.err
+	if err == nil && s.transparent() && len(m.view.Servers) == 0 {
+		err = protocol.UpstreamLost(s.h.Endpoint().Server, false, nil)
 	}
-	if err := s.life.Initialize(s.p.Now()); err != nil {
+	if err != nil {
 		s.refuse(m.h.d, err)
 		return
 	}
-	offered := offer(m.d.Capabilities, m.h.version)
-	s.record = &session.Record{Version: m.h.version, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
+	if err := s.enter(lifecycle.Greet); err != nil {
+		s.refuse(m.h.d, err)
+		return
+	}
+	s.view = m.view
+	offered := offer(m.view, m.h.agreed)
+	s.record = &session.Record{Version: m.h.agreed, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
 	s.h.Store(s.record)
-	m.h.d.Out.Finish(jsonrpc.Response(m.h.d.Message.ID, s.result(m.d)))
+	agreement := protocol.Handshake{
+		Agreement: protocol.Agreement{Version: m.h.agreed}, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
+	}
+	m.h.d.Out.Finish(jsonrpc.Response(m.h.d.Message.ID, agreement.Result(s.introduce())))
+	s.o.Emit(telemetry.SessionOpened{
+		Where: s.where(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
+		Revision: m.h.agreed.String(),
+	})
 }
 
-// offer is what of a server's capabilities a client of revision v can be offered through this host. Tasks belong to a connection, so
+// offer is what of the servers' capabilities a client of revision v can be offered through this host. Tasks belong to a connection, so
 // the host would have to keep them itself.
-func offer(caps protocol.ServerCapabilities, v protocol.Version) protocol.ServerCapabilities {
-	return caps.Shape(v).Without("tasks", "extensions."+protocol.ExtensionTasks)
+func offer(view *catalog.View, v protocol.Version) protocol.ServerCapabilities {
+	known := make([]protocol.ServerCapabilities, 0, len(view.Servers))
+	for _, s := range view.Servers {
+		known = append(known, s.Facts.Capabilities)
+	}
+	all := merge.Capabilities(known, len(view.Missing) == 0)
+	return all.Shape(v).Without("tasks", "extensions."+protocol.ExtensionTasks)
 }
 
-// result is the InitializeResult (S0-26). A transparent endpoint shows its server's own name.
-func (s *Session) result(d catalog.Description) jsontext.Value {
-	server := protocol.Self().Shape(s.record.Version)
-	if s.transparent() && len(d.Facts.Server) > 0 {
-		if info, err := protocol.ParseImplementation(d.Facts.Server); err == nil {
-			server = info.Shape(s.record.Version)
-		}
+// introduce is who the client is told it talks to. A transparent endpoint shows its server's own name and instructions.
+func (s *Session) introduce() (protocol.Implementation, string) {
+	if s.transparent() {
+		facts := s.view.Servers[0].Facts
+		return facts.Server, facts.Instructions
 	}
-	members := []jsontext.Value{
-		jsontext.Value(`"protocolVersion"`), splice.Quote(s.record.Version.String()),
-		jsontext.Value(`"capabilities"`), s.record.Offered.Raw(),
-		jsontext.Value(`"serverInfo"`), server,
+	all := make([]merge.Instruction, 0, len(s.view.Servers))
+	for _, known := range s.view.Servers {
+		all = append(all, merge.Instruction{Server: known.Name, Text: known.Facts.Instructions})
 	}
-	if d.Instructions != "" {
-		members = append(members, jsontext.Value(`"instructions"`), splice.Quote(d.Instructions))
-	}
-	return splice.Object(members...)
+	return s.o.Self, merge.Instructions(all)
 }
 
 // ready ends the handshake. A request that overtakes notifications/initialized over HTTP counts as it.
 func (s *Session) ready() {
-	if s.record == nil || s.record.Ready || s.life.Initialized(s.p.Now()) != nil {
-		return
+	if !s.record.Ready {
+		s.store(func(r *session.Record) { r.Ready = true })
 	}
-	s.store(func(r *session.Record) { r.Ready = true })
 	s.listen()
 }
 

@@ -2,12 +2,13 @@ package server
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
-	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -21,49 +22,72 @@ func (s *Session) notice(n *notification.Notice) {
 	params := n.Params
 	switch n.Method {
 	case "notifications/message":
-		if s.record.HasLevel && protocol.LogLevelOf(params) < s.record.Level {
+		if level, _ := splice.GetString(params, "level"); s.record.Level != "" && !protocol.AtLeast(level, s.record.Level) {
 			return
 		}
 	case "notifications/resources/updated":
-		uri, _ := splice.GetString(params, "uri")
-		if !s.transparent() {
-			uri = merge.DownURI(n.Server, uri, s.wants)
-			params, _ = splice.Set(params, splice.Quote(uri), "uri")
-		}
-		if !s.wants(uri) {
+		if params = s.updated(n); params == nil {
 			return
 		}
 	}
 	_ = s.h.Push(jsonrpc.Notification(n.Method, params))
 }
 
-// wants reports whether the client has subscribed to the resource, as it names it.
-func (s *Session) wants(uri string) bool { return slices.Contains(s.record.URIs, uri) }
+// updated is the notification for a resource under the name by which this client subscribed to it; nil when it did not.
+func (s *Session) updated(n *notification.Notice) jsontext.Value {
+	for _, want := range s.record.URIs {
+		if want.Server != n.Server || !covers(want.Own, n.URI) {
+			continue
+		}
+		if want.Own != n.URI || want.URI == want.Own {
+			return n.Params
+		}
+		params, err := splice.Set(n.Params, splice.Quote(want.URI), "uri")
+		if err != nil {
+			return nil
+		}
+		return params
+	}
+	return nil
+}
 
-// MaxURIs bounds the resources one session may subscribe to.
-const MaxURIs = protocol.MaxSubscribedURIs
+// covers reports whether a subscription to a resource takes an update of another: the same, or one below it (2025-11-25
+// §server/resources, ResourceUpdatedNotification).
+func covers(subscribed, updated string) bool {
+	return updated == subscribed || strings.HasPrefix(updated, strings.TrimSuffix(subscribed, "/")+"/")
+}
 
-// subscribed keeps which resources the client wants to hear of, as the client names them.
-func (s *Session) subscribed(method, uri string) {
+// subscribed keeps which resources the client wants to hear of.
+func (s *Session) subscribed(o *outgoing) {
+	method := o.d.Message.Method
+	if method != "resources/subscribe" && method != "resources/unsubscribe" {
+		return
+	}
+	var want session.Subscription
+	want.Server = o.server
+	want.URI, _ = splice.GetString(o.d.Message.Params, "uri")
+	want.Own, _ = splice.GetString(o.params, "uri")
+	has := slices.Contains(s.record.URIs, want)
 	switch {
-	case method == "resources/subscribe" && !s.wants(uri) && len(s.record.URIs) < MaxURIs:
-		s.store(func(r *session.Record) { r.URIs = append(slices.Clone(r.URIs), uri) })
-	case method == "resources/unsubscribe":
+	case method == "resources/unsubscribe" && has:
 		s.store(func(r *session.Record) {
-			r.URIs = slices.DeleteFunc(slices.Clone(r.URIs), func(u string) bool { return u == uri })
+			r.URIs = slices.DeleteFunc(slices.Clone(r.URIs), func(u session.Subscription) bool { return u == want })
 		})
+	case method == "resources/subscribe" && !has && len(s.record.URIs) < protocol.MaxSubscribedURIs:
+		s.store(func(r *session.Record) { r.URIs = append(slices.Clone(r.URIs), want) })
 	}
 }
 
-// setLevel keeps the client's log level and asks every server it uses for it.
+// setLevel keeps the client's log level and tells every server it uses.
 func (s *Session) setLevel(d *session.Deliver) {
-	level, ok := protocol.ParseLogLevel(d.Message.Params)
-	if !ok {
+	level, _ := splice.GetString(d.Message.Params, "level")
+	if !protocol.ValidLogLevel(level) {
 		s.refuse(d, protocol.InvalidParams("params.level is none of the eight log levels"))
 		return
 	}
-	s.store(func(r *session.Record) { r.Level, r.HasLevel = level, true })
+	s.store(func(r *session.Record) { r.Level = level })
+	for _, target := range s.targets {
+		_ = target.Send(&client.Want{Session: s.h.Row(), Level: level})
+	}
 	d.Out.Finish(jsonrpc.Response(d.Message.ID, nil))
 }
-
-var _ = jsontext.Value(nil)

@@ -1,108 +1,100 @@
 package server
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
-// route says where a method goes on the aggregate. A transparent endpoint sends everything but what the host answers to its server.
+// route says where a method goes on the aggregate. A transparent endpoint sends all but what the host answers to its server.
 type route uint8
 
 const (
-	nowhere  route = iota // answered here
-	byList                // one list of all servers
-	byName                // to the server that the name in params belongs to
-	byURI                 // to the server that the uri in params belongs to
-	byRef                 // to the server that completion's reference belongs to
-	everyone              // to each server that has the capability
+	byList route = iota // one list of all servers
+	byName              // to the server that what params name belongs to
+	level               // kept here, and told to every server in use
 )
 
 // routes is the table of what clients may ask, by method.
 var routes = map[string]struct {
 	route route
-	kind  client.Kind
-	call  bool // runs something at the server: bounded by call_timeout instead of request_timeout
+	kind  merge.Kind
 }{
-	"ping":                     {nowhere, 0, false},
-	"tools/list":               {byList, client.Tools, false},
-	"tools/call":               {byName, client.Tools, true},
-	"prompts/list":             {byList, client.Prompts, false},
-	"prompts/get":              {byName, client.Prompts, true},
-	"resources/list":           {byList, client.Resources, false},
-	"resources/templates/list": {byList, client.Templates, false},
-	"resources/read":           {byURI, client.Resources, true},
-	"resources/subscribe":      {byURI, client.Resources, true},
-	"resources/unsubscribe":    {byURI, client.Resources, true},
-	"completion/complete":      {byRef, client.Prompts, true},
-	"logging/setLevel":         {everyone, 0, false},
+	"tools/list":               {byList, merge.Tools},
+	"tools/call":               {byName, merge.Tools},
+	"prompts/list":             {byList, merge.Prompts},
+	"prompts/get":              {byName, merge.Prompts},
+	"resources/list":           {byList, merge.Resources},
+	"resources/templates/list": {byList, merge.Templates},
+	"resources/read":           {byName, merge.Resources},
+	"resources/subscribe":      {byName, merge.Resources},
+	"resources/unsubscribe":    {byName, merge.Resources},
+	"completion/complete":      {byName, merge.Prompts},
+	"logging/setLevel":         {level, 0},
 }
 
 // request admits one request and sends it on its way.
 func (s *Session) request(d *session.Deliver) {
 	m := d.Message
-	if m.Method == "initialize" {
-		s.initialize(d)
+	effects, err := s.life.Admit(s.p.Now(), m.Method)
+	if err != nil {
+		s.refuse(d, err)
 		return
 	}
-	if m.Method == "ping" {
+	s.perform(effects)
+	switch m.Method {
+	case "initialize":
+		s.initialize(d)
+		return
+	case "ping":
 		d.Out.Finish(jsonrpc.Response(m.ID, nil))
 		return
 	}
-	if s.record == nil {
-		s.refuse(d, protocol.NotInitialized(s.life.Phase().String(), protocol.Action(m.Method)))
-		return
-	}
-	s.ready()
 	if err := s.gate().Check(protocol.Client, m.Method, m.Params); err != nil {
 		s.refuse(d, err)
 		return
 	}
 	r, ok := routes[m.Method]
-	if !ok {
+	switch {
+	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
-		return
-	}
-	if len(s.calls) >= s.o.Tenant.Limits.MaxSessionPending {
-		s.refuse(d, protocol.Overloaded("session", 0))
-		return
-	}
-	if s.transparent() {
-		s.toServer(d, s.h.Endpoint().Server, m.Params, nil)
-		return
-	}
-	switch r.route {
-	case byList:
-		s.list(d, r.kind)
-	case byName:
-		s.byName(d, r.kind)
-	case byURI:
-		s.byURI(d, r.kind)
-	case byRef:
-		s.byRef(d)
-	case everyone:
+	case len(s.calls) >= s.o.Tenant.Limits.MaxSessionPending:
+		s.refuse(d, protocol.Overloaded("session", time.Second))
+	case r.route == level:
 		s.setLevel(d)
+	case s.transparent():
+		s.toServer(&outgoing{d: d, server: s.h.Endpoint().Server, params: m.Params})
+	case r.route == byList:
+		s.list(d, r.kind)
+	default:
+		s.address(d)
 	}
 }
 
 // gate is what this session agreed on.
 func (s *Session) gate() protocol.Gate {
-	return protocol.Gate{Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered, Required: s.o.Required(s.h.Endpoint().Server)}
+	return protocol.Gate{Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered, Required: s.o.Tenant.Require}
 }
 
 // notified handles a notification of the client. One that it may not send is dropped.
 func (s *Session) notified(m jsonrpc.Message) {
+	effects, err := s.life.Admit(s.p.Now(), m.Method)
+	if err != nil {
+		return
+	}
+	s.perform(effects)
 	if s.record == nil {
 		return
 	}
 	switch m.Method {
-	case "notifications/initialized":
-		s.ready()
 	case "notifications/cancelled":
 		s.cancel(m.Params)
 	case "notifications/progress":
@@ -132,6 +124,5 @@ func (s *Session) cancel(params jsontext.Value) {
 	if len(found) != 1 {
 		return
 	}
-	reason, _ := splice.GetString(params, "reason")
-	_ = s.o.Requests.Send(&request.Cancel{ID: found[0], Reason: reason})
+	_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
 }

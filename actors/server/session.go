@@ -5,7 +5,6 @@ package server
 
 import (
 	"sync/atomic"
-	"time"
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
@@ -17,6 +16,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	lifecycle "mcpd/protocol/session"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // Options are what the sessions of one tenant share.
@@ -28,7 +28,9 @@ type Options struct {
 	Notices  otp.Ref // the tenant's notification dispatcher
 	Sessions otp.Ref // core/session_manager
 	NextID   *atomic.Uint64
-	Emit     func(event any)
+	Self     protocol.Implementation // who the host says it is
+	Policy   protocol.Negotiation
+	Emit     telemetry.Sink
 }
 
 // Session is the behaviour of one downstream session.
@@ -38,7 +40,9 @@ type Session struct {
 	h *session.Handle
 	p *otp.Process
 
-	life    lifecycle.Server
+	life    *lifecycle.Lifecycle
+	timer   otp.Timer
+	view    *catalog.View   // of the aggregate, as it was last looked at
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
 	calls   map[uint64]*call
@@ -65,15 +69,45 @@ type (
 // Init takes up the session where its previous actor left it.
 func (s *Session) Init(p *otp.Process) error {
 	s.p = p
+	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.o.Tenant.Limits.SessionInit, Unordered: true})
+	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
 	if s.record = s.h.Record(); s.record == nil {
-		p.After(s.o.Tenant.Limits.SessionInit, initExpired{})
 		return nil
 	}
-	s.life.Resume(s.record.Ready)
+	if err := s.enter(lifecycle.Greet); err != nil {
+		return err
+	}
 	if s.record.Ready {
-		s.listen()
+		return s.enter(lifecycle.Confirm)
 	}
 	return nil
+}
+
+// enter takes a lifecycle event and does what comes of it.
+func (s *Session) enter(e lifecycle.Event) error {
+	effects, err := s.life.Step(s.p.Now(), e)
+	s.perform(effects)
+	return err
+}
+
+func (s *Session) perform(effects []lifecycle.Effect) {
+	for _, e := range effects {
+		switch e.Do {
+		case lifecycle.Entered:
+			s.o.Emit(telemetry.PhaseChanged{
+				Where: s.where(), Side: "downstream", From: e.Transition.From.String(), To: e.Transition.To.String(),
+			})
+			if e.Transition.To == lifecycle.Ready {
+				s.ready()
+			}
+		case lifecycle.Disarm:
+			s.timer.Stop()
+		case lifecycle.Arm:
+			s.timer = s.p.After(e.At.Sub(s.p.Now()), initExpired{})
+		case lifecycle.Close:
+			s.close(e.Reason)
+		}
+	}
 }
 
 // Receive handles one message.
@@ -93,26 +127,26 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.askExpired(m.id)
 	case negotiated:
 		s.negotiated(m)
-	case described:
-		s.described(m)
+	case introduced:
+		s.introduced(m)
 	case connected:
 		s.connected(m)
-	case resolved:
-		s.resolved(m)
-	case listed:
-		s.listed(m)
+	case looked:
+		s.looked(m)
 	case *session.Expired:
 		return otp.ErrShutdown
 	case initExpired:
-		if !s.life.Ready() {
-			s.close("no handshake within " + s.o.Tenant.Limits.SessionInit.String())
-		}
+		_ = s.enter(lifecycle.Expire)
 	}
 	return nil
 }
 
 // close ends the session for good; its end comes back as Expired.
-func (s *Session) close(reason string) {
+func (s *Session) close(why error) {
+	reason := "closed"
+	if why != nil {
+		reason = why.Error()
+	}
 	otp.CallAsync(s.p, s.o.Sessions, session.CloseRequest{ID: s.h.ID(), Reason: reason},
 		func(struct{}, error) any { return &session.Expired{Reason: reason} })
 }
@@ -156,7 +190,7 @@ func (s *Session) version() protocol.Version {
 // caller is this session as the catalogue knows it.
 func (s *Session) caller() catalog.Caller {
 	ep := s.h.Endpoint()
-	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server, Version: s.version()}
+	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server}
 	if s.record != nil {
 		c.Capabilities = s.record.Capabilities
 	}
@@ -174,4 +208,7 @@ func (s *Session) store(change func(*session.Record)) {
 	s.h.Store(&r)
 }
 
-var _ = time.Second
+func (s *Session) where() telemetry.Where {
+	ep := s.h.Endpoint()
+	return telemetry.Where{Tenant: ep.Tenant, Server: ep.Server, Session: s.h.Row()}
+}

@@ -22,6 +22,7 @@ type Handle struct {
 	endpoint streamable.Endpoint
 	opened   time.Time
 	streams  *streamable.Streams
+	push     func(jsonrpc.Message) error // of a transport that has no streams; nil for those that have
 	clock    clock.Clock
 	manager  otp.Ref
 
@@ -39,9 +40,16 @@ type Record struct {
 	Capabilities protocol.ClientCapabilities
 	Offered      protocol.ServerCapabilities
 	Client       protocol.Implementation
-	Ready        bool     // the client has sent notifications/initialized, or a request that counts as it
-	Level        string   // that the client set by logging/setLevel; empty when it did not
-	URIs         []string // subscribed resources, as the client names them
+	Ready        bool   // the client has sent notifications/initialized, or a request that counts as it
+	Level        string // that the client set by logging/setLevel; empty when it did not
+	URIs         []Subscription
+}
+
+// Subscription is a resource that the client wants to hear of.
+type Subscription struct {
+	Server string
+	URI    string // as the client names it
+	Own    string // as the server does
 }
 
 // ID is the session's secret: whoever presents it with the right credentials is its client.
@@ -70,6 +78,12 @@ func (h *Handle) Version() protocol.Version {
 	return 0
 }
 
+// Opened is when the session was opened.
+func (h *Handle) Opened() time.Time { return h.opened }
+
+// LastActive is when the peer was last heard of.
+func (h *Handle) LastActive() time.Time { return time.Unix(0, h.last.Load()) }
+
 // Touch notes that the peer is alive.
 func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }
 
@@ -77,7 +91,12 @@ func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }
 func (h *Handle) Idle(now time.Time) time.Duration { return now.Sub(time.Unix(0, h.last.Load())) }
 
 // Push sends the client a message that belongs to no exchange.
-func (h *Handle) Push(m jsonrpc.Message) error { return h.streams.Push(m) }
+func (h *Handle) Push(m jsonrpc.Message) error {
+	if h.push != nil {
+		return h.push(m)
+	}
+	return h.streams.Push(m)
+}
 
 // Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
 func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {

@@ -24,7 +24,8 @@ type Options struct {
 	// Limit is how many sessions a tenant may have; Total bounds all of them.
 	Limit func(tenant string) int
 	Total int
-	Idle  time.Duration // a session without request or stream ends after this
+	// Idle is how long a tenant's session lasts without a request or an open stream.
+	Idle  func(tenant string) time.Duration
 	Sweep time.Duration // how often idle ones are looked for
 	Store *streamable.Store
 	Emit  telemetry.Sink
@@ -102,7 +103,7 @@ func (m *Manager) open(call *Open) {
 		call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}
-	h := &Handle{id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self()}
+	h := &Handle{id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), push: call.Req.Push}
 	sum := sha256.Sum256([]byte(h.id))
 	h.row = hex.EncodeToString(sum[:6])
 	h.streams = m.o.Store.Streams()
@@ -174,7 +175,7 @@ func (m *Manager) evict(tenant string) bool {
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	m.index.Each(func(h *Handle) bool {
-		if h.Idle(now) > m.o.Idle {
+		if h.Idle(now) > m.o.Idle(h.endpoint.Tenant) {
 			m.end(h, "idle")
 			ended++
 		}

@@ -20,14 +20,15 @@ type Deliver struct {
 // Fail answers the request when the actor could not handle it.
 func (d *Deliver) Fail(err error) {
 	if d.Out != nil {
-		d.Out.Finish(request.Failure(d.Message.ID, err, d.Version))
+		d.Out.Finish(request.Failure(d.Message.ID, protocol.InternalError(err), d.Version))
 	}
 }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
 type OpenRequest struct {
 	Endpoint streamable.Endpoint
-	Version  protocol.Version
+	// Push sends the client what belongs to no exchange, on a transport that has one channel for everything. Nil keeps it for streams.
+	Push func(jsonrpc.Message) error
 }
 
 // AttachRequest asks the manager for a new actor behind a handle whose actor is gone. The answer is its address.

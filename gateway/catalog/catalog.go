@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,6 +14,9 @@ const (
 	MaxItems = 2000      // of one kind: more than any model is offered
 	MaxItem  = 512 << 10 // bytes: the largest schemas seen have a tenth of it
 	MaxName  = 1 << 10   // bytes of a name
+
+	// MaxMatched is how many templates of a server are tried for a URI that is not listed: 25 ms, were they all made to be slow.
+	MaxMatched = 100
 )
 
 // Server is what one server offers, as it said it. A server that was never listed has no items, but its name is known.
@@ -40,6 +44,7 @@ type Catalog struct {
 	cut       [kindCount]map[string]origin // external names that cannot be split
 	owners    map[string]string            // listed URI -> the server that keeps it
 	templates []routed
+	matched   map[string]int // templates to try, by server
 	problems  []Problem
 }
 
@@ -54,7 +59,7 @@ type routed struct {
 
 // New makes the catalog of servers in the order of the configuration, which decides who keeps a URI that two have.
 func New(servers []Server) *Catalog {
-	c := &Catalog{servers: map[string]bool{}, owners: map[string]string{}}
+	c := &Catalog{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}
 	for _, s := range servers {
 		c.servers[s.Name] = true
 	}
@@ -139,7 +144,7 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 func (c *Catalog) place(server string, k Kind, name string, taken map[string]bool) (external, why string) {
 	switch k {
 	case Resources:
-		if _, wrapped, _ := unwrap(name); wrapped == "" && !taken[name] {
+		if !strings.HasPrefix(name, scheme) && !taken[name] {
 			c.owners[name] = server
 			return name, ""
 		}
@@ -161,17 +166,22 @@ func (c *Catalog) place(server string, k Kind, name string, taken map[string]boo
 }
 
 func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (external, why string) {
-	compiled, err := compile(name)
-	if err != nil {
-		why = err.Error() + "; it is listed, but finds no resource:"
-	}
 	external = name
-	if _, wrapped, _ := unwrap(name); wrapped != "" || taken[name] {
+	if strings.HasPrefix(name, scheme) || taken[name] {
 		external = wrapTemplate(server, name)
 	}
 	if taken[external] {
 		return "", "another of its items is listed under the same name"
 	}
-	c.templates = append(c.templates, routed{origin{server, name}, external, compiled})
+	t := routed{origin{server, name}, external, nil}
+	if external == name { // a wrapped one is found by its server's name
+		var err error
+		if t.template, err = compile(name); err != nil {
+			why = "its resources cannot be found, " + err.Error()
+		} else if c.matched[server]++; c.matched[server] > MaxMatched {
+			t.template, why = nil, fmt.Sprintf("its resources cannot be found, only %d templates of a server are tried", MaxMatched)
+		}
+	}
+	c.templates = append(c.templates, t)
 	return external, why
 }

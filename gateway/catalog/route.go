@@ -36,9 +36,14 @@ var references = map[string]struct {
 	"ref/resource": {[]string{"ref", "uri"}, (*Catalog).reference},
 }
 
-// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. It is to be
-// asked only for methods that name something: tools/call, prompts/get, resources/read, resources/subscribe, resources/unsubscribe and
-// completion/complete; for any other it panics, because a message would go nowhere.
+// Routed reports whether requests of that method name what they are for, so that Route finds their server.
+func Routed(method string) bool {
+	_, ok := addressed[method]
+	return ok || method == "completion/complete"
+}
+
+// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. The method is
+// one that is Routed; for any other it panics.
 func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
 	row, ok := addressed[method]
 	if method == "completion/complete" {
@@ -106,7 +111,7 @@ func (c *Catalog) locate(uri string) (origin, bool) {
 		return origin{server, uri}, true
 	}
 	for _, t := range c.templates {
-		if t.template != nil && t.external == t.name && t.matches(uri) {
+		if t.template != nil && t.matches(uri) {
 			return origin{t.server, uri}, true
 		}
 	}

@@ -37,11 +37,11 @@ func Instructions(all []Instruction) string {
 			continue
 		}
 		if len(text) > MaxInstructions {
-			text = text[:MaxInstructions]
-			for !utf8.ValidString(text[len(text)-min(len(text), utf8.UTFMax):]) && len(text) > MaxInstructions-utf8.UTFMax {
-				text = text[:len(text)-1]
+			end := MaxInstructions
+			for !utf8.RuneStart(text[end]) {
+				end--
 			}
-			text += "…"
+			text = text[:end] + "…"
 		}
 		if b.Len() > 0 {
 			b.WriteString("\n\n")

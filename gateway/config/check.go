@@ -89,7 +89,7 @@ func checkRevisions(l *loader) {
 		case len(legacy)+len(modern) == 0:
 			l.problem(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
 		case n.Default != 0 && !slices.Contains(legacy, n.Default):
-			l.problem(where, fmt.Sprintf("default_version is %s", n.Default), "it is for initialize, where only "+revisions(legacy)+" can be agreed on", "name one of those, or leave it out")
+			l.problem(where, fmt.Sprintf("default_version is %s", n.Default), "it is for initialize, where "+revisions(legacy)+" can be agreed on", "name one of those, or leave it out")
 		}
 	}
 	check(l.config.Negotiation)

@@ -24,7 +24,7 @@ In ` + "`command`, `args`, `env`, `cwd`, `url` and `headers`, `${env:NAME}` and 
 ` + "`$${`" + ` for the text itself. Below ` + "`mcpServers`, which is as other clients write it, so do `${NAME}` and `${NAME:-default}`" + `. A variable that is
 not set and has no default is a mistake. Names below ` + "`mcpServers`" + ` become lower case with dashes. Anchors, aliases and tags are not read.
 
-A list is replaced and never added to. Times are written like ` + "`90s` or `1h30m`, sizes like `4MiB`" + `.
+Times are written like ` + "`90s` or `1h30m`, sizes like `4MiB`" + `.
 
 `)
 	fmt.Fprintf(&b, "## Things with a name\n\n| place | what |\n|---|---|\n")

@@ -64,9 +64,7 @@ func (k *Key) schema() string {
 		s = `{"type":["object","null"],"additionalProperties":` + s + `}`
 	}
 	s = strings.TrimSuffix(s, "}")
-	if k.Doc != "" {
-		s += `,"description":` + quote(k.Doc)
-	}
+	s += `,"description":` + quote(k.Doc)
 	if k.Default != "" {
 		value := k.Default
 		if !k.Type.number {

@@ -4,28 +4,25 @@ import (
 	"bytes"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
+// compiled is costly and asked for by every validation.
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource("mcpd.json", doc); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	s, err := c.Compile("mcpd.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+	return c.Compile("mcpd.json")
+})
 
 func fitsSchema(t *testing.T, file string, data []byte) {
 	t.Helper()
@@ -44,7 +41,11 @@ func validate(t *testing.T, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return compiled(t).Validate(value)
+	schema, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(value)
 }
 
 // The schema knows every key: the base with each key's example fits, with an unknown one beside it does not.

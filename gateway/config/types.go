@@ -60,7 +60,7 @@ var (
 	command  = Type{Name: "program", vars: true, schema: anyText, put: putCommand}
 	args     = Type{Name: "list of texts", form: list, loose: true, vars: true, secret: true, schema: looseText, put: putArg}
 	env      = Type{Name: "variable: text", form: dict, loose: true, vars: true, secret: true, schema: looseText, put: putEnv}
-	envNames = Type{Name: "list of variables", form: list, schema: anyText, put: putEnvName}
+	envNames = Type{Name: "list of variables", form: list, secret: true, schema: anyText, put: putEnvName}
 	cwd      = Type{Name: "absolute path", vars: true, schema: anyText, put: putCwd}
 	link     = Type{Name: "http or https URL", vars: true, secret: true, schema: anyText, put: putURL}
 	headers  = Type{Name: "header: text", form: dict, vars: true, secret: true, schema: anyText, put: putHeader}

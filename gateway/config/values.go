@@ -120,7 +120,7 @@ func putPrefix(dst any, v value) *mistake {
 func putNeed(dst any, v value) *mistake {
 	if m, ok := protocol.LookupMethod(v.name); !ok || m.Notification() {
 		do := "look it up in the specification"
-		if near, ok := nearest(v.name, protocol.MethodNames()); ok {
+		if near, ok := nearest(v.name, requests()); ok {
 			do = fmt.Sprintf("did you mean %q?", near)
 		}
 		return &mistake{fmt.Sprintf("%q is no method that is answered", printable(v.name)), do}
@@ -130,6 +130,14 @@ func putNeed(dst any, v value) *mistake {
 	}
 	set(dst.(*map[string]string), v.name, v.text)
 	return nil
+}
+
+// requests are the methods that are answered.
+func requests() []string {
+	return slices.DeleteFunc(protocol.MethodNames(), func(name string) bool {
+		m, _ := protocol.LookupMethod(name)
+		return m.Notification()
+	})
 }
 
 func putKeyName(dst any, v value) *mistake {

@@ -22,7 +22,7 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string {
-	return fmt.Sprintf("%d requests are in flight in this %s, which is its limit", r.Limit, r.Scope)
+	return fmt.Sprintf("this %s has as many requests in flight as it may, %d", r.Scope, r.Limit)
 }
 
 // Admit counts a request in. Its error is a *Refused: the session's own limit before the tenant's, because the caller can mend that.
@@ -57,7 +57,7 @@ func (q *InFlight) Release(session string) {
 	q.of[session] = n - 1
 }
 
-// Total returns how many requests are in flight, Session how many of one session.
+// Total returns how many requests are in flight.
 func (q *InFlight) Total() int { return q.total }
 
 // Session returns how many requests of one session are in flight.

@@ -33,7 +33,7 @@ func TestPathTricksNameNothing(t *testing.T) {
 		"/t/a/../b/mcp", "/t/../mcp", "/./mcp", "/t/%61cme/mcp", "/t/acme%2fmcp", "/t/acme/%2e%2e/mcp", "/t/acme;x=1/mcp", "/t/Acme/mcp",
 		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp", "/t/acme/a_b/mcp",
 		"/t/" + strings.Repeat("a", 64) + "/mcp", "/" + strings.Repeat("a", 33) + "/mcp", "/t/acme/mcp?x", "/t/acme\x00/mcp", "/t/ acme/mcp",
-		"/t/acme\\mcp", "http://x/mcp", "*",
+		"/t/acme\\mcp", "http://x/mcp", "*", "/t/" + strings.Repeat("a/", MaxPath),
 	} {
 		if got, ok := ParsePath(path); ok {
 			t.Errorf("ParsePath(%q) = %v, want nothing", path, got)
@@ -137,6 +137,9 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	if err != nil || strings.Contains(string(out), "hunter2") || !strings.Contains(string(out), `"${env:A}"`) {
 		t.Errorf("json is %s, %v", out, err)
 	}
+	if got := server.Args[0].String(); got != Redacted || (Secret{}).String() != "" {
+		t.Errorf("String() = %q", got)
+	}
 	if got := server.Command.Reveal(); got != "hunter2" {
 		t.Errorf("Reveal() = %q", got)
 	}
@@ -158,6 +161,18 @@ func TestRequiredCapability(t *testing.T) {
 	} {
 		if got, ok := acme.Required(c.server, c.method); got != c.want || ok != (c.want != "") {
 			t.Errorf("Required(%q, %q) = %q, %v, want %q", c.server, c.method, got, ok, c.want)
+		}
+	}
+}
+
+func TestServerIsReachedByWhatItHas(t *testing.T) {
+	for want, s := range map[string]Server{
+		"stdio":   {Command: NewShown("x", "x")},
+		"http":    {URL: NewShown("http://x/", "http://x/")},
+		"builtin": {Builtin: "demo"},
+	} {
+		if got := s.Link().String(); got != want {
+			t.Errorf("%+v is reached by %s, want %s", s, got, want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package layers
 
 // The layers of docs/ARCHITECTURE.md, lowest first. A package may import those
-// of its own row's list and nothing else of ours; its own folder is always
-// allowed, and what stands in a folder is meant by "folder/...".
+// of its own row's list and nothing else of ours; a row of the form "folder/..."
+// also lets a package import what stands below it.
 type row struct {
 	pkg string   // "a/b" is that package, "a/b/..." is it and all below it
 	may []string // the same form

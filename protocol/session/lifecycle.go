@@ -131,10 +131,15 @@ func (l *Lifecycle) OnPhase(p Phase, callback func(Transition)) {
 // TransitionPhase goes to a phase: it validates first, and on success sets the phase, adds to the history, notes the activity and runs the
 // callbacks. On failure nothing changes (S4-42).
 func (l *Lifecycle) TransitionPhase(now time.Time, to Phase) error {
-	from := l.phase
-	if err := ValidatePhaseTransition(l.side, from, to); err != nil {
+	if err := ValidatePhaseTransition(l.side, l.phase, to); err != nil {
 		return err
 	}
+	l.move(now, to)
+	return nil
+}
+
+func (l *Lifecycle) move(now time.Time, to Phase) {
+	from := l.phase
 	l.enter(now, to)
 	switch {
 	case to == Initializing:
@@ -145,7 +150,6 @@ func (l *Lifecycle) TransitionPhase(now time.Time, to Phase) error {
 	for _, callback := range l.callbacks[to] {
 		callback(Transition{from, to, now})
 	}
-	return nil
 }
 
 func (l *Lifecycle) enter(now time.Time, p Phase) {
@@ -166,9 +170,7 @@ func (l *Lifecycle) Step(now time.Time, on Event) ([]Effect, error) {
 			l.effects = append(l.effects, Effect{Do: Arm, At: l.deadline})
 			return l.effects, nil
 		}
-		if err := l.TransitionPhase(now, r.to); err != nil {
-			return nil, err
-		}
+		l.move(now, r.to)
 		l.effects = append(l.effects, Effect{Do: Entered, Transition: Transition{r.from, r.to, now}})
 		for _, do := range r.do {
 			l.effects = append(l.effects, l.effect(do, on))

@@ -70,17 +70,16 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 		return nest(nil, value, path), nil
 	}
 	at := skipSpace(raw, 0)
-	for i, name := range path {
-		it, ok := find(raw, at, name)
-		if !ok {
+	for i := 0; ; i++ {
+		it, ok := find(raw, at, path[i])
+		switch {
+		case !ok:
 			return insert(raw, at, value, path, i)
-		}
-		at = it.value
-		if i == len(path)-1 {
+		case i == len(path)-1:
 			return replace(raw, it.value, it.end, value), nil
 		}
+		at = it.value
 	}
-	return nil, nil // not reached: the last round of the loop returns
 }
 
 // insert adds a member for path[i:] to the object at that place.

@@ -143,7 +143,7 @@ func (s *state) Step(now time.Time, in any) []action {
 	case inTimeout:
 		s.timedOut(now, in)
 	case inAgain:
-		if k := in.kid; k.again && k.stage == dead {
+		if k := in.kid; s.mode == serving && k.again && k.stage == dead {
 			k.again = false
 			s.restart(now, k, k.reason)
 		}
@@ -195,7 +195,7 @@ func (s *state) exited(now time.Time, in inExit) {
 // verdict decides about a child that ended by itself.
 func (s *state) verdict(now time.Time, k *kid) {
 	switch r := k.child.Restart; {
-	case errors.Is(k.reason, ErrGiveUp):
+	case errors.Is(k.reason, ErrGiveUp) && k.child.Start.Type() == WorkerType: // not a supervisor that gave up for it
 		reason := k.reason
 		s.retire(k)
 		s.selfClose(now, ShutdownWith(reason))
@@ -251,6 +251,9 @@ func (s *state) startFailed(now time.Time, k *kid, reason error, parked bool) {
 	k.parked = parked
 	err := &StartError{Path: s.path + "/" + k.id, Reason: reason}
 	switch {
+	case s.mode == closing: // its turn to be stopped had not come
+		s.settleIdle(k, false)
+		s.answerStarter(k, ErrShutdown)
 	case reason == Ignore:
 		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 		s.answerStarter(k, nil)

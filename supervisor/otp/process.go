@@ -12,7 +12,6 @@ type Process struct {
 	guard     *guard
 	behaviour Behaviour
 	inc       uint64
-	exit      error // what Receive returned
 
 	mu        sync.Mutex // guards the fields below
 	cancelled bool       // termination has begun

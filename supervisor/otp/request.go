@@ -58,9 +58,24 @@ func (s *state) terminateChild(in inTerminate) {
 	case away:
 		k.enders = append(k.enders, in.request)
 	default:
-		k.again = false
+		if k.again {
+			k.again = false
+			s.dissolve()
+		}
 		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 		s.reply(in.request, k, nil)
+	}
+}
+
+// dissolve lets those rest whose group was to be started again and now is not.
+func (s *state) dissolve() {
+	if s.strategy != OneForAll && s.strategy != RestForOne {
+		return
+	}
+	for k := s.roster.first; k != nil; k = k.next {
+		if k.stage == idle && k.parked {
+			s.settleIdle(k, false)
+		}
 	}
 }
 

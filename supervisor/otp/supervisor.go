@@ -27,7 +27,7 @@ var (
 	_ actor.SupervisorStrategy = (*supervisor)(nil)
 )
 
-// Receive is called by protoactor's context, on the process's goroutine.
+// Receive hears of the process's life, and of its children's, from protoactor's context.
 func (v *supervisor) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
@@ -36,14 +36,17 @@ func (v *supervisor) Receive(ctx actor.Context) {
 		v.begin()
 	case *actor.Terminated:
 		v.left(msg.Who)
-	case *actor.Stopping, *actor.Stopped:
-		// The guard has seen to the end already.
-	case inAgain:
-		v.step(msg)
-	default:
-		v.guard.sys.faults.Receive(v.guard.row.path, msg)
-		v.request(msg)
 	}
+}
+
+func (v *supervisor) receive(msg any) error {
+	if again, ok := msg.(inAgain); ok {
+		v.step(again)
+		return nil
+	}
+	v.guard.sys.faults.Receive(v.guard.row.path, msg)
+	v.request(msg)
+	return nil
 }
 
 // begin makes the state and the rows, and starts the children.
@@ -157,7 +160,11 @@ func (v *supervisor) exited(e *exit) {
 		v.note(StartFailed{about, e.reason, e.report})
 	}
 	v.step(inExit{k, e.reason, e.parked})
-	if k.stage == idle && !k.parked {
+	switch {
+	case k.stage != idle:
+	case k.parked: // its group is not started again yet
+		r.mark(v, Restarting, e.at)
+	default:
 		v.rest(k)
 	}
 }

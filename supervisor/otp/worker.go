@@ -14,10 +14,9 @@ type worker struct {
 	deadline   clock.Timer // how long the goroutines have
 }
 
-// Receive is called by protoactor's context, on the process's goroutine.
+// Receive hears of the process's life from protoactor's context. What ends it the guard has seen to already.
 func (w *worker) Receive(ctx actor.Context) {
-	switch msg := ctx.Message().(type) {
-	case *actor.Started:
+	if _, ok := ctx.Message().(*actor.Started); ok {
 		w.guard.body = w
 		w.inc = w.guard.inc()
 		w.guard.current.Store(&w.Process)
@@ -27,12 +26,12 @@ func (w *worker) Receive(ctx actor.Context) {
 			return
 		}
 		w.begin()
-	case *actor.Restarting, *actor.Stopping, *actor.Stopped, *actor.Terminated:
-		// The guard has seen to the end already.
-	default:
-		w.guard.sys.faults.Receive(w.guard.row.path, msg)
-		w.exit = w.behaviour.Receive(&w.Process, msg)
 	}
+}
+
+func (w *worker) receive(msg any) error {
+	w.guard.sys.faults.Receive(w.guard.row.path, msg)
+	return w.behaviour.Receive(&w.Process, msg)
 }
 
 func (w *worker) begin() {

@@ -141,8 +141,9 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 // finish finds out how the connection ended, and which requests it left behind.
 func (c *Conn) finish(ctx context.Context, err error) {
 	c.src.release()
-	c.child.stdin.Close()
-	<-c.written // its pipe is closed, so it cannot be waiting
+	c.child.stdin.Close() // so that the writer cannot be held up
+	c.out.finish()
+	<-c.written
 	why := c.why(ctx, err)
 	for _, l := range c.out.close() {
 		c.ready = append(c.ready, transport.Inbound{Related: l.id, Err: why, Written: l.begun})

@@ -18,7 +18,8 @@ type server struct {
 	handler Handler
 	session Session // nil until Open succeeds; used by the goroutine of Serve only
 	out     *queue
-	stalled chan struct{} // holds a token when the client does not read
+	stalled chan struct{} // closed when the client does not read
+	stall   func()        // closes it
 	ended   chan struct{} // holds one when an exchange has ended
 
 	written  chan struct{} // closed when the writer has ended; guards writeErr
@@ -29,10 +30,12 @@ type server struct {
 }
 
 func newServer(h Handler) *server {
+	stalled := make(chan struct{})
 	return &server{
 		handler:  h,
 		out:      newQueue(bounds{count: maxUnread, bytes: maxUnreadBytes, urgent: maxAnswerBytes}),
-		stalled:  make(chan struct{}, 1),
+		stalled:  stalled,
+		stall:    sync.OnceFunc(func() { close(stalled) }),
 		ended:    make(chan struct{}, 1),
 		written:  make(chan struct{}),
 		inFlight: map[jsonrpc.ID]*exchange{},
@@ -89,14 +92,17 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	} else {
 		e.server.say(m)
 	}
-	e.server.signal(e.server.ended)
+	select {
+	case e.server.ended <- struct{}{}:
+	default:
+	}
 	return true
 }
 
 // say writes an answer. A client that leaves even those unread is given up.
 func (s *server) say(m jsonrpc.Message) {
 	if errors.Is(s.out.put(m, true), transport.ErrSlowConsumer) {
-		s.signal(s.stalled)
+		s.stall()
 	}
 }
 
@@ -106,14 +112,7 @@ func (s *server) answer(g *group, m jsonrpc.Message) {
 	defer g.mu.Unlock()
 	g.answers = append(g.answers, m)
 	if len(g.answers) == g.wanted && errors.Is(s.out.putBatch(g.answers), transport.ErrSlowConsumer) {
-		s.signal(s.stalled)
-	}
-}
-
-func (s *server) signal(token chan<- struct{}) {
-	select {
-	case token <- struct{}{}:
-	default:
+		s.stall()
 	}
 }
 
@@ -252,7 +251,7 @@ func (s *server) translate(err error) *jsonrpc.Error { return protocol.Translate
 
 // guard notices when w takes nothing for stallTime. It writes piecewise, so that a slow reader of a large message counts as a reader.
 func (s *server) guard(w io.Writer) io.Writer {
-	timer := time.AfterFunc(stallTime, func() { s.signal(s.stalled) })
+	timer := time.AfterFunc(stallTime, s.stall)
 	timer.Stop()
 	return &guarded{w, timer}
 }

@@ -1,7 +1,10 @@
 package streamable
 
 import (
+	"bufio"
+	"crypto/tls"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -99,6 +102,55 @@ func TestEdgeRefusals(t *testing.T) {
 				t.Errorf("Allow is %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// S01, S02 where a test cannot write the bytes: HTTP/2 has the authority beside the Host header, and TLS changes the own origin.
+func TestHostAndOriginOfOtherConnections(t *testing.T) {
+	h := NewHandler(Options{Host: newTestHost(t)})
+	for _, c := range []struct {
+		name   string
+		header http.Header
+		tls    bool
+		want   refusal
+	}{
+		{"another host in the header", http.Header{"Host": {"evil.example"}}, true, badHost},
+		{"the same host in the header", http.Header{"Host": {"localhost"}}, true, accepted},
+		{"own origin", http.Header{"Origin": {"https://LOCALHOST"}}, true, accepted},
+		{"own name, without TLS", http.Header{"Origin": {"http://localhost"}}, true, badOrigin},
+		{"own origin without TLS", http.Header{"Origin": {"http://localhost"}}, false, accepted},
+	} {
+		r := &http.Request{Host: "localhost", Header: c.header}
+		if c.tls {
+			r.TLS = &tls.ConnectionState{}
+		}
+		got, _ := h.checkHost(r)
+		if got == accepted {
+			got, _ = h.checkOrigin(r)
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, refusals[got].word, refusals[c.want].word)
+		}
+	}
+}
+
+// A client that gives up in the middle of its body is no reason to wait.
+func TestBodyThatBreaksOff(t *testing.T) {
+	s := serve(t, newTestHost(t), Options{})
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, strings.ReplaceAll(postHead+"Host: localhost\nContent-Length: 1000\n\n{", "\n", "\r\n"))
+	conn.(*net.TCPConn).CloseWrite()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := content(t, resp); resp.StatusCode != 400 || !strings.Contains(body, `"reason":"body_broken"`) {
+		t.Errorf("got %d %s, want 400", resp.StatusCode, body)
 	}
 }
 

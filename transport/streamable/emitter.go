@@ -2,9 +2,15 @@ package streamable
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"os"
 	"sync"
+	"time"
 )
+
+// slowConsumer is the word under which a client that was cut for reading too slowly is counted.
+const slowConsumer = "slow_consumer"
 
 // emitter writes one stream to one HTTP response, on the goroutine that net/http runs the handler on.
 type emitter struct {
@@ -18,11 +24,13 @@ type emitter struct {
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
 }
 
-// run writes until the stream ends, the client goes, or the handler drains.
+// run writes until the stream ends, the client goes, or the handler drains. While it waits there is no deadline: over HTTP/2 one that
+// passes resets the stream even when nothing is being written.
 func (e *emitter) run(ctx context.Context) {
 	options := &e.handler.options
 	clock := options.Store.options.Clock
 	opened := clock.Now()
+	defer func() { e.control.SetWriteDeadline(time.Now().Add(options.Stall)) }() // for the end of the response
 	if e.open() != nil {
 		return
 	}
@@ -32,12 +40,13 @@ func (e *emitter) run(ctx context.Context) {
 	for {
 		phase, err := e.drainOutlet()
 		switch {
-		case err != nil:
+		case phase == cut || errors.Is(err, os.ErrDeadlineExceeded):
+			options.Refused(slowConsumer, 0)
 			return
 		case phase == hungUp:
 			e.write(appendEvent(nil, Event{Retry: e.streams.retryOf(e.outlet)}))
 			return
-		case phase != live:
+		case phase != live || err != nil:
 			return
 		}
 		select {
@@ -59,6 +68,7 @@ func (e *emitter) run(ctx context.Context) {
 		if e.write(keepAlive) != nil {
 			return
 		}
+		timer.Stop() // the tick may have been the last of the wait before the stream
 		timer = clock.AfterFunc(options.KeepAlive, e.outlet.tick)
 	}
 }
@@ -130,7 +140,9 @@ func (e *emitter) writeEntries(b *burst, entries []entry) error {
 		}
 		out = append(out[:0], "\n\n"...)
 	}
-	b.bytes = out
+	if cap(out) <= keptBuffer {
+		b.bytes = out
+	}
 	return e.write(out)
 }
 
@@ -139,5 +151,7 @@ func (e *emitter) write(p []byte) error {
 	if err := writeAll(e.response, e.control, e.handler.options.Stall, p); err != nil {
 		return err
 	}
-	return e.control.Flush()
+	err := e.control.Flush()
+	e.control.SetWriteDeadline(time.Time{})
+	return err
 }

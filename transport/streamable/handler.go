@@ -40,7 +40,8 @@ type Options struct {
 	Limits jsonrpc.Limits
 	// KeepAlive, Stall, BodyTime, StreamAge and Retry: see the defaults.
 	KeepAlive, Stall, BodyTime, StreamAge, Retry time.Duration
-	// Refused is told of each request that was refused, with a word from a closed list. It must return at once.
+	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer; and, as
+	// "slow_consumer" and 0, of each stream that was cut because its client did not read. It must return at once.
 	Refused func(reason string, status int)
 }
 
@@ -93,7 +94,8 @@ func lowerSet(names []string) map[string]bool {
 }
 
 // Drain ends the GET streams politely, telling each client when to come back, and refuses new ones. Answers to POSTs go on until they are
-// complete: http.Server.Shutdown waits for them. It is idempotent and does not wait.
+// complete: http.Server.Shutdown waits for them. It is idempotent and does not wait, and like Shutdown it is final: a server that is
+// started anew needs a new Handler, which costs nothing.
 func (h *Handler) Drain() { h.drained.Do(func() { close(h.drain) }) }
 
 // ServeHTTP implements http.Handler. What can be refused early is, in this order: the shape of the request, Host, Origin, method; then

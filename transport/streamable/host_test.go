@@ -31,6 +31,7 @@ type testHost struct {
 	scripts map[string]func(s *testSession, m jsonrpc.Message, out transport.Sink)
 	route   func(r *http.Request) (Endpoint, *protocol.Error)
 	openErr error
+	refuse  map[string]error // by method: what Deliver returns
 
 	mu       sync.Mutex
 	sessions map[string]*testSession
@@ -89,7 +90,8 @@ func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, ou
 		return h.add(ep, protocol.LatestLegacy), nil
 	}
 	s := h.add(ep, v)
-	out.Finish(jsonrpc.Response(init.ID, jsontext.Value(`{"protocolVersion":"`+name+`"}`)))
+	out.Finish(jsonrpc.Response(init.ID, jsontext.Value(`{"protocolVersion":"`+name+
+		`","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1"}}`)))
 	return s, nil
 }
 
@@ -122,6 +124,9 @@ func (s *testSession) Touch() {
 }
 
 func (s *testSession) Deliver(_ context.Context, m jsonrpc.Message, out transport.Sink) error {
+	if err := s.host.refuse[m.Method]; err != nil {
+		return err
+	}
 	if out == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -148,16 +153,18 @@ func (s *testSession) Close(context.Context) error {
 // testServer is a handler on a loopback socket with the bounds of NewHTTPServer.
 type testServer struct {
 	*httptest.Server
-	t       *testing.T
-	handler *Handler
-	host    *testHost
+	t           *testing.T
+	handler     *Handler
+	host        *testHost
+	connections *Connections
 }
 
 func serve(t *testing.T, host *testHost, o Options) *testServer {
 	t.Helper()
 	o.Host, o.Store = host, host.store
 	h := NewHandler(o)
-	config, err := NewHTTPServer(ServerOptions{Handler: h, Drain: []func(){h.Drain}})
+	connections := &Connections{}
+	config, err := NewHTTPServer(ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +176,7 @@ func serve(t *testing.T, host *testHost, o Options) *testServer {
 		s.Client().CloseIdleConnections()
 		s.Close()
 	})
-	return &testServer{s, t, h, host}
+	return &testServer{s, t, h, host, connections}
 }
 
 // raw sends bytes and reads one response, body included. LF in text is sent as CR LF.

@@ -268,3 +268,37 @@ func TestRefusalsAreCounted(t *testing.T) {
 		t.Errorf("counted %v, want the two refusals", got)
 	}
 }
+
+// What a Session refuses is told with the status of its condition, and with the id where there is one to answer.
+func TestSessionRefuses(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{})
+	host.refuse = map[string]error{
+		"early":   protocol.NotInitialized("initializing", "call tools"), // S30
+		"limited": protocol.RateLimited(time.Second),
+		"gone":    ErrNoSession,
+		"broken":  errors.New("mailbox full"),
+	}
+	id := s.session(protocol.V20250326)
+	request := func(method string) string { return `{"jsonrpc":"2.0","id":"a","method":"` + method + `"}` }
+	notification := func(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `"}` }
+	for _, c := range []struct {
+		body   string
+		status int
+		want   string
+	}{
+		{request("early"), 400, `"id":"a","error":{"code":-32005`},
+		{request("limited"), 429, `"id":"a","error":{"code":-32010`},
+		{request("gone"), 404, `"id":"a"`},
+		{request("broken"), 200, `"id":"a","error":{"code":-32603`},
+		{notification("early"), 400, `{"jsonrpc":"2.0","error":{"code":-32005`},
+		{notification("broken"), 500, `{"jsonrpc":"2.0","error":{"code":-32603`},
+		{"[" + notification("fine") + "," + notification("limited") + "]", 429, `"code":-32010`},
+		{"[" + request("echo") + "," + request("limited") + "," + notification("gone") + "]", 200, `"id":"a","error":{"code":-32010`},
+	} {
+		resp := s.post(c.body, "Mcp-Session-Id", id)
+		if body := content(t, resp); resp.StatusCode != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s: got %d %s, want %d with %s", c.body, resp.StatusCode, body, c.status, c.want)
+		}
+	}
+}

@@ -81,9 +81,6 @@ var refusals = [refusalCount]struct {
 	draining:   {"draining", http.StatusServiceUnavailable, protocol.CodeRateLimited},
 }
 
-// String is the word under which the refusal is told and counted.
-func (f refusal) String() string { return refusals[f].word }
-
 // retryAfter is what a client is told to wait when nobody knows better.
 const retryAfter = time.Second
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -318,7 +318,8 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 		}
 		out.Finish(jsonrpc.Response(m.ID, nil))
 	}
-	s := serve(t, host, Options{Stall: 100 * time.Millisecond})
+	counted := make(chan string, 1)
+	s := serve(t, host, Options{Stall: 100 * time.Millisecond, Refused: func(reason string, _ int) { counted <- reason }})
 	id := s.session(protocol.V20251125)
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
@@ -334,10 +335,11 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	if got := host.store.Bytes(); got > 2*DefaultStreamBytes {
 		t.Errorf("%d bytes are kept, want at most the bounds of a stream", got)
 	}
-	conn.SetReadDeadline(time.Now().Add(20 * time.Second))
-	if _, err := io.Copy(io.Discard, conn); errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the connection is still open")
+	if got := <-counted; got != slowConsumer {
+		t.Errorf("counted %q, want %q", got, slowConsumer)
 	}
+	s.Client().CloseIdleConnections()
+	waitFor(t, func() bool { return s.connections.Open() == 0 }) // though the client never closed its end
 }
 
 // A drain ends listening streams with the time to come back, lets answers finish, and does not hold the server up.
@@ -422,5 +424,59 @@ func TestLargeAnswers(t *testing.T) {
 	}
 	if rest := readStream(t, s.post(call("event"), "Mcp-Session-Id", id)).rest(); len(rest) != 2 || rest[1] != want {
 		t.Errorf("event: got %d events, want the message and the answer", len(rest))
+	}
+}
+
+// A session that ends takes its waiting requests along, also those that were silent until then.
+func TestSessionEndsWhileARequestWaits(t *testing.T) {
+	host := newTestHost(t)
+	release := make(chan struct{})
+	host.scripts["slow"] = func(s *testSession, m jsonrpc.Message, out transport.Sink) {
+		s.streams.Close()
+		<-release
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	s := serve(t, host, Options{KeepAlive: 5 * time.Millisecond})
+	resp := s.post(call("slow"), "Mcp-Session-Id", s.session(protocol.V20251125))
+	if body := content(t, resp); resp.StatusCode != 404 {
+		t.Errorf("got %d %s, want 404", resp.StatusCode, body)
+	}
+	close(release)
+}
+
+// Over HTTP/2 a passed deadline would reset a stream that is merely idle.
+func TestIdleStreamOverHTTP2(t *testing.T) {
+	host := newTestHost(t)
+	release := make(chan struct{})
+	host.scripts["slow"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/message", 1))
+		<-release
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	}
+	h := NewHandler(Options{Host: host, Store: host.store, Stall: 5 * time.Millisecond, KeepAlive: 50 * time.Millisecond})
+	server := httptest.NewUnstartedServer(h)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	s := &testServer{Server: server, t: t, handler: h, host: host}
+	t.Cleanup(func() {
+		h.Drain()
+		s.Client().CloseIdleConnections()
+		s.Close()
+	})
+	id := s.session(protocol.V20251125)
+	get := s.get("Mcp-Session-Id", id)
+	calling := s.post(call("slow"), "Mcp-Session-Id", id)
+	if get.ProtoMajor != 2 || calling.ProtoMajor != 2 {
+		t.Fatalf("got HTTP/%d and HTTP/%d, want 2", get.ProtoMajor, calling.ProtoMajor)
+	}
+	for seen, buf := "", make([]byte, 512); strings.Count(seen, string(keepAlive)) < 2; {
+		n, err := get.Body.Read(buf)
+		if seen += string(buf[:n]); err != nil {
+			t.Fatalf("%v after %q", err, seen)
+		}
+	}
+	close(release)
+	if rest := readStream(t, calling).rest(); len(rest) != 2 || rest[1] != answer {
+		t.Errorf("got %q, want the message and the answer", rest)
 	}
 }

@@ -43,6 +43,14 @@ func taken(s *Streams, o *outlet, n int) (all []string, last phase) {
 	}
 }
 
+// kept is how many POST streams there are and whether a sweep is to come.
+func kept(s *Streams) (posts int, sweep bool) {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.state.posts), s.state.sweep != nil
+}
+
 func idAt(o *outlet, seq uint64) string { return string(o.appendID(nil, seq)) }
 
 func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
@@ -74,8 +82,8 @@ func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 			t.Errorf("resuming before what was dropped: %v, want errUnreplayable", err)
 		}
 		time.Sleep(DefaultTTL + sweepEvery)
-		if n := store.Bytes(); n != 0 || s.state.sweep != nil {
-			t.Errorf("%d bytes kept and sweep %v, want nothing and no timer", n, s.state.sweep)
+		if _, sweep := kept(s); sweep || store.Bytes() != 0 {
+			t.Errorf("%d bytes kept and sweep %v, want nothing and no timer", store.Bytes(), sweep)
 		}
 		// Nothing was lost after the last event, so its owner may go on from there for as long as the session lives.
 		s.detach(again)
@@ -221,6 +229,72 @@ func TestFinishedStreamsAreBounded(t *testing.T) {
 	}
 	if got, phase := taken(s, listening(t, s, idAt(&outlets[10], 0)), 8); len(got) != 1 || phase != completed {
 		t.Errorf("the eleventh: %q and %v, want its answer and the end", got, phase)
+	}
+}
+
+// A finished stream whose events are past their time is forgotten, and with it its entry.
+func TestFinishedStreamsExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(StoreOptions{}).Streams()
+		defer s.Close()
+		r := newReply(s, 1, true)
+		for n := range 2 {
+			if err := r.Send(note("notifications/message", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
+		taken(s, &r.out, 8)
+		r.leave()
+		time.Sleep(DefaultTTL - sweepEvery)
+		if posts, sweep := kept(s); posts != 1 || !sweep {
+			t.Errorf("%d streams before the TTL and sweep %v, want one and a sweep", posts, sweep)
+		}
+		time.Sleep(2 * sweepEvery)
+		if posts, sweep := kept(s); posts != 0 || sweep {
+			t.Errorf("%d streams after the TTL and sweep %v, want neither", posts, sweep)
+		}
+	})
+}
+
+// A session at its bound forgets finished streams before it drops what a running one may be resumed from.
+func TestFinishedStreamsGoFirst(t *testing.T) {
+	s := NewStore(StoreOptions{SessionBytes: 10_000}).Streams()
+	defer s.Close()
+	finished := newReply(s, 1, true)
+	finished.Send(sized("notifications/message", 4000))
+	finished.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
+	finished.leave()
+	pushAll(t, s, sized("notifications/message", 4000))
+	running := newReply(s, 1, true)
+	running.Send(sized("notifications/message", 4000))
+	if len(s.state.posts) != 1 || len(s.state.alone.entries) != 1 {
+		t.Errorf("%d streams and %d pushed messages are kept, want the running one and the message", len(s.state.posts), len(s.state.alone.entries))
+	}
+	running.Send(sized("notifications/message", 4000)) // waits for its reader, so what was pushed goes
+	if got, _ := taken(s, &running.out, 8); len(got) != 2 || len(s.state.alone.entries) != 0 {
+		t.Errorf("%d messages of the running stream and %d pushed, want two and none", len(got), len(s.state.alone.entries))
+	}
+}
+
+// Any member of a batch can send its client away; the others' answers wait with the rest.
+func TestBatchMemberClosesTheStream(t *testing.T) {
+	s := NewStore(StoreOptions{}).Streams()
+	defer s.Close()
+	r := newReply(s, 2, true)
+	one, two := &member{reply: r}, &member{reply: r}
+	one.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
+	one.CloseStream(time.Hour) // has its outcome: nothing to close for
+	if r.decide(false) != undecided {
+		t.Error("want to wait for the other answer")
+	}
+	two.CloseStream(time.Second)
+	if _, phase := taken(s, &r.out, 8); phase != hungUp || s.retryOf(&r.out) != time.Second {
+		t.Errorf("phase %v with retry %v, want hung up with 1s", phase, s.retryOf(&r.out))
+	}
+	two.Finish(jsonrpc.Response(jsonrpc.IntID(2), nil))
+	if got, phase := taken(s, listening(t, s, idAt(&r.out, 0)), 8); len(got) != 2 || phase != completed {
+		t.Errorf("got %q and %v, want both answers and the end", got, phase)
 	}
 }
 

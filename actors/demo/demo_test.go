@@ -1,0 +1,327 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/pipe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start runs the actor under a supervisor and returns the client's end of its connection, and the tree.
+func start(t *testing.T, o otp.Options) (pipe.Client, *otp.Tree) {
+	t.Helper()
+	client, server := pipe.Pair(0)
+	system := otp.NewSystem(o)
+	tree, err := system.Start(t.Context(), "test", otp.Spec{Children: []otp.Child{{
+		ID: "demo", Restart: otp.Temporary, Start: otp.Worker(func() otp.Behaviour { return New(Options{Conn: server, Build: "1.2.3"}) }),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tree.Shutdown(context.Background()); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		system.Close()
+	})
+	return client, tree
+}
+
+func post(t *testing.T, c pipe.Client, text string) {
+	t.Helper()
+	if err := c.Send(t.Context(), decode(t, text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// receive takes the next thing from the server.
+func receive(t *testing.T, c pipe.Client) transport.Inbound {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	in, err := c.Recv(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func greet(t *testing.T, c pipe.Client) {
+	t.Helper()
+	post(t, c, `{"id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`)
+	if in := receive(t, c); in.Message.Kind() != jsonrpc.KindResult {
+		t.Fatalf("initialize: %s", in.Message.Append(nil))
+	}
+	post(t, c, `{"method":"notifications/initialized"}`)
+}
+
+// A slow call takes its time and delays nothing.
+func TestCallsDoNotWaitForOneAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := start(t, otp.Options{})
+		greet(t, c)
+		began := time.Now()
+		post(t, c, `{"id":1,"method":"tools/call","params":{"name":"test_tool_with_progress"}}`)
+		post(t, c, `{"id":2,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"}}}`)
+		for _, want := range []struct {
+			id    uint64
+			after time.Duration
+		}{{2, 0}, {1, 2 * beat}} {
+			in := receive(t, c)
+			if got := time.Since(began); in.Message.ID != jsonrpc.IntID(want.id) || got != want.after {
+				t.Errorf("answer to %s after %v, want %d after %v", in.Message.ID, got, want.id, want.after)
+			}
+			if in.Related != in.Message.ID {
+				t.Errorf("answer to %s is related to %s", in.Message.ID, in.Related)
+			}
+		}
+	})
+}
+
+func TestStreamIsClosedDuringTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := start(t, otp.Options{})
+		greet(t, c)
+		post(t, c, `{"id":7,"method":"tools/call","params":{"name":"test_reconnection"}}`)
+		in := receive(t, c)
+		if want := (transport.CloseStream{Retry: 2 * beat}); in.Control != want || in.Related != jsonrpc.IntID(7) {
+			t.Errorf("got %+v, want control %v of 7", in, want)
+		}
+		if in = receive(t, c); in.Message.Kind() != jsonrpc.KindResult {
+			t.Errorf("got %s, want the result", in.Message.Append(nil))
+		}
+	})
+}
+
+// A cancelled call's timer is gone: nothing more is heard of it.
+func TestCancelledCallIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := start(t, otp.Options{})
+		greet(t, c)
+		post(t, c, `{"id":1,"method":"tools/call","params":{"name":"test_tool_with_logging"}}`)
+		receive(t, c)
+		post(t, c, `{"method":"notifications/cancelled","params":{"requestId":1}}`)
+		post(t, c, `{"id":2,"method":"ping"}`)
+		if in := receive(t, c); in.Message.ID != jsonrpc.IntID(2) {
+			t.Errorf("got %s, want the pong", in.Message.Append(nil))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if in, err := c.Recv(ctx); err == nil {
+			t.Errorf("got %s of a cancelled call", in.Message.Append(nil))
+		}
+	})
+}
+
+// children are the ids of the rows in the tree.
+func children(t *testing.T, tree *otp.Tree) (ids []string) {
+	t.Helper()
+	rows, err := otp.WhichChildren(t.Context(), tree.Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids
+}
+
+func TestServerLeavesWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, tree := start(t, otp.Options{})
+		greet(t, c)
+		if err := c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := children(t, tree); len(got) != 0 {
+			t.Errorf("children = %v after the client left", got)
+		}
+	})
+}
+
+// S4-103: a crash drops the one connection, and its client is told at once.
+func TestCrashEndsTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := fault.New(clock.System)
+		c, tree := start(t, otp.Options{Faults: faults})
+		greet(t, c)
+		point := fault.Point{Path: "test/demo"}
+		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: point, Count: 1, Lease: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		post(t, c, `{"id":1,"method":"ping"}`)
+		_, err := c.Recv(t.Context())
+		var crash *otp.CrashReport
+		if !errors.As(err, &crash) {
+			t.Errorf("error = %v, want a crash report", err)
+		}
+		synctest.Wait()
+		if got := children(t, tree); len(got) != 0 {
+			t.Errorf("children = %v after the crash", got)
+		}
+	})
+}
+
+func TestShutdownIsAnOrdinaryEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, tree := start(t, otp.Options{})
+		greet(t, c)
+		if err := otp.TerminateChild(t.Context(), tree.Ref(), "demo"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Recv(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("error = %v, want EOF", err)
+		}
+	})
+}
+
+// A client that sends and never reads is cut off when the bound is reached, and does not grow the host.
+func TestClientThatNeverReadsIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := start(t, otp.Options{})
+		for i := range 2*outboxSize + 2*pipe.DefaultBuffer {
+			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(uint64(i)), "ping", nil)); err != nil {
+				break
+			}
+			synctest.Wait()
+		}
+		for range 2 * pipe.DefaultBuffer {
+			if _, err := c.Recv(t.Context()); err != nil {
+				if !errors.Is(err, transport.ErrSlowConsumer) {
+					t.Errorf("error = %v, want %v", err, transport.ErrSlowConsumer)
+				}
+				return
+			}
+		}
+		t.Error("was not cut off")
+	})
+}
+
+// The official SDK's client finds everything it knows how to ask for, in each revision with a handshake.
+func TestWithTheOfficialClient(t *testing.T) {
+	for _, v := range protocol.Versions() {
+		if v.Era() != protocol.Legacy {
+			continue
+		}
+		t.Run(v.String(), func(t *testing.T) {
+			c, _ := start(t, otp.Options{})
+			updated := make(chan string, 1)
+			s := mcptest.ConnectOver(t, c, v.String(), &mcp.ClientOptions{
+				//lint:ignore SA1019 deprecated by a revision that has no handshake
+				CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+					//lint:ignore SA1019 likewise
+					return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "hello"}}, nil
+				},
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"username": "ann", "email": "a@b.c"}}, nil
+				},
+				ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+			}, func(transport.Inbound) {})
+			if got := s.InitializeResult().ProtocolVersion; got != v.String() {
+				t.Errorf("agreed on %s", got)
+			}
+			checkTools(t, s)
+			checkRest(t, s)
+			select {
+			case got := <-updated:
+				if got != watchedURI {
+					t.Errorf("updated %s", got)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("not told of the update")
+			}
+		})
+	}
+}
+
+func checkTools(t *testing.T, s *mcp.ClientSession) {
+	t.Helper()
+	if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: watchedURI}); err != nil {
+		t.Error(err)
+	}
+	args := map[string]map[string]any{
+		"echo": {"message": "hi"}, "test_sampling": {"prompt": "hi"}, "test_elicitation": {"message": "who?"},
+		"json_schema_2020_12_tool": {"email": "a@b.c"},
+	}
+	found := 0
+	for listed, err := range s.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found++
+		given := args[listed.Name]
+		if given == nil {
+			given = map[string]any{}
+		}
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: listed.Name, Arguments: given})
+		if err != nil {
+			t.Errorf("%s: %v", listed.Name, err)
+			continue
+		}
+		if r.IsError != (listed.Name == "test_error_handling") {
+			t.Errorf("%s: %s", listed.Name, mcptest.Text(t, r))
+		}
+	}
+	if found != len(tools) {
+		t.Errorf("listed %d tools, want %d", found, len(tools))
+	}
+}
+
+func checkRest(t *testing.T, s *mcp.ClientSession) {
+	t.Helper()
+	for _, uri := range []string{"test://static-text", "test://static-binary", watchedURI, "test://template/123/data"} {
+		r, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil || len(r.Contents) != 1 || r.Contents[0].URI != uri {
+			t.Errorf("read %s: %+v, %v", uri, r, err)
+		}
+	}
+	for _, row := range prompts {
+		args := map[string]string{}
+		for _, a := range row.args {
+			args[a.name] = a.values[0]
+		}
+		if r, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: row.name, Arguments: args}); err != nil || len(r.Messages) == 0 {
+			t.Errorf("prompt %s: %+v, %v", row.name, r, err)
+		}
+	}
+	r, err := s.Complete(t.Context(), &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "test_prompt_with_arguments"},
+		Argument: mcp.CompleteParamsArgument{Name: "arg1", Value: "pari"},
+	})
+	if err != nil || !slices.Equal(r.Completion.Values, []string{"paris"}) {
+		t.Errorf("complete: %+v, %v", r, err)
+	}
+}
+
+// Example is what a newcomer does first.
+func Example() {
+	core := newCore("1.0")
+	ask := func(id uint64, method, params string) {
+		for _, e := range core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(id), method, jsontext.Value(params))) {
+			fmt.Println(string(e.(send).message.Result))
+		}
+	}
+	core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(0), "initialize", jsontext.Value(`{"protocolVersion":"2025-11-25"}`)))
+	ask(1, "tools/call", `{"name":"echo","arguments":{"message":"hello"}}`)
+	// Output: {"content":[{"text":"hello","type":"text"}]}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+	"mcpd/transport/streamable"
+)
+
+// defaultURL is where a host without configuration serves MCP.
+const defaultURL = "http://127.0.0.1:7420"
+
+func callCommand() *cobra.Command {
+	var url string
+	var args []string
+	var raw bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "call [tenant/]server tool",
+		Short: "Call one tool and print what it says",
+		Long: "Call one tool of a server behind a running host ($MCPD_URL, default " + defaultURL + "; the key in $MCPD_KEY), or of any\n" +
+			"Streamable HTTP endpoint with --url, and print what it says. The exit code is 1 when the tool failed.",
+		Example: "  mcpd call demo echo --arg message=hello\n  mcpd call acme/files list_directory --arg path=/srv/acme\n  mcpd call --url http://127.0.0.1:9001/mcp search --arg 'q=\"42\"'",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			endpoint, tool, err := endpoint(url, names)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return call(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), endpoint, tool, args, raw)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&url, "url", "", "endpoint to call, instead of a server of the host")
+	flags.StringArrayVar(&args, "arg", nil, "an argument as name=value; the tool's schema says how the value is read")
+	flags.BoolVar(&raw, "json", false, "print the whole result as JSON")
+	flags.DurationVar(&timeout, "timeout", protocol.CallTimeout, "how long to wait in all")
+	return cmd
+}
+
+// endpoint is the URL that the arguments mean, and the tool.
+func endpoint(url string, names []string) (endpoint, tool string, err error) {
+	if url != "" {
+		if len(names) != 1 {
+			return "", "", fmt.Errorf("with --url there is one argument, the tool")
+		}
+		return url, names[0], nil
+	}
+	if len(names) != 2 {
+		return "", "", fmt.Errorf("name a server and a tool, or give --url")
+	}
+	r := tenant.Route{Tenant: tenant.Default, Server: names[0]}
+	if t, s, ok := strings.Cut(names[0], "/"); ok {
+		r.Tenant, r.Server = t, s
+	}
+	if !tenant.ValidName(r.Tenant) || !tenant.ValidServer(r.Server) {
+		return "", "", fmt.Errorf("%q is no server: write server or tenant/server", names[0])
+	}
+	return hostURL() + r.Path(), names[1], nil
+}
+
+// hostURL is where the host is looked for.
+func hostURL() string {
+	if url := os.Getenv("MCPD_URL"); url != "" {
+		return strings.TrimSuffix(url, "/")
+	}
+	return defaultURL
+}
+
+// credentials carry the key, when there is one.
+func credentials() http.Header {
+	header := http.Header{}
+	if key := os.Getenv("MCPD_KEY"); key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	return header
+}
+
+func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args []string, raw bool) error {
+	up, err := streamable.NewClient(streamable.ClientOptions{URL: endpoint, Header: credentials()})
+	if err != nil {
+		return err
+	}
+	p := &peer{up: up, side: side}
+	defer p.close()
+	if err := p.handshake(ctx); err != nil {
+		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
+	}
+	arguments, err := p.arguments(ctx, tool, args)
+	if err != nil {
+		return err
+	}
+	params, _ := splice.Set(nil, splice.Quote(tool), "name") // an empty value becomes an object
+	params, _ = splice.Set(params, arguments, "arguments")
+	params, _ = splice.Set(params, jsontext.Value(`"mcpd-call"`), "_meta", "progressToken")
+	result, err := p.request(ctx, "tools/call", params)
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	if raw {
+		fmt.Fprintln(out, string(result))
+	} else {
+		printResult(out, result)
+	}
+	if failed, ok := splice.Get(result, "isError"); ok && failed.Kind() == 't' {
+		return &failure{exitFailure, fmt.Errorf("tool %s failed", tool)}
+	}
+	return nil
+}
+
+// printResult writes text as it is and names the rest.
+func printResult(out io.Writer, result jsontext.Value) {
+	content, _ := splice.Get(result, "content")
+	for block := range splice.Elements(content) {
+		kind, _ := splice.GetString(block, "type")
+		if text, ok := splice.GetString(block, "text"); ok && kind == "text" {
+			fmt.Fprintln(out, text)
+			continue
+		}
+		mime, _ := splice.GetString(block, "mimeType")
+		uri, _ := splice.GetString(block, "uri")
+		fmt.Fprintf(out, "[%s %s%s, %d bytes of JSON; --json shows it]\n", kind, mime, uri, len(block))
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+)
+
+// draw writes a row and what is below it. What is as it should be is said briefly; restarts and anything that is not running stand out.
+func draw(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
+	fmt.Fprintf(w, "%s%s%s\n", lead, n.GetId(), describe(n, now))
+	kids := n.GetChildren()
+	for i, kid := range kids {
+		branch, next := "├─ ", "│  "
+		if i == len(kids)-1 && n.GetHidden() == 0 {
+			branch, next = "└─ ", "   "
+		}
+		draw(w, kid, below+branch, below+next, now)
+	}
+	if n.GetHidden() > 0 {
+		fmt.Fprintf(w, "%s└─ … %d more\n", below, n.GetHidden())
+	}
+}
+
+// describe is what is said of a row behind its id.
+func describe(n *mcpdv1.Node, now time.Time) string {
+	var words []string
+	if n.GetType() == "supervisor" {
+		words = append(words, n.GetStrategy())
+	}
+	if n.ChildCount != nil {
+		words = append(words, fmt.Sprintf("%d children", n.GetChildCount()))
+		if r := n.GetChildRestarts(); r > 0 {
+			words = append(words, fmt.Sprintf("%d restarts below", r))
+		}
+	}
+	if n.State != nil {
+		words = append(words, n.GetState())
+	}
+	if n.Pid != nil {
+		words = append(words, fmt.Sprintf("pid %d", n.GetPid()))
+	}
+	if n.Revision != nil {
+		words = append(words, n.GetRevision())
+	}
+	if n.GetStatus() != "running" {
+		words = append(words, strings.ToUpper(n.GetStatus()))
+	}
+	if n.GetRestarts() > 0 {
+		words = append(words, fmt.Sprintf("%d restarts, incarnation %d", n.GetRestarts(), n.GetIncarnation()))
+	}
+	if n.GetMailbox() > 0 {
+		words = append(words, fmt.Sprintf("mailbox %d", n.GetMailbox()))
+	}
+	if n.Since != nil {
+		words = append(words, now.Sub(n.Since.AsTime()).Round(time.Second).String())
+	}
+	if n.Cause != nil {
+		words = append(words, "because "+n.GetCause())
+	}
+	return "  " + strings.Join(words, " · ")
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"mcpd/gateway/config"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+// lookTime is how long a host on the default address is looked for: on loopback one answers at once.
+const lookTime = 200 * time.Millisecond
+
+// hostThere reports whether something listens where a host without configuration does.
+func hostThere(ctx context.Context) bool {
+	dialer := net.Dialer{Timeout: lookTime}
+	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(defaultURL, "http://"))
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// exists reports whether the configuration has what a route names.
+func exists(tenants []config.Tenant, at tenant.Route) bool {
+	for _, t := range tenants {
+		if t.Name != at.Tenant {
+			continue
+		}
+		_, ok := t.Server(at.Server)
+		return ok || at.Server == ""
+	}
+	return false
+}
+
+// join carries the client's messages to a running host, and back.
+func join(ctx context.Context, in io.Reader, out io.Writer, host string, at tenant.Route) error {
+	u, err := url.Parse(host)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("--url %q is no URL", host)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = at.Path()
+	}
+	err = stdio.Serve(ctx, in, out, remote{u.String()})
+	if err = ignoreCancel(err); err != nil {
+		return &failure{exitFailure, err}
+	}
+	return nil
+}
+
+// remote serves a client from a host elsewhere.
+type remote struct{ endpoint string }
+
+func (r remote) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
+	up, err := streamable.NewClient(streamable.ClientOptions{URL: r.endpoint, Header: credentials()})
+	if err != nil {
+		return nil, err
+	}
+	s := newRemoteSession(up, push)
+	if err := s.Deliver(ctx, first, out); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}

@@ -1,0 +1,67 @@
+// Command mcpd runs MCP servers for many clients: see the README.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, after sysexits where it has one.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitUnavailable = 69 // no host to talk to
+	exitPermission  = 77 // the host refused the key or the token
+	exitConfig      = 78 // the configuration is wrong
+)
+
+// failure is an error with its exit code.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run is the program without its process.
+func run(ctx context.Context, args []string) int {
+	cmd := root()
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "mcpd: %v\n", err)
+	var f *failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return exitUsage
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "mcpd",
+		Short:         "A supervised host for MCP servers",
+		Version:       build().Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), callCommand(), keyCommand(), versionCommand())
+	return cmd
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// stateDir is where state is kept: as configured, else where systemd says, else where XDG says, else where root keeps it.
+func stateDir(configured string, getenv func(string) (string, bool), isRoot bool) string {
+	if configured != "" {
+		return configured
+	}
+	if dir, _ := getenv("STATE_DIRECTORY"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if dir, _ := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcpd")
+	}
+	if isRoot {
+		return "/var/lib/mcpd"
+	}
+	home, _ := getenv("HOME")
+	return filepath.Join(home, ".local", "state", "mcpd")
+}
+
+// runtimeDir is where the admin tokens are kept while the host runs.
+func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
+	if dir, _ := getenv("RUNTIME_DIRECTORY"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if dir, _ := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcpd")
+	}
+	if isRoot {
+		return "/run/mcpd"
+	}
+	return filepath.Join(os.TempDir(), "mcpd-"+strconv.Itoa(os.Getuid()))
+}
+
+// lockState makes the state directory this host's own until unlock. Two daemons on one state would undo each other's work.
+func lockState(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { f.Close() }, nil // the kernel gives the lock back
+}
+
+// instance marks the children of this daemon, so that none of them can be taken for another's.
+func instance() string { return strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:12] }

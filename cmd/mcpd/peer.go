@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+)
+
+// peer is a client that does one thing at a time.
+type peer struct {
+	up   transport.Upstream
+	side io.Writer // for progress and log messages
+	last uint64
+}
+
+func (p *peer) handshake(ctx context.Context) error {
+	ask := protocol.InitializeParams{
+		Version: protocol.LatestLegacy.String(), Info: protocol.Implementation{Name: "mcpd call", Version: build().Version},
+	}
+	result, err := p.request(ctx, "initialize", ask.Params())
+	if err != nil {
+		return err
+	}
+	r, err := protocol.ParseInitializeResult(result)
+	if err != nil {
+		return err
+	}
+	v, err := protocol.Negotiation{}.Accept(r.Version)
+	if err != nil {
+		return err
+	}
+	p.up.Negotiated(v)
+	return p.up.Send(ctx, jsonrpc.Notification("notifications/initialized", nil))
+}
+
+// request sends one request and reads until its answer is there. What else comes is shown, or refused.
+func (p *peer) request(ctx context.Context, method string, params jsontext.Value) (jsontext.Value, error) {
+	p.last++
+	id := jsonrpc.IntID(p.last)
+	if err := p.up.Send(ctx, jsonrpc.Request(id, method, params)); err != nil {
+		return nil, err
+	}
+	for {
+		in, err := p.up.Recv(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case in.Err != nil && in.Related == id:
+			return nil, in.Err
+		case in.Message.ID == id && in.Message.Error != nil:
+			return nil, in.Message.Error
+		case in.Message.ID == id && in.Message.Method == "":
+			return in.Message.Result, nil
+		}
+		if err := p.aside(ctx, in.Message); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// aside handles what a server sends meanwhile. This client declared nothing, so it may be asked nothing but ping.
+func (p *peer) aside(ctx context.Context, m jsonrpc.Message) error {
+	switch {
+	case m.Kind() == jsonrpc.KindRequest && m.Method == "ping":
+		return p.up.Send(ctx, jsonrpc.Response(m.ID, nil))
+	case m.Kind() == jsonrpc.KindRequest:
+		return p.up.Send(ctx, jsonrpc.Failure(m.ID, protocol.Translate(protocol.MethodNotFound(m.Method), protocol.LatestLegacy)))
+	case m.Method == "notifications/progress":
+		progress, _ := splice.Get(m.Params, "progress")
+		total, _ := splice.Get(m.Params, "total")
+		text, _ := splice.GetString(m.Params, "message")
+		of := ""
+		if len(total) > 0 {
+			of = " of " + string(total)
+		}
+		fmt.Fprintf(p.side, "progress %s%s %s\n", progress, of, telemetry.Clean(text, 200))
+	case m.Method == "notifications/message":
+		level, _ := splice.GetString(m.Params, "level")
+		data, _ := splice.Get(m.Params, "data")
+		fmt.Fprintf(p.side, "%s %s\n", level, telemetry.Clean(string(data), 1000))
+	}
+	return nil
+}
+
+func (p *peer) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = p.up.Close(ctx) // the call is over, whatever becomes of the session
+}
+
+// arguments reads name=value pairs as the tool's schema wants them: text for a string, JSON for anything else.
+func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (jsontext.Value, error) {
+	arguments := jsontext.Value("{}")
+	if len(pairs) == 0 {
+		return arguments, nil
+	}
+	properties, err := p.properties(ctx, tool)
+	if err != nil {
+		return nil, &failure{exitFailure, err}
+	}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--arg %q: write name=value", pair)
+		}
+		kind, _ := splice.GetString(properties, name, "type")
+		value := jsontext.Value(text)
+		switch {
+		case kind == "string":
+			value = splice.Quote(text)
+		case !value.IsValid() && kind != "":
+			return nil, fmt.Errorf("--arg %s: %q is no %s", name, text, kind)
+		case !value.IsValid():
+			value = splice.Quote(text)
+		}
+		if arguments, err = splice.Set(arguments, value, name); err != nil {
+			return nil, fmt.Errorf("--arg %s: %w", name, err)
+		}
+	}
+	return arguments, nil
+}
+
+// properties is what the tool's schema says of its arguments.
+func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, error) {
+	cursor := jsontext.Value(nil)
+	for range 100 { // pages; more is a server whose cursors never end
+		var params jsontext.Value
+		if cursor != nil {
+			params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
+		}
+		result, err := p.request(ctx, "tools/list", params)
+		if err != nil {
+			return nil, err
+		}
+		list, _ := splice.Get(result, "tools")
+		for item := range splice.Elements(list) {
+			if name, _ := splice.GetString(item, "name"); name == tool {
+				properties, _ := splice.Get(item, "inputSchema", "properties")
+				return properties, nil
+			}
+		}
+		if cursor, _ = splice.Get(result, "nextCursor"); cursor.Kind() != '"' {
+			return nil, fmt.Errorf("there is no tool %q", tool)
+		}
+	}
+	return nil, errors.New("the list of tools never ends")
+}

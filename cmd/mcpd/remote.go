@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// remoteSession is a client's conversation with a host elsewhere. Ids pass as they are: both ends are the client's own.
+type remoteSession struct {
+	up      transport.Upstream
+	push    stdio.Push
+	version atomic.Uint32
+	stop    context.CancelFunc
+	ended   chan struct{} // closed when the reader has ended
+
+	mu    sync.Mutex // guards sinks
+	sinks map[jsonrpc.ID]waiting
+}
+
+// waiting is a request without outcome.
+type waiting struct {
+	method string
+	out    transport.Sink
+}
+
+// newRemoteSession starts the reader, for whose end Close waits.
+func newRemoteSession(up transport.Upstream, push stdio.Push) *remoteSession {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &remoteSession{up: up, push: push, stop: stop, ended: make(chan struct{}), sinks: map[jsonrpc.ID]waiting{}}
+	go s.read(ctx)
+	return s
+}
+
+// Version is what the host has agreed to, 0 before.
+func (s *remoteSession) Version() protocol.Version { return protocol.Version(s.version.Load()) }
+
+// Deliver sends a message of the client on.
+func (s *remoteSession) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
+	if out != nil {
+		s.mu.Lock()
+		s.sinks[m.ID] = waiting{m.Method, out}
+		s.mu.Unlock()
+	}
+	err := s.up.Send(ctx, m)
+	if err != nil && out != nil {
+		s.take(m.ID)
+	}
+	return err
+}
+
+// Close ends the session at the host too.
+func (s *remoteSession) Close(ctx context.Context) error {
+	err := s.up.Close(ctx)
+	s.stop()
+	<-s.ended
+	return err
+}
+
+// read hands what the host sends to whom it is for, until the connection ends.
+func (s *remoteSession) read(ctx context.Context) {
+	defer close(s.ended)
+	for {
+		in, err := s.up.Recv(ctx)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		switch {
+		case in.Err != nil:
+			if w, ok := s.take(in.Related); ok {
+				w.out.Finish(jsonrpc.Failure(in.Related, protocol.Translate(in.Err, s.Version())))
+			}
+		case in.Message.Method != "":
+			s.deliver(in)
+		default:
+			s.answer(in.Message)
+		}
+	}
+}
+
+// deliver passes on what belongs to a request with it, and anything else by itself.
+func (s *remoteSession) deliver(in transport.Inbound) {
+	s.mu.Lock()
+	w, ok := s.sinks[in.Related]
+	s.mu.Unlock()
+	if ok && w.out.Send(in.Message) == nil {
+		return
+	}
+	_ = s.push(in.Message) // a client that does not read is told so by the transport
+}
+
+func (s *remoteSession) answer(m jsonrpc.Message) {
+	w, ok := s.take(m.ID)
+	if !ok {
+		return
+	}
+	if w.method == "initialize" && m.Error == nil {
+		name, _ := splice.GetString(m.Result, "protocolVersion")
+		if v, known := protocol.ParseVersion(name); known {
+			s.version.Store(uint32(v))
+			s.up.Negotiated(v)
+		}
+	}
+	w.out.Finish(m)
+}
+
+func (s *remoteSession) take(id jsonrpc.ID) (waiting, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.sinks[id]
+	delete(s.sinks, id)
+	return w, ok
+}
+
+// fail answers everything that waits: the host is gone.
+func (s *remoteSession) fail(err error) {
+	s.mu.Lock()
+	all := s.sinks
+	s.sinks = map[jsonrpc.ID]waiting{}
+	s.mu.Unlock()
+	for id, w := range all {
+		w.out.Finish(jsonrpc.Failure(id, protocol.Translate(protocol.UpstreamLost("host", true, err), s.Version())))
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"mcpd/gateway/config"
+	"mcpd/supervisor"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
+)
+
+// serveFlags are what `mcpd serve` takes beside its configuration.
+type serveFlags struct {
+	config, listen, admin, state, format, level string
+	chaos                                       bool
+}
+
+func serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the host", Args: cobra.NoArgs,
+		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on 127.0.0.1:7420, health, metrics and\n" +
+			"the supervision tree on 127.0.0.1:7421.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "configuration file (default $MCPD_CONFIG, ./mcpd.yaml, ~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
+	flags.StringVar(&f.listen, "listen", "", "where MCP is served, over the configuration's")
+	flags.StringVar(&f.admin, "admin", "", "where health, metrics and the tree are served, over the configuration's")
+	flags.StringVar(&f.state, "state-dir", "", "where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, /var/lib/mcpd as root)")
+	flags.StringVar(&f.format, "log-format", "", "auto, text or json, over the configuration's")
+	flags.StringVar(&f.level, "log-level", "", "debug, info, warn or error, over the configuration's")
+	flags.BoolVar(&f.chaos, "chaos", false, "let faults be armed through the admin listener")
+	return cmd
+}
+
+// settings are the flags as overrides of the configuration.
+func (f serveFlags) settings() []config.Setting {
+	var list []config.Setting
+	for _, s := range []config.Setting{
+		{Key: "listen", Value: f.listen, From: "--listen"}, {Key: "admin.listen", Value: f.admin, From: "--admin"},
+		{Key: "log.format", Value: f.format, From: "--log-format"}, {Key: "log.level", Value: f.level, From: "--log-level"},
+	} {
+		if s.Value != "" {
+			list = append(list, s)
+		}
+	}
+	if f.state != "" {
+		if abs, err := filepath.Abs(f.state); err == nil {
+			list = append(list, config.Setting{Key: "state_dir", Value: abs, From: "--state-dir"})
+		}
+	}
+	return list
+}
+
+// load reads the configuration that a flag names, or the one that is found.
+func load(flag string, set []config.Setting) (c *config.Config, source string, err error) {
+	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set}
+	source = config.Find(flag, os.LookupEnv, func(path string) bool {
+		_, err := os.Stat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+	if source == "" {
+		c, err = config.Default(o)
+		source = "built-in configuration"
+	} else {
+		c, err = config.Read(source, o)
+	}
+	if err != nil {
+		return nil, source, &failure{exitConfig, err}
+	}
+	return c, source, nil
+}
+
+// logger writes to standard error. The configuration has checked both words.
+func logger(c *config.Config) *slog.Logger {
+	format, _ := telemetry.ParseFormat(c.Log.Format)
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Log.Level))
+	return telemetry.NewLogger(os.Stderr, format, level)
+}
+
+func serve(ctx context.Context, f serveFlags) error {
+	c, source, err := load(f.config, f.settings())
+	if err != nil {
+		return err
+	}
+	unlock, err := lockState(stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0))
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	defer unlock()
+	tokens, err := admin.CreateTokens(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read, admin.Write, admin.Chaos)
+	if err != nil {
+		return &failure{exitFailure, fmt.Errorf("admin tokens: %w", err)}
+	}
+	defer tokens.Remove()
+	host, err := supervisor.Start(ctx, c, supervisor.Options{
+		Logger: logger(c), Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source, Instance: instance(),
+	})
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	context.AfterFunc(ctx, func() { host.Draining("told to stop") })
+	if err := host.Run(ctx); err != nil {
+		return &failure{exitFailure, err}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mcpd/actors/session"
+	"mcpd/gateway/auth"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+func stdioCommand() *cobra.Command {
+	var url, file string
+	var at tenant.Route
+	cmd := &cobra.Command{
+		Use: "stdio", Short: "Serve one client on standard input and output", Args: cobra.NoArgs,
+		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " + defaultURL + " it joins that host, with the\n" +
+			"key in $MCPD_KEY; otherwise it runs a host of its own, with the configuration that `mcpd serve` would use, without\n" +
+			"listeners and with its state in memory.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !tenant.ValidName(at.Tenant) || at.Server != "" && !tenant.ValidServer(at.Server) {
+				return fmt.Errorf("--tenant %q and --server %q name no endpoint", at.Tenant, at.Server)
+			}
+			in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+			if url == "" {
+				url = os.Getenv("MCPD_URL")
+			}
+			if url != "" || hostThere(cmd.Context()) {
+				if url == "" {
+					url = defaultURL
+				}
+				return join(cmd.Context(), in, out, url, at)
+			}
+			return embed(cmd.Context(), in, out, file, at)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&url, "url", "", "host to join, as http://127.0.0.1:7420, or one of its endpoints")
+	flags.StringVar(&at.Tenant, "tenant", tenant.Default, "tenant to join")
+	flags.StringVar(&at.Server, "server", "", "one server instead of all as one")
+	flags.StringVar(&file, "config", "", "configuration file, when no host is joined")
+	return cmd
+}
+
+// embed runs a host for this client alone.
+func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at tenant.Route) error {
+	c, source, err := load(file, nil)
+	if err != nil {
+		return err
+	}
+	if !exists(c.Tenants, at) {
+		return &failure{exitConfig, fmt.Errorf("%s has no tenant %q with a server %q", source, at.Tenant, at.Server)}
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	host, err := supervisor.Start(ctx, c, supervisor.Options{
+		Logger: quiet(), Build: build(), Embedded: true, Source: source, Instance: instance(),
+	})
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- host.Run(running) }()
+	served := stdio.Serve(ctx, in, out, local{host.Edge(), streamable.Endpoint{Tenant: at.Tenant, Server: at.Server, Principal: auth.Anonymous}})
+	stop()
+	if err := errors.Join(ignoreCancel(served), <-ended); err != nil {
+		return &failure{exitFailure, err}
+	}
+	return nil
+}
+
+// quiet logs warnings: standard error belongs to the client's log.
+func quiet() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+func ignoreCancel(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// local serves a client from the host in this process.
+type local struct {
+	edge *supervisor.Edge
+	at   streamable.Endpoint
+}
+
+func (l local) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
+	if first.Method != "initialize" {
+		return nil, protocol.NotInitialized("initialization", protocol.Action(first.Method))
+	}
+	return l.edge.OpenPushed(ctx, l.at, first, out, push)
+}
+
+var _ stdio.Session = (*session.Handle)(nil)

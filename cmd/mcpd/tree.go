@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/telemetry/admin"
+)
+
+// defaultAdmin is where a host without configuration has its admin listener.
+const defaultAdmin = "127.0.0.1:7421"
+
+func treeCommand() *cobra.Command {
+	var addr string
+	var asJSON, watch, all bool
+	cmd := &cobra.Command{
+		Use: "tree", Short: "Show the live supervision tree of a running host", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q := "?"
+			if all {
+				q += "all=1&"
+			}
+			if watch {
+				q += "watch=1"
+			}
+			body, err := adminGet(cmd.Context(), addr, "/admin/v1/tree"+q)
+			if err != nil {
+				return err
+			}
+			defer body.Close()
+			out := cmd.OutOrStdout()
+			if !watch {
+				raw, err := io.ReadAll(body)
+				if err != nil {
+					return &failure{exitUnavailable, err}
+				}
+				return showTree(out, raw, asJSON)
+			}
+			return watchTree(cmd.Context(), out, body, asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&addr, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	flags.BoolVar(&asJSON, "json", false, "as JSON")
+	flags.BoolVar(&watch, "watch", false, "show it again whenever it changes")
+	flags.BoolVar(&all, "all", false, "show pools whole, not only what changed lately")
+	return cmd
+}
+
+// adminGet asks the admin listener. Reading is open on loopback; elsewhere the token is needed.
+func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
+	if addr == "" {
+		addr = os.Getenv("MCPD_ADMIN")
+	}
+	if addr == "" {
+		addr = defaultAdmin
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("--admin %q is no host:port", addr)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if token, err := admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read); err == nil {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", addr, err)}
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+		resp.Body.Close()
+		code := exitUnavailable
+		if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+			code = exitPermission
+		}
+		return nil, &failure{code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text)))}
+	}
+	return resp.Body, nil
+}
+
+func showTree(out io.Writer, raw []byte, asJSON bool) error {
+	if asJSON {
+		fmt.Fprintln(out, string(raw))
+		return nil
+	}
+	var n mcpdv1.Node
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &n); err != nil {
+		return &failure{exitUnavailable, fmt.Errorf("the answer is no tree: %w", err)}
+	}
+	w := bufio.NewWriter(out)
+	draw(w, &n, "", "", time.Now())
+	return w.Flush()
+}
+
+// watchTree shows each tree of an event stream until it ends.
+func watchTree(ctx context.Context, out io.Writer, body io.Reader, asJSON bool) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		raw, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		if err := showTree(out, []byte(raw), asJSON); err != nil {
+			return err
+		}
+		if !asJSON {
+			fmt.Fprintln(out)
+		}
+	}
+	if ctx.Err() != nil || lines.Err() == nil {
+		return nil
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return &failure{exitUnavailable, fmt.Errorf("a tree is larger than 64 MiB: leave out --all")}
+	}
+	return &failure{exitUnavailable, lines.Err()}
+}

@@ -1,0 +1,317 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// offer is a server with items that have nothing but what names them.
+func offer(name string, items map[Kind][]string) Server {
+	s := Server{Name: name}
+	for k, names := range items {
+		for _, n := range names {
+			s.Items[k] = append(s.Items[k], jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, splice.Quote(n))))
+		}
+	}
+	return s
+}
+
+func names(l List) (names []string) {
+	for _, item := range l.Items() {
+		name, _ := splice.GetString(item, kinds[l.kind].key)
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestExternalNames(t *testing.T) {
+	for _, c := range []struct{ server, name, want string }{
+		{"files", "read", "files__read"},
+		{"a", "_b", "a___b"},
+		{"a", "b__c", "a__b__c"},
+		{"files", strings.Repeat("x", 57), "files__" + strings.Repeat("x", 57)},               // 64
+		{"files", strings.Repeat("x", 58), "files__" + strings.Repeat("x", 48) + "_0f6fde3a"}, // 65: printf 'files\\0xxx…' | sha256sum
+		{"a", strings.Repeat("é", 61), "a__" + strings.Repeat("é", 61)},                       // 64 characters
+	} {
+		got := External(c.server, c.name)
+		if got != c.want {
+			t.Errorf("External(%q, %q) = %q, want %q", c.server, c.name, got, c.want)
+		}
+	}
+}
+
+// S81: whatever a server calls its tools, a name in the list leads back to it and to the same tool, and no name is there twice.
+func TestEveryListedNameLeadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var servers []Server
+		word := rapid.StringMatching(`[a-c_]{1,4}|[a-z_é]{50,70}`)
+		for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c][a-c-]{0,31}`), 1, 4, rapid.ID).Draw(t, "servers") {
+			servers = append(servers, offer(name, map[Kind][]string{
+				Tools:     rapid.SliceOfN(word, 0, 6).Draw(t, "tools"),
+				Prompts:   rapid.SliceOfN(word, 0, 6).Draw(t, "prompts"),
+				Resources: rapid.SliceOfN(rapid.StringMatching(`(x|mcpd)://[a-c]/?[a-c%]{0,2}`), 0, 6).Draw(t, "resources"),
+			}))
+		}
+		c := New(servers)
+		for k, method := range map[Kind]string{Tools: "tools/call", Prompts: "prompts/get", Resources: "resources/read"} {
+			seen, i := map[string]bool{}, 0
+			listed := names(c.List(k))
+			for _, s := range servers {
+				own := map[string]bool{}
+				for _, item := range s.Items[k] {
+					name, _ := splice.GetString(item, kinds[k].key)
+					if own[name] {
+						continue
+					}
+					own[name] = true
+					if i == len(listed) {
+						t.Fatalf("%s of %s is not listed: %q, %v", name, s.Name, listed, c.Problems())
+					}
+					external := listed[i]
+					i++
+					if seen[external] {
+						t.Fatalf("%q is listed twice", external)
+					}
+					seen[external] = true
+					params := jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, splice.Quote(external)))
+					got, err := c.Route(method, params)
+					back, _ := splice.GetString(got.Params, kinds[k].key)
+					if err != nil || got.Server != s.Name || back != name {
+						t.Fatalf("%q of %s is listed as %q, which leads to %q of %s, %v", name, s.Name, external, back, got.Server, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Items keep their bytes but for the name.
+func TestItemsKeepTheirBytes(t *testing.T) {
+	s := Server{Name: "a"}
+	s.Items[Tools] = []jsontext.Value{jsontext.Value(`{ "x":12345678901234567890, "na\u006de" : "t" ,"y":{"name":"z"} }`)}
+	got := string(New([]Server{s}).List(Tools).Items()[0])
+	if want := `{ "x":12345678901234567890, "na\u006de" : "a__t" ,"y":{"name":"z"} }`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestOrderIsThatOfTheServers(t *testing.T) {
+	c := New([]Server{
+		offer("z", map[Kind][]string{Tools: {"2", "1"}}),
+		offer("a", map[Kind][]string{Tools: {"3"}}),
+	})
+	if got := names(c.List(Tools)); !slices.Equal(got, []string{"z__2", "z__1", "a__3"}) {
+		t.Errorf("the order is %q", got)
+	}
+}
+
+// A URI that two servers have stays with the first; the others' are wrapped, and the wrapped form is accepted for all.
+func TestClashingResources(t *testing.T) {
+	c := New([]Server{
+		offer("a", map[Kind][]string{Resources: {"file:///x", "a:1"}, Templates: {"file:///{p}", "db://{t}"}}),
+		offer("b", map[Kind][]string{Resources: {"file:///x", "b:é"}, Templates: {"file:///{p}", "note:{+id}"}}),
+		offer("c", map[Kind][]string{Resources: {"mcpd://a/file%3A%2F%2F%2Fx"}}),
+	})
+	if got, want := names(c.List(Resources)), []string{"file:///x", "a:1", "mcpd://b/file%3A%2F%2F%2Fx", "b:é", "mcpd://c/mcpd%3A%2F%2Fa%2Ffile%253A%252F%252F%252Fx"}; !slices.Equal(got, want) {
+		t.Errorf("resources are %q, want %q", got, want)
+	}
+	if got, want := names(c.List(Templates)), []string{"file:///{p}", "db://{t}", "mcpd://b/file:///{p}", "note:{+id}"}; !slices.Equal(got, want) {
+		t.Errorf("templates are %q, want %q", got, want)
+	}
+	for _, row := range []struct{ uri, server, own string }{
+		{"file:///x", "a", "file:///x"},
+		{"mcpd://b/file%3A%2F%2F%2Fx", "b", "file:///x"},
+		{"mcpd://a/file%3A%2F%2F%2Fx", "a", "file:///x"}, // not c's, which listed just that
+		{"mcpd://b/b%3A%C3%A9", "b", "b:é"},
+		{"mcpd://c/mcpd%3A%2F%2Fa%2Ffile%253A%252F%252F%252Fx", "c", "mcpd://a/file%3A%2F%2F%2Fx"},
+		{"mcpd://b/anything%3Aat-all", "b", "anything:at-all"},
+		{"mcpd://b/file:///a%2Fb", "b", "file:///a%2Fb"}, // an expansion of b's template, passed on as it is
+		{"file:///other", "a", "file:///other"},          // by template, the first that fits
+		{"note:1/2", "b", "note:1/2"},
+		{"db://t", "a", "db://t"},
+		{"db://t/u", "", ""},
+		{"mcpd://d/x%3A1", "", ""},
+		{"mcpd://b/", "", ""},
+		{"mcpd://b", "", ""},
+		{"mcpd://", "", ""},
+		{"mcpd://b/%zz", "", ""},
+		{"unknown:x", "", ""},
+		{"file:///" + strings.Repeat("x", MaxURI), "", ""},
+	} {
+		got, err := c.Route("resources/read", jsontext.Value(`{"uri":`+string(splice.Quote(row.uri))+`}`))
+		own, _ := splice.GetString(got.Params, "uri")
+		if got.Server != row.server || own != row.own {
+			t.Errorf("%.60q leads to %q of %q, %v, want %q of %q", row.uri, own, got.Server, err, row.own, row.server)
+		}
+		if row.server == "" && !errors.Is(err, protocol.ConditionResourceNotFound) {
+			t.Errorf("%.60q: %v, want not found", row.uri, err)
+		}
+	}
+}
+
+func TestRequestsFindTheirServer(t *testing.T) {
+	c := New([]Server{offer("a", map[Kind][]string{Tools: {"t"}, Templates: {"x://{id}"}}), offer("b", map[Kind][]string{Templates: {"x://{id}"}})})
+	for _, row := range []struct{ method, params, server, want string }{
+		{"tools/call", `{"name":"a__t","arguments":{"name":"a__t"}}`, "a", `{"name":"t","arguments":{"name":"a__t"}}`},
+		{"tools/call", `{"name":"b__hidden"}`, "b", `{"name":"hidden"}`},
+		{"prompts/get", `{"arguments":{}, "name":"b__p" }`, "b", `{"arguments":{}, "name":"p" }`},
+		{"resources/subscribe", `{"uri":"x://1"}`, "a", `{"uri":"x://1"}`},
+		{"resources/unsubscribe", `{"uri":"mcpd://b/x%3A%2F%2F1"}`, "b", `{"uri":"x://1"}`},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"b__p"},"argument":{"name":"n","value":""}}`, "b", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"n","value":""}}`},
+		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"x://{id}"}}`, "a", `{"ref":{"type":"ref/resource","uri":"x://{id}"}}`},
+		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"mcpd://b/x://{id}"}}`, "b", `{"ref":{"type":"ref/resource","uri":"x://{id}"}}`},
+		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"x://7"}}`, "a", `{"ref":{"type":"ref/resource","uri":"x://7"}}`},
+	} {
+		got, err := c.Route(row.method, jsontext.Value(row.params))
+		if err != nil || got.Server != row.server || string(got.Params) != row.want {
+			t.Errorf("%s %s = %s %s, %v, want %s %s", row.method, row.params, got.Server, got.Params, err, row.server, row.want)
+		}
+		if !Routed(row.method) {
+			t.Errorf("%s is not routed", row.method)
+		}
+	}
+	for _, row := range []struct {
+		method, params string
+		want           protocol.Condition
+	}{
+		{"tools/call", `{"name":"t"}`, protocol.ConditionToolNotFound},
+		{"tools/call", `{"name":"c__t"}`, protocol.ConditionToolNotFound},
+		{"tools/call", `{"name":"a__"}`, protocol.ConditionToolNotFound},
+		{"tools/call", `{"name":"__t"}`, protocol.ConditionToolNotFound},
+		{"tools/call", `{"name":"A__t"}`, protocol.ConditionToolNotFound},
+		{"tools/call", `{"name":7}`, protocol.ConditionInvalidParams},
+		{"tools/call", `{}`, protocol.ConditionInvalidParams},
+		{"tools/call", ``, protocol.ConditionInvalidParams},
+		{"tools/call", `[]`, protocol.ConditionInvalidParams},
+		{"prompts/get", `{"name":"p"}`, protocol.ConditionPromptNotFound},
+		{"resources/read", `{"uri":"y:"}`, protocol.ConditionResourceNotFound},
+		{"completion/complete", `{"ref":{"type":"ref/tool","name":"a__t"}}`, protocol.ConditionInvalidParams},
+		{"completion/complete", `{"ref":{"type":"ref/prompt"}}`, protocol.ConditionInvalidParams},
+		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"y:"}}`, protocol.ConditionResourceNotFound},
+	} {
+		if got, err := c.Route(row.method, jsontext.Value(row.params)); !errors.Is(err, row.want) {
+			t.Errorf("%s %s = %v, %v, want %v", row.method, row.params, got, err, row.want)
+		}
+	}
+	for _, method := range []string{"tools/list", "ping", "initialize", ""} {
+		if Routed(method) {
+			t.Errorf("%q is routed", method)
+		}
+	}
+}
+
+// What a server says of its resources is what a client can come back with.
+func TestURIsOutward(t *testing.T) {
+	c := New([]Server{
+		offer("a", map[Kind][]string{Resources: {"file:///x"}, Templates: {"db://{t}"}}),
+		offer("b", map[Kind][]string{Resources: {"file:///x", "b:1"}}),
+	})
+	for _, row := range []struct{ server, uri, want string }{
+		{"a", "file:///x", "file:///x"},
+		{"b", "file:///x", "mcpd://b/file%3A%2F%2F%2Fx"},
+		{"b", "b:1", "b:1"},
+		{"a", "b:1", "mcpd://a/b%3A1"},
+		{"a", "db://t", "db://t"},
+		{"b", "db://t", "mcpd://b/db%3A%2F%2Ft"},
+		{"b", "new:1", "mcpd://b/new%3A1"},
+		{"b", "https://example.com/", "https://example.com/"},
+		{"b", "mcpd://a/file%3A%2F%2F%2Fx", "mcpd://b/mcpd%3A%2F%2Fa%2Ffile%253A%252F%252F%252Fx"},
+	} {
+		got := c.URI(row.server, row.uri)
+		if got != row.want {
+			t.Errorf("%s of %s is told as %s, want %s", row.uri, row.server, got, row.want)
+		}
+		if back, ok := c.locate(got); !ofWeb(got) && (!ok || back != origin{row.server, row.uri}) {
+			t.Errorf("%s leads to %v", got, back)
+		}
+	}
+	for _, row := range []struct{ method, in, want string }{
+		{"tools/call", `{"content":[{"type":"text","text":"file:///x"},{"uri":"file:///x","type":"resource_link"}]}`, `{"content":[{"type":"text","text":"file:///x"},{"uri":"mcpd://b/file%3A%2F%2F%2Fx","type":"resource_link"}]}`},
+		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"file:///x"}}]}`, `{"content":[{"type":"resource","resource":{"uri":"file:///x"}}]}`},
+		{"prompts/get", `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"file:///x"}}]}`, `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"mcpd://b/file%3A%2F%2F%2Fx"}}]}`},
+		{"resources/read", `{"contents":[{"uri":"file:///x","text":"x"},{"uri":7}]}`, `{"contents":[{"uri":"mcpd://b/file%3A%2F%2F%2Fx","text":"x"},{"uri":7}]}`},
+		{"tools/list", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
+		{"tools/call", `{"content":"resource_link"}`, `{"content":"resource_link"}`},
+		{"resources/read", `null`, `null`},
+	} {
+		if got := string(c.Result("b", row.method, jsontext.Value(row.in))); got != row.want {
+			t.Errorf("%s %s = %s, want %s", row.method, row.in, got, row.want)
+		}
+	}
+	if got := string(c.Notification("b", "notifications/resources/updated", jsontext.Value(`{"uri":"file:///x"}`))); got != `{"uri":"mcpd://b/file%3A%2F%2F%2Fx"}` {
+		t.Errorf("updated is told as %s", got)
+	}
+	if got := string(c.Notification("b", "notifications/message", jsontext.Value(`{"uri":"file:///x"}`))); got != `{"uri":"file:///x"}` {
+		t.Errorf("a message is told as %s", got)
+	}
+}
+
+// S81: what cannot be listed under a name of its own is reported, and shadows nothing.
+func TestWhatIsLeftOutIsReported(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	s := Server{Name: "a"}
+	s.Items[Tools] = []jsontext.Value{
+		jsontext.Value(`{"name":"t","v":1}`), jsontext.Value(`{"name":"t","v":2}`), jsontext.Value(`{"name":""}`), jsontext.Value(`{"title":"x"}`),
+		jsontext.Value(`{"name":7}`), jsontext.Value(`[]`), jsontext.Value(`{"name":"d","name":"e"}`), jsontext.Value(`{"name":"` + strings.Repeat("n", MaxName+1) + `"}`),
+		jsontext.Value(`{"name":"big","x":"` + strings.Repeat("n", MaxItem) + `"}`),
+		jsontext.Value(`{"name":"` + long + `"}`), jsontext.Value(`{"name":"` + External("a", long)[len("a__"):] + `"}`),
+	}
+	s.Items[Templates] = []jsontext.Value{jsontext.Value(`{"uriTemplate":"x://{"}`)}
+	s.Items[Prompts] = []jsontext.Value{jsontext.Value(`{"name":"p"}`)}
+	c := New([]Server{s})
+	if got := names(c.List(Tools)); !slices.Equal(got, []string{"a__t", External("a", long)}) {
+		t.Errorf("listed are %q", got)
+	}
+	if got := len(c.List(Templates).Items()); got != 1 || len(c.Problems()) != 10 {
+		t.Errorf("%d templates are listed, and reported are %v", got, c.Problems())
+	}
+	if got, want := c.Problems()[0].String(), `tools of server a: the server lists it twice "t"`; got != want {
+		t.Errorf("the first report is %s, want %s", got, want)
+	}
+
+	many := Server{Name: "a"}
+	for i := range MaxItems + 1 {
+		many.Items[Resources] = append(many.Items[Resources], jsontext.Value(fmt.Sprintf(`{"uri":"x:%d"}`, i)))
+		many.Items[Templates] = append(many.Items[Templates], jsontext.Value(fmt.Sprintf(`{"uriTemplate":"t%d:{x}"}`, i)))
+	}
+	c = New([]Server{many})
+	if got := len(c.List(Resources).Items()); got != MaxItems {
+		t.Errorf("%d resources are listed, want %d", got, MaxItems)
+	}
+	_, last := c.locate(fmt.Sprintf("t%d:1", MaxMatched-1))
+	_, over := c.locate(fmt.Sprintf("t%d:1", MaxMatched))
+	if !last || over {
+		t.Errorf("template %d is tried %v, the next %v", MaxMatched, last, over)
+	}
+}
+
+func TestKindsAreTheProtocols(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, method := range []string{k.Method(), k.Changed()} {
+			if _, ok := protocol.LookupMethod(method); !ok {
+				t.Errorf("%s is no method", method)
+			}
+		}
+		if got, ok := Listed(k.Method()); !ok || got != k {
+			t.Errorf("Listed(%q) = %v", k.Method(), got)
+		}
+		if !slices.Contains(Touched(k.Changed()), k) {
+			t.Errorf("%s does not touch %v", k.Changed(), k)
+		}
+	}
+	if len(Touched("notifications/resources/list_changed")) != 2 || Touched("notifications/message") != nil {
+		t.Error("notifications touch the wrong lists")
+	}
+	if _, ok := Listed("tools/call"); ok {
+		t.Error("tools/call lists")
+	}
+}

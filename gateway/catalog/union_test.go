@@ -1,0 +1,48 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+)
+
+func TestCapabilitiesOfMany(t *testing.T) {
+	parse := func(raw string) protocol.ServerCapabilities {
+		c, err := protocol.ParseServerCapabilities(jsontext.Value(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	known := []protocol.ServerCapabilities{parse(`{"tools":{}}`), parse(`{"resources":{"subscribe":true},"logging":{}}`)}
+	c := Capabilities(known, true)
+	for path, want := range map[string]bool{"tools.listChanged": true, "resources.subscribe": true, "resources.listChanged": true, "logging": true, "prompts": false} {
+		if got := c.Has(path); got != want {
+			t.Errorf("all known: %s declared %v, want %v", path, got, want)
+		}
+	}
+	if c = Capabilities(known, false); !c.Has("prompts.listChanged") || c.Has("completions") {
+		t.Errorf("some unknown: %s", c.Raw())
+	}
+	if c = Capabilities(nil, true); string(c.Raw()) != "{}" {
+		t.Errorf("nothing: %s", c.Raw())
+	}
+}
+
+func TestInstructionsStandUnderTheirServer(t *testing.T) {
+	got := Instructions([]Instruction{{"files", " Read first.\n"}, {"empty", " "}, {"search", "Ask."}})
+	if want := "# files\n\nRead first.\n\n# search\n\nAsk."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = Instructions([]Instruction{{"a", strings.Repeat("é", MaxInstructions)}})
+	if want := "# a\n\n" + strings.Repeat("é", MaxInstructions/2) + "…"; got != want {
+		t.Errorf("long instructions are %d bytes", len(got))
+	}
+	got = Instructions([]Instruction{{"a", "x" + strings.Repeat("é", MaxInstructions)}})
+	if !strings.HasSuffix(got, "é…") {
+		t.Errorf("a cut through a letter ends in %q", got[len(got)-8:])
+	}
+}

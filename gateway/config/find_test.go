@@ -1,0 +1,56 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestFileIsFound(t *testing.T) {
+	for _, c := range []struct {
+		flag  string
+		env   map[string]string
+		there string
+		want  string
+	}{
+		{"a.yaml", map[string]string{"MCPD_CONFIG": "b.yaml"}, "mcpd.yaml", "a.yaml"},
+		{"", map[string]string{"MCPD_CONFIG": "b.yaml"}, "mcpd.yaml", "b.yaml"},
+		{"", nil, "mcpd.yaml", "mcpd.yaml"},
+		{"", map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, "/x/mcpd/mcpd.yaml", "/x/mcpd/mcpd.yaml"},
+		{"", map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/h"}, "/h/.config/mcpd/mcpd.yaml", "/h/.config/mcpd/mcpd.yaml"},
+		{"", nil, "/etc/mcpd/mcpd.yaml", "/etc/mcpd/mcpd.yaml"},
+		{"", nil, "", ""},
+	} {
+		got := Find(c.flag, func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, func(path string) bool { return path == c.there })
+		if got != c.want {
+			t.Errorf("with %+v the file is %q", c, got)
+		}
+	}
+}
+
+// S90: who may write is asked of the opened file.
+func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcpd.yaml")
+	if err := os.WriteFile(path, []byte(base), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Read(path, options("")); err != nil || len(c.Tenants) != 1 {
+		t.Errorf("a private file: %v", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o606); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, link, t.TempDir()} {
+		if _, err := Read(p, options("")); !errors.As(err, new(Problems)) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none"), options("")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}

@@ -1,0 +1,167 @@
+package mcptest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+	"mcpd/transport/pipe"
+)
+
+// peerTime bounds every wait of a Peer. Nothing in a script takes time; what lasts longer is a test that hangs.
+const peerTime = 10 * time.Second
+
+// Peer is a server that does what a test tells it, step by step. A step that cannot be done fails the test.
+type Peer struct {
+	t   testing.TB
+	end pipe.Server
+}
+
+// NewPeer makes a connection in memory and plays its server. The connection is closed with the test.
+func NewPeer(t testing.TB) (*Peer, transport.Upstream) {
+	client, server := pipe.Pair(0)
+	p := &Peer{t, server}
+	t.Cleanup(func() { p.Close(nil) })
+	return p, client
+}
+
+// Next waits for the next message, whatever it is.
+func (p *Peer) Next() jsonrpc.Message {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), peerTime)
+	defer cancel()
+	m, err := p.end.Recv(ctx)
+	if err != nil {
+		p.t.Fatalf("peer: %v", err)
+	}
+	return m
+}
+
+// Expect waits for the next message, which must be a request or notification of this method.
+func (p *Peer) Expect(method string) jsonrpc.Message {
+	p.t.Helper()
+	m := p.Next()
+	if m.Method != method {
+		p.t.Fatalf("peer: got %s, want %s", m.Append(nil), method)
+	}
+	return m
+}
+
+// ExpectAnswer waits for the next message, which must answer the request id.
+func (p *Peer) ExpectAnswer(id jsonrpc.ID) jsonrpc.Message {
+	p.t.Helper()
+	m := p.Next()
+	if m.Method != "" || m.ID != id {
+		p.t.Fatalf("peer: got %s, want an answer to %s", m.Append(nil), id)
+	}
+	return m
+}
+
+// ExpectNothing checks that no message comes within d. It is for tests in virtual time.
+func (p *Peer) ExpectNothing(d time.Duration) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if m, err := p.end.Recv(ctx); err == nil {
+		p.t.Errorf("peer: got %s, want nothing for %v", m.Append(nil), d)
+	}
+}
+
+// ExpectClosed waits for the end of the connection. A message that comes instead fails the test.
+func (p *Peer) ExpectClosed() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), peerTime)
+	defer cancel()
+	m, err := p.end.Recv(ctx)
+	switch {
+	case err == nil:
+		p.t.Fatalf("peer: got %s, want the end of the connection", m.Append(nil))
+	case ctx.Err() != nil:
+		p.t.Fatal("peer: the connection was not closed")
+	}
+}
+
+// Reply answers a request with a result.
+func (p *Peer) Reply(to jsonrpc.Message, result string) {
+	p.t.Helper()
+	p.Send(transport.Inbound{Message: jsonrpc.Response(to.ID, jsontext.Value(result)), Related: to.ID})
+}
+
+// Refuse answers a request with an error.
+func (p *Peer) Refuse(to jsonrpc.Message, code int64, message string) {
+	p.t.Helper()
+	p.Send(transport.Inbound{Message: jsonrpc.Failure(to.ID, &jsonrpc.Error{Code: code, Message: message}), Related: to.ID})
+}
+
+// Notify sends a notification that belongs to the request related, or to none if that is zero.
+func (p *Peer) Notify(related jsonrpc.ID, method, params string) {
+	p.t.Helper()
+	p.Send(transport.Inbound{Message: jsonrpc.Notification(method, jsontext.Value(params)), Related: related})
+}
+
+// Ask sends the client a request that belongs to the request related, or to none if that is zero.
+func (p *Peer) Ask(related, id jsonrpc.ID, method, params string) {
+	p.t.Helper()
+	p.Send(transport.Inbound{Message: jsonrpc.Request(id, method, jsontext.Value(params)), Related: related})
+}
+
+// Send puts anything that an upstream connection can yield on the connection: also failures of the transport, and its controls.
+func (p *Peer) Send(in transport.Inbound) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), peerTime)
+	defer cancel()
+	if err := p.end.Send(ctx, in); err != nil {
+		p.t.Fatalf("peer: %v", err)
+	}
+}
+
+// Handshake is the server's side of initialize: it agrees to whatever revision the client proposes, declares these capabilities, and
+// waits for notifications/initialized. It returns the client's params.
+func (p *Peer) Handshake(capabilities string) jsontext.Value {
+	p.t.Helper()
+	m := p.Expect("initialize")
+	version, ok := splice.Get(m.Params, "protocolVersion")
+	if !ok {
+		p.t.Fatalf("peer: no protocolVersion in %s", m.Params)
+	}
+	p.Reply(m, `{"protocolVersion":`+string(version)+`,"capabilities":`+capabilities+`,"serverInfo":{"name":"peer","version":"1"}}`)
+	p.Expect("notifications/initialized")
+	return m.Params
+}
+
+// Serve answers what comes, until the connection ends, with the results that the script has for the method; what it has none for is
+// refused with -32601. It returns at once; the test waits for it.
+func (p *Peer) Serve(script map[string]func(params jsontext.Value) string) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			m, err := p.end.Recv(context.Background()) // ends with the connection, which Close below ends
+			if err != nil {
+				return
+			}
+			if m.Kind() != jsonrpc.KindRequest {
+				continue
+			}
+			answer := jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the script has no " + m.Method})
+			if result := script[m.Method]; result != nil {
+				answer = jsonrpc.Response(m.ID, jsontext.Value(result(m.Params)))
+			}
+			if p.end.Send(context.Background(), transport.Inbound{Message: answer, Related: m.ID}) != nil {
+				return
+			}
+		}
+	}()
+	p.t.Cleanup(func() {
+		p.Close(nil)
+		<-done
+	})
+}
+
+// Close hangs up, in the way that err says, as a *transport.ExitError; nil is an ordinary end. Closing again does nothing.
+func (p *Peer) Close(err error) { p.end.Close(err) }

@@ -1,0 +1,238 @@
+package splice_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+const tool = ` { "name" : "add",  "n": 12345678901234567890.10 ,"list":[ 1 , {"a":2} ,"x]}" ], "_meta": {"a\/b":1, "c":null} } `
+
+func raw(s string) jsontext.Value { return jsontext.Value(s) }
+
+func TestGet(t *testing.T) {
+	for _, tc := range []struct {
+		path string
+		want string
+	}{
+		{"", strings.TrimSpace(tool)},
+		{"name", `"add"`},
+		{"n", `12345678901234567890.10`},
+		{"list", `[ 1 , {"a":2} ,"x]}" ]`},
+		{"list 0", `1`},
+		{"list 1 a", `2`},
+		{"list 2", `"x]}"`},
+		{"list 3", ``},
+		{"list -1", ``},
+		{"list a", ``},
+		{"_meta a/b", `1`},
+		{"_meta c", `null`},
+		{"_meta d", ``},
+		{"name x", ``},
+		{"none", ``},
+	} {
+		got, ok := splice.Get(raw(tool), strings.Fields(tc.path)...)
+		if string(got) != tc.want || ok != (tc.want != "") {
+			t.Errorf("%q: got %s, %v; want %s", tc.path, got, ok, tc.want)
+		}
+	}
+}
+
+func TestStrings(t *testing.T) {
+	in := raw(`{"a":"x\ny","b":1,"c":"plain"}`)
+	for path, want := range map[string]string{"a": "x\ny", "c": "plain", "b": "", "d": ""} {
+		if got, ok := splice.GetString(in, path); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v", path, got, ok)
+		}
+	}
+	if got := string(splice.Quote("a\"\xff")); got != "\"a\\\"\ufffd\"" {
+		t.Errorf("got %s", got)
+	}
+	if _, ok := splice.Unquote(raw(`"\q"`)); ok {
+		t.Error("a broken escape was read")
+	}
+}
+
+func TestSet(t *testing.T) {
+	for _, tc := range []struct{ in, path, value, want string }{
+		{`{"a":1}`, "a", `[2]`, `{"a":[2]}`},
+		{`{ "a" : 1 , "b" : 2 }`, "a", `9`, `{ "a" : 9 , "b" : 2 }`},
+		{`{ "a" : 1 , "b" : 2 }`, "c", `9`, `{ "a" : 1 , "b" : 2,"c":9 }`},
+		{`{}`, "a", `1`, `{"a":1}`},
+		{` { } `, "a", `1`, ` {"a":1 } `},
+		{``, "a b", `1`, `{"a":{"b":1}}`},
+		{`{"a":{}}`, "a b c", `1`, `{"a":{"b":{"c":1}}}`},
+		{`{"a":[1,{"b":2}]}`, "a 1 b", `3`, `{"a":[1,{"b":3}]}`},
+		{`{"a":[1,2]}`, "a 1", `3`, `{"a":[1,3]}`},
+		{`{"\u0061":1}`, "a", `2`, `{"\u0061":2}`},
+		{`{"n":12345678901234567890}`, `q"`, `1`, `{"n":12345678901234567890,"q\"":1}`},
+		{`{"a":1}`, "", `5`, `5`},
+	} {
+		in := raw(tc.in)
+		got, err := splice.Set(in, raw(tc.value), strings.Fields(tc.path)...)
+		if err != nil || string(got) != tc.want {
+			t.Errorf("%s at %q: got %s, %v; want %s", tc.in, tc.path, got, err, tc.want)
+		}
+		if string(in) != tc.in {
+			t.Errorf("the input changed from %s to %s", tc.in, in)
+		}
+	}
+}
+
+func TestSetFindsNoPlace(t *testing.T) {
+	for in, path := range map[string]string{
+		`{"a":1}`:   "a b",
+		`{"a":[1]}`: "a 1",
+		`[]`:        "x",
+		`1`:         "a",
+		`{"a":1`:    "b",
+	} {
+		if got, err := splice.Set(raw(in), raw(`0`), strings.Fields(path)...); err == nil {
+			t.Errorf("%s at %q: got %s, want an error", in, path, got)
+		}
+	}
+}
+
+func TestDelete(t *testing.T) {
+	for _, tc := range []struct{ in, path, want string }{
+		{`{"a":1}`, "a", `{}`},
+		{`{ "a" : 1 }`, "a", `{}`},
+		{`{ "a":1, "b":2, "c":3 }`, "a", `{ "b":2, "c":3 }`},
+		{`{ "a":1, "b":2, "c":3 }`, "b", `{ "a":1, "c":3 }`},
+		{`{ "a":1, "b":2, "c":3 }`, "c", `{ "a":1, "b":2}`},
+		{`[1,[2,3]]`, "1 0", `[1,[3]]`},
+		{`{"a":{"b":1}}`, "a b", `{"a":{}}`},
+		{`{"a":1}`, "b", `{"a":1}`},
+		{`{"a":1}`, "", `{"a":1}`},
+	} {
+		got, ok := splice.Delete(raw(tc.in), strings.Fields(tc.path)...)
+		if string(got) != tc.want || ok != (tc.in != tc.want) {
+			t.Errorf("%s at %q: got %s, %v; want %s", tc.in, tc.path, got, ok, tc.want)
+		}
+	}
+}
+
+func TestIterate(t *testing.T) {
+	var names []string
+	for m := range splice.Members(raw(tool)) {
+		names = append(names, m.Key()+"="+string(m.Value.Kind().String()))
+		if m.Is("list") {
+			break
+		}
+	}
+	if want := []string{"name=string", "n=number", "list=["}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+	var elements []string
+	for e := range splice.Elements(raw(`[ 1,"a" , {} ]`)) {
+		elements = append(elements, string(e))
+		if len(elements) == 3 {
+			break
+		}
+	}
+	if want := []string{"1", `"a"`, "{}"}; !slices.Equal(elements, want) {
+		t.Errorf("got %q, want %q", elements, want)
+	}
+	for range splice.Members(raw(`[1]`)) {
+		t.Error("an array has members")
+	}
+	for range splice.Elements(raw(`{"a":1}`)) {
+		t.Error("an object has elements")
+	}
+}
+
+func TestRewriteInOnePass(t *testing.T) {
+	in := raw(`[ {"name":"a","icons":[1]} , {"name":"b"}, {"name":"c", "icons":[] } ]`)
+	got := splice.MapElements(in, func(e jsontext.Value) (jsontext.Value, bool) {
+		name, _ := splice.GetString(e, "name")
+		return splice.Without(e, "icons", "other"), name != "b"
+	})
+	if want := `[ {"name":"a"} , {"name":"c"} ]`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	got = splice.MapMembers(raw(`{"a":1, "b":2 , "c":3}`), func(m splice.Member) (jsontext.Value, bool) {
+		return raw(`"new"`), m.Is("b")
+	})
+	if want := `{ "b":"new" }`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, same := range []string{`{"a":1}`, `[1]`, `1`, ``, `{"a":1`} {
+		if got := splice.Without(raw(same), "b"); string(got) != same {
+			t.Errorf("got %s, want %s", got, same)
+		}
+		if got := splice.MapElements(raw(same), func(e jsontext.Value) (jsontext.Value, bool) { return e, true }); string(got) != same {
+			t.Errorf("got %s, want %s", got, same)
+		}
+	}
+	if got := splice.Without(raw(`{"b":1`), "b"); string(got) != `{"b":1` {
+		t.Errorf("got %s, want what cannot be read to be left alone", got)
+	}
+}
+
+func TestUnchangedIsNotCopied(t *testing.T) {
+	in := raw(`{"a":1,"b":[1,2,3]}`)
+	n := testing.AllocsPerRun(100, func() {
+		splice.Without(in, "c")
+		splice.Get(in, "b", "1")
+		splice.Delete(in, "c")
+		for range splice.Members(in) {
+		}
+	})
+	if n > 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
+// What is not JSON is read as far as it goes.
+func TestBrokenInputEndsEarly(t *testing.T) {
+	for _, in := range []string{``, ` `, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1 x`, `{"a":"`, `{"a":[`, `{"a":{]`, `{a:1}`, `{"a":,}`, `[`, `[1`, `[,]`, `}`, `]`, `{"a" 1}`, `{"":}`} {
+		for _, path := range []string{"", "a", "a b", "0", "z"} {
+			names := strings.Fields(path)
+			splice.Get(raw(in), names...)
+			splice.Delete(raw(in), names...)
+			splice.Set(raw(in), raw(`1`), names...)
+		}
+		for range splice.Members(raw(in)) {
+		}
+		for range splice.Elements(raw(in)) {
+		}
+		splice.Without(raw(in), "a")
+	}
+	if (splice.Member{Name: raw(`"`)}).Is("") {
+		t.Error("half a name is equal to the empty one")
+	}
+}
+
+func ExampleSet() {
+	params := jsontext.Value(`{"name":"files__read", "arguments":{"offset":12345678901234567890}}`)
+	params, _ = splice.Set(params, splice.Quote("read"), "name")
+	params, _ = splice.Set(params, jsontext.Value("7"), "_meta", "progressToken")
+	fmt.Printf("%s\n", params)
+	// Output: {"name":"read", "arguments":{"offset":12345678901234567890},"_meta":{"progressToken":7}}
+}
+
+func BenchmarkSetDeep(b *testing.B) {
+	in := raw(`{"name":"files__read_text_file","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":"b1946ac92492d2347c6235b4d2"}}`)
+	value := raw(`42`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := splice.Set(in, value, "_meta", "progressToken"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	in := raw(`{"name":"files__read_text_file","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":"b1946ac92492d2347c6235b4d2"}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := splice.Get(in, "_meta", "progressToken"); !ok {
+			b.Fatal("not found")
+		}
+	}
+}

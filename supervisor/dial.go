@@ -1,0 +1,125 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"mcpd/actors/client"
+	"mcpd/actors/demo"
+	"mcpd/actors/process"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/pipe"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+// Builtins are the servers that live in this process.
+var Builtins = []string{"demo"}
+
+// linger is how long a shared connection without a session is kept: a client that reconnects finds its server running.
+const linger = 5 * second * 60
+
+// connection is the row of one connection to a server.
+func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r client.Restore, from otp.Ref) otp.Child {
+	at := telemetry.Where{Tenant: t.Name, Server: s.Name}
+	o := client.Options{
+		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,
+		Transport: s.Link().String(), Target: target(s),
+		Close:        h.release,
+		StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout, Linger: linger,
+		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
+		Emit: h.recorder.Emit,
+	}
+	o.Dial = h.dial(t, s, at)
+	return otp.Child{
+		ID: k.String(), Label: "connection", Restart: otp.Transient, Shutdown: 5 * second, Mailbox: connectionMailbox,
+		Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),
+	}
+}
+
+// connectionMailbox holds every exchange that a tenant may have in flight, with room for what the server sends meanwhile.
+const connectionMailbox = 4 * protocol.MaxPending
+
+// dial is how a connection of this server is opened. Which of the three it is was decided by the configuration.
+func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
+	switch s.Link() {
+	case tenant.Stdio:
+		return h.dialProgram(s, at)
+	case tenant.HTTP:
+		return h.dialURL(s)
+	}
+	return h.dialBuiltin(t, s)
+}
+
+func (h *host) dialProgram(s tenant.Server, at telemetry.Where) client.Dial {
+	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}}
+	for _, a := range s.Args {
+		spec.Args = append(spec.Args, a.Reveal())
+	}
+	for name, value := range s.Env {
+		spec.Env[name] = value.Reveal()
+	}
+	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
+		child, err := otp.Do[process.StartRequest, *stdio.Child](ctx, h.core("process_manager"),
+			process.StartRequest{Spec: spec, Owner: self, Tenant: at.Tenant, Server: at.Server})
+		if err != nil {
+			return nil, err
+		}
+		return stdio.NewConn(child, stdio.Options{Stray: func(line stdio.Stray) {
+			h.recorder.Emit(telemetry.UpstreamNoise{Where: at, Lines: 1, Sample: line.Line})
+		}}), nil
+	}
+}
+
+func (h *host) dialURL(s tenant.Server) client.Dial {
+	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: streamable.NewTransport(nil)}
+	for name, value := range s.Headers {
+		o.Header.Set(name, value.Reveal())
+	}
+	return func(context.Context, otp.Ref) (transport.Upstream, error) { return streamable.NewClient(o) }
+}
+
+// dialBuiltin starts an instance of the built-in server beside its connection, under the same supervisor.
+func (h *host) dialBuiltin(t tenant.Tenant, s tenant.Server) client.Dial {
+	return func(ctx context.Context, _ otp.Ref) (transport.Upstream, error) {
+		sup := h.at(t, "client_sup/"+s.Name)
+		ours, theirs := pipe.Pair(0)
+		_, err := otp.StartChild(ctx, sup, otp.Child{
+			ID: fmt.Sprintf("instance-%d", builtinSeq.Add(1)), Label: s.Builtin, Restart: otp.Temporary,
+			Start: otp.Worker(func() otp.Behaviour { return demo.New(demo.Options{Conn: builtinEnd{theirs}, Build: h.self.Version}) }),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return ours, nil
+	}
+}
+
+// builtinEnd is a pipe's end as a built-in server wants it.
+type builtinEnd struct{ pipe.Server }
+
+func (b builtinEnd) Close(context.Context) error {
+	b.Server.Close(nil)
+	return nil
+}
+
+// builtinSeq numbers the instances of built-in servers, whose rows need ids.
+var builtinSeq atomic.Uint64
+
+// target is what the log calls a server: its program or its address, and nothing that may be secret.
+func target(s tenant.Server) string {
+	switch s.Link() {
+	case tenant.Stdio:
+		return s.Command.String()
+	case tenant.HTTP:
+		return strings.Clone(s.URL.String())
+	}
+	return s.Builtin
+}

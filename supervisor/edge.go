@@ -1,0 +1,93 @@
+package supervisor
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"mcpd/actors/session"
+	"mcpd/gateway/auth"
+	"mcpd/gateway/quota"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// Edge is what the transports serve: it finds out who is calling and for what, and hands them their session. It is no actor, holds no
+// state of its own, and is safe for concurrent use.
+type Edge struct {
+	Tenants  map[string]tenant.Tenant
+	Keys     *auth.Directory
+	Failures *quota.Failures
+	Clock    clock.Clock
+	Index    *session.Index
+	Sessions func() otp.Ref // core/session_manager
+}
+
+var _ streamable.Host = (*Edge)(nil)
+
+// Route finds the endpoint that a path names and who is calling. An unknown tenant, a missing and a wrong key are one refusal; that a
+// server does not exist is told to those only who may use the tenant.
+func (h *Edge) Route(r *http.Request) (streamable.Endpoint, *protocol.Error) {
+	route, ok := tenant.ParsePath(r.URL.EscapedPath())
+	if !ok {
+		return streamable.Endpoint{}, protocol.EndpointNotFound()
+	}
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	if wait := h.Failures.Wait(h.Clock.Now(), from.Addr()); wait > 0 {
+		return streamable.Endpoint{}, protocol.RateLimited(wait)
+	}
+	who, err := h.Keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
+	if err != nil {
+		h.Failures.Failed(h.Clock.Now(), from.Addr())
+		return streamable.Endpoint{}, refusal(err)
+	}
+	if _, known := h.Tenants[route.Tenant].Server(route.Server); route.Server != "" && !known {
+		return streamable.Endpoint{}, protocol.EndpointNotFound()
+	}
+	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
+}
+
+func refusal(err error) *protocol.Error {
+	if err == auth.ErrAmbiguous {
+		return protocol.InvalidRequest("two Authorization headers")
+	}
+	return protocol.Unauthenticated()
+}
+
+// Open makes a session and delivers its initialize.
+func (h *Edge) Open(ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink) (streamable.Session, error) {
+	s, err := h.open(ctx, session.OpenRequest{Endpoint: ep}, init, out)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenPushed is Open for a transport with one channel for everything a client is sent.
+func (h *Edge) OpenPushed(
+	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink, push func(jsonrpc.Message) error,
+) (*session.Handle, error) {
+	return h.open(ctx, session.OpenRequest{Endpoint: ep, Push: push}, init, out)
+}
+
+func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message, out transport.Sink) (*session.Handle, error) {
+	s, err := otp.Do[session.OpenRequest, *session.Handle](ctx, h.Sessions(), r)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Deliver(ctx, init, out)
+}
+
+// Lookup finds a session. One of another endpoint or principal is none.
+func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (streamable.Session, error) {
+	s, ok := h.Index.Get(id)
+	if !ok || s.Endpoint() != ep || s.Record() == nil {
+		return nil, streamable.ErrNoSession
+	}
+	return s, nil
+}

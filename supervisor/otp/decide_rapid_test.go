@@ -1,0 +1,241 @@
+package otp
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// world is what the actions of a state would do to processes. It fails the test when an action makes no sense.
+type world struct {
+	*rapid.T
+	s       *state
+	now     time.Time
+	procs   map[*kid]string // "starting", "running", "ending", "leaving", "parked"; absent: no process
+	asked   map[string]int  // requests that have not been answered
+	again   []*kid
+	started bool
+	shut    bool
+	exited  bool
+	n       int
+}
+
+var anyReason = []error{Normal, ErrShutdown, ShutdownWith(errors.New("term")), errors.New("crash"), ErrKilled}
+
+func newWorld(t *rapid.T) *world {
+	spec := Spec{
+		Strategy:     rapid.SampledFrom([]Strategy{OneForOne, OneForAll, RestForOne, SimpleOneForOne}).Draw(t, "strategy"),
+		AutoShutdown: rapid.SampledFrom([]AutoShutdown{Never, AnySignificant, AllSignificant}).Draw(t, "auto"),
+		Intensity:    Intensity{rapid.IntRange(0, 4).Draw(t, "restarts"), 10},
+	}
+	w := &world{T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{}, now: time.Unix(0, 0)}
+	if spec.Strategy != SimpleOneForOne {
+		for i := range rapid.IntRange(0, 4).Draw(t, "children") {
+			w.s.roster.add(w.child(fmt.Sprint(i)))
+		}
+	}
+	return w
+}
+
+func (w *world) child(id string) *kid {
+	c := Child{
+		ID:      id,
+		Restart: rapid.SampledFrom([]Restart{Permanent, Transient, Temporary}).Draw(w.T, "restart"),
+		Start:   scripted(id),
+	}
+	if rapid.IntRange(0, 4).Draw(w.T, "kind") == 0 {
+		c.Start = Supervisor(Spec{})
+	}
+	if rapid.IntRange(0, 5).Draw(w.T, "shutdown") == 0 {
+		c.Shutdown = BrutalKill
+	}
+	c.Significant = c.Restart != Permanent && w.s.auto != Never && rapid.Bool().Draw(w.T, "significant")
+	return newKid(id, c)
+}
+
+// step gives the state an input and performs what it says.
+func (w *world) step(in any) {
+	for _, a := range w.s.Step(w.now, in) {
+		w.perform(a)
+	}
+	if w.s.strategy == OneForAll || w.s.strategy == RestForOne {
+		going := 0
+		for _, p := range w.procs {
+			if p == "starting" {
+				going++
+			}
+		}
+		if going > 1 {
+			w.Fatalf("%d children of a group start at the same time", going)
+		}
+	}
+}
+
+func (w *world) perform(a action) {
+	expect := func(ok ...string) {
+		for _, p := range ok {
+			if w.procs[a.kid] == p {
+				return
+			}
+		}
+		w.Fatalf("%s with process %q", actionText(a), w.procs[a.kid])
+	}
+	if w.exited {
+		w.Fatalf("%s after exit", actionText(a))
+	}
+	switch a.verb {
+	case doSpawn:
+		expect("")
+		w.procs[a.kid] = "starting"
+	case doBegin:
+		expect("parked")
+		w.procs[a.kid] = "starting"
+	case doPark:
+		expect("starting", "running")
+		w.procs[a.kid] = "ending"
+	case doStop, doKill:
+		expect("starting", "running", "ending")
+		w.procs[a.kid] = "leaving"
+	case doReap:
+		expect("parked")
+		delete(w.procs, a.kid)
+	case doAbandon:
+		expect("starting", "ending", "leaving")
+		delete(w.procs, a.kid)
+	case doAgain:
+		w.again = append(w.again, a.kid)
+	case doDelete:
+		expect("")
+	case doReply:
+		name := a.request.(string)
+		if w.asked[name]--; w.asked[name] < 0 {
+			w.Fatalf("%s answered twice", name)
+		}
+	case doReady:
+		if w.started {
+			w.Fatalf("ready twice")
+		}
+		w.started = true
+	case doOpen:
+		w.shut = false
+	case doShut, doClose:
+		w.shut = true
+	case doExit:
+		w.exited = true
+		if len(w.procs) > 0 {
+			w.Fatalf("exit with %d processes", len(w.procs))
+		}
+	}
+}
+
+// happen lets something happen that can.
+func (w *world) happen() {
+	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 6).Draw(w.T, "pause")))
+	var alive []*kid
+	for k := w.s.roster.first; k != nil; k = k.next {
+		if p := w.procs[k]; p != "" && p != "parked" {
+			alive = append(alive, k)
+		}
+	}
+	if len(alive) > 0 && rapid.IntRange(0, 3).Draw(w.T, "what") > 0 {
+		w.live(rapid.SampledFrom(alive).Draw(w.T, "who"))
+		return
+	}
+	if len(w.again) > 0 && !w.shut && rapid.Bool().Draw(w.T, "again") {
+		k := w.again[0]
+		w.again = w.again[1:]
+		w.step(inAgain{k})
+		return
+	}
+	if w.started && !w.shut {
+		w.request()
+	}
+}
+
+// live moves one child's process on.
+func (w *world) live(k *kid) {
+	reason := rapid.SampledFrom(anyReason).Draw(w.T, "reason")
+	switch p := w.procs[k]; {
+	case p == "starting" && rapid.IntRange(0, 3).Draw(w.T, "start") > 0:
+		w.procs[k] = "running"
+		w.step(inReady{k})
+	case rapid.IntRange(0, 9).Draw(w.T, "timeout") == 0 && (k.stage == going || k.stage == away):
+		w.step(inTimeout{k, k.timer})
+	default:
+		parked := p != "leaving" && k.inPlace()
+		if parked {
+			w.procs[k] = "parked"
+		} else {
+			delete(w.procs, k)
+			if p != "leaving" && k.child.Restart == Temporary && k.child.Start.Type() == WorkerType {
+				w.procs[k], parked = "parked", true // it waits for the verdict as well
+			}
+		}
+		w.step(inExit{k, reason, parked})
+	}
+}
+
+func (w *world) request() {
+	w.n++
+	id := fmt.Sprint(rapid.IntRange(0, 5).Draw(w.T, "id"))
+	name := fmt.Sprintf("request %d", w.n)
+	w.asked[name] = 1
+	switch rapid.IntRange(0, 3).Draw(w.T, "request") {
+	case 0:
+		w.step(inStart{w.child(id), name})
+	case 1:
+		w.step(inTerminate{id, name})
+	case 2:
+		w.step(inRestart{id, name})
+	case 3:
+		w.step(inDelete{id, name})
+	}
+}
+
+// TestStateKeepsItsPromises: whatever happens in whatever order, no action is impossible, every request is answered once,
+// the supervisor becomes ready at most once, and told to stop it ends, once, with nothing left running.
+func TestStateKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.step(inBoot{})
+		for range rapid.IntRange(0, 80).Draw(t, "events") {
+			if w.exited {
+				break
+			}
+			w.happen()
+		}
+		if !w.exited {
+			w.step(inStop{ErrShutdown})
+		}
+		for range 1000 {
+			if w.exited {
+				break
+			}
+			for k := range w.procs {
+				if w.procs[k] != "parked" {
+					w.procs[k] = "leaving"
+					delete(w.procs, k)
+					w.step(inExit{k, ErrShutdown, false})
+					break
+				}
+			}
+		}
+		if !w.exited {
+			t.Fatalf("told to stop, %d processes left: %v", len(w.procs), w.procs)
+		}
+		for name, n := range w.asked {
+			if n != 0 {
+				t.Errorf("%s not answered", name)
+			}
+		}
+		if n := w.s.roster.significant; n != 0 {
+			t.Errorf("%d significant children counted at the end", n)
+		}
+	})
+}
+
+// GoString keeps rapid's logs readable.
+func (k *kid) GoString() string { return k.id + ":" + k.stage.String() }

@@ -1,0 +1,259 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/thejerf/suture/v4"
+
+	"mcpd/actors/session"
+	"mcpd/gateway/config"
+	"mcpd/gateway/quota"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+// root is the id of the tree's root.
+const root = "mcpd"
+
+// Options are what a host is started with beside its configuration.
+type Options struct {
+	Logger   *slog.Logger
+	Build    Build
+	Source   string        // where the configuration came from, for the log
+	Embedded bool          // no listeners: the host serves one client on standard input and output
+	Chaos    bool          // faults may be armed through the admin listener
+	Tokens   *admin.Tokens // of the admin listener
+	Clock    clock.Clock   // nil is clock.System
+	Instance string        // marks this daemon's child processes
+}
+
+// Build says what is running.
+type Build struct{ Version, Commit, Go string }
+
+// Running is a started host.
+type Running struct {
+	h    *host
+	tree *otp.Tree
+}
+
+// Start starts the whole host and returns when every row of the tree is ready. Servers are not waited for: a tenant is ready when its
+// actors are.
+func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
+	h := newHost(c, o)
+	tree, err := h.system.Start(ctx, root, h.tree())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start: %w", err), h.end(ctx))
+	}
+	h.phase.Store(uint32(admin.Serving))
+	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: 1})
+	return &Running{h, tree}, nil
+}
+
+func newHost(c *config.Config, o Options) *host {
+	if o.Clock == nil {
+		o.Clock = clock.System
+	}
+	h := &host{
+		config: c, options: o, clock: o.Clock, faults: fault.New(o.Clock),
+		self:    protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
+		spawner: stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance}),
+		store:   streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
+		index:   session.NewIndex(),
+	}
+	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
+		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
+		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
+	})
+	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
+	h.system = otp.NewSystem(otp.Options{
+		Logger: o.Logger, Clock: o.Clock, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
+	})
+	tenants := map[string]tenant.Tenant{}
+	for _, t := range c.Tenants {
+		tenants[t.Name] = t.Tenant
+	}
+	h.edge = &Edge{
+		Tenants: tenants, Keys: directory(c), Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
+		Sessions: func() otp.Ref { return h.core("session_manager") },
+	}
+	return h
+}
+
+func known(method string) bool {
+	_, ok := protocol.LookupMethod(method)
+	return ok
+}
+
+// Run keeps the host running until ctx ends or the tree gives up, which is an error. The tree runs under the one suture supervisor of
+// the process. It returns when everything has stopped.
+func (r *Running) Run(ctx context.Context) error {
+	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}})
+	top.Add(r.tree.Service())
+	err := top.Serve(ctx)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, r.h.end(context.WithoutCancel(ctx)))
+}
+
+// Draining says why the host is about to stop. Readiness says so from here on.
+func (r *Running) Draining(reason string) {
+	r.h.phase.Store(uint32(admin.Draining))
+	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: drainBudget})
+}
+
+// drainBudget is what the listeners' row has for requests to end.
+const drainBudget = 25 * second
+
+// Edge is what a transport that this package does not know may serve.
+func (r *Running) Edge() *Edge { return r.h.edge }
+
+// Addrs are the addresses of the MCP and the admin listener, empty for one that there is not.
+func (r *Running) Addrs() (mcp, adm string) { return r.h.addrs.get("mcp"), r.h.addrs.get("admin") }
+
+// Snapshot is the live tree.
+func (r *Running) Snapshot() otp.Node { return r.h.snapshot() }
+
+// end lets go of what the tree stood on.
+func (h *host) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*second)
+	defer cancel()
+	err := h.spawner.Close(ctx)
+	h.system.Close()
+	h.recorder.Flush()
+	return err
+}
+
+// snapshot is the live tree.
+func (h *host) snapshot() otp.Node { return h.system.Snapshot() }
+
+// admin is the admin listener's row.
+func (h *host) admin() (suture.Service, error) {
+	if h.options.Embedded {
+		return idle{}, nil
+	}
+	o := admin.Options{
+		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions, Metrics: h.metrics.Gatherer(),
+		Tokens: h.options.Tokens, Clock: h.clock,
+	}
+	if h.options.Chaos {
+		o.Faults = h.faults
+	}
+	s, err := admin.Listen(h.addrs.or("admin", h.config.Admin.Listen), admin.Handler(o))
+	if err != nil {
+		return nil, err
+	}
+	h.addrs.set("admin", s.Addr().String())
+	h.recorder.Emit(s.Up())
+	return s, nil
+}
+
+// listeners are the rows of the listeners' supervisor. An embedded host has none.
+func (h *host) listeners() []otp.Child {
+	if h.options.Embedded {
+		return nil
+	}
+	return []otp.Child{service("mcp", drainBudget, h.mcp)}
+}
+
+// mcp is the MCP listener's row.
+func (h *host) mcp() (suture.Service, error) {
+	handler := streamable.NewHandler(streamable.Options{
+		Host: h.edge, Store: h.store, Hosts: append(streamable.LoopbackHosts(), h.config.Hosts...), Origins: h.config.Origins,
+		Limits:  jsonrpc.Limits{Bytes: int(h.config.MaxBody)},
+		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
+	})
+	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
+		Handler: handler, Drain: []func(){handler.Drain}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", h.addrs.or("mcp", h.config.Listen))
+	if err != nil {
+		return nil, err
+	}
+	h.addrs.set("mcp", l.Addr().String())
+	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
+	return &listener{s, l}, nil
+}
+
+// listener serves MCP until it is told to stop, and then lets requests end.
+type listener struct {
+	server *http.Server
+	socket net.Listener
+}
+
+func (l *listener) Serve(ctx context.Context) error {
+	stopped := make(chan error, 1)
+	end := context.AfterFunc(ctx, func() {
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget-second)
+		defer cancel()
+		if err := l.server.Shutdown(wait); err != nil {
+			err = errors.Join(err, l.server.Close())
+			stopped <- err
+			return
+		}
+		stopped <- nil
+	})
+	var err error
+	if l.server.TLSConfig != nil {
+		err = l.server.ServeTLS(l.socket, "", "")
+	} else {
+		err = l.server.Serve(l.socket)
+	}
+	if !end() {
+		return errors.Join(ctx.Err(), <-stopped)
+	}
+	return err
+}
+
+// idle is the admin row of a host without listeners.
+type idle struct{}
+
+func (idle) Serve(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// addrs remembers what listeners were bound to, so that one which restarts finds its port again when it was given by the kernel.
+type addrs struct {
+	mu    sync.Mutex // guards bound
+	bound map[string]string
+}
+
+func (a *addrs) get(name string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bound[name]
+}
+
+func (a *addrs) or(name, configured string) string {
+	if bound := a.get(name); bound != "" {
+		return bound
+	}
+	return configured
+}
+
+func (a *addrs) set(name, addr string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.bound == nil {
+		a.bound = map[string]string{}
+	}
+	a.bound[name] = addr
+}

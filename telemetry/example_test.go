@@ -1,0 +1,32 @@
+package telemetry_test
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"mcpd/telemetry"
+)
+
+// An actor emits what happened and goes on; the recorder writes it in its own
+// time. Here the log has no times, so that the example always prints the same.
+func Example() {
+	timeless := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	recorder := telemetry.NewRecorder(telemetry.Options{
+		Logger: slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: timeless})),
+	})
+
+	files := telemetry.Where{Tenant: "acme", Server: "files"}
+	recorder.Emit(telemetry.UpstreamExited{Where: files, PID: 4711, Exit: "SIGKILL"})
+	recorder.Emit(telemetry.UpstreamReady{Where: files, PID: 4712, Down: 800 * time.Millisecond})
+	recorder.Flush()
+
+	// Output:
+	// level=WARN msg="upstream exited" event=upstream_exited tenant=acme server=files pid=4711 exit=SIGKILL
+	// level=INFO msg="upstream ready" event=upstream_ready tenant=acme server=files pid=4712 down=800ms
+}

@@ -1,0 +1,96 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+func TestLinesAreCutAtAnySplit(t *testing.T) {
+	text := "one\n\ntwo\r\n" + strings.Repeat("z", 99) + "\nlast"
+	for size := 1; size <= len(text); size++ {
+		l := lines{src: plain{&chunks{[]byte(text), size}}, max: 99}
+		var got []string
+		for {
+			line, err := l.next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(line))
+		}
+		if want := strings.Split(text, "\n"); !slices.Equal(got, want) {
+			t.Fatalf("in pieces of %d: got %q, want %q", size, got, want)
+		}
+	}
+}
+
+func TestLineThatIsTooLongCanBeSkipped(t *testing.T) {
+	text := "ok\n" + strings.Repeat("z", 100) + "\nafter\n" + strings.Repeat("y", 1000)
+	for size := 1; size <= 200; size++ {
+		l := lines{src: plain{&chunks{[]byte(text), size}}, max: 99}
+		for i, want := range []string{"ok", "", "after", ""} {
+			line, err := l.next(t.Context())
+			if (want == "") != errors.Is(err, errLine) || string(line) != want {
+				t.Fatalf("in pieces of %d, line %d: got %q, %v", size, i, line, err)
+			}
+			if err != nil {
+				if err := l.skip(t.Context()); err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+			}
+		}
+		if cap(l.buf) > 100 {
+			t.Fatalf("the buffer grew to %d bytes for lines of at most 99", cap(l.buf))
+		}
+	}
+}
+
+// chunks is a reader that returns a few bytes at a time.
+type chunks struct {
+	data []byte
+	size int
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if len(c.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.data[:min(c.size, len(c.data))])
+	c.data = c.data[n:]
+	return n, nil
+}
+
+func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
+	q := newQueue(bounds{count: 10, bytes: 100, urgent: 1000})
+	large := jsonrpc.Notification("n", []byte(`{"p":"`+strings.Repeat("x", 500)+`"}`))
+	small := jsonrpc.Notification("n", nil)
+	if err := q.put(large, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.put(small, false); !errors.Is(err, transport.ErrSlowConsumer) {
+		t.Errorf("beyond the bound: got %v, want %v", err, transport.ErrSlowConsumer)
+	}
+	if err := q.put(small, true); err != nil {
+		t.Errorf("urgent: %v", err)
+	}
+	if err := q.put(large, true); !errors.Is(err, transport.ErrSlowConsumer) {
+		t.Errorf("urgent beyond its bound: got %v, want %v", err, transport.ErrSlowConsumer)
+	}
+	q.finish()
+	var out bytes.Buffer
+	if err := q.drain(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), "\n"); got != 2 {
+		t.Errorf("%d messages were written, want 2", got)
+	}
+}

@@ -1,0 +1,329 @@
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// desk is a Handler whose exchanges end when the test says so, except those of method "now" and "initialize".
+type desk struct {
+	version protocol.Version
+	push    Push
+
+	mu     sync.Mutex // guards what follows
+	open   map[string]transport.Sink
+	seen   []string
+	closed bool
+}
+
+func newDesk(v protocol.Version) *desk { return &desk{version: v, open: map[string]transport.Sink{}} }
+
+func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink, push Push) (Session, error) {
+	if m.Method != "initialize" {
+		return nil, protocol.NotInitialized("disconnected", "list tools")
+	}
+	d.push = push
+	out.Finish(jsonrpc.Response(m.ID, nil))
+	return d, nil
+}
+
+func (d *desk) Version() protocol.Version { return d.version }
+
+func (d *desk) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen = append(d.seen, m.Method)
+	switch {
+	case out == nil:
+		return errors.New("nobody hears this")
+	case m.Method == "now":
+		out.Finish(jsonrpc.Response(m.ID, nil))
+	case m.Method == "refuse":
+		return protocol.MethodNotFound("refuse")
+	default:
+		d.open[m.ID.Raw()] = out
+	}
+	return nil
+}
+
+func (d *desk) Close(context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return nil
+}
+
+// finish ends an exchange.
+func (d *desk) finish(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open[id].Finish(jsonrpc.Response(jsonrpc.StringID("whatever the host calls it"), []byte(`{"late":true}`)))
+}
+
+// client is the other side of a Serve, inside a synctest bubble.
+type client struct {
+	in     *io.PipeWriter
+	out    *bufio.Reader
+	stop   context.CancelFunc
+	result chan error
+}
+
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize"}`
+
+func serve(t *testing.T, d *desk) *client {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &client{inW, bufio.NewReader(outR), cancel, make(chan error, 1)}
+	go func() {
+		err := Serve(ctx, inR, outW, d)
+		outW.Close()
+		c.result <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		outR.Close()
+		inW.Close()
+	})
+	return c
+}
+
+func (c *client) send(lines ...string) {
+	for _, l := range lines {
+		io.WriteString(c.in, l+"\n")
+	}
+}
+
+func (c *client) read(t *testing.T) string {
+	t.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("read: %v", err)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+func (c *client) expect(t *testing.T, want string) {
+	t.Helper()
+	if got := c.read(t); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func (c *client) expectError(t *testing.T, id string, code string) {
+	t.Helper()
+	got := c.read(t)
+	if !strings.Contains(got, `"code":`+code) || id != "" && !strings.Contains(got, `"id":`+id+`,`) || id == "" && strings.Contains(got, `"id"`) {
+		t.Errorf("got %s, want error %s for id %q", got, code, id)
+	}
+}
+
+func TestServeAnswersInAnyOrderUnderTheClientsIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send("\xef\xbb\xbf"+initialize+"\r", "", `{"jsonrpc":"2.0","id":"a","method":"slow"}`, `{"jsonrpc":"2.0","id":1,"method":"now"}`)
+		c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{}}`)
+		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		sink := d.open[`"a"`]
+		if err := sink.Send(jsonrpc.Notification("notifications/progress", nil)); err != nil {
+			t.Fatal(err)
+		}
+		c.expect(t, `{"jsonrpc":"2.0","method":"notifications/progress"}`)
+		if !d.finish(`"a"`) || d.finish(`"a"`) {
+			t.Error("an exchange does not end exactly once")
+		}
+		c.expect(t, `{"jsonrpc":"2.0","id":"a","result":{"late":true}}`)
+		if err := sink.Send(jsonrpc.Notification("n", nil)); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("send after the end: got %v, want %v", err, transport.ErrClosed)
+		}
+		if err := d.push(jsonrpc.Notification("pushed", nil)); err != nil {
+			t.Fatal(err)
+		}
+		c.expect(t, `{"jsonrpc":"2.0","method":"pushed"}`)
+		c.in.Close()
+		if err := <-c.result; err != nil || !d.closed {
+			t.Errorf("end: %v, session closed: %v", err, d.closed)
+		}
+	})
+}
+
+// On a shared channel the answers to two requests of one id could not be told apart (F46).
+func TestServeRefusesAnIDThatIsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":"1","method":"now"}`)
+		c.read(t)
+		if got := c.read(t); !strings.Contains(got, "request_id_conflict") {
+			t.Errorf("got %s", got)
+		}
+		c.expect(t, `{"jsonrpc":"2.0","id":"1","result":{}}`)
+		d.finish("1")
+		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{"late":true}}`)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"now"}`) // free again
+		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	})
+}
+
+func TestServeRefusesWhatItCannotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) // nobody there yet: dropped
+		c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
+		c.expectError(t, "5", "-32005")
+		c.send(initialize)
+		c.read(t)
+		c.send(`not json`)
+		c.expectError(t, "", "-32700")
+		c.send(`{"jsonrpc":"1.0","id":3,"method":"x"}`)
+		c.expectError(t, "3", "-32600")
+		c.send(`[{"jsonrpc":"2.0","id":3,"method":"now"}]`)
+		c.expectError(t, "", "-32600")
+		c.send(`{"jsonrpc":"2.0","id":4,"method":"refuse"}`)
+		c.expectError(t, "4", "-32601")
+		c.send(`{"jsonrpc":"2.0","id":9,"result":{},"error":{}}`) // a broken answer is not answered
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", protocol.MaxRequestBody) + `"}`)
+		c.expectError(t, "", "-32012")
+		c.send(`{"jsonrpc":"2.0","id":6,"method":"now"}`)
+		c.expect(t, `{"jsonrpc":"2.0","id":6,"result":{}}`)
+		if want := []string{"refuse", "now"}; !slices.Equal(d.seen, want) {
+			t.Errorf("delivered %q, want %q", d.seen, want)
+		}
+	})
+}
+
+// 2025-03-26 §basic: receivers must take arrays; the answers come as one when the last is there.
+func TestServeAnswersABatchAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20250326)
+		c := serve(t, d)
+		c.send(initialize)
+		c.read(t)
+		c.send(`[{"jsonrpc":"2.0","id":1,"method":"slow"},{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":2},{"jsonrpc":"2.0","id":3,"method":"now"},{"jsonrpc":"2.0","id":1,"method":"now"}]`)
+		synctest.Wait()
+		d.finish("1")
+		got := c.read(t)
+		messages, batch, err := jsonrpc.DecodeBatch([]byte(got), jsonrpc.Limits{})
+		if err != nil || !batch || len(messages) != 4 {
+			t.Fatalf("got %s", got)
+		}
+		var order []string
+		for _, m := range messages {
+			order = append(order, m.ID.Raw()+" "+m.Kind().String())
+		}
+		if want := []string{"2 failure", "3 result", "1 failure", "1 result"}; !slices.Equal(order, want) {
+			t.Errorf("got %q, want %q", order, want)
+		}
+		c.send(`[{"jsonrpc":"2.0","method":"n"}]`, `[]`)
+		c.expectError(t, "", "-32600")
+	})
+}
+
+func TestServeWritesAwaitedAnswersAfterTheEndOfInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":2,"method":"slow"}`)
+		c.read(t)
+		c.in.Close()
+		time.Sleep(answerTime / 2)
+		d.finish("1")
+		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{"late":true}}`)
+		began := time.Now()
+		if err := <-c.result; err != nil {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != answerTime/2 {
+			t.Errorf("the answer that never came was waited for %s more, want %s", took, answerTime/2)
+		}
+	})
+}
+
+func TestServeCutsAClientThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(initialize)
+		synctest.Wait()
+		began := time.Now()
+		for i := 0; ; i++ {
+			if err := d.push(jsonrpc.Notification("n", nil)); errors.Is(err, transport.ErrSlowConsumer) {
+				if i < maxUnread {
+					t.Errorf("refused after %d messages, want %d", i, maxUnread)
+				}
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-c.result; !errors.Is(err, transport.ErrSlowConsumer) {
+			t.Errorf("got %v, want %v", err, transport.ErrSlowConsumer)
+		}
+		if took := time.Since(began); took != stallTime {
+			t.Errorf("cut after %s, want %s", took, stallTime)
+		}
+	})
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
+		c.read(t)
+		synctest.Wait()
+		c.stop()
+		if err := <-c.result; !errors.Is(err, context.Canceled) || !d.closed {
+			t.Errorf("got %v, session closed: %v", err, d.closed)
+		}
+		if d.finish("1"); d.push(jsonrpc.Notification("n", nil)) == nil {
+			t.Error("a push after the end was taken")
+		}
+	})
+}
+
+func TestServeReportsAClientThatHasGone(t *testing.T) {
+	broken := errors.New("broken pipe")
+	in, feed := io.Pipe()
+	go feed.Write([]byte(initialize + "\n"))
+	d := newDesk(protocol.V20251125)
+	if err := Serve(t.Context(), in, failing{broken}, d); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+	if !d.closed {
+		t.Error("the session was not closed")
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(initialize)
+		c.read(t)
+		for id := 1; id <= protocol.MaxPendingPerSession+1; id++ {
+			c.send(string(jsonrpc.Request(jsonrpc.IntID(uint64(id)), "slow", nil).Append(nil)))
+		}
+		if got := c.read(t); !strings.Contains(got, `"id":257,`) || !strings.Contains(got, "overloaded") {
+			t.Errorf("got %s", got)
+		}
+	})
+}

@@ -1,0 +1,295 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+// The bounds of a Client.
+const (
+	// MaxPosts bounds the requests of one client that wait for their answers; each holds an HTTP connection or stream.
+	MaxPosts = 256
+	// MaxNotices bounds the notifications and answers on their way. They have places of their own, so that requests which hang cannot keep
+	// a cancellation from being sent.
+	MaxNotices = 64
+	// noticeTime is how long a server may take to accept a notification. It has nothing to do for that but say so.
+	noticeTime = 30 * time.Second
+	// clientQueue is how many inbound messages wait for Recv. When it is full the client stops reading its streams.
+	clientQueue = 256
+	// lostTime is how long, after the session was found lost, other requests may find out for themselves that they were not executed.
+	lostTime = time.Second
+	// farewellTime bounds the DELETE of Close, and flushNotices the wait before it for notices on their way.
+	farewellTime = 2 * time.Second
+	flushNotices = 200 * time.Millisecond
+)
+
+// ClientOptions are what a Client is made from.
+type ClientOptions struct {
+	// URL is the endpoint, http or https. It holds no user information: credentials are a header.
+	URL string
+	// Header goes with every request. Only these, and those of MCP, are sent.
+	Header http.Header
+	// Transport sends the requests; it should be shared by the clients of one server. Nil makes one with NewTransport that ends with the
+	// client.
+	Transport http.RoundTripper
+	// MaxMessage bounds one message of the server, in bytes. 0 is protocol.MaxUpstreamMessage.
+	MaxMessage int
+}
+
+// Client is an upstream connection over Streamable HTTP, for the revisions that have sessions. Any number may call its methods at once.
+type Client struct {
+	url       *url.URL
+	given     http.Header // of the options
+	transport http.RoundTripper
+	own       *http.Transport // the same, if it ends with us
+	limits    jsonrpc.Limits
+
+	in       chan transport.Inbound
+	posts    chan struct{} // holds a token for each goroutine that carries a request
+	notices  chan struct{} // likewise for the rest
+	standing chan struct{} // likewise for the one that reads the standing stream
+	version  atomic.Uint32 // protocol.Version
+	all      context.Context
+	endAll   context.CancelFunc // ends everything
+	calls    context.Context
+	endCalls context.CancelFunc // ends requests and streams
+	over     chan struct{}      // closed when the connection has ended by itself; guards overErr
+	overErr  error
+
+	mu       sync.Mutex // guards what follows
+	session  string
+	gate     chan struct{} // closed when notifications/initialized has arrived; nil when nothing waits for that
+	inFlight map[jsonrpc.ID]context.CancelCauseFunc
+	closing  bool
+	lost     *time.Timer // ends the connection; nil while the session lives
+}
+
+var _ transport.Upstream = (*Client)(nil)
+
+// NewClient checks the options. It sends nothing.
+func NewClient(o ClientOptions) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("url: %w", err)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("url %q is not that of an http or https server", u.Redacted())
+	case u.User != nil:
+		return nil, fmt.Errorf("url %q holds credentials: they belong in a header", u.Redacted())
+	}
+	u.Fragment = ""
+	if err := checkHeader(o.Header); err != nil {
+		return nil, err
+	}
+	c := &Client{
+		url:       u,
+		given:     o.Header.Clone(),
+		transport: o.Transport,
+		limits:    protocol.UpstreamLimits(),
+		in:        make(chan transport.Inbound, clientQueue),
+		posts:     make(chan struct{}, MaxPosts),
+		notices:   make(chan struct{}, MaxNotices),
+		standing:  make(chan struct{}, 1),
+		over:      make(chan struct{}),
+		inFlight:  map[jsonrpc.ID]context.CancelCauseFunc{},
+	}
+	if o.MaxMessage > 0 {
+		c.limits.Bytes = o.MaxMessage
+	}
+	if c.transport == nil {
+		c.own = NewTransport(nil)
+		c.transport = c.own
+	}
+	c.all, c.endAll = context.WithCancel(context.Background())
+	c.calls, c.endCalls = context.WithCancel(c.all)
+	return c, nil
+}
+
+// Send starts a POST. An answer, or the failure of a request, arrives through Recv; a notification that fails arrives there as Undelivered.
+// Sending notifications/initialized holds back what is sent after it until the server has accepted it, and then opens the standing stream.
+// Sending notifications/cancelled stops reading the answer of that request: nothing more comes of it.
+//
+// It returns transport.ErrSlowConsumer when too many requests wait already, and transport.ErrClosed after the session was lost or Close.
+func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing || c.lost != nil {
+		return transport.ErrClosed
+	}
+	places := c.notices
+	if m.Kind() == jsonrpc.KindRequest {
+		places = c.posts
+	}
+	select {
+	case places <- struct{}{}:
+	default:
+		return transport.ErrSlowConsumer
+	}
+	o := &outgoing{client: c, id: m.ID, method: m.Method, body: m.Append(make([]byte, 0, m.Size())), gate: c.gate}
+	if m.Kind() == jsonrpc.KindRequest {
+		ctx, cancel := context.WithCancelCause(c.calls)
+		c.inFlight[m.ID] = cancel
+		c.run(places, func() {
+			o.call(ctx)
+			c.settle(m.ID)
+		})
+		return nil
+	}
+	switch m.Method {
+	case "notifications/initialized":
+		o.opens = make(chan struct{})
+		c.gate = o.opens
+	case "notifications/cancelled":
+		if raw, ok := splice.Get(m.Params, "requestId"); ok {
+			o.cancels, _ = jsonrpc.ParseID(raw) // what is no id cancels nothing
+		}
+	}
+	c.run(places, o.notify)
+	return nil
+}
+
+// run starts a goroutine that holds a place. A panic in it ends this connection, not the process.
+func (c *Client) run(places chan struct{}, f func()) {
+	go func() { // owner: the client, whose Close takes all places
+		defer func() { <-places }()
+		defer func() {
+			if r := recover(); r != nil {
+				c.finish(fmt.Errorf("streamable client: panic: %v", r))
+			}
+		}()
+		f()
+	}()
+}
+
+// settle forgets a request. The last one ends a connection whose session is lost.
+func (c *Client) settle(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.inFlight[id]; cancel != nil {
+		cancel(nil)
+		delete(c.inFlight, id)
+	}
+	if c.lost != nil && len(c.inFlight) == 0 {
+		c.lost.Reset(0)
+	}
+}
+
+// cancel stops a request without a word.
+func (c *Client) cancel(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.inFlight[id]; cancel != nil {
+		cancel(nil)
+	}
+}
+
+// lose notes that the session is gone. Requests on their way get a moment to find out the same.
+func (c *Client) lose() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lost == nil && !c.closing {
+		c.lost = time.AfterFunc(lostTime, func() { c.finish(ErrSessionLost) })
+	}
+}
+
+// finish ends the connection from within.
+func (c *Client) finish(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.over:
+		return
+	default:
+	}
+	c.overErr = err
+	close(c.over)
+	c.endCalls()
+}
+
+// deliver hands something to Recv, waiting for room.
+func (c *Client) deliver(in transport.Inbound) {
+	select {
+	case c.in <- in:
+	case <-c.all.Done():
+	}
+}
+
+// Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed after Close; a request of which nothing was
+// said until then may have been executed.
+func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
+	select {
+	case in := <-c.in:
+		return in, nil
+	case <-c.all.Done():
+		return transport.Inbound{}, transport.ErrClosed
+	case <-ctx.Done():
+		return transport.Inbound{}, ctx.Err()
+	case <-c.over:
+	}
+	select {
+	case in := <-c.in:
+		return in, nil
+	default:
+		return transport.Inbound{}, c.overErr
+	}
+}
+
+// Negotiated adds the version header to what is sent from now on, in the revisions that have it.
+func (c *Client) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }
+
+func (c *Client) has(f protocol.Feature) bool { return protocol.Version(c.version.Load()).Has(f) }
+
+// Info names the endpoint.
+func (c *Client) Info() transport.Info {
+	shown := url.URL{Scheme: c.url.Scheme, Host: c.url.Host, Path: c.url.Path}
+	return transport.Info{Transport: "streamable", URL: shown.String()}
+}
+
+// Close gives up what is on its way, ends the session with DELETE, which a server may refuse, and waits for its goroutines within ctx.
+func (c *Client) Close(ctx context.Context) error {
+	c.mu.Lock()
+	first := !c.closing
+	c.closing = true
+	session := c.session
+	if c.lost != nil {
+		c.lost.Stop()
+		session = ""
+	}
+	c.mu.Unlock()
+	if first {
+		c.endCalls()
+		c.flush(ctx)
+		if session != "" {
+			c.delete(ctx)
+		}
+		c.endAll()
+	}
+	for _, places := range []chan struct{}{c.posts, c.notices, c.standing} {
+		if !fill(ctx, places) {
+			return fmt.Errorf("streamable client: requests still running: %w", ctx.Err())
+		}
+		empty(places)
+	}
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
+	return nil
+}
+
+// flush waits for notices on their way, such as the cancellations that an owner sends before it closes.
+func (c *Client) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, flushNotices)
+	defer cancel()
+	fill(ctx, c.notices)
+	empty(c.notices)
+}

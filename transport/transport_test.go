@@ -1,0 +1,25 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"testing"
+)
+
+func TestExitErrorSaysHow(t *testing.T) {
+	for _, c := range []struct {
+		err  *ExitError
+		want string
+	}{
+		{&ExitError{Cause: "crashed", Code: 3}, "server process ended (crashed, exit code 3)"},
+		{&ExitError{Cause: "killed", Code: -1, Signal: "SIGKILL", Stderr: []byte("secret")}, "server process ended (killed, signal SIGKILL)"},
+		{&ExitError{Cause: "output", Code: -1, Err: io.ErrUnexpectedEOF}, "server process ended (output, exit code unknown): unexpected EOF"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+		if c.err.Err != nil && !errors.Is(c.err, c.err.Err) {
+			t.Errorf("%v does not wrap %v", c.err, c.err.Err)
+		}
+	}
+}
