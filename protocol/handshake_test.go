@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -331,103 +330,5 @@ func TestFailedHandshakeCanBeTriedAgain(t *testing.T) {
 	}
 	if _, err := strict.Handshake(jsontext.Value(initializeParams), serverCaps(t, fullServer)); err != nil {
 		t.Error(err)
-	}
-}
-
-// S0-56: what a session keeps does not change, nor keep the body it came in.
-func TestHandshakeCopiesWhatItKeeps(t *testing.T) {
-	body := []byte(initializeParams)
-	h, err := protocol.Negotiation{}.Handshake(body, protocol.ServerCapabilities{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := string(h.Client.Raw()) + string(h.ClientInfo.Raw())
-	clear(body)
-	if after := string(h.Client.Raw()) + string(h.ClientInfo.Raw()); after != before {
-		t.Errorf("got %q, want %q", after, before)
-	}
-}
-
-// S4-130, S4-129: the structure of what is declared is checked.
-func TestInitializeParamsAreChecked(t *testing.T) {
-	for _, params := range []string{
-		``, `[]`, `"x"`,
-		`{"protocolVersion":1}`, `{"protocolVersion":""}`, `{"protocolVersion":null}`,
-		`{"protocolVersion":"2025-06-18","capabilities":[]}`,
-		`{"protocolVersion":"2025-06-18","capabilities":{"roots":"yes"}}`,
-		`{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":1}}}`,
-		`{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{"url":[]}}}`,
-		`{"protocolVersion":"2025-06-18","clientInfo":7}`,
-		`{"protocolVersion":"2025-06-18","clientInfo":{"version":"1"}}`,
-		`{"protocolVersion":"2025-06-18","clientInfo":{"name":"a","version":1}}`,
-		`{"protocolVersion":"2025-06-18","capabilities":{"x":"` + strings.Repeat("x", protocol.MaxDeclaration) + `"}}`,
-	} {
-		_, err := protocol.ParseInitialize(jsontext.Value(params))
-		if err == nil {
-			t.Errorf("%.200s was accepted", params)
-			continue
-		}
-		condition(t, err, protocol.ConditionInvalidParams)
-	}
-	if _, err := protocol.ExtractClientCapabilities(jsontext.Value(`{}`)); err != nil {
-		t.Errorf("params that leave everything out: %v", err)
-	}
-}
-
-// S1-4: the flow of seed 001, and what this host sends as a client (S2-13 to S2-15).
-func TestInitializeRoundTrip(t *testing.T) {
-	p, err := protocol.ParseInitialize(jsontext.Value(`{"protocolVersion":"2024-11-05","capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"a","version":"1"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := protocol.ParseInitialize(p.Params())
-	if err != nil || again.Version != "2024-11-05" || again.Info.Name != "a" || string(again.Capabilities.Raw()) != string(p.Capabilities.Raw()) {
-		t.Errorf("got %+v, %v", again, err)
-	}
-	r, err := protocol.ParseInitializeResult(initializeResult(t, string(p.Params())))
-	if err != nil || r.Version != "2024-11-05" || r.Info.Name != "mcpd" || r.Instructions != "be gentle" || !r.Capabilities.Has("resources.subscribe") {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	if r.Capabilities.Has("completions") || r.Capabilities.Has("tasks") {
-		t.Errorf("2024-11-05 knows neither completions nor tasks: %s", r.Capabilities.Raw())
-	}
-	for _, bad := range []string{``, `{}`, `{"protocolVersion":"x","capabilities":1}`, `{"protocolVersion":"x","serverInfo":{}}`} {
-		if _, err := protocol.ParseInitializeResult(jsontext.Value(bad)); err == nil {
-			t.Errorf("%s was accepted", bad)
-		}
-	}
-}
-
-func TestDiscoverRoundTrip(t *testing.T) {
-	in := protocol.DiscoverResult{
-		Versions:     []string{"2025-11-25", "2026-07-28"},
-		Capabilities: serverCaps(t, `{"tools":{}}`),
-		Info:         protocol.Implementation{Name: "mcpd", Version: "1"},
-		Instructions: "hello",
-	}
-	raw := in.Result()
-	if !raw.IsValid() {
-		t.Fatalf("not JSON: %s", raw)
-	}
-	for path, want := range map[string]string{"resultType": `"complete"`, "ttlMs": `0`, "cacheScope": `"private"`} {
-		expect(t, raw, want, path)
-	}
-	out, err := protocol.ParseDiscover(raw)
-	if err != nil || len(out.Versions) != 2 || out.Info.Name != "mcpd" || out.Instructions != "hello" || !out.Capabilities.Has("tools") {
-		t.Errorf("got %+v, %v", out, err)
-	}
-	// Drafts had serverInfo in the body.
-	out, err = protocol.ParseDiscover(jsontext.Value(`{"supportedVersions":["2026-07-28",7],"serverInfo":{"name":"old","version":"1"}}`))
-	if err != nil || out.Info.Name != "old" || len(out.Versions) != 1 {
-		t.Errorf("got %+v, %v", out, err)
-	}
-	for _, bad := range []string{``, `{}`, `{"supportedVersions":[]}`, `{"supportedVersions":["a"],"capabilities":1}`, `{"supportedVersions":["a"],"serverInfo":{}}`} {
-		if _, err := protocol.ParseDiscover(jsontext.Value(bad)); err == nil {
-			t.Errorf("%s was accepted", bad)
-		}
-	}
-	in.Instructions = ""
-	if raw := in.Result(); !raw.IsValid() {
-		t.Errorf("not JSON: %s", raw)
 	}
 }

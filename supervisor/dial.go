@@ -93,21 +93,13 @@ func (h *host) dialBuiltin(t tenant.Tenant, s tenant.Server) client.Dial {
 		ours, theirs := pipe.Pair(0)
 		_, err := otp.StartChild(ctx, sup, otp.Child{
 			ID: fmt.Sprintf("instance-%d", builtinSeq.Add(1)), Label: s.Builtin, Restart: otp.Temporary,
-			Start: otp.Worker(func() otp.Behaviour { return demo.New(demo.Options{Conn: builtinEnd{theirs}, Build: h.self.Version}) }),
+			Start: otp.Worker(func() otp.Behaviour { return demo.New(demo.Options{Conn: theirs, Build: h.self.Version}) }),
 		})
 		if err != nil {
 			return nil, err
 		}
 		return ours, nil
 	}
-}
-
-// builtinEnd is a pipe's end as a built-in server wants it.
-type builtinEnd struct{ pipe.Server }
-
-func (b builtinEnd) Close(context.Context) error {
-	b.Server.Close(nil)
-	return nil
 }
 
 // builtinSeq numbers the instances of built-in servers, whose rows need ids.

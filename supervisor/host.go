@@ -141,7 +141,7 @@ func directory(c *config.Config) *auth.Directory {
 // health is what /readyz answers. It never depends on a server.
 func (h *host) health() admin.Health {
 	health := admin.Health{Phase: admin.Phase(h.phase.Load())}
-	tree := h.system.Snapshot()
+	tree := h.snapshot()
 	for _, row := range tree.Children {
 		health.Checks = append(health.Checks, admin.Check{
 			Name: row.ID, OK: up(row), Required: row.ID != "observability", Detail: row.Status.String(),

@@ -138,8 +138,15 @@ func (h *host) end(ctx context.Context) error {
 	return err
 }
 
-// snapshot is the live tree.
-func (h *host) snapshot() otp.Node { return h.system.Snapshot() }
+// snapshot is the live tree. Before it has started there is nothing but its name.
+func (h *host) snapshot() otp.Node {
+	for _, n := range h.system.Snapshot().Children {
+		if n.ID == root {
+			return n
+		}
+	}
+	return otp.Node{ID: root, Path: root, Type: otp.SupervisorType}
+}
 
 // admin is the admin listener's row.
 func (h *host) admin() (suture.Service, error) {

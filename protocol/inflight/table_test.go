@@ -57,7 +57,9 @@ func TestLifeOfRequests(t *testing.T) {
 		in   event
 		want string
 	}
-	s := func(at int, op inflight.Op, key uint64, want string) step { return step{at, event{Op: op, Key: key}, want} }
+	s := func(at int, op inflight.Op, key uint64, want string) step {
+		return step{at, event{Op: op, Key: key}, want}
+	}
 	call := func(at int, key uint64, want string) step {
 		in := event{Op: register, Key: key, Method: "tools/call", Owner: fmt.Sprint("o", key), Timeout: 60 * time.Second, Max: 150 * time.Second}
 		return step{at, in, want}
@@ -165,7 +167,7 @@ func TestPendingRequestsAreVisible(t *testing.T) {
 		t.Errorf("got %v of %d", keys, table.Len())
 	}
 	r, ok := table.Get(1)
-	if !ok || r.Method != "tools/call" || r.Owner != "a" || !r.Forwarded || r.Parked || r.Progress != 1 || !r.Started.Equal(start) || !r.Deadline.Equal(at(62)) {
+	if !ok || r.Method != "tools/call" || r.Owner != "a" || !r.Forwarded || r.Parked || r.Progress != 1 || !r.Started.Equal(start) || !r.Deadline.Equal(at(60)) {
 		t.Errorf("got %+v", r)
 	}
 	if r, _ := table.Get(2); !r.Parked || r.Forwarded {

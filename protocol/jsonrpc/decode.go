@@ -136,7 +136,7 @@ func (s *scanner) message(depth int) (Message, *DecodeError) {
 		return Message{}, nil
 	}
 	var e envelope
-	names := names{first: len(s.keys)}
+	names := s.names()
 	more := s.peek() != '}'
 	for more {
 		k, ok := s.name(&names)
@@ -148,7 +148,7 @@ func (s *scanner) message(depth int) (Message, *DecodeError) {
 			s.identify(e)
 			return Message{}, nil
 		}
-		if at := e.member(s.unquoted(k)); at != nil {
+		if at := e.member(s.meant(k)); at != nil {
 			*at = span{from, s.last}
 		}
 		if more = s.comma(); s.err != nil {
@@ -293,12 +293,12 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 	var keys [manyKeys]key
 	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1, keys: keys[:0]}
 	in.space()
-	var names names
+	names := in.names()
 	for more := in.peek() != '}'; more; more = in.comma() {
 		k, _ := in.name(&names) // passed over before, hence valid
 		from := in.pos
 		in.value(1)
-		switch string(in.unquoted(k)) {
+		switch string(in.meant(k)) {
 		case "code":
 			code = span{from, in.last}
 		case "message":

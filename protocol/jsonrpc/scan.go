@@ -2,10 +2,8 @@ package jsonrpc
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,7 +16,10 @@ type scanner struct {
 	pos    int
 	last   int // the end of the value passed last, before any space after it
 	tokens int
-	keys   []key // names of the objects that are open, the innermost object's last
+	keys   []key  // names of the objects that are open, the innermost object's last
+	texts  []byte // those of those names that are written with escapes
+	spare  []map[uint64]struct{}
+	seed   maphash.Seed
 	err    *DecodeError
 }
 
@@ -28,14 +29,21 @@ type span struct{ from, to int }
 // given reports that there is such a part: none that is looked at ends at byte 0.
 func (p span) given() bool { return p.to > 0 }
 
-// key is the name of a member: what stands between its quotes. It is small, because there is an array of them for every message.
+// key is the name of a member: what stands between its quotes, or in scanner.texts if that has escapes. It is small, because there is an
+// array of them for every message.
 type key struct {
 	from, to uint32
+	sum      uint32 // of the length and three bytes; names with different sums differ
 	escaped  bool
 }
 
-// manyKeys is the number of members from which on an object's names are hashed. Below it, comparing is faster.
-const manyKeys = 16
+const (
+	// manyKeys is the number of members from which on an object's names are hashed. Below it, comparing is faster.
+	manyKeys = 16
+	// maxSpare is the number of members up to which an object's set of names is kept for the next one. Clearing a larger one would
+	// cost more than making it.
+	maxSpare = 256
+)
 
 // fail records the first error.
 func (s *scanner) fail(reason Reason, at int, detail string) bool {
@@ -168,7 +176,7 @@ func (s *scanner) object(depth int) bool {
 	if !s.open(depth) {
 		return false
 	}
-	names := names{first: len(s.keys)}
+	names := s.names()
 	more := s.peek() != '}'
 	for more {
 		if _, ok := s.name(&names); !ok || !s.value(depth+1) {
@@ -198,16 +206,22 @@ func (s *scanner) comma() bool {
 // shut passes over the end of an object and forgets its names.
 func (s *scanner) shut(n *names) bool {
 	s.pos++
-	s.keys = s.keys[:n.first]
+	if n.seen != nil && len(s.keys)-n.first <= maxSpare {
+		clear(n.seen)
+		s.spare = append(s.spare, n.seen)
+	}
+	s.keys, s.texts = s.keys[:n.first], s.texts[:n.texts]
 	return s.token()
 }
 
 // names are the members seen so far of one open object: those in keys from first on.
 type names struct {
-	first int
-	seed  maphash.Seed
-	seen  map[uint64]struct{} // hashes, from manyKeys members on
+	first, texts int
+	seen         map[uint64]struct{} // hashes, from manyKeys members on
 }
+
+// names begins an object.
+func (s *scanner) names() names { return names{first: len(s.keys), texts: len(s.texts)} }
 
 // name passes over a member's name and the colon, and refuses a name the object has already.
 func (s *scanner) name(n *names) (key, bool) {
@@ -222,12 +236,13 @@ func (s *scanner) name(n *names) (key, bool) {
 	if !ok {
 		return key{}, false
 	}
+	s.settle(&k)
 	open := s.keys[n.first:]
 	if len(open) >= s.limits.Keys {
 		return key{}, s.fail(ReasonLimits, start, fmt.Sprintf("more than %d members", s.limits.Keys))
 	}
 	if s.duplicate(n, open, k) {
-		name := s.unquoted(k)
+		name := s.meant(k)
 		return key{}, s.fail(ReasonParse, start, fmt.Sprintf("a second member %q", name[:min(len(name), 64)]))
 	}
 	s.keys = append(s.keys, k)
@@ -245,13 +260,12 @@ func (s *scanner) duplicate(n *names, open []key, k key) bool {
 		return s.among(open, k)
 	}
 	if n.seen == nil {
-		// The seed is fresh, so nobody can prepare names that collide.
-		n.seed, n.seen = maphash.MakeSeed(), make(map[uint64]struct{}, 4*manyKeys)
+		n.seen = s.set()
 		for _, o := range open {
-			n.seen[maphash.Bytes(n.seed, s.unquoted(o))] = struct{}{}
+			n.seen[s.hash(o)] = struct{}{}
 		}
 	}
-	h := maphash.Bytes(n.seed, s.unquoted(k))
+	h := s.hash(k)
 	if _, ok := n.seen[h]; ok && s.among(open, k) {
 		return true
 	}
@@ -259,163 +273,49 @@ func (s *scanner) duplicate(n *names, open []key, k key) bool {
 	return false
 }
 
+// set is an empty set, from an object before if there was one.
+func (s *scanner) set() map[uint64]struct{} {
+	if last := len(s.spare) - 1; last >= 0 {
+		set := s.spare[last]
+		s.spare = s.spare[:last]
+		return set
+	}
+	return make(map[uint64]struct{}, 4*manyKeys)
+}
+
+// hash is of the name as it is meant. The seed is fresh for each message, so nobody can prepare names that collide.
+func (s *scanner) hash(k key) uint64 {
+	if s.seed == (maphash.Seed{}) {
+		s.seed = maphash.MakeSeed()
+	}
+	return maphash.Bytes(s.seed, s.meant(k))
+}
+
 func (s *scanner) among(open []key, k key) bool {
-	name := s.unquoted(k)
 	for _, o := range open {
-		if bytes.Equal(s.unquoted(o), name) {
+		if o.sum == k.sum && bytes.Equal(s.meant(o), s.meant(k)) {
 			return true
 		}
 	}
 	return false
 }
 
-// unquoted is a name without its escapes. It allocates only when there are any.
-func (s *scanner) unquoted(k key) []byte {
-	if !k.escaped {
-		return s.data[k.from:k.to]
+// meant is a name without its escapes.
+func (s *scanner) meant(k key) []byte {
+	if k.escaped {
+		return s.texts[k.from:k.to]
 	}
-	name, _ := jsontext.AppendUnquote(nil, s.data[k.from-1:k.to+1]) // text has passed over it: it is valid
-	return name
+	return s.data[k.from:k.to]
 }
 
-// text passes over a string and gives what stands between its quotes.
-func (s *scanner) text() (key, bool) {
-	start := s.pos
-	k := key{from: uint32(start + 1)}
-	data := s.data
-	i := start + 1
-	for {
-		for i+8 <= len(data) && allPlain(binary.LittleEndian.Uint64(data[i:])) {
-			i += 8
-		}
-		for i < len(data) && plain[data[i]] {
-			i++
-		}
-		if i >= len(data) {
-			return k, s.fail(ReasonParse, start, "a string without end")
-		}
-		switch c := data[i]; {
-		case c == '"':
-			k.to, s.pos = uint32(i), i+1
-			return k, true
-		case c == '\\':
-			k.escaped = true
-			n := escape(data[i:])
-			if n == 0 {
-				return k, s.fail(ReasonParse, i, "a broken escape or a lone surrogate")
-			}
-			i += n
-		case c < ' ':
-			return k, s.fail(ReasonParse, i, fmt.Sprintf("control character %#02x in a string", c))
-		default:
-			r, n := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && n == 1 {
-				return k, s.fail(ReasonParse, i, "invalid UTF-8 in a string")
-			}
-			i += n
-		}
+// settle finds out what a name means, once for all comparisons.
+func (s *scanner) settle(k *key) {
+	if k.escaped {
+		from := len(s.texts)
+		s.texts, _ = jsontext.AppendUnquote(s.texts, s.data[k.from-1:k.to+1]) // text has passed over it: it is valid
+		k.from, k.to = uint32(from), uint32(len(s.texts))
 	}
-}
-
-// allPlain looks at eight bytes at once. A byte that is not plain sets its highest bit: itself, or by borrowing in a subtraction.
-func allPlain(x uint64) bool {
-	const each, high = 0x0101010101010101, 0x8080808080808080
-	return (x|(x-each*' ')|((x^each*'"')-each)|((x^each*'\\')-each))&high == 0
-}
-
-// plain are the bytes of a string that stand for themselves and need no further look.
-var plain = func() (t [256]bool) {
-	for c := range 0x80 {
-		t[c] = c >= ' ' && c != '"' && c != '\\'
+	if name := s.meant(*k); len(name) > 0 {
+		k.sum = uint32(len(name))<<24 ^ uint32(name[0])<<16 ^ uint32(name[len(name)/2])<<8 ^ uint32(name[len(name)-1])
 	}
-	return t
-}()
-
-// escape is the length of the escape sequence at the beginning of b, 0 if it is none. A surrogate is legal only in a pair.
-func escape(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-	default:
-		return 0
-	}
-	r, ok := hex4(b[2:])
-	switch {
-	case !ok, 0xDC00 <= r && r <= 0xDFFF:
-		return 0
-	case r < 0xD800 || r > 0xDFFF:
-		return 6
-	}
-	if len(b) < 12 || b[6] != '\\' || b[7] != 'u' {
-		return 0
-	}
-	if low, ok := hex4(b[8:]); !ok || low < 0xDC00 || low > 0xDFFF {
-		return 0
-	}
-	return 12
-}
-
-func hex4(b []byte) (r uint32, ok bool) {
-	if len(b) < 4 {
-		return 0, false
-	}
-	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | uint32(c)
-	}
-	return r, true
-}
-
-// number passes over a number; it is never converted, so it keeps every digit.
-func (s *scanner) number() bool {
-	start := s.pos
-	if s.peek() == '-' {
-		s.pos++
-	}
-	if s.peek() == '0' {
-		s.pos++
-	} else if !s.digits() {
-		return false
-	}
-	if s.peek() == '.' {
-		s.pos++
-		if !s.digits() {
-			return false
-		}
-	}
-	if c := s.peek(); c == 'e' || c == 'E' {
-		s.pos++
-		if c := s.peek(); c == '+' || c == '-' {
-			s.pos++
-		}
-		if !s.digits() {
-			return false
-		}
-	}
-	if s.pos-start > s.limits.Digits {
-		return s.fail(ReasonLimits, start, fmt.Sprintf("a number longer than %d bytes", s.limits.Digits))
-	}
-	return true
-}
-
-func (s *scanner) digits() bool {
-	start := s.pos
-	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
-		s.pos++
-	}
-	if s.pos == start {
-		return s.broken("a digit")
-	}
-	return true
 }

@@ -58,6 +58,7 @@ type Client struct {
 	posts    chan struct{} // holds a token for each goroutine that carries a request
 	notices  chan struct{} // likewise for the rest
 	standing chan struct{} // likewise for the one that reads the standing stream
+	door     chan struct{} // holds a token for whoever is in Close
 	version  atomic.Uint32 // protocol.Version
 	all      context.Context
 	endAll   context.CancelFunc // ends everything
@@ -69,7 +70,7 @@ type Client struct {
 	mu       sync.Mutex // guards what follows
 	session  string
 	gate     chan struct{} // closed when notifications/initialized has arrived; nil when nothing waits for that
-	inFlight map[jsonrpc.ID]context.CancelCauseFunc
+	inFlight map[jsonrpc.ID]context.CancelFunc
 	closing  bool
 	lost     *time.Timer // ends the connection; nil while the session lives
 }
@@ -100,8 +101,9 @@ func NewClient(o ClientOptions) (*Client, error) {
 		posts:     make(chan struct{}, MaxPosts),
 		notices:   make(chan struct{}, MaxNotices),
 		standing:  make(chan struct{}, 1),
+		door:      make(chan struct{}, 1),
 		over:      make(chan struct{}),
-		inFlight:  map[jsonrpc.ID]context.CancelCauseFunc{},
+		inFlight:  map[jsonrpc.ID]context.CancelFunc{},
 	}
 	if o.MaxMessage > 0 {
 		c.limits.Bytes = o.MaxMessage
@@ -137,7 +139,7 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	}
 	o := &outgoing{client: c, id: m.ID, method: m.Method, body: m.Append(make([]byte, 0, m.Size())), gate: c.gate}
 	if m.Kind() == jsonrpc.KindRequest {
-		ctx, cancel := context.WithCancelCause(c.calls)
+		ctx, cancel := context.WithCancel(c.calls)
 		c.inFlight[m.ID] = cancel
 		c.run(places, func() {
 			o.call(ctx)
@@ -176,7 +178,7 @@ func (c *Client) settle(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cancel := c.inFlight[id]; cancel != nil {
-		cancel(nil)
+		cancel()
 		delete(c.inFlight, id)
 	}
 	if c.lost != nil && len(c.inFlight) == 0 {
@@ -189,7 +191,7 @@ func (c *Client) cancel(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cancel := c.inFlight[id]; cancel != nil {
-		cancel(nil)
+		cancel()
 	}
 }
 
@@ -197,9 +199,14 @@ func (c *Client) cancel(id jsonrpc.ID) {
 func (c *Client) lose() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lost == nil && !c.closing {
-		c.lost = time.AfterFunc(lostTime, func() { c.finish(ErrSessionLost) })
+	if c.lost != nil || c.closing {
+		return
 	}
+	wait := lostTime
+	if len(c.inFlight) == 0 {
+		wait = 0
+	}
+	c.lost = time.AfterFunc(wait, func() { c.finish(ErrSessionLost) })
 }
 
 // finish ends the connection from within.
@@ -258,27 +265,32 @@ func (c *Client) Info() transport.Info {
 // Close gives up what is on its way, ends the session with DELETE, which a server may refuse, and waits for its goroutines within ctx.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
-	first := !c.closing
 	c.closing = true
 	session := c.session
+	c.session = ""
 	if c.lost != nil {
 		c.lost.Stop()
 		session = ""
 	}
 	c.mu.Unlock()
-	if first {
-		c.endCalls()
-		c.flush(ctx)
-		if session != "" {
-			c.delete(ctx)
-		}
-		c.endAll()
+	c.endCalls()
+	select {
+	case c.door <- struct{}{}:
+		defer func() { <-c.door }()
+	case <-ctx.Done():
+		return fmt.Errorf("streamable client: close: %w", ctx.Err())
 	}
+	flush, cancel := context.WithTimeout(ctx, flushNotices)
+	takeAll(flush, c.notices) // such as cancellations that the owner has just sent
+	cancel()
+	if session != "" {
+		c.delete(ctx, session)
+	}
+	c.endAll()
 	for _, places := range []chan struct{}{c.posts, c.notices, c.standing} {
-		if !fill(ctx, places) {
+		if !takeAll(ctx, places) {
 			return fmt.Errorf("streamable client: requests still running: %w", ctx.Err())
 		}
-		empty(places)
 	}
 	if c.own != nil {
 		c.own.CloseIdleConnections()
@@ -286,10 +298,25 @@ func (c *Client) Close(ctx context.Context) error {
 	return nil
 }
 
-// flush waits for notices on their way, such as the cancellations that an owner sends before it closes.
-func (c *Client) flush(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, flushNotices)
-	defer cancel()
-	fill(ctx, c.notices)
-	empty(c.notices)
+// takeAll waits until all places are free at once, or ctx ends. Places that are free are taken even then.
+func takeAll(ctx context.Context, places chan struct{}) bool {
+	taken := 0
+	defer func() {
+		for range taken {
+			<-places
+		}
+	}()
+	for ; taken < cap(places); taken++ {
+		select {
+		case places <- struct{}{}:
+			continue
+		default:
+		}
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }

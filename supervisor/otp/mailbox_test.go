@@ -1,0 +1,369 @@
+package otp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// blocked starts a worker that stays in its first message until gate is closed.
+func blocked(mailbox int) (Child, chan struct{}) {
+	gate := make(chan struct{})
+	return Child{ID: "a", Mailbox: mailbox, Start: scriptOf(script{receive: func(_ *Process, msg any) error {
+		if msg == "block" {
+			<-gate
+		}
+		return nil
+	}})}, gate
+}
+
+func TestTheBoundIsExactUnderConcurrentSenders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		child, gate := blocked(100)
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		ref := r.ref("a")
+		_ = ref.Send("block")
+		synctest.Wait()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		accepted, refused := 0, 0
+		for range 8 {
+			wg.Go(func() {
+				for range 50 {
+					err := ref.Send(1)
+					mu.Lock()
+					switch err {
+					case nil:
+						accepted++
+					case ErrOverloaded:
+						refused++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		if accepted != 100 || refused != 300 {
+			t.Errorf("accepted %d, refused %d, want 100 and 300", accepted, refused)
+		}
+		if n := r.tree.Snapshot().Children[0].Mailbox; n != 100 {
+			t.Errorf("snapshot says %d waiting", n)
+		}
+		if over := ofType[Overloaded](r); len(over) != 1 || over[0].Mailbox != 100 {
+			t.Errorf("%d events, want one for all refusals: %+v", len(over), over)
+		}
+		close(gate)
+		synctest.Wait()
+		if err := ref.Send(1); err != nil {
+			t.Errorf("after the queue was emptied: %v", err)
+		}
+	})
+}
+
+func TestStopFailsWhatIsLeftInTheMailbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		child, gate := blocked(0)
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		ref := r.ref("a")
+		_ = ref.Send("block")
+		left := []*failer{{}, {}, {}}
+		for _, m := range left {
+			_ = ref.Send(m)
+		}
+		go func() { _ = r.tree.Shutdown(context.Background()) }()
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		for i, m := range left {
+			if m.err != ErrNoProc {
+				t.Errorf("message %d: %v, want %v", i, m.err, ErrNoProc)
+			}
+		}
+		if err := ref.Send(1); err != ErrNoProc {
+			t.Errorf("send after stop: %v", err)
+		}
+		if _, err := Do[int, int](context.Background(), ref, 1); err != ErrNoProc {
+			t.Errorf("call after stop: %v", err)
+		}
+	})
+}
+
+// Whoever gets hold of a protoactor PID cannot resurrect, wedge or stop for good what is supervised.
+func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
+	for name, stray := range map[string]any{
+		"restart": &actor.Restart{}, "suspend": &actor.SuspendMailbox{}, "resume": &actor.ResumeMailbox{},
+		"watch": &actor.Watch{Watcher: actor.NewPID("nonhost", "nobody")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+				g := r.ref("a").row.proc.Load()
+				g.box.PostSystemMessage(stray)
+				synctest.Wait()
+				if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
+					t.Errorf("answer %d, %v", n, err)
+				}
+				if got := r.state(); got != "a#1" {
+					t.Errorf("tree %s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAStrayStopIsAnOrdinaryExit(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+		g := r.ref("a").row.proc.Load()
+		r.sys.actors.Root.Stop(g.pid.Load())
+		g.box.PostSystemMessage(&actor.Restart{}) // the zombie that protoactor alone would make
+		synctest.Wait()
+		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
+			t.Errorf("answer %d, %v", n, err)
+		}
+		if got := r.state(); got != "a#2" {
+			t.Errorf("tree %s, want the permanent child restarted", got)
+		}
+	})
+}
+
+func TestMessagesByWayOfAPIDFailWhenRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		child, gate := blocked(1)
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		pid := r.ref("a").row.proc.Load().pid.Load()
+		first, second, third := "block", &failer{}, &failer{}
+		r.sys.actors.Root.Send(pid, first)
+		synctest.Wait()
+		r.sys.actors.Root.Send(pid, second)
+		r.sys.actors.Root.Send(pid, third)
+		if second.err != nil || third.err != ErrOverloaded {
+			t.Errorf("second %v, third %v", second.err, third.err)
+		}
+		close(gate)
+	})
+}
+
+func TestPostWaitMakesAProducerWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		child, gate := blocked(2)
+		posted, ended := 0, make(chan error, 1)
+		child.Start = scriptOf(script{
+			init: func(p *Process) error {
+				p.Go("producer", func(ctx context.Context) error {
+					for ; posted < 10; posted++ {
+						if err := p.PostWait(ctx, posted); err != nil {
+							ended <- err
+							return err
+						}
+					}
+					ended <- nil
+					return nil
+				})
+				return nil
+			},
+			receive: func(*Process, any) error { <-gate; return nil },
+		})
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		synctest.Wait()
+		if posted != 3 { // one being handled, two waiting
+			t.Errorf("%d posted while the worker is stuck, want 3", posted)
+		}
+		close(gate)
+		synctest.Wait()
+		if err := <-ended; err != nil || posted != 10 {
+			t.Errorf("posted %d, %v", posted, err)
+		}
+	})
+}
+
+func TestPostWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		child, gate := blocked(1)
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		ref := r.ref("a")
+		_ = ref.Send("block")
+		synctest.Wait()
+		_ = ref.Send(1)
+		p := ref.row.proc.Load().current.Load()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		var byContext, byEnd error
+		go func() { byContext = p.PostWait(ctx, 1) }()
+		go func() { byEnd = p.PostWait(context.Background(), 1) }()
+		synctest.Wait()
+		cancel(errTest)
+		synctest.Wait()
+		if byContext != errTest {
+			t.Errorf("context ended: %v", byContext)
+		}
+		go func() { _ = r.tree.Shutdown(context.Background()) }()
+		synctest.Wait()
+		if byEnd != ErrNoProc {
+			t.Errorf("incarnation ended: %v", byEnd)
+		}
+		close(gate)
+		synctest.Wait()
+		if err := p.Post(1); err != ErrNoProc {
+			t.Errorf("post to an incarnation that is over: %v", err)
+		}
+		if err := p.PostWait(context.Background(), 1); err != ErrNoProc {
+			t.Errorf("wait to post to it: %v", err)
+		}
+	})
+}
+
+func TestPostReachesOnlyItsIncarnation(t *testing.T) {
+	var seen []any
+	start := scriptOf(script{receive: func(p *Process, msg any) error {
+		seen = append(seen, msg)
+		return nil
+	}})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		seen = nil
+		late := &failer{}
+		tell(t, r.ref("a"), func(p *Process) error {
+			_ = p.Post(late)
+			return errTest
+		})
+		tell(t, r.ref("a"), func(p *Process) error { return p.Post("own") })
+		if len(seen) != 1 || seen[0] != "own" {
+			t.Errorf("seen %v, want only the new incarnation's own", seen)
+		}
+	})
+}
+
+func TestQueueGivesBurstsBack(t *testing.T) {
+	var q queue
+	for round := range 3 {
+		for i := range 1000 {
+			q.push(i)
+		}
+		for i := range 1000 {
+			if v := q.pop(); v != i {
+				t.Fatalf("round %d: got %v, want %d", round, v, i)
+			}
+		}
+		if len(q.ring) != 0 {
+			t.Errorf("round %d: %d slots kept", round, len(q.ring))
+		}
+	}
+	q.push(1)
+	q.pop()
+	if len(q.ring) == 0 {
+		t.Error("ordinary traffic allocates each time")
+	}
+}
+
+// logged collects log lines.
+type logged struct {
+	slog.Handler
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logged) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := r.Message
+	r.Attrs(func(a slog.Attr) bool { line += " " + a.Key + "=" + a.Value.String(); return true })
+	l.lines = append(l.lines, line)
+	return nil
+}
+func (l *logged) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *logged) WithGroup(string) slog.Handler      { return l }
+
+type explosive struct{}
+
+func (explosive) Fail(error) { panic("in Fail") }
+
+func TestCallbacksThatPanicAreLoggedAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		log := &logged{}
+		r.sys = NewSystem(Options{Logger: slog.New(log).With("a", "b").WithGroup("g"), Events: func(Event) { panic("in Events") }})
+		defer r.close()
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Start: scriptOf(script{
+			receive: func(*Process, any) error { panic("x") },
+		})}))
+		_ = r.ref("a").Send(explosive{})
+		synctest.Wait()
+		if got := r.state(); got != "a#2" {
+			t.Errorf("tree %s", got)
+		}
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		want := map[string]bool{
+			"panic in callback path=top/a callback=Fail panic=in Fail":     false,
+			"panic in callback path=top/a callback=Events panic=in Events": false,
+		}
+		for _, line := range log.lines {
+			if _, ok := want[line]; !ok {
+				t.Errorf("logged %q", line) // protoactor's own lines among them
+			}
+			want[line] = true
+		}
+		for line, seen := range want {
+			if !seen {
+				t.Errorf("not logged: %q", line)
+			}
+		}
+	})
+}
+
+func TestDoEndsWithItsContext(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var seen *Call[int, int]
+		r.t = t
+		tell(t, r.ref("a"), func(*Process) error { return nil })
+		_, err := Do[int, int](ctx, r.ref("a"), 1)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		seen = &Call[int, int]{ctx: ctx}
+		if seen.Context().Err() == nil {
+			t.Error("the callee does not see that nobody waits")
+		}
+	})
+}
+
+func TestTheFirstAnswerCounts(t *testing.T) {
+	start := scriptOf(script{receive: func(_ *Process, msg any) error {
+		c := msg.(*Call[int, int])
+		c.Reply(1)
+		c.Reply(2)
+		c.Fail(errTest)
+		panic("after the answer")
+	}})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		if n, err := Do[int, int](context.Background(), r.ref("a"), 0); n != 1 || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+	})
+}
+
+func TestTheZeroRef(t *testing.T) {
+	var ref Ref
+	if err := ref.Send(1); err != ErrNoProc {
+		t.Errorf("send: %v", err)
+	}
+	if ref.Path() != "" || ref.Incarnation() != 0 || ref.Alive() || !ref.IsZero() || ref.String() != "" {
+		t.Errorf("zero ref says %q %d %v %v", ref.Path(), ref.Incarnation(), ref.Alive(), ref.IsZero())
+	}
+}

@@ -1,0 +1,127 @@
+package streamable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// ErrSessionLost says that the server does not know our session any more: it answered 404 to its id (2025-11-25 §basic/transports, "Session
+// Management"). The request it came for was not executed. It ends the connection; a new one begins with initialize.
+var ErrSessionLost = errors.New("the server has lost the session")
+
+// Undelivered is the Inbound.Control that tells that a notification, or an answer of ours, did not arrive.
+type Undelivered struct {
+	Method string     // of a notification
+	ID     jsonrpc.ID // of an answer
+	Err    error
+}
+
+// Standing is the Inbound.Control that tells what became of the standing GET stream.
+type Standing struct {
+	Open bool  // it was opened; otherwise there is none, and there will be none
+	Gap  bool  // messages since an earlier one may have been missed
+	Err  error // why there is none; nil if the server offers none (405)
+}
+
+// Unreadable is the Inbound.Control that tells that an event on a stream was no message.
+type Unreadable struct{ Err error }
+
+// StatusError is an HTTP response that is no answer.
+type StatusError struct {
+	Status     int
+	Body       string        // its beginning, printable, without the values of our headers
+	Challenge  string        // WWW-Authenticate, with 401 and 403
+	RetryAfter time.Duration // 0 for not said
+	Location   string        // of a redirect, which is not followed: host and path
+}
+
+const (
+	// maxErrorBody is how much of a body that is no answer is kept.
+	maxErrorBody = 4 << 10
+	// maxExcuse is how much of one is read: a JSON-RPC error may carry data.
+	maxExcuse = 64 << 10
+	// shownBody is how much of that is part of the error's text.
+	shownBody = 256
+)
+
+// Error says the status and what the server said with it.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("status %d %s", e.Status, http.StatusText(e.Status))
+	if e.Location != "" {
+		text += fmt.Sprintf(": redirect to %q not followed", e.Location)
+	}
+	if e.Body != "" {
+		text += fmt.Sprintf(": %q", e.Body[:min(len(e.Body), shownBody)])
+	}
+	return text
+}
+
+// final reports that asking again will not help.
+func (e *StatusError) final() bool { return e.Status < 500 && e.RetryAfter == 0 }
+
+// executed reports whether the server may have acted on a request that it answered with this status. What it refuses, it has not done.
+func executed(status int) bool {
+	return status < 300 || status == http.StatusRequestTimeout || status >= 500
+}
+
+// newStatusError takes what matters from a response. Body is what was read of it.
+func (c *Client) newStatusError(resp *http.Response, body []byte) *StatusError {
+	e := &StatusError{Status: resp.StatusCode, Body: c.printable(body), RetryAfter: retryTime(resp.Header.Get("Retry-After"), time.Now())}
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		e.Challenge = c.printable([]byte(resp.Header.Get("WWW-Authenticate")))
+	}
+	if 300 <= resp.StatusCode && resp.StatusCode < 400 {
+		if to, err := c.url.Parse(resp.Header.Get("Location")); err == nil {
+			e.Location = to.Host + to.Path
+		}
+	}
+	return e
+}
+
+// excuse reads what came with a status that is no success. What cannot be read is left out: the status says enough.
+func excuse(resp *http.Response) []byte {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcuse))
+	return body
+}
+
+// printable makes what a server said fit for an error text: no control characters, and none of the values that we sent it.
+func (c *Client) printable(text []byte) string {
+	s := strings.ToValidUTF8(string(text[:min(len(text), maxErrorBody)]), "")
+	for _, values := range c.given {
+		for _, v := range values {
+			for _, secret := range append(strings.Fields(v), v) {
+				if len(secret) >= leastSecret {
+					s = strings.ReplaceAll(s, secret, "[redacted]")
+				}
+			}
+		}
+	}
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s))
+}
+
+// leastSecret is the length from which a word of a header's value is taken for a secret. "Bearer" is none.
+const leastSecret = 8
+
+// retryTime reads Retry-After, which is seconds or a date (RFC 9110 §10.2.3).
+func retryTime(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
+		return min(time.Duration(seconds)*time.Second, maxRetry)
+	}
+	if at, err := http.ParseTime(value); err == nil && at.After(now) {
+		return min(at.Sub(now), maxRetry)
+	}
+	return 0
+}

@@ -1,0 +1,204 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// outgoing is one message on its way.
+type outgoing struct {
+	client  *Client
+	id      jsonrpc.ID // of a request, or of an answer of ours
+	method  string
+	body    []byte
+	gate    <-chan struct{} // what to wait for first; nil for nothing
+	opens   chan struct{}   // closed when it has arrived or failed; nil for most
+	cancels jsonrpc.ID      // the request that it cancels; zero for most
+}
+
+var (
+	errNoAnswer = errors.New("the server accepted the request without an answer")
+	errCutOff   = errors.New("the stream ended before the answer, and cannot be resumed")
+)
+
+// postAccept is what a POST takes for an answer (2025-11-25 §basic/transports, "Sending Messages to the Server" 2).
+var postAccept = http.Header{"Accept": {jsonType + ", " + streamType}, "Content-Type": {jsonType}}
+
+// pass waits until the message may go.
+func (o *outgoing) pass(ctx context.Context) error {
+	if o.gate != nil {
+		select {
+		case <-o.gate:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// call carries a request to its one outcome, which Recv gets unless ctx ends before.
+func (o *outgoing) call(ctx context.Context) {
+	if o.pass(ctx) != nil {
+		return
+	}
+	c := o.client
+	var wrote atomic.Bool
+	session := c.current()
+	resp, err := c.do(ctx, http.MethodPost, session, o.body, postAccept, &wrote)
+	if err != nil {
+		o.fail(ctx, err, wrote.Load())
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		o.refused(ctx, resp, session)
+		return
+	}
+	if o.method == initialize {
+		if err := c.adopt(resp.Header); err != nil {
+			o.fail(ctx, err, true)
+			return
+		}
+	}
+	switch kind := media(resp.Header); {
+	case kind == streamType:
+		(&flow{client: c, call: o}).follow(ctx, resp)
+	case kind == jsonType:
+		body, err := readAnswer(resp, c.limits.Bytes)
+		if err == nil {
+			err = o.take(body)
+		}
+		if err != nil {
+			o.fail(ctx, err, true)
+		}
+	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0:
+		o.fail(ctx, errNoAnswer, true)
+	default:
+		o.fail(ctx, fmt.Errorf("the answer is of type %q", kind), true)
+	}
+}
+
+// refused deals with a status that is no success. A JSON-RPC error about this very request is an answer all the same.
+func (o *outgoing) refused(ctx context.Context, resp *http.Response, session string) {
+	c := o.client
+	body := excuse(resp)
+	m, bad := jsonrpc.Decode(body, c.limits)
+	failure := media(resp.Header) == jsonType && bad == nil && m.Kind() == jsonrpc.KindFailure
+	switch {
+	case resp.StatusCode == http.StatusNotFound && session != "" && !(failure && m.Error.Code == jsonrpc.CodeMethodNotFound):
+		c.lose()
+		o.fail(ctx, ErrSessionLost, false)
+	case failure && m.ID == o.id:
+		c.deliver(transport.Inbound{Message: m, Related: o.id})
+	default:
+		o.fail(ctx, c.newStatusError(resp, body), executed(resp.StatusCode))
+	}
+}
+
+// take reads a JSON body. It returns an error if the answer is not in it.
+func (o *outgoing) take(body []byte) error {
+	messages, err := o.client.decode(body)
+	answered := false
+	for _, m := range messages {
+		answered = o.deliver(m) || answered
+	}
+	switch {
+	case answered:
+		return nil
+	case err != nil:
+		return fmt.Errorf("the answer: %w", err)
+	}
+	return errNoAnswer
+}
+
+// decode reads a body or an event: one message, or in 2025-03-26 an array of them.
+func (c *Client) decode(data []byte) ([]jsonrpc.Message, error) {
+	if c.has(protocol.Batching) {
+		messages, _, err := jsonrpc.DecodeBatch(data, c.limits)
+		return messages, err
+	}
+	m, err := jsonrpc.Decode(data, c.limits)
+	if err != nil {
+		return nil, err
+	}
+	return []jsonrpc.Message{m}, nil
+}
+
+// deliver hands a message to Recv and reports whether it answers this request. An error without id can be about nothing else.
+func (o *outgoing) deliver(m jsonrpc.Message) bool {
+	if m.Kind() == jsonrpc.KindFailure && m.ID.IsZero() {
+		m.ID = o.id
+	}
+	answers := m.Method == "" && m.ID == o.id
+	o.client.deliver(transport.Inbound{Message: m, Related: o.id})
+	return answers
+}
+
+// fail tells that the request has failed, unless nobody waits for it any more.
+func (o *outgoing) fail(ctx context.Context, err error, written bool) {
+	if ctx.Err() == nil {
+		o.client.deliver(transport.Inbound{Related: o.id, Err: err, Written: written})
+	}
+}
+
+// notify carries a notification or an answer.
+func (o *outgoing) notify() {
+	c := o.client
+	ctx, cancel := context.WithTimeout(c.all, noticeTime)
+	defer cancel()
+	err := o.pass(ctx)
+	if err == nil {
+		err = o.post(ctx)
+	}
+	if !o.cancels.IsZero() {
+		c.cancel(o.cancels)
+	}
+	if o.opens != nil {
+		c.open(o.opens, err == nil)
+	}
+	if err != nil && c.all.Err() == nil {
+		c.deliver(transport.Inbound{Control: Undelivered{Method: o.method, ID: o.id, Err: err}})
+	}
+}
+
+func (o *outgoing) post(ctx context.Context) error {
+	c := o.client
+	session := c.current()
+	resp, err := c.do(ctx, http.MethodPost, session, o.body, postAccept, nil)
+	if err != nil {
+		return err
+	}
+	defer discard(resp)
+	switch {
+	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
+		return nil
+	case resp.StatusCode == http.StatusNotFound && session != "":
+		c.lose()
+		return ErrSessionLost
+	}
+	return c.newStatusError(resp, excuse(resp))
+}
+
+// open lets go what waited for notifications/initialized, and starts the standing stream if the server took it.
+func (c *Client) open(gate chan struct{}, accepted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(gate)
+	if c.gate == gate {
+		c.gate = nil
+	}
+	if !accepted || c.closing {
+		return
+	}
+	select {
+	case c.standing <- struct{}{}:
+		c.run(c.standing, func() { (&flow{client: c}).stand(c.calls) })
+	default: // there is one already
+	}
+}

@@ -1,0 +1,211 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+const (
+	// reconnectTime is how long to wait before a stream is taken up again, unless the server said otherwise.
+	reconnectTime = time.Second
+	// leastReconnect keeps a server that says "at once" from being asked without pause.
+	leastReconnect = 50 * time.Millisecond
+	// maxReconnect caps the growing pauses between attempts that fail.
+	maxReconnect = 30 * time.Second
+	// maxResumes is how many attempts in a row to resume a request's stream may fail before the request has failed.
+	maxResumes = 5
+	// lingerTime is how long after the answer a stream may take to end by itself. A connection whose stream is cut cannot be used again.
+	lingerTime = 50 * time.Millisecond
+)
+
+// getAccept is what a GET takes.
+var getAccept = http.Header{"Accept": {streamType}}
+
+// flow is a stream of events over one or more responses: that of a request, or the standing one.
+type flow struct {
+	client *Client
+	call   *outgoing     // nil for the standing stream
+	last   string        // the id of the last event that had one
+	retry  time.Duration // what the server asked us to wait; 0 if it did not
+}
+
+// follow reads the stream of a request until its answer, resuming it as often as the server wants (2025-11-25 §basic/transports, "Sending
+// Messages to the Server" 6 and "Resumability and Redelivery").
+func (f *flow) follow(ctx context.Context, resp *http.Response) {
+	for failures := 0; ; {
+		answered, err := f.events(ctx, resp)
+		if answered || ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, ErrEventTooLarge) {
+			f.call.fail(ctx, err, true)
+			return
+		}
+		if f.last == "" {
+			f.call.fail(ctx, fmt.Errorf("%w: %w", errCutOff, err), true)
+			return
+		}
+		for resp = nil; resp == nil; {
+			if !f.pause(ctx, failures, err) {
+				return
+			}
+			resp, err = f.get(ctx)
+			if err == nil {
+				failures = 0
+				continue
+			}
+			failures++
+			var status *StatusError
+			if errors.As(err, &status) && status.final() || failures >= maxResumes {
+				f.call.fail(ctx, fmt.Errorf("%w: %w", errCutOff, err), true)
+				return
+			}
+		}
+	}
+}
+
+// stand keeps the standing stream open until ctx ends or the server has none.
+func (f *flow) stand(ctx context.Context) {
+	gap := false
+	for failures := 0; ; {
+		resp, err := f.get(ctx)
+		var status *StatusError
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			failures = 0
+			f.tell(Standing{Open: true, Gap: gap})
+			_, err = f.events(ctx, resp) // however it ended, it is taken up again
+			gap = f.last == ""
+		case errors.As(err, &status) && status.Status < 500 && f.last != "":
+			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
+			continue
+		case errors.As(err, &status) && status.Status == http.StatusNotFound && f.client.current() != "":
+			f.client.lose()
+			return
+		case errors.As(err, &status) && status.Status == http.StatusMethodNotAllowed:
+			f.tell(Standing{Gap: gap})
+			return
+		case errors.As(err, &status) && status.final():
+			f.tell(Standing{Gap: gap, Err: err})
+			return
+		default:
+			failures++
+		}
+		if !f.pause(ctx, failures, err) {
+			return
+		}
+	}
+}
+
+func (f *flow) tell(s Standing) { f.client.deliver(transport.Inbound{Control: s}) }
+
+// get opens the standing stream, or resumes the one of the last event.
+func (f *flow) get(ctx context.Context) (*http.Response, error) {
+	extra := getAccept
+	if f.last != "" {
+		extra = http.Header{"Accept": getAccept["Accept"], "Last-Event-Id": {f.last}}
+	}
+	resp, err := f.client.do(ctx, http.MethodGet, f.client.current(), nil, extra, nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK && media(resp.Header) == streamType {
+		return resp, nil
+	}
+	defer discard(resp)
+	body := excuse(resp)
+	if resp.StatusCode < 300 { // some servers answer every GET with a page
+		return nil, &StatusError{Status: http.StatusMethodNotAllowed, Body: fmt.Sprintf("a GET is answered with type %q", media(resp.Header))}
+	}
+	return nil, f.client.newStatusError(resp, body)
+}
+
+// pause waits as long as the server wants, longer with every failure, and a little more, so that the clients of a server that comes back do
+// not come all at once. It reports false when ctx ends.
+func (f *flow) pause(ctx context.Context, failures int, last error) bool {
+	wait := f.retry
+	if wait == 0 {
+		wait = reconnectTime
+	}
+	var status *StatusError
+	if errors.As(last, &status) {
+		wait = max(wait, status.RetryAfter)
+	}
+	wait = max(wait, leastReconnect)
+	wait = max(wait, min(wait<<min(failures, 10), maxReconnect))
+	timer := time.NewTimer(wait + rand.N(wait/4+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// events reads one response to its end, or to the answer of the request. The body is closed then.
+func (f *flow) events(ctx context.Context, resp *http.Response) (answered bool, err error) {
+	defer resp.Body.Close()
+	r := NewReader(resp.Body, ReaderLimits{Event: f.client.limits.Bytes + readerBuffer})
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return false, err
+		}
+		if e.ID != "" {
+			f.last = e.ID
+		}
+		if e.Retry > 0 {
+			f.retry = e.Retry
+		}
+		// An event without data primes the stream; other names than this are not messages.
+		if len(e.Data) == 0 || e.Name != "" && e.Name != "message" {
+			continue
+		}
+		if f.message(e.Data) {
+			f.linger(resp)
+			return true, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+	}
+}
+
+// message hands on what an event carries and reports whether it was the answer.
+func (f *flow) message(data []byte) (answered bool) {
+	messages, err := f.client.decode(data)
+	for _, m := range messages {
+		if f.call != nil {
+			answered = f.call.deliver(m) || answered
+		} else {
+			f.client.deliver(transport.Inbound{Message: m})
+		}
+	}
+	var bad *jsonrpc.DecodeError
+	switch {
+	case err == nil:
+	case f.call != nil && errors.As(err, &bad) && bad.Response && bad.ID == f.call.id:
+		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
+		return true
+	default:
+		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
+	}
+	return answered
+}
+
+// linger lets the stream end by itself.
+func (f *flow) linger(resp *http.Response) {
+	timer := time.AfterFunc(lingerTime, func() { f.client.cancel(f.call.id) })
+	defer timer.Stop()
+	discard(resp)
+}
