@@ -160,8 +160,11 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 
 // ended turns the end of the transport into the reason this incarnation exits with.
 func (c *Connection) ended(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		err = transport.ErrClosed
+	case otp.IsNormal(err): // a built-in server that stops with the host
+		return err
 	}
 	c.tellEnded(err)
 	c.cause = err

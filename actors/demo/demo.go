@@ -122,9 +122,5 @@ func (s *server) rest(call uint64) {
 }
 
 // Terminate tells the client why it is left alone, unless that was meant to happen.
-func (s *server) Terminate(_ *otp.Process, reason error) {
-	if otp.IsNormal(reason) {
-		reason = nil
-	}
-	s.conn.Close(reason)
-}
+// Terminate closes the connection with the reason, so that the other end can tell a host that stops from a server that crashed.
+func (s *server) Terminate(_ *otp.Process, reason error) { s.conn.Close(reason) }

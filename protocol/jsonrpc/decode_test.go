@@ -2,6 +2,7 @@ package jsonrpc_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -204,6 +205,28 @@ func TestManyMembersAreStillUnique(t *testing.T) {
 		_, err := jsonrpc.Decode([]byte(b.String()+again+`:1}}`), jsonrpc.Limits{})
 		if err == nil || !strings.Contains(err.Error(), "a second member") {
 			t.Errorf("%s again: got %v", again, err)
+		}
+	}
+}
+
+// What is known of one object's names must not be held against the next.
+func TestObjectsDoNotShareNames(t *testing.T) {
+	for _, n := range []int{3, 20, 300} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"k%d":{"k0":[{"\u006b0":1}]},`, i)
+		}
+		members := strings.TrimSuffix(b.String(), ",")
+		message := func(last string) []byte {
+			return []byte(`{"jsonrpc":"2.0","method":"m","params":[{` + members + `},{` + members + `},{` + members + last + `}]}`)
+		}
+		if _, err := jsonrpc.Decode(message(`,"\u006b":1`), jsonrpc.Limits{}); err != nil {
+			t.Errorf("%d: %v", n, err)
+		}
+		for _, again := range []string{`,"k1":1`, `,"\u006b2":1`} {
+			if _, err := jsonrpc.Decode(message(again), jsonrpc.Limits{}); err == nil {
+				t.Errorf("%d: %s was accepted", n, again)
+			}
 		}
 	}
 }

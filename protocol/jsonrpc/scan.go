@@ -17,7 +17,7 @@ type scanner struct {
 	last   int // the end of the value passed last, before any space after it
 	tokens int
 	keys   []key  // names of the objects that are open, the innermost object's last
-	texts  []byte // those of those names that are written with escapes
+	texts  []byte // what those of them mean that are written with escapes
 	spare  []map[uint64]struct{}
 	seed   maphash.Seed
 	err    *DecodeError
@@ -29,7 +29,7 @@ type span struct{ from, to int }
 // given reports that there is such a part: none that is looked at ends at byte 0.
 func (p span) given() bool { return p.to > 0 }
 
-// key is the name of a member: what stands between its quotes, or in scanner.texts if that has escapes. It is small, because there is an
+// key is the name of a member: what stands between its quotes, or in scanner.texts if it has escapes. It is small, because there is an
 // array of them for every message.
 type key struct {
 	from, to uint32

@@ -326,20 +326,21 @@ func TestCallbacksThatPanicAreLoggedAndNothingElse(t *testing.T) {
 }
 
 func TestDoEndsWithItsContext(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	var kept *Call[int, int]
+	start := Worker(func() Behaviour {
+		return &script{receive: func(_ *Process, msg any) error { kept = msg.(*Call[int, int]); return nil }}
+	})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		var seen *Call[int, int]
-		r.t = t
-		tell(t, r.ref("a"), func(*Process) error { return nil })
-		_, err := Do[int, int](ctx, r.ref("a"), 1)
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := Do[int, int](ctx, r.ref("a"), 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		seen = &Call[int, int]{ctx: ctx}
-		if seen.Context().Err() == nil {
+		synctest.Wait()
+		if kept.Context().Err() == nil {
 			t.Error("the callee does not see that nobody waits")
 		}
+		kept.Reply(1) // too late, and harmless
 	})
 }
 
