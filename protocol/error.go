@@ -108,7 +108,7 @@ func UnsupportedVersion(requested string, supported ...Version) *Error {
 	return unsupported("protocol version "+shown(requested)+" is not supported", requested, supported)
 }
 
-// unsupported says it in both spellings: supported and requested are the specification's, the other two those of seed 004 (S4-84).
+// unsupported says it in both spellings: supported and requested are the specification's, the other two those of S4-84.
 func unsupported(message, requested string, supported []Version) *Error {
 	if len(supported) == 0 {
 		supported = Versions()

@@ -1,7 +1,5 @@
 package protocol
 
-import "net/http"
-
 // Condition is what went wrong, independent of how a revision says so. It is an error itself, so that errors.Is(err, ConditionTimeout)
 // asks for it.
 type Condition uint8
@@ -47,7 +45,7 @@ const (
 const (
 	CodeUserRejected           = -1     // 2024-11-05 to 2025-11-25 §client/sampling, by example
 	CodeResourceNotFound       = -32002 // 2024-11-05 to 2025-11-25 §server/resources
-	CodeCapabilityRequired     = -32004 // seed 004, as are the others without a section
+	CodeCapabilityRequired     = -32004 // S4-87, as are the others without a section
 	CodeNotInitialized         = -32005
 	CodeTransport              = -32008
 	CodeTimeout                = -32009
@@ -134,7 +132,7 @@ func (c Condition) Status(v Version, session bool) int {
 	if row := conditions[c]; row.early || !session || v.Era() == Modern {
 		return row.status
 	}
-	return http.StatusOK
+	return 200
 }
 
 // CodeStatus is the HTTP status for an error that a server sent and that is passed on with its code (2026-07-28 §basic/transports).
@@ -142,12 +140,12 @@ func CodeStatus(code int64, v Version) int {
 	if v.Era() == Modern {
 		switch code {
 		case -32700, -32600, CodeHeaderMismatch, CodeMissingCapability, CodeUnsupportedVersion:
-			return http.StatusBadRequest
+			return 400
 		case -32601:
-			return http.StatusNotFound
+			return 404
 		}
 	}
-	return http.StatusOK
+	return 200
 }
 
 // RecoveryAction is what a peer can do about an error (S4-78).

@@ -7,7 +7,7 @@ type Feature uint8
 
 // The features. Their words are in featureNames, and which revision has which is in the grid features.
 const (
-	// What all revisions have, by the words of the matrix in seed 004 (S4-15).
+	// What all revisions have, by the words of S4-15.
 	Tools Feature = iota
 	Resources
 	Prompts

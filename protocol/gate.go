@@ -17,7 +17,7 @@ type Gate struct {
 	Required map[string]string
 }
 
-// ClientRequirements is the table of seed 000 for Gate.Required (S0-33 to S0-36). No revision of MCP knows the first three capabilities.
+// ClientRequirements is the table of S0-33 to S0-36 for Gate.Required. No revision of MCP knows the first three capabilities.
 func ClientRequirements() map[string]string {
 	return map[string]string{
 		"resources/list":         "resources",

@@ -12,7 +12,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The 21 tests of seed 000 in its six categories (S0-37 to S0-43), under its names.
+// The 21 tests in six categories that S0-37 to S0-43 ask for, under their names.
 
 const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":true},"sampling":{},` +
 	`"experimental":{"custom_feature":true}},"clientInfo":{"name":"inspector","version":"1.2.3","title":"Inspector"}}`

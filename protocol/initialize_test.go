@@ -49,7 +49,7 @@ func TestInitializeParamsAreChecked(t *testing.T) {
 	}
 }
 
-// S1-4: the flow of seed 001, and what this host sends as a client (S2-13 to S2-15).
+// S1-4: the flow of the design, and what this host sends as a client (S2-13 to S2-15).
 func TestInitializeRoundTrip(t *testing.T) {
 	p, err := protocol.ParseInitialize(jsontext.Value(`{"protocolVersion":"2024-11-05","capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"a","version":"1"}}`))
 	if err != nil {

@@ -50,7 +50,7 @@ func TestInitializeNegotiation(t *testing.T) {
 	}
 }
 
-// S4-84, S4-88: a refusal names what is offered, in the specification's spelling and in the seed's.
+// S4-84, S4-88: a refusal names what is offered, in both spellings.
 func TestRefusalNamesWhatIsOffered(t *testing.T) {
 	_, err := protocol.Negotiation{Mode: protocol.Strict, Floor: protocol.V20250618}.Initialize("2099-01-01")
 	e := protocol.Translate(err, protocol.V20251125)

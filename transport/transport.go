@@ -25,7 +25,8 @@ type Sink interface {
 	// Send delivers a message that belongs to this exchange (progress, a log line, a request to the client) before its end.
 	// It returns ErrClosed after Finish, and ErrSlowConsumer when the bounded queue of the exchange is full.
 	Send(m jsonrpc.Message) error
-	// Finish delivers the one outcome. It reports false, and delivers nothing, when there was one already.
+	// Finish delivers the one outcome. It reports false, and delivers nothing, when there was one already. The zero Message ends the
+	// exchange without an answer: its client has cancelled it (2025-11-25 §basic/utilities/cancellation).
 	Finish(m jsonrpc.Message) bool
 }
 

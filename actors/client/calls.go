@@ -85,7 +85,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		return nil
 	}
 	delete(c.calls, m.ID)
-	delete(c.written, f.x.ID)
+	c.settled(f.x.ID)
 	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
 	if failed, ok := splice.Get(m.Result, "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true
@@ -98,6 +98,14 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	f.settle(answer.Err)
 	send(c.o.Requests, answer)
 	return nil
+}
+
+// settled forgets a call that has its answer.
+func (c *carry) settled(exchange uint64) {
+	delete(c.written, exchange)
+	if len(c.again) > 0 {
+		delete(c.again, exchange)
+	}
 }
 
 func (f *flight) settle(err error) {
@@ -119,7 +127,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 		return nil
 	}
 	delete(c.calls, id)
-	delete(c.written, f.x.ID)
+	c.settled(f.x.ID)
 	f.settle(in.Err)
 	complete(c.o.Requests, f.x, nil, protocol.UpstreamLost(c.o.Server, in.Written, in.Err))
 	return nil
@@ -138,7 +146,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 			continue
 		}
 		delete(c.calls, id)
-		delete(c.written, m.ID)
+		c.settled(m.ID)
 		f.settle(context.Canceled)
 		c.dropQuestionsOf(m.ID)
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))

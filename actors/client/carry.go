@@ -20,6 +20,8 @@ type carry struct {
 	queue []*request.Exchange
 	// written holds calls whose bytes the server may have acted on: they die with the incarnation that wrote them.
 	written map[uint64]*request.Exchange
+	// again are the calls that were sent a second time.
+	again map[uint64]bool
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
 	// uris lists the subscribed resources and the sessions that want each.
@@ -41,6 +43,7 @@ func newCarry(o Options) *carry {
 	c := &carry{
 		o:        o,
 		written:  map[uint64]*request.Exchange{},
+		again:    map[uint64]bool{},
 		sessions: map[string]otp.Ref{},
 		uris:     o.Restore.URIs,
 		levels:   o.Restore.Levels,
@@ -54,11 +57,24 @@ func newCarry(o Options) *carry {
 	return c
 }
 
-// lost answers every call that was written to a connection that is no more. Each gets one answer: it may have been executed.
+// replayed are the requests that change nothing at a server, so that they may be sent again when it died on them. tools/call is not
+// among them: it is the caller's to repeat.
+var replayed = map[string]bool{
+	"tools/list": true, "prompts/list": true, "resources/list": true, "resources/templates/list": true,
+	"resources/read": true, "prompts/get": true, "completion/complete": true,
+}
+
+// lost settles every call that was written to a connection that is no more. What changes nothing is sent once more to the next; for
+// anything else there is one answer: it may have been executed.
 func (c *carry) lost(requests otp.Ref, server string) {
 	for id, x := range c.written {
-		complete(requests, x, nil, protocol.UpstreamLost(server, true, c.cause))
 		delete(c.written, id)
+		if replayed[x.Method] && !c.again[id] && len(c.queue) < MaxQueue {
+			c.again[id] = true
+			c.queue = append(c.queue, x)
+			continue
+		}
+		complete(requests, x, nil, protocol.UpstreamLost(server, true, c.cause))
 	}
 }
 
@@ -67,7 +83,10 @@ func (c *carry) Abandon(reason error) {
 	if c.cause == nil {
 		c.cause = reason
 	}
-	c.lost(c.o.Requests, c.o.Server)
+	for _, x := range c.written {
+		complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, true, c.cause))
+	}
+	clear(c.written)
 	for _, x := range c.queue {
 		complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, false, c.cause))
 	}

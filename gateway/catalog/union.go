@@ -9,14 +9,22 @@ import (
 	"mcpd/protocol"
 )
 
-// Capabilities is what many servers as one declare: what any of them does. complete says that all of them are known; until then there
-// are lists of every kind, because a server that is still starting may have them and a client that was told otherwise never asks. The
-// host announces changes of lists itself, whether their servers do or not.
+// Capabilities is what many servers as one declare: what any of them does. complete says that all of them are known; until then
+// everything is declared that the host can answer for, because a server that is still starting may have it and a client that was told
+// otherwise never asks. The host announces changes of lists itself, whether their servers do or not.
 func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
 	all := protocol.ServerCapabilities{}.Union(known...)
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if all.Has(list) || !complete {
 			all = all.With(list+".listChanged", jsontext.Value("true"))
+		}
+	}
+	if !complete {
+		all = all.With("resources.subscribe", jsontext.Value("true"))
+		for _, each := range []string{"completions", "logging"} {
+			if !all.Has(each) {
+				all = all.With(each, jsontext.Value("{}"))
+			}
 		}
 	}
 	return all

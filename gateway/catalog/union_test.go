@@ -24,7 +24,7 @@ func TestCapabilitiesOfMany(t *testing.T) {
 			t.Errorf("all known: %s declared %v, want %v", path, got, want)
 		}
 	}
-	if c = Capabilities(known, false); !c.Has("prompts.listChanged") || c.Has("completions") {
+	if c = Capabilities(known, false); !c.Has("prompts.listChanged") || !c.Has("completions") || !c.Has("resources.subscribe") {
 		t.Errorf("some unknown: %s", c.Raw())
 	}
 	if c = Capabilities(nil, true); string(c.Raw()) != "{}" {

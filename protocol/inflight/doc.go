@@ -3,6 +3,6 @@
 // It knows no clock, no connection and no message: it is told the time and what happened, and returns what to do. What a request means to
 // its owner is a value of the owner's own type, carried along and handed back.
 //
-// The calls of seed 004 are events here: register_request is Register, complete_request is Complete, cancel_request is Cancel, and
-// get_pending_requests is Table.Pending (S4-54 to S4-62).
+// The calls of S4-54 to S4-62 are events here: register_request is Register, complete_request is Complete, cancel_request is Cancel, and
+// get_pending_requests is Table.Pending.
 package inflight

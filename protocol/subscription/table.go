@@ -36,7 +36,7 @@ type ref struct {
 	at    int32
 }
 
-// Subscribe makes who hear about t; register_handler of seed 004 (S4-67). It reports whether the topic had no subscriber before, which is
+// Subscribe makes who hear about t; it is the register_handler of S4-67. It reports whether the topic had no subscriber before, which is
 // when a subscription must be made further up. Subscribing twice is subscribing once.
 func (t *Table[S]) Subscribe(who S, to Topic) (first bool) {
 	at, ok := t.index[who]

@@ -53,7 +53,7 @@ const (
 	doStop                // end the child and its process
 	doKill                // the same, without ceremony
 	doReap                // end the process of a child whose incarnation has ended
-	doAbandon             // fence the child's process off
+	doAbandon             // fence the child's process off, which had delay
 	doArm                 // wake the supervisor after delay, with the kid's timer number
 	doDisarm              // forget that
 	doAgain               // queue another try behind the requests that wait

@@ -33,6 +33,7 @@ func (p *Process) Go(name string, f func(ctx context.Context) error) {
 		x.routines = make(map[*routine]struct{})
 	}
 	x.routines[r] = struct{}{}
+	// owner: the incarnation, in waitRoutines
 	go p.run(ctx, r, f)
 }
 

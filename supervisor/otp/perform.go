@@ -31,7 +31,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 		v.life().StopChildren(a.kid.driver.guard.pid.Load())
 		v.rest(a.kid)
 	case doAbandon:
-		v.abandon(now, a.kid)
+		v.abandon(now, a.kid, a.delay)
 	case doArm:
 		v.arm(a)
 	case doDisarm:
@@ -121,14 +121,10 @@ func (v *supervisor) arm(a action) {
 	a.kid.driver.alarm = t
 }
 
-// abandon gives a child up: it may still run, but it is no longer in the tree.
-func (v *supervisor) abandon(now time.Time, k *kid) {
+// abandon gives a child up after its budget: it may still run, but it is no longer in the tree.
+func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration) {
 	r, g := k.driver.row, k.driver.guard
 	k.driver.guard = nil
-	budget := k.child.Shutdown
-	if k.stage == going {
-		budget = k.child.StartTimeout
-	}
 	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
 	g.abandon()
 	v.forget(g)

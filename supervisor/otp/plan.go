@@ -71,10 +71,10 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 func (s *state) abandon(now time.Time, k *kid) {
 	switch k.stage {
 	case going:
-		s.do(doAbandon, k)
+		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: k.child.StartTimeout})
 		s.startFailed(now, k, ErrStartTimeout, false)
 	case away:
-		s.do(doAbandon, k)
+		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: max(k.child.Shutdown, 0)})
 		k.parked = false
 		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: k.child.Shutdown})
 	}

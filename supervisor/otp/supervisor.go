@@ -225,7 +225,7 @@ func (v *supervisor) collapse(reason error) {
 	if v.state != nil {
 		for k := v.state.roster.first; k != nil; k = k.next {
 			if k.driver.guard != nil {
-				v.abandon(now, k)
+				v.abandon(now, k, 0)
 			}
 		}
 	}

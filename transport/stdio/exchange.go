@@ -85,11 +85,13 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 		return false
 	}
 	e.over = true
+	silent := m.Kind() == jsonrpc.KindInvalid
 	m.ID = e.id
 	e.server.forget(e.id)
-	if e.group != nil {
-		e.server.answer(e.group, m)
-	} else {
+	switch {
+	case e.group != nil:
+		e.server.answer(e.group, m, silent)
+	case !silent:
 		e.server.say(m)
 	}
 	select {
@@ -106,12 +108,16 @@ func (s *server) say(m jsonrpc.Message) {
 	}
 }
 
-// answer adds to a group, and writes it when it is complete.
-func (s *server) answer(g *group, m jsonrpc.Message) {
+// answer adds to a group, and writes it when it is complete. A cancelled request counts and adds nothing.
+func (s *server) answer(g *group, m jsonrpc.Message, silent bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.answers = append(g.answers, m)
-	if len(g.answers) == g.wanted && errors.Is(s.out.putBatch(g.answers), transport.ErrSlowConsumer) {
+	if silent {
+		g.wanted--
+	} else {
+		g.answers = append(g.answers, m)
+	}
+	if len(g.answers) == g.wanted && g.wanted > 0 && errors.Is(s.out.putBatch(g.answers), transport.ErrSlowConsumer) {
 		s.stall()
 	}
 }
@@ -191,7 +197,7 @@ func (s *server) handleBatch(ctx context.Context, line []byte) {
 		}
 	}
 	for _, answer := range refused {
-		s.answer(g, answer)
+		s.answer(g, answer, false)
 	}
 	for _, m := range messages {
 		s.dispatch(ctx, m, g)
@@ -219,7 +225,7 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 	if err != nil {
 		answer := jsonrpc.Failure(m.ID, s.translate(err))
 		if g != nil {
-			s.answer(g, answer)
+			s.answer(g, answer, false)
 		} else {
 			s.say(answer)
 		}

@@ -97,7 +97,7 @@ func (c *Client) printable(text []byte) string {
 	s := strings.ToValidUTF8(string(text[:min(len(text), maxErrorBody)]), "")
 	for _, values := range c.given {
 		for _, v := range values {
-			for _, secret := range append(strings.Fields(v), v) {
+			for _, secret := range append([]string{v}, strings.Fields(v)...) {
 				if len(secret) >= leastSecret {
 					s = strings.ReplaceAll(s, secret, "[redacted]")
 				}

@@ -82,8 +82,9 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 	}
 	*done = true
 	r.pending--
+	silent := m.Kind() == jsonrpc.KindInvalid
 	if r.stream == nil {
-		if !r.gone {
+		if !r.gone && !silent {
 			r.outcomes = append(r.outcomes, m)
 		}
 		if r.pending == 0 {
@@ -91,7 +92,9 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 		}
 		return true
 	}
-	_ = r.streams.send(r.stream, m) // an outcome is only refused when the session ended: then nobody can ask for it
+	if !silent {
+		_ = r.streams.send(r.stream, m) // an outcome is only refused when the session ended: then nobody can ask for it
+	}
 	if r.pending == 0 {
 		r.streams.finish(r.stream)
 	}
@@ -136,7 +139,8 @@ const (
 	undecided shape = iota
 	asJSON          // outcomes holds all of it
 	asStream
-	asNothing // the session ended while we waited for it
+	asAccepted // the client cancelled what it had asked, so there is no answer
+	asNothing  // the session ended while we waited for it
 )
 
 // decide says how to answer, now. Late asks for an answer in any case: the client, and the proxies before it, want a sign of life.
@@ -146,6 +150,8 @@ func (r *reply) decide(late bool) shape {
 	switch {
 	case r.stream != nil:
 		return asStream
+	case r.pending == 0 && len(r.outcomes) == 0:
+		return asAccepted
 	case r.pending == 0:
 		return asJSON
 	case !late:

@@ -37,6 +37,8 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, sess
 			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, session: session, primed: p.resumes,
 		}
 		e.run(r.Context())
+	case asAccepted:
+		h.writeEmpty(w, http.StatusAccepted)
 	case asNothing:
 		h.refuse(w, sessionGone, jsonrpc.ID{}, "")
 	}

@@ -1,0 +1,274 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
+)
+
+// What comes on the stream of a request is related to it; what is no message is told and passed over.
+func TestClientReadsTheStreamOfARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			stream(w, ": comment", "id: 1\ndata: ", "event: prime\ndata: {}", data(jsonrpc.Notification("n", nil)), "data: garbage",
+				data(jsonrpc.Request(jsonrpc.StringID("q"), "sampling/createMessage", nil)), data(jsonrpc.Response(jsonrpc.IntID(99), nil)),
+				data(jsonrpc.Response(m.ID, nil)), data(jsonrpc.Notification("after the answer", nil)))
+			<-r.Context().Done() // it leaves the stream open
+		}
+		c := inMemory(t, p)
+		began := time.Now()
+		send(t, c, call(1, "x"))
+		expect(t, c, `1: {"jsonrpc":"2.0","method":"n"}`)
+		if u, ok := recv(t, c).Control.(streamable.Unreadable); !ok || u.Err == nil {
+			t.Errorf("garbage was not told")
+		}
+		expect(t, c, `1: {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage"}`, `1: {"jsonrpc":"2.0","id":99,"result":{}}`,
+			`1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+		synctest.Wait()
+		if time.Since(began) != 0 {
+			t.Errorf("the answer took %s", time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if in, err := c.Recv(ctx); err == nil {
+			t.Errorf("after the answer: %s", show(in))
+		}
+	})
+}
+
+// 2025-11-25 §basic/transports: a server may hang up after an event with an id; the client waits as long as it was told and comes back with
+// the id of the last event, by GET.
+func TestClientPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		began := time.Now()
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { stream(w, "id: 1/0\nretry: 4000\ndata:") }
+		var asked []string
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.Header.Get("Last-Event-ID"))
+			switch after := time.Since(began); len(asked) {
+			case 1:
+				if after < 4*time.Second || after > 5*time.Second {
+					t.Errorf("came back after %s, told to wait 4 s", after)
+				}
+				stream(w, "id: 1/1\n"+data(jsonrpc.Notification("n", nil)))
+			case 2: // nothing new, no id of its own
+				stream(w, ": nothing yet")
+			case 3:
+				w.WriteHeader(http.StatusBadGateway)
+			default:
+				stream(w, data(jsonrpc.Response(jsonrpc.IntID(1), nil)))
+			}
+		}
+		c := inMemory(t, p)
+		send(t, c, call(1, "x"))
+		expect(t, c, `1: {"jsonrpc":"2.0","method":"n"}`, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+		if !slices.Equal(asked, []string{"1/0", "1/1", "1/1", "1/1"}) {
+			t.Errorf("last event ids: got %q", asked)
+		}
+		if got := p.saw(); slices.Contains(got[1:], "POST x") {
+			t.Errorf("the request was repeated: %q", got)
+		}
+	})
+}
+
+func TestClientGivesUpResuming(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		get    http.HandlerFunc
+		asked  int
+		longer time.Duration
+	}{
+		{"refused", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 1, time.Second},
+		{"not kept any more", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 1, time.Second},
+		{"no stream", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }, 1, time.Second},
+		{"down", func(w http.ResponseWriter, _ *http.Request) { w.(*memoryWriter).dropped = true }, 5, 31 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { stream(w, "id: 1\ndata:") }
+				asked := 0
+				p.get = func(w http.ResponseWriter, r *http.Request) { asked++; tt.get(w, r) }
+				c := inMemory(t, p)
+				shake(t, c, protocol.V20251125)
+				began := time.Now()
+				send(t, c, call(1, "x"))
+				in := recv(t, c)
+				if in.Err == nil || !in.Written || errors.Is(in.Err, streamable.ErrSessionLost) {
+					t.Errorf("got %s", show(in))
+				}
+				if took := time.Since(began); asked != tt.asked || took < tt.longer || took > tt.longer*5/4 {
+					t.Errorf("asked %d times in %s, want %d in about %s", asked, took, tt.asked, tt.longer)
+				}
+				if err := c.Send(t.Context(), call(2, "x")); err != nil {
+					t.Errorf("the connection is over: %v", err) // whether the session is lost, the next POST will show
+				}
+			})
+		})
+	}
+}
+
+func initialized(t *testing.T, c *streamable.Client) {
+	t.Helper()
+	shake(t, c, protocol.V20251125)
+	send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+}
+
+func TestClientDoesWithoutAStandingStream(t *testing.T) {
+	for status, told := range map[int]string{
+		405: "streamable.Standing{Open:false Gap:false Err:<nil>}",
+		400: "streamable.Standing{Open:false Gap:false Err:status 400 Bad Request}",
+		401: "streamable.Standing{Open:false Gap:false Err:status 401 Unauthorized}",
+		200: "streamable.Standing{Open:false Gap:false Err:<nil>}", // a page
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+			c := inMemory(t, p)
+			initialized(t, c)
+			expect(t, c, told)
+			time.Sleep(time.Hour)
+			if got := p.saw(); len(got) != 3 {
+				t.Errorf("%d: got %q", status, got)
+			}
+		})
+	}
+}
+
+func TestClientKeepsTheStandingStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		n := 0
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			n++
+			last := r.Header.Get("Last-Event-ID")
+			switch n {
+			case 1: // an id: nothing is missed when it comes back
+				stream(w, "retry: 100\nid: a\n"+data(jsonrpc.Notification("one", nil)))
+			case 2:
+				if last != "a" {
+					t.Errorf("came back with id %q", last)
+				}
+				w.WriteHeader(503)
+			case 3:
+				stream(w, data(jsonrpc.Notification("two", nil)))
+			case 4: // the id has expired
+				w.WriteHeader(404)
+			case 5:
+				if last != "" {
+					t.Errorf("came back with id %q after it was refused", last)
+				}
+				stream(w, data(jsonrpc.Notification("three", nil)))
+			case 6: // no id was given: a gap
+				stream(w, ": quiet")
+				<-r.Context().Done()
+			}
+		}
+		c := inMemory(t, p)
+		initialized(t, c)
+		expect(t, c,
+			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"one"}`,
+			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"two"}`,
+			"streamable.Standing{Open:true Gap:true Err:<nil>}", `none: {"jsonrpc":"2.0","method":"three"}`,
+			"streamable.Standing{Open:true Gap:true Err:<nil>}")
+	})
+}
+
+func TestClientWaitsLongerForAServerThatStaysDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		var at []time.Time
+		p.get = func(w http.ResponseWriter, _ *http.Request) {
+			at = append(at, time.Now())
+			if len(at) == 3 {
+				w.Header().Set("Retry-After", "100")
+			}
+			w.WriteHeader(503)
+		}
+		c := inMemory(t, p)
+		initialized(t, c)
+		time.Sleep(10 * time.Minute)
+		for i, least := range []time.Duration{2, 4, 100, 16, 30, 30} {
+			if got := at[i+1].Sub(at[i]); got < least*time.Second || got > least*time.Second*5/4 {
+				t.Errorf("pause %d: got %s, want about %d s", i, got, least)
+			}
+		}
+	})
+}
+
+func TestClientFindsTheSessionLostOnTheStandingStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		n := 0
+		p.get = func(w http.ResponseWriter, _ *http.Request) {
+			if n++; n == 1 {
+				stream(w, "id: a\ndata:")
+				return
+			}
+			w.WriteHeader(404)
+		}
+		c := inMemory(t, p)
+		initialized(t, c)
+		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		if in, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) {
+			t.Errorf("got %s, %v", show(in), err)
+		}
+	})
+}
+
+func TestClientDoesNotListenToAServerThatRefusedTheHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(400) }
+		c := inMemory(t, p)
+		initialized(t, c)
+		if _, ok := recv(t, c).Control.(streamable.Undelivered); !ok {
+			t.Error("the refusal was not told")
+		}
+		send(t, c, jsonrpc.Notification("n", nil)) // and nothing waits for it for ever
+		synctest.Wait()
+		if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized", "POST n"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A client whose owner does not receive stops reading; nothing is lost when it does.
+func TestClientReadsNoFasterThanItsOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		written := 0
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			stream(w)
+			for range 2000 {
+				emit(w, data(jsonrpc.Notification("n", nil)))
+				written++
+			}
+			emit(w, data(jsonrpc.Response(m.ID, nil)))
+		}
+		c := inMemory(t, p)
+		send(t, c, call(1, "x"))
+		synctest.Wait()
+		if written > 400 {
+			t.Errorf("%d messages were read though nobody receives", written)
+		}
+		for i := range 2000 {
+			if in := recv(t, c); in.Message.Method != "n" {
+				t.Fatalf("message %d: got %s", i, show(in))
+			}
+		}
+		expect(t, c, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+	})
+}
+

@@ -1,0 +1,440 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+func TestClientOptionsAreChecked(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    streamable.ClientOptions
+		want string
+	}{
+		{"other scheme", streamable.ClientOptions{URL: "ftp://h/mcp"}, "http or https"},
+		{"no host", streamable.ClientOptions{URL: "http:///mcp"}, "http or https"},
+		{"unreadable", streamable.ClientOptions{URL: "http://h:x/"}, "url"},
+		{"credentials", streamable.ClientOptions{URL: "http://me:geheim@h/mcp"}, "header"},
+		{"header of the protocol", streamable.ClientOptions{URL: "http://h/", Header: http.Header{"mcp-session-id": {"x"}}}, "mcp-session-id"},
+		{"header of a connection", streamable.ClientOptions{URL: "http://h/", Header: http.Header{"Transfer-Encoding": {"x"}}}, "Transfer-Encoding"},
+		{"header name", streamable.ClientOptions{URL: "http://h/", Header: http.Header{"a b": {"x"}}}, "a b"},
+		{"header value", streamable.ClientOptions{URL: "http://h/", Header: http.Header{"X-Key": {"geheim\r\nX-Other: 1"}}}, "X-Key"},
+	} {
+		_, err := streamable.NewClient(tt.o)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%s: got %v, want %q in it and no secret", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestClientInfoHidesTheQuery(t *testing.T) {
+	c := newTestClient(t, streamable.ClientOptions{URL: "https://h:1/mcp?key=secret#x"})
+	if got := c.Info(); got.URL != "https://h:1/mcp" || got.Transport != "streamable" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// S69, S71: what reaches a server is what was configured for it and what MCP asks for, straight and without a proxy.
+func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
+	if streamable.NewTransport(nil).Proxy != nil {
+		t.Error("the transport takes a proxy from the environment")
+	}
+	for _, tt := range []struct {
+		version protocol.Version
+		header  string // of the version; empty for none
+	}{{protocol.V20250326, ""}, {protocol.V20250618, "2025-06-18"}, {protocol.V20251125, "2025-11-25"}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.get = func(w http.ResponseWriter, r *http.Request) { stream(w, ": hello"); <-r.Context().Done() }
+			given := http.Header{"authorization": {"Bearer t"}, "X-Team": {"a", "b"}}
+			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Header: given, Transport: memory{p.ServeHTTP}})
+			shake(t, c, tt.version)
+			send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+			expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+			c.Close(t.Context())
+
+			always := http.Header{"Authorization": {"Bearer t"}, "X-Team": {"a", "b"}, "User-Agent": {"mcpd"}}
+			post := http.Header{"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"}}
+			later := http.Header{"Mcp-Session-Id": {"s1"}}
+			if tt.header != "" {
+				later.Set("Mcp-Protocol-Version", tt.header)
+			}
+			want := []http.Header{
+				merge(always, post), merge(always, post, later), merge(always, later, http.Header{"Accept": {"text/event-stream"}}),
+				merge(always, later),
+			}
+			if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized", "GET", "DELETE"}) {
+				t.Fatalf("requests: got %q", got)
+			}
+			for i, r := range p.all {
+				if !sameHeader(r.Header, want[i]) {
+					t.Errorf("%v, %s: got %v, want %v", tt.version, p.seen[i], r.Header, want[i])
+				}
+			}
+		})
+	}
+}
+
+func merge(all ...http.Header) http.Header {
+	sum := http.Header{}
+	for _, h := range all {
+		for name, values := range h {
+			sum[name] = values
+		}
+	}
+	return sum
+}
+
+func sameHeader(a, b http.Header) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name := range a {
+		if !slices.Equal(a[name], b[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// What a server answers to a request, and what becomes of the request.
+func TestClientOutcomes(t *testing.T) {
+	status := func(code int, header ...string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(code)
+		}
+	}
+	body := func(code int, kind, text string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(code)
+			io.WriteString(w, text)
+		}
+	}
+	const json = "application/json; charset=utf-8"
+	const secret = "Zm9vYmFyYmF6"
+	for _, tt := range []struct {
+		name   string
+		answer func(w http.ResponseWriter)
+		want   string
+	}{
+		{"result", body(200, json, `{"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890}}`), `1: {"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890}}`},
+		{"error", body(200, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`},
+		{"error without id", body(200, json, `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`},
+		{"error with a status", body(400, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`},
+		{"method unknown, 404", body(404, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`},
+		{"error of nobody with a status", body(400, json, `{"jsonrpc":"2.0","error":{"code":-1,"message":"m"}}`), `1 failed, written=false: status 400 Bad Request: "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-1,\"message\":\"m\"}}"`},
+		{"accepted without answer", status(202), `1 failed, written=true: the server accepted the request without an answer`},
+		{"no content", status(204), `1 failed, written=true: the server accepted the request without an answer`},
+		{"broken", body(200, json, `{"jsonrpc":"2.0","id":1,`), `1 failed, written=true: the answer: parse: `},
+		{"two lives", body(200, json, `[{"jsonrpc":"2.0","id":1,"result":{}}]`), `1 failed, written=true: the answer: invalid_request: `},
+		{"a page", body(200, "text/html", "<html>"), `1 failed, written=true: the answer is of type "text/html"`},
+		{"compressed", func(w http.ResponseWriter) { w.Header().Set("Content-Encoding", "gzip"); body(200, json, "x")(w) }, `1 failed, written=true: the answer is encoded as "gzip", which was not asked for`},
+		{"too large", body(200, json, `{"jsonrpc":"2.0","id":1,"result":{"x":"`+strings.Repeat("x", 5000)+`"}}`), `1 failed, written=true: answer of the server exceeds 4096 bytes`},
+		{"redirect", status(307, "Location", "http://elsewhere/mcp?t=1"), `1 failed, written=false: status 307 Temporary Redirect: redirect to "elsewhere/mcp" not followed`},
+		{"unauthorised", body(401, "text/plain", "who is Bearer "+secret+"?\n\x1b[1m"), `1 failed, written=false: status 401 Unauthorized: "who is [redacted]?  [1m"`},
+		{"timeout", status(408), `1 failed, written=true: status 408 Request Timeout`},
+		{"busy", status(429, "Retry-After", "7"), `1 failed, written=false: status 429 Too Many Requests`},
+		{"crashed", body(500, "text/plain", strings.Repeat("x", 9000)), `1 failed, written=true: status 500 Internal Server Error: "` + strings.Repeat("x", 256) + `"`},
+		{"dropped", func(w http.ResponseWriter) { w.(*memoryWriter).dropped = true }, `1 failed, written=false: connection reset by peer`},
+		{"cut body", func(w http.ResponseWriter) { w.(*memoryWriter).broken = true; body(200, json, `{"json`)(w) }, `1 failed, written=true: read the answer: unexpected EOF`},
+		{"not found without a session", status(404), `1 failed, written=false: status 404 Not Found`},
+		{"stream too large", func(w http.ResponseWriter) { stream(w, "data: "+strings.Repeat("x", 9000)) }, `1 failed, written=true: sse event too large: `},
+		{"stream without an answer", func(w http.ResponseWriter) { stream(w, ": nothing") }, `1 failed, written=true: the stream ended before the answer, and cannot be resumed: EOF`},
+		{"broken answer in a stream", func(w http.ResponseWriter) { stream(w, `data: {"jsonrpc":"2.0","id":1,"result":1,"error":2}`) }, `1 failed, written=true: the answer: invalid_request: `},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { tt.answer(w) }
+				c := newTestClient(t, streamable.ClientOptions{
+					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, MaxMessage: 4096,
+					Header: http.Header{"Authorization": {"Bearer " + secret}},
+				})
+				send(t, c, call(1, "x"))
+				in := recv(t, c)
+				got := show(in)
+				if got != tt.want && !(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want)) {
+					t.Errorf("got  %s\nwant %s", got, tt.want)
+				}
+				var e *streamable.StatusError
+				if tt.name == "busy" && (!errors.As(in.Err, &e) || e.RetryAfter != 7*time.Second) {
+					t.Errorf("retry after: got %+v", e)
+				}
+				if tt.name == "crashed" && (!errors.As(in.Err, &e) || len(e.Body) != 4096) {
+					t.Errorf("body: got %d bytes, want 4096", len(e.Body))
+				}
+			})
+		})
+	}
+}
+
+func TestClientKeepsTheChallenge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://h/.well-known/x"`)
+			w.WriteHeader(401)
+		}
+		c := inMemory(t, p)
+		send(t, c, call(1, "x"))
+		var e *streamable.StatusError
+		if in := recv(t, c); !errors.As(in.Err, &e) || !strings.Contains(e.Challenge, ".well-known") {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func TestClientReadsArraysWhereTheRevisionHasThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":1,"result":{}}]`)
+		}
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20250326)
+		send(t, c, call(1, "x"))
+		expect(t, c, `1: {"jsonrpc":"2.0","method":"n"}`, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+	})
+}
+
+func TestClientRefusesASessionIDItCouldNotSend(t *testing.T) {
+	for _, id := range []string{"", "a b", "a\x7f", "ä", strings.Repeat("x", 5000)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+				w.Header()["Mcp-Session-Id"] = []string{id}
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+			}
+			c := inMemory(t, p)
+			send(t, c, call(1, "initialize"))
+			if in := recv(t, c); in.Err == nil || !strings.Contains(in.Err.Error(), "session id") {
+				t.Errorf("%.20q: got %s", id, show(in))
+			}
+		})
+	}
+}
+
+// Nothing overtakes notifications/initialized, although POSTs run side by side.
+func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		release := make(chan struct{})
+		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			<-release
+			w.WriteHeader(http.StatusAccepted)
+		}
+		p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "tools/list"), jsonrpc.Notification("n", nil))
+		synctest.Wait()
+		if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized"}) {
+			t.Errorf("before: got %q", got)
+		}
+		close(release)
+		synctest.Wait()
+		got := p.saw()[2:]
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"GET", "POST n", "POST tools/list"}) {
+			t.Errorf("after: got %q", got)
+		}
+	})
+}
+
+// In the legacy revisions a notification cancels, not the disconnect; we stop listening after it.
+func TestClientCancelsByNotification(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		ended := make(chan struct{})
+		p.posts["slow"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) {
+			stream(w, ": begun")
+			<-r.Context().Done()
+			close(ended)
+		}
+		c := inMemory(t, p)
+		send(t, c, call(7, "slow"))
+		synctest.Wait()
+		send(t, c, jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":7}`)))
+		<-ended
+		if got := p.saw(); !slices.Equal(got, []string{"POST slow", "POST notifications/cancelled"}) {
+			t.Errorf("got %q", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if in, err := c.Recv(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a cancelled request yields %s, %v", show(in), err)
+		}
+	})
+}
+
+func TestClientBoundsItsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		hang := func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		p.posts["slow"], p.posts["n"] = hang, hang
+		c := inMemory(t, p)
+		for id := range uint64(streamable.MaxPosts) {
+			send(t, c, call(id, "slow"))
+		}
+		if err := c.Send(t.Context(), call(999, "slow")); !errors.Is(err, transport.ErrSlowConsumer) {
+			t.Errorf("request: got %v, want %v", err, transport.ErrSlowConsumer)
+		}
+		for range streamable.MaxNotices - 1 { // requests do not keep notices from being sent
+			send(t, c, jsonrpc.Notification("n", nil))
+		}
+		send(t, c, jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":3}`)))
+		if err := c.Send(t.Context(), jsonrpc.Notification("n", nil)); !errors.Is(err, transport.ErrSlowConsumer) {
+			t.Errorf("notice: got %v, want %v", err, transport.ErrSlowConsumer)
+		}
+		synctest.Wait()
+		send(t, c, call(1000, "slow")) // in the place of the cancelled one
+	})
+}
+
+// F40: a 404 to our session means that the request was not executed, and ends the connection when the others have had their say.
+func TestClientFindsTheSessionLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		release := make(chan struct{})
+		p.posts["slow"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { <-release; w.WriteHeader(404) }
+		p.posts["hung"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(404) }
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, call(1, "slow"), call(2, "hung"))
+		synctest.Wait()
+		send(t, c, call(3, "x"))
+		lost := " failed, written=false: " + streamable.ErrSessionLost.Error()
+		expect(t, c, "3"+lost)
+		if err := c.Send(t.Context(), call(4, "x")); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("send: got %v, want %v", err, transport.ErrClosed)
+		}
+		began := time.Now()
+		close(release)
+		expect(t, c, "1"+lost)
+		for range 2 {
+			if in, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) {
+				t.Errorf("got %s, %v, want %v", show(in), err, streamable.ErrSessionLost)
+			}
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the hung request was waited for %s", took)
+		}
+		c.Close(t.Context())
+		if slices.Contains(p.saw(), "DELETE") {
+			t.Error("a lost session was deleted")
+		}
+	})
+}
+
+func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
+	for _, m := range []jsonrpc.Message{call(1, "x"), jsonrpc.Notification("x", nil)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(404) }
+			c := inMemory(t, p)
+			shake(t, c, protocol.V20251125)
+			began := time.Now()
+			send(t, c, m)
+			recv(t, c)
+			if _, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) || time.Since(began) != 0 {
+				t.Errorf("got %v after %s", err, time.Since(began))
+			}
+		})
+	}
+}
+
+func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["n"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(500) }
+		c := inMemory(t, p)
+		send(t, c, jsonrpc.Notification("n", nil))
+		u, ok := recv(t, c).Control.(streamable.Undelivered)
+		if !ok || u.Method != "n" || u.Err == nil {
+			t.Errorf("got %+v", u)
+		}
+		began := time.Now()
+		p.posts["n"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		send(t, c, jsonrpc.Notification("n", nil))
+		if u, _ := recv(t, c).Control.(streamable.Undelivered); !errors.Is(u.Err, context.DeadlineExceeded) || time.Since(began) != 30*time.Second {
+			t.Errorf("got %v after %s", u.Err, time.Since(began))
+		}
+	})
+}
+
+func TestClientCloseIsBoundedAndRepeatable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		hang := func(r *http.Request) { <-r.Context().Done() }
+		p.posts["slow"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { hang(r) }
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/", Transport: memory{func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete {
+				hang(r)
+			}
+			p.ServeHTTP(w, r)
+		}}})
+		shake(t, c, protocol.V20251125)
+		send(t, c, call(1, "slow"))
+		waiting := make(chan error)
+		go func() {
+			_, err := c.Recv(context.Background())
+			waiting <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
+				if err := c.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("a server that hangs held up Close for %s", took)
+		}
+		if err := <-waiting; !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("recv: got %v, want %v", err, transport.ErrClosed)
+		}
+		if err := c.Send(t.Context(), call(2, "x")); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("send: got %v, want %v", err, transport.ErrClosed)
+		}
+	})
+}
+
+// A panic in a goroutine of the client ends the connection, not the process.
+func TestClientPanicEndsItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/", Transport: panicking{}})
+		send(t, c, call(1, "x"))
+		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: kaputt") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+type panicking struct{}
+
+func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("kaputt") }
