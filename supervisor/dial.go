@@ -23,8 +23,8 @@ import (
 // Builtins are the servers that live in this process.
 var Builtins = []string{"demo"}
 
-// linger is how long a shared connection without a session is kept: a client that reconnects finds its server running.
-const linger = 5 * second * 60
+// linger is how long a program without a session is kept: a client that reconnects finds its server running.
+const linger = 5 * minute
 
 // connection is the row of one connection to a server.
 func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r client.Restore, from otp.Ref) otp.Child {
@@ -33,9 +33,12 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,
 		Transport: s.Link().String(), Target: target(s),
 		Close:        h.release,
-		StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout, Linger: linger,
+		StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit,
+	}
+	if s.Link() == tenant.Stdio { // a program costs memory; what else there is costs next to nothing, and hears of changes meanwhile
+		o.Linger = linger
 	}
 	o.Dial = h.dial(t, s, at)
 	return otp.Child{

@@ -76,7 +76,9 @@ func (h *Edge) OpenPushed(
 }
 
 func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message, out transport.Sink) (*session.Handle, error) {
-	s, err := otp.Do[session.OpenRequest, *session.Handle](ctx, h.Sessions(), r)
+	start, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	s, err := otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)
 	if err != nil {
 		return nil, err
 	}
@@ -91,3 +93,6 @@ func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (str
 	}
 	return s, nil
 }
+
+// openTime bounds the start of a session's actor. It takes microseconds; a host that needs seconds for it has other troubles.
+const openTime = 10 * second

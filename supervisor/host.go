@@ -177,7 +177,7 @@ func describe(s *session.Handle) *mcpdv1.Session {
 	ep := s.Endpoint()
 	d := &mcpdv1.Session{
 		Id: s.Row(), Tenant: ep.Tenant, Server: ep.Server, Principal: ep.Principal,
-		Transport: "streamable", Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
+		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
 	}
 	if r := s.Record(); r != nil {
 		d.Revision, d.Era = r.Version.String(), r.Version.Era().String()

@@ -36,7 +36,10 @@ func pool(id string, budget otp.Intensity, shutdown otp.Shutdown, template otp.C
 	}
 }
 
-// in is a restart budget: so many restarts within that time.
-func in(restarts int, within time.Duration) otp.Intensity {
+// in is a restart budget: so many restarts within that time, unless the options say otherwise for all.
+func (h *host) in(restarts int, within time.Duration) otp.Intensity {
+	if h.options.Intensity != (otp.Intensity{}) {
+		return h.options.Intensity
+	}
 	return otp.Intensity{Restarts: restarts, Within: within}
 }

@@ -39,6 +39,10 @@ type Options struct {
 	Tokens   *admin.Tokens // of the admin listener
 	Clock    clock.Clock   // nil is clock.System
 	Instance string        // marks this daemon's child processes
+	// Faults are those that can be armed in this host. Nil is a registry of its own.
+	Faults *fault.Registry
+	// Intensity is the restart budget of every supervisor of the tree, for runs that crash on purpose. Zero keeps the tree's own.
+	Intensity otp.Intensity
 }
 
 // Build says what is running.
@@ -67,8 +71,11 @@ func newHost(c *config.Config, o Options) *host {
 	if o.Clock == nil {
 		o.Clock = clock.System
 	}
+	if o.Faults == nil {
+		o.Faults = fault.New(o.Clock)
+	}
 	h := &host{
-		config: c, options: o, clock: o.Clock, faults: fault.New(o.Clock),
+		config: c, options: o, clock: o.Clock, faults: o.Faults,
 		self:    protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
 		spawner: stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance}),
 		store:   streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
@@ -124,6 +131,9 @@ func (r *Running) Edge() *Edge { return r.h.edge }
 
 // Addrs are the addresses of the MCP and the admin listener, empty for one that there is not.
 func (r *Running) Addrs() (mcp, adm string) { return r.h.addrs.get("mcp"), r.h.addrs.get("admin") }
+
+// Whereis finds a row of the tree by its path, as Snapshot shows it.
+func (r *Running) Whereis(path string) (otp.Ref, bool) { return r.h.system.Whereis(path) }
 
 // Snapshot is the live tree.
 func (r *Running) Snapshot() otp.Node { return r.h.snapshot() }

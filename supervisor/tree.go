@@ -24,6 +24,7 @@ const second, minute = time.Second, time.Minute
 // Each tenant is a wall: what crashes below it is counted against its own budgets, and a tenant whose budget runs out is restarted
 // alone.
 func (h *host) tree() otp.Spec {
+	in := h.in
 	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Children: []otp.Child{
 		service("admin", 1*second, h.admin),
 		// TIER 4: may fail all day. Past its budget it stays down, readiness says so, and no request notices.
@@ -45,6 +46,7 @@ func (h *host) tree() otp.Spec {
 
 // tenant is the template of one tenant's subtree.
 func (h *host) tenant(t tenant.Tenant) otp.Child {
+	in := h.in
 	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
 		actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) }),
 		actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) }),

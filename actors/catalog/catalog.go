@@ -43,13 +43,27 @@ type Catalog struct {
 	o Options
 	p *otp.Process
 	*kept
-	waiting []*waiter
-	views   map[group]*View
+	views map[group]*View
 }
 
-// kept is the heir: what is known about every server, and the connections to it.
+// kept is the heir: what is known about every server, the connections to it, and who waits for an answer.
 type kept struct {
 	servers map[string]*server
+	waiting []*waiter
+}
+
+// Abandon answers everyone who waits: there will be no other catalogue.
+func (k *kept) Abandon(reason error) {
+	for _, w := range k.waiting {
+		w.call.Fail(reason)
+	}
+	for _, s := range k.servers {
+		for _, waiting := range s.opening {
+			for _, w := range waiting {
+				fail(w.call, reason)
+			}
+		}
+	}
 }
 
 // server is what the catalogue knows about one server.
@@ -64,7 +78,9 @@ type server struct {
 	conns   map[tenant.Key]*conn
 	lists   map[tenant.Key]*listing
 	opening map[tenant.Key][]pending
-	asks    bool
+	// retiring are the connections that have ended for good and whose rows are being removed.
+	retiring map[tenant.Key]bool
+	asks     bool
 }
 
 // conn is one connection.
@@ -107,6 +123,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			c.servers[s.Name] = &server{
 				config: s, state: client.Idle, since: p.Now(),
 				conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{}, opening: map[tenant.Key][]pending{},
+				retiring: map[tenant.Key]bool{},
 			}
 		}
 		p.SetHeir(c.kept)
@@ -124,6 +141,12 @@ func (c *Catalog) Init(p *otp.Process) error {
 				fail(w.call, protocol.Overloaded("catalogue", time.Second))
 			}
 		}
+		for key := range s.retiring {
+			c.retire(s, key)
+		}
+	}
+	for _, w := range c.waiting {
+		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	p.Post(boot{})
 	return nil
@@ -133,7 +156,11 @@ func (c *Catalog) Init(p *otp.Process) error {
 func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
-		c.connect(m.Req.Server, c.key(m.Req.Server, m.Req.Caller), m.Req.Caller, m)
+		if s, ok := c.servers[m.Req.Server]; ok {
+			c.connect(s, Key(s.config, m.Req.Caller), m.Req.Caller, m)
+		} else {
+			m.Fail(protocol.EndpointNotFound())
+		}
 	case *Look:
 		c.look(m)
 	case *Servers:
@@ -144,6 +171,10 @@ func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 		c.down(m)
 	case opened:
 		c.opened(m)
+	case rested:
+		c.rested(m)
+	case retired:
+		c.retired(m)
 	case supervised:
 		c.supervised(m)
 	case boot:
@@ -203,6 +234,9 @@ func (c *Catalog) down(m otp.Down) {
 		for key, conn := range s.conns {
 			if conn.ref == m.Ref {
 				delete(s.conns, key)
+				if otp.IsNormal(m.Reason) || errors.Is(m.Reason, otp.ErrNoProc) {
+					c.retire(s, key)
+				}
 				c.settle(s)
 				c.flush()
 				return

@@ -21,36 +21,23 @@ type pending struct {
 	caller Caller
 }
 
-// key is the connection that a caller's requests to a server go through.
-func (c *Catalog) key(name string, caller Caller) tenant.Key {
-	s, ok := c.servers[name]
-	if !ok {
-		return tenant.Key{}
-	}
-	return tenant.NewKey(s.share(), caller.Principal, caller.Session, caller.Capabilities.Fingerprint())
+// Key is the connection that a caller's requests to a server go through.
+func Key(s tenant.Server, c Caller) tenant.Key {
+	return tenant.NewKey(s.Share.Applied(s.Link(), protocol.Legacy), c.Principal, c.Session, c.Capabilities.Fingerprint())
 }
 
-// listKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call,
-// not to look what there is.
-func (c *Catalog) listKey(name string, caller Caller) tenant.Key {
-	k := c.key(name, caller)
+// ListKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call, not
+// to look what there is.
+func ListKey(s tenant.Server, c Caller) tenant.Key {
+	k := Key(s, c)
 	if k.Share == tenant.BySession {
-		return tenant.NewKey(tenant.ByPrincipal, caller.Principal, "", caller.Capabilities.Fingerprint())
+		return tenant.NewKey(tenant.ByPrincipal, c.Principal, "", c.Capabilities.Fingerprint())
 	}
 	return k
 }
 
-func (s *server) share() tenant.Share {
-	return s.config.Share.Applied(s.config.Link(), protocol.Legacy)
-}
-
 // connect hands out a connection, starting it when there is none.
-func (c *Catalog) connect(name string, key tenant.Key, caller Caller, call *Connect) {
-	s, ok := c.servers[name]
-	if !ok {
-		fail(call, protocol.EndpointNotFound())
-		return
-	}
+func (c *Catalog) connect(s *server, key tenant.Key, caller Caller, call *Connect) {
 	if conn := s.conns[key]; conn != nil {
 		c.use(conn, caller)
 		if call != nil {
@@ -64,14 +51,14 @@ func (c *Catalog) connect(name string, key tenant.Key, caller Caller, call *Conn
 	}
 	first := len(s.opening[key]) == 0
 	s.opening[key] = append(s.opening[key], pending{call, caller})
-	if first && s.sup != (otp.Ref{}) {
+	if first && s.sup != (otp.Ref{}) && !s.retiring[key] {
 		c.open(s, key, caller.Capabilities)
 	}
 }
 
 // unavailable says that a server cannot be used now, why, and when it may be again.
 func (s *server) unavailable(cause error, retry time.Duration) error {
-	e := protocol.UpstreamLost(s.config.Name, false, cause)
+	e := client.LostError(s.config.Name, false, cause)
 	e.RetryAfter = retry
 	return e
 }
@@ -112,6 +99,11 @@ func (c *Catalog) opened(m opened) {
 	waiting := s.opening[m.key]
 	delete(s.opening, m.key)
 	m.ref, m.err = started(m.ref, m.err)
+	if errors.Is(m.err, otp.ErrAlreadyPresent) { // it ended while nobody looked
+		s.opening[m.key] = waiting
+		c.retire(s, m.key)
+		return
+	}
 	if m.err != nil {
 		for _, w := range waiting {
 			fail(w.call, s.unavailable(m.err, time.Second))
@@ -149,7 +141,13 @@ func (c *Catalog) report(r *client.Report) {
 	}
 	if r.State == client.Ready {
 		s.cause, s.pause = nil, 0
-		c.learn(s, r)
+		if r.Key.Share == tenant.BySession {
+			for _, k := range r.Changed { // what one session's own connection lists concerns nobody else
+				c.announce(r, k)
+			}
+		} else {
+			c.learn(s, r)
+		}
 	}
 	s.note(r.State, c)
 	c.flush()
@@ -195,10 +193,10 @@ func (c *Catalog) records() []Record {
 	for _, config := range c.o.Tenant.Servers {
 		s := c.servers[config.Name]
 		r := Record{
-			Server: config.Name, Link: config.Link(), Share: s.share(), State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
+			Server: config.Name, Link: config.Link(), Share: config.Share.Applied(config.Link(), protocol.Legacy), State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
 		}
 		if s.cause != nil {
-			r.Cause = s.cause.Error()
+			r.Cause = client.Explain(s.cause)
 		}
 		for l := range maps.Values(s.lists) {
 			if l.known {

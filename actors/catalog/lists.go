@@ -51,13 +51,14 @@ func (c *Catalog) look(call *Look) {
 
 // discover starts the connection that a server's lists come from, unless they are known or it is there.
 func (c *Catalog) discover(name string, caller Caller) {
-	s, key := c.servers[name], c.listKey(name, caller)
+	s := c.servers[name]
+	key := ListKey(s.config, caller)
 	l := s.listing(key, c.p.Now())
 	if l.known || s.conns[key] != nil || len(s.opening[key]) > 0 {
 		return
 	}
 	caller.Session = "" // to look is no reason to keep the server for this session
-	c.connect(name, key, caller, nil)
+	c.connect(s, key, caller, nil)
 }
 
 // mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than a list may wait.
@@ -67,7 +68,8 @@ func (c *Catalog) mustWait(w *waiter) bool {
 		return false
 	}
 	for _, name := range c.scope(caller) {
-		s, key := c.servers[name], c.listKey(name, caller)
+		s := c.servers[name]
+		key := ListKey(s.config, caller)
 		l := s.listing(key, now)
 		if !l.known && now.Sub(l.since) < c.o.Tenant.Limits.ListWait && s.startingUp(key) {
 			return true
@@ -99,7 +101,16 @@ func (c *Catalog) flush() {
 	c.waiting = still
 }
 
-func (c *Catalog) answer(w *waiter) { w.call.Reply(c.view(w.call.Req.Caller)) }
+// answer gives a caller what is known. One who sees a single server that is not known is told why.
+func (c *Catalog) answer(w *waiter) {
+	caller := w.call.Req.Caller
+	v := c.view(caller)
+	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
+		w.call.Fail(s.unavailable(s.cause, s.retry.Sub(c.p.Now())))
+		return
+	}
+	w.call.Reply(v)
+}
 
 // group is the callers who see the same.
 type group struct {
@@ -116,7 +127,7 @@ func (c *Catalog) view(caller Caller) *View {
 	v := &View{}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
-		l := c.servers[name].listing(c.listKey(name, caller), c.p.Now())
+		l := c.servers[name].listing(ListKey(c.servers[name].config, caller), c.p.Now())
 		l.served = true
 		item := merge.Server{Name: name}
 		if l.known {

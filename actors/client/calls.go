@@ -46,7 +46,7 @@ func (c *Connection) write(x *request.Exchange) {
 	}
 	id, err := c.fresh()
 	if err != nil {
-		complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, false, err))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, err))
 		return
 	}
 	params := x.Params
@@ -129,7 +129,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 	delete(c.calls, id)
 	c.settled(f.x.ID)
 	f.settle(in.Err)
-	complete(c.o.Requests, f.x, nil, protocol.UpstreamLost(c.o.Server, in.Written, in.Err))
+	complete(c.o.Requests, f.x, nil, LostError(c.o.Server, in.Written, in.Err))
 	return nil
 }
 

@@ -28,6 +28,9 @@ type carry struct {
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.
 	levels map[string]string
+	// lists are what the server listed last, listed whether it ever has.
+	lists  Lists
+	listed bool
 	// cause is how the last incarnation ended.
 	cause  error
 	lostAt time.Time
@@ -74,7 +77,7 @@ func (c *carry) lost(requests otp.Ref, server string) {
 			c.queue = append(c.queue, x)
 			continue
 		}
-		complete(requests, x, nil, protocol.UpstreamLost(server, true, c.cause))
+		complete(requests, x, nil, LostError(server, true, c.cause))
 	}
 }
 
@@ -84,11 +87,11 @@ func (c *carry) Abandon(reason error) {
 		c.cause = reason
 	}
 	for _, x := range c.written {
-		complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, true, c.cause))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, true, c.cause))
 	}
 	clear(c.written)
 	for _, x := range c.queue {
-		complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, false, c.cause))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, c.cause))
 	}
 	c.queue = nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
@@ -34,7 +35,7 @@ type Options struct {
 
 	StartTimeout   time.Duration // from dialling to ready
 	RequestTimeout time.Duration // of each thing the host itself asks the server
-	Linger         time.Duration // a shared connection without a session ends after this
+	Linger         time.Duration // a shared connection without a session ends after this; 0 keeps it
 
 	Requests   otp.Ref // the tenant's request manager
 	Dispatcher otp.Ref // the tenant's notification dispatcher
@@ -63,6 +64,7 @@ type Connection struct {
 	open         map[string]*open // questions of the server that a client has not answered, by the server's id
 	busy, relist [Kinds]bool      // lists that are being fetched, and those of them that changed meanwhile
 	fetching     int              // lists still being fetched
+	news         []catalog.Kind   // lists that are not what they were
 	linger       otp.Timer
 }
 
@@ -137,7 +139,9 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case *Tell:
 		c.tell(m)
 	case otp.Down:
-		c.detach(m.Ref)
+		c.down(m)
+	case detached:
+		c.detach(m.ref)
 	case dialled:
 		return c.dialled(m.up)
 	case otp.Done:

@@ -60,7 +60,8 @@ func (c *Connection) maybeReady() error {
 		return nil
 	}
 	c.restore()
-	c.enter(Ready, nil)
+	c.state, c.listed = Ready, true
+	c.report()
 	c.tellReady()
 	c.lostAt = time.Time{}
 	queue := c.queue

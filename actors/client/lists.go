@@ -54,12 +54,21 @@ func (c *Connection) fetched(k catalog.Kind, items []jsontext.Value) error {
 		c.fetch(k)
 		return nil
 	}
+	if c.listed && catalog.Diff(k, c.lists[k], items).Any() {
+		c.news = append(c.news, k)
+	}
 	c.lists[k] = items
 	if c.state == Ready {
-		c.publish(nil, []catalog.Kind{k})
+		c.report()
 		return nil
 	}
 	return c.maybeReady()
+}
+
+// report tells the catalogue which lists are new.
+func (c *Connection) report() {
+	c.publish(nil, c.news)
+	c.news = nil
 }
 
 // changed fetches a list again that the server says has changed. Clients hear of it when the new list is known.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcpd/gateway/catalog"
+	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -29,13 +30,22 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		s.Revision = c.facts.Version.String()
 	}
 	if cause != nil {
-		s.Cause = cause.Error()
+		s.Cause = Explain(cause)
 	}
 	c.p.SetStatus(s)
 	_ = c.o.Catalog.Send(&Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
 		State: c.state, Cause: cause, At: c.started, Facts: c.facts, Lists: c.lists, Changed: changed, Asks: c.asks,
 	})
+}
+
+// Explain says how a server ended, with the end of its standard error.
+func Explain(cause error) string {
+	text := telemetry.Clean(cause.Error(), protocol.MaxDetail)
+	if tail := stderrOf(cause); tail != "" {
+		text += "; stderr: " + tail
+	}
+	return text
 }
 
 func (c *Connection) info() transport.Info {
@@ -70,10 +80,8 @@ func (c *Connection) tellReady() {
 
 func (c *Connection) tellEnded(err error) {
 	var exit *transport.ExitError
-	stderr := ""
-	if errors.As(err, &exit) {
-		stderr = string(exit.Stderr)
-	}
+	errors.As(err, &exit)
+	stderr := stderrOf(err)
 	if c.state != Ready {
 		c.o.Emit(telemetry.UpstreamStartFailed{Where: c.where(), Cause: causeOf(err), Reason: err.Error(), Stderr: stderr})
 		return

@@ -1,9 +1,12 @@
 package client
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -96,23 +99,40 @@ func (c *Connection) restore() {
 	}
 }
 
-// attach takes note of a session that uses this connection.
+// attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
-	if _, ok := c.sessions[m.Session]; !ok {
-		c.p.Monitor(m.Ref)
-	}
+	c.p.Monitor(m.Ref)
 	c.sessions[m.Session] = m.Ref
 	c.linger.Stop()
 }
 
-// detach forgets a session that has ended, and lets go of what only it had wanted.
+// Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.
+const Reattach = 5 * time.Second
+
+type detached struct{ ref otp.Ref }
+
+// down hears that a session's actor has ended.
+func (c *Connection) down(m otp.Down) {
+	if otp.IsNormal(m.Reason) {
+		c.detach(m.Ref)
+		return
+	}
+	c.p.After(Reattach, detached{m.Ref})
+}
+
+// detach forgets a session, and lets go of what only it had wanted.
 func (c *Connection) detach(ref otp.Ref) {
 	for row, s := range c.sessions {
 		if s != ref {
 			continue
 		}
 		delete(c.sessions, row)
-		delete(c.levels, row)
+		if before := c.verbose(); c.levels[row] != "" {
+			delete(c.levels, row)
+			if after := c.verbose(); c.state == Ready && after != before {
+				c.setLevel(after)
+			}
+		}
 		for uri, who := range c.uris {
 			if who[row] && c.release(uri, row) && c.state == Ready {
 				c.askAside("resources/unsubscribe", "uri", uri)
@@ -122,13 +142,14 @@ func (c *Connection) detach(ref otp.Ref) {
 	c.maybeLinger()
 }
 
-// maybeLinger ends a connection that nobody uses: one of a single session at once, a shared one after Linger.
+// maybeLinger ends a connection that nobody uses: one of a single session at once, a shared one after Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
-	if len(c.sessions) > 0 {
+	private := c.o.Key.Share == tenant.BySession
+	if len(c.sessions) > 0 || c.o.Linger == 0 && !private {
 		return
 	}
 	after := c.o.Linger
-	if c.o.Key.Session != "" {
+	if private {
 		after = 0
 	}
 	c.linger.Stop()

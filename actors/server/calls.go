@@ -11,7 +11,6 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
@@ -41,12 +40,17 @@ type (
 
 // toServer sends a request to a server over this session's connection to it.
 func (s *Session) toServer(o *outgoing) {
+	if needs, ok := s.o.Tenant.Required(o.server, o.d.Message.Method); ok && !s.record.Capabilities.Has(needs) {
+		s.refuse(o.d, protocol.CapabilityRequired(needs))
+		return
+	}
 	s.subscribed(o)
 	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
 		s.submit(o, ref)
 		return
 	}
 	delete(s.targets, o.server)
+	s.held.add(o.d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
 }
@@ -56,14 +60,19 @@ func (s *Session) connected(m connected) {
 		s.refuse(m.o.d, m.err)
 		return
 	}
+	s.use(m.o.server, m.ref)
+	s.submit(m.o, m.ref)
+}
+
+// use keeps the address of a connection, and tells it the log level that the client wants.
+func (s *Session) use(server string, ref otp.Ref) {
 	if s.targets == nil {
 		s.targets = map[string]otp.Ref{}
 	}
-	s.targets[m.o.server] = m.ref
+	s.targets[server] = ref
 	if s.record.Level != "" {
-		_ = m.ref.Send(&client.Want{Session: s.h.Row(), Level: s.record.Level})
+		_ = ref.Send(&client.Want{Session: s.h.Row(), Level: s.record.Level})
 	}
-	s.submit(m.o, m.ref)
 }
 
 // submit makes the exchange and hands it to the request manager.
@@ -79,6 +88,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	if s.calls == nil {
 		s.calls = map[uint64]*call{}
 	}
+	s.held.remove(o.d)
 	s.calls[x.ID] = &call{x: x, id: m.ID, server: o.server}
 	if err := s.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
 		delete(s.calls, x.ID)
@@ -114,6 +124,7 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 
 // look asks for a fresh view, and then goes on with the request.
 func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
+	s.held.add(d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Wait: wait},
 		func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
@@ -129,6 +140,10 @@ func (s *Session) looked(m looked) {
 
 // list answers one page of a list of all servers as one.
 func (s *Session) list(d *session.Deliver, kind merge.Kind) {
+	if needs, ok := s.o.Tenant.Required("", d.Message.Method); ok && !s.record.Capabilities.Has(needs) {
+		s.refuse(d, protocol.CapabilityRequired(needs))
+		return
+	}
 	cursor := ""
 	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok {
 		if cursor, ok = splice.Unquote(raw); !ok || cursor == "" {
@@ -142,6 +157,6 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 			s.refuse(d, err)
 			return
 		}
-		d.Out.Finish(jsonrpc.Response(d.Message.ID, page))
+		s.answer(d, page)
 	})
 }

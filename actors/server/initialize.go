@@ -9,7 +9,6 @@ import (
 	"mcpd/actors/version"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
-	"mcpd/protocol/jsonrpc"
 	lifecycle "mcpd/protocol/session"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -52,6 +51,7 @@ func (s *Session) initialize(d *session.Deliver) {
 		return
 	}
 	s.opening = true
+	s.held.add(d)
 	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities}
 	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
 		Requested: asked.Version, Policy: s.o.Policy, Tenant: s.o.Tenant.Name, Session: s.h.Row(),
@@ -98,9 +98,9 @@ func (s *Session) introduced(m introduced) {
 	agreement := protocol.Handshake{
 		Agreement: protocol.Agreement{Version: m.h.agreed}, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
 	}
-	m.h.d.Out.Finish(jsonrpc.Response(m.h.d.Message.ID, agreement.Result(s.introduce())))
+	s.answer(m.h.d, agreement.Result(s.introduce()))
 	s.o.Emit(telemetry.SessionOpened{
-		Where: s.where(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
+		Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
 		Revision: m.h.agreed.String(),
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
@@ -16,7 +17,7 @@ import (
 
 // notice delivers what a server announced, when this client asked for it and its revision knows it.
 func (s *Session) notice(n *notification.Notice) {
-	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
+	if s.record == nil || !s.concerns(n) || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
 		return
 	}
 	params := n.Params
@@ -31,6 +32,17 @@ func (s *Session) notice(n *notification.Notice) {
 		}
 	}
 	_ = s.h.Push(jsonrpc.Notification(n.Method, params))
+}
+
+// concerns reports whether a notice came over a connection of this session's: the one its calls go through, or the one its lists come
+// from. What a server says over another principal's connection is that principal's.
+func (s *Session) concerns(n *notification.Notice) bool {
+	config, ok := s.o.Tenant.Server(n.Server)
+	if !ok {
+		return false
+	}
+	caller := s.caller()
+	return n.Key == catalog.Key(config, caller) || n.Key == catalog.ListKey(config, caller)
 }
 
 // updated is the notification for a resource under the name by which this client subscribed to it; nil when it did not.
@@ -89,5 +101,5 @@ func (s *Session) setLevel(d *session.Deliver) {
 	for _, target := range s.targets {
 		_ = target.Send(&client.Want{Session: s.h.Row(), Level: level})
 	}
-	d.Out.Finish(jsonrpc.Response(d.Message.ID, nil))
+	s.answer(d, nil)
 }

@@ -96,10 +96,26 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 			continue
 		}
 		s.settle(id, a)
-		params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
-		_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
+		s.withdraw(id)
 		return
 	}
+}
+
+// forsake withdraws what was asked on behalf of a call that has ended: nobody waits for the answer any more.
+func (s *Session) forsake(call uint64) {
+	for id, a := range s.asked {
+		if a.call == call {
+			a.call = 0
+			s.settle(id, a)
+			s.withdraw(id)
+		}
+	}
+}
+
+// withdraw tells the client that a question is no more.
+func (s *Session) withdraw(id jsonrpc.ID) {
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
+	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
 }
 
 // answerProgress passes a client's progress on a question to the server that asked it, when the server gave the token.

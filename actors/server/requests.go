@@ -55,7 +55,7 @@ func (s *Session) request(d *session.Deliver) {
 		s.initialize(d)
 		return
 	case "ping":
-		d.Out.Finish(jsonrpc.Response(m.ID, nil))
+		s.answer(d, nil)
 		return
 	}
 	if err := s.gate().Check(protocol.Client, m.Method, m.Params); err != nil {
@@ -66,7 +66,7 @@ func (s *Session) request(d *session.Deliver) {
 	switch {
 	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
-	case len(s.calls) >= s.o.Tenant.Limits.MaxSessionPending:
+	case len(s.calls)+s.held.len() >= s.o.Tenant.Limits.MaxSessionPending:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case r.route == level:
 		s.setLevel(d)
@@ -81,7 +81,7 @@ func (s *Session) request(d *session.Deliver) {
 
 // gate is what this session agreed on.
 func (s *Session) gate() protocol.Gate {
-	return protocol.Gate{Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered, Required: s.o.Tenant.Require}
+	return protocol.Gate{Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered}
 }
 
 // notified handles a notification of the client. One that it may not send is dropped.

@@ -6,6 +6,8 @@ package server
 import (
 	"sync/atomic"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
@@ -45,6 +47,7 @@ type Session struct {
 	view    *catalog.View   // of the aggregate, as it was last looked at
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
+	held    *held
 	calls   map[uint64]*call
 	targets map[string]otp.Ref // connections in use, by server
 	asked   map[jsonrpc.ID]*asked
@@ -64,12 +67,19 @@ func New(o Options, args session.Args) *Session { return &Session{o: o, h: args.
 // Messages that only the session sends itself.
 type (
 	initExpired struct{}
+	resumed     struct {
+		server string
+		ref    otp.Ref
+		err    error
+	}
 )
 
 // Init takes up the session where its previous actor left it.
 func (s *Session) Init(p *otp.Process) error {
 	s.p = p
-	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.o.Tenant.Limits.SessionInit, Unordered: true})
+	s.held = &held{}
+	p.SetHeir(s.held)
+	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.o.Tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
 	if s.record = s.h.Record(); s.record == nil {
 		return nil
@@ -78,9 +88,24 @@ func (s *Session) Init(p *otp.Process) error {
 		return err
 	}
 	if s.record.Ready {
+		s.resume()
 		return s.enter(lifecycle.Confirm)
 	}
 	return nil
+}
+
+// resume connects anew to the servers from which the client wants to hear of resources. They keep its subscriptions meanwhile.
+func (s *Session) resume() {
+	wanted := map[string]bool{}
+	for _, u := range s.record.URIs {
+		if wanted[u.Server] {
+			continue
+		}
+		wanted[u.Server] = true
+		server := u.Server
+		otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
+			func(ref otp.Ref, err error) any { return resumed{server, ref, err} })
+	}
 }
 
 // enter takes a lifecycle event and does what comes of it.
@@ -117,6 +142,7 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.deliver(m)
 	case request.Done:
 		delete(s.calls, m.ID)
+		s.forsake(m.ID)
 	case *notification.Notice:
 		s.notice(m)
 	case *client.Question:
@@ -131,6 +157,10 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.introduced(m)
 	case connected:
 		s.connected(m)
+	case resumed:
+		if m.err == nil {
+			s.use(m.server, m.ref)
+		}
 	case looked:
 		s.looked(m)
 	case *session.Expired:
@@ -174,9 +204,17 @@ func (s *Session) deliver(d *session.Deliver) {
 	}
 }
 
-// refuse answers a request here.
+// refuse answers a request here, with an error.
 func (s *Session) refuse(d *session.Deliver, err error) {
+	s.held.remove(d)
 	d.Out.Finish(request.Failure(d.Message.ID, err, s.version()))
+	s.o.Emit(telemetry.Rejected{Where: s.where(), Reason: protocol.ConditionOf(err).String(), Method: d.Message.Method})
+}
+
+// answer answers a request here, with a result.
+func (s *Session) answer(d *session.Deliver, result jsontext.Value) {
+	s.held.remove(d)
+	d.Out.Finish(jsonrpc.Response(d.Message.ID, result))
 }
 
 // version is the revision to answer in: the negotiated one, or the newest that has a handshake.

@@ -31,6 +31,8 @@ type Handle struct {
 	// last is when the peer was last heard of, in Unix nanoseconds.
 	last   atomic.Int64
 	closed atomic.Bool
+	// crashed is when its actor last did. It is the manager's.
+	crashed time.Time
 }
 
 // Record is what survives the actor of a session: what was negotiated and what the client asked for. A Record is not changed once it
@@ -60,6 +62,17 @@ func (h *Handle) Row() string { return h.row }
 
 // Endpoint is where the session was opened; it answers nowhere else.
 func (h *Handle) Endpoint() streamable.Endpoint { return h.endpoint }
+
+// Streamed reports whether the transport has streams, and so may deliver messages in another order than they were sent.
+func (h *Handle) Streamed() bool { return h.push == nil }
+
+// Transport names the transport.
+func (h *Handle) Transport() string {
+	if h.Streamed() {
+		return "streamable"
+	}
+	return "stdio"
+}
 
 // Streams is the transport's own state of the session.
 func (h *Handle) Streams() *streamable.Streams { return h.streams }

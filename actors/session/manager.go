@@ -37,9 +37,27 @@ type Manager struct {
 	o     Options
 	p     *otp.Process
 	index *Index
+	*kept
 }
 
-// New makes one incarnation. The index is the heir, created with the first.
+// kept is the heir: who waits for a session to be started, and the actors there are.
+type kept struct {
+	waiting map[failer]struct{}
+	actors  map[otp.Ref]*Handle
+}
+
+// failer is a call that has no answer yet.
+type failer interface{ Fail(error) }
+
+// Abandon answers everyone who waits: there will be no other manager.
+func (k *kept) Abandon(reason error) {
+	for call := range k.waiting {
+		call.Fail(reason)
+	}
+	clear(k.waiting)
+}
+
+// New makes one incarnation. The index outlives the manager: transports read it.
 func New(o Options, index *Index) *Manager { return &Manager{o: o, index: index} }
 
 type (
@@ -51,15 +69,27 @@ type (
 		err  error
 	}
 	attached struct {
-		call *Attach
+		call *Attach // nil when the manager itself noticed that the actor was gone
+		h    *Handle
 		ref  otp.Ref
 		err  error
 	}
 )
 
-// Init arms the sweep.
+// errRestarted is what a call gets whose answer was lost with an incarnation of the manager.
+var errRestarted = protocol.Overloaded("session manager", time.Second)
+
+// Init takes over the sessions' actors. Who was waiting for one is told to ask again: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
+	if m.kept, _ = p.Heir().(*kept); m.kept == nil {
+		m.kept = &kept{waiting: map[failer]struct{}{}, actors: map[otp.Ref]*Handle{}}
+		p.SetHeir(m.kept)
+	}
+	m.Abandon(errRestarted)
+	for ref := range m.actors {
+		p.Monitor(ref)
+	}
 	p.After(m.o.Sweep, sweep{})
 	return nil
 }
@@ -75,6 +105,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		m.attach(msg)
 	case attached:
 		m.attached(msg)
+	case otp.Down:
+		m.down(msg)
 	case *Close:
 		if h, ok := m.index.Get(msg.Req.ID); ok {
 			m.end(h, msg.Req.Reason)
@@ -103,23 +135,51 @@ func (m *Manager) open(call *Open) {
 		call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}
-	h := &Handle{id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), push: call.Req.Push}
+	h := &Handle{
+		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
+		streams: m.o.Store.Streams(), push: call.Req.Push,
+	}
 	sum := sha256.Sum256([]byte(h.id))
 	h.row = hex.EncodeToString(sum[:6])
-	h.streams = m.o.Store.Streams()
 	h.Touch()
+	m.waiting[call] = struct{}{}
 	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return started{call, h, ref, err} })
 }
 
 func (m *Manager) started(s started) {
+	delete(m.waiting, s.call)
 	if s.err != nil {
 		s.call.Fail(protocol.InternalError(s.err))
 		return
 	}
-	s.h.ref.Store(&s.ref)
+	m.follow(s.h, s.ref)
 	m.index.add(s.h)
 	s.call.Reply(s.h)
 }
+
+// follow makes ref the actor of a session.
+func (m *Manager) follow(h *Handle, ref otp.Ref) {
+	h.ref.Store(&ref)
+	m.actors[ref] = h
+	m.p.Monitor(ref)
+}
+
+// down hears of the end of an actor. One that crashed is replaced at once, so that nothing its client should hear of is missed; one that
+// crashes again and again is left to its client's next request.
+func (m *Manager) down(d otp.Down) {
+	h := m.actors[d.Ref]
+	delete(m.actors, d.Ref)
+	if h == nil || otp.IsNormal(d.Reason) || h.closed.Load() || h.Record() == nil {
+		return
+	}
+	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
+		h.crashed = now
+		m.begin(h, nil)
+	}
+}
+
+// crashPause is how much time must be between two crashes of a session for the second to be mended at once too.
+const crashPause = time.Second
 
 // attach starts a new actor for a session whose actor is gone. Several requests may ask at once; the first start serves all.
 func (m *Manager) attach(call *Attach) {
@@ -132,25 +192,31 @@ func (m *Manager) attach(call *Attach) {
 		call.Reply(*ref)
 		return
 	}
-	pool, ok := m.o.Pool(h.endpoint.Tenant)
-	if !ok {
-		call.Fail(protocol.Overloaded("tenant", time.Second))
-		return
-	}
-	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return attached{call, ref, err} })
+	m.waiting[call] = struct{}{}
+	m.begin(h, call)
+}
+
+func (m *Manager) begin(h *Handle, call *Attach) {
+	pool, _ := m.o.Pool(h.endpoint.Tenant) // where there is none, the start fails
+	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return attached{call, h, ref, err} })
 }
 
 func (m *Manager) attached(a attached) {
-	h := a.call.Req.Handle
 	var running otp.ErrAlreadyStarted
 	if errors.As(a.err, &running) {
 		a.ref, a.err = running.Ref, nil
 	}
-	if a.err != nil {
-		a.call.Fail(protocol.InternalError(a.err))
+	if a.err == nil {
+		m.follow(a.h, a.ref)
+	}
+	if a.call == nil {
 		return
 	}
-	h.ref.Store(&a.ref)
+	delete(m.waiting, a.call)
+	if a.err != nil {
+		a.call.Fail(protocol.Overloaded("tenant", time.Second))
+		return
+	}
 	a.call.Reply(a.ref)
 }
 
@@ -171,11 +237,12 @@ func (m *Manager) evict(tenant string) bool {
 	return true
 }
 
-// sweep ends what has been idle for too long. An open stream keeps a session: its transport touches it.
+// sweep ends what has been idle for too long. An open stream keeps a session: its transport touches it. So
+// does a channel of its own.
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	m.index.Each(func(h *Handle) bool {
-		if h.Idle(now) > m.o.Idle(h.endpoint.Tenant) {
+		if h.Streamed() && h.Idle(now) > m.o.Idle(h.endpoint.Tenant) {
 			m.end(h, "idle")
 			ended++
 		}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 type Report struct {
 	Title       string       `json:"title"`
 	Runs        []Summary    `json:"runs"`
+	Figures     []Figure     `json:"figures"`
 	Comparisons []Comparison `json:"comparisons"`
 }
 
@@ -61,7 +63,7 @@ func Compare(name string, e Estimate, l Limit) Comparison {
 	return Comparison{Name: name, Estimate: e, Limit: l.String(), Verdict: Gate(e, l)}
 }
 
-// Failed reports whether a gate failed or a run lost, doubled or mixed up a reply. Errors that the server answered with are for the
+// Failed reports whether a gate failed, a figure missed its goal, or a run lost, doubled or mixed up a reply. Errors that the server answered with are for the
 // caller to judge: under a fault some are right.
 func (r Report) Failed() bool {
 	for _, s := range r.Runs {
@@ -69,12 +71,8 @@ func (r Report) Failed() bool {
 			return true
 		}
 	}
-	for _, c := range r.Comparisons {
-		if c.Verdict == Fail {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Verdict == Fail }) ||
+		slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.Verdict == Fail })
 }
 
 // column is one column of a table over rows of type T.
@@ -139,6 +137,7 @@ func (r Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n", r.Title)
 	table(&b, runColumns(), r.Runs)
+	table(&b, figureColumns(), r.Figures)
 	table(&b, comparisonColumns(), r.Comparisons)
 	return b.String()
 }

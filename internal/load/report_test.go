@@ -18,7 +18,8 @@ func report(t *testing.T) Report {
 			t.Fatal(err)
 		}
 		e := Estimate{Ratio: 1.05, Low: 1.01, High: 1.08, Pairs: 5}
-		out = Report{Title: "echo", Runs: []Summary{Summarize("relay", r)}, Comparisons: []Comparison{Compare("p99", e, AtMost(1.1))}}
+		f := NewFigure("heap", "KiB", []float64{9, 8, 11}, 10)
+		out = Report{Title: "echo", Runs: []Summary{Summarize("relay", r)}, Figures: []Figure{f}, Comparisons: []Comparison{Compare("p99", e, AtMost(1.1))}}
 	})
 	return out
 }
@@ -29,6 +30,10 @@ func TestReportAsMarkdown(t *testing.T) {
 | run | loop | workers | rps | p50 ms | p90 ms | p99 ms | p99.9 ms | max ms | late ms | waited | ok | failed | lost | crosstalk | duplicate |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 | relay | open | 1 | 100.6 | 4.002 | 4.002 | 4.002 | 4.002 | 4.002 | 0 | 0 | 100 | 0 | 0 | 0 | 0 |
+
+| figure | unit | median | spread | samples | goal | verdict |
+| --- | --- | --- | --- | --- | --- | --- |
+| heap | KiB | 9 | 8 to 11 | 3 | ≤ 10 | unclear |
 
 | comparison | ratio | 95 % interval | pairs | limit | verdict |
 | --- | --- | --- | --- | --- | --- |
@@ -78,6 +83,10 @@ func TestReportFailsOnLostRepliesAndGates(t *testing.T) {
 		r := Report{Runs: []Summary{{Counts: test.counts}}, Comparisons: []Comparison{{Verdict: test.gate}}}
 		if got := r.Failed(); got != test.want {
 			t.Errorf("%s: failed = %t, want %t", test.name, got, test.want)
+		}
+		r = Report{Figures: []Figure{{Verdict: test.gate}}}
+		if got, want := r.Failed(), test.gate == Fail; got != want {
+			t.Errorf("%s: with a figure failed = %t, want %t", test.name, got, want)
 		}
 	}
 }

@@ -54,6 +54,7 @@ func TestAnAbandonedWorkerIsFencedOff(t *testing.T) {
 		if !errors.As(err, &abandoned) || abandoned.Path != "top/a" || abandoned.Time != time.Second || !errors.Is(err, ErrKilled) {
 			t.Errorf("terminate: %v", err)
 		}
+		synctest.Wait()
 		if held.err != ErrKilled || waiting.err != ErrKilled {
 			t.Errorf("held message %v, waiting message %v, want both killed", held.err, waiting.err)
 		}

@@ -18,14 +18,15 @@ type routine struct{ name string }
 // Go runs f in a goroutine that belongs to this incarnation: its context ends when termination of the incarnation
 // begins, its end arrives as a Done message, its panic is a crash of the incarnation, and the incarnation has not
 // ended before it has returned (within the child's Shutdown; after that it is abandoned with an event). It must not
-// touch the worker's state: Post and PostWait are its way back. Go may be called from an owned goroutine too. Once
-// termination has begun f is not run.
+// touch the worker's state: Post and PostWait are its way back. Go may be called from an owned goroutine too, and from
+// Terminate: once termination has begun f runs with a context that has ended already, so that what it was to answer is
+// answered. Only when the incarnation is over, which its abandoned leftovers may not know, f is not run.
 func (p *Process) Go(name string, f func(ctx context.Context) error) {
 	ctx := p.Context()
 	r := &routine{name}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cancelled {
+	if p.over {
 		return
 	}
 	x := p.extra()

@@ -76,7 +76,7 @@ func (s *state) abandon(now time.Time, k *kid) {
 	case away:
 		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: max(k.child.Shutdown, 0)})
 		k.parked = false
-		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: k.child.Shutdown})
+		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: max(k.child.Shutdown, 0)})
 	}
 }
 

@@ -119,7 +119,7 @@ func (p *Process) extra() *extras {
 	return p.x
 }
 
-// cancel begins termination: the context ends, no goroutine is started any more.
+// cancel begins termination: the context ends.
 func (p *Process) cancel(reason error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -155,15 +155,24 @@ func TestAGoroutineThatOutlivesAStopIsAbandoned(t *testing.T) {
 	}
 }
 
-func TestNoGoroutineStartsOnceTerminationHasBegun(t *testing.T) {
-	ran := false
+func TestAGoroutineOfTheEndIsWaitedFor(t *testing.T) {
+	var cause error
 	start := scriptOf(script{terminate: func(p *Process, _ error) {
-		p.Go("late", func(context.Context) error { ran = true; return nil })
+		p.Go("last", func(ctx context.Context) error {
+			cause = context.Cause(ctx)
+			time.Sleep(time.Second)
+			return nil
+		})
 	}})
 	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		tell(t, r.ref("a"), func(*Process) error { return Normal })
-		if ran || r.state() != "a#2" {
-			t.Errorf("ran %v, tree %s", ran, r.state())
+		if cause == nil || r.ref("a").Incarnation() != 1 {
+			t.Errorf("cause %v, incarnation %d", cause, r.ref("a").Incarnation())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := r.state(); got != "a#2" {
+			t.Errorf("tree %s", got)
 		}
 	})
 }

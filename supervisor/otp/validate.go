@@ -81,7 +81,7 @@ func check(path string, s Spec) (errs []error) {
 		if c.ID == "" {
 			at = fmt.Sprintf("%s/[%d]", path, i)
 		}
-		if seen[c.ID] {
+		if seen[c.ID] && s.Strategy != SimpleOneForOne {
 			errs = append(errs, &SpecError{at, "id", "twice"})
 		}
 		seen[c.ID] = true

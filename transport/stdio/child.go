@@ -31,7 +31,7 @@ func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
 		ladder:  spec.Ladder,
 		stdin:   p.stdin,
 		stdout:  p.stdout,
-		stderr:  newStderr(p.stderr, spec.Stderr),
+		stderr:  newStderr(p.stderr, spec.Stderr, func() { _ = h.signalGroup(syscall.SIGKILL) }),
 		settled: settled,
 		exited:  make(chan struct{}),
 		gone:    make(chan struct{}),

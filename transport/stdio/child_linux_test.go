@@ -307,3 +307,15 @@ func TestStandardErrorIsReadLineByLine(t *testing.T) {
 		t.Errorf("tail: got %d bytes, ending in %.40q", len(tail), tail[max(0, len(tail)-40):])
 	}
 }
+
+// A program may be over before Start has returned; that is no failure to start it.
+func TestProgramThatEndsAtOnceWasStarted(t *testing.T) {
+	s := newTestSpawner(t)
+	for range 50 {
+		child := start(t, s, Spec{Command: "true", Ladder: quick})
+		<-child.Gone()
+		if exit, over := child.Exit(); !over || exit.Code != 0 || exit.Signal != 0 {
+			t.Fatalf("got %+v, %v", exit, over)
+		}
+	}
+}

@@ -181,6 +181,9 @@ func (c *Conn) why(ctx context.Context, err error) error {
 	if exited {
 		c.child.stderr.settle()
 	}
+	if fault := c.child.stderr.failure(); fault != nil {
+		err = fault
+	}
 	return ending(cause, exit, exited, c.version.Load() != 0, c.child.Stderr(), err)
 }
 

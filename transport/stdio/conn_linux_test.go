@@ -326,6 +326,15 @@ func TestCloseOfAFloodingServerIsBounded(t *testing.T) {
 	}
 }
 
+func TestPanicInTheStderrCallbackEndsTheChild(t *testing.T) {
+	sp := Spec{Command: "sh", Args: []string{"-c", "echo oops >&2; read stay"}, Ladder: quick}
+	sp.Stderr = func(line []byte, _ bool) { panic("cannot take " + string(line)) }
+	_, exit := ended(t, connect(t, sp))
+	if exit.Signal != "SIGKILL" || !strings.Contains(exit.Error(), "cannot take oops") {
+		t.Errorf("got %v", exit)
+	}
+}
+
 // The runtime's poller waits for children, not a thread each.
 func TestWaitingForChildrenTakesNoThreads(t *testing.T) {
 	s := newTestSpawner(t)
@@ -346,6 +355,22 @@ func TestWaitingForChildrenTakesNoThreads(t *testing.T) {
 	}
 	if grown := threads() - before; grown > 20 {
 		t.Errorf("40 children took %d threads", grown)
+	}
+}
+
+// BenchmarkSpawn is what starting and reaping a child costs, from Start until nothing of it is left.
+func BenchmarkSpawn(b *testing.B) {
+	s := NewSpawner(SpawnerOptions{})
+	defer s.Close(context.Background())
+	for b.Loop() {
+		child, err := s.Start(b.Context(), Spec{Command: "/bin/true"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-child.Gone()
+		if err := child.Stop(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

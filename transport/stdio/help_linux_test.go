@@ -41,7 +41,7 @@ func newTestSpawner(t *testing.T) *Spawner {
 }
 
 func spec(name string, env ...string) Spec {
-	s := Spec{Command: os.Args[0], Ladder: quick, Env: map[string]string{role: name}}
+	s := Spec{Command: os.Args[0], Ladder: quick, Env: map[string]string{role: name, "GORACE": "atexit_sleep_ms=0"}} // the race detector would sleep for a second
 	for i := 0; i < len(env); i += 2 {
 		s.Env[env[i]] = env[i+1]
 	}

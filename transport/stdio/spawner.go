@@ -180,9 +180,10 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	}
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
+	err = limit(pid, j.spec.Files) // before run, which reaps: until then the number is surely ours
 	s.children.Add(1)
 	go child.run(s.children.Done) // owner: the spawner, whose Close waits
-	if err := limit(pid, j.spec.Files); err != nil {
+	if err != nil {
 		child.discard()
 		return nil, started(CauseStart, fmt.Errorf("limits of process %d: %w", pid, err))
 	}

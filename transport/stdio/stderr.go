@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -11,17 +12,19 @@ import (
 type stderr struct {
 	file *os.File
 	line func([]byte, bool)
+	kill func() // ends the program whose lines nobody can take
 	done chan struct{}
 
 	part []byte // the current line so far
 	skip bool   // it was too long, and was reported already
 
-	mu   sync.Mutex // guards last
-	last []byte     // the end of all that was written
+	mu    sync.Mutex // guards what follows
+	last  []byte     // the end of all that was written
+	fault error      // the callback panicked
 }
 
-func newStderr(file *os.File, line func([]byte, bool)) *stderr {
-	return &stderr{file: file, line: line, done: make(chan struct{})}
+func newStderr(file *os.File, line func([]byte, bool), kill func()) *stderr {
+	return &stderr{file: file, line: line, kill: kill, done: make(chan struct{})}
 }
 
 // drain reads until the end of the pipe or its deadline.
@@ -37,7 +40,7 @@ func (s *stderr) drain() {
 		}
 		if err != nil {
 			if s.line != nil && len(s.part) > 0 && !s.skip {
-				s.line(s.part, false)
+				s.report(s.part, false)
 			}
 			return
 		}
@@ -72,6 +75,30 @@ func (s *stderr) settle() {
 	}
 }
 
+// report calls back. A panic there belongs to whoever owns the child, so it ends the child and not the process.
+func (s *stderr) report(line []byte, cut bool) {
+	if s.line == nil {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.line = nil
+			s.mu.Lock()
+			s.fault = fmt.Errorf("callback for standard error: panic: %v", r)
+			s.mu.Unlock()
+			s.kill()
+		}
+	}()
+	s.line(line, cut)
+}
+
+// failure is why the callback can take no more lines, nil while it can.
+func (s *stderr) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault
+}
+
 // split reports the lines in p and keeps the rest for the next call.
 func (s *stderr) split(p []byte) {
 	for len(p) > 0 {
@@ -84,7 +111,7 @@ func (s *stderr) split(p []byte) {
 			room := maxErrorLine - len(s.part)
 			s.part = append(s.part, piece[:min(room, len(piece))]...)
 			if len(piece) > room {
-				s.line(s.part, true)
+				s.report(s.part, true)
 				s.skip = true
 			}
 		}
@@ -92,7 +119,7 @@ func (s *stderr) split(p []byte) {
 			return
 		}
 		if !s.skip {
-			s.line(bytes.TrimSuffix(s.part, []byte("\r")), false)
+			s.report(bytes.TrimSuffix(s.part, []byte("\r")), false)
 		}
 		s.part, s.skip = s.part[:0], false
 		p = p[end+1:]

@@ -52,7 +52,9 @@ func TestClientPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
 		began := time.Now()
-		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { stream(w, "id: 1/0\nretry: 4000\ndata:") }
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			stream(w, "id: 1/0\nretry: 4000\ndata:")
+		}
 		var asked []string
 		p.get = func(w http.ResponseWriter, r *http.Request) {
 			asked = append(asked, r.Header.Get("Last-Event-ID"))
@@ -139,6 +141,7 @@ func TestClientDoesWithoutAStandingStream(t *testing.T) {
 			initialized(t, c)
 			expect(t, c, told)
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			if got := p.saw(); len(got) != 3 {
 				t.Errorf("%d: got %q", status, got)
 			}
@@ -199,6 +202,7 @@ func TestClientWaitsLongerForAServerThatStaysDown(t *testing.T) {
 		c := inMemory(t, p)
 		initialized(t, c)
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		for i, least := range []time.Duration{2, 4, 100, 16, 30, 30} {
 			if got := at[i+1].Sub(at[i]); got < least*time.Second || got > least*time.Second*5/4 {
 				t.Errorf("pause %d: got %s, want about %d s", i, got, least)
@@ -271,4 +275,3 @@ func TestClientReadsNoFasterThanItsOwner(t *testing.T) {
 		expect(t, c, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
 	})
 }
-

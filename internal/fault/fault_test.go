@@ -1,0 +1,183 @@
+package fault
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type message struct{}
+
+// strikes reports whether receiving msg at path panics with an Injected value.
+func strikes(r *Registry, path string, msg any) (struck bool) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case Injected:
+			struck = v.Path == path
+		default:
+			panic(v)
+		}
+	}()
+	r.Receive(path, msg)
+	return false
+}
+
+func arm(t *testing.T, r *Registry, p Point, count int) string {
+	t.Helper()
+	id, err := r.Arm(Fault{Panic, p, count, time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestAFaultStrikesItsPointOnly(t *testing.T) {
+	for _, c := range []struct {
+		point Point
+		path  string
+		msg   any
+		want  bool
+	}{
+		{Point{Path: "a/b"}, "a/b", message{}, true},
+		{Point{Path: "a/b"}, "a/b", nil, true},
+		{Point{Path: "a/b"}, "a/bc", message{}, false},
+		{Point{Path: "a/b"}, "a", message{}, false},
+		{Point{Path: "a/*"}, "a/b", message{}, true},
+		{Point{Path: "a/*"}, "a/b/c", message{}, true},
+		{Point{Path: "a/*"}, "b/a/", message{}, false},
+		{Point{Path: "*"}, "x", message{}, true},
+		{Point{"a", "fault.message"}, "a", message{}, true},
+		{Point{"a", "*fault.message"}, "a", message{}, false},
+		{Point{"a", "*fault.message"}, "a", &message{}, true},
+		{Point{"a", "fault.message"}, "a", nil, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := New(nil)
+			id := arm(t, r, c.point, 0)
+			if got := strikes(r, c.path, c.msg); got != c.want {
+				t.Errorf("%+v at %s with %T: struck %v, want %v", c.point, c.path, c.msg, got, c.want)
+			}
+			r.Disarm(id)
+		})
+	}
+}
+
+func TestACountIsExactUnderConcurrentReceivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(nil)
+		arm(t, r, Point{Path: "*"}, 3)
+		var n atomic.Int32
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if strikes(r, "a", nil) {
+					n.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n.Load() != 3 {
+			t.Errorf("struck %d times, want 3", n.Load())
+		}
+		if len(r.Active()) != 0 {
+			t.Error("still armed")
+		}
+	})
+}
+
+func TestALeaseHealsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(nil)
+		arm(t, r, Point{Path: "a"}, 0)
+		time.Sleep(time.Minute - 1)
+		if !strikes(r, "a", nil) {
+			t.Error("healed before the lease ended")
+		}
+		if s := r.Active(); len(s) != 1 || s[0].ID != "fault-1" || s[0].Struck != 1 || !s[0].Until.Equal(time.Now().Add(1)) {
+			t.Errorf("status %+v", s)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if strikes(r, "a", nil) || r.live.Load() != nil {
+			t.Error("armed after the lease ended")
+		}
+	})
+}
+
+func TestDisarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(nil)
+		first, second := arm(t, r, Point{Path: "a"}, 0), arm(t, r, Point{Path: "b"}, 0)
+		if !r.Disarm(first) || r.Disarm(first) || r.Disarm("nobody") {
+			t.Error("Disarm does not say whether it did")
+		}
+		if strikes(r, "a", nil) || !strikes(r, "b", nil) {
+			t.Error("the wrong one was disarmed")
+		}
+		r.Disarm(second)
+	})
+}
+
+func TestArmRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(nil)
+		good := Fault{Panic, Point{Path: "a"}, 1, MaxLease}
+		for name, c := range map[string]struct {
+			change func(f *Fault)
+			want   error
+		}{
+			"no action":      {func(f *Fault) { f.Action = 0 }, ErrAction},
+			"no path":        {func(f *Fault) { f.Point.Path = "" }, ErrPoint},
+			"negative count": {func(f *Fault) { f.Count = -1 }, ErrCount},
+			"no lease":       {func(f *Fault) { f.Lease = 0 }, ErrLease},
+			"a long lease":   {func(f *Fault) { f.Lease = MaxLease + 1 }, ErrLease},
+		} {
+			f := good
+			c.change(&f)
+			if _, err := r.Arm(f); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		}
+		for range MaxArmed {
+			if _, err := r.Arm(good); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.Arm(good); !errors.Is(err, ErrFull) {
+			t.Errorf("one too many: %v", err)
+		}
+		for _, s := range r.Active() {
+			r.Disarm(s.ID)
+		}
+	})
+}
+
+func TestANilRegistryIsInert(t *testing.T) {
+	var r *Registry
+	if strikes(r, "a", nil) || r.Active() != nil {
+		t.Error("armed")
+	}
+}
+
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		Panic.String(): "panic", Action(7).String(): "action(7)",
+		Injected{"fault-1", "a"}.Error(): "injected panic fault-1 at a",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func BenchmarkReceiveUnarmed(b *testing.B) {
+	r := New(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Receive("tenants/acme/session/1", nil)
+	}
+}

@@ -1,0 +1,151 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's clients do
+
+package interop
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// patience bounds every wait for something that a test is sure will come.
+const patience = 20 * time.Second
+
+// client is the official Go client, with an answer to everything a server may ask, and a memory of what it was told.
+type client struct {
+	*mcp.ClientSession
+	t    *testing.T
+	news chan string
+}
+
+// connect opens a session over any transport of the SDK. It ends with the test.
+func connect(t *testing.T, over mcp.Transport) *client {
+	t.Helper()
+	c := &client{t: t, news: make(chan string, 1000)}
+	sdk := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
+		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			said := r.Params.Messages[0].Content.(*mcp.TextContent).Text
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "you said " + said}}, nil
+		},
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann for " + r.Params.Message}}, nil
+		},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.hear("updated", r.Params.URI) },
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { c.hear(r.Params.Level, r.Params.Data) },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total, r.Params.Message)
+		},
+	})
+	sdk.AddRoots(&mcp.Root{URI: "file:///here"}, &mcp.Root{URI: "file:///there"})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	session, err := sdk.Connect(ctx, over, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() }) // the test may have ended the other side
+	c.ClientSession = session
+	return c
+}
+
+// dial opens a session with an endpoint of a host.
+func dial(t *testing.T, url, key string) *client {
+	t.Helper()
+	return connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}})
+}
+
+// run opens a session with a child process.
+func run(t *testing.T, command *exec.Cmd) *client {
+	t.Helper()
+	return connect(t, &mcp.CommandTransport{Command: command})
+}
+
+// carrier sends requests with a key, on connections that end with the test.
+func carrier(t *testing.T, key string) http.RoundTripper {
+	connections := &http.Transport{}
+	t.Cleanup(connections.CloseIdleConnections)
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if key != "" {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		return connections.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (c *client) hear(words ...any) { c.news <- strings.TrimSpace(fmt.Sprintln(words...)) }
+
+// expect waits for a piece of news. Others that come before it are passed over.
+func (c *client) expect(want string) {
+	c.t.Helper()
+	late := time.After(patience)
+	var heard []string
+	for {
+		select {
+		case got := <-c.news:
+			if got == want {
+				return
+			}
+			heard = append(heard, got)
+		case <-late:
+			c.t.Fatalf("did not hear %q within %v, but %q", want, patience, heard)
+		}
+	}
+}
+
+// call calls a tool and returns its first text; that of a failed tool begins with "error: ".
+func (c *client) call(tool string, args map[string]any) string {
+	c.t.Helper()
+	r, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		c.t.Fatalf("%s: %v", tool, err)
+	}
+	if r.IsError {
+		return "error: " + mcptest.Text(c.t, r)
+	}
+	return mcptest.Text(c.t, r)
+}
+
+// names lists what a tool list holds.
+func (c *client) names() []string {
+	c.t.Helper()
+	var names []string
+	for tool, err := range c.Tools(c.t.Context(), nil) {
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// web serves a fixture over Streamable HTTP and returns its URL.
+func web(t *testing.T, f *fixture) string {
+	t.Helper()
+	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, nil))
+}
+
+// listen serves HTTP until the end of the test, and after the host is gone, which has streams open.
+func listen(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}

@@ -1,0 +1,16 @@
+package interop
+
+import (
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// codeOf is the JSON-RPC code of an error that the SDK's client returned, 0 for one that has none.
+func codeOf(err error) int64 {
+	var answered *jsonrpc.Error
+	if errors.As(err, &answered) {
+		return answered.Code
+	}
+	return 0
+}

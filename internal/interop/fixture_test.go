@@ -1,0 +1,183 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's servers do to a host
+
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// sharedURI is a resource that every fixture has, so that two of them clash.
+const sharedURI = "fixture://shared"
+
+// longTool is a tool whose name is longer than what clients take once the server's name stands before it.
+var longTool = strings.Repeat("long_", 13) + "name"
+
+// fixture is a server by another implementation, with one of everything that a client can use.
+type fixture struct {
+	*mcp.Server
+	name      string
+	cancelled chan string // the reasons of cancelled waits
+}
+
+// newFixture makes the server. It is the same over both transports.
+func newFixture(name string) *fixture {
+	f := &fixture{name: name, cancelled: make(chan string, 16)}
+	f.Server = mcp.NewServer(&mcp.Implementation{Name: "fixture-" + name, Version: "1"}, &mcp.ServerOptions{
+		Instructions:       "Ask " + name + " for anything.",
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+		CompletionHandler:  f.complete,
+	})
+	f.addResources()
+	for tool, run := range f.tools() {
+		f.addTool(tool, run)
+	}
+	return f
+}
+
+// arguments of every tool of the fixture; each reads what it needs.
+type arguments struct {
+	Text  string `json:"text"`
+	Level string `json:"level"`
+	Count int    `json:"count"`
+}
+
+// tool answers with one text.
+type tool func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error)
+
+func (f *fixture) addTool(name string, run tool) {
+	f.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in arguments
+		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil && len(r.Params.Arguments) > 0 {
+			return nil, err
+		}
+		text, err := run(ctx, r, in)
+		if err != nil {
+			return nil, err
+		}
+		result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+		if name == "link" {
+			result.Content = append(result.Content, &mcp.ResourceLink{URI: text, Name: "linked"})
+		}
+		return result, nil
+	})
+}
+
+func (f *fixture) tools() map[string]tool {
+	return map[string]tool{
+		"echo":   func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) { return in.Text, nil },
+		longTool: func(context.Context, *mcp.CallToolRequest, arguments) (string, error) { return f.name, nil },
+		// fail is a tool error, which is no protocol error.
+		"fail": func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
+			return "", fmt.Errorf("%s failed", in.Text)
+		},
+		"big": func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
+			return strings.Repeat("é", in.Count), nil
+		},
+		// link answers with a link to a resource, of which the text is the URI.
+		"link": func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) { return in.Text, nil },
+		"steps": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			for i := range in.Count {
+				err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+					ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(in.Count), Message: in.Text,
+				})
+				if err != nil {
+					return "", err
+				}
+			}
+			return "done", nil
+		},
+		"log": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			return "logged", r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(in.Level), Logger: f.name, Data: in.Text})
+		},
+		// log_later logs after it has answered, when nothing says whose call it was about.
+		"log_later": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			time.AfterFunc(50*time.Millisecond, func() { // for the answer to leave first
+				_ = r.Session.Log(context.Background(), &mcp.LoggingMessageParams{Level: "warning", Logger: f.name, Data: in.Text})
+			})
+			return "soon", nil
+		},
+		// wait waits until it is cancelled, and await_cancel until a wait was.
+		"wait": func(ctx context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
+			<-ctx.Done()
+			f.cancelled <- in.Text
+			return "", ctx.Err()
+		},
+		"await_cancel": func(ctx context.Context, _ *mcp.CallToolRequest, _ arguments) (string, error) {
+			select {
+			case text := <-f.cancelled:
+				return text, nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		},
+		"sample": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			result, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
+				MaxTokens: 9, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}},
+			})
+			if err != nil {
+				return "", err
+			}
+			return result.Content.(*mcp.TextContent).Text, nil
+		},
+		"elicit": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			result, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: in.Text, RequestedSchema: map[string]any{
+				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+			}})
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprint(result.Action, " ", result.Content["name"]), nil
+		},
+		"roots": func(ctx context.Context, r *mcp.CallToolRequest, _ arguments) (string, error) {
+			result, err := r.Session.ListRoots(ctx, nil)
+			if err != nil {
+				return "", err
+			}
+			var uris []string
+			for _, root := range result.Roots {
+				uris = append(uris, root.URI)
+			}
+			return strings.Join(uris, " "), nil
+		},
+		"add_tool": func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
+			f.addTool(in.Text, func(context.Context, *mcp.CallToolRequest, arguments) (string, error) { return "I am new", nil })
+			return "added", nil
+		},
+		"touch": func(ctx context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
+			return "touched", f.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: in.Text})
+		},
+	}
+}
+
+// uri is a resource that only this fixture has.
+func (f *fixture) uri(path string) string { return "fixture://" + f.name + "/" + path }
+
+func (f *fixture) addResources() {
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: f.name + " has " + r.Params.URI}}}, nil
+	}
+	for _, uri := range []string{f.uri("watched"), sharedURI} {
+		f.AddResource(&mcp.Resource{URI: uri, Name: uri}, read)
+	}
+	f.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: f.uri("item/{id}"), Name: "item"}, read)
+	f.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+				{Role: "user", Content: &mcp.TextContent{Text: "Greet " + r.Params.Arguments["who"] + " from " + f.name}},
+				{Role: "user", Content: &mcp.ResourceLink{URI: sharedURI, Name: "linked"}},
+			}}, nil
+		})
+}
+
+// complete answers with what it was asked about.
+func (f *fixture) complete(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	value := r.Params.Ref.Name + r.Params.Ref.URI + " " + r.Params.Argument.Name + "=" + r.Params.Argument.Value
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{value}}}, nil
+}

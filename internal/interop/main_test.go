@@ -1,0 +1,47 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// The test binary is also the programs that the host starts: with one of these variables it serves on standard input and output instead
+// of running tests. The value is the server's name.
+const (
+	serveSDK = "INTEROP_SERVE_SDK" // the fixture, made with the official Go SDK
+	serveRaw = "INTEROP_SERVE_RAW" // a server that shows the bytes it was sent
+)
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(serveSDK); name != "" {
+		exit(newFixture(name).Run(context.Background(), &mcp.StdioTransport{}))
+	}
+	if os.Getenv(serveRaw) != "" {
+		exit(serveMirror(os.Stdin, os.Stdout))
+	}
+	mcptest.Main(m)
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "interop server:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// self is the configuration of a server that is this binary.
+func self(t *testing.T, variable, name string) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("{command: %q, env: {%s: %q}}", path, variable, name)
+}

@@ -1,0 +1,48 @@
+package interop
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// serveMirror is a server that decodes nothing it need not: its one tool answers with the arguments it was given as structured content,
+// with their _meta, and with the whole request as text, byte for byte as it arrived.
+func serveMirror(r io.Reader, w io.Writer) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		m, err := jsonrpc.Decode(lines.Bytes(), jsonrpc.Limits{})
+		if err != nil {
+			return err
+		}
+		if m.Kind() != jsonrpc.KindRequest {
+			continue
+		}
+		answer := jsonrpc.Response(m.ID, mirrored(m, lines.Text()))
+		if _, err := fmt.Fprintf(w, "%s\n", answer.Append(nil)); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func mirrored(m jsonrpc.Message, line string) jsontext.Value {
+	switch m.Method {
+	case "initialize":
+		version, _ := splice.Get(m.Params, "protocolVersion")
+		return jsontext.Value(`{"protocolVersion":` + string(version) + `,"capabilities":{"tools":{}},"serverInfo":{"name":"mirror","version":"1"}}`)
+	case "tools/list":
+		return jsontext.Value(`{"tools":[{"name":"mirror","inputSchema":{"type":"object"}, "x-big":12345678901234567890}]}`)
+	case "tools/call":
+		arguments, _ := splice.Get(m.Params, "arguments")
+		meta, _ := splice.Get(m.Params, "_meta")
+		return jsontext.Value(fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"structuredContent":%s,"_meta":%s}`, splice.Quote(line), arguments, meta))
+	}
+	return jsontext.Value("{}")
+}

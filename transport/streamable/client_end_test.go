@@ -1,0 +1,146 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// F40: a 404 to our session means that the request was not executed, and ends the connection when the others have had their say.
+func TestClientFindsTheSessionLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		release := make(chan struct{})
+		p.posts["slow"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { <-release; w.WriteHeader(404) }
+		p.posts["hung"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(404) }
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, call(1, "slow"), call(2, "hung"))
+		synctest.Wait()
+		send(t, c, call(3, "x"))
+		lost := " failed, written=false: " + streamable.ErrSessionLost.Error()
+		expect(t, c, "3"+lost)
+		if err := c.Send(t.Context(), call(4, "x")); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("send: got %v, want %v", err, transport.ErrClosed)
+		}
+		began := time.Now()
+		close(release)
+		expect(t, c, "1"+lost)
+		for range 2 {
+			if in, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) {
+				t.Errorf("got %s, %v, want %v", show(in), err, streamable.ErrSessionLost)
+			}
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the hung request was waited for %s", took)
+		}
+		c.Close(t.Context())
+		if slices.Contains(p.saw(), "DELETE") {
+			t.Error("a lost session was deleted")
+		}
+	})
+}
+
+func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
+	for _, m := range []jsonrpc.Message{call(1, "x"), jsonrpc.Notification("x", nil)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(404) }
+			c := inMemory(t, p)
+			shake(t, c, protocol.V20251125)
+			began := time.Now()
+			send(t, c, m)
+			recv(t, c)
+			if _, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) || time.Since(began) != 0 {
+				t.Errorf("got %v after %s", err, time.Since(began))
+			}
+		})
+	}
+}
+
+func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["n"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(500) }
+		c := inMemory(t, p)
+		send(t, c, jsonrpc.Notification("n", nil))
+		u, ok := recv(t, c).Control.(streamable.Undelivered)
+		if !ok || u.Method != "n" || u.Err == nil {
+			t.Errorf("got %+v", u)
+		}
+		began := time.Now()
+		p.posts["n"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		send(t, c, jsonrpc.Notification("n", nil))
+		if u, _ := recv(t, c).Control.(streamable.Undelivered); !errors.Is(u.Err, context.DeadlineExceeded) || time.Since(began) != 30*time.Second {
+			t.Errorf("got %v after %s", u.Err, time.Since(began))
+		}
+	})
+}
+
+func TestClientCloseIsBoundedAndRepeatable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		hang := func(r *http.Request) { <-r.Context().Done() }
+		p.posts["slow"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { hang(r) }
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/", Transport: memory{func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete {
+				hang(r)
+			}
+			p.ServeHTTP(w, r)
+		}}})
+		shake(t, c, protocol.V20251125)
+		send(t, c, call(1, "slow"))
+		waiting := make(chan error)
+		go func() {
+			_, err := c.Recv(context.Background())
+			waiting <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
+				if err := c.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("a server that hangs held up Close for %s", took)
+		}
+		if err := <-waiting; !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("recv: got %v, want %v", err, transport.ErrClosed)
+		}
+		if err := c.Send(t.Context(), call(2, "x")); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("send: got %v, want %v", err, transport.ErrClosed)
+		}
+	})
+}
+
+// A panic in a goroutine of the client ends the connection, not the process.
+func TestClientPanicEndsItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/", Transport: panicking{}})
+		send(t, c, call(1, "x"))
+		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: kaputt") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+type panicking struct{}
+
+func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("kaputt") }
