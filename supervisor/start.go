@@ -195,12 +195,12 @@ func (h *host) mcp() (suture.Service, error) {
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: handler, Drain: []func(){handler.Drain}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
+		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){handler.Drain}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", h.addrs.or("mcp", h.config.Listen))
+	l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(context.Background(), "tcp", h.addrs.or("mcp", h.config.Listen))
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +208,9 @@ func (h *host) mcp() (suture.Service, error) {
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
 	return &listener{s, l}, nil
 }
+
+// keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * second, Interval: 5 * second, Count: 6}
 
 // listener serves MCP until it is told to stop, and then lets requests end.
 type listener struct {

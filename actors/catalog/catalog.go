@@ -87,7 +87,7 @@ type server struct {
 type conn struct {
 	ref      otp.Ref
 	report   client.Report
-	sessions map[string]otp.Ref
+	attached uint64 // how many sessions were sent there
 	declare  protocol.ClientCapabilities
 }
 
@@ -167,6 +167,8 @@ func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 		m.Reply(c.records())
 	case *client.Report:
 		c.report(m)
+	case *client.Unused:
+		c.unused(m)
 	case otp.Down:
 		c.down(m)
 	case opened:
@@ -233,10 +235,12 @@ func (c *Catalog) down(m otp.Down) {
 		}
 		for key, conn := range s.conns {
 			if conn.ref == m.Ref {
-				delete(s.conns, key)
-				if otp.IsNormal(m.Reason) || errors.Is(m.Reason, otp.ErrNoProc) {
-					c.retire(s, key)
+				if !otp.IsNormal(m.Reason) && !errors.Is(m.Reason, otp.ErrNoProc) {
+					c.p.Monitor(m.Ref) // it is being restarted in place
+					return
 				}
+				delete(s.conns, key)
+				c.retire(s, key)
 				c.settle(s)
 				c.flush()
 				return

@@ -83,7 +83,7 @@ func (c *Catalog) use(conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
-	conn.sessions[caller.Session] = caller.Ref
+	conn.attached++
 	_ = conn.ref.Send(&client.Attach{Session: caller.Session, Ref: caller.Ref})
 }
 
@@ -110,7 +110,7 @@ func (c *Catalog) opened(m opened) {
 		}
 		return
 	}
-	conn := &conn{ref: m.ref, sessions: map[string]otp.Ref{}}
+	conn := &conn{ref: m.ref}
 	s.conns[m.key] = conn
 	c.p.Monitor(m.ref)
 	for _, w := range waiting {

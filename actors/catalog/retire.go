@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
 )
@@ -17,6 +18,19 @@ type (
 		key    tenant.Key
 	}
 )
+
+// unused ends a connection that nobody uses, unless somebody is on the way there.
+func (c *Catalog) unused(m *client.Unused) {
+	s, ok := c.servers[m.Server]
+	if !ok {
+		return
+	}
+	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.attached == m.Attached {
+		delete(s.conns, m.Key)
+		c.retire(s, m.Key)
+		c.settle(s)
+	}
+}
 
 // retire removes the row of a connection that has ended for good. A transient child leaves its row behind, under which no other of the
 // same key could be started. The end is waited for first: its Down may be here before its supervisor has heard of it.

@@ -155,9 +155,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case exhausted:
 		return inflight.ErrExhausted
 	case lingered:
-		if len(c.sessions) == 0 && len(c.calls) == 0 && len(c.queue) == 0 {
-			return otp.Normal
-		}
+		c.idle()
 	}
 	return nil
 }

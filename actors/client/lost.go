@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"strings"
 
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
@@ -31,5 +32,5 @@ func stderrOf(err error) string {
 	if !errors.As(err, &exit) {
 		return ""
 	}
-	return telemetry.Clean(string(exit.Stderr), telemetry.MaxValue)
+	return telemetry.Clean(strings.TrimSpace(string(exit.Stderr)), telemetry.MaxValue)
 }

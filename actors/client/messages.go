@@ -16,10 +16,19 @@ import (
 // A connection receives request.Forward and request.Withdraw from the request manager, and these.
 
 // Attach tells the connection that a session uses it. The catalogue sends it when it hands the connection out. A connection that
-// serves one session ends with it; a shared one ends when it has had no session for Linger.
+// serves one session ends with it; a shared one ends when it has had no session for Linger: see Unused.
 type Attach struct {
 	Session string // the session's row
 	Ref     otp.Ref
+}
+
+// Unused is what a connection that nobody uses tells the catalogue, which ends it. Attached is how many Attach it has received: when the
+// catalogue has sent more, somebody is on the way and the connection stays.
+type Unused struct {
+	Server   string
+	Key      tenant.Key
+	From     otp.Ref
+	Attached uint64
 }
 
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.

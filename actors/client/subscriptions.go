@@ -101,6 +101,7 @@ func (c *Connection) restore() {
 
 // attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
+	c.attached++
 	c.p.Monitor(m.Ref)
 	c.sessions[m.Session] = m.Ref
 	c.linger.Stop()
@@ -142,16 +143,27 @@ func (c *Connection) detach(ref otp.Ref) {
 	c.maybeLinger()
 }
 
-// maybeLinger ends a connection that nobody uses: one of a single session at once, a shared one after Linger, if that is not zero.
+// maybeLinger sees to it that a connection which nobody uses does not last: one of a single session only as long as a crash of that
+// session takes, a shared one for Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
-	private := c.o.Key.Share == tenant.BySession
-	if len(c.sessions) > 0 || c.o.Linger == 0 && !private {
-		return
-	}
 	after := c.o.Linger
-	if private {
-		after = 0
+	if c.o.Key.Share == tenant.BySession {
+		after = Reattach
+	}
+	if len(c.sessions) > 0 || after == 0 {
+		return
 	}
 	c.linger.Stop()
 	c.linger = c.p.After(after, lingered{})
+}
+
+// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here.
+func (c *Connection) idle() {
+	if len(c.sessions) > 0 {
+		return
+	}
+	if len(c.calls) == 0 && len(c.queue) == 0 {
+		_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Attached: c.attached})
+	}
+	c.maybeLinger() // the catalogue may know better, or have missed this
 }

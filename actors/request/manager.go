@@ -148,7 +148,7 @@ var reasons = map[inflight.Op]string{inflight.Cancel: "cancelled by the client",
 
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
 func (m *Manager) forward(x *Exchange) event {
-	if err := x.Upstream.Send(&Forward{Exchange: x}); err != nil {
+	if err := x.Upstream.Send(&Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
 		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: protocol.UpstreamLost(x.Server, false, err)}
 	}
 	return event{Op: inflight.Forward, Key: x.ID}

@@ -77,7 +77,16 @@ func (*Park) toManager()        {}
 func (*Unpark) toManager()      {}
 
 // Forward is what the manager sends to an upstream connection: write this exchange's request. Complete comes back.
-type Forward struct{ Exchange *Exchange }
+type Forward struct {
+	Exchange *Exchange
+	Manager  otp.Ref // that sent it
+}
+
+// Fail returns the exchange to the manager when the connection ended before it looked at it.
+func (m *Forward) Fail(err error) {
+	x := m.Exchange
+	_ = m.Manager.Send(&Complete{ID: x.ID, Exchange: x, Err: protocol.UpstreamLost(x.Server, false, err)})
+}
 
 // Withdraw is what the manager sends to an upstream connection: the exchange has ended here, tell the server and forget it.
 type Withdraw struct {

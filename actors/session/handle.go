@@ -113,17 +113,23 @@ func (h *Handle) Push(m jsonrpc.Message) error {
 
 // Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
 func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
-	err := h.Send(&Deliver{Message: m, Out: out, Version: h.Version()})
+	d := &Deliver{Message: m, Out: out, Version: h.Version()}
+	gone := h.actor()
+	err := gone.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {
 		return refuse(err)
 	}
 	if h.closed.Load() {
 		return streamable.ErrNoSession
 	}
-	if _, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h}); err != nil {
+	ref, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h, Gone: gone})
+	if err != nil {
 		return refuse(err)
 	}
-	return refuse(h.Send(&Deliver{Message: m, Out: out, Version: h.Version()}))
+	if err = ref.Send(d); errors.Is(err, otp.ErrNoProc) && !h.closed.Load() { // it crashed again at once; the session is still there
+		return protocol.Overloaded("session", time.Second)
+	}
+	return refuse(err)
 }
 
 // refuse turns a refusal of the actor runtime into the condition a client is told.
@@ -138,12 +144,14 @@ func refuse(err error) error {
 }
 
 // Send hands any message to the session's actor.
-func (h *Handle) Send(msg any) error {
-	ref := h.ref.Load()
-	if ref == nil {
-		return otp.ErrNoProc
+func (h *Handle) Send(msg any) error { return h.actor().Send(msg) }
+
+// actor is the address of the session's actor, zero before the first.
+func (h *Handle) actor() otp.Ref {
+	if ref := h.ref.Load(); ref != nil {
+		return *ref
 	}
-	return ref.Send(msg)
+	return otp.Ref{}
 }
 
 // Close ends the session for good. Its id is unknown from here on.

@@ -37,6 +37,8 @@ type Manager struct {
 	o     Options
 	p     *otp.Process
 	index *Index
+	// leaving holds the attempts that wait for an actor which takes nothing any more to leave its row.
+	leaving map[otp.Ref][]attempt
 	*kept
 }
 
@@ -69,12 +71,18 @@ type (
 		err  error
 	}
 	attached struct {
-		call *Attach // nil when the manager itself noticed that the actor was gone
-		h    *Handle
-		ref  otp.Ref
-		err  error
+		attempt
+		ref otp.Ref
+		err error
 	}
 )
+
+// attempt is to start a new actor for a session in the place of an old one.
+type attempt struct {
+	h    *Handle
+	old  otp.Ref
+	call *Attach // nil when the manager itself noticed that the actor was gone
+}
 
 // errRestarted is what a call gets whose answer was lost with an incarnation of the manager.
 var errRestarted = protocol.Overloaded("session manager", time.Second)
@@ -82,6 +90,7 @@ var errRestarted = protocol.Overloaded("session manager", time.Second)
 // Init takes over the sessions' actors. Who was waiting for one is told to ask again: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
+	m.leaving = map[otp.Ref][]attempt{}
 	if m.kept, _ = p.Heir().(*kept); m.kept == nil {
 		m.kept = &kept{waiting: map[failer]struct{}{}, actors: map[otp.Ref]*Handle{}}
 		p.SetHeir(m.kept)
@@ -167,6 +176,10 @@ func (m *Manager) follow(h *Handle, ref otp.Ref) {
 // down hears of the end of an actor. One that crashed is replaced at once, so that nothing its client should hear of is missed; one that
 // crashes again and again is left to its client's next request.
 func (m *Manager) down(d otp.Down) {
+	for _, a := range m.leaving[d.Ref] {
+		m.begin(a)
+	}
+	delete(m.leaving, d.Ref)
 	h := m.actors[d.Ref]
 	delete(m.actors, d.Ref)
 	if h == nil || otp.IsNormal(d.Reason) || h.closed.Load() || h.Record() == nil {
@@ -174,7 +187,7 @@ func (m *Manager) down(d otp.Down) {
 	}
 	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
 		h.crashed = now
-		m.begin(h, nil)
+		m.begin(attempt{h, d.Ref, nil})
 	}
 }
 
@@ -188,23 +201,29 @@ func (m *Manager) attach(call *Attach) {
 		call.Fail(protocol.SessionGone())
 		return
 	}
-	if ref := h.ref.Load(); ref != nil && ref.Alive() {
-		call.Reply(*ref)
+	if ref := h.actor(); ref != call.Req.Gone && ref.Alive() {
+		call.Reply(ref)
 		return
 	}
 	m.waiting[call] = struct{}{}
-	m.begin(h, call)
+	m.begin(attempt{h, h.actor(), call})
 }
 
-func (m *Manager) begin(h *Handle, call *Attach) {
-	pool, _ := m.o.Pool(h.endpoint.Tenant) // where there is none, the start fails
-	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return attached{call, h, ref, err} })
+func (m *Manager) begin(a attempt) {
+	pool, _ := m.o.Pool(a.h.endpoint.Tenant) // where there is none, the start fails
+	otp.StartChildArgsAsync(m.p, pool, a.h.row, Args{a.h}, func(ref otp.Ref, err error) any { return attached{a, ref, err} })
 }
 
+// attached hears what became of an attempt. While the old actor has not left its row yet, another is due when it has.
 func (m *Manager) attached(a attached) {
 	var running otp.ErrAlreadyStarted
 	if errors.As(a.err, &running) {
 		a.ref, a.err = running.Ref, nil
+		if running.Ref == a.old {
+			m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
+			m.p.Monitor(a.old)
+			return
+		}
 	}
 	if a.err == nil {
 		m.follow(a.h, a.ref)

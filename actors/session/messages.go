@@ -32,7 +32,10 @@ type OpenRequest struct {
 }
 
 // AttachRequest asks the manager for a new actor behind a handle whose actor is gone. The answer is its address.
-type AttachRequest struct{ Handle *Handle }
+type AttachRequest struct {
+	Handle *Handle
+	Gone   otp.Ref // the actor that takes nothing any more
+}
 
 // CloseRequest ends a session. Closing one that is gone is no error.
 type CloseRequest struct{ ID, Reason string }

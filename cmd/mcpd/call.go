@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -97,7 +99,7 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 	p := &peer{up: up, side: side}
 	defer p.close()
 	if err := p.handshake(ctx); err != nil {
-		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
+		return unreached(endpoint, err)
 	}
 	arguments, err := p.arguments(ctx, tool, args)
 	if err != nil {
@@ -119,6 +121,18 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 		return &failure{exitFailure, fmt.Errorf("tool %s failed", tool)}
 	}
 	return nil
+}
+
+// unreached says why there is no conversation with an endpoint.
+func unreached(endpoint string, err error) error {
+	var status *streamable.StatusError
+	switch {
+	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: status %d", endpoint, status.Status)}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
+	}
+	return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
 }
 
 // printResult writes text as it is and names the rest.

@@ -32,9 +32,9 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 		words = append(words, n.GetStrategy())
 	}
 	if n.ChildCount != nil {
-		words = append(words, fmt.Sprintf("%d children", n.GetChildCount()))
+		words = append(words, count(n.GetChildCount(), "child", "children"))
 		if r := n.GetChildRestarts(); r > 0 {
-			words = append(words, fmt.Sprintf("%d restarts below", r))
+			words = append(words, count(r, "restart", "restarts")+" below")
 		}
 	}
 	if n.State != nil {
@@ -50,7 +50,7 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 		words = append(words, strings.ToUpper(n.GetStatus()))
 	}
 	if n.GetRestarts() > 0 {
-		words = append(words, fmt.Sprintf("%d restarts, incarnation %d", n.GetRestarts(), n.GetIncarnation()))
+		words = append(words, count(n.GetRestarts(), "restart", "restarts"), fmt.Sprintf("incarnation %d", n.GetIncarnation()))
 	}
 	if n.GetMailbox() > 0 {
 		words = append(words, fmt.Sprintf("mailbox %d", n.GetMailbox()))
@@ -62,4 +62,12 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 		words = append(words, "because "+n.GetCause())
 	}
 	return "  " + strings.Join(words, " · ")
+}
+
+// count is a number of things.
+func count(n uint32, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -20,6 +20,7 @@ const (
 	exitUnavailable = 69 // no host to talk to
 	exitPermission  = 77 // the host refused the key or the token
 	exitConfig      = 78 // the configuration is wrong
+	exitInterrupted = 130
 )
 
 // failure is an error with its exit code.
@@ -33,6 +34,7 @@ func (f *failure) Unwrap() error { return f.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once; its children end with it
 	code := run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -48,6 +50,9 @@ func run(ctx context.Context, args []string) int {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "mcpd: %v\n", err)
 	var f *failure
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
 	if errors.As(err, &f) {
 		return f.code
 	}

@@ -27,17 +27,17 @@ func stdioCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stdio", Short: "Serve one client on standard input and output", Args: cobra.NoArgs,
 		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " + defaultURL + " it joins that host, with the\n" +
-			"key in $MCPD_KEY; otherwise it runs a host of its own, with the configuration that `mcpd serve` would use, without\n" +
-			"listeners and with its state in memory.",
+			"key in $MCPD_KEY; otherwise, and always with --config, it runs a host of its own, with the configuration that `mcpd serve`\n" +
+			"would use, without listeners and with its state in memory.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !tenant.ValidName(at.Tenant) || at.Server != "" && !tenant.ValidServer(at.Server) {
 				return fmt.Errorf("--tenant %q and --server %q name no endpoint", at.Tenant, at.Server)
 			}
 			in, out := cmd.InOrStdin(), cmd.OutOrStdout()
-			if url == "" {
+			if url == "" && file == "" {
 				url = os.Getenv("MCPD_URL")
 			}
-			if url != "" || hostThere(cmd.Context()) {
+			if url != "" || file == "" && hostThere(cmd.Context()) {
 				if url == "" {
 					url = defaultURL
 				}
@@ -50,7 +50,8 @@ func stdioCommand() *cobra.Command {
 	flags.StringVar(&url, "url", "", "host to join, as http://127.0.0.1:7420, or one of its endpoints")
 	flags.StringVar(&at.Tenant, "tenant", tenant.Default, "tenant to join")
 	flags.StringVar(&at.Server, "server", "", "one server instead of all as one")
-	flags.StringVar(&file, "config", "", "configuration file, when no host is joined")
+	flags.StringVar(&file, "config", "", "run a host with this configuration, whatever else runs")
+	cmd.MarkFlagsMutuallyExclusive("url", "config")
 	return cmd
 }
 

@@ -59,7 +59,8 @@ func treeCommand() *cobra.Command {
 	return cmd
 }
 
-// adminGet asks the admin listener. Reading is open on loopback; elsewhere the token is needed.
+// adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the token file may
+// be another host's.
 func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
 	if addr == "" {
 		addr = os.Getenv("MCPD_ADMIN")
@@ -70,14 +71,13 @@ func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("--admin %q is no host:port", addr)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
-	if err != nil {
-		return nil, err
+	resp, err := adminAsk(ctx, "http://"+addr+path, "")
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		if token, e := admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read); e == nil {
+			resp.Body.Close()
+			resp, err = adminAsk(ctx, "http://"+addr+path, token)
+		}
 	}
-	if token, err := admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read); err == nil {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", addr, err)}
 	}
@@ -91,6 +91,17 @@ func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
 		return nil, &failure{code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text)))}
 	}
 	return resp.Body, nil
+}
+
+func adminAsk(ctx context.Context, url, token string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return http.DefaultClient.Do(req)
 }
 
 func showTree(out io.Writer, raw []byte, asJSON bool) error {

@@ -41,7 +41,7 @@ func connect(t *testing.T, over mcp.Transport) *client {
 		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.hear("updated", r.Params.URI) },
-		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { c.hear(r.Params.Level, r.Params.Data) },
+		LoggingMessageHandler:  func(_ context.Context, r *mcp.LoggingMessageRequest) { c.hear(r.Params.Level, r.Params.Data) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total, r.Params.Message)
 		},

@@ -89,11 +89,12 @@ var features = []struct {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			_, err := v.CallTool(ctx, &mcp.CallToolParams{Name: v.tool("wait"), Arguments: map[string]any{"text": "enough of " + t.Name()}})
+			params := &mcp.CallToolParams{Name: v.tool("wait"), Arguments: map[string]any{"text": "enough of " + t.Name()}}
+			params.SetProgressToken("w")
+			_, err := v.CallTool(ctx, params)
 			ended <- err
 		}()
-		// Another call that is answered shows that the session has sent the first one on: it keeps the order.
-		v.call(v.tool("echo"), map[string]any{"text": "x"})
+		v.expect("progress w 1 of 0")
 		cancel()
 		if err := <-ended; err == nil {
 			t.Error("the cancelled call succeeded")

@@ -103,8 +103,12 @@ func (f *fixture) tools() map[string]tool {
 			})
 			return "soon", nil
 		},
-		// wait waits until it is cancelled, and await_cancel until a wait was.
-		"wait": func(ctx context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
+		// wait says that it has begun and waits until it is cancelled, and await_cancel until a wait was.
+		"wait": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
+			if err != nil {
+				return "", err
+			}
 			<-ctx.Done()
 			f.cancelled <- in.Text
 			return "", ctx.Err()

@@ -19,7 +19,10 @@ var (
 )
 
 // Main runs the tests of a package and removes what mcptest has built. It is for the TestMain of packages that run binaries.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is Main without the exit, for a TestMain that has more to do. It takes a *testing.M.
+func Run(m interface{ Run() int }) int {
 	code := m.Run()
 	if dir, err := binaries(); err == nil {
 		if err := os.RemoveAll(dir); err != nil {
@@ -27,7 +30,7 @@ func Main(m *testing.M) {
 			code = max(code, 1)
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // build compiles a command of the module, with the race detector when the test has it too.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // maxFrames is how many frames of a panicking stack a report keeps. Deeper stacks are recursions, of which the top
@@ -69,4 +71,37 @@ func (r *CrashReport) Stack() string {
 			return b.String()
 		}
 	}
+}
+
+// newReport makes the report of an end; pcs are nil when nothing panicked. Safe for concurrent use.
+func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
+	rep := &CrashReport{
+		Path:        g.row.path,
+		Incarnation: g.inc(),
+		PCs:         pcs,
+		Mailbox:     g.box.UserMessageCount(),
+		At:          g.sys.clock.Now(),
+	}
+	if err, ok := value.(error); ok {
+		rep.Reason = err
+	} else {
+		rep.Reason = &PanicError{value}
+	}
+	if pc, ok := msg.(*parcel); ok {
+		msg = pc.msg
+	}
+	switch msg.(type) {
+	case nil, actor.SystemMessage, proceed, endOrder:
+	default:
+		rep.Message = reflect.TypeOf(msg)
+	}
+	return rep
+}
+
+// callers is the stack from the panic outwards. It is called on that stack, by a deferred function; skip is how many
+// frames there are between here and the runtime's.
+func callers(skip int) []uintptr {
+	var pcs [maxFrames]uintptr
+	n := runtime.Callers(skip+2, pcs[:])
+	return append([]uintptr(nil), pcs[:n]...)
 }

@@ -44,7 +44,7 @@
 //
 //	restart type    started again after
 //	Permanent       every end
-//	Transient       an abnormal end: not after Normal, ErrShutdown or what wraps ErrShutdown
+//	Transient       an abnormal end: not after Normal, ErrShutdown or ShutdownWith
 //	Temporary       no end; its row is deleted
 //
 // Permanent and transient workers restart in place: the same process, the same mailbox, a new Behaviour, the incarnation

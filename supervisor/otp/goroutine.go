@@ -2,7 +2,6 @@ package otp
 
 import (
 	"context"
-	"runtime"
 	"time"
 )
 
@@ -34,11 +33,11 @@ func (p *Process) Go(name string, f func(ctx context.Context) error) {
 		x.routines = make(map[*routine]struct{})
 	}
 	x.routines[r] = struct{}{}
-	// owner: the incarnation, in waitRoutines
+	// owner: the incarnation, whose end waits for it in worker.conclude
 	go p.run(ctx, r, f)
 }
 
-// run is the goroutine. Whoever it belongs to waits for it in waitRoutines.
+// run is the goroutine.
 func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Context) error) {
 	done := Done{Name: r.name, Err: ErrGoexit}
 	returned := false
@@ -48,7 +47,7 @@ func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Contex
 			return
 		}
 		if v := recover(); v != nil {
-			p.routineEnded(r, done, p.guard.newReport(v, nil, callersOfRoutine()))
+			p.routineEnded(r, done, p.guard.newReport(v, nil, callers(1)))
 			return
 		}
 		p.routineEnded(r, done, nil) // Goexit
@@ -95,12 +94,6 @@ type routineCrash struct {
 
 // giveUp tells a worker that ends by itself that its goroutines had their time.
 type giveUp struct{ p *Process }
-
-func callersOfRoutine() []uintptr {
-	var pcs [maxFrames]uintptr
-	n := runtime.Callers(3, pcs[:])
-	return append([]uintptr(nil), pcs[:n]...)
-}
 
 // abandonRoutines reports the goroutines that are still there as abandoned.
 func (p *Process) abandonRoutines(budget time.Duration) {

@@ -1,8 +1,6 @@
 package otp
 
 import (
-	"reflect"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -24,14 +22,13 @@ const (
 	left   // it is gone
 )
 
-// body is what a guard guards: a worker's incarnation or a supervisor. Its methods run on the process's own goroutine,
-// and may panic: the panic comes back to the guard as EscalateFailure.
+// body is what a guard guards: a worker's incarnation or a supervisor. On protoactor's Started it begins, which ends in
+// guard.ready or guard.failed, at once or later. Its methods run on the process's own goroutine and may panic: the panic
+// comes back to the guard as EscalateFailure.
 type body interface {
 	actor.Actor // protoactor's life cycle messages
 	// receive handles one message; its result is the reason to end, if any.
 	receive(msg any) error
-	// begin starts the incarnation and ends in guard.ready or guard.failed, at once or later.
-	begin()
 	// conclude ends it, and ends in guard.concluded, at once or later. It is called again after a panic in itself.
 	conclude(reason error)
 	// signal handles a system message that the guard does not know.
@@ -44,7 +41,7 @@ type body interface {
 //   - a panic anywhere is an exit with a report, and only what it hit fails;
 //   - an incarnation's end is complete (Terminate has run, its goroutines are gone) before its supervisor hears of it;
 //   - Restart begins an incarnation if one has ended, and is ignored at any other time, so nothing is resurrected;
-//   - Stop ends the incarnation first, then leaves the registry, then fails what is left in the mailbox;
+//   - Stop ends the incarnation first, then fails what is left in the mailbox, then leaves the registry;
 //   - once abandoned, nothing it does has effect.
 type guard struct {
 	sys *System
@@ -106,10 +103,12 @@ func (g *guard) InvokeUserMessage(msg any) {
 		return
 	}
 	if p := g.current.Load(); p != nil {
-		var ok bool
-		if msg, ok = p.unpack(msg); !ok {
+		m, ok := p.unpack(msg)
+		if !ok {
+			g.sys.fail(g.row.path, msg, ErrNoProc)
 			return
 		}
+		msg = m
 	}
 	if reason := g.body.receive(msg); reason != nil && g.phase == running {
 		g.returned(reason, msg)
@@ -154,7 +153,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 
 // EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked.
 func (g *guard) EscalateFailure(value any, msg any) {
-	rep := g.newReport(value, msg, callers())
+	rep := g.newReport(value, msg, callers(2))
 	g.sys.fail(g.row.path, msg, rep)
 	if g.abandoned.Load() {
 		return
@@ -294,37 +293,6 @@ func (g *guard) abandon() {
 func (g *guard) overloaded() {
 	now := g.sys.clock.Now()
 	g.sys.emit(Overloaded{g.row.about(g.inc(), now), g.box.limit})
-}
-
-func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
-	rep := &CrashReport{
-		Path:        g.row.path,
-		Incarnation: g.inc(),
-		PCs:         pcs,
-		Mailbox:     g.box.UserMessageCount(),
-		At:          g.sys.clock.Now(),
-	}
-	if err, ok := value.(error); ok {
-		rep.Reason = err
-	} else {
-		rep.Reason = &PanicError{value}
-	}
-	if pc, ok := msg.(*parcel); ok {
-		msg = pc.msg
-	}
-	switch msg.(type) {
-	case nil, actor.SystemMessage, proceed, endOrder:
-	default:
-		rep.Message = reflect.TypeOf(msg)
-	}
-	return rep
-}
-
-// callers is the stack from the panic outwards, without the frames of the recovery.
-func callers() []uintptr {
-	var pcs [maxFrames]uintptr
-	n := runtime.Callers(4, pcs[:])
-	return append([]uintptr(nil), pcs[:n]...)
 }
 
 var stopOrder = &actor.Stop{}

@@ -243,6 +243,9 @@ func TestPostReachesOnlyItsIncarnation(t *testing.T) {
 		if len(seen) != 1 || seen[0] != "own" {
 			t.Errorf("seen %v, want only the new incarnation's own", seen)
 		}
+		if late.err != ErrNoProc {
+			t.Errorf("the late message failed with %v", late.err)
+		}
 	})
 }
 

@@ -43,12 +43,14 @@ func (v *supervisor) perform(now time.Time, a action) {
 		a.kid.driver.row.mark(v, Restarting, now)
 		v.guard.box.push(inAgain{a.kid})
 	case doDelete:
-		v.guard.row.remove(a.kid.driver.row)
-		v.rest(a.kid)
-		a.kid.driver.row.disinherit(ErrShutdown)
+		if r := a.kid.driver.row; r.release(v, now) {
+			v.guard.row.remove(r)
+			r.disinherit(ErrShutdown)
+		}
 	case doReply:
 		v.answer(a)
 	case doReady:
+		v.flush()
 		v.guard.ready()
 	case doOpen:
 		v.guard.box.unshut()

@@ -64,8 +64,13 @@ var (
 // so is Term.
 type ShutdownError struct{ Term error }
 
-// ShutdownWith wraps term so that the end counts as a shutdown.
-func ShutdownWith(term error) error { return &ShutdownError{Term: term} }
+// ShutdownWith makes an ordinary end of term, which explains it. A nil term is ErrShutdown.
+func ShutdownWith(term error) error {
+	if term == nil {
+		return ErrShutdown
+	}
+	return &ShutdownError{Term: term}
+}
 
 func (e *ShutdownError) Error() string   { return "shutdown: " + e.Term.Error() }
 func (e *ShutdownError) Unwrap() []error { return []error{ErrShutdown, e.Term} }
@@ -105,11 +110,12 @@ func (e *AbandonedError) Error() string {
 }
 func (e *AbandonedError) Unwrap() error { return ErrKilled }
 
-// IsNormal reports whether a reason is an ordinary end, after which a Transient child is not restarted.
+// IsNormal reports whether a reason is an ordinary end, after which a Transient child is not restarted: Normal,
+// ErrShutdown, or what ShutdownWith makes. An error that merely wraps one of them is not, and a panic never is.
 func IsNormal(reason error) bool {
 	if reason == nil || reason == Normal || reason == ErrShutdown {
 		return true
 	}
-	var s *ShutdownError
-	return errors.As(reason, &s)
+	_, ok := reason.(*ShutdownError) //nolint:errorlint // OTP matches the outermost term too
+	return ok
 }

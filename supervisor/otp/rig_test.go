@@ -78,6 +78,7 @@ func (r *rig) loops() {
 
 func (r *rig) start(tree string) {
 	r.tree, r.err = r.sys.Start(context.Background(), "top", parseTree(tree, r.worker))
+	synctest.Wait()
 }
 
 func (r *rig) worker(string) Start { return Worker(func() Behaviour { return &puppet{rig: r} }) }

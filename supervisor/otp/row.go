@@ -88,6 +88,24 @@ func (r *row) rest(v *supervisor, s Status, now time.Time) {
 	}
 }
 
+// release ends a supervisor's hold on the row: nothing runs there until somebody adopts it. It reports false when the
+// row is no longer the supervisor's.
+func (r *row) release(v *supervisor, now time.Time) bool {
+	r.mu.Lock()
+	if r.owner != v {
+		r.mu.Unlock()
+		return false
+	}
+	r.owner = nil
+	r.proc.Store(nil)
+	if Status(r.status.Load()) != Forsaken {
+		r.set(Stopped, now)
+	}
+	r.mu.Unlock()
+	r.down(r.inc.Load(), ErrNoProc)
+	return true
+}
+
 // seize takes the row from a supervisor that was abandoned.
 func (r *row) seize(now time.Time) {
 	r.mu.Lock()

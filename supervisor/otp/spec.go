@@ -11,7 +11,7 @@ type Restart uint8
 // Restart types.
 const (
 	Permanent Restart = iota // always
-	Transient                // only after an abnormal end: not after Normal, ErrShutdown or a reason that wraps ErrShutdown
+	Transient                // only after an abnormal end: not after Normal, ErrShutdown or ShutdownWith
 	Temporary                // never; the row is deleted when the child ends
 )
 

@@ -100,7 +100,8 @@ func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
 	return k
 }
 
-// step lets the state decide and performs it. Events go out last: nothing waits for whoever listens.
+// step lets the state decide and performs it. Events go out last, so that no restart of a worker waits for whoever
+// listens; but before anything that makes other supervisors speak, so that the story is told in order.
 func (v *supervisor) step(in any) {
 	now := v.guard.sys.clock.Now()
 	for _, a := range v.state.Step(now, in) {
@@ -126,8 +127,11 @@ func (v *supervisor) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, _ *
 
 // left is protoactor's news that a process is gone.
 func (v *supervisor) left(who *actor.PID) {
-	id := who.Id[strings.LastIndexByte(who.Id, '/')+1:]
-	k := v.state.roster.byID[id[:strings.LastIndexByte(id, '~')]]
+	slash, tilde := strings.LastIndexByte(who.Id, '/'), strings.LastIndexByte(who.Id, '~')
+	if tilde <= slash || v.state == nil {
+		return // not one of ours
+	}
+	k := v.state.roster.byID[who.Id[slash+1:tilde]]
 	if k == nil {
 		return
 	}
@@ -158,6 +162,9 @@ func (v *supervisor) exited(e *exit) {
 		v.note(ChildExited{about, e.reason, e.report})
 	case e.reason != Ignore:
 		v.note(StartFailed{about, e.reason, e.report})
+	}
+	if k.child.Start.Type() == SupervisorType {
+		v.flush()
 	}
 	v.step(inExit{k, e.reason, e.parked})
 	switch {
@@ -200,6 +207,7 @@ func (v *supervisor) readied(k *kid) {
 			v.note(ChildStarted{about})
 		}
 	}
+	v.flush()
 	v.step(inReady{k})
 }
 
@@ -209,8 +217,9 @@ func (v *supervisor) note(e Event) {
 	}
 }
 
-// conclude stops the children. Called a second time it means that doing so has panicked, which only a bug of this
-// package can cause: then everything below is abandoned, so that the supervisor above can start afresh.
+// conclude stops the children. It is called a second time when doing so has panicked, which only a bug of this package can
+// cause: then everything below is abandoned, so that the supervisor above can start afresh. Without a state, when the
+// spec was no good, there is nothing to stop.
 func (v *supervisor) conclude(reason error) {
 	if v.closing || v.state == nil {
 		v.collapse(reason)
@@ -239,6 +248,9 @@ func (v *supervisor) exit(now time.Time, reason error) {
 	}
 	r := v.guard.row
 	for _, c := range r.rows() {
+		if !c.release(v, now) {
+			continue
+		}
 		c.disinherit(reason)
 		if !v.static[c.id] {
 			r.remove(c)

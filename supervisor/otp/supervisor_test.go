@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"mcpd/internal/fault"
 )
 
@@ -203,6 +205,44 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 		}
 		rec.expect(t, "1:start top/s/x <nil>", "1:args top/p/y <nil>", "1:terminate <nil>", "1:restart top/s/x <nil>",
 			"1:delete running", "1:worker not a supervisor")
+	})
+}
+
+func TestAStrangersDeathIsNoneOfASupervisorsBusiness(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		g := r.tree.Ref().row.proc.Load()
+		for _, id := range []string{"stranger", "top~1/stranger~2", "top~1/a~0", "x~1/y"} {
+			g.box.PostSystemMessage(&actor.Terminated{Who: actor.NewPID("nonhost", id)})
+		}
+		g.box.PostSystemMessage(&actor.Failure{Who: actor.NewPID("nonhost", "stranger"), Reason: "no exit"})
+		g.box.PostSystemMessage("nonsense")
+		synctest.Wait()
+		if got := r.state(); got != "a#1" {
+			t.Errorf("tree %s", got)
+		}
+	})
+}
+
+// A subtree whose spec function fails keeps the rows of the incarnation before, so that their addresses stay good.
+func TestRowsSurviveASpecThatFailsOnce(t *testing.T) {
+	n := 0
+	sub := SupervisorWith(func(any) Spec {
+		if n++; n == 2 {
+			panic("not now")
+		}
+		return Spec{Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}}}
+	})
+	spec := Spec{Strategy: SimpleOneForOne, Intensity: Intensity{9, time.Hour}, Children: []Child{{Start: sub}}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		n = 0
+		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "s", nil); err != nil {
+			t.Fatal(err)
+		}
+		ref := r.ref("s/a")
+		tell(t, ref, func(*Process) error { return errTest })
+		if got := r.state(); got != "s#3{a#2}" || !ref.Alive() {
+			t.Errorf("tree %s, old address alive %v", got, ref.Alive())
+		}
 	})
 }
 

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/session"
+	"mcpd/gateway/config"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// patience bounds whatever is waited for, so that a bug ends a run instead of hanging it.
+const patience = 30 * time.Second
+
+// startHost starts the whole host in this process. It stops with the test.
+func startHost(t testing.TB, text string, o supervisor.Options) *supervisor.Running {
+	t.Helper()
+	h, err := host(t.Context(), text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }() // owner: the cleanup
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// host starts a host from the text of a configuration. Its log is written as in production, to nowhere.
+func host(ctx context.Context, text string, o supervisor.Options) (*supervisor.Running, error) {
+	c, err := config.Load([]byte(text), config.Options{Builtins: supervisor.Builtins})
+	if err != nil {
+		return nil, err
+	}
+	o.Logger = telemetry.NewLogger(io.Discard, telemetry.FormatJSON, slog.LevelInfo)
+	return supervisor.Start(ctx, c, o)
+}
+
+// client is a client of a host in the same process: its calls go in where a transport's would.
+type client struct {
+	*session.Handle
+	ids uint64
+}
+
+// openClient opens a session on the aggregate of a tenant and completes its handshake.
+func openClient(ctx context.Context, h *supervisor.Running, tenant string) (*client, error) {
+	init := jsonrpc.Request(jsonrpc.IntID(1), "initialize", jsontext.Value(initializeParams))
+	out := make(slot, 1)
+	s, err := h.Edge().OpenPushed(ctx, streamable.Endpoint{Tenant: tenant}, init, out, func(jsonrpc.Message) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	if m := <-out; m.Error != nil {
+		return nil, m.Error
+	}
+	return &client{s, 1}, s.Deliver(ctx, jsonrpc.Notification("notifications/initialized", nil), nil)
+}
+
+// request makes one request and waits for its outcome.
+func (c *client) request(ctx context.Context, method string, params jsontext.Value) (jsontext.Value, error) {
+	c.ids++
+	out := make(slot, 1)
+	if err := c.Deliver(ctx, jsonrpc.Request(jsonrpc.IntID(c.ids), method, params), out); err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-out:
+		if m.Error != nil {
+			return nil, m.Error
+		}
+		return m.Result, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", method, ctx.Err())
+	}
+}
+
+// slot takes the one outcome of a request. It has room for one.
+type slot chan jsonrpc.Message
+
+var _ transport.Sink = slot(nil)
+
+func (s slot) Send(jsonrpc.Message) error { return nil }
+
+func (s slot) Finish(m jsonrpc.Message) bool {
+	select {
+	case s <- m:
+		return true
+	default:
+		return false
+	}
+}
+
+// initializeParams are those of a client that declares nothing.
+const initializeParams = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpd-bench","version":"1"}}`
+
+// answered reports whether err is an outcome: the request was answered, if only with an error.
+func answered(err error) bool {
+	var e *jsonrpc.Error
+	return errors.As(err, &e)
+}

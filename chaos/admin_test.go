@@ -1,0 +1,120 @@
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+)
+
+// ask makes one request of the admin API and returns the body of its answer.
+func (a *arena) ask(method, path, body string) string {
+	a.t.Helper()
+	r, err := http.NewRequestWithContext(a.t.Context(), method, a.Admin+path, strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := a.admin.Do(r)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode >= 300 {
+		a.t.Fatalf("%s %s: %d %s, %v", method, path, answer.StatusCode, text, err)
+	}
+	return string(text)
+}
+
+// panics arms the fault point: the next messages of a kind at a path crash their actor, that many of them.
+func (a *arena) panics(path, kind string, times int) {
+	a.t.Helper()
+	a.ask(http.MethodPost, "/admin/v1/faults", fmt.Sprintf(`{"action":"panic","path":%q,"kind":%q,"count":%d,"lease":"60s"}`, path, kind, times))
+}
+
+// struck waits until every fault has struck as often as it should: an armed one is in the list, one that is used up is not.
+func (a *arena) struck() {
+	a.t.Helper()
+	a.eventually("struck: "+a.ask(http.MethodGet, "/admin/v1/faults", ""), func() bool {
+		return !strings.Contains(a.ask(http.MethodGet, "/admin/v1/faults", ""), `"id"`)
+	})
+}
+
+// rows is the live tree by path.
+func (a *arena) rows() rows {
+	a.t.Helper()
+	return parseTree(a, a.ask(http.MethodGet, "/admin/v1/tree?all=1", ""))
+}
+
+func parseTree(a *arena, text string) rows {
+	a.t.Helper()
+	var root mcpdv1.Node
+	if err := protojson.Unmarshal([]byte(text), &root); err != nil {
+		a.t.Fatalf("tree: %v in %s", err, text)
+	}
+	found := rows{}
+	found.add(&root)
+	return found
+}
+
+// rows is a tree by path.
+type rows map[string]*mcpdv1.Node
+
+func (r rows) add(n *mcpdv1.Node) {
+	r[n.GetPath()] = n
+	for _, c := range n.GetChildren() {
+		r.add(c)
+	}
+}
+
+// connection is the one connection to a server.
+func (r rows) connection(tenant, server string) *mcpdv1.Node {
+	for path, n := range r {
+		if n.GetServer() == server && strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
+			return n
+		}
+	}
+	return nil
+}
+
+// restarted is which rows were restarted more often than before, and how much more often.
+func (r rows) restarted(before rows) map[string]uint32 {
+	found := map[string]uint32{}
+	for path, n := range r {
+		if more := n.GetRestarts() - before[path].GetRestarts(); more > 0 {
+			found[path] = more
+		}
+	}
+	return found
+}
+
+// metric is the sum of a metric's samples whose labels hold every one of these texts.
+func (a *arena) metric(name string, labels ...string) float64 {
+	a.t.Helper()
+	sum := 0.0
+lines:
+	for line := range strings.Lines(a.ask(http.MethodGet, "/metrics", "")) {
+		sample, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || sample != name && !strings.HasPrefix(sample, name+"{") {
+			continue
+		}
+		for _, l := range labels {
+			if !strings.Contains(sample, l) {
+				continue lines
+			}
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			a.t.Fatalf("metric %s: %v", sample, err)
+		}
+		sum += v
+	}
+	return sum
+}

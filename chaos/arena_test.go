@@ -1,0 +1,113 @@
+package chaos
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+	"mcpd/telemetry/admin"
+)
+
+// The two tenants of every scenario. Faults strike acme; globex is the bystander.
+const (
+	acme   = "acme"
+	globex = "globex"
+)
+
+// patience bounds every wait for the host to come to rest. What is waited for takes milliseconds; the rest is for a machine that runs
+// other tests too, with the race detector.
+const patience = 20 * time.Second
+
+// arena is a running host with two tenants, each behind its own key.
+type arena struct {
+	*mcptest.Host
+	t     *testing.T
+	token string // of the chaos scope
+	run   string // the runtime directory
+	admin http.Client
+}
+
+// open starts the release binary. Servers is the YAML of acme's servers, a line each, "files" being the test server unless it says
+// otherwise; globex has a test server of that name too.
+func open(t *testing.T, servers string) *arena {
+	t.Helper()
+	files := fmt.Sprintf("{command: %q}", mcptest.Server(t))
+	if !strings.Contains(servers, "files:") {
+		servers = "files: " + files + "\n" + servers
+	}
+	a := &arena{t: t, run: t.TempDir()}
+	a.admin.Transport = &http.Transport{DisableKeepAlives: true} // leaves no connection behind to be counted
+	a.Host = mcptest.Start(t, mcptest.HostOptions{
+		Config: "tenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
+		Args:   []string{"--chaos", "--log-level", "debug"},
+		Env:    []string{"XDG_RUNTIME_DIR=" + a.run},
+	})
+	var err error
+	if a.token, err = admin.ReadToken(filepath.Join(a.run, "mcpd"), admin.Chaos); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// tenant is the configuration of one tenant.
+func tenant(name, servers string) string {
+	sum := sha256.Sum256([]byte(key(name)))
+	text := fmt.Sprintf("  %s:\n    auth: {keys: [{name: ci, sha256: %x}]}\n    servers:\n", name, sum)
+	for line := range strings.Lines(servers) {
+		text += "      " + strings.TrimRight(line, "\n") + "\n"
+	}
+	return text
+}
+
+func key(tenant string) string { return "key-of-" + tenant }
+
+// url is a tenant's endpoint: of all its servers as one, or of one of them.
+func (a *arena) url(tenant string, server ...string) string {
+	return a.MCP + "/t/" + strings.Join(append([]string{tenant}, server...), "/") + "/mcp"
+}
+
+// client opens a session of the official SDK with a tenant's aggregate. It declares nothing, as the load does, so that both use one
+// connection.
+func (a *arena) client(tenant string, o *mcp.ClientOptions) *mcp.ClientSession {
+	a.t.Helper()
+	if o == nil {
+		o = &mcp.ClientOptions{}
+	}
+	o.Capabilities = &mcp.ClientCapabilities{}
+	return mcptest.Connect(a.t, a.url(tenant), key(tenant), o)
+}
+
+// call is one tool call.
+func (a *arena) call(s *mcp.ClientSession, tool string, arguments map[string]any) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	return s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+}
+
+// must is a call that succeeds, and its text.
+func (a *arena) must(s *mcp.ClientSession, tool string, arguments map[string]any) string {
+	a.t.Helper()
+	r, err := a.call(s, tool, arguments)
+	if err != nil {
+		a.t.Fatalf("%s: %v", tool, err)
+	}
+	return mcptest.Text(a.t, r)
+}
+
+// eventually waits until ok says so.
+func (a *arena) eventually(what string, ok func() bool) {
+	a.t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			a.t.Fatalf("after %v: not %s", patience, what)
+		}
+	}
+}

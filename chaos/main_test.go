@@ -1,0 +1,9 @@
+package chaos
+
+import (
+	"testing"
+
+	"mcpd/internal/mcptest"
+)
+
+func TestMain(m *testing.M) { mcptest.Main(m) }

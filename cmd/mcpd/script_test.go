@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"mcpd/internal/mcptest"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata")
+
+// cleaner removes what mcptest has built when the tests are over.
+type cleaner struct{ m *testing.M }
+
+func (c cleaner) Run() int { return mcptest.Run(c.m) }
+
+// TestMain lets this test binary be mcpd, for the scripts and for the children of the hosts they start.
+func TestMain(m *testing.M) { testscript.Main(cleaner{m}, map[string]func(){"mcpd": main}) }
+
+// patience bounds every wait of a script. Nothing in one takes a second; the rest is for a busy machine.
+const patience = 30 * time.Second
+
+// Each file of testdata is one scenario of the command line, written as a person would type it. Beside the commands of testscript:
+//
+//	[!] code N program args…  run a program that must exit with N
+//	spawn NAME program args…  start a program; what it writes goes to NAME.out and NAME.err
+//	ready NAME                wait until the host NAME serves, and set $MCPD_URL and $MCPD_ADMIN
+//	end NAME [N] [SIGNAL]     signal it (TERM) and wait for its end; it must exit with N (0)
+//	await FILE PATTERN        wait until the file has a match
+//	until PATTERN program …   run a program until its standard output has a match
+//	talk FILE program args…   send the lines of FILE, each request when the one before it is answered
+//	get [-token SCOPE] URL    print the status and the body of a GET request
+//	answer STATUS             start an HTTP server that answers everything with STATUS; its address is $ANSWERS
+//	set NAME FILE             set a variable to the content of a file, without the space around it
+//	port NAME                 set a variable to a port that nothing listens on
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Vars = append(e.Vars, "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"))
+			e.Values[spawned{}] = map[string]*spawn{}
+			return os.Mkdir(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": cmdCode, "spawn": cmdSpawn, "ready": cmdReady, "end": cmdEnd, "await": cmdAwait, "until": cmdUntil,
+			"talk": cmdTalk, "get": cmdGet, "answer": cmdAnswer, "set": cmdSet, "port": cmdPort,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "default-ports-free" {
+				return false, errors.New("unknown condition " + name)
+			}
+			return free(strings.TrimPrefix(defaultURL, "http://")) && free(defaultAdmin), nil
+		},
+	})
+}
+
+// free reports whether nothing listens at an address.
+func free(addr string) bool {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || neg {
+		ts.Fatalf("usage: code N program args…")
+	}
+	if got := exitCode(ts.Exec(args[1], args[2:]...)); got != number(ts, args[0]) {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+func number(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}
+
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg {
+		ts.Fatalf("usage: await FILE PATTERN")
+	}
+	want, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	file := ts.MkAbs(args[0])
+	waitFor(ts, "a match of "+args[1]+" in "+args[0], func() bool {
+		content, err := os.ReadFile(file)
+		return err == nil && want.Match(content)
+	})
+}
+
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || neg {
+		ts.Fatalf("usage: until PATTERN program args…")
+	}
+	want, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	waitFor(ts, "a match of "+args[0], func() bool {
+		return ts.Exec(args[1], args[2:]...) == nil && want.MatchString(ts.ReadFile("stdout"))
+	})
+}
+
+// waitFor looks again and again: what is waited for happens in another process.
+func waitFor(ts *testscript.TestScript, what string, done func() bool) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s did not come within %v", what, patience)
+		}
+	}
+}
+
+func cmdSet(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg {
+		ts.Fatalf("usage: set NAME FILE")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+func cmdPort(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 || neg {
+		ts.Fatalf("usage: port NAME")
+	}
+	ts.Setenv(args[0], unused(ts))
+}
+
+// unused is a port that the kernel has just given away and taken back.
+func unused(t interface{ Fatalf(string, ...any) }) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}

@@ -1,0 +1,59 @@
+package interop
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"mcpd/internal/mcptest"
+)
+
+// stdio is `mcpd stdio` as a client starts it, with nothing of this machine's own configuration in reach.
+func stdio(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.Command(mcptest.Mcpd(t), append([]string{"stdio"}, args...)...)
+	command.Dir = t.TempDir()
+	command.Env = append(os.Environ(), append([]string{
+		"HOME=" + command.Dir, "XDG_CONFIG_HOME=" + command.Dir, "XDG_STATE_HOME=" + command.Dir, "MCPD_CONFIG=", "MCPD_URL=", "MCPD_KEY=",
+	}, env...)...)
+	command.Stderr = os.Stderr
+	return command
+}
+
+// file writes a configuration.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mcpd.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A client that speaks only stdio has every feature, whether `mcpd stdio` joins a running host or is one itself.
+func TestFeaturesOverStdio(t *testing.T) {
+	web := web(t, newFixture("web"))
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {acme: {auth: {keys: [%s]}, servers: {proc: %s, web: {url: %q}}}}\n", hashed("ci", "secret"), self(t, serveSDK, "proc"), web)})
+	alone := file(t, fmt.Sprintf("mcpServers: {proc: %s, web: {url: %q}}\n", self(t, serveSDK, "proc"), web))
+	ways := []struct {
+		name, server, prefix string
+		env, args            []string
+	}{
+		{"joined/aggregate", "web", "web__", []string{"MCPD_KEY=secret", "MCPD_URL=" + host.MCP}, []string{"--tenant", "acme"}},
+		{"joined/transparent", "proc", "", []string{"MCPD_KEY=secret"}, []string{"--url", host.MCP, "--tenant", "acme", "--server", "proc"}},
+		{"embedded/aggregate", "proc", "proc__", nil, []string{"--config", alone}},
+		{"embedded/transparent", "web", "", nil, []string{"--config", alone, "--server", "web"}},
+	}
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			for _, f := range features {
+				t.Run(f.name, func(t *testing.T) {
+					f.do(t, view{run(t, stdio(t, way.env, way.args...)), way.server, way.prefix})
+				})
+			}
+		})
+	}
+}

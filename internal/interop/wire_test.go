@@ -1,0 +1,157 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// wire is a client that sends exactly what it is told to, and shows what came back.
+type wire struct {
+	t       testing.TB
+	url     string
+	header  http.Header // sent with every request
+	carrier http.RoundTripper
+}
+
+// newWire makes a client of an endpoint. An empty key sends none.
+func newWire(t testing.TB, url, key string) *wire {
+	connections := &http.Transport{DisableCompression: true}
+	t.Cleanup(connections.CloseIdleConnections)
+	w := &wire{t: t, url: url, header: http.Header{}, carrier: connections}
+	w.header.Set("Content-Type", "application/json")
+	w.header.Set("Accept", "application/json, text/event-stream")
+	if key != "" {
+		w.header.Set("Authorization", "Bearer "+key)
+	}
+	return w
+}
+
+// reply is an HTTP response that was read to its end.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends one request. Each header is a name and its value; an empty value removes the header.
+func (w *wire) do(method, url, body string, headers ...string) reply {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header = w.header.Clone()
+	replaced := map[string]bool{}
+	for i := 0; i < len(headers); i += 2 {
+		name, value := http.CanonicalHeaderKey(headers[i]), headers[i+1]
+		if !replaced[name] {
+			r.Header.Del(name)
+		}
+		replaced[name] = true
+		switch {
+		case name == "Host":
+			r.Host = value
+		case value != "":
+			r.Header[name] = append(r.Header[name], value)
+		}
+	}
+	response, err := w.carrier.RoundTrip(r)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, url, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, url, err)
+	}
+	return reply{response.StatusCode, response.Header, text}
+}
+
+func (w *wire) post(body string, headers ...string) reply {
+	w.t.Helper()
+	return w.do(http.MethodPost, w.url, body, headers...)
+}
+
+const (
+	hello       = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}}`
+	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
+
+// open makes a session of a revision and sends its id with everything from here on. The reply is that to initialize.
+func (w *wire) open(revision string) reply {
+	w.t.Helper()
+	r := w.post(strings.Replace(hello, "2025-11-25", revision, 1))
+	id := r.header.Get("Mcp-Session-Id")
+	if r.status != http.StatusOK || id == "" {
+		w.t.Fatalf("initialize: %d %s", r.status, r.body)
+	}
+	w.header.Set("Mcp-Session-Id", id)
+	w.header.Set("Mcp-Protocol-Version", revision)
+	if r := w.post(initialized); r.status != http.StatusAccepted {
+		w.t.Fatalf("initialized: %d %s", r.status, r.body)
+	}
+	return r
+}
+
+// close ends the session.
+func (w *wire) close() {
+	w.t.Helper()
+	if r := w.do(http.MethodDelete, w.url, "", "Content-Type", ""); r.status != http.StatusNoContent {
+		w.t.Errorf("DELETE: %d %s", r.status, r.body)
+	}
+}
+
+// message is the JSON-RPC outcome in a reply: its body, or the last message of its stream.
+func (r reply) message(t testing.TB) jsonrpc.Message {
+	t.Helper()
+	text := r.body
+	if strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
+		for line := range bytes.Lines(r.body) {
+			if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && len(bytes.TrimSpace(data)) > 0 {
+				text = bytes.TrimSpace(data)
+			}
+		}
+	}
+	m, err := jsonrpc.Decode(text, jsonrpc.Limits{})
+	if err != nil {
+		t.Fatalf("%d %q: %v", r.status, r.body, err)
+	}
+	return m
+}
+
+// result is a member of the result in a reply, as it was written.
+func (r reply) result(t testing.TB, path ...string) jsontext.Value {
+	t.Helper()
+	m := r.message(t)
+	if m.Error != nil {
+		t.Fatalf("error %d: %s", m.Error.Code, m.Error.Message)
+	}
+	value, ok := splice.Get(m.Result, path...)
+	if !ok {
+		t.Fatalf("no %v in %s", path, m.Result)
+	}
+	return value
+}
+
+// data reads the next event with data from a stream.
+func data(t testing.TB, stream *bufio.Reader) string {
+	t.Helper()
+	for {
+		line, err := stream.ReadString('\n')
+		if err != nil {
+			t.Fatalf("stream: %v", err)
+		}
+		if text, ok := strings.CutPrefix(line, "data: "); ok && strings.TrimSpace(text) != "" {
+			return strings.TrimSpace(text)
+		}
+	}
+}

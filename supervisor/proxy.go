@@ -1,0 +1,41 @@
+package supervisor
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// behindProxies puts the client's address where a request that came through trusted proxies has the proxy's. Each of them adds, at the end of
+// X-Forwarded-For, whom it heard from; what a client wrote there itself comes before and is not believed.
+func behindProxies(trusted []netip.Prefix, next http.Handler) http.Handler {
+	if len(trusted) == 0 {
+		return next
+	}
+	believed := func(a netip.Addr) bool {
+		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !believed(from.Addr()) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		client := from.Addr()
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		for _, hop := range slices.Backward(hops) {
+			a, err := netip.ParseAddr(strings.TrimSpace(hop))
+			if err != nil {
+				break
+			}
+			if client = a; !believed(a) {
+				break
+			}
+		}
+		r = r.WithContext(r.Context()) // a copy: the request is net/http's
+		r.RemoteAddr = net.JoinHostPort(client.String(), "0")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,57 @@
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// BenchmarkSpawn is what starting and reaping a child costs, from Start until nothing of it is left.
+func BenchmarkSpawn(b *testing.B) {
+	s := NewSpawner(SpawnerOptions{})
+	defer s.Close(context.Background())
+	for b.Loop() {
+		child, err := s.Start(b.Context(), Spec{Command: "/bin/true"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-child.Gone()
+		if err := child.Stop(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	s := NewSpawner(SpawnerOptions{})
+	defer s.Close(context.Background())
+	child, err := s.Start(b.Context(), Spec{Command: os.Args[0], Env: map[string]string{role: "echo"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := NewConn(child, Options{})
+	defer c.Close(context.Background())
+	params := []byte(`{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 200) + `"}}`)
+	for _, window := range []int{1, 32} {
+		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
+			b.ReportAllocs()
+			ctx := b.Context()
+			id := uint64(0)
+			for sent, got := 0, 0; got < b.N; got++ {
+				for ; sent < b.N && sent-got < window; sent++ {
+					id++
+					if err := c.Send(ctx, jsonrpc.Request(jsonrpc.IntID(id), "tools/call", params)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := c.Recv(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
