@@ -225,7 +225,7 @@ func call(c *client) func() error {
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_, err := c.request(ctx, "tools/call", jsontext.Value(`{"name":"demo__echo","arguments":{"message":"hello"}}`))
+		_, err := c.request(ctx, "tools/call", jsontext.Value(callParams))
 		return err
 	}
 }

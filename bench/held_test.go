@@ -34,10 +34,16 @@ func affordable(t *testing.T, want int) int {
 	return want
 }
 
+// use is what a session does before it is idle, beside its handshake.
+type use struct {
+	stream bool // it opens the standing stream
+	call   bool // it calls a tool once
+}
+
 // holdSessions opens n sessions, each over a connection of its own which stays open until the test ends.
-func holdSessions(t *testing.T, endpoint string, n int, stream bool) {
+func holdSessions(t *testing.T, endpoint string, n int, u use) {
 	t.Helper()
-	u, err := url.Parse(endpoint)
+	where, err := url.Parse(endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +58,9 @@ func holdSessions(t *testing.T, endpoint string, n int, stream bool) {
 	var all sync.WaitGroup
 	for worker := range openers {
 		all.Go(func() {
-			o := opener{url: u, in: bufio.NewReader(nil)}
+			o := opener{url: where, use: u, in: bufio.NewReader(nil)}
 			for i := worker; i < n && failures[worker] == nil; i += openers {
-				connections[i], failures[worker] = o.open(stream)
+				connections[i], failures[worker] = o.open()
 			}
 		})
 	}
@@ -68,12 +74,13 @@ func holdSessions(t *testing.T, endpoint string, n int, stream bool) {
 
 // opener opens one session after another. It is written by hand because net/http's client would keep two goroutines for each.
 type opener struct {
+	use
 	url *url.URL
 	in  *bufio.Reader
 }
 
-// open connects, shakes hands and, if asked, opens the standing stream on the same connection.
-func (o *opener) open(stream bool) (net.Conn, error) {
+// open connects, shakes hands and does what else the session is for, all on the same connection.
+func (o *opener) open() (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", o.url.Host, patience)
 	if err != nil {
 		return nil, err
@@ -93,7 +100,12 @@ func (o *opener) open(stream bool) (net.Conn, error) {
 	if _, err := o.send(conn, "POST", session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); err != nil {
 		return conn, err
 	}
-	if stream {
+	if o.call {
+		if _, err := o.send(conn, "POST", session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":`+callParams+`}`); err != nil {
+			return conn, err
+		}
+	}
+	if o.stream {
 		if _, err := o.send(conn, "GET", session, ""); err != nil {
 			return conn, err
 		}

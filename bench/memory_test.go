@@ -27,28 +27,34 @@ func TestIdleSessionMemory(t *testing.T) {
 	rounds := either(3, load.MinPairs)
 	report := load.Report{Title: fmt.Sprintf("An idle session, %d at a time", n)}
 	for _, kind := range []struct {
-		name   string
-		stream bool
-	}{{"session", false}, {"session with GET stream", true}} {
+		name string
+		use  use
+		goal float64 // bytes beyond the bare server; 0 for none
+	}{
+		{"session", use{}, sessionGoal},
+		{"session with GET stream", use{stream: true}, sessionGoal},
+		// By default a legacy session has a connection to the built-in server of its own from its first call on.
+		{"session that has called", use{call: true}, 0},
+	} {
 		var bare, host []share
 		for round := range rounds {
 			t.Run(fmt.Sprintf("%s %d bare", kind.name, round), func(t *testing.T) {
-				bare = append(bare, shareOf(t, start(t, "bare"), n, kind.stream))
+				bare = append(bare, shareOf(t, start(t, "bare"), n, kind.use))
 			})
 			t.Run(fmt.Sprintf("%s %d host", kind.name, round), func(t *testing.T) {
-				host = append(host, shareOf(t, start(t, "host", configVariable+"="+memoryConfig), n, kind.stream))
+				host = append(host, shareOf(t, start(t, "host", configVariable+"="+memoryConfig), n, kind.use))
 			})
 		}
 		if t.Failed() {
 			return
 		}
-		report.Figures = append(report.Figures, memoryFigures(kind.name, bare, host)...)
+		report.Figures = append(report.Figures, memoryFigures(kind.name, kind.goal, bare, host)...)
 		// Each collected, so that the ratio says something of a few hundred sessions too.
 		floors, subjects := make([]float64, rounds), make([]float64, rounds)
 		for i := range rounds {
-			floors[i], subjects[i] = bare[i].collected.inUse()+sessionGoal, host[i].collected.inUse()
+			floors[i], subjects[i] = bare[i].collected.inUse()+kind.goal, host[i].collected.inUse()
 		}
-		if rounds >= load.MinPairs {
+		if kind.goal > 0 && rounds >= load.MinPairs {
 			ratio, err := load.Ratio(floors, subjects, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -63,25 +69,25 @@ func TestIdleSessionMemory(t *testing.T) {
 func (u usage) inUse() float64 { return u.Heap + u.Stacks }
 
 // shareOf opens n sessions with a process and returns what each cost it.
-func shareOf(t *testing.T, p *process, n int, stream bool) (s share) {
+func shareOf(t *testing.T, p *process, n int, u use) (s share) {
 	t.Helper()
-	holdSessions(t, p.URL, warmSessions, stream)
+	holdSessions(t, p.URL, warmSessions, u)
 	before := p.now(true)
-	holdSessions(t, p.URL, n, stream)
+	holdSessions(t, p.URL, n, u)
 	s.found = p.now(false).minus(before, float64(n))
 	s.collected = p.now(true).minus(before, float64(n))
 	return s
 }
 
 // memoryFigures are KiB a session: of both processes, and of the host beyond the bare one.
-func memoryFigures(name string, bare, host []share) (figures []load.Figure) {
+func memoryFigures(name string, limit float64, bare, host []share) (figures []load.Figure) {
 	const kib = 1 << 10
 	for _, row := range []struct {
 		name string
 		of   func(share) float64
 		goal float64
 	}{
-		{"RSS as found", func(s share) float64 { return s.found.RSS }, goal(sessionGoal / kib)},
+		{"RSS as found", func(s share) float64 { return s.found.RSS }, goal(limit / kib)},
 		{"RSS after collection", func(s share) float64 { return s.collected.RSS }, 0},
 		{"heap after collection", func(s share) float64 { return s.collected.Heap }, 0},
 		{"stacks after collection", func(s share) float64 { return s.collected.Stacks }, 0},

@@ -109,6 +109,9 @@ func (s slot) Finish(m jsonrpc.Message) bool {
 // initializeParams are those of a client that declares nothing.
 const initializeParams = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpd-bench","version":"1"}}`
 
+// callParams call the built-in server's echo as the aggregate names it.
+const callParams = `{"name":"demo__echo","arguments":{"message":"hello"}}`
+
 // answered reports whether err is an outcome: the request was answered, if only with an error.
 func answered(err error) bool {
 	var e *jsonrpc.Error

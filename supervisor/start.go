@@ -152,7 +152,7 @@ func (h *host) end(ctx context.Context) error {
 func (h *host) snapshot() otp.Node {
 	for _, n := range h.system.Snapshot().Children {
 		if n.ID == root {
-			return n
+			return withServers(n)
 		}
 	}
 	return otp.Node{ID: root, Path: root, Type: otp.SupervisorType}

@@ -81,19 +81,19 @@ type ExitError struct {
 	Err error
 }
 
-// Error names the cause and how the process ended; the standard error is for whoever asks for it.
+// Error names the cause and, when a process has ended, how. The standard error is for whoever asks for it.
 func (e *ExitError) Error() string {
-	how := fmt.Sprintf("exit code %d", e.Code)
+	text := "server: " + e.Cause
 	switch {
 	case e.Signal != "":
-		how = "signal " + e.Signal
-	case e.Code < 0:
-		how = "exit code unknown"
+		text += " by " + e.Signal
+	case e.Code >= 0:
+		text += fmt.Sprintf(", exit code %d", e.Code)
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("server process ended (%s, %s): %v", e.Cause, how, e.Err)
+		text += ": " + e.Err.Error()
 	}
-	return fmt.Sprintf("server process ended (%s, %s)", e.Cause, how)
+	return text
 }
 
 // Unwrap gives the failure behind the ending.

@@ -11,9 +11,9 @@ func TestExitErrorSaysHow(t *testing.T) {
 		err  *ExitError
 		want string
 	}{
-		{&ExitError{Cause: "crashed", Code: 3}, "server process ended (crashed, exit code 3)"},
-		{&ExitError{Cause: "killed", Code: -1, Signal: "SIGKILL", Stderr: []byte("secret")}, "server process ended (killed, signal SIGKILL)"},
-		{&ExitError{Cause: "output", Code: -1, Err: io.ErrUnexpectedEOF}, "server process ended (output, exit code unknown): unexpected EOF"},
+		{&ExitError{Cause: "crashed", Code: 3}, "server: crashed, exit code 3"},
+		{&ExitError{Cause: "killed", Code: -1, Signal: "SIGKILL", Stderr: []byte("secret")}, "server: killed by SIGKILL"},
+		{&ExitError{Cause: "output", Code: -1, Err: io.ErrUnexpectedEOF}, "server: output: unexpected EOF"},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

@@ -26,8 +26,8 @@ type (
 	// Query asks for one capability by name (S4-23); ErrNotFound when it is unknown.
 	Query = otp.Call[string, Info]
 	// Subscribe has every change sent to a row as Changed, until the row is gone (S4-24). For monitoring; a session's own
-	// capabilities never change (S4-33).
-	Subscribe = otp.Call[SubscribeRequest, struct{}]
+	// capabilities never change (S4-33). The answer is how things stand.
+	Subscribe = otp.Call[SubscribeRequest, State]
 	// Notify enables or disables a capability and tells the subscribers (S4-25).
 	Notify = otp.Call[NotifyRequest, struct{}]
 	// Register adds an experimental feature or replaces it (S4-26); ErrTooMany at the bound.
@@ -63,8 +63,16 @@ type Declared struct {
 	Capabilities   jsontext.Value
 }
 
+// State is what of the registry differs from the protocol's own tables: what new sessions are to be offered less, or more.
+type State struct {
+	Disabled     []string
+	Experimental []Experimental
+}
+
 // Changed is what a subscriber receives.
 type Changed struct {
 	Name    string
 	Enabled bool
+	// Settings are those of an experimental feature; empty for anything else.
+	Settings jsontext.Value
 }

@@ -112,7 +112,17 @@ func (r *Registry) subscribe(m *Subscribe) {
 		r.subscribers[m.Req.Ref] = true
 		r.p.Monitor(m.Req.Ref)
 	}
-	m.Reply(struct{}{})
+	m.Reply(r.state())
+}
+
+func (r *Registry) state() State {
+	s := State{Experimental: r.experiments()}
+	for _, name := range slices.Sorted(maps.Keys(r.known)) {
+		if !r.known[name].Enabled {
+			s.Disabled = append(s.Disabled, name)
+		}
+	}
+	return s
 }
 
 func (r *Registry) notify(m *Notify) {
@@ -138,7 +148,7 @@ func (r *Registry) register(m *Register) {
 		m.Fail(ErrTooMany)
 	default:
 		r.experimental[m.Req.Name] = m.Req.Settings
-		r.tell(Changed{Name: m.Req.Name, Enabled: true})
+		r.tell(Changed{Name: m.Req.Name, Enabled: true, Settings: m.Req.Settings})
 		m.Reply(struct{}{})
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -44,6 +47,9 @@ type Catalog struct {
 	p *otp.Process
 	*kept
 	views map[group]*View
+	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
+	disabled     map[string]bool
+	experimental map[string]jsontext.Value
 }
 
 // kept is the heir: what is known about every server, the connections to it, and who waits for an answer.
@@ -109,13 +115,18 @@ type (
 		ref    otp.Ref
 		err    error
 	}
-	overdue struct{}
+	overdue    struct{}
+	subscribed struct {
+		state capability.State
+		err   error
+	}
 )
 
 // Init takes over what was known and makes sure that every server has its supervisor.
 func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
-	c.views = map[group]*View{}
+	c.views, c.disabled, c.experimental = map[group]*View{}, map[string]bool{}, map[string]jsontext.Value{}
+	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	c.kept, _ = p.Heir().(*kept)
 	if c.kept == nil {
 		c.kept = &kept{servers: map[string]*server{}}
@@ -153,7 +164,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 }
 
 // Receive handles one message.
-func (c *Catalog) Receive(_ *otp.Process, msg any) error {
+func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
 		if s, ok := c.servers[m.Req.Server]; ok {
@@ -161,10 +172,25 @@ func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 		} else {
 			m.Fail(protocol.EndpointNotFound())
 		}
+		return nil
 	case *Look:
 		c.look(m)
+		return nil
+	case overdue:
+		c.flush()
+		return nil
 	case *Servers:
 		m.Reply(c.records())
+		return nil
+	}
+	c.changed(msg)
+	p.SetStatus(Status{c.records()})
+	return nil
+}
+
+// changed handles what changes how servers are doing.
+func (c *Catalog) changed(msg any) {
+	switch m := msg.(type) {
 	case *client.Report:
 		c.report(m)
 	case *client.Unused:
@@ -183,10 +209,11 @@ func (c *Catalog) Receive(_ *otp.Process, msg any) error {
 		c.boot()
 	case retry:
 		c.again(m.server)
-	case overdue:
-		c.flush()
+	case subscribed:
+		c.subscribed(m)
+	case capability.Changed:
+		c.registered(m)
 	}
-	return nil
 }
 
 // boot starts the supervisor of every server that has none. The pool starts after the catalogue, so the first attempt may be early.

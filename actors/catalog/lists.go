@@ -139,6 +139,7 @@ func (c *Catalog) view(caller Caller) *View {
 		servers = append(servers, item)
 	}
 	v.Catalog = merge.New(servers)
+	c.extras(v)
 	c.views[g] = v
 	return v
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"time"
 
+	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -47,6 +48,9 @@ type View struct {
 	*merge.Catalog
 	Servers []Known  // those that have been listed, in configuration order
 	Missing []string // those that have not
+
+	disabled     []string
+	experimental []capability.Experimental
 }
 
 // Known is a server and what its handshake established.
@@ -57,6 +61,9 @@ type Known struct {
 
 // ServersRequest has no fields.
 type ServersRequest struct{}
+
+// Status is what the catalogue publishes about itself in the tree.
+type Status struct{ Records []Record }
 
 // Record is what the catalogue holds about one server.
 type Record struct {

@@ -65,7 +65,7 @@ func (s *Session) negotiated(m negotiated) {
 		s.refuse(m.h.d, m.err)
 		return
 	}
-	m.h.agreed = m.a.Version
+	m.h.agreed = m.a
 	caller := s.caller()
 	caller.Capabilities = m.h.caps
 	wait := AggregateWait
@@ -92,28 +92,27 @@ func (s *Session) introduced(m introduced) {
 		return
 	}
 	s.view = m.view
-	offered := offer(m.view, m.h.agreed)
-	s.record = &session.Record{Version: m.h.agreed, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
+	offered := offer(m.view, m.h.agreed.Version)
+	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
 	s.h.Store(s.record)
 	agreement := protocol.Handshake{
-		Agreement: protocol.Agreement{Version: m.h.agreed}, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
+		Agreement: m.h.agreed, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
 	}
 	s.answer(m.h.d, agreement.Result(s.introduce()))
 	s.o.Emit(telemetry.SessionOpened{
 		Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
-		Revision: m.h.agreed.String(),
+		Revision: m.h.agreed.Version.String(), Requested: m.h.agreed.Requested,
+		RequestID: m.h.d.Message.ID.String(), Capabilities: m.h.caps.Fingerprint().String(),
 	})
 }
 
-// offer is what of the servers' capabilities a client of revision v can be offered through this host. Tasks belong to a connection, so
-// the host would have to keep them itself.
+// offer is what a client of revision v is told that this endpoint can do.
 func offer(view *catalog.View, v protocol.Version) protocol.ServerCapabilities {
 	known := make([]protocol.ServerCapabilities, 0, len(view.Servers))
 	for _, s := range view.Servers {
 		known = append(known, s.Facts.Capabilities)
 	}
-	all := merge.Capabilities(known, len(view.Missing) == 0)
-	return all.Shape(v).Without("tasks", "extensions."+protocol.ExtensionTasks)
+	return view.Offer(v, merge.Capabilities(known, len(view.Missing) == 0))
 }
 
 // introduce is who the client is told it talks to. A transparent endpoint shows its server's own name and instructions.

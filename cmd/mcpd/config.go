@@ -25,7 +25,8 @@ func configCommand() *cobra.Command {
 				for _, i := range c.Imported {
 					fmt.Fprintf(cmd.OutOrStdout(), "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %d tenants, %d servers\n", source, len(c.Tenants), servers)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s, %s\n", source,
+					count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
 				return nil
 			},
 		},

@@ -45,11 +45,12 @@ const patience = 30 * time.Second
 //	set NAME FILE             set a variable to the content of a file, without the space around it
 //	port NAME                 set a variable to a port that nothing listens on
 func TestScripts(t *testing.T) {
+	server := filepath.Dir(mcptest.Server(t)) // testserver, a server that is a program
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
-			e.Vars = append(e.Vars, "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"))
+			e.Vars = append(e.Vars, "PATH="+server+string(filepath.ListSeparator)+e.Getenv("PATH"), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"))
 			e.Values[spawned{}] = map[string]*spawn{}
 			return os.Mkdir(home, 0o700)
 		},

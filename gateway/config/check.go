@@ -53,12 +53,12 @@ func checkReach(l *loader) {
 
 func checkAdmin(l *loader) {
 	admin := l.config.Admin.Listen
-	where := l.find("admin", "listen")
+	said := l.said("admin.listen")
 	if !loopback(admin) {
-		l.problem(where, "admin.listen is "+admin, "the tree and the metrics of all tenants are open to whoever reaches it", "listen on 127.0.0.1, and forward the port where needed")
+		said("admin.listen is "+admin, "the tree and the metrics of all tenants are open to whoever reaches it", "listen on 127.0.0.1, and forward the port where needed")
 	}
 	if _, port, _ := net.SplitHostPort(admin); admin == l.config.Listen && port != "0" {
-		l.problem(where, "admin.listen is the address of listen too", "two listeners cannot share one", "give one another port")
+		said("admin.listen is the address of listen too", "two listeners cannot share one", "give one another port")
 	}
 }
 

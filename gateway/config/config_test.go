@@ -317,6 +317,10 @@ func TestSettingsOverrideTheFile(t *testing.T) {
 	if _, err = Load([]byte("tenants: {default: {}}"), o); err == nil || !strings.Contains(err.Error(), `tenant "default" has no key, listen :7420 is reachable`) {
 		t.Errorf("an open tenant beyond loopback says %v", err)
 	}
+	o.Set = []Setting{{"admin.listen", "192.0.2.1:7421", "--admin"}}
+	if _, err := Load([]byte("mcpServers: {a: {command: x}}\nadmin: {listen: 127.0.0.1:1}"), o); err == nil || !strings.HasPrefix(err.Error(), "--admin: admin.listen is 192.0.2.1:7421, ") {
+		t.Errorf("an admin listener beyond loopback by a flag: got %v, want a problem of --admin", err)
+	}
 }
 
 func TestLoopback(t *testing.T) {

@@ -49,6 +49,19 @@ func (l *loader) problem(p position, what, why, do string) {
 	l.problems = append(l.problems, Problem{l.options.File, p.line, p.col, what, why, do})
 }
 
+// said reports what is wrong with the value of a key where it was given: in the file, or outside of it.
+func (l *loader) said(key string) func(what, why, do string) {
+	for _, set := range l.options.Set {
+		if set.Key == key {
+			return func(what, why, do string) {
+				l.problems = append(l.problems, Problem{File: set.From, What: what, Why: why, Do: do})
+			}
+		}
+	}
+	where := l.find(strings.Split(key, ".")...)
+	return func(what, why, do string) { l.problem(where, what, why, do) }
+}
+
 // walk reads one level of the file into the fields of s.
 func (l *loader) walk(n *node, y ast.Node, s scope) {
 	if _, known := l.where[s.path]; !known {

@@ -25,8 +25,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveRaw) != "" {
 		exit(serveMirror(os.Stdin, os.Stdout))
 	}
+	if err := os.Setenv(quickExit[0], quickExit[1]); err != nil {
+		exit(err)
+	}
 	mcptest.Main(m)
 }
+
+// quickExit keeps programs with the race detector from sleeping for a second before they exit, which adds up.
+var quickExit = [2]string{"GORACE", "atexit_sleep_ms=0"}
 
 func exit(err error) {
 	if err != nil {
@@ -43,5 +49,5 @@ func self(t *testing.T, variable, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("{command: %q, env: {%s: %q}}", path, variable, name)
+	return fmt.Sprintf("{command: %q, env: {%s: %q, %s: %q}}", path, variable, name, quickExit[0], quickExit[1])
 }

@@ -53,6 +53,7 @@ const (
 	doStop                // end the child and its process
 	doKill                // the same, without ceremony
 	doReap                // end the process of a child whose incarnation has ended
+	doRest                // nothing runs for the child any more
 	doAbandon             // fence the child's process off, which had delay
 	doArm                 // wake the supervisor after delay, with the kid's timer number
 	doDisarm              // forget that
@@ -68,7 +69,7 @@ const (
 )
 
 func (v verb) String() string {
-	return name(v, "add", "spawn", "begin", "park", "stop", "kill", "reap", "abandon", "arm", "disarm", "again",
+	return name(v, "add", "spawn", "begin", "park", "stop", "kill", "reap", "rest", "abandon", "arm", "disarm", "again",
 		"delete", "reply", "ready", "open", "shut", "give-up", "close", "exit")
 }
 

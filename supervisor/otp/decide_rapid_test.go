@@ -107,8 +107,8 @@ func (w *world) perform(a action) {
 		delete(w.procs, a.kid)
 	case doAgain:
 		w.again = append(w.again, a.kid)
-	case doDelete:
-		expect("")
+	case doDelete, doRest:
+		expect("", "leaving")
 	case doReply:
 		name := a.request.(string)
 		if w.asked[name]--; w.asked[name] < 0 {

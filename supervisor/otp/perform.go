@@ -30,6 +30,8 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doReap:
 		v.life().StopChildren(a.kid.driver.guard.pid.Load())
 		v.rest(a.kid)
+	case doRest:
+		v.rest(a.kid)
 	case doAbandon:
 		v.abandon(now, a.kid, a.delay)
 	case doArm:

@@ -116,9 +116,12 @@ func (s *state) retire(k *kid) {
 
 // settleIdle: nothing runs for this child any more, and its row may go.
 func (s *state) settleIdle(k *kid, remove bool) {
-	if k.parked {
+	switch {
+	case k.parked:
 		k.parked = false
 		s.do(doReap, k)
+	case k.stage != idle && !remove:
+		s.do(doRest, k)
 	}
 	s.roster.move(k, idle)
 	if remove {

@@ -73,8 +73,11 @@ func (s *state) dissolve() {
 		return
 	}
 	for k := s.roster.first; k != nil; k = k.next {
-		if k.stage == idle && k.parked {
+		switch {
+		case k.stage == idle && k.parked:
 			s.settleIdle(k, false)
+		case k.stage == idle:
+			s.do(doRest, k)
 		}
 	}
 }

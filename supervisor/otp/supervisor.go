@@ -154,7 +154,7 @@ func (v *supervisor) exited(e *exit) {
 	}
 	if !e.parked {
 		k.driver.guard = nil
-		r.house(v, nil, Restarting, e.at) // unless the decision is otherwise, which rest below will say
+		r.house(v, nil, Restarting, e.at) // until it is decided otherwise
 	}
 	about := r.about(e.inc, e.at)
 	switch {
@@ -167,12 +167,8 @@ func (v *supervisor) exited(e *exit) {
 		v.flush()
 	}
 	v.step(inExit{k, e.reason, e.parked})
-	switch {
-	case k.stage != idle:
-	case k.parked: // its group is not started again yet
+	if k.stage == idle && k.parked { // its group is not started again yet
 		r.mark(v, Restarting, e.at)
-	default:
-		v.rest(k)
 	}
 }
 

@@ -1,0 +1,50 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+
+	"mcpd/actors/capability"
+	"mcpd/protocol"
+)
+
+// subscribed takes how the capability registry stands. A registry that has no room for another subscriber is done without.
+func (c *Catalog) subscribed(m subscribed) {
+	for _, name := range m.state.Disabled {
+		c.disabled[name] = true
+	}
+	for _, e := range m.state.Experimental {
+		c.experimental[e.Name] = e.Settings
+	}
+	clear(c.views)
+}
+
+// registered takes one change. It reaches new sessions: what an open one was offered stays (S4-29).
+func (c *Catalog) registered(m capability.Changed) {
+	if len(m.Settings) > 0 {
+		c.experimental[m.Name] = m.Settings
+	} else if m.Enabled {
+		delete(c.disabled, m.Name)
+	} else {
+		c.disabled[m.Name] = true
+	}
+	clear(c.views)
+}
+
+// Offer is what a client of revision version can be offered of these servers: what they declare, without what is disabled here and with the
+// experimental features of the host. Tasks are left out: they belong to a connection, and the host does not keep them.
+func (v *View) Offer(version protocol.Version, all protocol.ServerCapabilities) protocol.ServerCapabilities {
+	offer := all.Without("tasks", "extensions."+protocol.ExtensionTasks).Without(v.disabled...)
+	for _, e := range v.experimental {
+		offer = offer.With("experimental."+e.Name, e.Settings)
+	}
+	return offer.Shape(version)
+}
+
+// extras puts what the registry says into a view.
+func (c *Catalog) extras(v *View) {
+	v.disabled = slices.Sorted(maps.Keys(c.disabled))
+	for _, name := range slices.Sorted(maps.Keys(c.experimental)) {
+		v.experimental = append(v.experimental, capability.Experimental{Name: name, Settings: c.experimental[name]})
+	}
+}

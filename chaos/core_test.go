@@ -1,0 +1,106 @@
+package chaos
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/load"
+)
+
+// opening is how many sessions are opened at once while a component that new sessions need crashes.
+const opening = 8
+
+// connects opens sessions side by side and returns the errors of those that were not.
+func (a *arena) connects() (errs []error) {
+	a.t.Helper()
+	var mu sync.Mutex // guards errs
+	var all sync.WaitGroup
+	for range opening {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+			defer cancel()
+			s, err := load.Connect(ctx, load.SessionOptions{URL: a.url(acme), Key: key(acme)})
+			if err == nil {
+				err = s.Close(ctx)
+			}
+			if err != nil {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return errs
+}
+
+// oneRefused opens sessions of which one is what crashes the component. The others wait in its mailbox.
+func oneRefused(a *arena, _ *mcp.ClientSession) {
+	if errs := a.connects(); len(errs) != 1 {
+		a.t.Errorf("%d of %d sessions were refused, want the one whose message crashed it: %v", len(errs), opening, errs)
+	}
+	if errs := a.connects(); len(errs) != 0 {
+		a.t.Errorf("later: %v", errs)
+	}
+}
+
+// S4-120, S4-99: the protocol version manager. The seeds let new sessions fail until it is back; here they wait.
+func TestChaosProtocolVersionCrash(t *testing.T) {
+	open(t, "").survives(crash{path: "mcpd/core/protocol_version", trigger: oneRefused})
+}
+
+// The session manager. Sessions go on without it, and new ones wait for it.
+func TestChaosSessionManagerCrash(t *testing.T) {
+	const opens = "*otp.Call[mcpd/actors/session.OpenRequest,*mcpd/actors/session.Handle]"
+	open(t, "").survives(crash{path: "mcpd/core/session_manager", kind: opens, trigger: oneRefused})
+}
+
+// F15: the process manager, which owns the child processes. None of them notices (survives checks their pids), and the program whose
+// start was the message starts all the same, because its connection tries again.
+func TestChaosProcessManagerCrash(t *testing.T) {
+	a := open(t, "")
+	a.warm()
+	before := children(a.PID())
+	bystander := a.load(globex, "files__echo")
+	bystander.flows(globex, 20)
+	was := a.rows()
+	a.panics("mcpd/core/process_manager", "", 1)
+	other := mcpClientThatDeclares(a)
+	a.must(other, "files__echo", map[string]any{"message": "x"})
+	a.struck()
+	bystander.flows(globex, 20)
+	a.clean(globex, bystander.end())
+	after := a.rows()
+	if after["mcpd/core/process_manager"].GetIncarnation() != 2 {
+		t.Errorf("row: %v", after["mcpd/core/process_manager"])
+	}
+	for path, n := range after.restarted(was) {
+		if !strings.HasPrefix(path, "mcpd/tenants/acme/client_sup/files/") && path != "mcpd/core/process_manager" || n != 1 {
+			t.Errorf("restarted: %s, %d times", path, n)
+		}
+	}
+	now := children(a.PID())
+	if len(now) != len(before)+1 {
+		t.Errorf("child processes: %v after %v, want one more", now, before)
+	}
+	for _, pid := range before {
+		if stat(pid) == nil {
+			t.Errorf("child %d is gone", pid)
+		}
+	}
+	_ = other.Close()
+}
+
+// mcpClientThatDeclares is a client whose capabilities give it connections of its own.
+func mcpClientThatDeclares(a *arena) *mcp.ClientSession {
+	a.t.Helper()
+	return a.client(acme, &mcp.ClientOptions{ElicitationHandler: decline})
+}
+
+func decline(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: "decline"}, nil
+}

@@ -1,0 +1,124 @@
+package chaos
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// crash is one component that is made to panic once, under load.
+type crash struct {
+	path string // its row
+	kind string // the message that it panics on; empty is any
+	// failed is how many calls of the load fail by it. Only one can: the one whose message it was.
+	failed uint64
+	// trigger makes the component receive such a message where the load does not. It gets a session of acme's.
+	trigger func(a *arena, s *mcp.ClientSession)
+}
+
+// survives shows what S4-99 to S4-105 ask of every component, and what architecture puts in the place of the losses that they allow: the
+// component is back as its next incarnation, its siblings notice nothing, no child process does, exchanges in flight come to their one
+// outcome, and only the message that crashed it fails, at once. Afterwards nothing is left behind (I1 to I3, I6, I7, I9).
+func (a *arena) survives(c crash) {
+	a.t.Helper()
+	a.warm()
+	atRest := a.steady()
+
+	session := a.client(acme, nil)
+	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
+	hit.flows(acme, 20)
+	bystander.flows(globex, 20)
+	pending := a.sleeping(session, 300*time.Millisecond)
+	before := a.rows()
+
+	a.panics(c.path, c.kind, 1)
+	if c.trigger != nil {
+		c.trigger(a, session)
+	}
+	a.struck()
+	hit.flows(acme, 50)
+	bystander.flows(globex, 20)
+
+	a.failed(acme, hit.end(), c.failed)
+	a.clean(globex, bystander.end())
+	if got := <-pending; got != "slept 300 ms" {
+		a.t.Errorf("call that was in flight: got %s", got)
+	}
+	after := a.rows()
+	if got := after.restarted(before); len(got) != 1 || got[c.path] != 1 {
+		a.t.Errorf("restarted: %v, want %s once and nothing else", got, c.path)
+	}
+	if was, is := before[c.path].GetIncarnation(), after[c.path].GetIncarnation(); is != was+1 {
+		a.t.Errorf("incarnation: %d after %d", is, was)
+	}
+	a.story(c.path, "fault_hit", "child_crashed", "child_restarted")
+	if crashed := a.event(c.path, "child_crashed"); crashed["fault"] == nil || crashed["stack"] == nil || crashed["incident"] == nil {
+		a.t.Errorf("crash report: %v, want the fault, the stack and the incident", crashed)
+	}
+	if now := children(a.PID()); !slices.Equal(now, atRest.children) {
+		a.t.Errorf("child processes: %v, want %v as before", now, atRest.children)
+	}
+	if err := session.Close(); err != nil {
+		a.t.Error(err)
+	}
+	a.settles(atRest)
+}
+
+// warm uses everything once, so that what is kept for the next use is there.
+func (a *arena) warm() {
+	a.t.Helper()
+	for _, tenant := range []string{acme, globex} {
+		a.clean(tenant, a.burst(tenant, "files__echo", 20*loadWorkers).await())
+	}
+}
+
+// sleeping starts a call that takes a while, and returns when it is on its way. Its text, or its error, comes out of the channel.
+func (a *arena) sleeping(s *mcp.ClientSession, d time.Duration) <-chan string {
+	a.t.Helper()
+	outcome := make(chan string, 1)
+	submitted := func() float64 { return a.metric("mcpd_requests_in_flight", `method="tools/call"`, `tenant="acme"`) }
+	before := submitted()
+	go func() { // ends with its call
+		r, err := a.call(s, "files__sleep", map[string]any{"millis": d.Milliseconds()})
+		switch {
+		case err != nil:
+			outcome <- err.Error()
+		case len(r.Content) == 0:
+			outcome <- "nothing"
+		default:
+			outcome <- r.Content[0].(*mcp.TextContent).Text
+		}
+	}()
+	a.eventually("on its way", func() bool { return submitted() > before || len(outcome) > 0 })
+	return outcome
+}
+
+// S4-102: capability registry. It hears from catalogues when a server declares something for the first time.
+func TestChaosCapabilitiesCrash(t *testing.T) {
+	open(t, "late: {builtin: demo}").survives(crash{
+		path: "mcpd/core/capabilities",
+		trigger: func(a *arena, _ *mcp.ClientSession) {
+			declaring := a.client(acme, &mcp.ClientOptions{ElicitationHandler: decline})
+			a.must(declaring, "late__echo", map[string]any{"message": "x"})
+			_ = declaring.Close()
+		},
+	})
+}
+
+// The catalogue. Lists are answered from what it knew; who asks while it is away waits in its mailbox.
+func TestChaosCatalogCrash(t *testing.T) {
+	open(t, "").survives(crash{
+		path: "mcpd/tenants/acme/catalog",
+		trigger: func(a *arena, s *mcp.ClientSession) {
+			if _, err := s.ListTools(a.t.Context(), nil); err == nil || !strings.Contains(err.Error(), "internal error") {
+				a.t.Errorf("the list whose message crashed it: got %v", err)
+			}
+			if l, err := s.ListTools(a.t.Context(), nil); err != nil || len(l.Tools) == 0 {
+				a.t.Errorf("the next list: %v, %v", l, err)
+			}
+		},
+	})
+}

@@ -1,0 +1,58 @@
+package supervisor
+
+import (
+	"mcpd/actors/catalog"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// withServers adds to a snapshot what the catalogues know: each configured server has a row with its state under its tenant's client_sup,
+// also one that has no supervisor now because its restart budget ran out.
+func withServers(tree otp.Node) otp.Node {
+	for i := range tree.Children {
+		if tree.Children[i].ID != "tenants" {
+			continue
+		}
+		for j := range tree.Children[i].Children {
+			tenant := &tree.Children[i].Children[j]
+			if status, ok := catalogOf(*tenant); ok {
+				describeServers(tenant, status)
+			}
+		}
+	}
+	return tree
+}
+
+func catalogOf(tenant otp.Node) (catalog.Status, bool) {
+	for _, row := range tenant.Children {
+		if status, ok := row.Extra.(catalog.Status); ok {
+			return status, true
+		}
+	}
+	return catalog.Status{}, false
+}
+
+// describeServers puts each server's record on its row. The snapshot is ours to change: it was made for this.
+func describeServers(tenant *otp.Node, status catalog.Status) {
+	for i := range tenant.Children {
+		pool := &tenant.Children[i]
+		if pool.ID != "client_sup" {
+			continue
+		}
+		rows := map[string]int{}
+		for k, row := range pool.Children {
+			rows[row.ID] = k
+		}
+		for _, r := range status.Records {
+			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, State: string(r.State), Cause: r.Cause, Revision: r.Version}
+			if k, ok := rows[r.Server]; ok {
+				pool.Children[k].Extra = extra
+				continue
+			}
+			pool.Children = append(pool.Children, otp.Node{
+				ID: r.Server, Path: pool.Path + "/" + r.Server, Label: "upstream", Type: otp.SupervisorType, Restart: otp.Transient,
+				Status: otp.Stopped, Since: r.Since, Extra: extra,
+			})
+		}
+	}
+}
