@@ -23,7 +23,7 @@ type handshake struct {
 	d      *session.Deliver
 	client protocol.Implementation
 	caps   protocol.ClientCapabilities
-	agreed protocol.Version
+	agreed protocol.Agreement
 }
 
 type (

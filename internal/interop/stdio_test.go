@@ -49,9 +49,11 @@ func TestFeaturesOverStdio(t *testing.T) {
 	}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
+			c := run(t, stdio(t, way.env, way.args...)) // one for all: a process costs a start
 			for _, f := range features {
 				t.Run(f.name, func(t *testing.T) {
-					f.do(t, view{run(t, stdio(t, way.env, way.args...)), way.server, way.prefix})
+					c.t = t
+					f.do(t, view{c, way.server, way.prefix})
 				})
 			}
 		})

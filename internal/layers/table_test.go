@@ -55,6 +55,7 @@ var ours = []row{
 	{"internal/layers", nil, "the table of layers must not depend on one"},
 	{"internal/mcptest/...", load, "layer 6 packages do not import one another"},
 	{"internal/conformance/...", load, "layer 6 packages do not import one another"},
+	{"internal/interop/...", load, "layer 6 packages do not import one another"},
 	{"bench/...", load, "layer 6 packages do not import one another"},
 	{"chaos/...", load, "layer 6 packages do not import one another"},
 	{"cmd/mcpd/...", join(load, "bench/...", "chaos/..."), "the command starts bench and chaos, which do not know it"},
