@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +47,8 @@ func open(t *testing.T, servers string) *arena {
 	a := &arena{t: t, run: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true} // leaves no connection behind to be counted
 	a.Host = mcptest.Start(t, mcptest.HostOptions{
-		Config: "tenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
+		// A session that was refused its handshake is gone soon after the test that made it so.
+		Config: "limits: {session_init: 3s}\ntenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
 		Args:   []string{"--chaos", "--log-level", "debug"},
 		Env:    []string{"XDG_RUNTIME_DIR=" + a.run},
 	})
@@ -74,15 +76,39 @@ func (a *arena) url(tenant string, server ...string) string {
 	return a.MCP + "/t/" + strings.Join(append([]string{tenant}, server...), "/") + "/mcp"
 }
 
-// client opens a session of the official SDK with a tenant's aggregate. It declares nothing, as the load does, so that both use one
-// connection.
-func (a *arena) client(tenant string, o *mcp.ClientOptions) *mcp.ClientSession {
+// client opens a session of the official SDK with a tenant's aggregate, and returns what closes it and its connections. Unless o says
+// more it declares nothing, as the load does, so that both use one connection to a server.
+func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession, func()) {
 	a.t.Helper()
 	if o == nil {
 		o = &mcp.ClientOptions{}
 	}
 	o.Capabilities = &mcp.ClientCapabilities{}
-	return mcptest.Connect(a.t, a.url(tenant), key(tenant), o)
+	connections := &http.Transport{}
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(a.t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: a.url(tenant), HTTPClient: &http.Client{Transport: withKey{key(tenant), connections}},
+	}, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() {
+		_ = s.Close() // the test may have ended the session
+		connections.CloseIdleConnections()
+	})
+	a.t.Cleanup(end)
+	return s, end
+}
+
+// withKey adds a bearer token to every request.
+type withKey struct {
+	key  string
+	next http.RoundTripper
+}
+
+func (w withKey) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+w.key)
+	return w.next.RoundTrip(r)
 }
 
 // call is one tool call.

@@ -69,7 +69,8 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 	bystander.flows(globex, 20)
 	was := a.rows()
 	a.panics("mcpd/core/process_manager", "", 1)
-	other := mcpClientThatDeclares(a)
+	other, end := a.client(acme, &mcp.ClientOptions{ElicitationHandler: decline}) // its capabilities give it a connection of its own
+	defer end()
 	a.must(other, "files__echo", map[string]any{"message": "x"})
 	a.struck()
 	bystander.flows(globex, 20)
@@ -92,13 +93,6 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 			t.Errorf("child %d is gone", pid)
 		}
 	}
-	_ = other.Close()
-}
-
-// mcpClientThatDeclares is a client whose capabilities give it connections of its own.
-func mcpClientThatDeclares(a *arena) *mcp.ClientSession {
-	a.t.Helper()
-	return a.client(acme, &mcp.ClientOptions{ElicitationHandler: decline})
 }
 
 func decline(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -21,7 +21,8 @@ import (
 // shows one restart on one row, and the log tells the story.
 func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 	a := open(t, "")
-	session, other := a.client(acme, nil), a.client(globex, nil)
+	session, _ := a.client(acme, nil)
+	other, _ := a.client(globex, nil)
 	a.must(session, "files__echo", map[string]any{"message": "one"})
 	a.must(other, "files__echo", map[string]any{"message": "one"})
 

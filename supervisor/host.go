@@ -72,7 +72,8 @@ func (h *host) sessionOptions() session.Options {
 func (h *host) requestOptions(t tenant.Tenant) request.Options {
 	return request.Options{
 		Tenant: t.Name, Pending: t.Limits.MaxPending, Emit: h.recorder.Emit,
-		Meter: func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
+		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
+		Failed: h.metrics.Error,
 	}
 }
 
@@ -111,7 +112,7 @@ func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
 			Tenant: t, Self: h.self, Policy: t.Negotiation,
 			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
-			NextID: &h.nextID, Emit: h.recorder.Emit,
+			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
 		}, args.(session.Args))
 	}
 }
@@ -179,7 +180,12 @@ func describe(s *session.Handle) *mcpdv1.Session {
 		Id: s.Row(), Tenant: ep.Tenant, Server: ep.Server, Principal: ep.Principal,
 		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
 	}
+	d.Streams, d.InFlight = telemetry.Count(s.Streams().Open()), telemetry.Count(s.InFlight())
+	d.Phase = "initialization"
 	if r := s.Record(); r != nil {
+		if d.Phase = "initialized"; r.Ready {
+			d.Phase = "ready"
+		}
 		d.Revision, d.Era = r.Version.String(), r.Version.Era().String()
 		d.ClientName, d.ClientVersion = r.Client.Name, r.Client.Version
 	}

@@ -109,10 +109,6 @@ type (
 		Start       time.Duration `key:"start" is:"from spawn or connect to ready"`
 		Down        time.Duration `key:"down" is:"from the loss of the one before to ready; 0 at a first start"`
 	}
-	UpstreamStopped struct {
-		Where
-		Cause string `key:"cause" is:"why it was told to stop"`
-	}
 	UpstreamExited struct {
 		Where
 		PID         int    `key:"pid" is:"of the child process"`
@@ -127,12 +123,6 @@ type (
 		Cause  string `key:"cause" is:"what failed: spawn, connect, handshake, start_timeout"`
 		Reason string `key:"reason" is:"the error"`
 		Stderr string `key:"stderr" is:"the last of what it wrote to its standard error"`
-	}
-	UpstreamBackoff struct {
-		Where
-		Attempt uint32        `key:"attempt" is:"number of the next attempt"`
-		Wait    time.Duration `key:"wait" is:"until then"`
-		Cause   string        `key:"cause" is:"why the last one failed"`
 	}
 	UpstreamCrashLoop struct {
 		Where
@@ -216,11 +206,6 @@ type (
 		Source     string `key:"source" is:"the file, or why there is none"`
 		Generation uint32 `key:"generation" is:"one more at every reload"`
 		Changes    string `key:"changes" is:"what a reload changed"`
-	}
-	ConfigRefused struct {
-		Where
-		Source string `key:"source" is:"the file"`
-		Reason string `key:"reason" is:"the first error; the running configuration stays"`
 	}
 	Draining struct {
 		Where

@@ -47,10 +47,8 @@ var events = []row{
 
 	{UpstreamStarting{}, "upstream_starting", info, "upstream starting", false, rare, "a server is spawned or connected to"},
 	{UpstreamReady{}, "upstream_ready", info, "upstream ready", false, rare, "handshake done, lists known, subscriptions restored"},
-	{UpstreamStopped{}, "upstream_stopped", info, "upstream stopped", false, rare, "the host ended it on purpose"},
 	{UpstreamExited{}, "upstream_exited", warn, "upstream exited", true, rare, "a server ended or its connection broke"},
 	{UpstreamStartFailed{}, "upstream_start_failed", warn, "upstream did not start", true, rare, "a server did not become ready"},
-	{UpstreamBackoff{}, "upstream_backoff", info, "upstream restart postponed", false, rare, "the host waits before the next attempt"},
 	{UpstreamCrashLoop{}, "upstream_crash_loop", fail, "upstream is in a crash loop", true, rare, "it ended too often and is down until the host or an operator tries again"},
 	{UpstreamNoise{}, "upstream_noise", warn, "upstream wrote lines that are not JSON-RPC", false, peer, "they were skipped; usually a log line on standard output"},
 
@@ -65,7 +63,6 @@ var events = []row{
 
 	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
-	{ConfigRefused{}, "config_refused", fail, "configuration refused", false, rare, "the one before stays in force"},
 	{Draining{}, "draining", info, "draining", false, rare, "no new work; requests may end"},
 	{FaultArmed{}, "fault_armed", warn, "fault armed", false, rare, "something will break on purpose"},
 	{FaultDisarmed{}, "fault_disarmed", info, "fault disarmed", false, rare, "healed before its lease ended"},

@@ -26,14 +26,10 @@ type Options struct {
 // agreed in it is lost with the incarnation, so the row should be Temporary.
 func New(o Options) otp.Behaviour { return &server{conn: o.Conn, core: newCore(o.Build)} }
 
-// outboxSize bounds what waits for the client: the answers to twice as many calls as it may have under way.
-const outboxSize = 2048
-
-// server is the actor. Its goroutines "read" and "write" move messages between the connection and it.
+// server is the actor. Its goroutine "read" brings it the client's messages; what it sends waits in the connection.
 type server struct {
 	conn   pipe.Server
 	core   *core
-	outbox chan transport.Inbound
 	timers map[uint64]otp.Timer // of the calls that wait
 }
 
@@ -41,7 +37,6 @@ type server struct {
 type received struct{ message jsonrpc.Message }
 
 func (s *server) Init(p *otp.Process) error {
-	s.outbox = make(chan transport.Inbound, outboxSize)
 	s.timers = map[uint64]otp.Timer{}
 	p.Go("read", func(ctx context.Context) error {
 		for {
@@ -54,22 +49,18 @@ func (s *server) Init(p *otp.Process) error {
 			}
 		}
 	})
-	p.Go("write", func(ctx context.Context) error {
-		for {
-			select {
-			case in := <-s.outbox:
-				if err := s.conn.Send(ctx, in); err != nil {
-					return err
-				}
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	})
 	return nil
 }
 
 func (s *server) Receive(p *otp.Process, msg any) error {
+	err := s.handle(p, msg)
+	if errors.Is(err, io.EOF) || errors.Is(err, transport.ErrClosed) { // the client is gone
+		return otp.Normal
+	}
+	return err
+}
+
+func (s *server) handle(p *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case received:
 		return s.perform(p, s.core.Step(p.Now(), msg.message))
@@ -77,9 +68,6 @@ func (s *server) Receive(p *otp.Process, msg any) error {
 		delete(s.timers, msg.call)
 		return s.perform(p, s.core.Wake(p.Now(), msg))
 	case otp.Done:
-		if errors.Is(msg.Err, io.EOF) || errors.Is(msg.Err, transport.ErrClosed) {
-			return otp.Normal
-		}
 		return msg.Err
 	}
 	return nil
@@ -89,11 +77,11 @@ func (s *server) perform(p *otp.Process, effects []effect) error {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case send:
-			if err := s.send(transport.Inbound{Message: e.message, Related: e.related}); err != nil {
+			if err := s.conn.Offer(transport.Inbound{Message: e.message, Related: e.related}); err != nil {
 				return err
 			}
 		case breakStream:
-			if err := s.send(transport.Inbound{Related: e.related, Control: transport.CloseStream{Retry: e.retry}}); err != nil {
+			if err := s.conn.Offer(transport.Inbound{Related: e.related, Control: transport.CloseStream{Retry: e.retry}}); err != nil {
 				return err
 			}
 		case wait:
@@ -106,21 +94,10 @@ func (s *server) perform(p *otp.Process, effects []effect) error {
 	return nil
 }
 
-// send puts a message into the outbox. A client that lets it fill up is not there.
-func (s *server) send(in transport.Inbound) error {
-	select {
-	case s.outbox <- in:
-		return nil
-	default:
-		return transport.ErrSlowConsumer
-	}
-}
-
 func (s *server) rest(call uint64) {
 	s.timers[call].Stop()
 	delete(s.timers, call)
 }
 
-// Terminate tells the client why it is left alone, unless that was meant to happen.
 // Terminate closes the connection with the reason, so that the other end can tell a host that stops from a server that crashed.
 func (s *server) Terminate(_ *otp.Process, reason error) { s.conn.Close(reason) }

@@ -199,7 +199,7 @@ func TestShutdownIsAnOrdinaryEnd(t *testing.T) {
 func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, otp.Options{})
-		for i := range 2*outboxSize + 2*pipe.DefaultBuffer {
+		for i := range 3 * pipe.DefaultBuffer {
 			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(uint64(i)), "ping", nil)); err != nil {
 				break
 			}

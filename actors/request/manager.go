@@ -22,7 +22,9 @@ type Options struct {
 	Pending int
 	// Meter counts the requests of one method to one server.
 	Meter func(server, method string) *telemetry.Requests
-	Emit  telemetry.Sink
+	// Failed counts an error that a client is sent, by its code. Nil counts none.
+	Failed func(code int64)
+	Emit   telemetry.Sink
 }
 
 type (
@@ -46,7 +48,12 @@ type Manager struct {
 type class struct{ server, method string }
 
 // New makes one incarnation.
-func New(o Options) *Manager { return &Manager{o: o, meters: map[class]*telemetry.Requests{}} }
+func New(o Options) *Manager {
+	if o.Failed == nil {
+		o.Failed = func(int64) {}
+	}
+	return &Manager{o: o, meters: map[class]*telemetry.Requests{}}
+}
 
 // expire is the one timer.
 type expire struct{}
@@ -160,6 +167,9 @@ func (m *Manager) finish(do effect, a answer) {
 	if do.Outcome == inflight.Cancelled {
 		x.End()
 	} else {
+		if do.Err != nil {
+			m.o.Failed(protocol.Translate(do.Err, x.Version).Code)
+		}
 		x.Finish(a.result, do.Err)
 	}
 	_ = x.Owner.Send(Done{ID: x.ID})

@@ -90,6 +90,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	s.held.remove(o.d)
 	s.calls[x.ID] = &call{x: x, id: m.ID, server: o.server}
+	s.h.SetInFlight(len(s.calls))
 	if err := s.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
 		delete(s.calls, x.ID)
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))

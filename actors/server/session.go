@@ -32,6 +32,7 @@ type Options struct {
 	NextID   *atomic.Uint64
 	Self     protocol.Implementation // who the host says it is
 	Policy   protocol.Negotiation
+	Failed   func(code int64) // counts an error that the client is sent; nil counts none
 	Emit     telemetry.Sink
 }
 
@@ -62,7 +63,12 @@ type call struct {
 }
 
 // New makes the actor of a session. After a crash the handle has what the previous one had negotiated.
-func New(o Options, args session.Args) *Session { return &Session{o: o, h: args.Handle} }
+func New(o Options, args session.Args) *Session {
+	if o.Failed == nil {
+		o.Failed = func(int64) {}
+	}
+	return &Session{o: o, h: args.Handle}
+}
 
 // Messages that only the session sends itself.
 type (
@@ -142,6 +148,7 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.deliver(m)
 	case request.Done:
 		delete(s.calls, m.ID)
+		s.h.SetInFlight(len(s.calls))
 		s.forsake(m.ID)
 	case *notification.Notice:
 		s.notice(m)
@@ -207,7 +214,9 @@ func (s *Session) deliver(d *session.Deliver) {
 // refuse answers a request here, with an error.
 func (s *Session) refuse(d *session.Deliver, err error) {
 	s.held.remove(d)
-	d.Out.Finish(request.Failure(d.Message.ID, err, s.version()))
+	m := request.Failure(d.Message.ID, err, s.version())
+	s.o.Failed(m.Error.Code)
+	d.Out.Finish(m)
 	s.o.Emit(telemetry.Rejected{Where: s.where(), Reason: protocol.ConditionOf(err).String(), Method: d.Message.Method})
 }
 

@@ -31,6 +31,7 @@ type Handle struct {
 	// last is when the peer was last heard of, in Unix nanoseconds.
 	last   atomic.Int64
 	closed atomic.Bool
+	flying atomic.Int32 // requests without an outcome
 	// crashed is when its actor last did. It is the manager's.
 	crashed time.Time
 }
@@ -96,6 +97,12 @@ func (h *Handle) Opened() time.Time { return h.opened }
 
 // LastActive is when the peer was last heard of.
 func (h *Handle) LastActive() time.Time { return time.Unix(0, h.last.Load()) }
+
+// InFlight is how many of the client's requests have no outcome yet.
+func (h *Handle) InFlight() int { return int(h.flying.Load()) }
+
+// SetInFlight says so. Only the session's actor calls it.
+func (h *Handle) SetInFlight(n int) { h.flying.Store(int32(n)) }
 
 // Touch notes that the peer is alive.
 func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }

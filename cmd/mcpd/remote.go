@@ -49,10 +49,25 @@ func (s *remoteSession) Deliver(ctx context.Context, m jsonrpc.Message, out tran
 		s.mu.Unlock()
 	}
 	err := s.up.Send(ctx, m)
-	if err != nil && out != nil {
+	switch {
+	case err != nil && out != nil:
 		s.take(m.ID)
+	case err == nil && m.Method == "notifications/cancelled":
+		s.cancelled(m)
 	}
 	return err
+}
+
+// cancelled ends the request that the client has cancelled: from here on the host does not answer it.
+func (s *remoteSession) cancelled(m jsonrpc.Message) {
+	raw, _ := splice.Get(m.Params, "requestId")
+	id, err := jsonrpc.ParseID(raw)
+	if err != nil {
+		return
+	}
+	if w, ok := s.take(id); ok {
+		w.out.Finish(jsonrpc.Message{})
+	}
 }
 
 // Close ends the session at the host too.

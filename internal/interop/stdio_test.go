@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"mcpd/internal/mcptest"
 )
@@ -55,6 +56,11 @@ func TestFeaturesOverStdio(t *testing.T) {
 					c.t = t
 					f.do(t, view{c, way.server, way.prefix})
 				})
+			}
+			// The SDK closes the input, and gives a process 5 s before it sends a signal. None is needed, though a call was cancelled.
+			start := time.Now()
+			if err := c.Close(); err != nil || time.Since(start) > 4*time.Second {
+				t.Errorf("mcpd stdio ended with %v after %v", err, time.Since(start))
 			}
 		})
 	}

@@ -6,8 +6,9 @@ import (
 )
 
 // killGrace is how long a child that is killed has to come back from what it is doing. Go cannot end a goroutine: a
-// worker between two messages needs microseconds to see the order, and one that is busy is abandoned.
-const killGrace = time.Millisecond
+// worker between two messages needs microseconds to see the order, and one that is busy is abandoned. The rest is for
+// a machine that is so loaded that it gets to run late; nobody waits it out but for a worker that is stuck.
+const killGrace = 50 * time.Millisecond
 
 // What a supervisor hears. Every input is about a child that it has in its roster, or about itself.
 type (

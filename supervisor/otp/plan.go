@@ -193,8 +193,6 @@ func (s *state) settle(now time.Time) {
 	case booting:
 		s.mode = serving
 		s.do(doReady, nil)
-	case closed:
-		return
 	}
 	for len(s.waiting) > 0 && len(s.plan) == 0 && s.mode == serving {
 		k := s.waiting[0]
@@ -210,9 +208,6 @@ func (s *state) settle(now time.Time) {
 
 // selfClose is close by the supervisor's own decision.
 func (s *state) selfClose(now time.Time, reason error) {
-	if s.mode == closing || s.mode == closed {
-		return
-	}
 	s.out = append(s.out, action{verb: doClose, reason: reason})
 	s.close(now, reason)
 }

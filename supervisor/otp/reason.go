@@ -9,6 +9,7 @@ import (
 // Reasons with which a child ends. Any other error is an abnormal end; a panic is a *CrashReport.
 var (
 	// Normal is the end of a child that has done its work.
+	//lint:ignore ST1012 it is no failure, and OTP calls it normal
 	Normal = errors.New("normal")
 	// ErrShutdown is the end of a child that was told to stop, or that wants to end without being counted.
 	ErrShutdown = errors.New("shutdown")
@@ -26,6 +27,8 @@ var (
 
 // Ignore is returned by Init when there is nothing to run. The start succeeds, nothing runs, and the row stays with
 // status stopped; the row of a temporary child or of a pool entry is deleted.
+//
+//lint:ignore ST1012 it is no failure, and OTP calls it ignore
 var Ignore = errors.New("ignore")
 
 // Errors of Ref.Send and of calls.
@@ -116,6 +119,6 @@ func IsNormal(reason error) bool {
 	if reason == nil || reason == Normal || reason == ErrShutdown {
 		return true
 	}
-	_, ok := reason.(*ShutdownError) //nolint:errorlint // OTP matches the outermost term too
+	_, ok := reason.(*ShutdownError) // the outermost only, as OTP matches it
 	return ok
 }

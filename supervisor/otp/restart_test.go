@@ -115,7 +115,7 @@ func TestMessagesOfARestartWaitForTheNewIncarnation(t *testing.T) {
 
 // Every way user code can fail to return is an ordinary exit: no wedge, no resurrection.
 func TestEveryHandlerMayPanicOrGoexit(t *testing.T) {
-	ways := map[string]func(){"panic": func() { panic("x") }, "goexit": runtime.Goexit, "nil panic": func() { panic(nil) }} //nolint:govet
+	ways := map[string]func(){"panic": func() { panic("x") }, "goexit": runtime.Goexit, "nil panic": func() { panic(nil) }}
 	for way, fail := range ways {
 		for _, where := range []string{"factory", "init", "receive", "terminate"} {
 			t.Run(way+" in "+where, func(t *testing.T) {

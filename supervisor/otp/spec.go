@@ -42,7 +42,7 @@ type Shutdown = time.Duration
 
 // Shutdowns that are not a length of time.
 const (
-	BrutalKill Shutdown = -1 // no time at all: Terminate is not called by way of a stop, the child is abandoned if busy
+	BrutalKill Shutdown = -1 // no time at all: Terminate is not called, and a child that is busy is abandoned
 	Infinity   Shutdown = -2 // as long as it takes; the rule for supervisors
 )
 

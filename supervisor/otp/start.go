@@ -75,4 +75,13 @@ func (s Start) Type() Type {
 	return WorkerType
 }
 
+// Spec is the spec that Supervisor was given, for who draws or checks a tree that does not run. There is none for a worker, nor for
+// SupervisorWith, whose spec is made from its args at every start.
+func (s Start) Spec() (spec Spec, ok bool) {
+	if s.static == nil {
+		return Spec{}, false
+	}
+	return *s.static, true
+}
+
 func (s Start) isZero() bool { return s.worker == nil && s.supervisor == nil }

@@ -13,14 +13,15 @@ import (
 	"mcpd/transport"
 )
 
-// DefaultBuffer is how many messages wait in each direction unless Pair is told otherwise: as many as one upstream may have in flight.
-const DefaultBuffer = 1000
+// DefaultBuffer is how many messages may wait in each direction unless Pair is told otherwise: the answers to as many requests as one
+// tenant may have in flight, and as much again that the server says meanwhile.
+const DefaultBuffer = 2 * protocol.MaxPending
 
-// pair is what both ends share. Neither channel is ever closed, so that no send can hit a closed one; the ends are.
+// pair is what both ends share.
 type pair struct {
-	up, down chan transport.Inbound // towards the server; towards the client
-	client   end                    // closed by the client
-	server   end                    // closed by the server
+	up, down *queue // towards the server; towards the client
+	client   end    // closed by the client
+	server   end    // closed by the server
 	version  atomic.Uint32
 }
 
@@ -46,12 +47,12 @@ type Server struct{ *pair }
 
 var _ transport.Upstream = Client{}
 
-// Pair makes a connection whose directions hold buffer messages each; 0 is DefaultBuffer.
+// Pair makes a connection whose directions hold up to buffer messages each; 0 is DefaultBuffer.
 func Pair(buffer int) (Client, Server) {
 	if buffer <= 0 {
 		buffer = DefaultBuffer
 	}
-	p := &pair{up: make(chan transport.Inbound, buffer), down: make(chan transport.Inbound, buffer)}
+	p := &pair{up: newQueue(buffer), down: newQueue(buffer)}
 	p.client.gone, p.server.gone = make(chan struct{}), make(chan struct{})
 	return Client{p}, Server{p}
 }
@@ -61,19 +62,14 @@ func (c Client) Send(_ context.Context, m jsonrpc.Message) error {
 	if over(&c.client) || over(&c.server) {
 		return transport.ErrClosed
 	}
-	select {
-	case c.up <- transport.Inbound{Message: m}:
-		return nil
-	default:
+	if !c.up.offer(transport.Inbound{Message: m}) {
 		return transport.ErrSlowConsumer
 	}
+	return nil
 }
 
 // Recv returns what the server sent. After Server.Close it first returns what was sent before, then, for ever, the error given there.
 func (c Client) Recv(ctx context.Context) (transport.Inbound, error) {
-	if over(&c.client) {
-		return transport.Inbound{}, transport.ErrClosed
-	}
 	return receive(ctx, c.down, &c.server, &c.client)
 }
 
@@ -92,26 +88,37 @@ func (c Client) Info() transport.Info { return transport.Info{Transport: "pipe"}
 // Send delivers in, with its Related, Err and Control as they are, and waits for room. It returns transport.ErrClosed when either end
 // is closed, or the error of ctx.
 func (s Server) Send(ctx context.Context, in transport.Inbound) error {
-	if over(&s.client) || over(&s.server) {
-		return transport.ErrClosed
+	for {
+		if over(&s.client) || over(&s.server) {
+			return transport.ErrClosed
+		}
+		room := s.down.offerOrWait(in)
+		if room == nil {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-s.client.gone:
+		case <-s.server.gone:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	select {
-	case s.down <- in:
-		return nil
-	case <-s.client.gone:
+}
+
+// Offer is Send that does not wait: without room it returns transport.ErrSlowConsumer.
+func (s Server) Offer(in transport.Inbound) error {
+	switch {
+	case over(&s.client) || over(&s.server):
 		return transport.ErrClosed
-	case <-s.server.gone:
-		return transport.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
+	case !s.down.offer(in):
+		return transport.ErrSlowConsumer
 	}
+	return nil
 }
 
 // Recv returns the client's next message. After Client.Close it first returns what was sent before, then io.EOF for ever.
 func (s Server) Recv(ctx context.Context) (jsonrpc.Message, error) {
-	if over(&s.server) {
-		return jsonrpc.Message{}, transport.ErrClosed
-	}
 	in, err := receive(ctx, s.up, &s.client, &s.server)
 	return in.Message, err
 }
@@ -130,22 +137,26 @@ func (s Server) Closed() <-chan struct{} { return s.client.gone }
 // Version is the revision that the client has negotiated, 0 before.
 func (s Server) Version() protocol.Version { return protocol.Version(s.version.Load()) }
 
-// receive takes from a queue, and when its sender has gone what is left in it.
-func receive(ctx context.Context, queue <-chan transport.Inbound, sender, own *end) (transport.Inbound, error) {
-	select {
-	case in := <-queue:
-		return in, nil
-	case <-own.gone:
-		return transport.Inbound{}, transport.ErrClosed
-	case <-ctx.Done():
-		return transport.Inbound{}, ctx.Err()
-	case <-sender.gone:
-	}
-	select {
-	case in := <-queue:
-		return in, nil
-	default:
-		return transport.Inbound{}, sender.err
+// receive takes from a queue. When its sender has gone it takes what is left first.
+func receive(ctx context.Context, from *queue, sender, own *end) (transport.Inbound, error) {
+	for {
+		gone := over(sender) // looked at first: what it sent before is in the queue then
+		if over(own) {
+			return transport.Inbound{}, transport.ErrClosed
+		}
+		if in, ok := from.take(); ok {
+			return in, nil
+		}
+		if gone {
+			return transport.Inbound{}, sender.err
+		}
+		select {
+		case <-from.ready:
+		case <-sender.gone:
+		case <-own.gone:
+		case <-ctx.Done():
+			return transport.Inbound{}, ctx.Err()
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -153,6 +154,88 @@ func TestCloseEndsWhoeverWaits(t *testing.T) {
 		client.Close(t.Context())
 		group.Wait()
 	})
+}
+
+// A server that must not wait is told when there is no room, and again when there is nobody.
+func TestOfferNeverWaits(t *testing.T) {
+	client, server := Pair(2)
+	for i, want := range []error{nil, nil, transport.ErrSlowConsumer} {
+		if err := server.Offer(transport.Inbound{Message: note("n")}); !errors.Is(err, want) {
+			t.Errorf("message %d: got %v, want %v", i, err, want)
+		}
+	}
+	if _, err := client.Recv(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Offer(transport.Inbound{}); err != nil {
+		t.Errorf("with room: %v", err)
+	}
+	client.Close(t.Context())
+	if err := server.Offer(transport.Inbound{}); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("after the end: got %v, want %v", err, transport.ErrClosed)
+	}
+}
+
+// What is sent comes out in order and once, however the queue grows, wraps around and shrinks, and no more of it waits than may.
+func TestQueueKeepsOrderAndBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 100).Draw(t, "limit")
+		q := newQueue(limit)
+		sent, received := uint64(0), uint64(0)
+		for range rapid.IntRange(1, 50).Draw(t, "turns") {
+			for range rapid.IntRange(0, 40).Draw(t, "sends") {
+				taken := q.offer(transport.Inbound{Related: jsonrpc.IntID(sent)})
+				if room := sent-received < uint64(limit); taken != room {
+					t.Fatalf("offer with %d of %d waiting: %t", sent-received, limit, taken)
+				}
+				if taken {
+					sent++
+				}
+			}
+			for range rapid.IntRange(0, 40).Draw(t, "receives") {
+				in, ok := q.take()
+				if ok != (received < sent) || ok && in.Related != jsonrpc.IntID(received) {
+					t.Fatalf("take with %d waiting: %v, %t, want %d", sent-received, in.Related, ok, received)
+				}
+				if ok {
+					received++
+				}
+			}
+		}
+		if q.n == 0 && len(q.ring) > queueKeep {
+			t.Fatalf("an empty queue keeps %d places", len(q.ring))
+		}
+	})
+}
+
+// Senders that wait and a receiver that is slow lose nothing.
+func TestNothingIsLostBetweenManySendersAndAReceiver(t *testing.T) {
+	const senders, each = 8, 500
+	client, server := Pair(3)
+	var group sync.WaitGroup
+	for range senders {
+		group.Go(func() {
+			for i := range each {
+				if err := server.Send(t.Context(), transport.Inbound{Related: jsonrpc.IntID(uint64(i))}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	got := map[jsonrpc.ID]int{}
+	for range senders * each {
+		in, err := client.Recv(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[in.Related]++
+	}
+	group.Wait()
+	for id, n := range got {
+		if n != senders {
+			t.Errorf("%v arrived %d times, want %d", id, n, senders)
+		}
+	}
 }
 
 func Example() {

@@ -277,3 +277,13 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 	}
 	return batch, live
 }
+
+// Open is how many GET streams the client has open.
+func (s *Streams) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil {
+		return 0
+	}
+	return s.state.gets
+}

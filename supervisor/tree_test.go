@@ -1,0 +1,209 @@
+package supervisor
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/config"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+//go:generate go test -run ^TestTreeIsDocumented$ . -update
+
+var update = flag.Bool("update", false, "rewrite docs/tree.gen.md")
+
+// line is one row of the tree as the documentation shows it.
+type line struct {
+	path, id string
+	depth    int
+	child    otp.Child
+	spec     *otp.Spec // of a supervisor whose children are known beforehand
+}
+
+// why says of every row what it is for.
+var why = map[string]string{
+	"mcpd":                                   "the host; when it gives up the process ends with an error",
+	"mcpd/admin":                             "first to start and last to stop, so that health, tree and metrics can be seen all the while",
+	"mcpd/observability":                     "may fail all day: past its budget it stays down, readiness says degraded, no request notices",
+	"mcpd/observability/event_log":           "turns events into log lines",
+	"mcpd/core":                              "what all tenants need",
+	"mcpd/core/protocol_version":             "which revision a session speaks, and what was agreed on so far",
+	"mcpd/core/capabilities":                 "what servers declared, what the host knows, who wants to hear of changes",
+	"mcpd/core/session_manager":              "which sessions there are, who may use each, which have been idle for too long",
+	"mcpd/core/process_manager":              "owns every child process; its crash is felt by none of them",
+	"mcpd/tenants":                           "a row for every configured tenant, and a wall between any two",
+	"mcpd/tenants/T":                         "one tenant; when its budget runs out it is restarted alone",
+	"mcpd/tenants/T/request_manager":         "every request in flight, its deadline, and its one outcome",
+	"mcpd/tenants/T/notification_dispatcher": "who wants to hear what servers announce, and what was not delivered yet",
+	"mcpd/tenants/T/catalog":                 "the tenant's servers as one list, and how each is doing",
+	"mcpd/tenants/T/client_sup":              "the tenant's servers, each under a supervisor of its own",
+	"mcpd/tenants/T/client_sup/S":            "one server; past its budget it ends quietly, and the catalogue starts it again after a pause",
+	"mcpd/tenants/T/client_sup/S/C":          "one connection to it: a child process, a URL, or an instance of a built-in server",
+	"mcpd/tenants/T/server_sup":              "the tenant's sessions",
+	"mcpd/tenants/T/server_sup/N":            "one client; a crashed one is attached anew when the client sends its next message",
+	"mcpd/listeners":                         "last to start, so first to stop: nothing new comes in while what is there is finished",
+	"mcpd/listeners/mcp":                     "accepts MCP over HTTP; when it stops, requests have time to end",
+}
+
+// docs/tree.gen.md is the tree as it is written in tree.go. Every row of it says what it is for.
+func TestTreeIsDocumented(t *testing.T) {
+	const file = "../docs/tree.gen.md"
+	lines := rows(t)
+	for _, l := range lines {
+		if why[l.path] == "" {
+			t.Errorf("%s: nothing says what it is for", l.path)
+		}
+	}
+	if len(lines) != len(why) {
+		t.Errorf("%d rows, but something is said of %d", len(lines), len(why))
+	}
+	got := document(lines)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || got != string(want) {
+		t.Errorf("%s is not current (%v): run go generate ./supervisor", file, err)
+	}
+}
+
+// The tree is a sound one, and the tiers stand in the order that starting and stopping need.
+func TestTreeIsValid(t *testing.T) {
+	spec := literal(t).tree()
+	if err := otp.Validate(spec); err != nil {
+		t.Error(err)
+	}
+	var order []string
+	for _, c := range spec.Children {
+		order = append(order, c.ID)
+	}
+	if want := []string{"admin", "observability", "core", "tenants", "listeners"}; !slices.Equal(order, want) {
+		t.Errorf("start order is %v, want %v", order, want)
+	}
+}
+
+// literal is a host that is never started, with one tenant T and one server S.
+func literal(t *testing.T) *host {
+	t.Helper()
+	c, err := config.Load([]byte("tenants: {t: {servers: {s: {builtin: demo}}}}"), config.Options{Builtins: Builtins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Tenants[0].Name = "T"
+	h := newHost(c, Options{Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := h.end(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// rows is the tree of such a host. What comes and goes stands for its pool: the server S, its connection C, the session N.
+func rows(t *testing.T) []line {
+	t.Helper()
+	h := literal(t)
+	tn := h.config.Tenants[0].Tenant
+	connection := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, client.Restore{}, otp.Ref{})
+	connection.ID = "C"
+	var list []line
+	var walk func(path string, depth int, c otp.Child, spec *otp.Spec)
+	walk = func(path string, depth int, c otp.Child, spec *otp.Spec) {
+		list = append(list, line{path, c.ID, depth, c, spec})
+		for _, kid := range spec.Children {
+			switch kid.Label {
+			case "upstream":
+				kid.ID = "S"
+			case "session":
+				kid.ID = "N"
+			}
+			below, ok := kid.Start.Spec()
+			if !ok && kid.ID == "S" {
+				below = upstream(tn.Servers[0])
+				below.Children = []otp.Child{connection}
+			}
+			walk(path+"/"+kid.ID, depth+1, kid, &below)
+		}
+	}
+	top := h.tree()
+	walk(root, 0, otp.Child{ID: root, Start: otp.Supervisor(top)}, &top)
+	return list
+}
+
+func document(lines []line) string {
+	var b strings.Builder
+	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision tree\n\n" +
+		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C a connection to it, N a session. Rows start from the\n" +
+		"top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
+	for i, l := range lines {
+		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
+	}
+	b.WriteString("```\n\n" +
+		"Restart budget: so many restarts within that time; one more ends the supervisor, and its own decides what becomes of it.\n\n" +
+		"| row | type | strategy | restart | budget | shutdown | what for |\n|---|---|---|---|---|---|---|\n")
+	for _, l := range lines {
+		strategy, budget := "", ""
+		if l.child.Start.Type() == otp.SupervisorType {
+			strategy, budget = l.spec.Strategy.String(), fmt.Sprintf("%d in %s", l.spec.Intensity.Restarts, brief(l.spec.Intensity.Within))
+		}
+		restart := l.child.Restart.String()
+		if l.depth == 0 {
+			restart = ""
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
+			strings.TrimPrefix(l.path, root+"/"), l.child.Start.Type(), strategy, restart, budget, shutdown(l), why[l.path])
+	}
+	b.WriteString("\nThe budget of a server's supervisor is configured (`intensity`); the one shown is the default.\n")
+	return b.String()
+}
+
+// branches draws the lines before a row.
+func branches(lines []line, i int) string {
+	var lead string
+	for depth := 1; depth <= lines[i].depth; depth++ {
+		last := true // no later row hangs on the line at this depth
+		for _, l := range lines[i+1:] {
+			if l.depth <= depth {
+				last = l.depth < depth
+				break
+			}
+		}
+		switch {
+		case depth == lines[i].depth && last:
+			lead += "└─ "
+		case depth == lines[i].depth:
+			lead += "├─ "
+		case last:
+			lead += "   "
+		default:
+			lead += "│  "
+		}
+	}
+	return lead
+}
+
+// shutdown is how long a row may take to stop. The root has as long as its children need.
+func shutdown(l line) string {
+	switch s := l.child.Shutdown; {
+	case l.depth == 0:
+		return ""
+	case s == otp.Infinity || s == 0 && l.child.Start.Type() == otp.SupervisorType:
+		return "infinity"
+	case s == 0:
+		return brief(otp.DefaultShutdown)
+	default:
+		return brief(s)
+	}
+}
+
+// brief is a time in whole seconds.
+func brief(s otp.Shutdown) string { return fmt.Sprintf("%d s", int(s.Seconds())) }
