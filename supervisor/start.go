@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 
 	"github.com/thejerf/suture/v4"
@@ -190,7 +191,7 @@ func (h *host) listeners() []otp.Child {
 // mcp is the MCP listener's row.
 func (h *host) mcp() (suture.Service, error) {
 	handler := streamable.NewHandler(streamable.Options{
-		Host: h.edge, Store: h.store, Hosts: append(streamable.LoopbackHosts(), h.config.Hosts...), Origins: h.config.Origins,
+		Host: h.edge, Store: h.store, Hosts: hosts(h.config), Origins: h.config.Origins,
 		Limits:  jsonrpc.Limits{Bytes: int(h.config.MaxBody)},
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 	})
@@ -207,6 +208,19 @@ func (h *host) mcp() (suture.Service, error) {
 	h.addrs.set("mcp", l.Addr().String())
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
 	return &listener{s, l}, nil
+}
+
+// hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
+func hosts(c *config.Config) []string {
+	names := append(streamable.LoopbackHosts(), c.Hosts...)
+	name, _, err := net.SplitHostPort(c.Listen)
+	if a, e := netip.ParseAddr(name); err == nil && name != "" && (e != nil || !a.IsUnspecified()) {
+		if e == nil && a.Is6() {
+			name = "[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.

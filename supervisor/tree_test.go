@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -101,7 +102,7 @@ func literal(t *testing.T) *host {
 	c.Tenants[0].Name = "T"
 	h := newHost(c, Options{Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
-		if err := h.end(t.Context()); err != nil {
+		if err := h.end(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
+	"mcpd/telemetry"
 	"mcpd/transport/streamable"
 )
 
@@ -133,6 +134,23 @@ func unreached(endpoint string, err error) error {
 		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
 	}
 	return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
+}
+
+// unreachable says why a handshake failed: in the host's own words, if it had any.
+func unreachable(endpoint string, err error) error {
+	var status *streamable.StatusError
+	if !errors.As(err, &status) {
+		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
+	}
+	code := exitUnavailable
+	if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		code = exitPermission
+	}
+	text, ok := splice.GetString(jsontext.Value(status.Body), "error", "message")
+	if !ok {
+		text = telemetry.Clean(string(status.Body), 200)
+	}
+	return &failure{code, fmt.Errorf("%s: %d %s: %s", endpoint, status.Status, http.StatusText(status.Status), text)}
 }
 
 // printResult writes text as it is and names the rest.

@@ -11,6 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
+//go:generate go test -run ^TestDocumentationIsGenerated$ . -update
+
 // compiled is costly and asked for by every validation.
 var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
