@@ -77,7 +77,7 @@ func (r rows) add(n *mcpdv1.Node) {
 // connection is the one connection to a server.
 func (r rows) connection(tenant, server string) *mcpdv1.Node {
 	for path, n := range r {
-		if n.GetServer() == server && strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
+		if n.GetServer() == server && n.GetType() == "worker" && strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
 			return n
 		}
 	}

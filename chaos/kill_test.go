@@ -43,9 +43,7 @@ func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 	if victim.GetState() != "ready" || victim.GetPid() == 0 {
 		t.Fatalf("row: %v", victim)
 	}
-	if err := syscall.Kill(int(victim.GetPid()), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, victim.GetPid())
 	lost(t, <-slow)
 	a.eventually("ready again", func() bool {
 		n := a.rows().connection(acme, "files")
@@ -73,6 +71,14 @@ func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 	a.story(victim.GetPath(), "upstream_ready", "upstream_exited", "child_crashed", "upstream_starting", "upstream_ready")
 	if exited := a.event(victim.GetPath(), "upstream_exited"); exited["exit"] == nil || exited["stderr"] != "testserver: ready" || exited["in_flight"] == nil {
 		t.Errorf("event: %v, want how it ended, what it had written last, and what it had in hand", exited)
+	}
+}
+
+// kill ends a child process as the kernel's memory killer would.
+func kill(t *testing.T, pid uint32) {
+	t.Helper()
+	if err := syscall.Kill(int(pid), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
 }
 

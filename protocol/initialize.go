@@ -18,7 +18,7 @@ type InitializeParams struct {
 }
 
 // ParseInitialize reads the params of initialize. What is there must have the right shape; only protocolVersion is missed when absent, and
-// that is for Negotiation to decide.
+// that is for Negotiation to decide. What it returns shares no memory with params, since a session keeps it and a request may be large.
 func ParseInitialize(params jsontext.Value) (p InitializeParams, err error) {
 	if params.Kind() != '{' {
 		return p, InvalidParams("params is not an object")
@@ -35,9 +35,9 @@ func ParseInitialize(params jsontext.Value) (p InitializeParams, err error) {
 				return InitializeParams{}, InvalidParams("protocolVersion is not a string")
 			}
 		case "capabilities":
-			p.Capabilities, err = ParseClientCapabilities(m.Value)
+			p.Capabilities, err = ParseClientCapabilities(slices.Clone(m.Value))
 		case "clientInfo":
-			p.Info, err = ParseImplementation(m.Value)
+			p.Info, err = ParseImplementation(slices.Clone(m.Value))
 		}
 		if err != nil {
 			return InitializeParams{}, err
@@ -71,7 +71,7 @@ type Handshake struct {
 }
 
 // Handshake answers initialize: version, then restrictions of that version, then capabilities (S4-90). An error leaves nothing behind,
-// so the client may try again (S0-58). What it returns shares no memory with params, since a session keeps it.
+// so the client may try again (S0-58).
 func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities) (Handshake, error) {
 	p, err := ParseInitialize(params)
 	if err != nil {
@@ -81,7 +81,6 @@ func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities)
 	if err != nil {
 		return Handshake{}, err
 	}
-	p.Capabilities.raw, p.Info.raw = slices.Clone(p.Capabilities.raw), slices.Clone(p.Info.raw)
 	return Handshake{Agreement: agreed, Client: p.Capabilities, ClientInfo: p.Info, Server: server.Shape(agreed.Version)}, nil
 }
 

@@ -27,7 +27,7 @@ var Builtins = []string{"demo"}
 const linger = 5 * minute
 
 // connection is the row of one connection to a server.
-func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r client.Restore, from otp.Ref) otp.Child {
+func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r *client.Left, from otp.Ref) otp.Child {
 	at := telemetry.Where{Tenant: t.Name, Server: s.Name}
 	o := client.Options{
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,

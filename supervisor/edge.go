@@ -37,14 +37,9 @@ func (h *Edge) Route(r *http.Request) (streamable.Endpoint, *protocol.Error) {
 	if !ok {
 		return streamable.Endpoint{}, protocol.EndpointNotFound()
 	}
-	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	if wait := h.Failures.Wait(h.Clock.Now(), from.Addr()); wait > 0 {
-		return streamable.Endpoint{}, protocol.RateLimited(wait)
-	}
 	who, err := h.Keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
 	if err != nil {
-		h.Failures.Failed(h.Clock.Now(), from.Addr())
-		return streamable.Endpoint{}, refusal(err)
+		return streamable.Endpoint{}, h.refusal(r, err)
 	}
 	if _, known := h.Tenants[route.Tenant].Server(route.Server); route.Server != "" && !known {
 		return streamable.Endpoint{}, protocol.EndpointNotFound()
@@ -52,7 +47,15 @@ func (h *Edge) Route(r *http.Request) (streamable.Endpoint, *protocol.Error) {
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
 }
 
-func refusal(err error) *protocol.Error {
+// refusal answers who could not be told from anybody else. An address that fails again and again is asked to wait; callers from there
+// who have a key are not held up by it.
+func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
+	now := h.Clock.Now()
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	if wait := h.Failures.Wait(now, from.Addr()); wait > 0 {
+		return protocol.RateLimited(wait)
+	}
+	h.Failures.Failed(now, from.Addr())
 	if err == auth.ErrAmbiguous {
 		return protocol.InvalidRequest("two Authorization headers")
 	}

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"iter"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -96,7 +97,7 @@ func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
 	return catalog.Options{
 		Tenant:    t,
 		Upstreams: func() (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup") },
-		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r client.Restore, from otp.Ref) otp.Child {
+		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r *client.Left, from otp.Ref) otp.Child {
 			return h.connection(t, s, k, declare, r, from)
 		},
 		Dispatcher: h.at(t, "notification_dispatcher"),
@@ -105,16 +106,18 @@ func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
 	}
 }
 
-// session is the template of a tenant's sessions.
+// session is the template of a tenant's sessions. What they share is made with the first of them, when the rows that they talk to are
+// there; rows stay for as long as the tree does.
 func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
-	return func(args any) otp.Behaviour {
-		return server.New(server.Options{
+	shared := sync.OnceValue(func() *server.Options {
+		return &server.Options{
 			Tenant: t, Self: h.self, Policy: t.Negotiation,
 			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
 			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
-		}, args.(session.Args))
-	}
+		}
+	})
+	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }
 }
 
 func (h *host) tenants() []otp.Child {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
+	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
 
@@ -20,8 +21,11 @@ func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shut
 
 // actor is a permanent worker.
 func actor(id string, shutdown otp.Shutdown, start func() otp.Behaviour) otp.Child {
-	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Worker(start)}
+	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Worker(start), Mailbox: mailbox}
 }
+
+// mailbox is how many messages may wait for a permanent worker: a tenant's whole allowance of requests, each with what becomes of it.
+const mailbox = 8 * protocol.MaxPending
 
 // service is a permanent loop that owns a resource.
 func service(id string, shutdown otp.Shutdown, start func() (suture.Service, error)) otp.Child {

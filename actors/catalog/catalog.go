@@ -34,7 +34,7 @@ type Options struct {
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
 	// Connection is the child spec of one connection.
-	Connection func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, restore client.Restore, catalog otp.Ref) otp.Child
+	Connection func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, left *client.Left, catalog otp.Ref) otp.Child
 	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
 	Registry   otp.Ref // core/capabilities: told what servers declare
 	Emit       telemetry.Sink
@@ -87,6 +87,7 @@ type server struct {
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
 	asks     bool
+	left     map[tenant.Key]*client.Left // of connections that were given up
 }
 
 // conn is one connection.
@@ -195,6 +196,8 @@ func (c *Catalog) changed(msg any) {
 		c.report(m)
 	case *client.Unused:
 		c.unused(m)
+	case *client.Left:
+		c.leave(m)
 	case otp.Down:
 		c.down(m)
 	case opened:
@@ -250,6 +253,9 @@ func (c *Catalog) supervised(m supervised) {
 	c.p.Monitor(m.ref)
 	for key, waiting := range s.opening {
 		c.open(s, key, waiting[0].caller.Capabilities)
+	}
+	for key := range s.left {
+		c.reopen(s, key)
 	}
 }
 

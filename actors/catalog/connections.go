@@ -88,9 +88,42 @@ func (c *Catalog) use(conn *conn, caller Caller) {
 }
 
 func (c *Catalog) open(s *server, key tenant.Key, declare protocol.ClientCapabilities) {
-	child := c.o.Connection(s.config, key, declare, client.Restore{}, c.p.Self())
+	child := c.o.Connection(s.config, key, client.Carried(declare), s.left[key], c.p.Self())
 	name := s.config.Name
 	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any { return opened{name, key, ref, err} })
+}
+
+// leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.
+func (c *Catalog) leave(m *client.Left) {
+	s, ok := c.servers[m.Server]
+	if !ok {
+		return
+	}
+	if s.left == nil {
+		s.left = map[tenant.Key]*client.Left{}
+	}
+	s.left[m.Key] = m
+	if s.sup != (otp.Ref{}) {
+		c.reopen(s, m.Key)
+	}
+}
+
+// reopen starts a connection for sessions that had one, so that what they had asked for goes on.
+func (c *Catalog) reopen(s *server, key tenant.Key) {
+	left := s.left[key]
+	for row, ref := range left.Sessions {
+		if !ref.Alive() {
+			delete(left.Sessions, row)
+		}
+	}
+	if len(left.Sessions) == 0 {
+		delete(s.left, key)
+		return
+	}
+	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
+		s.opening[key] = append(s.opening[key], pending{nil, Caller{Capabilities: left.Declare}})
+		c.open(s, key, left.Declare)
+	}
 }
 
 // opened answers everyone who waited for a connection.
@@ -112,6 +145,7 @@ func (c *Catalog) opened(m opened) {
 	}
 	conn := &conn{ref: m.ref}
 	s.conns[m.key] = conn
+	delete(s.left, m.key)
 	c.p.Monitor(m.ref)
 	for _, w := range waiting {
 		conn.declare = w.caller.Capabilities

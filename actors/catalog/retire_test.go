@@ -37,7 +37,7 @@ func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 		o := catalog.Options{
 			Tenant:    tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}},
 			Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
-			Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ client.Restore, _ otp.Ref) otp.Child {
+			Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, _ otp.Ref) otp.Child {
 				return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return link{} })}
 			},
 			Emit: func(telemetry.Event) {},

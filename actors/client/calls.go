@@ -15,6 +15,7 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
+	"mcpd/transport/streamable"
 )
 
 // flight is one call that was handed to the transport.
@@ -128,9 +129,19 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	delete(c.calls, id)
 	c.settled(f.x.ID)
+	if !in.Written && c.ending(in.Err) && len(c.queue) < MaxQueue {
+		c.queue = append(c.queue, f.x)
+		return nil
+	}
 	f.settle(in.Err)
 	complete(c.o.Requests, f.x, nil, LostError(c.o.Server, in.Written, in.Err))
 	return nil
+}
+
+// ending reports whether a call failed because its connection is about to end, so that the next incarnation can send it: a program tells so
+// of what it had not read, a remote server by knowing our session no more.
+func (c *Connection) ending(err error) bool {
+	return c.info().PID != 0 || errors.Is(err, streamable.ErrSessionLost)
 }
 
 // withdraw forgets a call that has ended without the server, and tells the server so.

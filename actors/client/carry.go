@@ -38,26 +38,17 @@ type carry struct {
 	lostAt time.Time
 }
 
-// Restore is what a connection had asked its server for on behalf of clients: the catalogue keeps it while there is no connection.
-type Restore struct {
-	URIs   map[string]map[string]bool
-	Levels map[string]string
-}
-
 func newCarry(o Options) *carry {
 	c := &carry{
 		o:        o,
 		written:  map[uint64]*request.Exchange{},
 		again:    map[uint64]bool{},
 		sessions: map[string]otp.Ref{},
-		uris:     o.Restore.URIs,
-		levels:   o.Restore.Levels,
+		uris:     map[string]map[string]bool{},
+		levels:   map[string]string{},
 	}
-	if c.uris == nil {
-		c.uris = map[string]map[string]bool{}
-	}
-	if c.levels == nil {
-		c.levels = map[string]string{}
+	if left := o.Restore; left != nil {
+		c.sessions, c.uris, c.levels = left.Sessions, left.URIs, left.Levels
 	}
 	return c
 }
@@ -96,4 +87,9 @@ func (c *carry) Abandon(reason error) {
 		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, c.cause))
 	}
 	c.queue = nil
+	if len(c.sessions) > 0 {
+		_ = c.o.Catalog.Send(&Left{
+			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Sessions: c.sessions, URIs: c.uris, Levels: c.levels,
+		})
+	}
 }

@@ -42,7 +42,7 @@ type Options struct {
 	Catalog    otp.Ref // told every change of state
 	Emit       telemetry.Sink
 	Self       protocol.Implementation // who the host says it is
-	Restore    Restore                 // what an earlier connection of this key had asked the server for
+	Restore    *Left                   // what an earlier connection of this key had left; nil for nothing
 }
 
 // Connection is the behaviour of an upstream connection.
@@ -55,7 +55,6 @@ type Connection struct {
 	up           transport.Upstream
 	state        State
 	facts        Facts
-	lists        Lists
 	started      time.Time
 	calls        map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked        map[jsonrpc.ID]ask     // what the host itself asked, by our id

@@ -49,6 +49,8 @@ func (c *Connection) initialized(result jsontext.Value, e *jsonrpc.Error) error 
 	for _, k := range catalog.Kinds() {
 		if c.facts.offers(k) {
 			c.fetch(k)
+		} else {
+			c.learn(k, nil)
 		}
 	}
 	return c.maybeReady()

@@ -54,15 +54,20 @@ func (c *Connection) fetched(k catalog.Kind, items []jsontext.Value) error {
 		c.fetch(k)
 		return nil
 	}
-	if c.listed && catalog.Diff(k, c.lists[k], items).Any() {
-		c.news = append(c.news, k)
-	}
-	c.lists[k] = items
+	c.learn(k, items)
 	if c.state == Ready {
 		c.report()
 		return nil
 	}
 	return c.maybeReady()
+}
+
+// learn takes note of a list, and of whether it is what the server listed last, be it in an earlier incarnation.
+func (c *Connection) learn(k catalog.Kind, items []jsontext.Value) {
+	if c.listed && catalog.Diff(k, c.lists[k], items).Any() {
+		c.news = append(c.news, k)
+	}
+	c.lists[k] = items
 }
 
 // report tells the catalogue which lists are new.

@@ -31,6 +31,17 @@ type Unused struct {
 	Attached uint64
 }
 
+// Left is what the catalogue gets of a connection that was given up while sessions used it: who they are and what they had asked the server
+// for. The next connection of this key starts with it.
+type Left struct {
+	Server   string
+	Key      tenant.Key
+	Declare  protocol.ClientCapabilities
+	Sessions map[string]otp.Ref
+	URIs     map[string]map[string]bool // subscribed resources, and the sessions that want each
+	Levels   map[string]string          // log level by session
+}
+
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.
 type Answer struct {
 	Question jsonrpc.ID // the server's own id

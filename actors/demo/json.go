@@ -10,6 +10,9 @@ type object map[string]any
 
 // encode writes a value made of objects, strings, numbers, booleans, slices of these and raw JSON.
 func encode(v any) jsontext.Value {
+	if raw, ok := v.(jsontext.Value); ok {
+		return raw
+	}
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		panic(err) // a table of this package holds something that is not JSON

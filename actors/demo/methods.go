@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -89,17 +90,20 @@ func setLevel(c *core, params jsontext.Value) (any, error) {
 	return object{}, nil
 }
 
-// listOf answers with a whole table.
+// listOf answers with a whole table. It is written once: every connection begins with these lists.
 func listOf[T interface{ listed() object }](member string, rows []T) handler {
-	return func(_ *core, params jsontext.Value) (any, error) {
-		if _, given := splice.Get(params, "cursor"); given {
-			return nil, protocol.StateInvalid("cursor")
-		}
+	all := sync.OnceValue(func() jsontext.Value {
 		list := make([]object, len(rows))
 		for i, row := range rows {
 			list[i] = row.listed()
 		}
-		return object{member: list}, nil
+		return encode(object{member: list})
+	})
+	return func(_ *core, params jsontext.Value) (any, error) {
+		if _, given := splice.Get(params, "cursor"); given {
+			return nil, protocol.StateInvalid("cursor")
+		}
+		return all(), nil
 	}
 }
 

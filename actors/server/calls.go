@@ -78,6 +78,9 @@ func (s *Session) use(server string, ref otp.Ref) {
 // submit makes the exchange and hands it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, s.o.Tenant.Limits
+	if m.Method == "tools/call" { // tasks are not offered, and who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
+		o.params, _ = splice.Delete(o.params, "task")
+	}
 	x := &request.Exchange{
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.p.Self(), Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,

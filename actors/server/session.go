@@ -21,7 +21,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// Options are what the sessions of one tenant share.
+// Options are what the sessions of one tenant share. They are not changed once a session has them.
 type Options struct {
 	Tenant   tenant.Tenant
 	Versions otp.Ref // core/protocol_version
@@ -32,14 +32,14 @@ type Options struct {
 	NextID   *atomic.Uint64
 	Self     protocol.Implementation // who the host says it is
 	Policy   protocol.Negotiation
-	Failed   func(code int64) // counts an error that the client is sent; nil counts none
+	Failed   func(code int64) // counts an error that the client is sent
 	Emit     telemetry.Sink
 }
 
 // Session is the behaviour of one downstream session.
 type Session struct {
 	otp.Base
-	o Options
+	o *Options
 	h *session.Handle
 	p *otp.Process
 
@@ -63,12 +63,7 @@ type call struct {
 }
 
 // New makes the actor of a session. After a crash the handle has what the previous one had negotiated.
-func New(o Options, args session.Args) *Session {
-	if o.Failed == nil {
-		o.Failed = func(int64) {}
-	}
-	return &Session{o: o, h: args.Handle}
-}
+func New(o *Options, args session.Args) *Session { return &Session{o: o, h: args.Handle} }
 
 // Messages that only the session sends itself.
 type (

@@ -15,8 +15,8 @@ var FailureRate = Rate{Every: 3 * time.Second, Burst: 20}
 // MaxAddresses bounds how many addresses are remembered, about 2 MiB. Beyond it the one whose last failure is oldest is forgotten.
 const MaxAddresses = 16384
 
-// Failures remembers which addresses failed to authenticate lately. It is safe for concurrent use: every connection asks it, and
-// while nobody has failed the answer costs one atomic load.
+// Failures remembers which addresses failed to authenticate lately. It is safe for concurrent use: whoever fails is
+// asked about, and while nobody has failed lately the answer costs one atomic load.
 type Failures struct {
 	size atomic.Int64 // len(entries), readable without the lock
 
@@ -35,7 +35,7 @@ func NewFailures() *Failures {
 	return &Failures{entries: map[netip.Prefix]*list.Element{}}
 }
 
-// Wait returns how long requests from the address are refused without being looked at; 0 means that they are not.
+// Wait returns how long the address is to wait before its next failure is looked at as one; 0 means that it need not.
 func (f *Failures) Wait(now time.Time, from netip.Addr) time.Duration {
 	if f.size.Load() == 0 {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // codeOf is the JSON-RPC code of an error that the SDK's client returned, 0 for one that has none.
@@ -13,4 +14,9 @@ func codeOf(err error) int64 {
 		return answered.Code
 	}
 	return 0
+}
+
+// toolCall is a call with one text.
+func toolCall(tool, text string) *mcp.CallToolParams {
+	return &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"text": text}}
 }

@@ -23,7 +23,9 @@ func hashed(name, key string) string {
 // What a server says on its own initiative over one client's connection reaches that client, and no other session: not another session of
 // the same principal, not another principal, not another tenant (S84).
 func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
-	server := func() string { return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")), self(t, serveSDK, "proc")) }
+	server := func() string {
+		return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")), self(t, serveSDK, "proc"))
+	}
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`tenants:
   acme: {auth: {keys: [%s, %s]}, servers: %s}
   zeta: {auth: {keys: [%s]}, servers: %s}

@@ -1,0 +1,31 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+)
+
+// What is declared to a server is what its client declared and the host can pass on.
+func TestOnlyWhatIsCarriedIsDeclared(t *testing.T) {
+	for _, c := range []struct{ declared, want string }{
+		{`{}`, `{}`},
+		{`{"roots":{"listChanged":true},"sampling":{},"tasks":{"list":{}},"experimental":{"x":{}}}`, `{"roots":{"listChanged":true},"sampling":{}}`},
+		{`{"elicitation":{}}`, `{"elicitation":{}}`},
+		{`{"elicitation":{"url":{},"later":{}}}`, `{"elicitation":{"url":{}}}`},
+		{`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
+	} {
+		declared, err := protocol.ParseClientCapabilities(jsontext.Value(c.declared))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(Carried(declared).Raw()); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.declared, got, c.want)
+		}
+		if Carried(declared).Fingerprint() != declared.Fingerprint() {
+			t.Errorf("%s: the fingerprint changed", c.declared)
+		}
+	}
+}

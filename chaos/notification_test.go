@@ -1,0 +1,72 @@
+package chaos
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// announced is how many notifications a server sends while the dispatcher crashes.
+const announced = 40
+
+// S4-119, S4-101, I10: the notification dispatcher. The seeds let notifications be lost while it is away; here those that wait arrive in
+// order, whether it crashes on one of them or on its own work, and only the poisonous one is dropped, and counted.
+func TestChaosNotificationDispatcherCrash(t *testing.T) {
+	for _, tt := range []struct {
+		kind string
+		lost int
+	}{
+		{"*notification.Dispatch", 1},
+		{"notification.drain", 0},
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
+			a := open(t, "")
+			var heard []int
+			came := make(chan int, announced)
+			a.survives(crash{
+				path: "mcpd/tenants/acme/notification_dispatcher", kind: tt.kind,
+				trigger: func(a *arena, s *mcp.ClientSession) {
+					announce(a, came)
+					for len(heard) < announced-tt.lost {
+						select {
+						case n := <-came:
+							heard = append(heard, n)
+						case <-time.After(patience):
+							a.t.Fatalf("only %v came", heard)
+						}
+					}
+				},
+			})
+			if !slices.IsSorted(heard) || len(slices.Compact(heard)) != announced-tt.lost {
+				t.Errorf("came: %v, want all but %d in order", heard, tt.lost)
+			}
+			if got := a.metric("mcpd_notifications_dropped_total", `reason="poisonous"`); got != float64(tt.lost) {
+				t.Errorf("dropped as poisonous: %v, want %d", got, tt.lost)
+			}
+		})
+	}
+}
+
+// announce makes acme's server log its count. What it logs belongs to no call, because the load has several in flight, so that it goes by
+// way of the dispatcher.
+func announce(a *arena, came chan<- int) {
+	a.t.Helper()
+	s, end := a.client(acme, &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+		if text, ok := r.Params.Data.(string); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				came <- n
+			}
+		}
+	}})
+	a.t.Cleanup(end)
+	if err := s.SetLoggingLevel(a.t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
+		a.t.Fatal(err)
+	}
+	for n := range announced {
+		a.must(s, "files__log", map[string]any{"message": strconv.Itoa(n)})
+	}
+}

@@ -1,0 +1,106 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
+)
+
+// brokenServers are servers that cannot work, each in its way. The names say how.
+const brokenServers = `exits: {command: /bin/sh, args: ["-c", "echo no licence found >&2; exit 3"]}
+missing: {command: /nonexistent/server}
+silent: {command: %q, args: ["-silent"], start_timeout: 30s}`
+
+// F17, F02, F11: servers that end at once, are not there, or never answer. Each shows its state and cause in the tree, its own endpoint
+// says at once what is wrong, and the tenant's other server works as if they were not there.
+func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
+	a := open(t, fmt.Sprintf(brokenServers, mcptest.Server(t)))
+	start := time.Now()
+	session, _ := a.client(acme, nil)
+	if got := a.must(session, "files__echo", map[string]any{"message": "x"}); got != "x" {
+		t.Errorf("got %q", got)
+	}
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("the working server answered after %v", took)
+	}
+	hit := a.load(acme, "files__echo")
+
+	for _, tt := range []struct{ server, state, cause, says string }{
+		{"exits", "crash_loop", "no licence found", "no licence found"},
+		{"missing", "failed", "/nonexistent/server", "/nonexistent/server"},
+	} {
+		path := "mcpd/tenants/acme/client_sup/" + tt.server
+		a.eventually(tt.server+" "+tt.state, func() bool { return a.rows()[path].GetState() == tt.state })
+		if n := a.rows()[path]; !strings.Contains(n.GetCause(), tt.cause) {
+			t.Errorf("%s: cause %q, want %q in it", tt.server, n.GetCause(), tt.cause)
+		}
+		start := time.Now()
+		_, err := load.Connect(t.Context(), load.SessionOptions{URL: a.url(acme, tt.server), Key: key(acme)})
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "-32008") || !strings.Contains(err.Error(), tt.says) || took > 5*time.Second {
+			t.Errorf("%s: got %v after %v, want -32008 that says %q at once", tt.server, err, took, tt.says)
+		}
+		a.story(path, "upstream_crash_loop")
+	}
+	r := hit.end()
+	a.clean("files", r)
+	if got := a.rows().connection(acme, "silent").GetState(); got != "starting" {
+		t.Errorf("silent: %s, want starting", got)
+	}
+	for path := range a.rows().restarted(rows{}) {
+		if !strings.HasPrefix(path, "mcpd/tenants/acme/client_sup/") {
+			t.Errorf("restarted: %s", path)
+		}
+	}
+}
+
+// F10, F11: a server that worked and then cannot start any more. Its calls are answered at once with the cause, and when it can be
+// started again it is back by itself after its pause.
+func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
+	flag := filepath.Join(t.TempDir(), "broken")
+	script := fmt.Sprintf(`test -e %s && { echo the disk is full >&2; exit 4; }; exec %s`, flag, mcptest.Server(t))
+	a := open(t, fmt.Sprintf("files: {command: /bin/sh, args: [\"-c\", %q]}\nnear: {builtin: demo}", script))
+	session, _ := a.client(acme, nil)
+	a.must(session, "files__echo", map[string]any{"message": "x"})
+	near := a.load(acme, "near__echo")
+
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, a.rows().connection(acme, "files").GetPid())
+	const row = "mcpd/tenants/acme/client_sup/files"
+	a.eventually("in a crash loop", func() bool { return a.rows()[row].GetState() == "crash_loop" })
+	start := time.Now()
+	_, err := a.call(session, "files__echo", map[string]any{"message": "x"})
+	var e *jsonrpc.Error
+	if !errors.As(err, &e) || e.Code != -32008 || !strings.Contains(e.Message+string(e.Data), "the disk is full") {
+		t.Errorf("while it cannot start: got %v, want -32008 with the cause", err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("the error came after %v", took)
+	}
+
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	a.eventually("back", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "files__echo", Arguments: map[string]any{"message": "x"}})
+		return err == nil
+	})
+	a.clean("the tenant's other server", near.end())
+	if got := a.rows()[row].GetState(); got != "ready" {
+		t.Errorf("state %s, want ready", got)
+	}
+}

@@ -1,0 +1,244 @@
+package interop
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// ask is one request that a client should not have sent. What it does not say is as it should be: a POST to the endpoint of ann's
+// session, with its id and revision.
+type ask struct {
+	method, path, body string
+	headers            []string // names and values; an empty value leaves the header out
+}
+
+// bad is a request and its answer: the status, then the code and a pattern for the message, where the answer has a body.
+type bad struct {
+	name string
+	ask  ask
+	want string
+}
+
+// send is a POST of this body.
+func send(body string, headers ...string) ask { return ask{body: body, headers: headers} }
+
+// call is a POST of this request.
+func call(method, params string, headers ...string) ask {
+	return send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params), headers...)
+}
+
+// ping is a request that is in order, with headers that are not.
+func ping(headers ...string) ask { return call("ping", "{}", headers...) }
+
+// at is a request in order to another path.
+func at(path string, headers ...string) ask {
+	a := ping(headers...)
+	a.path = path
+	return a
+}
+
+// with is a request of another method, without a body.
+func with(method string, headers ...string) ask {
+	return ask{method: method, headers: append([]string{"Content-Type", ""}, headers...)}
+}
+
+// nested is an object so many levels deep.
+func nested(depth int) string {
+	return strings.Repeat(`{"a":`, depth-1) + "{}" + strings.Repeat("}", depth-1)
+}
+
+// members is an object with so many members.
+func members(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `%s"k%d":0`, map[bool]string{true: ",", false: "{"}[i > 0], i)
+	}
+	return b.String() + "}"
+}
+
+var badMessages = []bad{
+	{"no JSON", send(`{"jsonrpc":`), "400 -32700 unexpected end"},
+	{"no body", send(""), "400 -32700 ."},
+	{"two messages", send(`{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}`), "400 -32700 ."},
+	{"byte order mark", send("\ufeff" + `{"jsonrpc":"2.0","id":1,"method":"ping"}`), "400 -32700 ."},
+	{"UTF-16", send("\xff\xfe{\x00"), "400 -32700 ."},
+	{"invalid UTF-8", call("tools/call", `{"name":"`+"\xc3"+`"}`), "400 -32700 UTF-8"},
+	{"lone surrogate", call("tools/call", `{"name":"\ud800"}`), "400 -32700 ."},
+	{"NaN", call("tools/call", `{"name":"x","arguments":{"a":NaN}}`), "400 -32700 ."},
+	{"duplicate method", send(`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}`), "400 -32700 duplicate"},
+	{"duplicate id, one escaped", send(`{"jsonrpc":"2.0","id":1,"\u0069d":2,"method":"ping"}`), "400 -32700 duplicate"},
+	{"duplicate in _meta", call("ping", `{"_meta":{"a":1,"a":2}}`), "400 -32700 duplicate"},
+	{"member in another case", send(`{"jsonrpc":"2.0","id":1,"Method":"ping"}`), "400 -32600 method"},
+	{"member that folds", send(`{"jsonrpc":"2.0","id":1,"method":"ping","param\u017f":{}}`), "200 result"},
+	{"no version", send(`{"id":1,"method":"ping"}`), "400 -32600 jsonrpc"},
+	{"version 1.0", send(`{"jsonrpc":"1.0","id":1,"method":"ping"}`), "400 -32600 jsonrpc"},
+	{"version is a number", send(`{"jsonrpc":2.0,"id":1,"method":"ping"}`), "400 -32600 jsonrpc"},
+	{"id null", send(`{"jsonrpc":"2.0","id":null,"method":"ping"}`), "400 -32600 id"},
+	{"id true", send(`{"jsonrpc":"2.0","id":true,"method":"ping"}`), "400 -32600 id"},
+	{"id object", send(`{"jsonrpc":"2.0","id":{},"method":"ping"}`), "400 -32600 id"},
+	{"id array", send(`{"jsonrpc":"2.0","id":[1],"method":"ping"}`), "400 -32600 id"},
+	{"id fraction", send(`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`), "400 -32600 id"},
+	{"id of 300 bytes", send(`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 300) + `","method":"ping"}`), "400 -32600 id"},
+	{"id empty is an id", send(`{"jsonrpc":"2.0","id":"","method":"ping"}`), "200 result"},
+	{"method is a number", send(`{"jsonrpc":"2.0","id":1,"method":7}`), "400 -32600 method"},
+	{"method and result", send(`{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`), "400 -32600 ."},
+	{"result and error", send(`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}`), "400 -32600 ."},
+	{"error without code", send(`{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}`), "400 -32600 code"},
+	{"params is a number", call("ping", "7"), "400 -32600 params"},
+	{"params is an array", call("ping", "[1]"), "400 -32600 params"},
+	{"a string alone", send(`"ping"`), "400 -32600 ."},
+	{"too deep", call("tools/call", nested(80)), "400 -32600 deep"},
+	{"far too deep", send(strings.Repeat("[", 100_000)), "400 -32600 ."},
+	{"too many members", call("tools/call", members(10_001)), "400 -32600 ."},
+	{"too large", send(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("a", 200_000) + `"}}`), "413 -32012 exceeds 131072 bytes"},
+	{"batch where there are none", send(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`), "400 -32600 2025-11-25 has no batches"},
+	{"empty batch", send(`[]`), "400 -32600 ."},
+	{"initialize in a batch", send("[" + hello + "]"), "400 -32600 initialize must not be part of a batch"},
+}
+
+var badCalls = []bad{
+	{"unknown method", call("tools/destroy", "{}"), "200 -32601 method .tools/destroy. not found"},
+	{"method of another revision", call("server/discover", "{}"), "200 -32601 not found"},
+	{"method that servers send", call("sampling/createMessage", "{}"), "200 -32601 not found"},
+	{"params missing", send(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`), "200 -32602 name"},
+	{"name missing", call("tools/call", "{}"), "200 -32602 name"},
+	{"name is a number", call("tools/call", `{"name":7}`), "200 -32602 name"},
+	{"unknown tool", call("tools/call", `{"name":"nowhere__x"}`), "200 -32602 tool .nowhere__x. not found"},
+	{"unknown tool of a server", call("tools/call", `{"name":"proc__nothing"}`), "200 -32602 unknown tool"},
+	{"unknown prompt", call("prompts/get", `{"name":"nowhere"}`), "200 -32602 prompt .nowhere. not found"},
+	{"uri missing", call("resources/read", "{}"), "200 -32602 uri"},
+	{"unknown resource", call("resources/read", `{"uri":"no://where"}`), "200 -32002 resource .no://where. not found"},
+	{"unknown resource to watch", call("resources/subscribe", `{"uri":"no://where"}`), "200 -32002 resource .no://where. not found"},
+	{"resource of an unknown server", call("resources/read", `{"uri":"mcpd://nowhere/x%3Ay"}`), "200 -32002 not found"},
+	{"reference of no known type", call("completion/complete", `{"ref":{"type":"x"},"argument":{"name":"a","value":"b"}}`), "200 -32602 ref.type"},
+	{"forged cursor", call("tools/list", `{"cursor":"AAAA"}`), "200 -32602 cursor is invalid or expired"},
+	{"unknown log level", call("logging/setLevel", `{"level":"loud"}`), "200 -32602 level"},
+	{"a server whose program is not there", call("tools/call", `{"name":"dead__x"}`), "200 -32008 server .dead. was lost before"},
+	{"a server that never answers", call("tools/call", `{"name":"silent__x"}`), "200 -32009 no answer within 2s"},
+	{"a result that is too large", call("tools/call", `{"name":"proc__big","arguments":{"count":9000000}}`), "200 -32008 ."},
+	{"cancelling what is unknown", send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"never"}}`), "202"},
+	{"an answer that nobody waits for", send(`{"jsonrpc":"2.0","id":"never","result":{}}`), "202"},
+	{"an unknown notification", send(`{"jsonrpc":"2.0","method":"notifications/nothing"}`), "202"},
+	{"_meta too large", call("ping", `{"_meta":{"a":"`+strings.Repeat("a", 20_000)+`"}}`), "200 -32602 _meta"},
+	{"_meta is a text", call("ping", `{"_meta":"x"}`), "200 -32602 _meta"},
+	{"a request of 2026-07-28", call("tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, "Mcp-Session-Id", ""), "400 -32600 begin with initialize"},
+	{"a header of 2026-07-28", ping("Mcp-Protocol-Version", "2026-07-28"), "400 -32600 begin with initialize"},
+	{"an unknown revision", ping("Mcp-Protocol-Version", "2031-01-01"), "400 -32600 unknown protocol version"},
+	{"no revision at all", ping("Mcp-Protocol-Version", "latest"), "400 -32600 unknown protocol version"},
+	{"another revision than the session's", ping("Mcp-Protocol-Version", "2025-06-18"), "400 -32600 header says revision 2025-06-18, the session 2025-11-25"},
+	{"initialized twice", send(hello), "400 -32600 initialized already"},
+	{"initialize without params", send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`, "Mcp-Session-Id", ""), "200 -32602 ."},
+	{"initialize without a revision", call("initialize", `{"capabilities":{},"clientInfo":{"name":"x","version":"1"}}`, "Mcp-Session-Id", ""), "200 -32602 protocolVersion"},
+	{"initialize with capabilities of the wrong type", call("initialize", `{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"x","version":"1"}}`, "Mcp-Session-Id", ""), "200 -32602 capabilities"},
+	{"a call before initialize", ping("Mcp-Session-Id", ""), "400 -32600 Mcp-Session-Id is required"},
+}
+
+var badSessions = []bad{
+	{"unknown session", ping("Mcp-Session-Id", strings.Repeat("A", 52)), "404 -32602 session not found"},
+	{"a session id that is none", ping("Mcp-Session-Id", "\u00e9"), "404 -32602 session not found"},
+	{"a session id without end", ping("Mcp-Session-Id", strings.Repeat("A", 2000)), "404 -32602 session not found"},
+	{"two session ids", ping("Mcp-Session-Id", "a", "Mcp-Session-Id", "b"), "400 -32600 header Mcp-Session-Id given more than once"},
+	{"session of another principal", ping("Authorization", "Bearer key-of-bob"), "404 -32602 session not found"},
+	{"stream of another principal's session", with("GET", "Authorization", "Bearer key-of-bob"), "404 -32602 session not found"},
+	{"end of another principal's session", with("DELETE", "Authorization", "Bearer key-of-bob"), "404 -32602 session not found"},
+	{"session of another tenant", at("/t/zeta/mcp", "Authorization", "Bearer key-of-zoe"), "404 -32602 session not found"},
+	{"session of another endpoint", at("/t/acme/proc/mcp"), "404 -32602 session not found"},
+	{"session id in the query", at("/t/acme/mcp?Mcp-Session-Id=x", "Mcp-Session-Id", ""), "400 -32600 Mcp-Session-Id is required"},
+	{"stream without session", with("GET", "Mcp-Session-Id", ""), "400 -32600 Mcp-Session-Id is required"},
+	{"end of no session", with("DELETE", "Mcp-Session-Id", ""), "400 -32600 Mcp-Session-Id is required"},
+	{"resuming behind an unknown event", with("GET", "Last-Event-Id", "forged"), "400 -32600 cannot resume"},
+	{"resuming by POST", ping("Last-Event-Id", "x"), "400 -32600 resumed by GET"},
+}
+
+var badRequests = []bad{
+	{"text/plain", ping("Content-Type", "text/plain"), "415 -32600 application/json"},
+	{"no content type", ping("Content-Type", ""), "415 -32600 application/json"},
+	{"UTF-16 by name", ping("Content-Type", "application/json; charset=utf-16"), "415 -32600 UTF-8"},
+	{"a form", ping("Content-Type", "multipart/form-data; boundary=x"), "415 -32600 application/json"},
+	{"compressed", ping("Content-Encoding", "gzip"), "415 -32600 encoding"},
+	{"takes HTML only", ping("Accept", "text/html"), "406 -32600 accept"},
+	{"takes no streams", ping("Accept", "application/json"), "406 -32600 accept"},
+	{"takes anything", ping("Accept", "*/*"), "200 result"},
+	{"stream that takes JSON only", with("GET", "Accept", "application/json"), "406 -32600 accept"},
+	{"stream with a body", ask{method: "GET", body: "{}"}, "400 -32600 GET takes no body"},
+	{"PUT", with("PUT"), "405 -32600 method PUT"},
+	{"PATCH", with("PATCH"), "405 -32600 method PATCH"},
+	{"TRACE", with("TRACE"), "405 -32600 method TRACE"},
+	{"OPTIONS that is no preflight", with("OPTIONS"), "405 -32600 method OPTIONS"},
+	{"preflight of a foreign page", with("OPTIONS", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"), "403 -32600 origin"},
+	{"foreign host", ping("Host", "evil.example.com"), "403 -32600 host"},
+	{"foreign host with a port", ping("Host", "evil.example.com:80"), "403 -32600 host"},
+	{"host that begins like ours", ping("Host", "localhost.evil.example"), "403 -32600 host"},
+	{"host with a dot at its end", ping("Host", "localhost."), "403 -32600 host"},
+	{"host with a zone", ping("Host", "[::1%25eth0]"), "403 -32600 host"},
+	{"host in another case is ours", ping("Host", "LocalHost:99"), "200 result"},
+	{"foreign origin", ping("Origin", "https://evil.example"), "403 -32600 origin"},
+	{"origin null", ping("Origin", "null"), "403 -32600 origin"},
+	{"origin that begins like ours", ping("Origin", "http://localhost.evil.example"), "403 -32600 origin"},
+	{"origin of another port", ping("Origin", "http://127.0.0.1:1"), "403 -32600 origin"},
+	{"two origins", ping("Origin", "http://localhost", "Origin", "https://evil.example"), "403 -32600 origin"},
+	{"cross-site without origin", ping("Sec-Fetch-Site", "cross-site"), "403 -32600 cross-site"},
+	{"stream for a foreign origin", with("GET", "Origin", "https://evil.example"), "403 -32600 origin"},
+	{"end for a foreign origin", with("DELETE", "Origin", "https://evil.example"), "403 -32600 origin"},
+	{"token in the query", at("/t/acme/mcp?access_token=key-of-ann", "Authorization", ""), "400 -32600 query"},
+	{"query without end", at("/t/acme/mcp?" + strings.Repeat("a&", 200)), "400 -32600 query"},
+	{"path without end", at("/" + strings.Repeat("a", 9000)), "414 -32600 8192"},
+	{"headers without end", ping("X-Long", strings.Repeat("a", 40_000)), "431"},
+	{"too many headers", ping(manyHeaders(120)...), "431 -32600 100"},
+	{"two keys", ping("Authorization", "Bearer key-of-ann", "Authorization", "Bearer key-of-bob"), "400 -32600 header Authorization given more than once"},
+	{"scheme in another case is a key", ping("Authorization", "bEARER key-of-ann"), "200 result"},
+	{"unknown server", at("/t/acme/nowhere/mcp"), "404 -32600 no such server"},
+	{"reserved name", at("/t/acme/sse"), "404 -32600 no such server"},
+}
+
+// badPaths name nothing, though some readers would make them name something (S11).
+var badPaths = []string{
+	"/", "/t/acme", "/t/acme/", "/t//mcp", "//t/acme/mcp", "/t/acme//mcp", "/t/acme/mcp/", "/t/acme/./mcp", "/t/acme/../acme/mcp", "/t/zeta/../acme/mcp",
+	"/t/%61cme/mcp", "/t/acme%2fmcp", "/t/acme%2Fproc/mcp", "/t/%2e%2e/t/acme/mcp", "/t/acme;x/mcp", "/t/acme/mcp;x", "/t/ACME/mcp", "/T/acme/mcp",
+	"/t/acme/MCP", "/t/acme/Proc/mcp", "/t/acme\u0301/mcp", "/t/\u0430cme/mcp", "/t/acme%00/mcp", "/t/acme/proc%00/mcp", "/t/acme/proc/proc/mcp",
+	"/t/acme\\mcp", "/t/-acme/mcp", "/t/acme/mcp%3f", "/t/acme/mcp%23",
+}
+
+func manyHeaders(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("X-Header-%d", i), "x")
+	}
+	return list
+}
+
+// check compares a reply with what the table wants of it.
+func (r reply) check(t *testing.T, want string) {
+	t.Helper()
+	words := strings.SplitN(want, " ", 3)
+	if got := fmt.Sprint(r.status); got != words[0] {
+		t.Errorf("status = %s, want %s; the answer is %.300q", got, words[0], r.body)
+		return
+	}
+	if len(words) == 1 {
+		return
+	}
+	m := r.message(t)
+	if words[1] == "result" {
+		if m.Kind() != jsonrpc.KindResult {
+			t.Errorf("got %.300q, want a result", r.body)
+		}
+		return
+	}
+	if m.Error == nil || fmt.Sprint(m.Error.Code) != words[1] || !regexp.MustCompile(words[2]).MatchString(m.Error.Message) {
+		t.Errorf("got %.300q, want %s", r.body, want)
+		return
+	}
+	if strings.Contains(string(r.body), "goroutine") || strings.Contains(string(r.body), "key-of-") {
+		t.Errorf("the answer says too much: %s", r.body)
+	}
+	if kind := jsontext.Value(m.Error.Data).Kind(); r.status != http.StatusOK && kind != '{' {
+		t.Errorf("the answer has no reason: %s", r.body)
+	}
+}
