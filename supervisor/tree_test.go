@@ -114,7 +114,7 @@ func rows(t *testing.T) []line {
 	t.Helper()
 	h := literal(t)
 	tn := h.config.Tenants[0].Tenant
-	connection := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, *client.Left{}, otp.Ref{})
+	connection := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, nil, otp.Ref{})
 	connection.ID = "C"
 	var list []line
 	var walk func(path string, depth int, c otp.Child, spec *otp.Spec)
