@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"syscall"
 
 	"github.com/thejerf/suture/v4"
 
@@ -196,7 +197,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){handler.Drain}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
+		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){handler.Drain}, Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -221,6 +222,18 @@ func hosts(c *config.Config) []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// reserved descriptors are for what is not a client: servers, the admin listener, files.
+const reserved = 128
+
+// maxConnections is how many clients may be connected: as many as the process may have files open, less what it needs itself. 0 is no bound.
+func maxConnections() int64 {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > 1<<32 {
+		return 0
+	}
+	return max(int64(files.Cur)-reserved, 1)
 }
 
 // keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.

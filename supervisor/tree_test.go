@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"mcpd/actors/client"
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"sync"
 	"time"
 
 	"mcpd/actors/capability"
@@ -51,6 +52,9 @@ type View struct {
 
 	disabled     []string
 	experimental []capability.Experimental
+
+	mu     sync.Mutex // guards offers, which remembers what Offer has returned
+	offers map[protocol.Version]protocol.ServerCapabilities
 }
 
 // Known is a server and what its handshake established.

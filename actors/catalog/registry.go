@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcpd/actors/capability"
+	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 )
 
@@ -32,13 +33,28 @@ func (c *Catalog) registered(m capability.Changed) {
 }
 
 // Offer is what a client of revision version can be offered of these servers: what they declare, without what is disabled here and with the
-// experimental features of the host. Tasks are left out: they belong to a connection, and the host does not keep them.
-func (v *View) Offer(version protocol.Version, all protocol.ServerCapabilities) protocol.ServerCapabilities {
+// experimental features of the host. Tasks are left out: they belong to a connection, and the host does not keep them. It is put together
+// once for all who see the same.
+func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if offer, ok := v.offers[version]; ok {
+		return offer
+	}
+	known := make([]protocol.ServerCapabilities, 0, len(v.Servers))
+	for _, s := range v.Servers {
+		known = append(known, s.Facts.Capabilities)
+	}
+	all := merge.Capabilities(known, len(v.Missing) == 0)
 	offer := all.Without("tasks", "extensions."+protocol.ExtensionTasks).Without(v.disabled...)
 	for _, e := range v.experimental {
 		offer = offer.With("experimental."+e.Name, e.Settings)
 	}
-	return offer.Shape(version)
+	if v.offers == nil {
+		v.offers = map[protocol.Version]protocol.ServerCapabilities{}
+	}
+	v.offers[version] = offer.Shape(version)
+	return v.offers[version]
 }
 
 // extras puts what the registry says into a view.

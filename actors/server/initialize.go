@@ -92,7 +92,7 @@ func (s *Session) introduced(m introduced) {
 		return
 	}
 	s.view = m.view
-	offered := offer(m.view, m.h.agreed.Version)
+	offered := m.view.Offer(m.h.agreed.Version)
 	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
 	s.h.Store(s.record)
 	agreement := protocol.Handshake{
@@ -104,15 +104,6 @@ func (s *Session) introduced(m introduced) {
 		Revision: m.h.agreed.Version.String(), Requested: m.h.agreed.Requested,
 		RequestID: m.h.d.Message.ID.String(), Capabilities: m.h.caps.Fingerprint().String(),
 	})
-}
-
-// offer is what a client of revision v is told that this endpoint can do.
-func offer(view *catalog.View, v protocol.Version) protocol.ServerCapabilities {
-	known := make([]protocol.ServerCapabilities, 0, len(view.Servers))
-	for _, s := range view.Servers {
-		known = append(known, s.Facts.Capabilities)
-	}
-	return view.Offer(v, merge.Capabilities(known, len(view.Missing) == 0))
 }
 
 // introduce is who the client is told it talks to. A transparent endpoint shows its server's own name and instructions.
