@@ -1,0 +1,136 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+
+	"github.com/thejerf/suture/v4"
+
+	"mcpd/gateway/config"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
+	"mcpd/transport/streamable"
+)
+
+// admin is the admin listener's row.
+func (h *host) admin() (suture.Service, error) {
+	if h.options.Embedded {
+		return idle{}, nil
+	}
+	o := admin.Options{
+		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions, Metrics: h.metrics.Gatherer(),
+		Tokens: h.options.Tokens, Clock: h.clock,
+	}
+	if h.options.Chaos {
+		o.Faults = h.faults
+	}
+	s, err := admin.Listen(h.addrs.or("admin", h.config.Admin.Listen), admin.Handler(o))
+	if err != nil {
+		return nil, err
+	}
+	h.addrs.set("admin", s.Addr().String())
+	h.recorder.Emit(s.Up())
+	return s, nil
+}
+
+// listeners are the rows of the listeners' supervisor. An embedded host has none.
+func (h *host) listeners() []otp.Child {
+	if h.options.Embedded {
+		return nil
+	}
+	return []otp.Child{service("mcp", drainBudget, h.mcp)}
+}
+
+// mcp is the MCP listener's row.
+func (h *host) mcp() (suture.Service, error) {
+	handler := streamable.NewHandler(streamable.Options{
+		Host: h.edge, Store: h.store, Hosts: hosts(h.config), Origins: h.config.Origins,
+		Limits:  jsonrpc.Limits{Bytes: int(h.config.MaxBody)},
+		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
+	})
+	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
+		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){handler.Drain}, Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(context.Background(), "tcp", h.addrs.or("mcp", h.config.Listen))
+	if err != nil {
+		return nil, err
+	}
+	h.addrs.set("mcp", l.Addr().String())
+	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
+	return &listener{s, l}, nil
+}
+
+// hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
+func hosts(c *config.Config) []string {
+	names := append(streamable.LoopbackHosts(), c.Hosts...)
+	name, _, err := net.SplitHostPort(c.Listen)
+	if a, e := netip.ParseAddr(name); err == nil && name != "" && (e != nil || !a.IsUnspecified()) {
+		if e == nil && a.Is6() {
+			name = "[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// reserved descriptors are for what is not a client: servers, the admin listener, files.
+const reserved = 128
+
+// maxConnections is how many clients may be connected: as many as the process may have files open, less what it needs itself. 0 is no bound.
+func maxConnections() int64 {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > 1<<32 {
+		return 0
+	}
+	return max(int64(files.Cur)-reserved, 1)
+}
+
+// keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * second, Interval: 5 * second, Count: 6}
+
+// listener serves MCP until it is told to stop, and then lets requests end.
+type listener struct {
+	server *http.Server
+	socket net.Listener
+}
+
+func (l *listener) Serve(ctx context.Context) error {
+	stopped := make(chan error, 1)
+	end := context.AfterFunc(ctx, func() {
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget-second)
+		defer cancel()
+		if err := l.server.Shutdown(wait); err != nil {
+			err = errors.Join(err, l.server.Close())
+			stopped <- err
+			return
+		}
+		stopped <- nil
+	})
+	var err error
+	if l.server.TLSConfig != nil {
+		err = l.server.ServeTLS(l.socket, "", "")
+	} else {
+		err = l.server.Serve(l.socket)
+	}
+	if !end() {
+		return errors.Join(ctx.Err(), <-stopped)
+	}
+	return err
+}
+
+// idle is the admin row of a host without listeners.
+type idle struct{}
+
+func (idle) Serve(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
