@@ -5,7 +5,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
-.PHONY: help build test race lint proto docs bench conformance fuzz check
+.PHONY: help build test tools race lint proto docs bench conformance fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -16,6 +16,9 @@ build: ## Builds bin/mcpd.
 
 test: ## Runs every test, with the race detector.
 	go test $(RACE) ./...
+
+tools: ## Runs the tests of the project's own tools.
+	go -C internal/tools test ./...
 
 race: ## Runs every test ten times, to find what fails now and then.
 	go test $(RACE) -count=10 -timeout=60m ./...

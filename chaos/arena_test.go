@@ -32,7 +32,7 @@ type arena struct {
 	*mcptest.Host
 	t     *testing.T
 	token string // of the chaos scope
-	run   string // the runtime directory
+	home  string // the runtime directory
 	admin http.Client
 }
 
@@ -44,16 +44,16 @@ func open(t *testing.T, servers string) *arena {
 	if !strings.Contains(servers, "files:") {
 		servers = "files: " + files + "\n" + servers
 	}
-	a := &arena{t: t, run: t.TempDir()}
+	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true} // leaves no connection behind to be counted
 	a.Host = mcptest.Start(t, mcptest.HostOptions{
 		// A session that was refused its handshake is gone soon after the test that made it so.
 		Config: "limits: {session_init: 3s}\ntenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
 		Args:   []string{"--chaos", "--log-level", "debug"},
-		Env:    []string{"XDG_RUNTIME_DIR=" + a.run},
+		Env:    []string{"XDG_RUNTIME_DIR=" + a.home},
 	})
 	var err error
-	if a.token, err = admin.ReadToken(filepath.Join(a.run, "mcpd"), admin.Chaos); err != nil {
+	if a.token, err = admin.ReadToken(filepath.Join(a.home, "mcpd"), admin.Chaos); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -85,9 +85,7 @@ func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession,
 	}
 	o.Capabilities = &mcp.ClientCapabilities{}
 	connections := &http.Transport{}
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(a.t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: a.url(tenant), HTTPClient: &http.Client{Transport: withKey{key(tenant), connections}},
-	}, nil)
+	s, err := a.dial(a.url(tenant), key(tenant), connections, o)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -97,6 +95,26 @@ func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession,
 	})
 	a.t.Cleanup(end)
 	return s, end
+}
+
+func (a *arena) dial(url, key string, over http.RoundTripper, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	return mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: url, HTTPClient: &http.Client{Transport: withKey{key, over}},
+	}, nil)
+}
+
+// connect tries to open a session with one server, and says why there is none.
+func (a *arena) connect(tenant, server string) error {
+	a.t.Helper()
+	connections := &http.Transport{}
+	defer connections.CloseIdleConnections()
+	s, err := a.dial(a.url(tenant, server), key(tenant), connections, nil)
+	if err == nil {
+		_ = s.Close()
+	}
+	return err
 }
 
 // withKey adds a bearer token to every request.

@@ -33,7 +33,7 @@ func (a *arena) survives(c crash) {
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
 	hit.flows(acme, 20)
 	bystander.flows(globex, 20)
-	pending := a.sleeping(session, 300*time.Millisecond)
+	pending := a.sleeping(session)
 	before := a.rows()
 
 	a.panics(c.path, c.kind, 1)
@@ -41,12 +41,15 @@ func (a *arena) survives(c crash) {
 		c.trigger(a, session)
 	}
 	a.struck()
+	if len(pending) > 0 {
+		a.t.Error("the call that was to be in flight is over already")
+	}
 	hit.flows(acme, 50)
 	bystander.flows(globex, 20)
 
 	a.failed(acme, hit.end(), c.failed)
 	a.clean(globex, bystander.end())
-	if got := <-pending; got != "slept 300 ms" {
+	if got := <-pending; got != slept {
 		a.t.Errorf("call that was in flight: got %s", got)
 	}
 	after := a.rows()
@@ -79,14 +82,20 @@ func (a *arena) warm() {
 	}
 }
 
+// How long a call that is in flight while something crashes takes, and what it answers.
+const (
+	sleep = 1500 * time.Millisecond
+	slept = "slept 1500 ms"
+)
+
 // sleeping starts a call that takes a while, and returns when it is on its way. Its text, or its error, comes out of the channel.
-func (a *arena) sleeping(s *mcp.ClientSession, d time.Duration) <-chan string {
+func (a *arena) sleeping(s *mcp.ClientSession) <-chan string {
 	a.t.Helper()
 	outcome := make(chan string, 1)
 	submitted := func() float64 { return a.metric("mcpd_requests_in_flight", `method="tools/call"`, `tenant="acme"`) }
 	before := submitted()
 	go func() { // ends with its call
-		r, err := a.call(s, "files__sleep", map[string]any{"millis": d.Milliseconds()})
+		r, err := a.call(s, "files__sleep", map[string]any{"millis": sleep.Milliseconds()})
 		switch {
 		case err != nil:
 			outcome <- err.Error()

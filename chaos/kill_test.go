@@ -103,7 +103,7 @@ func lost(t *testing.T, err error) {
 func (a *arena) oneRestart(before rows, path string) {
 	a.t.Helper()
 	command := exec.Command(mcptest.Mcpd(a.t), "tree", "--json", "--all", "--admin", strings.TrimPrefix(a.Admin, "http://"))
-	command.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.run)
+	command.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home)
 	text, err := command.Output()
 	if err != nil {
 		a.t.Fatalf("mcpd tree: %v", err)

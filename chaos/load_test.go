@@ -13,6 +13,7 @@ import (
 const (
 	loadSessions = 2
 	loadWorkers  = 4
+	loadRate     = 400 // calls a second
 	// loadTimeout is far below the 60 s that the host gives a call: what is answered at once is told from what was left to its deadline.
 	loadTimeout = 15 * time.Second
 )
@@ -26,11 +27,13 @@ type traffic struct {
 	result  chan load.Result
 }
 
-// load connects to a tenant and makes calls until it is stopped. Tool echoes its argument "message".
-func (a *arena) load(tenant, tool string) *traffic { return a.burst(tenant, tool, 1_000_000) }
+// load connects to a tenant and makes calls at loadRate until it is stopped. Tool echoes its argument "message".
+func (a *arena) load(tenant, tool string) *traffic { return a.run(tenant, tool, 1_000_000, loadRate) }
 
-// burst is load of so many calls.
-func (a *arena) burst(tenant, tool string, calls int) *traffic {
+// burst is load of so many calls, as fast as they are answered.
+func (a *arena) burst(tenant, tool string, calls int) *traffic { return a.run(tenant, tool, calls, 0) }
+
+func (a *arena) run(tenant, tool string, calls int, rate float64) *traffic {
 	a.t.Helper()
 	l := &traffic{a: a, result: make(chan load.Result, 1)}
 	var clients []load.Client
@@ -47,7 +50,7 @@ func (a *arena) burst(tenant, tool string, calls int) *traffic {
 	l.stop = stop
 	go func() { // ends when stopped; end waits for it, and the test's context ends it otherwise
 		r, err := load.Run(ctx, clients, load.Options{
-			Clock: clock.System, Run: uint64(run.Sum32()), Workers: loadWorkers, Calls: calls, For: time.Minute, Timeout: loadTimeout,
+			Clock: clock.System, Run: uint64(run.Sum32()), Workers: loadWorkers, Rate: rate, Calls: calls, For: time.Minute, Timeout: loadTimeout,
 		})
 		if err != nil {
 			panic(err) // a mistake in the options above

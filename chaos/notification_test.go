@@ -29,8 +29,8 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 			came := make(chan int, announced)
 			a.survives(crash{
 				path: "mcpd/tenants/acme/notification_dispatcher", kind: tt.kind,
-				trigger: func(a *arena, s *mcp.ClientSession) {
-					announce(a, came)
+				trigger: func(a *arena, _ *mcp.ClientSession) {
+					defer announce(a, came)()
 					for len(heard) < announced-tt.lost {
 						select {
 						case n := <-came:
@@ -52,8 +52,8 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 }
 
 // announce makes acme's server log its count. What it logs belongs to no call, because the load has several in flight, so that it goes by
-// way of the dispatcher.
-func announce(a *arena, came chan<- int) {
+// way of the dispatcher. It returns what ends the client that listens.
+func announce(a *arena, came chan<- int) (end func()) {
 	a.t.Helper()
 	s, end := a.client(acme, &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 		if text, ok := r.Params.Data.(string); ok {
@@ -62,11 +62,11 @@ func announce(a *arena, came chan<- int) {
 			}
 		}
 	}})
-	a.t.Cleanup(end)
 	if err := s.SetLoggingLevel(a.t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
 		a.t.Fatal(err)
 	}
 	for n := range announced {
 		a.must(s, "files__log", map[string]any{"message": strconv.Itoa(n)})
 	}
+	return end
 }

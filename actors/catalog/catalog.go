@@ -146,12 +146,15 @@ func (c *Catalog) Init(p *otp.Process) error {
 		}
 		for _, conn := range s.conns {
 			p.Monitor(conn.ref)
+			_ = conn.ref.Send(client.Describe{})
 		}
-		for key, waiting := range s.opening { // their answers were lost with the last incarnation
-			delete(s.opening, key)
-			for _, w := range waiting {
-				fail(w.call, protocol.Overloaded("catalogue", time.Second))
+		for key, waiting := range s.opening { // the answer was lost with the last incarnation, and so may be a report
+			if s.sup != (otp.Ref{}) && !s.retiring[key] {
+				c.open(s, key, waiting[0].caller.Capabilities)
 			}
+		}
+		if !s.retry.IsZero() {
+			p.After(s.retry.Sub(p.Now()), retry{s.config.Name})
 		}
 		for key := range s.retiring {
 			c.retire(s, key)
@@ -219,10 +222,11 @@ func (c *Catalog) changed(msg any) {
 	}
 }
 
-// boot starts the supervisor of every server that has none. The pool starts after the catalogue, so the first attempt may be early.
+// boot starts the supervisor of every server that has none, unless it is due later. The pool starts after the catalogue, so the first
+// attempt may be early.
 func (c *Catalog) boot() {
 	for name, s := range c.servers {
-		if s.sup == (otp.Ref{}) {
+		if s.sup == (otp.Ref{}) && s.retry.IsZero() {
 			c.supervise(name)
 		}
 	}
@@ -295,9 +299,11 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 		s.pause = FirstPause
 	}
 	wait := time.Duration(rand.Int64N(int64(s.pause))) + s.pause/2
-	s.state, s.since, s.retry = client.CrashLoop, c.p.Now(), c.p.Now().Add(wait)
+	s.retry = c.p.Now().Add(wait)
 	if client.Permanent(s.cause) {
-		s.state = client.Failed
+		s.enter(client.Failed, c.p.Now())
+	} else {
+		s.enter(client.CrashLoop, c.p.Now())
 	}
 	e := telemetry.UpstreamCrashLoop{
 		Where:    telemetry.Where{Tenant: c.o.Tenant.Name, Server: name},
@@ -311,12 +317,11 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 	c.flush()
 }
 
-// again starts a server after its pause.
+// again lets a server be started after its pause. Until somebody asks for it, it is still seen as it was.
 func (c *Catalog) again(name string) {
 	s := c.servers[name]
 	s.retry = time.Time{}
 	if s.sup == (otp.Ref{}) {
-		s.state, s.since = client.Idle, c.p.Now()
 		c.supervise(name)
 	}
 }

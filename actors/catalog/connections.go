@@ -141,12 +141,14 @@ func (c *Catalog) opened(m opened) {
 		for _, w := range waiting {
 			fail(w.call, s.unavailable(m.err, time.Second))
 		}
+		c.flush()
 		return
 	}
 	conn := &conn{ref: m.ref}
 	s.conns[m.key] = conn
 	delete(s.left, m.key)
 	c.p.Monitor(m.ref)
+	_ = m.ref.Send(client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
 		conn.declare = w.caller.Capabilities
 		c.use(conn, w.caller)
@@ -174,7 +176,7 @@ func (c *Catalog) report(r *client.Report) {
 		s.cause = r.Cause
 	}
 	if r.State == client.Ready {
-		s.cause, s.pause = nil, 0
+		s.cause = nil
 		if r.Key.Share == tenant.BySession {
 			for _, k := range r.Changed { // what one session's own connection lists concerns nobody else
 				c.announce(r, k)
@@ -194,15 +196,24 @@ func (s *server) note(state client.State, c *Catalog) {
 			state = client.Ready
 		}
 	}
-	if s.state != state {
-		s.state, s.since = state, c.p.Now()
+	s.enter(state, c.p.Now())
+}
+
+// enter moves a server to a state. One that leaves Ready after a while has earned short pauses again.
+func (s *server) enter(state client.State, now time.Time) {
+	if s.state == state {
+		return
 	}
+	if s.state == client.Ready && now.Sub(s.since) >= Steady {
+		s.pause = 0
+	}
+	s.state, s.since = state, now
 }
 
 // settle moves a server without connections to rest.
 func (c *Catalog) settle(s *server) {
 	if len(s.conns) == 0 && s.state != client.CrashLoop && s.state != client.Failed {
-		s.state, s.since = client.Idle, c.p.Now()
+		s.enter(client.Idle, c.p.Now())
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"time"
 
 	"mcpd/actors/client"
@@ -37,7 +38,7 @@ func (c *Catalog) look(call *Look) {
 	for _, name := range c.scope(caller) {
 		c.discover(name, caller)
 	}
-	w := &waiter{call, c.p.Now().Add(min(call.Req.Wait, c.o.Tenant.Limits.ListWait))}
+	w := &waiter{call, c.p.Now().Add(call.Req.Wait)}
 	switch {
 	case !c.mustWait(w):
 		c.answer(w)
@@ -61,7 +62,8 @@ func (c *Catalog) discover(name string, caller Caller) {
 	c.connect(s, key, caller, nil)
 }
 
-// mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than a list may wait.
+// mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than the caller waits for
+// any. Who sees one server alone has nothing else to wait for.
 func (c *Catalog) mustWait(w *waiter) bool {
 	now, caller := c.p.Now(), w.call.Req.Caller
 	if !now.Before(w.deadline) {
@@ -71,7 +73,7 @@ func (c *Catalog) mustWait(w *waiter) bool {
 		s := c.servers[name]
 		key := ListKey(s.config, caller)
 		l := s.listing(key, now)
-		if !l.known && now.Sub(l.since) < c.o.Tenant.Limits.ListWait && s.startingUp(key) {
+		if !l.known && s.startingUp(key) && (caller.Server != "" || now.Sub(l.since) < w.call.Req.Wait) {
 			return true
 		}
 	}
@@ -140,6 +142,9 @@ func (c *Catalog) view(caller Caller) *View {
 	}
 	v.Catalog = merge.New(servers)
 	c.extras(v)
+	if len(c.views) >= MaxListings {
+		clear(c.views)
+	}
 	c.views[g] = v
 	return v
 }
@@ -188,7 +193,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 			c.announce(r, k)
 		}
 	}
-	if !l.known {
+	if !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()) {
 		c.declare(r)
 	}
 	if changed || !l.known {

@@ -38,7 +38,8 @@ type ConnectRequest struct {
 	Server string
 }
 
-// LookRequest bounds the wait for servers that are starting. ListWait bounds it in any case.
+// LookRequest bounds the wait for servers that are starting. For one of several it is counted from when that was first asked for, so that
+// a server which never answers delays one caller and not each.
 type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration

@@ -137,6 +137,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.want(m)
 	case *Tell:
 		c.tell(m)
+	case Describe:
+		c.publish(nil, nil)
 	case otp.Down:
 		c.down(m)
 	case detached:

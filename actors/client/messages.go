@@ -49,6 +49,9 @@ type Answer struct {
 	Err      *jsonrpc.Error
 }
 
+// Describe asks for a Report. The catalogue sends it when it may have missed one.
+type Describe struct{}
+
 // Want is the log level a session asked for. The connection asks the server for the most verbose of its sessions'.
 type Want struct{ Session, Level string }
 

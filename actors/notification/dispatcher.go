@@ -4,6 +4,7 @@ package notification
 
 import (
 	"errors"
+	"reflect"
 
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
@@ -21,7 +22,6 @@ type Options struct {
 
 // Dispatcher is the behaviour of tenants/<t>/notification_dispatcher.
 type Dispatcher struct {
-	otp.Base
 	o        Options
 	p        *otp.Process
 	draining bool
@@ -39,6 +39,9 @@ type kept struct {
 
 type drain struct{}
 
+// dispatch is the type of the one message that is lost when the dispatcher crashes on it.
+var dispatch = reflect.TypeFor[*Dispatch]()
+
 // New makes one incarnation.
 func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 
@@ -55,6 +58,11 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 		d.inHand = nil
 		d.poisonous++
 		d.dropped(n, "poisonous")
+	}
+	for h := range d.table.All() {
+		if box, ok := h.(Mailbox); ok {
+			p.Monitor(box.Ref)
+		}
 	}
 	d.wake()
 	return nil
@@ -88,6 +96,15 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 		})
 	}
 	return nil
+}
+
+// Terminate counts the notification that the dispatcher crashed on before it was queued.
+func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
+	var crash *otp.CrashReport
+	if errors.As(reason, &crash) && crash.Message == dispatch {
+		d.poisonous++
+		d.dropped(&Notice{}, "poisonous")
+	}
 }
 
 // wake makes sure that the queue is being worked off.

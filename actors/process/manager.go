@@ -23,9 +23,28 @@ type child struct {
 	owner otp.Ref
 }
 
-// kept is the heir: the children outlive their manager's crash and notice nothing of it.
+// starting is a program on its way.
+type starting struct {
+	call  *Start
+	done  chan struct{} // closed when the fields below are set
+	child *stdio.Child
+	err   error
+}
+
+// running reports whether the start has come to its end, and well.
+func (s *starting) running() bool {
+	select {
+	case <-s.done:
+		return s.child != nil
+	default:
+		return false
+	}
+}
+
+// kept is the heir: the children outlive their manager's crash and notice nothing of it, and so do those that are being started.
 type kept struct {
 	children map[*stdio.Child]*child
+	starts   map[*starting]bool
 	releases map[transport.Upstream]bool
 }
 
@@ -41,11 +60,7 @@ func New(spawner *stdio.Spawner) *Manager { return &Manager{spawner: spawner} }
 
 // Messages that only the manager sends itself.
 type (
-	begun struct {
-		call  *Start
-		child *stdio.Child
-		err   error
-	}
+	begun    struct{ *starting }
 	gone     struct{ child *stdio.Child }
 	released struct{ up transport.Upstream }
 )
@@ -55,11 +70,20 @@ func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	m.kept, _ = p.Heir().(*kept)
 	if m.kept == nil {
-		m.kept = &kept{children: map[*stdio.Child]*child{}, releases: map[transport.Upstream]bool{}}
+		m.kept = &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]bool{}}
 		p.SetHeir(m.kept)
 	}
 	for _, c := range m.children {
 		m.follow(c)
+	}
+	starts := m.starts
+	m.starts = map[*starting]bool{}
+	for s := range starts {
+		if s.running() {
+			m.begun(s)
+		} else {
+			m.begin(s.call)
+		}
 	}
 	for up := range m.releases {
 		m.release(up)
@@ -73,7 +97,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case *Start:
 		m.start(msg)
 	case begun:
-		m.begun(msg)
+		m.begun(msg.starting)
 	case gone:
 		m.forget(msg.child)
 	case otp.Down:
@@ -92,32 +116,51 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 // start begins a start. It runs in a goroutine of the manager, because a start may wait for its turn.
 func (m *Manager) start(call *Start) {
 	m.orphaned(call.Req.Owner)
-	m.p.Go("start "+call.Req.Server, func(context.Context) error {
-		c, err := m.spawner.Start(call.Context(), call.Req.Spec)
-		if e := m.p.Post(begun{call, c, err}); e != nil {
-			call.Fail(e)
-			if c != nil {
-				return c.Stop(context.Background())
-			}
-		}
-		return nil
+	m.begin(call)
+}
+
+// begin starts a program for as long as somebody waits for it and this incarnation lasts. The next one begins again.
+func (m *Manager) begin(call *Start) {
+	s := &starting{call: call, done: make(chan struct{})}
+	m.starts[s] = true
+	m.p.Go("start "+call.Req.Server, func(ctx context.Context) error {
+		wanted, cancel := context.WithCancel(call.Context())
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		s.child, s.err = m.spawner.Start(wanted, call.Req.Spec)
+		close(s.done)
+		return m.p.PostWait(ctx, begun{s})
 	})
 }
 
-// begun enters a child into the books and hands it out. One that nobody waits for any more is ended.
-func (m *Manager) begun(b begun) {
-	if b.err != nil {
-		b.call.Fail(b.err)
+// refuse ends a start whose program nobody will get.
+func (s *starting) refuse(ctx context.Context, reason error) {
+	s.call.Fail(reason)
+	select {
+	case <-s.done:
+	case <-ctx.Done():
 		return
 	}
-	q := b.call.Req
-	c := &child{b.child, Info{b.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner}
-	m.children[b.child] = c
+	if s.child != nil {
+		_ = s.child.Stop(ctx)
+	}
+}
+
+// begun enters a child into the books and hands it out. One that nobody waits for any more is ended.
+func (m *Manager) begun(s *starting) {
+	delete(m.starts, s)
+	if s.err != nil {
+		s.call.Fail(s.err)
+		return
+	}
+	q := s.call.Req
+	c := &child{s.child, Info{s.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner}
+	m.children[s.child] = c
 	m.follow(c)
-	if b.call.Context().Err() != nil {
+	if s.call.Context().Err() != nil {
 		m.stop(c)
 	}
-	b.call.Reply(b.child)
+	s.call.Reply(s.child)
 }
 
 // follow waits for the end of a child, and of whoever it runs for.
@@ -194,6 +237,9 @@ func (m *Manager) Terminate(_ *otp.Process, reason error) {
 	var all sync.WaitGroup
 	for _, c := range m.children {
 		all.Go(func() { _ = c.Stop(ctx) })
+	}
+	for s := range m.starts {
+		all.Go(func() { s.refuse(ctx, reason) })
 	}
 	for up := range m.releases {
 		all.Go(func() { _ = up.Close(ctx) })

@@ -2,6 +2,7 @@ package request
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,6 +44,9 @@ type Exchange struct {
 	Sink transport.Sink
 	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
+
+	// failed says that the message which crashed the manager has given the exchange its outcome, so that the next incarnation lets go of it.
+	failed atomic.Bool
 }
 
 // Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.

@@ -71,6 +71,9 @@ func (m *Manager) Init(p *otp.Process) error {
 			m.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.InternalError(errBroken)}, answer{})
 		}
 	}
+	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
+		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: protocol.InternalError(errBroken)}, answer{})
+	}
 	m.step(event{Op: inflight.Expire}, answer{})
 	return nil
 }
@@ -178,15 +181,19 @@ func (m *Manager) finish(do effect, a answer) {
 
 // cancelOwner ends every exchange of one session.
 func (m *Manager) cancelOwner(c *CancelOwner) {
-	var theirs []uint64
-	for r := range m.table.Pending() {
-		if r.Owner.Session == c.Session {
-			theirs = append(theirs, r.Key)
-		}
-	}
-	for _, id := range theirs {
+	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
 		m.step(event{Op: inflight.Cancel, Key: id}, answer{})
 	}
+}
+
+// keys are the exchanges in flight that are such. The table must not be stepped while it is gone through.
+func (m *Manager) keys(such func(*Exchange) bool) (ids []uint64) {
+	for r := range m.table.Pending() {
+		if such(r.Owner) {
+			ids = append(ids, r.Key)
+		}
+	}
+	return ids
 }
 
 func (m *Manager) pending(q PendingQuery) []Info {

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,10 @@ type Message interface{ toManager() }
 type Submit struct{ Exchange *Exchange }
 
 // Fail answers the exchange when the manager could not take charge of it.
-func (m *Submit) Fail(err error) { m.Exchange.Finish(nil, protocol.InternalError(err)) }
+func (m *Submit) Fail(err error) {
+	m.Exchange.Finish(nil, protocol.InternalError(err))
+	_ = m.Exchange.Owner.Send(Done{ID: m.Exchange.ID})
+}
 
 // Complete reports the outcome of an exchange. The upstream connection sends it, once; a second one, or one that comes after the
 // deadline, is dropped and counted.
@@ -32,7 +36,10 @@ type Complete struct {
 }
 
 // Fail gives the client an outcome although the manager could not handle it.
-func (m *Complete) Fail(err error) { m.Exchange.Finish(nil, protocol.InternalError(err)) }
+func (m *Complete) Fail(err error) {
+	m.Exchange.Finish(nil, protocol.InternalError(err))
+	m.Exchange.failed.Store(true)
+}
 
 // Cancel ends an exchange because its client asked for it, or is gone. The session sends it; nothing comes back.
 type Cancel struct{ ID uint64 }
@@ -82,10 +89,14 @@ type Forward struct {
 	Manager  otp.Ref // that sent it
 }
 
-// Fail returns the exchange to the manager when the connection ended before it looked at it.
+// Fail returns the exchange to the manager when the connection ended before it looked at it, or while it did: then it may have been
+// written.
 func (m *Forward) Fail(err error) {
 	x := m.Exchange
-	_ = m.Manager.Send(&Complete{ID: x.ID, Exchange: x, Err: protocol.UpstreamLost(x.Server, false, err)})
+	c := &Complete{ID: x.ID, Exchange: x, Err: protocol.UpstreamLost(x.Server, !errors.Is(err, otp.ErrNoProc), err)}
+	if m.Manager.Send(c) != nil {
+		x.Finish(nil, c.Err)
+	}
 }
 
 // Withdraw is what the manager sends to an upstream connection: the exchange has ended here, tell the server and forget it.

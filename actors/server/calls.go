@@ -89,10 +89,10 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	x.Token, _ = splice.Get(m.Params, "_meta", "progressToken")
 	if s.calls == nil {
-		s.calls = map[uint64]*call{}
+		s.calls = map[uint64]*request.Exchange{}
 	}
 	s.held.remove(o.d)
-	s.calls[x.ID] = &call{x: x, id: m.ID, server: o.server}
+	s.calls[x.ID] = x
 	s.h.SetInFlight(len(s.calls))
 	if err := s.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
 		delete(s.calls, x.ID)

@@ -4,10 +4,11 @@ import (
 	"sync"
 
 	"mcpd/actors/session"
+	"mcpd/supervisor/otp"
 )
 
 // held are the requests that a session has taken and neither answered nor passed on yet, because it waits for somebody else's word. It is
-// the session's heir only for what happens to an heir when there is nobody left: each is answered then, whatever ended the session.
+// the session's heir only for what happens to an heir when there is nobody left: each goes to the session's next actor then, or is answered.
 type held struct {
 	mu  sync.Mutex // guards what follows; a session that hangs is abandoned while it runs
 	all map[*session.Deliver]struct{}
@@ -28,6 +29,9 @@ func (h *held) remove(d *session.Deliver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, d)
+	if len(h.all) == 0 {
+		h.all = nil // an idle session keeps no empty map
+	}
 }
 
 func (h *held) len() int {
@@ -36,12 +40,12 @@ func (h *held) len() int {
 	return len(h.all)
 }
 
-// Abandon answers what is left.
-func (h *held) Abandon(reason error) {
+// Abandon gives what is left to the session's next actor. Where there will be none, it is answered.
+func (h *held) Abandon(error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for d := range h.all {
-		d.Fail(reason)
+		d.Fail(otp.ErrNoProc)
 	}
 	h.all = nil
 }

@@ -58,7 +58,8 @@ func (s *Session) initialize(d *session.Deliver) {
 	}, func(a protocol.Agreement, err error) any { return negotiated{h, a, err} })
 }
 
-// negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it.
+// negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it as long as the
+// handshake may take, less a quarter for the client's part in it.
 func (s *Session) negotiated(m negotiated) {
 	if m.err != nil {
 		s.opening = false
@@ -70,7 +71,7 @@ func (s *Session) negotiated(m negotiated) {
 	caller.Capabilities = m.h.caps
 	wait := AggregateWait
 	if s.transparent() {
-		wait = s.o.Tenant.Limits.ListWait
+		wait = s.o.Tenant.Limits.SessionInit * 3 / 4
 	}
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: wait},
 		func(v *catalog.View, err error) any { return introduced{m.h, v, err} })

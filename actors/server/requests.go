@@ -44,6 +44,10 @@ var routes = map[string]struct {
 // request admits one request and sends it on its way.
 func (s *Session) request(d *session.Deliver) {
 	m := d.Message
+	if err := protocol.CheckMeta(m.Params); err != nil {
+		s.refuse(d, err)
+		return
+	}
 	effects, err := s.life.Admit(s.p.Now(), m.Method)
 	if err != nil {
 		s.refuse(d, err)
@@ -116,8 +120,8 @@ func (s *Session) cancel(params jsontext.Value) {
 		return
 	}
 	var found []uint64
-	for id, c := range s.calls {
-		if c.id.Raw() == string(raw) {
+	for id, x := range s.calls {
+		if x.Downstream.Raw() == string(raw) {
 			found = append(found, id)
 		}
 	}

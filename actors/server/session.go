@@ -49,17 +49,10 @@ type Session struct {
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
 	held    *held
-	calls   map[uint64]*call
-	targets map[string]otp.Ref // connections in use, by server
+	calls   map[uint64]*request.Exchange // of the client, on their way
+	targets map[string]otp.Ref           // connections in use, by server
 	asked   map[jsonrpc.ID]*asked
 	nextAsk uint64
-}
-
-// call is a request of the client that is on its way.
-type call struct {
-	x      *request.Exchange
-	id     jsonrpc.ID
-	server string
 }
 
 // New makes the actor of a session. After a crash the handle has what the previous one had negotiated.

@@ -120,19 +120,19 @@ func (h *Handle) Push(m jsonrpc.Message) error {
 
 // Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
 func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
-	d := &Deliver{Message: m, Out: out, Version: h.Version()}
-	gone := h.actor()
-	err := gone.Send(d)
+	d := &Deliver{Message: m, Out: out, Version: h.Version(), handle: h, to: h.actor()}
+	err := d.to.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {
 		return refuse(err)
 	}
 	if h.closed.Load() {
 		return streamable.ErrNoSession
 	}
-	ref, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h, Gone: gone})
+	ref, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h, Gone: d.to})
 	if err != nil {
 		return refuse(err)
 	}
+	d.to = ref
 	if err = ref.Send(d); errors.Is(err, otp.ErrNoProc) && !h.closed.Load() { // it crashed again at once; the session is still there
 		return protocol.Overloaded("session", time.Second)
 	}

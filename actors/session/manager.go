@@ -81,7 +81,8 @@ type (
 type attempt struct {
 	h    *Handle
 	old  otp.Ref
-	call *Attach // nil when the manager itself noticed that the actor was gone
+	call *Attach  // nil when the manager itself noticed that the actor was gone
+	left *Deliver // what the old one left behind, if that is why
 }
 
 // errRestarted is what a call gets whose answer was lost with an incarnation of the manager.
@@ -112,6 +113,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		m.started(msg)
 	case *Attach:
 		m.attach(msg)
+	case *Undelivered:
+		m.undelivered(msg.Deliver)
 	case attached:
 		m.attached(msg)
 	case otp.Down:
@@ -187,7 +190,7 @@ func (m *Manager) down(d otp.Down) {
 	}
 	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
 		h.crashed = now
-		m.begin(attempt{h, d.Ref, nil})
+		m.begin(attempt{h: h, old: d.Ref})
 	}
 }
 
@@ -206,7 +209,21 @@ func (m *Manager) attach(call *Attach) {
 		return
 	}
 	m.waiting[call] = struct{}{}
-	m.begin(attempt{h, h.actor(), call})
+	m.begin(attempt{h: h, old: h.actor(), call: call})
+}
+
+// undelivered gives a message to the next actor of its session.
+func (m *Manager) undelivered(d *Deliver) {
+	h := d.handle
+	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
+		d.Fail(protocol.SessionGone())
+		return
+	}
+	if ref := h.actor(); ref != d.to && ref.Send(d) == nil {
+		return
+	}
+	m.waiting[d] = struct{}{}
+	m.begin(attempt{h: h, old: d.to, left: d})
 }
 
 func (m *Manager) begin(a attempt) {
@@ -227,6 +244,16 @@ func (m *Manager) attached(a attached) {
 	}
 	if a.err == nil {
 		m.follow(a.h, a.ref)
+	}
+	if a.left != nil {
+		delete(m.waiting, a.left)
+		if a.err == nil {
+			a.err = a.ref.Send(a.left)
+		}
+		if a.err != nil {
+			a.left.Fail(a.err)
+		}
+		return
 	}
 	if a.call == nil {
 		return

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"errors"
+
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -15,10 +17,21 @@ type Deliver struct {
 	Message jsonrpc.Message
 	Out     transport.Sink
 	Version protocol.Version
+
+	handle *Handle // that delivers it
+	to     otp.Ref // the actor it was given to
+	again  bool    // it was given to another before
 }
 
-// Fail answers the request when the actor could not handle it.
+// Fail answers the request when the actor could not handle it. One that the actor never looked at, because it crashed on another, is
+// given to the session's next actor, once.
 func (d *Deliver) Fail(err error) {
+	if errors.Is(err, otp.ErrNoProc) && d.handle != nil && !d.again && !d.handle.closed.Load() {
+		d.again = true
+		if d.handle.manager.Send(&Undelivered{d}) == nil {
+			return
+		}
+	}
 	if d.Out != nil {
 		d.Out.Finish(request.Failure(d.Message.ID, protocol.InternalError(err), d.Version))
 	}
@@ -36,6 +49,12 @@ type AttachRequest struct {
 	Handle *Handle
 	Gone   otp.Ref // the actor that takes nothing any more
 }
+
+// Undelivered asks the manager to give a message to the actor that comes after the one that left it behind. A Deliver sends it.
+type Undelivered struct{ Deliver *Deliver }
+
+// Fail answers the message: nobody is left to handle it.
+func (u *Undelivered) Fail(err error) { u.Deliver.Fail(err) }
 
 // CloseRequest ends a session. Closing one that is gone is no error.
 type CloseRequest struct{ ID, Reason string }

@@ -100,7 +100,7 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 	p := &peer{up: up, side: side}
 	defer p.close()
 	if err := p.handshake(ctx); err != nil {
-		return unreached(endpoint, err)
+		return unreachable(endpoint, err)
 	}
 	arguments, err := p.arguments(ctx, tool, args)
 	if err != nil {
@@ -124,33 +124,24 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 	return nil
 }
 
-// unreached says why there is no conversation with an endpoint.
-func unreached(endpoint string, err error) error {
-	var status *streamable.StatusError
-	switch {
-	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
-		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: status %d", endpoint, status.Status)}
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
-	}
-	return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
-}
-
-// unreachable says why a handshake failed: in the host's own words, if it had any.
+// unreachable says why there is no conversation with an endpoint: in the host's own words, if it had any.
 func unreachable(endpoint string, err error) error {
 	var status *streamable.StatusError
-	if !errors.As(err, &status) {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
+	case !errors.As(err, &status):
 		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
-	}
-	code := exitUnavailable
-	if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
-		code = exitPermission
 	}
 	text, ok := splice.GetString(jsontext.Value(status.Body), "error", "message")
 	if !ok {
-		text = telemetry.Clean(string(status.Body), 200)
+		text = telemetry.Clean(status.Body, 200)
 	}
-	return &failure{code, fmt.Errorf("%s: %d %s: %s", endpoint, status.Status, http.StatusText(status.Status), text)}
+	err = fmt.Errorf("%s: %d %s: %s", endpoint, status.Status, http.StatusText(status.Status), text)
+	if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		return &failure{exitPermission, fmt.Errorf("%w; is the tenant's key in $MCPD_KEY?", err)}
+	}
+	return &failure{exitUnavailable, err}
 }
 
 // printResult writes text as it is and names the rest.

@@ -61,8 +61,10 @@ func run(ctx context.Context, args []string) int {
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "mcpd",
-		Short:         "A supervised host for MCP servers",
+		Use:   "mcpd",
+		Short: "A supervised host for MCP servers",
+		Long: "A supervised host for MCP servers.\n\n" +
+			"Exit codes: 0 done, 1 failed, 2 wrong usage, 69 no host answers, 77 the host refuses, 78 wrong configuration, 130 interrupted.",
 		Version:       build().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -23,12 +23,13 @@ tenants:
     auth: {keys: [%s, %s]}
     servers:
       proc: %s
+      mirror: %s
       dead: {command: /no/such/program}
       silent: {command: %q, args: [-silent]}
   zeta:
     auth: {keys: [%s]}
     servers: {proc: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveSDK, "proc"), mcptest.Server(t),
+`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveSDK, "proc"), self(t, serveRaw, "mirror"), mcptest.Server(t),
 		hashed("zoe", "key-of-zoe"), self(t, serveSDK, "proc"))})
 }
 
@@ -153,6 +154,7 @@ var raw = []struct{ name, text, want string }{
 	{"bare carriage return", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nX: a\rb\r\n\r\n", "400"},
 	{"no host", "POST /t/acme/mcp HTTP/1.1\r\n\r\n", "400"},
 	{"two hosts", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "400"},
+	{"host with a zone", "POST /t/acme/mcp HTTP/1.1\r\nHost: [::1%25eth0]\r\n\r\n", "403"},
 	{"another host in the target", "POST http://evil.example/t/acme/mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", "403"},
 	{"a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", "403"},
 	{"no HTTP at all", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n", "400"},

@@ -4,15 +4,17 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
 // serveMirror is a server that decodes nothing it need not: its one tool answers with the arguments it was given as structured content,
-// with their _meta, and with the whole request as text, byte for byte as it arrived.
+// with their _meta, and with the whole request as text, byte for byte as it arrived. Another, flood, answers with more than a host takes.
 func serveMirror(r io.Reader, w io.Writer) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
@@ -40,6 +42,9 @@ func mirrored(m jsonrpc.Message, line string) jsontext.Value {
 	case "tools/list":
 		return jsontext.Value(`{"tools":[{"name":"mirror","inputSchema":{"type":"object"}, "x-big":12345678901234567890}]}`)
 	case "tools/call":
+		if name, _ := splice.GetString(m.Params, "name"); name == "flood" {
+			return jsontext.Value(`{"content":[],"x":"` + strings.Repeat("x", protocol.MaxUpstreamMessage) + `"}`)
+		}
 		arguments, _ := splice.Get(m.Params, "arguments")
 		meta, _ := splice.Get(m.Params, "_meta")
 		return jsontext.Value(fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"structuredContent":%s,"_meta":%s}`, splice.Quote(line), arguments, meta))

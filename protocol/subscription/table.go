@@ -2,6 +2,7 @@ package subscription
 
 import (
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -134,6 +135,9 @@ func (t *Table[S]) remove(who S, at int32) {
 	t.slots[at] = slot[S]{refs: refs[:0]}
 	t.free = append(t.free, at)
 }
+
+// All goes through the subscribers, in no order. The table must not change meanwhile.
+func (t *Table[S]) All() iter.Seq[S] { return maps.Keys(t.index) }
 
 // Match goes through the subscribers of a notification, each once, in no order. Its cost is that of those it finds. The table must not
 // change meanwhile.

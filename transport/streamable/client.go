@@ -24,8 +24,9 @@ const (
 	MaxNotices = 64
 	// noticeTime is how long a server may take to accept a notification. It has nothing to do for that but say so.
 	noticeTime = 30 * time.Second
-	// clientQueue is how many inbound messages wait for Recv. When it is full the client stops reading its streams.
-	clientQueue = 256
+	// clientQueue is how many inbound messages wait for Recv: what arrives while its caller is on its way back. When it is full the client
+	// stops reading its streams, which makes the server wait, so a longer one would only take memory, in each client.
+	clientQueue = 16
 	// lostTime is how long, after the session was found lost, other requests may find out for themselves that they were not executed.
 	lostTime = time.Second
 	// farewellTime bounds the DELETE of Close, and flushNotices the wait before it for notices on their way.

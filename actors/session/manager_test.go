@@ -1,0 +1,149 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/actors/session"
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport/streamable"
+)
+
+// dummy stands for a session's actor: it ends when its session does.
+type dummy struct{ otp.Base }
+
+func (dummy) Receive(_ *otp.Process, msg any) error {
+	if _, over := msg.(*session.Expired); over {
+		return otp.ErrShutdown
+	}
+	return nil
+}
+
+type rig struct {
+	t      *testing.T
+	ref    otp.Ref
+	index  *session.Index
+	closed []telemetry.SessionClosed // written by the manager, read when everything rests
+}
+
+// run starts a manager with room for three sessions of a tenant that last an hour, in a bubble.
+func run(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		system := otp.NewSystem(otp.Options{})
+		defer system.Close()
+		r := &rig{t: t, index: session.NewIndex()}
+		o := session.Options{
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100, Sweep: time.Minute,
+			Pool:  func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
+			Limit: func(string) int { return 3 }, Idle: func(string) time.Duration { return time.Hour },
+			Emit: func(e telemetry.Event) {
+				if c, ok := e.(telemetry.SessionClosed); ok {
+					r.closed = append(r.closed, c)
+				}
+			},
+		}
+		tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
+			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, r.index) })},
+			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
+				Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour { return dummy{} }),
+			}}})},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tree.Shutdown(context.Background()) }()
+		r.ref, _ = system.Whereis("top/manager")
+		test(r)
+	})
+}
+
+func (r *rig) open() *session.Handle {
+	r.t.Helper()
+	h, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	h.Store(&session.Record{Version: protocol.V20251125})
+	return h
+}
+
+func (r *rig) there(h *session.Handle) bool {
+	_, ok := r.index.Get(h.ID())
+	return ok
+}
+
+// S3-38, S3-39, S3-72: what nobody has used for its time ends by itself, and on request, which tells how many.
+func TestIdleSessionsEnd(t *testing.T) {
+	run(t, func(r *rig) {
+		used, idle := r.open(), r.open()
+		time.Sleep(40 * time.Minute)
+		used.Touch()
+		time.Sleep(25 * time.Minute)
+		if !r.there(used) || r.there(idle) {
+			t.Errorf("after an hour: the used one is there %t, the idle one %t", r.there(used), r.there(idle))
+		}
+		late := r.open()
+		time.Sleep(time.Hour + 30*time.Second) // between two rounds of the manager itself
+		n, err := otp.Do[session.SweepRequest, int](r.t.Context(), r.ref, session.SweepRequest{})
+		if err != nil || n != 1 || r.index.Len() != 0 || len(r.closed) != 3 {
+			t.Errorf("swept %d, %v; %d are left, %d were told of, want one, none and three", n, err, r.index.Len(), len(r.closed))
+		}
+		synctest.Wait() // until its actor has gone
+		if err := late.Deliver(r.t.Context(), jsonrpc.Notification("notifications/initialized", nil), nil); !errors.Is(err, streamable.ErrNoSession) {
+			t.Errorf("a message for it: got %v, want no session", err)
+		}
+	})
+}
+
+// At a tenant's bound the session that was idle longest makes room.
+func TestLongestIdleSessionMakesRoom(t *testing.T) {
+	run(t, func(r *rig) {
+		var open []*session.Handle
+		for range 3 {
+			open = append(open, r.open())
+			time.Sleep(time.Second)
+		}
+		open[0].Touch()
+		fourth := r.open()
+		synctest.Wait()
+		if !r.there(open[0]) || r.there(open[1]) || !r.there(open[2]) || !r.there(fourth) {
+			t.Error("not the longest idle one made room")
+		}
+		if len(r.closed) != 1 || r.closed[0].Session != open[1].Row() || r.closed[0].Tenant != "acme" {
+			t.Errorf("told %+v", r.closed)
+		}
+	})
+}
+
+// S3-19 asks for ids that nobody can guess: 256 bits from the system's source; what is shown of a session tells nothing of its id.
+func TestSessionIDsAreSecrets(t *testing.T) {
+	run(t, func(r *rig) {
+		a, b := r.open(), r.open()
+		if len(a.ID()) < 52 || a.ID() == b.ID() || a.Row() == b.Row() || len(a.Row()) != 12 {
+			t.Errorf("ids %d and %d long, rows %s and %s", len(a.ID()), len(b.ID()), a.Row(), b.Row())
+		}
+	})
+}
+
+// S3-37: closing ends a session at once, and doing so again is no error.
+func TestClosedSessionIsUnknown(t *testing.T) {
+	run(t, func(r *rig) {
+		h := r.open()
+		for range 2 {
+			if err := h.Close(r.t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r.there(h) || r.index.Tenant("acme") != 0 {
+				t.Error("it is still there")
+			}
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// seeds is how many requirements each seed document has.
+var seeds = []int{60, 20, 24, 72, 147}
+
+var (
+	requirementRow = regexp.MustCompile(`(?m)^\| (S[0-4]-[^|]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
+	requirement    = regexp.MustCompile(`S([0-4])-([0-9]+)(?: to S([0-4])-([0-9]+))?`)
+	shownBy        = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Benchmark|Fuzz)\\w+)(?:/([\\w-]+))?`")
+)
+
+// docs/requirements.md has every requirement once, and every test that it names exists.
+func TestRequirementsAreMapped(t *testing.T) {
+	seen := map[string]int{}
+	for _, row := range requirementRow.FindAllStringSubmatch(page(t, "docs/requirements.md"), -1) {
+		for _, m := range requirement.FindAllStringSubmatch(row[1], -1) {
+			first, _ := strconv.Atoi(m[2])
+			last := first
+			if m[3] != "" {
+				if last, _ = strconv.Atoi(m[4]); m[3] != m[1] || last <= first {
+					t.Errorf("%s is no range", m[0])
+				}
+			}
+			for n := first; n <= last; n++ {
+				seen[fmt.Sprintf("S%s-%d", m[1], n)]++
+			}
+		}
+		tests := shownBy.FindAllStringSubmatch(row[4], -1)
+		if len(tests) == 0 && !strings.HasPrefix(row[4], "not yet: ") && row[4] != "prose" {
+			t.Errorf("%s: neither a test nor a reason why there is none", row[1])
+		}
+		for _, m := range tests {
+			if !testExists(t, m[1], m[2], m[3]) {
+				t.Errorf("%s: there is no %s", row[1], strings.Trim(m[0], "`"))
+			}
+		}
+	}
+	for seed, count := range seeds {
+		for n := 1; n <= count; n++ {
+			id := fmt.Sprintf("S%d-%d", seed, n)
+			if seen[id] != 1 {
+				t.Errorf("%s is listed %d times", id, seen[id])
+			}
+			delete(seen, id)
+		}
+	}
+	for id := range seen {
+		t.Errorf("%s is no requirement", id)
+	}
+}
+
+// testExists finds a test function in the files of a folder, and the script of a subtest.
+func testExists(t *testing.T, folder, name, script string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(docsRoot, folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = found || strings.Contains(string(source), "\nfunc "+name+"(")
+	}
+	if script != "" {
+		_, err = os.Stat(filepath.Join(docsRoot, folder, "testdata", script+".txt"))
+	}
+	return found && err == nil
+}
