@@ -5,7 +5,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
-.PHONY: help build test tools race lint proto docs bench conformance fuzz check
+.PHONY: help build test tools race lint proto docs bench benchmarks conformance fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -32,7 +32,10 @@ proto: ## Writes proto/gen from proto/mcpd.
 docs: ## Writes the generated pages of docs.
 	go generate ./...
 
-bench: ## Runs the benchmarks of the packages.
+bench: ## Measures what the host promises, prints tables and writes them to bench/results.
+	cd bench && go test -count=1 -timeout=60m -full
+
+benchmarks: ## Runs the benchmarks of the packages.
 	go test -run='^$$' -bench=. -benchmem ./...
 
 conformance: ## Runs the official conformance suite against a real mcpd. Needs Node.

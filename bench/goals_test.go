@@ -23,9 +23,15 @@ const (
 )
 
 var (
-	// crashLimit bounds the same crash by its parts: how much longer the real tree takes than a bare row of the actor library under the
-	// same panic. The rest is the handover of state and the log, which must stay as cheap as the restart itself.
-	crashLimit = load.AtMost(5)
+	// restartLimit bounds the restart of a permanent actor by that of a bare row of the actor library under the same panic: what is added
+	// is the handover of state and the log, which must stay as cheap as the restart itself.
+	restartLimit = load.AtMost(4)
+
+	// attachLimit bounds the same for a session, which is started anew: asked for, found gone, and attached by the session manager.
+	attachLimit = load.AtMost(10)
+
+	// reconnectLimit bounds the same for a connection, whose next call waits for a server to start, a handshake and four lists.
+	reconnectLimit = load.AtMost(50)
 
 	// sessionLimit is sessionGoal as a ratio: a session with its connection against the connection and the goal.
 	sessionLimit = load.AtMost(1)
@@ -33,4 +39,8 @@ var (
 	// startLimit bounds a start with serverCount servers by one with a single server: servers are started when they are asked for, so
 	// they may cost the start no more than their lines in the configuration.
 	startLimit = load.AtMost(2)
+
+	// callLimit bounds the calls a second through the host by those of a bare HTTP server that answers at once. Proxies that parse what
+	// they forward keep about half; below a quarter there is something on the way of a call that does not belong there.
+	callLimit = load.AtLeast(0.25)
 )

@@ -49,7 +49,6 @@ func play(name string) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		say(measureSelf(lines.Text() == collect))
 	}
-	tmpStop()
 	os.Exit(0)
 }
 

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -111,9 +110,3 @@ const initializeParams = `{"protocolVersion":"2025-11-25","capabilities":{},"cli
 
 // callParams call the built-in server's echo as the aggregate names it.
 const callParams = `{"name":"demo__echo","arguments":{"message":"hello"}}`
-
-// answered reports whether err is an outcome: the request was answered, if only with an error.
-func answered(err error) bool {
-	var e *jsonrpc.Error
-	return errors.As(err, &e)
-}

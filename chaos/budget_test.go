@@ -5,6 +5,7 @@ import "testing"
 // F11, I3, I9: a tenant whose component crashes more often than its budget allows (5 in 30 s) is restarted as a whole, once, and nothing
 // above it is. Its sessions come back with their next request. The other tenant and its sessions see nothing of it.
 func TestTenantWhoseBudgetRunsOutIsRestartedAlone(t *testing.T) {
+	t.Parallel()
 	a := open(t, "")
 	session, _ := a.client(acme, nil)
 	other, _ := a.client(globex, nil)

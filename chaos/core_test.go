@@ -50,11 +50,13 @@ func oneRefused(a *arena, _ *mcp.ClientSession) {
 
 // S4-120, S4-99: the protocol version manager. The seeds let new sessions fail until it is back; here they wait.
 func TestChaosProtocolVersionCrash(t *testing.T) {
+	t.Parallel()
 	open(t, "").survives(crash{path: "mcpd/core/protocol_version", trigger: oneRefused})
 }
 
 // The session manager. Sessions go on without it, and new ones wait for it.
 func TestChaosSessionManagerCrash(t *testing.T) {
+	t.Parallel()
 	const opens = "*otp.Call[mcpd/actors/session.OpenRequest,*mcpd/actors/session.Handle]"
 	open(t, "").survives(crash{path: "mcpd/core/session_manager", kind: opens, trigger: oneRefused})
 }
@@ -62,6 +64,7 @@ func TestChaosSessionManagerCrash(t *testing.T) {
 // F15: the process manager, which owns the child processes. None of them notices (survives checks their pids), and the program whose
 // start was the message starts all the same, because its connection tries again.
 func TestChaosProcessManagerCrash(t *testing.T) {
+	t.Parallel()
 	a := open(t, "")
 	a.warm()
 	before := children(a.PID())

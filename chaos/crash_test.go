@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -33,7 +32,7 @@ func (a *arena) survives(c crash) {
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
 	hit.flows(acme, 20)
 	bystander.flows(globex, 20)
-	pending := a.sleeping(session)
+	pending := a.work()
 	before := a.rows()
 
 	a.panics(c.path, c.kind, 1)
@@ -41,17 +40,13 @@ func (a *arena) survives(c crash) {
 		c.trigger(a, session)
 	}
 	a.struck()
-	if len(pending) > 0 {
-		a.t.Error("the call that was to be in flight is over already")
-	}
+	pending.goesOn()
 	hit.flows(acme, 50)
 	bystander.flows(globex, 20)
 
 	a.failed(acme, hit.end(), c.failed)
 	a.clean(globex, bystander.end())
-	if got := <-pending; got != slept {
-		a.t.Errorf("call that was in flight: got %s", got)
-	}
+	pending.finishes()
 	after := a.rows()
 	if got := after.restarted(before); len(got) != 1 || got[c.path] != 1 {
 		a.t.Errorf("restarted: %v, want %s once and nothing else", got, c.path)
@@ -82,35 +77,9 @@ func (a *arena) warm() {
 	}
 }
 
-// How long a call that is in flight while something crashes takes, and what it answers.
-const (
-	sleep = 1500 * time.Millisecond
-	slept = "slept 1500 ms"
-)
-
-// sleeping starts a call that takes a while, and returns when it is on its way. Its text, or its error, comes out of the channel.
-func (a *arena) sleeping(s *mcp.ClientSession) <-chan string {
-	a.t.Helper()
-	outcome := make(chan string, 1)
-	submitted := func() float64 { return a.metric("mcpd_requests_in_flight", `method="tools/call"`, `tenant="acme"`) }
-	before := submitted()
-	go func() { // ends with its call
-		r, err := a.call(s, "files__sleep", map[string]any{"millis": sleep.Milliseconds()})
-		switch {
-		case err != nil:
-			outcome <- err.Error()
-		case len(r.Content) == 0:
-			outcome <- "nothing"
-		default:
-			outcome <- r.Content[0].(*mcp.TextContent).Text
-		}
-	}()
-	a.eventually("on its way", func() bool { return submitted() > before || len(outcome) > 0 })
-	return outcome
-}
-
 // S4-102: capability registry. It hears from catalogues when a server declares something for the first time.
 func TestChaosCapabilitiesCrash(t *testing.T) {
+	t.Parallel()
 	open(t, "").survives(crash{
 		path:   "mcpd/core/capabilities",
 		spawns: 1,
@@ -124,6 +93,7 @@ func TestChaosCapabilitiesCrash(t *testing.T) {
 
 // The catalogue. Lists are answered from what it knew; who asks while it is away waits in its mailbox.
 func TestChaosCatalogCrash(t *testing.T) {
+	t.Parallel()
 	open(t, "").survives(crash{
 		path: "mcpd/tenants/acme/catalog",
 		trigger: func(a *arena, s *mcp.ClientSession) {

@@ -3,7 +3,6 @@ package chaos
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -20,6 +19,7 @@ import (
 // in hand fail, with an error that says they may have been executed. The next call succeeds, the other tenant sees nothing, the tree
 // shows one restart on one row, and the log tells the story.
 func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
+	t.Parallel()
 	a := open(t, "")
 	session, _ := a.client(acme, nil)
 	other, _ := a.client(globex, nil)
@@ -152,12 +152,4 @@ func (a *arena) story(path string, names ...string) {
 	if len(rest) > 0 {
 		a.t.Errorf("the log tells %v of %s, want %v in this order", told, path, names)
 	}
-}
-
-// total is the sum of the restarts.
-func total(restarted map[string]uint32) (sum uint32) {
-	for n := range maps.Values(restarted) {
-		sum += n
-	}
-	return sum
 }

@@ -16,6 +16,7 @@ const announced = 40
 // S4-119, S4-101, I10: the notification dispatcher. The seeds let notifications be lost while it is away; here those that wait arrive in
 // order, whether it crashes on one of them or on its own work, and only the poisonous one is dropped, and counted.
 func TestChaosNotificationDispatcherCrash(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		kind string
 		lost int
@@ -24,6 +25,7 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 		{"notification.drain", 0},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
+			t.Parallel()
 			a := open(t, "")
 			var heard []int
 			came := make(chan int, announced)

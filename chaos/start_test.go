@@ -24,6 +24,7 @@ silent: {command: %q, args: ["-silent"], start_timeout: 30s}`
 // F17, F02, F11: servers that end at once, are not there, or never answer. Each shows its state and cause in the tree, its own endpoint
 // says at once what is wrong, and the tenant's other server works as if they were not there.
 func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
+	t.Parallel()
 	a := open(t, fmt.Sprintf(brokenServers, mcptest.Server(t)))
 	start := time.Now()
 	session, _ := a.client(acme, nil)
@@ -66,6 +67,7 @@ func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
 // F10, F11: a server that worked and then cannot start any more. Its calls are answered at once with the cause, and when it can be
 // started again it is back by itself after its pause.
 func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "broken")
 	script := fmt.Sprintf(`test -e %s && { echo the disk is full >&2; exit 4; }; exec %s`, flag, mcptest.Server(t))
 	a := open(t, fmt.Sprintf("files: {command: /bin/sh, args: [\"-c\", %q]}\nnear: {builtin: demo}", script))

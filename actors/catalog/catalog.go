@@ -183,6 +183,9 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	case overdue:
 		c.flush()
 		return nil
+	case busy:
+		p.After(busyRetry, m.then)
+		return nil
 	case *Servers:
 		m.Reply(c.records())
 		return nil
@@ -205,6 +208,8 @@ func (c *Catalog) changed(msg any) {
 		c.down(m)
 	case opened:
 		c.opened(m)
+	case ending:
+		c.ending(m)
 	case rested:
 		c.rested(m)
 	case retired:

@@ -191,12 +191,20 @@ func (c *Catalog) report(r *client.Report) {
 
 // note moves the server's own state: it is as well as its best connection.
 func (s *server) note(state client.State, c *Catalog) {
-	for _, conn := range s.conns {
-		if conn.report.State == client.Ready {
-			state = client.Ready
-		}
+	if state != client.Ready && s.anyReady() {
+		state = client.Ready
 	}
 	s.enter(state, c.p.Now())
+}
+
+// anyReady looks no further than the first: there may be a connection for each session.
+func (s *server) anyReady() bool {
+	for _, conn := range s.conns {
+		if conn.report.State == client.Ready {
+			return true
+		}
+	}
+	return false
 }
 
 // enter moves a server to a state. One that leaves Ready after a while has earned short pauses again.

@@ -1,22 +1,28 @@
 package catalog
 
 import (
+	"errors"
+	"time"
+
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
 )
 
-// Messages that only the catalogue sends itself: the row's worker is surely gone, and the row is.
+// retiring is the row of a connection that is being removed.
+type retiring struct {
+	server string
+	key    tenant.Key
+	sup    otp.Ref
+}
+
+// Messages that only the catalogue sends itself: the row's worker is to end, it is surely gone, and the row is; and that a supervisor was
+// too busy to be asked.
 type (
-	rested struct {
-		server string
-		key    tenant.Key
-		sup    otp.Ref
-	}
-	retired struct {
-		server string
-		key    tenant.Key
-	}
+	ending  struct{ retiring }
+	rested  struct{ retiring }
+	retired struct{ retiring }
+	busy    struct{ then any }
 )
 
 // unused ends a connection that nobody uses, unless somebody is on the way there.
@@ -36,13 +42,30 @@ func (c *Catalog) unused(m *client.Unused) {
 // same key could be started. The end is waited for first: its Down may be here before its supervisor has heard of it.
 func (c *Catalog) retire(s *server, key tenant.Key) {
 	s.retiring[key] = true
-	next := rested{s.config.Name, key, s.sup}
-	otp.TerminateChildAsync(c.p, s.sup, key.String(), func(error) any { return next })
+	c.ending(ending{retiring{s.config.Name, key, s.sup}})
+}
+
+// busyRetry is when a supervisor with a full mailbox is asked again: it works off some hundred requests in that time.
+const busyRetry = 5 * time.Millisecond
+
+// ending ends the worker. When many sessions end at once their connections do, and more requests come than a supervisor keeps.
+func (c *Catalog) ending(m ending) {
+	otp.TerminateChildAsync(c.p, m.sup, m.key.String(), func(err error) any {
+		if errors.Is(err, otp.ErrOverloaded) {
+			return busy{m}
+		}
+		return rested(m)
+	})
 }
 
 // rested deletes the row. When that fails there is none, or its supervisor is gone and with it all its rows.
 func (c *Catalog) rested(m rested) {
-	otp.DeleteChildAsync(c.p, m.sup, m.key.String(), func(error) any { return retired{m.server, m.key} })
+	otp.DeleteChildAsync(c.p, m.sup, m.key.String(), func(err error) any {
+		if errors.Is(err, otp.ErrOverloaded) {
+			return busy{m}
+		}
+		return retired(m)
+	})
 }
 
 // retired starts a new connection for those who have asked for one meanwhile.

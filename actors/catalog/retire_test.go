@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,58 +28,97 @@ func (link) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
+// stage is a catalogue with one server, whose connections do nothing, below the root "top".
+type stage struct {
+	t      *testing.T
+	system *otp.System
+}
+
+// newStage starts it. The server's supervisor keeps as many requests as mailbox says; 0 is the default.
+func newStage(t *testing.T, share tenant.Share, mailbox int) stage {
+	t.Helper()
+	system := otp.NewSystem(otp.Options{})
+	t.Cleanup(func() { system.Close(); time.Sleep(time.Second) }) // what lives a moment longer has that moment
+	server := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Share: share}
+	o := catalog.Options{
+		Tenant:    tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}},
+		Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
+		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, _ otp.Ref) otp.Child {
+			return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return link{} })}
+		},
+		Emit: func(telemetry.Event) {},
+	}
+	_, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
+		{ID: "catalog", Start: otp.Worker(func() otp.Behaviour { return catalog.New(o) })},
+		{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
+			Restart: otp.Transient, Mailbox: mailbox, Start: otp.SupervisorWith(func(any) otp.Spec { return otp.Spec{} }),
+		}}})},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stage{t, system}
+}
+
+// connect asks for the connection of a session.
+func (s stage) connect(session string) otp.Ref {
+	s.t.Helper()
+	ref, _ := s.system.Whereis("top/catalog")
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	caller := catalog.Caller{Session: session, Principal: "ci"}
+	conn, err := otp.Do[catalog.ConnectRequest, otp.Ref](ctx, ref, catalog.ConnectRequest{Caller: caller, Server: "files"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return conn
+}
+
 // A connection that nobody used for long ends for good. The next caller gets a new one under the same key, and rows of old ones do
 // not pile up.
 func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		system := otp.NewSystem(otp.Options{})
-		defer system.Close()
-		server := tenant.Server{Name: "files", Command: tenant.NewSecret("files")}
-		o := catalog.Options{
-			Tenant:    tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}},
-			Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
-			Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, _ otp.Ref) otp.Child {
-				return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return link{} })}
-			},
-			Emit: func(telemetry.Event) {},
-		}
-		tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-			{ID: "catalog", Start: otp.Worker(func() otp.Behaviour { return catalog.New(o) })},
-			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-				Restart: otp.Transient, Start: otp.SupervisorWith(func(any) otp.Spec { return otp.Spec{} }),
-			}}})},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tree.Shutdown(context.Background()) }()
-
-		connect := func(session string) otp.Ref {
-			t.Helper()
-			ref, _ := system.Whereis("top/catalog")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			caller := catalog.Caller{Session: session, Principal: "ci"}
-			conn, err := otp.Do[catalog.ConnectRequest, otp.Ref](ctx, ref, catalog.ConnectRequest{Caller: caller, Server: "files"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return conn
-		}
-		first := connect("one")
+		s := newStage(t, tenant.ByDefault, 0)
+		first := s.connect("one")
 		for _, why := range []error{otp.Normal, otp.ErrShutdown} {
 			if err := first.Send(end{why}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if _, there := system.Whereis(first.Path()); there {
+			if _, there := s.system.Whereis(first.Path()); there {
 				t.Errorf("after %v: the row %s is still there", why, first.Path())
 			}
-			next := connect("two")
+			next := s.connect("two")
 			if next.Path() != first.Path() || !next.Alive() {
 				t.Errorf("after %v: got %s, alive %t, want a new connection at %s", why, next.Path(), next.Alive(), first.Path())
 			}
 			first = next
+		}
+	})
+}
+
+// Sessions that end together end their connections together, which is more than a supervisor takes requests for. None is left behind.
+func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, tenant.BySession, 1)
+		var all []otp.Ref
+		for i := range 200 {
+			all = append(all, s.connect(strconv.Itoa(i)))
+		}
+		for _, conn := range all {
+			if err := conn.Send(end{otp.Normal}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute) // far longer than a busy supervisor is waited for
+		left := 0
+		for _, conn := range all {
+			if _, there := s.system.Whereis(conn.Path()); there {
+				left++
+			}
+		}
+		if left > 0 {
+			t.Errorf("%d of %d rows are still there", left, len(all))
 		}
 	})
 }

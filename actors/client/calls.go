@@ -25,9 +25,9 @@ type flight struct {
 	done func(err error) // what to settle here once the server has answered; nil for most
 }
 
-// forward takes a call: writes it when the connection is ready, keeps it until then otherwise.
+// forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
 func (c *Connection) forward(x *request.Exchange) {
-	if c.state != Ready {
+	if c.state != Ready || c.behind(x) || !c.free(x) {
 		if len(c.queue) >= MaxQueue {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
@@ -98,6 +98,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	f.settle(answer.Err)
 	send(c.o.Requests, answer)
+	c.takeTurns()
 	return nil
 }
 
@@ -135,6 +136,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	f.settle(in.Err)
 	complete(c.o.Requests, f.x, nil, LostError(c.o.Server, in.Written, in.Err))
+	c.takeTurns()
 	return nil
 }
 
@@ -149,6 +151,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 	for i, x := range c.queue {
 		if x.ID == m.ID {
 			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			c.takeTurns()
 			return
 		}
 	}
@@ -161,6 +164,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		f.settle(context.Canceled)
 		c.dropQuestionsOf(m.ID)
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
+		c.takeTurns()
 		return
 	}
 }

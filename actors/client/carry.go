@@ -16,7 +16,8 @@ const MaxQueue = protocol.MaxPending
 // and who uses it. It is the heir of the connection's row, and changed in place.
 type carry struct {
 	o Options
-	// queue holds calls of which no byte was written: they are safe to send to the next incarnation.
+	// queue holds calls of which no byte was written, because the connection is not ready or it is not their turn: they are safe to send
+	// to the next incarnation.
 	queue []*request.Exchange
 	// written holds calls whose bytes the server may have acted on: they die with the incarnation that wrote them.
 	written map[uint64]*request.Exchange
@@ -33,6 +34,8 @@ type carry struct {
 	// lists are what the server listed last, listed whether it ever has.
 	lists  Lists
 	listed bool
+	// asks says that the server was seen to ask its client something without saying during which call.
+	asks bool
 	// cause is how the last incarnation ended.
 	cause  error
 	lostAt time.Time

@@ -59,7 +59,6 @@ type Connection struct {
 	calls        map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked        map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids          inflight.Counter
-	asks         bool             // the server has asked its client something
 	open         map[string]*open // questions of the server that a client has not answered, by the server's id
 	busy, relist [Kinds]bool      // lists that are being fetched, and those of them that changed meanwhile
 	fetching     int              // lists still being fetched

@@ -69,7 +69,7 @@ func (c *Connection) maybeReady() error {
 	queue := c.queue
 	c.queue = nil
 	for _, x := range queue {
-		c.write(x)
+		c.forward(x)
 	}
 	c.maybeLinger()
 	return nil

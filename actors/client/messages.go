@@ -66,7 +66,8 @@ type Question struct {
 	From     otp.Ref
 	Server   string
 	ID       jsonrpc.ID        // the server's own id
-	Exchange *request.Exchange // the call it belongs to; nil when the server asked outside of any
+	Exchange *request.Exchange // the call it belongs to; nil when that is not known, or the server asked outside of any
+	On       *request.Exchange // of no Exchange: another call of the same client, on whose stream it hears of it
 	Method   string
 	Params   jsontext.Value
 }
@@ -122,5 +123,5 @@ type Report struct {
 	Facts       Facts          // of Ready
 	Lists       Lists          // of Ready
 	Changed     []catalog.Kind // lists that are new since the last report, when only some are
-	Asks        bool           // the server has been seen to ask its client something
+	Asks        bool           // the server was seen to ask its client something without saying during which call
 }

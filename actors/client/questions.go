@@ -3,7 +3,6 @@ package client
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -32,22 +31,17 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, err)
 		return
 	}
-	x := c.owner(in.Related)
-	to, ok := c.audience(x)
+	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
+	to, ok := c.address(q, in.Related)
 	if !ok {
-		c.refuse(m.ID, protocol.InvalidParams("there is no single call of a client that this belongs to"))
+		c.refuse(m.ID, protocol.InvalidParams("calls of several clients are in flight, and this does not say to which it belongs"))
 		return
 	}
-	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Exchange: x, Method: m.Method, Params: m.Params}
 	o := &open{id: m.ID, session: to}
-	if x != nil {
-		o.call = x.ID
+	if q.Exchange != nil {
+		o.call = q.Exchange.ID
 	}
 	c.open[m.ID.Raw()] = o
-	if !c.asks {
-		c.asks = true
-		c.publish(nil, nil)
-	}
 	if err := to.Send(q); err != nil {
 		delete(c.open, m.ID.Raw())
 		c.refuse(m.ID, protocol.SessionGone())
@@ -66,19 +60,6 @@ func (c *Connection) mayAsk(m jsonrpc.Message) error {
 		return protocol.RequestIDConflict(m.ID)
 	}
 	return nil
-}
-
-// audience is the session that answers: the owner of the call, or the only session there is.
-func (c *Connection) audience(x *request.Exchange) (otp.Ref, bool) {
-	if x != nil {
-		return x.Owner, true
-	}
-	if len(c.sessions) == 1 {
-		for _, ref := range c.sessions {
-			return ref, true
-		}
-	}
-	return otp.Ref{}, false
 }
 
 // answer passes a client's answer to the server. An answer to a question that is closed is dropped.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"mcpd/actors/notification"
 	"mcpd/protocol"
@@ -39,7 +40,7 @@ func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, system: otp.NewSystem(otp.Options{})}
-		defer r.system.Close()
+		defer func() { r.system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
 		o := notification.Options{Tenant: "acme", Emit: func(e telemetry.Event) { r.events = append(r.events, e) }}
 		tree, err := r.system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
 			{ID: "dispatcher", Mailbox: 4 * protocol.MaxNotifications, Start: otp.Worker(func() otp.Behaviour { return notification.New(o) })},

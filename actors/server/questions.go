@@ -41,11 +41,13 @@ func (s *Session) question(q *client.Question) {
 	a.token, _ = splice.Get(q.Params, "_meta", "progressToken")
 	m := jsonrpc.Request(id, q.Method, q.Params)
 	var err error
-	if q.Exchange != nil {
+	switch {
+	case q.Exchange != nil:
 		a.call = q.Exchange.ID
 		err = q.Exchange.Sink.Send(m)
 		_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime})
-	} else {
+	case q.On != nil && q.On.Sink.Send(m) == nil:
+	default:
 		err = s.h.Push(m)
 	}
 	if err != nil {

@@ -120,6 +120,9 @@ func (h *Handle) Push(m jsonrpc.Message) error {
 
 // Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
 func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
+	if h.closed.Load() {
+		return streamable.ErrNoSession
+	}
 	d := &Deliver{Message: m, Out: out, Version: h.Version(), handle: h, to: h.actor()}
 	err := d.to.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {

@@ -38,25 +38,25 @@ type Manager struct {
 	p     *otp.Process
 	index *Index
 	// leaving holds the attempts that wait for an actor which takes nothing any more to leave its row.
-	leaving map[otp.Ref][]attempt
+	leaving map[otp.Ref][]*attempt
 	*kept
 }
 
-// kept is the heir: who waits for a session to be started, and the actors there are.
+// kept is the heir: who waits for an actor, and the actors there are.
 type kept struct {
-	waiting map[failer]struct{}
-	actors  map[otp.Ref]*Handle
+	opening   map[*Open]*Handle
+	attaching map[*attempt]struct{}
+	actors    map[otp.Ref]*Handle
 }
-
-// failer is a call that has no answer yet.
-type failer interface{ Fail(error) }
 
 // Abandon answers everyone who waits: there will be no other manager.
 func (k *kept) Abandon(reason error) {
-	for call := range k.waiting {
+	for call := range k.opening {
 		call.Fail(reason)
 	}
-	clear(k.waiting)
+	for a := range k.attaching {
+		a.fail(reason)
+	}
 }
 
 // New makes one incarnation. The index outlives the manager: transports read it.
@@ -71,7 +71,7 @@ type (
 		err  error
 	}
 	attached struct {
-		attempt
+		*attempt
 		ref otp.Ref
 		err error
 	}
@@ -85,20 +85,32 @@ type attempt struct {
 	left *Deliver // what the old one left behind, if that is why
 }
 
-// errRestarted is what a call gets whose answer was lost with an incarnation of the manager.
-var errRestarted = protocol.Overloaded("session manager", time.Second)
+// fail tells whoever waits for the new actor that there is none.
+func (a *attempt) fail(err error) {
+	if a.call != nil {
+		a.call.Fail(err)
+	}
+	if a.left != nil {
+		a.left.Fail(err)
+	}
+}
 
-// Init takes over the sessions' actors. Who was waiting for one is told to ask again: the answer went to the previous incarnation.
+// Init takes over the sessions' actors, and asks again for those that were being started: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	m.leaving = map[otp.Ref][]attempt{}
+	m.leaving = map[otp.Ref][]*attempt{}
 	if m.kept, _ = p.Heir().(*kept); m.kept == nil {
-		m.kept = &kept{waiting: map[failer]struct{}{}, actors: map[otp.Ref]*Handle{}}
+		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
 		p.SetHeir(m.kept)
 	}
-	m.Abandon(errRestarted)
 	for ref := range m.actors {
 		p.Monitor(ref)
+	}
+	for call, h := range m.opening {
+		m.start(call, h)
+	}
+	for a := range m.attaching {
+		m.begin(a)
 	}
 	p.After(m.o.Sweep, sweep{})
 	return nil
@@ -142,11 +154,6 @@ func (m *Manager) open(call *Open) {
 			return
 		}
 	}
-	pool, ok := m.o.Pool(ep.Tenant)
-	if !ok {
-		call.Fail(protocol.Overloaded("tenant", time.Second))
-		return
-	}
 	h := &Handle{
 		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
 		streams: m.o.Store.Streams(), push: call.Req.Push,
@@ -154,19 +161,40 @@ func (m *Manager) open(call *Open) {
 	sum := sha256.Sum256([]byte(h.id))
 	h.row = hex.EncodeToString(sum[:6])
 	h.Touch()
-	m.waiting[call] = struct{}{}
+	m.index.add(h) // now, so that many who come at once count; nobody knows its id yet
+	m.opening[call] = h
+	m.start(call, h)
+}
+
+func (m *Manager) start(call *Open, h *Handle) {
+	pool, _ := m.o.Pool(h.endpoint.Tenant) // where there is none, the start fails
 	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return started{call, h, ref, err} })
 }
 
+// started hears what became of a session's first actor. It may have lost its place to another session by now.
 func (m *Manager) started(s started) {
-	delete(m.waiting, s.call)
-	if s.err != nil {
-		s.call.Fail(protocol.InternalError(s.err))
+	delete(m.opening, s.call)
+	if s.ref, s.err = running(s.ref, s.err); s.err != nil {
+		m.index.remove(s.h)
+		s.call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}
 	m.follow(s.h, s.ref)
-	m.index.add(s.h)
+	if s.h.closed.Load() {
+		_ = s.ref.Send(&Expired{Reason: evicted})
+		s.call.Fail(protocol.Overloaded("tenant", time.Second))
+		return
+	}
 	s.call.Reply(s.h)
+}
+
+// running turns the start of what runs already into a success.
+func running(ref otp.Ref, err error) (otp.Ref, error) {
+	var already otp.ErrAlreadyStarted
+	if errors.As(err, &already) {
+		return already.Ref, nil
+	}
+	return ref, err
 }
 
 // follow makes ref the actor of a session.
@@ -185,12 +213,16 @@ func (m *Manager) down(d otp.Down) {
 	delete(m.leaving, d.Ref)
 	h := m.actors[d.Ref]
 	delete(m.actors, d.Ref)
-	if h == nil || otp.IsNormal(d.Reason) || h.closed.Load() || h.Record() == nil {
+	if h == nil || otp.IsNormal(d.Reason) || h.closed.Load() {
+		return
+	}
+	if h.Record() == nil { // nothing was agreed on that another actor could go by
+		m.end(h, "crashed")
 		return
 	}
 	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
 		h.crashed = now
-		m.begin(attempt{h: h, old: d.Ref})
+		m.begin(&attempt{h: h, old: d.Ref})
 	}
 }
 
@@ -208,8 +240,7 @@ func (m *Manager) attach(call *Attach) {
 		call.Reply(ref)
 		return
 	}
-	m.waiting[call] = struct{}{}
-	m.begin(attempt{h: h, old: h.actor(), call: call})
+	m.begin(&attempt{h: h, old: h.actor(), call: call})
 }
 
 // undelivered gives a message to the next actor of its session.
@@ -222,49 +253,40 @@ func (m *Manager) undelivered(d *Deliver) {
 	if ref := h.actor(); ref != d.to && ref.Send(d) == nil {
 		return
 	}
-	m.waiting[d] = struct{}{}
-	m.begin(attempt{h: h, old: d.to, left: d})
+	m.begin(&attempt{h: h, old: d.to, left: d})
 }
 
-func (m *Manager) begin(a attempt) {
+func (m *Manager) begin(a *attempt) {
+	m.attaching[a] = struct{}{}
 	pool, _ := m.o.Pool(a.h.endpoint.Tenant) // where there is none, the start fails
 	otp.StartChildArgsAsync(m.p, pool, a.h.row, Args{a.h}, func(ref otp.Ref, err error) any { return attached{a, ref, err} })
 }
 
 // attached hears what became of an attempt. While the old actor has not left its row yet, another is due when it has.
 func (m *Manager) attached(a attached) {
-	var running otp.ErrAlreadyStarted
-	if errors.As(a.err, &running) {
-		a.ref, a.err = running.Ref, nil
-		if running.Ref == a.old {
-			m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
-			m.p.Monitor(a.old)
-			return
-		}
+	if a.ref, a.err = running(a.ref, a.err); a.err == nil && a.ref == a.old {
+		m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
+		m.p.Monitor(a.old)
+		return
 	}
-	if a.err == nil {
-		m.follow(a.h, a.ref)
+	delete(m.attaching, a.attempt)
+	if a.err != nil {
+		a.fail(protocol.Overloaded("tenant", time.Second))
+		return
+	}
+	m.follow(a.h, a.ref)
+	if a.call != nil {
+		a.call.Reply(a.ref)
 	}
 	if a.left != nil {
-		delete(m.waiting, a.left)
-		if a.err == nil {
-			a.err = a.ref.Send(a.left)
+		if err := a.ref.Send(a.left); err != nil {
+			a.left.Fail(err)
 		}
-		if a.err != nil {
-			a.left.Fail(a.err)
-		}
-		return
 	}
-	if a.call == nil {
-		return
-	}
-	delete(m.waiting, a.call)
-	if a.err != nil {
-		a.call.Fail(protocol.Overloaded("tenant", time.Second))
-		return
-	}
-	a.call.Reply(a.ref)
 }
+
+// evicted is why a session ended that made room for another.
+const evicted = "made room for another"
 
 // evict ends the session of a tenant that has been idle longest.
 func (m *Manager) evict(tenant string) bool {
@@ -279,7 +301,7 @@ func (m *Manager) evict(tenant string) bool {
 	if longest == nil {
 		return false
 	}
-	m.end(longest, "made room for another")
+	m.end(longest, evicted)
 	return true
 }
 

@@ -38,7 +38,7 @@ func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		system := otp.NewSystem(otp.Options{})
-		defer system.Close()
+		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
 		r := &rig{t: t, index: session.NewIndex()}
 		o := session.Options{
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100, Sweep: time.Minute,

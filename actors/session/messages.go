@@ -32,9 +32,14 @@ func (d *Deliver) Fail(err error) {
 			return
 		}
 	}
-	if d.Out != nil {
-		d.Out.Finish(request.Failure(d.Message.ID, protocol.InternalError(err), d.Version))
+	if d.Out == nil {
+		return
 	}
+	why := protocol.InternalError(err)
+	if d.handle != nil && d.handle.closed.Load() {
+		why = protocol.SessionGone()
+	}
+	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))
 }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.

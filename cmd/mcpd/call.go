@@ -137,11 +137,11 @@ func unreachable(endpoint string, err error) error {
 	if !ok {
 		text = telemetry.Clean(status.Body, 200)
 	}
-	err = fmt.Errorf("%s: %d %s: %s", endpoint, status.Status, http.StatusText(status.Status), text)
+	answer := fmt.Sprintf("%d %s: %s", status.Status, http.StatusText(status.Status), text)
 	if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
-		return &failure{exitPermission, fmt.Errorf("%w; is the tenant's key in $MCPD_KEY?", err)}
+		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, answer)}
 	}
-	return &failure{exitUnavailable, err}
+	return &failure{exitUnavailable, fmt.Errorf("%s: %s", endpoint, answer)}
 }
 
 // printResult writes text as it is and names the rest.

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// seeds is how many requirements each seed document has.
-var seeds = []int{60, 20, 24, 72, 147}
+// documents is how many requirements each of them has.
+var documents = []int{60, 20, 24, 72, 147}
 
 var (
 	requirementRow = regexp.MustCompile(`(?m)^\| (S[0-4]-[^|]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
@@ -45,9 +45,9 @@ func TestRequirementsAreMapped(t *testing.T) {
 			}
 		}
 	}
-	for seed, count := range seeds {
+	for document, count := range documents {
 		for n := 1; n <= count; n++ {
-			id := fmt.Sprintf("S%d-%d", seed, n)
+			id := fmt.Sprintf("S%d-%d", document, n)
 			if seen[id] != 1 {
 				t.Errorf("%s is listed %d times", id, seen[id])
 			}

@@ -24,20 +24,21 @@ const patience = 20 * time.Second
 type client struct {
 	*mcp.ClientSession
 	t    *testing.T
+	user string // who answers questions here
 	news chan string
 }
 
 // connect opens a session over any transport of the SDK. It ends with the test.
 func connect(t *testing.T, over mcp.Transport) *client {
 	t.Helper()
-	c := &client{t: t, news: make(chan string, 1000)}
+	c := &client{t: t, user: "ann", news: make(chan string, 1000)}
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			said := r.Params.Messages[0].Content.(*mcp.TextContent).Text
 			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "you said " + said}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann for " + r.Params.Message}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": c.user + " for " + r.Params.Message}}, nil
 		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.hear("updated", r.Params.URI) },
@@ -110,7 +111,11 @@ func (c *client) expect(want string) {
 // call calls a tool and returns its first text; that of a failed tool begins with "error: ".
 func (c *client) call(tool string, args map[string]any) string {
 	c.t.Helper()
-	r, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	params := &mcp.CallToolParams{Name: tool}
+	if args != nil { // a nil map is not nil any more where any is asked for
+		params.Arguments = args
+	}
+	r, err := c.CallTool(c.t.Context(), params)
 	if err != nil {
 		c.t.Fatalf("%s: %v", tool, err)
 	}

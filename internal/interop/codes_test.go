@@ -20,3 +20,8 @@ func codeOf(err error) int64 {
 func toolCall(tool, text string) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"text": text}}
 }
+
+// rootless are the options of a client that declares nothing.
+func rootless() *mcp.ClientOptions {
+	return &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
+}

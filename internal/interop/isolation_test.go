@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,5 +61,30 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 		if slices.ContainsFunc(heard, func(s string) bool { return s != "" }) {
 			t.Errorf("other %d heard %q", i, heard)
 		}
+	}
+}
+
+// What a server asks during a call is asked of the client that called, however many call at once and whether they share its process.
+func TestQuestionsReachWhoCalled(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {servers: {web: {url: %q}, proc: %s}}}\n", web(t, newFixture("web")), self(t, serveSDK, "proc"))})
+	const users, calls = 4, 5
+	for _, server := range []string{"web", "proc"} {
+		dial(t, host.MCP+"/mcp", "").call(server+"__elicit", map[string]any{"text": "the first"}) // from now on it is known to ask
+		var all sync.WaitGroup
+		for i := range users {
+			c := dial(t, host.MCP+"/mcp", "")
+			c.user = fmt.Sprint("user ", i)
+			for j := range calls {
+				all.Go(func() {
+					text := fmt.Sprintf("question %d of %d", j, i)
+					r, err := c.CallTool(t.Context(), toolCall(server+"__elicit", text))
+					if err != nil || r.IsError || mcptest.Text(t, r) != "accept "+c.user+" for "+text {
+						t.Errorf("%s, %s: %+v, %v", server, text, r, err)
+					}
+				})
+			}
+		}
+		all.Wait()
 	}
 }

@@ -1,0 +1,62 @@
+package capability_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/capability"
+	"mcpd/actors/internal/stage"
+	"mcpd/supervisor/otp"
+)
+
+// S4-102: all that the registry knows survives its crash: declarations, switches, experimental features and subscribers. Queries of the
+// gap wait in its mailbox.
+func TestRegistryRemembersOverACrash(t *testing.T) {
+	box := &stage.Box{}
+	stage.Run(t, func(*stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })}, box.Child("box")}
+	}, func(s *stage.Stage) {
+		ask := func(what string, err error) {
+			t.Helper()
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		_, err := stage.Ask[capability.SubscribeRequest, capability.State](s, "registry", capability.SubscribeRequest{Ref: s.Ref("box")})
+		ask("subscribe", err)
+		_, err = stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{Name: "logging"})
+		ask("notify", err)
+		_, err = stage.Ask[capability.Experimental, struct{}](s, "registry", capability.Experimental{Name: "x", Settings: jsontext.Value(`{}`)})
+		ask("register", err)
+		s.Send("registry", &capability.Declared{Tenant: "acme", Server: "files", Capabilities: jsontext.Value(`{"tools":{}}`)})
+		box.Forget()
+
+		s.Break("registry", "*otp.Call[string,mcpd/actors/capability.Info]")
+		if _, err := stage.Ask[string, capability.Info](s, "registry", "tools"); err == nil {
+			t.Error("the query that crashed it succeeded")
+		}
+		s.Struck()
+		if info, err := stage.Ask[string, capability.Info](s, "registry", "logging"); err != nil || info.Enabled {
+			t.Errorf("logging: %+v, %v, want disabled as before", info, err)
+		}
+		if caps, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](s, "registry", capability.DiscoverRequest{Tenant: "acme", Server: "files"}); err != nil || string(caps) != `{"tools":{}}` {
+			t.Errorf("files: %s, %v", caps, err)
+		}
+		if list, err := stage.Ask[capability.ExperimentsRequest, []capability.Experimental](s, "registry", capability.ExperimentsRequest{}); err != nil || len(list) != 1 {
+			t.Errorf("experimental: %v, %v", list, err)
+		}
+		_, err = stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{Name: "logging", Enabled: true})
+		ask("notify again", err)
+		if heard := stage.Of[capability.Changed](&box.Log); len(heard) != 1 || heard[0].Name != "logging" || !heard[0].Enabled {
+			t.Errorf("the subscriber heard %v", heard)
+		}
+
+		// A subscriber that has gone is forgotten: its place is free.
+		s.Send("box", otp.Normal)
+		if _, err := stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{Name: "nothing"}); !errors.Is(err, capability.ErrNotFound) {
+			t.Errorf("unknown capability: %v", err)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package client_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+)
+
+// S4-36, I2: calls go out under ids of ours, whatever the clients' ids are, and each answer goes to its own exchange. An answer to an id
+// that is not in flight is dropped and counted.
+func TestAnswersGoToTheirExchanges(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		a, b := r.call("one"), r.call("two")
+		first, second := p.Expect("tools/call"), p.Expect("tools/call")
+		if first.ID == second.ID {
+			t.Errorf("both under %s", first.ID.Raw())
+		}
+		p.Reply(second, `{"n":2}`)
+		p.Refuse(first, -32042, "theirs")
+		p.Reply(second, `{"n":3}`)
+		var answered *jsonrpc.Error
+		if got := r.outcome(a); !errors.As(got.Err, &answered) || answered.Code != -32042 {
+			t.Errorf("a: %v", got.Err)
+		}
+		if got := r.outcome(b); string(got.Result) != `{"n":2}` || got.ToolError {
+			t.Errorf("b: %s", got.Result)
+		}
+		if dropped := stage.Of[telemetry.ReplyDropped](&r.Events); len(dropped) != 1 || dropped[0].Reason != "unknown" {
+			t.Errorf("dropped: %v", dropped)
+		}
+	})
+}
+
+// A result says how it is to be counted, and may be rewritten for its client.
+func TestResultIsRewrittenAndCounted(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.next++
+		x := &request.Exchange{
+			ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Params: jsontext.Value(`{}`), Sink: &stage.Sink{},
+			Rewrite: func(v jsontext.Value) jsontext.Value { return jsontext.Value(`{"rewritten":true}`) },
+		}
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		time.Sleep(time.Second)
+		p.Reply(p.Expect("tools/call"), `{"content":[],"isError":true}`)
+		if got := r.outcome(x); !got.ToolError || string(got.Result) != `{"rewritten":true}` || got.Waited != time.Second {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// I10, F35: progress reaches the call whose token it carries, under the client's own token, and starts the call's wait anew. Other
+// progress is dropped and counted.
+func TestProgressReachesItsCall(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		quiet := r.call("one")
+		r.next++
+		out := &stage.Sink{}
+		x := &request.Exchange{
+			ID: r.next, Session: "two", Owner: r.Ref("two"), Method: "tools/call", Sink: out,
+			Params: jsontext.Value(`{"_meta":{"progressToken":"mine"}}`), Token: jsontext.Value(`"mine"`),
+		}
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		plain, m := p.Expect("tools/call"), p.Expect("tools/call")
+		token, _ := splice.Get(m.Params, "_meta", "progressToken")
+		if string(token) == `"mine"` || len(token) == 0 {
+			t.Errorf("the server was given the token %s", token)
+		}
+		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":`+string(token)+`,"progress":1}`)
+		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":`+plain.ID.Raw()+`,"progress":2}`)
+		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"unknown","progress":3}`)
+		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progress":4}`)
+		if sent := out.Sent(); len(sent) != 1 || string(sent[0].Params) != `{"progressToken":"mine","progress":1}` {
+			t.Errorf("sent %v", sent)
+		}
+		if sent := quiet.Sink.(*stage.Sink).Sent(); len(sent) != 0 {
+			t.Errorf("a call that asked for none was sent %v", sent)
+		}
+		if got := stage.Of[*request.Progress](&r.requests.Log); len(got) != 1 || got[0].ID != x.ID {
+			t.Errorf("told the manager of %v", got)
+		}
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 3 {
+			t.Errorf("dropped: %v", dropped)
+		}
+	})
+}
+
+// S4-61, F29, F30: the server is told that a call was given up, once, under the id it knows; what it answers later is dropped.
+func TestWithdrawnCallIsCancelledAtTheServer(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
+		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
+		c := p.Expect("notifications/cancelled")
+		if id, _ := splice.Get(c.Params, "requestId"); string(id) != m.ID.Raw() {
+			t.Errorf("cancelled %s, want %s", c.Params, m.ID.Raw())
+		}
+		if why, _ := splice.GetString(c.Params, "reason"); why != "timeout" {
+			t.Errorf("cancelled %s", c.Params)
+		}
+		p.ExpectNothing(time.Second)
+		p.Reply(m, `{}`)
+		if got := r.outcomes(); len(got) != 0 {
+			t.Errorf("outcomes: %v", got)
+		}
+	})
+}
+
+// F16, F25, I13: a server dies with calls in its hands and others on the way. What it had is answered at once: it may have been executed.
+// What changes nothing is sent to the next instance, once; what waits is sent there too, in order.
+func TestServerDiesWithCallsInItsHands(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"prompts":{}}`)
+		_ = p
+	})
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x, read := r.call("one"), r.forward("one", "resources/read", `{"uri":"x"}`)
+		p.Expect("tools/call")
+		p.Expect("resources/read")
+		p.Close(&transport.ExitError{Cause: "killed", Signal: "SIGKILL", Stderr: []byte("last words\n")})
+		r.Rest()
+		waiting := r.call("two")
+		got := r.outcome(x)
+		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) || !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), `"maybeExecuted":true`) {
+			t.Errorf("the one in its hands: %v", got.Err)
+		}
+		if !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), "last words") {
+			t.Errorf("without its last words: %s", protocol.Translate(got.Err, protocol.V20251125).Data)
+		}
+		p = r.ready(`{"tools":{}}`)
+		again := p.Expect("resources/read")
+		p.Reply(p.Expect("tools/call"), `{"which":"waiting"}`)
+		if got := r.outcome(waiting); string(got.Result) != `{"which":"waiting"}` {
+			t.Errorf("the one that waited: %v", got.Err)
+		}
+		_ = again
+		p.Close(nil)
+		if got := r.outcome(read); !errors.Is(got.Err, protocol.ConditionUpstreamLost) {
+			t.Errorf("the one that was sent twice: %v", got.Err)
+		}
+		if n := r.Ref("conn").Incarnation(); n != 3 {
+			t.Errorf("incarnation %d", n)
+		}
+		exits := stage.Of[telemetry.UpstreamExited](&r.Events)
+		if len(exits) != 2 || exits[0].InFlight != 2 || exits[0].Cause != "killed" || exits[0].Stderr != "last words" {
+			t.Errorf("events: %+v", exits)
+		}
+	})
+}
+
+// F01: the actor itself crashes. It is the same to its calls, and the server is not left running.
+func TestCrashOfTheConnection(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.call("one")
+		p.Expect("tools/call")
+		r.Break("conn", "*client.Tell")
+		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
+		r.Struck()
+		if got := r.outcome(x); !errors.Is(got.Err, protocol.ConditionUpstreamLost) {
+			t.Errorf("got %v", got.Err)
+		}
+		p.ExpectClosed()
+		r.ready(`{"tools":{}}`)
+		if got := r.report(); got.State != client.Ready || got.Incarnation != 2 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+}
+
+// Nothing is left without an outcome when the connection is stopped for good, and what may have been executed is told from what was not.
+func TestStopAnswersEveryCall(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		written := r.call("one")
+		p.Expect("tools/call")
+		p.Close(nil)
+		r.Rest()
+		waiting := r.call("one")
+		if err := r.Tree.Shutdown(r.T.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = written
+		if end := waiting.Sink.(*stage.Sink).End(); end.Error == nil || !strings.Contains(string(end.Error.Data), `"maybeExecuted":false`) {
+			t.Errorf("the one that waited: %v", end)
+		}
+	})
+}
+
+// What a transport says of single requests concerns only those: refused by it, or broken off.
+func TestTransportThatCannotCarryOneCall(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		a, b := r.call("one"), r.call("one")
+		first, second := p.Expect("tools/call"), p.Expect("tools/call")
+		p.Send(transport.Inbound{Related: first.ID, Err: errors.New("http status 500"), Written: true})
+		p.Send(transport.Inbound{Related: jsonrpc.IntID(99), Err: errors.New("nothing of ours")})
+		p.Reply(second, `{}`)
+		if got := r.outcome(a); !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), `"maybeExecuted":true`) {
+			t.Errorf("a: %v", got.Err)
+		}
+		if got := r.outcome(b); got.Err != nil {
+			t.Errorf("b: %v", got.Err)
+		}
+		if n := r.Ref("conn").Incarnation(); n != 1 {
+			t.Errorf("incarnation %d", n)
+		}
+	})
+}

@@ -1,0 +1,202 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// S4-39, S4-51, S2-10, S4-104: dial, initialize, initialized, lists, ready, in this order, and everybody who should hears of it. What a
+// server does not declare is not asked for (S1-12).
+func TestHandshakeLearnsTheServer(t *testing.T) {
+	run(t, declares(`{"sampling":{}}`), func(r *rig) {
+		p := r.server()
+		params := p.Handshake(`{"tools":{"listChanged":true},"logging":{}}`)
+		if v, _ := splice.GetString(params, "protocolVersion"); v != "2025-11-25" {
+			t.Errorf("proposed %s", params)
+		}
+		if _, ok := splice.Get(params, "capabilities", "sampling"); !ok {
+			t.Errorf("declared %s", params)
+		}
+		list := p.Expect("tools/list")
+		p.Reply(list, `{"tools":[{"name":"a"}],"nextCursor":"x"}`)
+		next := p.Expect("tools/list")
+		if got, _ := splice.GetString(next.Params, "cursor"); got != "x" {
+			t.Errorf("second page asked with %s", next.Params)
+		}
+		p.Reply(next, `{"tools":[{"name":"b"}]}`)
+		r.Rest()
+		got := r.report()
+		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 || got.Facts.Server.Name != "peer" || !got.Facts.Capabilities.Has("logging") {
+			t.Errorf("report: %+v", got)
+		}
+		if tools := got.Lists[catalog.Tools]; len(tools) != 2 || string(tools[1]) != `{"name":"b"}` {
+			t.Errorf("tools: %s", tools)
+		}
+		if want := []client.State{client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
+			t.Errorf("states %v, want %v", r.states(), want)
+		}
+		if ready := stage.Of[telemetry.UpstreamReady](&r.Events); len(ready) != 1 || ready[0].Revision != "2025-11-25" || ready[0].Incarnation != 1 {
+			t.Errorf("events: %+v", ready)
+		}
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// F37: a server whose pages never end is listed as far as the bound goes.
+func TestListIsBounded(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{}}`)
+		for n := range client.MaxPages {
+			p.Reply(p.Expect("tools/list"), fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"again"}`, n))
+		}
+		p.ExpectNothing(time.Second)
+		if got := len(r.report().Lists[catalog.Tools]); got != client.MaxPages || r.report().State != client.Ready {
+			t.Errorf("%d tools in state %s", got, r.report().State)
+		}
+	})
+}
+
+// A list that the server refuses, or never sends, leaves it usable without (S2-3, S4-5).
+func TestServerWithoutItsListIsReady(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{},"prompts":{}}`)
+		p.Refuse(p.Expect("tools/list"), -32603, "broken")
+		p.Expect("prompts/list")
+		time.Sleep(4 * time.Second)
+		r.Rest()
+		if got := r.report().State; got != client.Starting {
+			t.Errorf("state %s", got)
+		}
+		time.Sleep(2 * time.Second)
+		p.Expect("notifications/cancelled")
+		r.Rest()
+		if got := r.report().State; got != client.Ready {
+			t.Errorf("state %s, want ready after the request timeout", got)
+		}
+	})
+}
+
+// F17, S4-49: the ways in which a start fails. Each is told with its cause, and tried again.
+func TestStartThatFailsIsTriedAgain(t *testing.T) {
+	exit := &transport.ExitError{Cause: "exited before handshake", Code: 3, Stderr: []byte("no licence\n")}
+	gone := &transport.ExitError{Cause: stdio.CauseNotFound}
+	for name, tt := range map[string]struct {
+		play  func(r *rig)
+		state client.State
+		says  string
+	}{
+		"dial":      {func(r *rig) { r.dials <- dial{err: errors.New("connection refused")} }, client.Backoff, "connection refused"},
+		"not found": {func(r *rig) { r.dials <- dial{err: gone} }, client.Failed, string(stdio.CauseNotFound)},
+		"exit": {func(r *rig) {
+			p := r.server()
+			p.Expect("initialize")
+			p.Close(exit)
+		}, client.Backoff, "no licence"},
+		"refused": {func(r *rig) {
+			p := r.server()
+			p.Refuse(p.Expect("initialize"), -32603, "not today")
+		}, client.Starting, ""},
+		"unknown revision": {func(r *rig) {
+			p := r.server()
+			p.Reply(p.Expect("initialize"), `{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`)
+		}, client.Starting, ""},
+		"no result": {func(r *rig) {
+			p := r.server()
+			p.Reply(p.Expect("initialize"), `{}`)
+		}, client.Starting, ""},
+		"silence": {func(r *rig) {
+			p := r.server()
+			p.Expect("initialize")
+			time.Sleep(time.Minute)
+		}, client.Starting, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				tt.play(r)
+				r.Rest()
+				if got := r.Ref("conn").Incarnation(); got != 2 {
+					t.Errorf("incarnation %d, want the second", got)
+				}
+				told := false
+				for _, p := range stage.Of[*client.Report](&r.catalog.Log) {
+					told = told || p.State == tt.state && (tt.says == "" || p.Cause != nil && strings.Contains(client.Explain(p.Cause), tt.says))
+				}
+				if !told {
+					t.Errorf("no report of %s that says %q", tt.state, tt.says)
+				}
+				r.ready(`{"tools":{}}`)
+				if got := r.report().State; got != client.Ready {
+					t.Errorf("the next try: state %s", got)
+				}
+			})
+		})
+	}
+}
+
+// Calls that come while the server starts wait for it, in order, and those given up meanwhile are not sent.
+func TestCallsWaitForTheServer(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		first, second, third := r.call("one"), r.call("one"), r.call("two")
+		r.send(&request.Withdraw{ID: second.ID, Reason: "timeout"})
+		p := r.ready(`{"tools":{}}`)
+		a, b := p.Expect("tools/call"), p.Expect("tools/call")
+		p.Reply(b, `{"which":"third"}`)
+		p.Reply(a, `{"which":"first"}`)
+		if got := r.outcome(first); string(got.Result) != `{"which":"first"}` {
+			t.Errorf("first: %s, %v", got.Result, got.Err)
+		}
+		if got := r.outcome(third); string(got.Result) != `{"which":"third"}` {
+			t.Errorf("third: %s, %v", got.Result, got.Err)
+		}
+		if got := len(r.outcomes()); got != 2 {
+			t.Errorf("%d outcomes", got)
+		}
+	})
+}
+
+// What waits for a server is bounded.
+func TestQueueIsBounded(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		for range client.MaxQueue {
+			r.call("one")
+		}
+		beyond := r.call("one")
+		if got := r.outcome(beyond); !errors.Is(got.Err, protocol.ConditionOverloaded) {
+			t.Errorf("got %v", got.Err)
+		}
+		if got := len(r.outcomes()); got != 1 {
+			t.Errorf("%d outcomes, want the one refusal", got)
+		}
+	})
+}
+
+// The connection's own transport is closed whatever ends it, also when it ends before there is one.
+func TestTransportIsHandedOverForClosing(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		if err := r.Tree.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		p.ExpectClosed()
+		if len(r.closed) != 1 {
+			t.Errorf("%d transports were closed", len(r.closed))
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a connection with scripted servers at its other end, one for each time it dials, and boxes in the places of its neighbours.
+type rig struct {
+	*stage.Stage
+	requests, dispatcher, catalog stage.Box
+	one, two                      stage.Box // sessions
+	dials                         chan dial
+	next                          uint64
+	closed                        chan transport.Upstream
+}
+
+// dial is what comes of dialling once.
+type dial struct {
+	up  transport.Upstream
+	err error
+}
+
+// setup changes the options of the connection.
+type setup func(o *client.Options)
+
+// declares is what clients of the connection can be asked.
+func declares(raw string) setup {
+	return func(o *client.Options) {
+		o.Declare, _ = protocol.ParseClientCapabilities(jsontext.Value(raw))
+	}
+}
+
+func run(t *testing.T, change setup, test func(r *rig)) {
+	t.Helper()
+	r := &rig{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		r.Stage, r.dials, r.closed = s, make(chan dial, 10), make(chan transport.Upstream, 10)
+		make := func() otp.Behaviour {
+			o := client.Options{
+				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe", Target: "files",
+				Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
+				StartTimeout: time.Minute, RequestTimeout: 5 * time.Second,
+				Requests: r.Ref("requests"), Dispatcher: r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
+				Close: func(up transport.Upstream) {
+					_ = up.Close(context.Background())
+					r.closed <- up
+				},
+				Dial: func(ctx context.Context, _ otp.Ref) (transport.Upstream, error) {
+					select {
+					case d := <-r.dials:
+						return d.up, d.err
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				},
+			}
+			if change != nil {
+				change(&o)
+			}
+			return client.New(o)
+		}
+		return []otp.Child{
+			r.requests.Child("requests"), r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),
+			{ID: "conn", Restart: otp.Transient, Start: otp.Worker(make)},
+		}
+	}, func(*stage.Stage) { test(r) })
+}
+
+// server is the other end of the next dial.
+func (r *rig) server() *mcptest.Peer {
+	r.T.Helper()
+	p, up := mcptest.NewPeer(r.T)
+	r.dials <- dial{up: up}
+	return p
+}
+
+// ready is a server that has shaken hands and listed nothing but two tools.
+func (r *rig) ready(capabilities string) *mcptest.Peer {
+	r.T.Helper()
+	p := r.server()
+	p.Handshake(capabilities)
+	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"},{"name":"b"}]}`)
+	r.Rest()
+	return p
+}
+
+func (r *rig) send(msg any) { r.T.Helper(); r.Send("conn", msg) }
+
+// attach makes a session use the connection.
+func (r *rig) attach(session string) {
+	r.T.Helper()
+	r.send(&client.Attach{Session: session, Ref: r.Ref(session)})
+}
+
+// forward hands in a call of a session.
+func (r *rig) forward(session, method, params string) *request.Exchange {
+	r.T.Helper()
+	r.next++
+	x := &request.Exchange{
+		ID: r.next, Session: session, Owner: r.Ref(session), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
+		Server: "files", Upstream: r.Ref("conn"), Method: method, Params: jsontext.Value(params), Sink: &stage.Sink{},
+	}
+	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	return x
+}
+
+func (r *rig) call(session string) *request.Exchange {
+	r.T.Helper()
+	return r.forward(session, "tools/call", `{"name":"a"}`)
+}
+
+// outcomes are what the request manager was told, in order.
+func (r *rig) outcomes() []*request.Complete { return stage.Of[*request.Complete](&r.requests.Log) }
+
+// outcome is what it was told of one exchange: exactly one thing.
+func (r *rig) outcome(x *request.Exchange) *request.Complete {
+	r.T.Helper()
+	var found []*request.Complete
+	for _, c := range r.outcomes() {
+		if c.ID == x.ID {
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		r.T.Fatalf("exchange %d has %d outcomes, want 1", x.ID, len(found))
+	}
+	return found[0]
+}
+
+// report is what the catalogue was told last.
+func (r *rig) report() *client.Report {
+	r.T.Helper()
+	all := stage.Of[*client.Report](&r.catalog.Log)
+	if len(all) == 0 {
+		r.T.Fatal("no report")
+	}
+	return all[len(all)-1]
+}
+
+// states are what it was told in turn, each change once.
+func (r *rig) states() (list []client.State) {
+	for _, p := range stage.Of[*client.Report](&r.catalog.Log) {
+		if len(list) == 0 || list[len(list)-1] != p.State {
+			list = append(list, p.State)
+		}
+	}
+	return list
+}

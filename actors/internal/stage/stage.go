@@ -1,0 +1,93 @@
+// Package stage runs actors in tests: under a real supervisor, in a bubble of virtual time, with boxes that write down what they receive in
+// the places of the actors around them. It knows no actor.
+package stage
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+	"mcpd/supervisor/otp"
+)
+
+// Stage is a running tree called "top".
+type Stage struct {
+	T      *testing.T // of the bubble
+	System *otp.System
+	Faults *fault.Registry
+	Tree   *otp.Tree
+	Events Log // what the actors emitted
+}
+
+// Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when everything waits. The children are made
+// on the stage because they need its system. Restarts are not bounded.
+func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Stage{T: t, Faults: fault.New(clock.System)}
+		s.System = otp.NewSystem(otp.Options{Faults: s.Faults})
+		defer s.close()
+		var err error
+		s.Tree, err = s.System.Start(t.Context(), "top", otp.Spec{
+			Intensity: otp.Intensity{Restarts: 1000, Within: time.Second}, Children: children(s),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(s)
+	})
+}
+
+// close ends everything, and gives what lives a moment longer that moment.
+func (s *Stage) close() {
+	s.System.Close()
+	time.Sleep(time.Minute)
+}
+
+// Rest waits until everything waits.
+func (s *Stage) Rest() { synctest.Wait() }
+
+// Ref is the address of a row below the top.
+func (s *Stage) Ref(row string) otp.Ref {
+	s.T.Helper()
+	ref, ok := s.System.Whereis("top/" + row)
+	if !ok {
+		s.T.Fatalf("no row %s", row)
+	}
+	return ref
+}
+
+// Send sends a message to a row, and waits until everything waits.
+func (s *Stage) Send(row string, msg any) {
+	s.T.Helper()
+	if err := s.Ref(row).Send(msg); err != nil {
+		s.T.Fatalf("%s: %v", row, err)
+	}
+	s.Rest()
+}
+
+// Break makes a row panic on its next message of a kind, as %T writes it; empty is any.
+func (s *Stage) Break(row, kind string) {
+	s.T.Helper()
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/" + row, Kind: kind}, Count: 1, Lease: time.Minute}
+	if _, err := s.Faults.Arm(f); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// Struck checks that every fault has struck.
+func (s *Stage) Struck() {
+	s.T.Helper()
+	s.Rest()
+	for _, f := range s.Faults.Active() {
+		s.T.Errorf("the fault at %s %s has not struck", f.Point.Path, f.Point.Kind)
+	}
+}
+
+// Ask makes a call to a row.
+func Ask[Req, Resp any](s *Stage, row string, req Req) (Resp, error) {
+	s.T.Helper()
+	return otp.Do[Req, Resp](s.T.Context(), s.Ref(row), req)
+}

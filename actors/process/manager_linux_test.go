@@ -1,0 +1,160 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/actors/process"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// A program runs for its owner, is listed while it does, and ends when the owner does.
+func TestProgramEndsWithItsOwner(t *testing.T) {
+	r := start(t)
+	c := r.must("one")
+	if got := r.list(); len(got) != 1 || got[0] != (process.Info{PID: c.Pid(), Tenant: "acme", Server: "one", Owner: "top/one"}) {
+		t.Errorf("list: %v", got)
+	}
+	other := r.must("two")
+	if err := r.ref("one").Send(otp.Normal); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("gone", func() bool { return len(r.list()) == 1 && !there(c.Pid()) })
+	if !there(other.Pid()) {
+		t.Error("the other owner's program is gone too")
+	}
+}
+
+// An owner that starts another program, because it was restarted itself, has no use for the first.
+func TestOwnerHasOneProgram(t *testing.T) {
+	r := start(t)
+	first := r.must("one")
+	second := r.must("one")
+	r.eventually("down to one", func() bool { l := r.list(); return len(l) == 1 && l[0].PID == second.Pid() })
+	if there(first.Pid()) || !there(second.Pid()) {
+		t.Errorf("first there: %t, second there: %t", there(first.Pid()), there(second.Pid()))
+	}
+}
+
+// A program that cannot be started is an error at once, and one that nobody waits for any more does not stay.
+func TestStartThatFails(t *testing.T) {
+	r := start(t)
+	if _, err := r.run(t.Context(), "one", "/nonexistent/program"); err == nil {
+		t.Error("a program that is not there was started")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.cat(ctx, "one"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	r.eventually("empty", func() bool { return len(r.list()) == 0 })
+}
+
+// F15: no program notices that its manager crashed, and its end is noticed by the next one.
+func TestProgramsOutliveTheirManager(t *testing.T) {
+	r := start(t)
+	a, b := r.must("one"), r.must("two")
+	before := r.list()
+	r.breaks("")
+	if _, err := otp.Do[process.ListRequest, []process.Info](t.Context(), r.ref("manager"), process.ListRequest{}); err == nil {
+		t.Error("the message that crashed it was answered")
+	}
+	if got := r.list(); len(got) != 2 || got[0] != before[0] || got[1] != before[1] || r.ref("manager").Incarnation() != 2 {
+		t.Errorf("list: %v, want %v", got, before)
+	}
+	if err := syscall.Kill(a.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("noticed", func() bool { return len(r.list()) == 1 })
+	if err := r.ref("two").Send(otp.Normal); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("ended with its owner", func() bool { return len(r.list()) == 0 && !there(b.Pid()) })
+}
+
+// Programs that are on their way when the manager crashes arrive all the same: none is started for nobody, and no caller waits for ever.
+func TestStartsOutliveTheManager(t *testing.T) {
+	for kind, lost := range map[string]int32{
+		"process.begun": 0,
+		"*otp.Call[mcpd/actors/process.StartRequest,*mcpd/transport/stdio.Child]": 1,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			r := start(t)
+			r.breaks(kind)
+			var refused atomic.Int32
+			var all sync.WaitGroup
+			for _, owner := range []string{"one", "two"} {
+				all.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					defer cancel()
+					if _, err := r.cat(ctx, owner); err != nil {
+						refused.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if got := refused.Load(); got != lost || len(r.faults.Active()) != 0 {
+				t.Errorf("%d refused, want %d; %d faults left", got, lost, len(r.faults.Active()))
+			}
+			r.eventually("in the books", func() bool { return len(r.list()) == 2-int(lost) })
+		})
+	}
+}
+
+// I7: nothing is left when the manager stops for good.
+func TestStopEndsEveryProgram(t *testing.T) {
+	r := start(t)
+	a, b := r.must("one"), r.must("two")
+	if err := r.tree.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if there(a.Pid()) || there(b.Pid()) {
+		t.Errorf("still there: %t, %t", there(a.Pid()), there(b.Pid()))
+	}
+}
+
+// slow is a transport that takes its time to close.
+type slow struct {
+	transport.Upstream
+	closes  chan struct{} // one for each Close that began
+	release chan struct{} // closed to let them end
+	closed  atomic.Bool
+}
+
+func (s *slow) Close(ctx context.Context) error {
+	s.closes <- struct{}{}
+	select {
+	case <-s.release:
+		s.closed.Store(true)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (*slow) Send(context.Context, jsonrpc.Message) error { return nil }
+func (*slow) Negotiated(protocol.Version)                 {}
+
+// What is handed over for closing is closed, also when the manager crashes meanwhile, and nobody waits for it.
+func TestTransportIsClosedOverACrash(t *testing.T) {
+	r := start(t)
+	up := &slow{closes: make(chan struct{}, 10), release: make(chan struct{})}
+	if err := r.ref("manager").Send(&process.Release{Upstream: up}); err != nil {
+		t.Fatal(err)
+	}
+	<-up.closes
+	r.breaks("")
+	_ = r.ref("manager").Send(struct{}{})
+	<-up.closes
+	close(up.release)
+	r.eventually("closed", up.closed.Load)
+	r.list()
+}

@@ -1,0 +1,83 @@
+package request_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/request"
+)
+
+// S4-100, S4-118: over a crash of the manager exchanges go on with their deadlines. Only the one whose message crashed it fails, at once,
+// and nothing of it stays behind.
+func TestCrashTakesOnlyTheExchangeItHappenedOn(t *testing.T) {
+	for _, tt := range []struct {
+		kind  string
+		fails bool
+		step  func(r *rig, x *request.Exchange)
+	}{
+		{"*request.Complete", true, func(r *rig, x *request.Exchange) { r.complete(x, `{}`) }},
+		{"*request.Progress", false, func(r *rig, x *request.Exchange) { r.send(&request.Progress{ID: x.ID}) }},
+		{"*request.Cancel", false, func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) }},
+		{"*request.Park", false, func(r *rig, x *request.Exchange) { r.send(&request.Park{ID: x.ID, For: time.Hour}) }},
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
+			run(t, func(r *rig) {
+				hit, hitOut := r.submit("s")
+				other, otherOut := r.submit("s")
+				time.Sleep(5 * time.Second)
+				r.Break("manager", tt.kind)
+				tt.step(r, hit)
+				r.Rest()
+				if got := r.Ref("manager").Incarnation(); got != 2 {
+					r.T.Fatalf("incarnation %d, want 2", got)
+				}
+				want := map[bool]any{true: int64(-32603), false: "none"}[tt.fails]
+				if got := hitOut.Word(); got != want {
+					t.Errorf("the one it happened on: got %v, want %v", got, want)
+				}
+				if got := len(r.pending(request.PendingQuery{})); got != map[bool]int{true: 1, false: 2}[tt.fails] {
+					t.Errorf("%d in flight", got)
+				}
+				r.complete(other, `{"after":"crash"}`)
+				if otherOut.Word() != "result" {
+					t.Errorf("the other: %v", otherOut.All())
+				}
+				time.Sleep(5 * time.Second)
+				if !tt.fails && hitOut.Word() != int64(-32009) {
+					t.Errorf("at the deadline from before the crash: got %v", hitOut.Word())
+				}
+				if len(r.done()) != 2 {
+					t.Errorf("done: %v, want each once", r.done())
+				}
+			})
+		})
+	}
+}
+
+// A request that the manager never took charge of is answered at once, and its session is told that it is over, so that it does not count
+// against the session's bound for ever.
+func TestCrashOnARequestAnswersIt(t *testing.T) {
+	run(t, func(r *rig) {
+		r.Break("manager", "*request.Submit")
+		x, out := r.submit("s")
+		if out.Word() != int64(-32603) || len(r.done()) != 1 || r.done()[0] != x.ID || len(r.written()) != 0 {
+			t.Errorf("got %v, done %v, forwarded %v", out.All(), r.done(), r.written())
+		}
+		if _, out := r.submit("s"); out.Word() != "none" || len(r.written()) != 1 {
+			t.Errorf("the next: %v, %d forwarded", out.All(), len(r.written()))
+		}
+	})
+}
+
+// A deadline that falls on a crash is kept by the next incarnation.
+func TestDeadlineOutlivesItsTimer(t *testing.T) {
+	run(t, func(r *rig) {
+		_, out := r.submit("s")
+		r.Break("manager", "request.expire")
+		time.Sleep(10 * time.Second)
+		r.Rest()
+		if r.Ref("manager").Incarnation() != 2 || out.Word() != int64(-32009) {
+			t.Errorf("incarnation %d, got %v", r.Ref("manager").Incarnation(), out.All())
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package request_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// S4-59, S4-60, S4-69: an exchange is forwarded, and its answer goes to its own sink under the client's own id. The second answer is
+// dropped and counted.
+func TestExchangeHasOneOutcome(t *testing.T) {
+	run(t, func(r *rig) {
+		x, out := r.submit("s")
+		other, otherOut := r.submit("s")
+		if len(r.written()) != 2 || r.written()[0] != x || r.written()[1] != other {
+			r.T.Fatalf("forwarded: %v", r.written())
+		}
+		r.complete(other, `{"which":"other"}`)
+		r.complete(x, `{"which":"first"}`)
+		r.complete(x, `{"which":"second"}`)
+		if len(out.All()) != 1 || string(out.All()[0].Result) != `{"which":"first"}` || out.All()[0].ID != jsonrpc.IntID(1) {
+			t.Errorf("outcome: %v", out.All())
+		}
+		if len(otherOut.All()) != 1 || string(otherOut.All()[0].Result) != `{"which":"other"}` {
+			t.Errorf("the other's: %v", otherOut.All())
+		}
+		if !slices.Equal(r.done(), []uint64{other.ID, x.ID}) || !slices.Equal(r.dropped(), []string{"duplicate"}) {
+			t.Errorf("done %v, dropped %v", r.done(), r.dropped())
+		}
+	})
+}
+
+// S4-60: an error that a server answered with passes as it is, and one of ours is translated for the client's revision.
+func TestErrorsReachTheClient(t *testing.T) {
+	run(t, func(r *rig) {
+		answered := &jsonrpc.Error{Code: -32042, Message: "theirs"}
+		x, out := r.submit("s")
+		r.send(&request.Complete{ID: x.ID, Exchange: x, Err: answered})
+		y, own := r.submit("s")
+		r.send(&request.Complete{ID: y.ID, Exchange: y, Err: protocol.UpstreamLost("files", true, nil)})
+		if out.Word() != int64(-32042) || out.All()[0].Error.Message != "theirs" {
+			t.Errorf("theirs: %v", out.All())
+		}
+		if own.Word() != int64(-32008) || !strings.Contains(string(own.All()[0].Error.Data), `"maybeExecuted":true`) {
+			t.Errorf("ours: %v", own.All())
+		}
+		if first, second := <-r.codes, <-r.codes; first != -32042 || second != -32008 {
+			t.Errorf("counted: %d, %d", first, second)
+		}
+	})
+}
+
+// S4-54 to S4-56, S4-79: who gets no answer in time gets an error then, the server is told, and an answer that comes later is dropped.
+func TestDeadlineEndsAnExchange(t *testing.T) {
+	run(t, func(r *rig) {
+		x, out := r.submit("s")
+		time.Sleep(10*time.Second - time.Millisecond)
+		if out.Word() != "none" {
+			r.T.Fatalf("before its deadline: %v", out.All())
+		}
+		time.Sleep(time.Millisecond)
+		if out.Word() != int64(-32009) {
+			t.Errorf("at its deadline: %v", out.All())
+		}
+		if len(r.withdrawn()) != 1 || *r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "timeout"}) {
+			t.Errorf("withdrawn: %v", r.withdrawn())
+		}
+		r.complete(x, `{}`)
+		if len(out.All()) != 1 || !slices.Equal(r.dropped(), []string{"late"}) || len(r.done()) != 1 {
+			t.Errorf("later: %v, dropped %v, done %v", out.All(), r.dropped(), r.done())
+		}
+	})
+}
+
+// Progress starts the wait anew, and never beyond the whole time that a call has.
+func TestProgressPostponesTheDeadline(t *testing.T) {
+	run(t, func(r *rig) {
+		x, out := r.submit("s")
+		start := time.Now()
+		for range 10 {
+			if out.Word() != "none" {
+				break
+			}
+			time.Sleep(9 * time.Second)
+			r.send(&request.Progress{ID: x.ID})
+		}
+		if took := time.Since(start); out.Word() != int64(-32009) || took < 30*time.Second || took > 40*time.Second {
+			t.Errorf("got %v after %v, want a timeout at 30 s", out.Word(), took)
+		}
+	})
+}
+
+// A call that waits for its user has that time on top of its own.
+func TestParkedExchangeWaitsForItsUser(t *testing.T) {
+	run(t, func(r *rig) {
+		x, out := r.submit("s")
+		r.send(&request.Park{ID: x.ID, For: 5 * time.Minute})
+		time.Sleep(4 * time.Minute)
+		r.send(&request.Unpark{ID: x.ID})
+		time.Sleep(9 * time.Second)
+		if out.Word() != "none" {
+			t.Errorf("after its user has answered: %v", out.All())
+		}
+		time.Sleep(2 * time.Second)
+		if out.Word() != int64(-32009) {
+			t.Errorf("got %v, want a timeout", out.Word())
+		}
+
+		y, out := r.submit("s")
+		r.send(&request.Park{ID: y.ID, For: time.Minute})
+		time.Sleep(time.Minute)
+		if out.Word() != int64(-32009) {
+			t.Errorf("a user who never answers: got %v, want a timeout", out.Word())
+		}
+	})
+}
+
+// S4-61, S0-59: what the client cancels ends without an answer, and the server is told. Cancelling again does nothing.
+func TestCancelEndsAnExchangeWithoutAnAnswer(t *testing.T) {
+	run(t, func(r *rig) {
+		x, out := r.submit("s")
+		r.send(&request.Cancel{ID: x.ID})
+		r.send(&request.Cancel{ID: x.ID})
+		if out.Word() != "cancelled" || len(out.All()) != 1 || len(r.done()) != 1 {
+			t.Errorf("got %v, done %v", out.All(), r.done())
+		}
+		if len(r.withdrawn()) != 1 || r.withdrawn()[0].Reason != "cancelled by the client" {
+			t.Errorf("withdrawn: %v", r.withdrawn())
+		}
+	})
+}
+
+// A session that ends takes its own exchanges along and no others.
+func TestSessionThatEndsCancelsItsOwn(t *testing.T) {
+	run(t, func(r *rig) {
+		_, a := r.submit("ends")
+		_, b := r.submit("stays")
+		_, c := r.submit("ends")
+		r.send(&request.CancelOwner{Session: "ends"})
+		if a.Word() != "cancelled" || b.Word() != "none" || c.Word() != "cancelled" {
+			t.Errorf("got %v, %v, %v", a.Word(), b.Word(), c.Word())
+		}
+	})
+}
+
+// S4-57, S4-131: beyond its bound the manager refuses, at once, and takes on again as soon as there is room.
+func TestFullManagerRefuses(t *testing.T) {
+	run(t, func(r *rig) {
+		first, _ := r.submit("s")
+		r.submit("s")
+		r.submit("s")
+		fourth, out := r.submit("s")
+		if out.Word() != int64(-32010) || !slices.Contains(r.done(), fourth.ID) || len(r.written()) != 3 {
+			t.Errorf("got %v, done %v, %d forwarded", out.All(), r.done(), len(r.written()))
+		}
+		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 || told[0].Where.Tenant != "acme" || told[0].Reason == "" {
+			t.Errorf("events: %v, want one that says so", told)
+		}
+		r.complete(first, `{}`)
+		if _, out := r.submit("s"); out.Word() != "none" {
+			t.Errorf("with room again: %v", out.All())
+		}
+	})
+}
+
+// S4-58, S4-62: what is in flight can be listed, the oldest first, of all sessions or of one.
+func TestPendingIsListed(t *testing.T) {
+	run(t, func(r *rig) {
+		a, _ := r.submit("one")
+		time.Sleep(time.Second)
+		b, _ := r.submit("two")
+		all := r.pending(request.PendingQuery{})
+		if len(all) != 2 || all[0].ID != a.ID || all[1].ID != b.ID || all[0].Method != "tools/call" || all[0].Server != "files" {
+			t.Errorf("all: %v", all)
+		}
+		if got := all[0].Deadline.Sub(all[0].Started); got != 10*time.Second {
+			t.Errorf("deadline after %v", got)
+		}
+		if one := r.pending(request.PendingQuery{Session: "two"}); len(one) != 1 || one[0].Session != "two" {
+			t.Errorf("of one session: %v", one)
+		}
+	})
+}
+
+// A connection that is not there, or ends before it has looked at a request, never had it: the client may send it again. One that crashed
+// on the request may have sent it.
+func TestForwardThatFailsSaysWhetherItMayHaveBeenExecuted(t *testing.T) {
+	run(t, func(r *rig) {
+		r.Break("conn", "*request.Forward")
+		_, crashed := r.submit("s")
+		if got := crashed.Word(); got != int64(-32008) || !strings.Contains(string(crashed.All()[0].Error.Data), `"maybeExecuted":true`) {
+			t.Errorf("crashed on it: %v", crashed.All())
+		}
+		r.Send("conn", otp.Normal)
+		_, gone := r.submit("s")
+		if got := gone.Word(); got != int64(-32008) || !strings.Contains(string(gone.All()[0].Error.Data), `"maybeExecuted":false`) {
+			t.Errorf("not there: %v", gone.All())
+		}
+		if got := r.pending(request.PendingQuery{}); len(got) != 0 {
+			t.Errorf("still in flight: %v", got)
+		}
+	})
+}
+
+// S4-71: nothing is left without an outcome when the manager stops for good.
+func TestStopAnswersEverything(t *testing.T) {
+	run(t, func(r *rig) {
+		_, a := r.submit("s")
+		_, b := r.submit("s")
+		if err := r.Tree.Shutdown(r.T.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, out := range []*stage.Sink{a, b} {
+			if out.Word() != int64(-32008) {
+				t.Errorf("got %v", out.All())
+			}
+		}
+	})
+}

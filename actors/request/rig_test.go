@@ -1,0 +1,101 @@
+package request_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a request manager with room for three exchanges, and boxes in the places of a connection and a session.
+type rig struct {
+	*stage.Stage
+	conn, owner stage.Box
+	codes       chan int64 // of errors, as they are counted
+	next        uint64
+}
+
+func run(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	r := &rig{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		r.Stage, r.codes = s, make(chan int64, 10)
+		metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
+		o := request.Options{
+			Tenant: "acme", Pending: 3, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) },
+		}
+		return []otp.Child{
+			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), r.owner.Child("owner"),
+		}
+	}, func(*stage.Stage) { test(r) })
+}
+
+// submit hands in an exchange with ten seconds for its answer and thirty in all.
+func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
+	r.T.Helper()
+	r.next++
+	out := &stage.Sink{}
+	x := &request.Exchange{
+		ID: r.next, Session: session, Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
+		Server: "files", Upstream: r.Ref("conn"), Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`),
+		Arrived: time.Now(), Timeout: 10 * time.Second, MaxTimeout: 30 * time.Second, Sink: out,
+	}
+	r.send(&request.Submit{Exchange: x})
+	return x, out
+}
+
+func (r *rig) send(msg any) { r.T.Helper(); r.Send("manager", msg) }
+
+// complete reports a result.
+func (r *rig) complete(x *request.Exchange, result string) {
+	r.T.Helper()
+	r.send(&request.Complete{ID: x.ID, Exchange: x, Result: jsontext.Value(result)})
+}
+
+// written are the exchanges that the connection was given.
+func (r *rig) written() (list []*request.Exchange) {
+	for _, f := range stage.Of[*request.Forward](&r.conn.Log) {
+		list = append(list, f.Exchange)
+	}
+	return list
+}
+
+// withdrawn are those that it was told to forget.
+func (r *rig) withdrawn() []*request.Withdraw { return stage.Of[*request.Withdraw](&r.conn.Log) }
+
+// done are those that the session was told the end of.
+func (r *rig) done() (ids []uint64) {
+	for _, d := range stage.Of[request.Done](&r.owner.Log) {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// pending are the exchanges in flight.
+func (r *rig) pending(q request.PendingQuery) []request.Info {
+	r.T.Helper()
+	list, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "manager", q)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return list
+}
+
+// dropped is why replies were dropped.
+func (r *rig) dropped() (why []string) {
+	for _, d := range stage.Of[telemetry.ReplyDropped](&r.Events) {
+		why = append(why, d.Reason)
+	}
+	return why
+}

@@ -1,0 +1,246 @@
+package session_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/session"
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
+)
+
+// actors is the place of the sessions' actors: they answer every request, and crash on the method "crash".
+type actors struct {
+	*stage.Stage
+	index  *session.Index
+	limit  int
+	starts atomic.Int32
+	hold   chan struct{} // when it is set, an actor that was asked to "hold" stays at it until it is closed
+}
+
+type actor struct {
+	otp.Base
+	a *actors
+	h *session.Handle
+}
+
+func (x *actor) Init(*otp.Process) error { x.a.starts.Add(1); return nil }
+
+func (x *actor) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *session.Expired:
+		return otp.ErrShutdown
+	case *session.Deliver:
+		switch m.Message.Method {
+		case "crash":
+			panic("asked to")
+		case "hold":
+			<-x.a.hold
+			panic("asked to")
+		}
+		m.Out.Finish(jsonrpc.Response(m.Message.ID, nil))
+	}
+	return nil
+}
+
+func perform(t *testing.T, limit int, test func(a *actors)) {
+	t.Helper()
+	a := &actors{index: session.NewIndex(), limit: limit}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		a.Stage, a.hold = s, make(chan struct{})
+		o := session.Options{
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100, Sweep: time.Minute,
+			Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
+			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
+		}
+		return []otp.Child{
+			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, a.index) })},
+			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
+				Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return &actor{a: a, h: args.(session.Args).Handle} }),
+			}}})},
+		}
+	}, func(*stage.Stage) { test(a) })
+}
+
+func (a *actors) open() (*session.Handle, error) {
+	return otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"), session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
+}
+
+// ready is a session that has shaken hands.
+func (a *actors) ready() *session.Handle {
+	a.T.Helper()
+	h, err := a.open()
+	if err != nil {
+		a.T.Fatal(err)
+	}
+	h.Store(&session.Record{Version: protocol.V20251125})
+	return h
+}
+
+// deliver hands a session a request.
+func (a *actors) deliver(h *session.Handle, method string) (*stage.Sink, error) {
+	out := &stage.Sink{}
+	return out, h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), method, nil), out)
+}
+
+// S4-103, C13: a session whose actor crashed has another at once. Only the request it crashed on fails; those that waited behind it are
+// handled by the next actor.
+func TestCrashedSessionIsAttachedAnew(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		first, _ := a.deliver(h, "hold")
+		var behind []*stage.Sink
+		for range 5 {
+			out, err := a.deliver(h, "ping")
+			if err != nil {
+				a.T.Fatal(err)
+			}
+			behind = append(behind, out)
+		}
+		close(a.hold)
+		if got := first.Word(); got != int64(-32603) {
+			t.Errorf("the one it crashed on: %v", got)
+		}
+		for i, out := range behind {
+			if m := out.End(); len(out.All()) != 1 || m.Error != nil {
+				t.Errorf("%d behind it: %v", i, out.All())
+			}
+		}
+		if got := a.starts.Load(); got != 2 {
+			t.Errorf("%d actors, want 2", got)
+		}
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
+			t.Errorf("next: %v, %v", out.All(), err)
+		}
+	})
+}
+
+// A message that is left behind twice is answered: nothing goes round for ever.
+func TestMessageIsHandedOnOnce(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		_, _ = a.deliver(h, "hold")
+		second, _ := a.deliver(h, "crash")
+		third, _ := a.deliver(h, "ping")
+		close(a.hold)
+		if second.Word() != int64(-32603) {
+			t.Errorf("the second: %v", second.All())
+		}
+		if got := third.Word(); got == "none" {
+			t.Error("the third has no outcome")
+		}
+		a.Rest()
+		time.Sleep(2 * time.Second)
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
+			t.Errorf("later: %v, %v", out.All(), err)
+		}
+	})
+}
+
+// A session that crashes again and again has its next actor with its next request.
+func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		for range 3 {
+			out, err := a.deliver(h, "crash")
+			if err != nil || out.Word() != int64(-32603) {
+				t.Errorf("got %v, %v", out.All(), err)
+			}
+		}
+		before := a.starts.Load()
+		time.Sleep(time.Minute)
+		a.Rest()
+		if got := a.starts.Load(); got != before {
+			t.Errorf("%d actors were started though nobody asked", got-before)
+		}
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
+			t.Errorf("next: %v, %v", out.All(), err)
+		}
+	})
+}
+
+// A session that was closed, or never shook hands, is not attached.
+func TestSessionThatIsOverIsNotAttached(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		if err := h.Close(a.T.Context()); err != nil {
+			a.T.Fatal(err)
+		}
+		if _, err := a.deliver(h, "ping"); !errors.Is(err, streamable.ErrNoSession) {
+			t.Errorf("closed: %v", err)
+		}
+		fresh, err := a.open()
+		if err != nil {
+			a.T.Fatal(err)
+		}
+		if out, err := a.deliver(fresh, "crash"); err != nil || out.Word() != int64(-32603) {
+			t.Errorf("crashed: %v, %v", out.All(), err)
+		}
+		a.Rest()
+		if _, err := a.deliver(fresh, "ping"); !errors.Is(err, streamable.ErrNoSession) || a.index.Len() != 0 {
+			t.Errorf("a session without a handshake: %v, %d left", err, a.index.Len())
+		}
+	})
+}
+
+// The manager crashes: sessions go on, and whoever was opening one gets it, save the one whose message it was. Actors are still watched
+// afterwards.
+func TestSessionsOutliveTheirManager(t *testing.T) {
+	for kind, lost := range map[string]int32{
+		"session.started": 0,
+		"*otp.Call[mcpd/actors/session.OpenRequest,*mcpd/actors/session.Handle]": 1,
+	} {
+		t.Run(kind, func(t *testing.T) { managerCrashes(t, kind, lost) })
+	}
+}
+
+func managerCrashes(t *testing.T, kind string, lost int32) {
+	t.Helper()
+	perform(t, 100, func(a *actors) {
+		h := a.ready()
+		a.Break("manager", kind)
+		var refused atomic.Int32
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if _, err := a.open(); err != nil {
+					refused.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		a.Struck()
+		if got := refused.Load(); got != lost || a.index.Len() != 11-int(lost) {
+			t.Errorf("%d of 10 refused and %d sessions, want %d", got, a.index.Len(), lost)
+		}
+		if out, err := a.deliver(h, "crash"); err != nil || out.Word() != int64(-32603) {
+			t.Errorf("crash: %v, %v", out.All(), err)
+		}
+		before := a.starts.Load()
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil || a.starts.Load() != before {
+			t.Errorf("after it: %v, %v, %d new actors; want the one that the manager had started already", out.All(), err, a.starts.Load()-before)
+		}
+	})
+}
+
+// S3-39, S4-131: many clients that come at once do not get beyond the bound of sessions together.
+func TestBoundHoldsForManyAtOnce(t *testing.T) {
+	perform(t, 3, func(a *actors) {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() { _, _ = a.open() })
+		}
+		all.Wait()
+		a.Rest()
+		if got := a.index.Tenant("acme"); got > 3 {
+			t.Errorf("%d sessions, want at most 3", got)
+		}
+	})
+}

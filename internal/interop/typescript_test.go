@@ -1,0 +1,154 @@
+package interop
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+const (
+	everything = "@modelcontextprotocol/server-everything@2026.8.31"
+	filesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"
+)
+
+// published starts a host for the published servers: one over stdio under each of two tenants, each with its key, and in the first the
+// same server over HTTP too.
+func published(t *testing.T, dir string) *mcptest.Host {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "hello.txt"), []byte("hello from a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return mcptest.Start(t, mcptest.HostOptions{Env: []string{"FOLDER=" + folder}, Config: fmt.Sprintf(`
+tenants:
+  acme:
+    auth: {keys: [%s]}
+    servers:
+      every: {command: npx, args: [-y, "%s"], cwd: %q}
+      remote: {url: %q}
+  zeta:
+    auth: {keys: [%s]}
+    servers:
+      files: {command: npx, args: [-y, "%s", "${env:FOLDER}"], cwd: %q}
+`, hashed("ann", "key-of-ann"), everything, dir, remote(t, dir), hashed("zoe", "key-of-zoe"), filesystem, dir)})
+}
+
+// remote starts the published server over HTTP and returns its endpoint.
+func remote(t *testing.T, dir string) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	_, port, _ := net.SplitHostPort(addr)
+	free.Close()
+	server := exec.Command("npx", "-y", everything, "streamableHttp")
+	server.Dir, server.Env = dir, append(os.Environ(), "PORT="+port)
+	group(server)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { killGroup(server) })
+	url := "http://" + addr + "/mcp"
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if response, err := http.Get(url); err == nil {
+			response.Body.Close()
+			return url
+		}
+	}
+	t.Fatalf("%s does not listen on %s after %v", everything, addr, patience)
+	return ""
+}
+
+// The official TypeScript clients of both generations list and call the tools of published servers, over stdio and over HTTP, through
+// endpoints of both kinds; what the servers ask meanwhile is answered by the client. The second generation knows both eras and finds out
+// by itself which one is spoken here.
+func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
+	dir := packages(t)
+	host := published(t, dir)
+	for _, client := range []string{"client1.mjs", "client2.mjs"} {
+		for _, view := range []struct{ server, path, prefix string }{
+			{"every", "/t/acme/mcp", "every__"}, {"every", "/t/acme/every/mcp", ""},
+			{"remote", "/t/acme/mcp", "remote__"}, {"remote", "/t/acme/remote/mcp", ""},
+		} {
+			t.Run(client+view.path+"/"+view.server, func(t *testing.T) {
+				tool := func(name string, args map[string]any) map[string]any {
+					return map[string]any{"name": view.prefix + name, "arguments": args}
+				}
+				s := script(t, client, host.MCP+view.path, "key-of-ann",
+					tool("echo", map[string]any{"message": "grüße"}),
+					tool("get-sum", map[string]any{"a": 2, "b": 40}),
+					tool("trigger-sampling-request", map[string]any{"prompt": "a question", "maxTokens": 5}),
+					tool("trigger-elicitation-request", map[string]any{}),
+					tool("get-roots-list", map[string]any{}),
+					tool("trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4}),
+					tool("get-structured-content", map[string]any{"location": "Chicago"}),
+				)
+				for i, want := range []string{"Echo: grüße", "The sum of 2 and 40 is 42.", "sampled: ", "provided the requested information", "file:///interop", "Steps: 4.", "{"} {
+					if !strings.Contains(s.text(i), want) || s.Results[i].IsError {
+						t.Errorf("result %d = %q, want %q", i, s.text(i), want)
+					}
+				}
+				if s.Progress != 4 {
+					t.Errorf("%d reports of progress, want 4", s.Progress)
+				}
+				if !slices.Contains(s.Tools, view.prefix+"echo") || !slices.Contains(s.Prompts, view.prefix+"simple-prompt") || len(s.Resources) == 0 {
+					t.Errorf("tools %q, prompts %q, %d resources", s.Tools, s.Prompts, len(s.Resources))
+				}
+				if want := map[bool]string{true: "mcp-servers/everything", false: "mcpd"}[view.prefix == ""]; s.Server.Name != want {
+					t.Errorf("server is %q, want %q", s.Server.Name, want)
+				}
+			})
+		}
+		for _, view := range []struct{ path, prefix string }{{"/t/zeta/mcp", "files__"}, {"/t/zeta/files/mcp", ""}} {
+			t.Run(client+view.path, func(t *testing.T) {
+				s := script(t, client, host.MCP+view.path, "key-of-zoe",
+					map[string]any{"name": view.prefix + "list_allowed_directories", "arguments": map[string]any{}})
+				if !slices.Contains(s.Tools, view.prefix+"read_text_file") || len(s.Results) != 1 || s.Results[0].IsError {
+					t.Errorf("saw %+v", s)
+				}
+			})
+		}
+	}
+}
+
+// The same servers with the official Go client, which declares no roots, so that the file server keeps to the folder it was given.
+func TestGoClientWithPublishedServers(t *testing.T) {
+	host := published(t, packages(t))
+	for _, view := range []struct{ path, prefix string }{{"/t/zeta/mcp", "files__"}, {"/t/zeta/files/mcp", ""}} {
+		s := mcptest.Connect(t, host.MCP+view.path, "key-of-zoe", rootless())
+		c := &client{ClientSession: s, t: t}
+		folder := strings.TrimSpace(c.call(view.prefix+"list_allowed_directories", nil))
+		_, folder, _ = strings.Cut(folder, "\n")
+		if got := c.call(view.prefix+"read_text_file", map[string]any{"path": folder + "/hello.txt"}); got != "hello from a file" {
+			t.Errorf("%s: got %q", view.path, got)
+		}
+		if got := c.call(view.prefix+"read_text_file", map[string]any{"path": "/etc/passwd"}); !strings.HasPrefix(got, "error: ") {
+			t.Errorf("%s: got %q", view.path, got)
+		}
+	}
+	for _, view := range []struct{ path, prefix string }{
+		{"/t/acme/mcp", "every__"}, {"/t/acme/every/mcp", ""}, {"/t/acme/mcp", "remote__"}, {"/t/acme/remote/mcp", ""},
+	} {
+		c := dial(t, host.MCP+view.path, "key-of-ann")
+		if got := c.call(view.prefix+"echo", map[string]any{"message": "hi"}); got != "Echo: hi" {
+			t.Errorf("%s: got %q", view.path, got)
+		}
+		if got := c.call(view.prefix+"trigger-elicitation-request", nil); !strings.Contains(got, "provided the requested information") {
+			t.Errorf("%s: got %q", view.path, got)
+		}
+	}
+}
