@@ -35,7 +35,7 @@ func service(id string, shutdown otp.Shutdown, start func() (suture.Service, err
 // pool is a simple_one_for_one supervisor: any number of children from one template.
 func pool(id string, budget otp.Intensity, shutdown otp.Shutdown, template otp.Child) otp.Child {
 	return otp.Child{
-		ID: id, Label: id, Shutdown: shutdown,
+		ID: id, Label: id, Shutdown: shutdown, Mailbox: mailbox,
 		Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Intensity: budget, Children: []otp.Child{template}}),
 	}
 }
