@@ -22,7 +22,6 @@ const (
 type traffic struct {
 	a       *arena
 	clients []*load.Session
-	calls   int
 	stop    context.CancelFunc
 	result  chan load.Result
 }

@@ -28,14 +28,14 @@ func (link) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// stage is a catalogue with one server, whose connections do nothing, below the root "top".
-type stage struct {
+// small is a catalogue with one server, whose connections do nothing, below the root "top".
+type small struct {
 	t      *testing.T
 	system *otp.System
 }
 
-// newStage starts it. The server's supervisor keeps as many requests as mailbox says; 0 is the default.
-func newStage(t *testing.T, share tenant.Share, mailbox int) stage {
+// newSmall starts it. The server's supervisor keeps as many requests as mailbox says; 0 is the default.
+func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 	t.Helper()
 	system := otp.NewSystem(otp.Options{})
 	t.Cleanup(func() { system.Close(); time.Sleep(time.Second) }) // what lives a moment longer has that moment
@@ -57,11 +57,11 @@ func newStage(t *testing.T, share tenant.Share, mailbox int) stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stage{t, system}
+	return small{t, system}
 }
 
 // connect asks for the connection of a session.
-func (s stage) connect(session string) otp.Ref {
+func (s small) connect(session string) otp.Ref {
 	s.t.Helper()
 	ref, _ := s.system.Whereis("top/catalog")
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -78,7 +78,7 @@ func (s stage) connect(session string) otp.Ref {
 // not pile up.
 func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, tenant.ByDefault, 0)
+		s := newSmall(t, tenant.ByDefault, 0)
 		first := s.connect("one")
 		for _, why := range []error{otp.Normal, otp.ErrShutdown} {
 			if err := first.Send(end{why}); err != nil {
@@ -100,7 +100,7 @@ func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 // Sessions that end together end their connections together, which is more than a supervisor takes requests for. None is left behind.
 func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, tenant.BySession, 1)
+		s := newSmall(t, tenant.BySession, 1)
 		var all []otp.Ref
 		for i := range 200 {
 			all = append(all, s.connect(strconv.Itoa(i)))

@@ -151,6 +151,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 	for i, x := range c.queue {
 		if x.ID == m.ID {
 			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			c.settled(m.ID)
 			c.takeTurns()
 			return
 		}

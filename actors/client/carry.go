@@ -73,6 +73,7 @@ func (c *carry) lost(requests otp.Ref, server string) {
 			c.queue = append(c.queue, x)
 			continue
 		}
+		delete(c.again, id)
 		complete(requests, x, nil, LostError(server, true, c.cause))
 	}
 }

@@ -58,14 +58,14 @@ func (c *Connection) initialized(result jsontext.Value, e *jsonrpc.Error) error 
 
 // maybeReady restores what clients had asked for and opens the connection to calls, once every list is known.
 func (c *Connection) maybeReady() error {
-	if c.fetching > 0 {
+	if c.fetching > 0 || c.state == Ready {
 		return nil
 	}
 	c.restore()
 	c.state, c.listed = Ready, true
 	c.report()
 	c.tellReady()
-	c.lostAt = time.Time{}
+	c.lostAt, c.cause = time.Time{}, nil
 	queue := c.queue
 	c.queue = nil
 	for _, x := range queue {

@@ -24,13 +24,17 @@ func (c *Connection) fetch(k catalog.Kind) {
 	c.page(k, nil, nil, 1)
 }
 
-// page asks for one page behind the items that are there. A list that cannot be had is as long as it came: the server works without it.
+// page asks for one page behind the items that are there. A list that cannot be had stays what it was, or, when it was never listed, is
+// as long as it came: the server works without it.
 func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontext.Value, n int) {
 	var params jsontext.Value
 	if cursor != nil {
 		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
 	err := c.request(k.Method(), params, c.o.RequestTimeout, func(result jsontext.Value, e *jsonrpc.Error) error {
+		if e != nil && c.listed {
+			return c.fetched(k, c.lists[k])
+		}
 		list, _ := splice.Get(result, k.String())
 		for item := range splice.Elements(list) {
 			items = append(items, item)

@@ -35,11 +35,14 @@ func (s *Session) question(q *client.Question) {
 		q.Fail(err)
 		return
 	}
-	s.nextAsk++
-	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.nextAsk).Raw())
+	// The id is no other question's, also not one of this session before a crash: a late answer must not reach somebody else.
+	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.o.NextID.Add(1)).Raw())
 	a := &asked{from: q.From, question: q.ID, timer: s.p.After(s.o.Tenant.Limits.ParkTime, askExpired{id})}
-	a.token, _ = splice.Get(q.Params, "_meta", "progressToken")
-	m := jsonrpc.Request(id, q.Method, q.Params)
+	params := q.Params
+	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 { // two servers may have the same
+		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
+	}
+	m := jsonrpc.Request(id, q.Method, params)
 	var err error
 	switch {
 	case q.Exchange != nil:
@@ -123,10 +126,15 @@ func (s *Session) withdraw(id jsonrpc.ID) {
 // answerProgress passes a client's progress on a question to the server that asked it, when the server gave the token.
 func (s *Session) answerProgress(m jsonrpc.Message) {
 	token, _ := splice.Get(m.Params, "progressToken")
-	for _, a := range s.asked {
-		if len(a.token) > 0 && string(a.token) == string(token) {
-			_ = a.from.Send(&client.Tell{Method: m.Method, Params: m.Params})
-			return
-		}
+	id, err := jsonrpc.ParseID(token)
+	if err != nil {
+		return
+	}
+	a, ok := s.asked[id]
+	if !ok || len(a.token) == 0 {
+		return
+	}
+	if params, err := splice.Set(m.Params, a.token, "progressToken"); err == nil {
+		_ = a.from.Send(&client.Tell{Method: m.Method, Params: params})
 	}
 }

@@ -52,7 +52,6 @@ type Session struct {
 	calls   map[uint64]*request.Exchange // of the client, on their way
 	targets map[string]otp.Ref           // connections in use, by server
 	asked   map[jsonrpc.ID]*asked
-	nextAsk uint64
 }
 
 // New makes the actor of a session. After a crash the handle has what the previous one had negotiated.

@@ -96,7 +96,7 @@ func TestClashingResources(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.call(owner+"__touch", map[string]any{"text": sharedURI})
-		c.expect("updated " + uri)
+		c.until("updated " + uri)
 	}
 }
 

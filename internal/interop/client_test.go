@@ -90,20 +90,19 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func (c *client) hear(words ...any) { c.news <- strings.TrimSpace(fmt.Sprintln(words...)) }
 
-// expect waits for a piece of news. Others that come before it are passed over.
-func (c *client) expect(want string) {
+// until waits for a piece of news, and returns what was heard before it.
+func (c *client) until(want string) (before []string) {
 	c.t.Helper()
 	late := time.After(patience)
-	var heard []string
 	for {
 		select {
 		case got := <-c.news:
 			if got == want {
-				return
+				return before
 			}
-			heard = append(heard, got)
+			before = append(before, got)
 		case <-late:
-			c.t.Fatalf("did not hear %q within %v, but %q", want, patience, heard)
+			c.t.Fatalf("did not hear %q within %v, but %q", want, patience, before)
 		}
 	}
 }

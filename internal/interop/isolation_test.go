@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -44,21 +43,14 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	}
 	speaker, others := open("ann"), []*client{open("ann"), open("bob"), open("zoe")}
 	speaker.call("web__log_later", map[string]any{"text": "for one session"})
-	speaker.expect("warning for one session")
+	speaker.until("warning for one session")
 	speaker.call("proc__log_later", map[string]any{"text": "for one principal"})
-	speaker.expect("warning for one principal")
-	others[0].expect("warning for one principal") // shares the process
+	speaker.until("warning for one principal")
+	others[0].until("warning for one principal") // shares the process
 	for i, other := range others {
 		// What the other is told last is told after everything that could have gone to it wrongly: same server, same dispatcher.
 		other.call("web__log_later", map[string]any{"text": "the end"})
-		var heard []string
-		for got := range other.news {
-			if got == "warning the end" {
-				break
-			}
-			heard = append(heard, got)
-		}
-		if slices.ContainsFunc(heard, func(s string) bool { return s != "" }) {
+		if heard := other.until("warning the end"); len(heard) > 0 {
 			t.Errorf("other %d heard %q", i, heard)
 		}
 	}

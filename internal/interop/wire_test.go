@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"net/http"
@@ -140,18 +139,4 @@ func (r reply) result(t testing.TB, path ...string) jsontext.Value {
 		t.Fatalf("no %v in %s", path, m.Result)
 	}
 	return value
-}
-
-// data reads the next event with data from a stream.
-func data(t testing.TB, stream *bufio.Reader) string {
-	t.Helper()
-	for {
-		line, err := stream.ReadString('\n')
-		if err != nil {
-			t.Fatalf("stream: %v", err)
-		}
-		if text, ok := strings.CutPrefix(line, "data: "); ok && strings.TrimSpace(text) != "" {
-			return strings.TrimSpace(text)
-		}
-	}
 }

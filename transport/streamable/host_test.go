@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -312,12 +311,3 @@ func note(method string, n int) jsonrpc.Message {
 }
 
 func line(m jsonrpc.Message) string { return string(m.Append(nil)) }
-
-func compact(t *testing.T, s string) string {
-	t.Helper()
-	v := jsontext.Value(bytes.Clone([]byte(s)))
-	if err := v.Compact(); err != nil {
-		t.Fatalf("%v in %s", err, s)
-	}
-	return string(v)
-}

@@ -1,0 +1,128 @@
+package catalog_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/gateway/tenant"
+	"mcpd/supervisor/otp"
+)
+
+// Lists are served from what was known before a crash, connections stay, and only the message that crashed it is lost.
+func TestCatalogOutlivesItsCrash(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		before, err := r.connects(r.caller("ci", ""), "files")
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		r.Break("catalog", "")
+		if v := <-r.looks(r.caller("ci", "")); v.err == nil {
+			t.Error("the list that crashed it was answered")
+		}
+		r.Struck()
+		start := time.Now()
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 2 || v.at != start {
+			t.Errorf("view: %+v, %v", v.View, v.err)
+		}
+		if after, err := r.connects(r.caller("ci", ""), "files"); err != nil || after != before {
+			t.Errorf("connection %v, %v, want the one there was", after, err)
+		}
+		if got := r.record("files"); got.State != client.Ready || got.Open != 1 {
+			t.Errorf("record: %+v", got)
+		}
+		// it still hears of ends
+		r.Send("client_sup/"+files, otp.Normal)
+		if got := r.record("files"); got.Open != 0 || got.State != client.Idle {
+			t.Errorf("after the connection's end: %+v", got)
+		}
+	})
+}
+
+// Who waits for a first list, or for a connection, still does after a crash, and gets it.
+func TestWaitingOutlivesACrash(t *testing.T) {
+	for _, kind := range []string{"catalog.opened", "catalog.overdue", "*client.Report", "catalog.boot"} {
+		t.Run(kind, func(t *testing.T) {
+			run(t, func(r *rig) {
+				r.Break("catalog", kind)
+				if kind == "catalog.boot" { // which it sends itself at its start
+					r.Break("catalog", "")
+					_ = r.Ref("catalog").Send(struct{}{})
+				}
+				answer := r.looks(r.caller("ci", ""))
+				r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+				if kind == "catalog.overdue" {
+					time.Sleep(10 * time.Second)
+					r.Struck()
+					if v := <-answer; v.err != nil || len(v.Servers) != 1 {
+						t.Errorf("view: %+v, %v", v.View, v.err)
+					}
+					return
+				}
+				r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+				r.Struck()
+				if v := <-answer; v.err != nil || len(v.Servers) != 2 {
+					t.Errorf("view: %+v, %v", v.View, v.err)
+				}
+				if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A report that crashes the catalogue is not missed: it asks again.
+func TestReportThatIsLostIsAskedForAgain(t *testing.T) {
+	run(t, func(r *rig) {
+		answer := r.looks(r.caller("ci", ""))
+		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+		r.Break("catalog", "*client.Report")
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		r.Struck()
+		if v := <-answer; v.err != nil || len(v.Servers) != 2 {
+			t.Errorf("view: %+v, %v", v.View, v.err)
+		}
+		if got := r.record("files"); got.State != client.Ready {
+			t.Errorf("record: %+v", got)
+		}
+	})
+}
+
+// A connection that says that nobody uses it is ended, unless somebody is on the way there. Sessions that had used one which was given up
+// get another, with what they had asked for.
+func TestConnectionsComeAndGo(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		ref, err := r.connects(r.caller("ci", ""), "files")
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		key := tenant.Key{Share: tenant.ByTenant}
+		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref, Attached: 0})
+		if got := r.record("files").Open; got != 1 {
+			t.Errorf("somebody was on the way: %d connections", got)
+		}
+		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref, Attached: 1})
+		if got := r.record("files"); got.Open != 0 || got.State != client.Idle {
+			t.Errorf("nobody uses it: %+v", got)
+		}
+		r.Send("catalog", &client.Unused{Server: "nothing", Key: key, From: ref})
+
+		r.Send("catalog", &client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}})
+		if got := r.record("files").Open; got != 1 {
+			t.Errorf("what a session had used: %d connections", got)
+		}
+		r.Send("client_sup/"+files, otp.Normal)
+		r.Send("catalog", &client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": {}}})
+		if got := r.record("files").Open; got != 0 {
+			t.Errorf("what a session had used that is gone: %d connections", got)
+		}
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+			t.Errorf("announced %v", got)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package catalog_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// The first list waits for servers that are starting, and for no longer than it takes them.
+func TestFirstListWaitsForServersThatAreStarting(t *testing.T) {
+	run(t, func(r *rig) {
+		start := time.Now()
+		answer := r.looks(r.caller("ci", ""))
+		time.Sleep(3 * time.Second)
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		if len(answer) != 0 {
+			t.Error("answered before the second server was ready")
+		}
+		time.Sleep(time.Second)
+		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+		v := <-answer
+		if v.err != nil || len(v.Servers) != 2 || len(v.Missing) != 0 || v.at.Sub(start) != 4*time.Second {
+			t.Errorf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+		}
+		if v := <-r.looks(r.caller("ci", "")); v.at.Sub(start) != 4*time.Second {
+			t.Errorf("the next list waited until %v", v.at.Sub(start))
+		}
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+			t.Errorf("announced %v to somebody who has just been told", got)
+		}
+	})
+}
+
+// S4-5: a server that never answers delays the first list by at most ListWait and no other. Clients hear of its tools when it has them.
+func TestServerThatNeverAnswersIsMissing(t *testing.T) {
+	run(t, func(r *rig) {
+		start := time.Now()
+		answer := r.looks(r.caller("ci", ""))
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		v := <-answer
+		if v.err != nil || !slices.Equal(v.Missing, []string{"search"}) || len(v.Servers) != 1 || v.at.Sub(start) != 10*time.Second {
+			t.Errorf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+		}
+		if v := <-r.looks(r.caller("ci", "")); v.at.Sub(start) != 10*time.Second || len(v.Missing) != 1 {
+			t.Errorf("the next list: missing %v at %v", v.Missing, v.at.Sub(start))
+		}
+		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		if len(got) != 1 || got[0].Server != "search" || got[0].Method != "notifications/tools/list_changed" {
+			t.Errorf("announced %v", got)
+		}
+		if v := <-r.looks(r.caller("ci", "")); len(v.Missing) != 0 {
+			t.Errorf("missing %v", v.Missing)
+		}
+	})
+}
+
+// F17: nobody waits for a server that has failed already, and who wants only that one is told why.
+func TestFailedServerIsNotWaitedFor(t *testing.T) {
+	run(t, func(r *rig) {
+		start := time.Now()
+		all, one := r.looks(r.caller("ci", "")), r.looks(r.caller("ci", "search"))
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		r.reports(search, report{state: client.Backoff, cause: errDisk})
+		if v := <-all; v.err != nil || !slices.Equal(v.Missing, []string{"search"}) || v.at != start {
+			t.Errorf("all: %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+		}
+		if v := <-one; !errors.Is(v.err, protocol.ConditionUpstreamLost) || !strings.Contains(v.err.Error(), "the disk is full") {
+			t.Errorf("one: %v", v.err)
+		}
+		if v := <-r.looks(r.caller("ci", "nothing")); !errors.Is(v.err, protocol.ConditionEndpointNotFound) {
+			t.Errorf("no such server: %v", v.err)
+		}
+	})
+}
+
+// What waits is bounded.
+func TestWaitingListsAreBounded(t *testing.T) {
+	run(t, func(r *rig) {
+		answers := make([]<-chan view, catalog.MaxWaiting)
+		for i := range answers {
+			answers[i] = r.looks(r.caller("ci", ""))
+		}
+		if v := <-r.looks(r.caller("ci", "")); !errors.Is(v.err, protocol.ConditionOverloaded) {
+			t.Errorf("one too many: %v", v.err)
+		}
+		r.reports(files, report{state: client.Ready})
+		r.reports(search, report{state: client.Ready})
+		for _, a := range answers {
+			if v := <-a; v.err != nil {
+				t.Fatal(v.err)
+			}
+		}
+	})
+}
+
+// S1-9, S1-14, F36: clients hear of a change in what they were given, once, and not of lists that are the same, nor of those that nobody
+// was given.
+func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		announced := func() int { return len(stage.Of[*notification.Dispatch](&r.dispatcher.Log)) }
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		if got := announced(); got != 0 {
+			t.Errorf("the same list: announced %d", got)
+		}
+		before := <-r.looks(r.caller("ci", ""))
+		r.reports(files, report{state: client.Ready, tools: []string{"read", "write"}})
+		if got := announced(); got != 1 {
+			t.Errorf("another list: announced %d", got)
+		}
+		after := <-r.looks(r.caller("ci", ""))
+		if before.View == after.View || len(after.Servers) != 2 {
+			t.Error("the view is the same")
+		}
+	})
+}
+
+// Callers who share a connection get the same; others get their own. A server that is not there is no one's.
+func TestConnectionsAreShared(t *testing.T) {
+	run(t, func(r *rig) {
+		get := func(principal, server string) string {
+			t.Helper()
+			ref, err := r.connects(r.caller(principal, ""), server)
+			if err != nil || !ref.Alive() {
+				t.Errorf("%s to %s: %v", principal, server, err)
+			}
+			return ref.Path()
+		}
+		if a, b := get("ci", "files"), get("dev", "files"); a != b {
+			t.Errorf("by tenant: %s and %s", a, b)
+		}
+		if a, b := get("ci", "search"), get("dev", "search"); a == b || a != get("ci", "search") {
+			t.Errorf("by principal: %s and %s", a, b)
+		}
+		if _, err := r.connects(r.caller("ci", ""), "nothing"); !errors.Is(err, protocol.ConditionEndpointNotFound) {
+			t.Errorf("no such server: %v", err)
+		}
+		if got := r.record("search").Open; got != 2 {
+			t.Errorf("%d connections", got)
+		}
+	})
+}
+
+// A session's own connection is opened by its first call; what it sees of the server comes from the principal's.
+func TestListsOfAPrivateServerAreThePrincipals(t *testing.T) {
+	caller := catalog.Caller{Session: "s", Principal: "ci"}
+	server := tenant.Server{Name: "x", Command: tenant.NewSecret("x"), Share: tenant.BySession}
+	if call, list := catalog.Key(server, caller), catalog.ListKey(server, caller); call.Share != tenant.BySession || list.Share != tenant.ByPrincipal {
+		t.Errorf("calls by %v, lists by %v", call, list)
+	}
+}

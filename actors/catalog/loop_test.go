@@ -1,0 +1,122 @@
+package catalog_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/protocol"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// F11, F17: a server whose budget ran out is in a crash loop, with its cause. Calls are refused at once and told when it may be tried
+// again; after the pause it is.
+func TestServerThatGaveUpIsTriedAgainAfterAPause(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.fails(files, errDisk)
+		rec := r.record("files")
+		if rec.State != client.CrashLoop || !strings.Contains(rec.Cause, "the disk is full") || rec.Retry.IsZero() || rec.Open != 0 {
+			t.Errorf("record: %+v", rec)
+		}
+		start := time.Now()
+		_, err := r.connects(r.caller("ci", ""), "files")
+		var e *protocol.Error
+		if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamLost) || e.RetryAfter != rec.Retry.Sub(start) || time.Now() != start {
+			t.Errorf("refused with %v (retry %v)", err, e.RetryAfter)
+		}
+		if _, err := r.connects(r.caller("ci", ""), "search"); err != nil {
+			t.Errorf("the other server: %v", err)
+		}
+		if told := stage.Of[telemetry.UpstreamCrashLoop](&r.Events); len(told) != 1 || told[0].Retry != rec.Retry.Sub(start) || told[0].Cause == "" {
+			t.Errorf("events: %+v", told)
+		}
+		time.Sleep(rec.Retry.Sub(start))
+		if got := r.record("files"); got.State != client.CrashLoop || !got.Retry.IsZero() {
+			t.Errorf("due again: %+v, want it shown as it was until somebody asks for it", got)
+		}
+		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+			t.Errorf("after its pause: %v", err)
+		}
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		if got := r.record("files"); got.State != client.Ready || got.Cause != "" {
+			t.Errorf("back: %+v", got)
+		}
+	})
+}
+
+// A program that is not there is failed: no amount of starting helps.
+func TestServerThatCannotWorkIsFailed(t *testing.T) {
+	run(t, func(r *rig) {
+		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+			r.T.Fatal(err)
+		}
+		gone := &transport.ExitError{Cause: stdio.CauseNotFound}
+		for range 3 {
+			r.reports(files, report{state: client.Failed, cause: gone})
+			r.Send("client_sup/"+files, gone)
+		}
+		if got := r.record("files"); got.State != client.Failed || got.Retry.IsZero() {
+			t.Errorf("record: %+v", got)
+		}
+	})
+}
+
+// F10: pauses double, up to a bound, with jitter; and begin anew after the server was well for a while.
+func TestPausesDouble(t *testing.T) {
+	run(t, func(r *rig) {
+		want := catalog.FirstPause
+		for round := range 9 {
+			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+				r.T.Fatalf("round %d: %v", round, err)
+			}
+			r.reports(files, report{state: client.Ready}) // not for long enough
+			r.fails(files, errDisk)
+			pause := time.Until(r.record("files").Retry)
+			if pause < want/2 || pause >= want*3/2 {
+				t.Errorf("round %d: pause %v, want around %v", round, pause, want)
+			}
+			want = min(2*want, catalog.LastPause)
+			time.Sleep(pause)
+		}
+		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+			r.T.Fatal(err)
+		}
+		r.reports(files, report{state: client.Ready})
+		time.Sleep(catalog.Steady)
+		r.fails(files, errDisk)
+		if pause := time.Until(r.record("files").Retry); pause >= catalog.FirstPause*3/2 {
+			t.Errorf("after it was well for a while: pause %v", pause)
+		}
+	})
+}
+
+// A server in its pause is not started sooner because another one's supervisor ended, or because the catalogue crashed.
+func TestPauseIsKept(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.fails(files, errDisk)
+		due := r.record("files").Retry
+		r.Break("catalog", "")
+		_ = r.Ref("catalog").Send(struct{}{})
+		r.Struck()
+		time.Sleep(time.Until(due) - time.Millisecond)
+		if _, err := r.connects(r.caller("ci", ""), "files"); !errors.Is(err, protocol.ConditionUpstreamLost) {
+			t.Errorf("before its time: %v", err)
+		}
+		if _, there := r.System.Whereis("top/client_sup/files"); there {
+			t.Error("its supervisor was started before its time")
+		}
+		time.Sleep(time.Millisecond)
+		r.Rest()
+		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+			t.Errorf("after its time: %v", err)
+		}
+	})
+}

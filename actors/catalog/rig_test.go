@@ -1,0 +1,198 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/capability"
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a catalogue of two servers, "files" and "search", whose connections report what a test makes them report.
+type rig struct {
+	*stage.Stage
+	dispatcher, session stage.Box
+}
+
+// report makes a connection report; an error makes it end.
+type report struct {
+	state client.State
+	cause error
+	tools []string
+	caps  string
+}
+
+// place is the place of a connection.
+type place struct {
+	otp.Base
+	r    *rig
+	o    func() client.Report // server, key
+	cat  otp.Ref
+	last client.Report
+}
+
+func (x *place) Init(p *otp.Process) error {
+	x.tell(p, report{state: client.Starting})
+	return nil
+}
+
+func (x *place) Receive(p *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case report:
+		x.tell(p, m)
+	case error:
+		return m
+	case client.Describe:
+		again := x.last
+		_ = x.cat.Send(&again)
+	}
+	return nil
+}
+
+func (x *place) tell(p *otp.Process, m report) {
+	r := x.o()
+	r.From, r.Incarnation, r.State, r.Cause, r.At = p.Self(), p.Incarnation(), m.state, m.cause, p.Now()
+	if m.caps == "" {
+		m.caps = `{"tools":{"listChanged":true}}`
+	}
+	caps, err := protocol.ParseServerCapabilities(jsontext.Value(m.caps))
+	if err != nil {
+		panic(err)
+	}
+	r.Facts = client.Facts{Version: protocol.V20251125, Capabilities: caps, Server: protocol.Implementation{Name: r.Server, Version: "1"}}
+	for _, name := range m.tools {
+		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
+	}
+	x.last = r
+	_ = x.cat.Send(&r)
+}
+
+func run(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	r := &rig{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		r.Stage = s
+		servers := []tenant.Server{
+			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
+			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
+		}
+		make := func() otp.Behaviour {
+			return catalog.New(catalog.Options{
+				Tenant:     tenant.Tenant{Name: "acme", Servers: servers, Limits: tenant.Limits{ListWait: 10 * time.Second}},
+				Upstreams:  func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
+				Connection: r.connection, Dispatcher: s.Ref("dispatcher"), Registry: s.Ref("registry"), Emit: s.Events.Emit,
+			})
+		}
+		return []otp.Child{
+			r.dispatcher.Child("dispatcher"), r.session.Child("session"),
+			{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })},
+			{ID: "catalog", Mailbox: 4096, Start: otp.Worker(make)},
+			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
+				Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
+					i := args.(tenant.Server).Intensity
+					return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
+				}),
+			}}})},
+		}
+	}, func(*stage.Stage) {
+		time.Sleep(time.Second) // the pool starts after the catalogue
+		r.Rest()
+		test(r)
+	})
+}
+
+func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, cat otp.Ref) otp.Child {
+	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
+	return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return &place{r: r, o: o, cat: cat} })}
+}
+
+// caller is who asks in these tests.
+func (r *rig) caller(principal, server string) catalog.Caller {
+	return catalog.Caller{Session: "s-" + principal, Ref: r.Ref("session"), Principal: principal, Server: server}
+}
+
+// looks asks for what a caller sees, and returns at once; the answer comes out of the channel.
+func (r *rig) looks(c catalog.Caller) <-chan view {
+	answer := make(chan view, 1)
+	ref := r.Ref("catalog")
+	go func() { // ends with its answer, which every test waits for
+		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, catalog.LookRequest{Caller: c, Wait: 10 * time.Second})
+		answer <- view{v, err, time.Now()}
+	}()
+	r.Rest()
+	return answer
+}
+
+type view struct {
+	*catalog.View
+	err error
+	at  time.Time
+}
+
+// connects asks for a caller's connection.
+func (r *rig) connects(c catalog.Caller, server string) (otp.Ref, error) {
+	ctx, cancel := context.WithTimeout(r.T.Context(), time.Hour)
+	defer cancel()
+	return otp.Do[catalog.ConnectRequest, otp.Ref](ctx, r.Ref("catalog"), catalog.ConnectRequest{Caller: c, Server: server})
+}
+
+// reports makes the connections of a server report.
+func (r *rig) reports(path string, m report) { r.T.Helper(); r.Send("client_sup/"+path, m) }
+
+// Paths of the connections in these tests.
+const (
+	files  = "files/tenant"
+	search = "search/principal=ci"
+)
+
+// ready makes both servers ready with a tool each.
+func (r *rig) ready() {
+	r.T.Helper()
+	answer := r.looks(r.caller("ci", ""))
+	r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+	r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+	if v := <-answer; v.err != nil || len(v.Servers) != 2 {
+		r.T.Fatalf("view: %+v, %v", v.View, v.err)
+	}
+}
+
+// record is what the catalogue holds about a server.
+func (r *rig) record(server string) catalog.Record {
+	r.T.Helper()
+	r.Rest()
+	list, err := stage.Ask[catalog.ServersRequest, []catalog.Record](r.Stage, "catalog", catalog.ServersRequest{})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	for _, rec := range list {
+		if rec.Server == server {
+			return rec
+		}
+	}
+	r.T.Fatalf("no record of %s", server)
+	return catalog.Record{}
+}
+
+// fails makes a server exceed its budget.
+func (r *rig) fails(path string, cause error) {
+	r.T.Helper()
+	for range 3 {
+		r.reports(path, report{state: client.Backoff, cause: cause})
+		r.Send("client_sup/"+path, cause)
+	}
+}
+
+var errDisk = errors.New("the disk is full")

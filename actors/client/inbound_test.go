@@ -1,0 +1,120 @@
+package client_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/gateway/catalog"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/telemetry"
+)
+
+// F36: however often a server says that a list has changed, one fetch is under way and at most one more is to come. Clients hear of it
+// when the new list is there.
+func TestChangedListIsFetchedAgain(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{"listChanged":true}}`)
+		p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		first := p.Expect("tools/list")
+		for range 100 {
+			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		}
+		r.Rest()
+		p.Reply(first, `{"tools":[{"name":"old"}]}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"new"}]}`)
+		p.ExpectNothing(time.Second)
+		got := r.report()
+		if len(got.Lists[catalog.Tools]) != 1 || string(got.Lists[catalog.Tools][0]) != `{"name":"new"}` || !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+			t.Errorf("report: %s, changed %v", got.Lists[catalog.Tools], got.Changed)
+		}
+		p.Notify(jsonrpc.ID{}, "notifications/prompts/list_changed", "") // which it does not have
+		p.ExpectNothing(time.Second)
+	})
+}
+
+// The last list that was good is kept when the next cannot be had.
+func TestListThatCannotBeHadAgainStays(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{"listChanged":true}}`)
+		p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		p.Refuse(p.Expect("tools/list"), -32603, "busy")
+		r.Rest()
+		if got := r.report(); len(got.Lists[catalog.Tools]) != 2 {
+			t.Errorf("tools: %s, want the two it had", got.Lists[catalog.Tools])
+		}
+		p.Close(nil)
+		p = r.server()
+		p.Handshake(`{"tools":{}}`)
+		p.Refuse(p.Expect("tools/list"), -32603, "busy")
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) != 2 {
+			t.Errorf("after a restart: %s in state %s, want the two it had", got.Lists[catalog.Tools], got.State)
+		}
+	})
+}
+
+// F39: what a restarted server lists differently is told as changed; what is the same is not.
+func TestRestartTellsWhatIsDifferent(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.ready(`{"tools":{}}`).Close(nil)
+		r.ready(`{"tools":{}}`).Close(nil)
+		if got := r.report().Changed; len(got) != 0 {
+			t.Errorf("the same list: changed %v", got)
+		}
+		p := r.server()
+		p.Handshake(`{}`)
+		r.Rest()
+		if got := r.report(); !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) || len(got.Lists[catalog.Tools]) != 0 {
+			t.Errorf("no list any more: changed %v", got.Changed)
+		}
+	})
+}
+
+// S4-63, S1-14, S1-16: what a server announces goes to the dispatcher, with the resource it is about, unless the server had not declared
+// that it would send such.
+func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
+		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
+		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
+		p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"test://x"}`)
+		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"undeclared"}`)
+		p.Notify(jsonrpc.ID{}, "notifications/unheard/of", `{}`)
+		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		if len(got) != 1 || got[0].URI != "test://x" || got[0].Server != "files" || got[0].Method != "notifications/resources/updated" {
+			t.Errorf("dispatched %+v", got)
+		}
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 || dropped[0].Reason != "undeclared" {
+			t.Errorf("dropped %+v", dropped)
+		}
+	})
+}
+
+// S1-11, S2-23: a log line belongs to the call on whose stream it came, or to the only one in flight, and that call's session may want
+// less. With several calls in flight it is everybody's.
+func TestLogLinesFindTheirCall(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"logging":{}}`)
+		r.attach("one")
+		r.send(&client.Want{Session: "one", Level: "warning"})
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"error","data":1}`)
+		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"debug","data":2}`)
+		p.Notify(m.ID, "notifications/message", `{"level":"warning","data":3}`)
+		if sent := x.Sink.(*stage.Sink).Sent(); len(sent) != 2 || string(sent[1].Params) != `{"level":"warning","data":3}` {
+			t.Errorf("its own: %v", sent)
+		}
+		r.call("two")
+		p.Expect("tools/call")
+		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":4}`)
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Method != "notifications/message" {
+			t.Errorf("everybody's: %v", got)
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package client_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonrpc"
+)
+
+const elicits = `{"elicitation":{}}`
+
+var question = jsonrpc.StringID("q")
+
+// asked are the questions that a session was sent.
+func asked(b *stage.Box) []*client.Question { return stage.Of[*client.Question](&b.Log) }
+
+// S1-6, S1-13, F38: a server asks the client whose call it works on: on the call's stream, or during the only call that can be meant. The
+// answer goes back under the server's own id, once.
+func TestQuestionReachesTheClientOfItsCall(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.attach("one")
+		r.attach("two")
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		for _, related := range []jsonrpc.ID{m.ID, {}} {
+			p.Ask(related, question, "elicitation/create", `{"message":"name?"}`)
+			got := asked(&r.one)
+			if len(got) != 1 || got[0].Exchange != x || got[0].Method != "elicitation/create" || got[0].ID != question {
+				t.Fatalf("related to %q: asked %+v", related.Raw(), got)
+			}
+			r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
+			r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"accept"}`)})
+			if a := p.ExpectAnswer(question); string(a.Result) != `{"action":"decline"}` {
+				t.Errorf("answered %s", a.Result)
+			}
+			r.one.Forget()
+		}
+		if got := asked(&r.two); len(got) != 0 {
+			t.Errorf("the other session was asked %v", got)
+		}
+		p.ExpectNothing(time.Second)
+	})
+}
+
+// A client's refusal reaches the server as one.
+func TestRefusalReachesTheServer(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.call("one")
+		p.Expect("tools/call")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		r.Rest()
+		r.send(&client.Answer{Question: question, Err: &jsonrpc.Error{Code: -1, Message: "no"}})
+		if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Code != -1 {
+			t.Errorf("answered %v", a.Error)
+		}
+	})
+}
+
+// S1-20, S2-12, F38: questions that nobody may ask, or nobody can answer, are refused here and reach no client.
+func TestQuestionsThatAreRefused(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		refused := func(what string) {
+			t.Helper()
+			if a := p.ExpectAnswer(question); a.Error == nil {
+				t.Errorf("%s: answered %s", what, a.Result)
+			}
+		}
+		p.Ask(jsonrpc.ID{}, question, "sampling/createMessage", `{}`)
+		refused("a capability that was not declared")
+		p.Ask(jsonrpc.ID{}, question, "tools/list", `{}`)
+		refused("what only clients ask")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		refused("nobody there")
+		p.Ask(jsonrpc.ID{}, question, "ping", "")
+		if a := p.ExpectAnswer(question); a.Error != nil {
+			t.Errorf("ping: %v", a.Error)
+		}
+
+		r.call("one")
+		p.Expect("tools/call")
+		for n := range client.MaxQuestions {
+			p.Ask(jsonrpc.ID{}, jsonrpc.StringID(fmt.Sprint(n)), "elicitation/create", `{}`)
+		}
+		r.Rest()
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		refused("too many at once")
+		r.send(&client.Answer{Question: jsonrpc.StringID("1"), Result: jsontext.Value(`{}`)})
+		p.ExpectAnswer(jsonrpc.StringID("1"))
+		p.Ask(jsonrpc.ID{}, jsonrpc.StringID("2"), "elicitation/create", `{}`)
+		if a := p.ExpectAnswer(jsonrpc.StringID("2")); a.Error == nil {
+			t.Error("an id that is open already was taken")
+		}
+	})
+}
+
+// Once a server was seen to ask over a pipe, calls of different sessions during which it could ask take turns, so that there is never a
+// doubt whom it means; other requests do not wait.
+func TestAskingServerHasOneClientAtATime(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.call("one")
+		first := p.Expect("tools/call")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		r.Rest()
+		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{}`)})
+		p.ExpectAnswer(question)
+
+		second := r.call("two")
+		r.forward("two", "tools/list", `{}`)
+		p.Expect("tools/list")
+		p.ExpectNothing(time.Second)
+		p.Reply(first, `{}`)
+		p.Expect("tools/call")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		if got := asked(&r.two); len(got) != 1 || got[0].Exchange != second {
+			t.Errorf("asked %v", got)
+		}
+	})
+}
+
+// With calls of several clients in flight a question that names none is refused: it may be no one else's business.
+func TestQuestionWithoutAnAddressReachesNobody(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.call("one")
+		r.call("two")
+		p.Expect("tools/call")
+		p.Expect("tools/call")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		if a := p.ExpectAnswer(question); a.Error == nil {
+			t.Errorf("answered %s", a.Result)
+		}
+		if len(asked(&r.one))+len(asked(&r.two)) != 0 {
+			t.Error("somebody was asked")
+		}
+	})
+}
+
+// A question ends when its server takes it back, when its call ends, and when the server is gone. Its client hears of each.
+func TestQuestionIsWithdrawn(t *testing.T) {
+	for name, end := range map[string]func(r *rig, p *mcptest.Peer, x *request.Exchange){
+		"by the server": func(_ *rig, p *mcptest.Peer, _ *request.Exchange) {
+			p.Notify(jsonrpc.ID{}, "notifications/cancelled", `{"requestId":"q"}`)
+		},
+		"with its call": func(r *rig, _ *mcptest.Peer, x *request.Exchange) {
+			r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
+		},
+		"server gone": func(_ *rig, p *mcptest.Peer, _ *request.Exchange) { p.Close(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, declares(elicits), func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				x := r.call("one")
+				m := p.Expect("tools/call")
+				p.Ask(m.ID, question, "elicitation/create", `{}`)
+				r.Rest()
+				end(r, p, x)
+				if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != question || got[0].From != r.Ref("conn") {
+					t.Errorf("withdrawn: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// What a client tells about its roots, or of its progress on a question, is passed on to a server that is there.
+func TestClientsNotificationsArePassedOn(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
+		p := r.ready(`{"tools":{}}`)
+		p.ExpectNothing(time.Second)
+		r.send(&client.Tell{Method: "notifications/progress", Params: jsontext.Value(`{"progressToken":1,"progress":2}`)})
+		if m := p.Expect("notifications/progress"); string(m.Params) != `{"progressToken":1,"progress":2}` {
+			t.Errorf("got %s", m.Params)
+		}
+	})
+}

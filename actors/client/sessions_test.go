@@ -1,0 +1,217 @@
+package client_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+const watches = `{"tools":{},"logging":{},"resources":{"subscribe":true}}`
+
+// watched is a server that has resources and logs.
+func (r *rig) watched() *mcptest.Peer {
+	r.T.Helper()
+	p := r.ready(watches)
+	p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
+	p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
+	r.Rest()
+	return p
+}
+
+// S1-8, S2-22: several sessions subscribe to one resource and the server hears of the first and of the last only. It is not told of a
+// subscription that it refused.
+func TestSubscriptionsAreShared(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.attach("two")
+		const uri = `{"uri":"test://x"}`
+		first := r.forward("one", "resources/subscribe", uri)
+		p.Refuse(p.Expect("resources/subscribe"), -32002, "not there")
+		if got := r.outcome(first); got.Err == nil {
+			t.Error("refused, and yet it succeeded")
+		}
+		r.forward("one", "resources/subscribe", uri)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		second := r.forward("two", "resources/subscribe", uri)
+		if got := r.outcome(second); got.Err != nil || string(got.Result) != `{}` {
+			t.Errorf("the second: %v", got)
+		}
+		third := r.forward("one", "resources/unsubscribe", uri)
+		if got := r.outcome(third); got.Err != nil {
+			t.Errorf("the first lets go: %v", got.Err)
+		}
+		p.ExpectNothing(time.Second)
+		r.forward("two", "resources/unsubscribe", uri)
+		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
+		r.forward("two", "resources/subscribe", `{}`) // which the server says is wrong
+		p.Refuse(p.Expect("resources/subscribe"), -32602, "no uri")
+		r.forward("two", "resources/unsubscribe", `{}`)
+		p.Refuse(p.Expect("resources/unsubscribe"), -32602, "no uri")
+	})
+}
+
+// S1-11: the server is asked for the most verbose of the levels its sessions want, and again when that changes.
+func TestLogLevelIsTheMostVerbose(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.attach("two")
+		level := func(want string) {
+			t.Helper()
+			m := p.Expect("logging/setLevel")
+			if got, _ := splice.GetString(m.Params, "level"); got != want {
+				t.Errorf("asked for %s, want %s", m.Params, want)
+			}
+			p.Reply(m, `{}`)
+		}
+		r.send(&client.Want{Session: "one", Level: "error"})
+		level("error")
+		r.send(&client.Want{Session: "two", Level: "debug"})
+		level("debug")
+		r.send(&client.Want{Session: "one", Level: "info"})
+		p.ExpectNothing(time.Second)
+		r.Send("two", otp.Normal)
+		level("info")
+	})
+}
+
+// S4-104 and architecture of the host: after a restart the server is asked for all that clients had asked of the one before.
+func TestRestartRestoresWhatClientsWanted(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.send(&client.Want{Session: "one", Level: "notice"})
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		p.Close(nil)
+		p = r.watched()
+		if m := p.Expect("logging/setLevel"); string(m.Params) != `{"level":"notice"}` {
+			t.Errorf("level: %s", m.Params)
+		}
+		if m := p.Expect("resources/subscribe"); string(m.Params) != `{"uri":"test://x"}` {
+			t.Errorf("subscription: %s", m.Params)
+		}
+		p.ExpectNothing(time.Second)
+	})
+}
+
+// A session that ends lets go of what only it had wanted. One whose actor crashed is waited for, and keeps it when it is back.
+func TestSessionThatEndsLetsGo(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Break("one", "")
+		r.Send("one", struct{}{})
+		r.Struck()
+		time.Sleep(client.Reattach / 2)
+		r.send(&client.Attach{Session: "one", Ref: r.Ref("two")}) // its new actor is at another address
+		p.ExpectNothing(2 * client.Reattach)
+		r.Send("two", otp.Normal)
+		if m := p.Expect("resources/unsubscribe"); string(m.Params) != `{"uri":"test://x"}` {
+			t.Errorf("got %s", m.Params)
+		}
+	})
+}
+
+// A connection that nobody uses says so after its time, again and again, and never while a call is under way; the catalogue ends it.
+func TestConnectionThatNobodyUsesSaysSo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change setup
+		after  time.Duration
+	}{
+		"shared":  {func(o *client.Options) { o.Linger = 5 * time.Minute }, 5 * time.Minute},
+		"private": {func(o *client.Options) { o.Key = tenant.Key{Share: tenant.BySession, Session: "one"} }, client.Reattach},
+		"kept":    {func(o *client.Options) { o.Linger = 0 }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, tt.change, func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				r.attach("one")
+				r.call("one")
+				m := p.Expect("tools/call")
+				r.Send("one", otp.Normal)
+				unused := func() []*client.Unused { return stage.Of[*client.Unused](&r.catalog.Log) }
+				time.Sleep(3 * tt.after)
+				if got := unused(); len(got) != 0 {
+					t.Errorf("during a call: %v", got)
+				}
+				p.Reply(m, `{}`)
+				time.Sleep(2*tt.after + time.Second)
+				got := unused()
+				if tt.after == 0 {
+					if time.Sleep(time.Hour); len(unused()) != 0 {
+						t.Errorf("one that is kept: %v", got)
+					}
+					return
+				}
+				if len(got) == 0 || got[0].Attached != 1 || got[0].From != r.Ref("conn") {
+					t.Fatalf("nobody uses it: %v", got)
+				}
+				r.attach("two")
+				before := len(unused())
+				time.Sleep(3 * tt.after)
+				if got := unused(); len(got) != before {
+					t.Errorf("somebody uses it again: %v", got[before:])
+				}
+			})
+		})
+	}
+}
+
+// What a connection leaves behind when it is given up goes to the catalogue, and from there to the next one.
+func TestNextConnectionCarriesOn(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.send(&client.Want{Session: "one", Level: "notice"})
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		sup := r.Tree.Ref()
+		if err := otp.TerminateChild(r.T.Context(), sup, "conn"); err != nil {
+			r.T.Fatal(err)
+		}
+		if err := otp.DeleteChild(r.T.Context(), sup, "conn"); err != nil {
+			r.T.Fatal(err)
+		}
+		left := stage.Of[*client.Left](&r.catalog.Log)
+		if len(left) != 1 || left[0].Server != "files" || left[0].Levels["one"] != "notice" || !left[0].URIs["test://x"]["one"] || left[0].Sessions["one"] != r.Ref("one") {
+			t.Fatalf("left: %+v", left)
+		}
+	})
+	run(t, func(o *client.Options) {
+		o.Restore = &client.Left{
+			Sessions: map[string]otp.Ref{"one": o.Requests}, Levels: map[string]string{"one": "notice"},
+			URIs: map[string]map[string]bool{"test://x": {"one": true}},
+		}
+	}, func(r *rig) {
+		p := r.watched()
+		p.Expect("logging/setLevel")
+		p.Expect("resources/subscribe")
+	})
+}
+
+// The catalogue may ask how things stand.
+func TestDescribeIsAnsweredWithAReport(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.ready(`{"tools":{}}`)
+		r.catalog.Forget()
+		r.send(client.Describe{})
+		if got := r.report(); got.State != client.Ready || len(got.Lists[0]) != 2 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+}
