@@ -46,7 +46,8 @@ type Catalog struct {
 	o Options
 	p *otp.Process
 	*kept
-	views map[group]*View
+	views   map[group]*View
+	booting bool // boot is on its way
 	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
 	disabled     map[string]bool
 	experimental map[string]jsontext.Value
@@ -74,16 +75,17 @@ func (k *kept) Abandon(reason error) {
 
 // server is what the catalogue knows about one server.
 type server struct {
-	config  tenant.Server
-	sup     otp.Ref
-	state   client.State
-	cause   error
-	since   time.Time
-	pause   time.Duration
-	retry   time.Time
-	conns   map[tenant.Key]*conn
-	lists   map[tenant.Key]*listing
-	opening map[tenant.Key][]pending
+	config   tenant.Server
+	sup      otp.Ref
+	starting bool // the supervisor is on its way
+	state    client.State
+	cause    error
+	since    time.Time
+	pause    time.Duration
+	retry    time.Time
+	conns    map[tenant.Key]*conn
+	lists    map[tenant.Key]*listing
+	opening  map[tenant.Key][]pending
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
 	asks     bool
@@ -163,7 +165,10 @@ func (c *Catalog) Init(p *otp.Process) error {
 	for _, w := range c.waiting {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
-	p.Post(boot{})
+	for _, s := range c.servers {
+		s.starting = false // the answer went to the previous incarnation
+	}
+	c.booting = p.Post(boot{}) == nil
 	return nil
 }
 
@@ -227,25 +232,34 @@ func (c *Catalog) changed(msg any) {
 	}
 }
 
-// boot starts the supervisor of every server that has none, unless it is due later. The pool starts after the catalogue, so the first
-// attempt may be early.
+// boot starts the supervisor of every server that has none, in configuration order, unless it is due later or on its way.
 func (c *Catalog) boot() {
-	for name, s := range c.servers {
-		if s.sup == (otp.Ref{}) && s.retry.IsZero() {
-			c.supervise(name)
+	c.booting = false
+	for _, config := range c.o.Tenant.Servers {
+		if s := c.servers[config.Name]; s.sup == (otp.Ref{}) && s.retry.IsZero() && !s.starting {
+			c.supervise(config.Name)
 		}
 	}
 }
 
-// EarlyBoot is how long the catalogue waits before it looks for its pool again.
+// EarlyBoot is how long the catalogue waits before it looks for its pool again: the pool starts after the catalogue.
 const EarlyBoot = 5 * time.Millisecond
+
+// bootLater looks for the pool again. One timer serves all servers.
+func (c *Catalog) bootLater() {
+	if !c.booting {
+		c.booting = true
+		c.p.After(EarlyBoot, boot{})
+	}
+}
 
 func (c *Catalog) supervise(name string) {
 	pool, ok := c.o.Upstreams()
 	if !ok {
-		c.p.After(EarlyBoot, boot{})
+		c.bootLater()
 		return
 	}
+	c.servers[name].starting = true
 	otp.StartChildArgsAsync(c.p, pool, name, c.servers[name].config, func(ref otp.Ref, err error) any {
 		return supervised{name, ref, err}
 	})
@@ -253,9 +267,9 @@ func (c *Catalog) supervise(name string) {
 
 func (c *Catalog) supervised(m supervised) {
 	s := c.servers[m.server]
-	m.ref, m.err = started(m.ref, m.err)
-	if m.err != nil {
-		c.p.After(EarlyBoot, boot{})
+	s.starting = false
+	if m.ref, m.err = started(m.ref, m.err); m.err != nil {
+		c.bootLater()
 		return
 	}
 	s.sup = m.ref
@@ -296,7 +310,7 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 	s.sup = otp.Ref{}
 	s.conns = map[tenant.Key]*conn{}
 	if !errors.Is(reason, otp.ErrIntensity) {
-		c.p.Post(boot{})
+		c.bootLater()
 		c.flush()
 		return
 	}
@@ -326,7 +340,7 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 func (c *Catalog) again(name string) {
 	s := c.servers[name]
 	s.retry = time.Time{}
-	if s.sup == (otp.Ref{}) {
+	if s.sup == (otp.Ref{}) && !s.starting {
 		c.supervise(name)
 	}
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
@@ -13,6 +15,10 @@ import (
 
 // MaxAsked bounds what the servers of one session may ask its client at the same time: it is a person who answers.
 const MaxAsked = 64
+
+// parkGrace is how much longer a call is parked than its question is open, so that a question nobody answers ends first: its server is
+// told, and can still answer the call.
+const parkGrace = time.Second
 
 // asked is a question of a server that the client has not answered.
 type asked struct {
@@ -48,7 +54,7 @@ func (s *Session) question(q *client.Question) {
 	case q.Exchange != nil:
 		a.call = q.Exchange.ID
 		err = q.Exchange.Sink.Send(m)
-		_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime})
+		_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime + parkGrace})
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
 		err = s.h.Push(m)

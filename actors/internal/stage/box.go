@@ -15,14 +15,15 @@ type Log struct {
 	list []any
 }
 
-func (l *Log) add(v any) {
+// Add writes something down.
+func (l *Log) Add(v any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, v)
 }
 
 // Emit is a telemetry.Sink.
-func (l *Log) Emit(e telemetry.Event) { l.add(e) }
+func (l *Log) Emit(e telemetry.Event) { l.Add(e) }
 
 // Of is what of one type was written down, when everything waits.
 func Of[T any](l *Log) (found []T) {
@@ -63,7 +64,7 @@ type box struct {
 }
 
 func (x *box) Receive(_ *otp.Process, msg any) error {
-	x.b.add(msg)
+	x.b.Add(msg)
 	if x.b.On != nil {
 		x.b.On(msg)
 	}

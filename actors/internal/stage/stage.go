@@ -43,7 +43,9 @@ func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage))
 // close ends everything, and gives what lives a moment longer that moment.
 func (s *Stage) close() {
 	s.System.Close()
-	time.Sleep(time.Minute)
+	moment := make(chan struct{})
+	clock.System.AfterFunc(time.Minute, func() { close(moment) })
+	<-moment
 }
 
 // Rest waits until everything waits.

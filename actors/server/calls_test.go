@@ -1,0 +1,194 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// A name of the aggregate reaches the server it belongs to under the server's own, and the client's id comes back byte for byte.
+func TestCallReachesItsServer(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		id := jsonrpc.StringID("my id")
+		out := u.askAs(id, "tools/call", `{"name":"files__read","arguments":{"n":12345678901234567890}}`)
+		called, _ := splice.Get(out.End().Result, "called")
+		if string(called) != `{"name":"read","arguments":{"n":12345678901234567890}}` || out.End().ID != id {
+			t.Errorf("got %v", out.All())
+		}
+		if out := u.ask("tools/call", `{"name":"nowhere__nothing"}`); out.Word() != int64(-32602) {
+			t.Errorf("unknown tool: %v", out.All())
+		}
+		if out := u.ask("tools/call", `{}`); out.Word() != int64(-32602) {
+			t.Errorf("no name: %v", out.All())
+		}
+	})
+}
+
+// S4-36, F46, I2: calls with one and the same id, as pooled clients send them, are answered each with its own result.
+func TestEqualIdsAreToldApart(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		for n := range 100 {
+			out := u.askAs(jsonrpc.IntID(1), "tools/call", fmt.Sprintf(`{"name":"files__read","arguments":{"n":%d}}`, n))
+			if got, _ := splice.Get(out.End().Result, "called", "arguments", "n"); string(got) != strconv.Itoa(n) || len(out.All()) != 1 {
+				t.Errorf("call %d: %v", n, out.All())
+			}
+		}
+	})
+}
+
+// S4-131: one session has only so many requests in flight.
+func TestSessionIsBounded(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, other := r.ready(`{}`), r.ready(`{}`)
+		for range 5 {
+			u.call()
+		}
+		if out := u.call(); out.Word() != int64(-32010) {
+			t.Errorf("one too many: %v", out.All())
+		}
+		if out := other.ask("tools/list", `{}`); out.Word() != "result" {
+			t.Errorf("another session: %v", out.All())
+		}
+	})
+}
+
+// S4-61, S0-59: a client takes back its call by its id. Where several calls in flight have that id nobody knows which is meant, and none
+// ends. What is not in flight is nobody's.
+func TestClientCancelsItsCall(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u := r.ready(`{}`)
+		one, two := u.askAs(jsonrpc.IntID(7), "tools/call", `{"name":"files__read"}`), u.askAs(jsonrpc.IntID(8), "tools/call", `{"name":"files__read"}`)
+		for _, params := range []string{`{}`, `{"requestId":9}`, `{"requestId":"7"}`} {
+			u.tell("notifications/cancelled", params)
+		}
+		if one.Word() != "none" || two.Word() != "none" {
+			t.Errorf("cancelled by what is not theirs: %v, %v", one.All(), two.All())
+		}
+		u.tell("notifications/cancelled", `{"requestId":7,"reason":"enough"}`)
+		if one.Word() != "cancelled" || two.Word() != "none" {
+			t.Errorf("got %v, %v", one.All(), two.All())
+		}
+		a, b := u.askAs(jsonrpc.IntID(1), "tools/call", `{"name":"files__read"}`), u.askAs(jsonrpc.IntID(1), "tools/call", `{"name":"files__read"}`)
+		u.tell("notifications/cancelled", `{"requestId":1}`)
+		if a.Word() != "none" || b.Word() != "none" {
+			t.Errorf("ambiguous: %v, %v", a.All(), b.All())
+		}
+	})
+}
+
+// S4-115, S4-79: a call whose server never answers gets its timeout.
+func TestCallTimesOut(t *testing.T) {
+	run(t, held, func(r *rig) {
+		out := r.ready(`{}`).call()
+		time.Sleep(time.Minute)
+		if out.Word() != int64(-32009) {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// S4-117, S4-71: when the tenant stops, every call in flight is answered.
+func TestStopAnswersWhatIsInFlight(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u := r.ready(`{}`)
+		out := u.call()
+		if err := r.Tree.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if got := out.Word(); got == "none" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// A session that is closed takes its calls along.
+func TestClosedSessionEndsItsCalls(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, other := r.ready(`{}`), r.ready(`{}`)
+		out, others := u.call(), other.call()
+		if err := u.h.Close(r.T.Context()); err != nil {
+			t.Error(err)
+		}
+		if out.Word() != "cancelled" || others.Word() != "none" {
+			t.Errorf("got %v, another session's %v", out.All(), others.All())
+		}
+	})
+}
+
+// S4-103, I1: a session crashes with calls in flight and others that wait for the catalogue. All but the one it crashed on are answered;
+// the next actor knows what was agreed on.
+func TestCallsOutliveTheirSessionsActor(t *testing.T) {
+	run(t, func(r *rig) { held(r); mute(r, "search") }, func(r *rig) {
+		u := r.open("ci", "")
+		shaking := u.ask("initialize", greeting("2025-11-25", `{}`))
+		time.Sleep(10 * time.Second) // search does not answer
+		if shaking.Word() != "result" {
+			t.Fatal(shaking.All())
+		}
+		u.tell("notifications/initialized", "")
+		flying := u.call()
+		peer := r.peer("files")
+		r.Break("server_sup/*", "*session.Deliver")
+		hit := u.ask("ping", "")
+		r.Struck()
+		if hit.Word() != int64(-32603) {
+			t.Errorf("the one it crashed on: %v", hit.All())
+		}
+		peer.Close()
+		if got := flying.End(); got.Error == nil || !strings.Contains(string(got.Error.Data), `"maybeExecuted":true`) {
+			t.Errorf("in flight: %v", flying.All())
+		}
+		if out := u.ask("tools/list", ""); out.Word() != "result" {
+			t.Errorf("next: %v", out.All())
+		}
+		if out := u.ask("initialize", greeting("2025-11-25", `{}`)); out.Word() != int64(-32005) {
+			t.Errorf("initialize again: %v", out.All())
+		}
+	})
+}
+
+// A request that waits for the catalogue when its session crashes is done by the next actor.
+func TestHeldRequestsOutliveTheirSessionsActor(t *testing.T) {
+	run(t, func(r *rig) { mute(r, "search") }, func(r *rig) {
+		u := r.open("ci", "files")
+		u.shake(`{}`)
+		late := r.open("ci", "")
+		shaking := late.ask("initialize", greeting("2025-11-25", `{}`))
+		time.Sleep(3 * time.Second)
+		late.tell("notifications/initialized", "")
+		waits := late.ask("tools/list", "")
+		if shaking.Word() != "result" || waits.Word() != "none" {
+			t.Fatalf("initialize %v, list %v; want one that waits for a server", shaking.All(), waits.All())
+		}
+		r.Break("server_sup/"+late.h.Row(), "*session.Deliver")
+		if hit := late.ask("ping", ""); hit.Word() != int64(-32603) {
+			t.Errorf("the one it crashed on: %v", hit.All())
+		}
+		time.Sleep(10 * time.Second)
+		if waits.Word() != "result" {
+			t.Errorf("the one that waited: %v", waits.All())
+		}
+	})
+}
+
+// An initialize that is under way when its session crashes is answered: there is no session yet that could be taken up again.
+func TestCrashDuringTheHandshakeIsAnswered(t *testing.T) {
+	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
+		u := r.open("ci", "")
+		shaking := u.ask("initialize", greeting("2025-11-25", `{}`))
+		r.Break("server_sup/*", "*session.Deliver")
+		u.ask("ping", "")
+		r.Struck()
+		if got := shaking.Word(); got == "none" || got == "result" {
+			t.Errorf("got %v, want an error", shaking.All())
+		}
+	})
+}

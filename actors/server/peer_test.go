@@ -1,0 +1,70 @@
+package server_test
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/pipe"
+)
+
+// script is what a server answers, by method. It refuses what it has no line for, and never answers where the line is nil.
+type script map[string]func(params jsontext.Value) string
+
+// peer is a server that follows a script and writes down all that it receives.
+type peer struct {
+	end pipe.Server
+	got stage.Log
+}
+
+// serve answers until the connection ends.
+func (p *peer) serve(lines script) {
+	for {
+		m, err := p.end.Recv(context.Background()) // ends with the connection
+		if err != nil {
+			return
+		}
+		p.got.Add(m)
+		if m.Kind() != jsonrpc.KindRequest {
+			continue
+		}
+		answer := jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no line for " + m.Method})
+		if line, ok := lines[m.Method]; ok && line == nil {
+			continue
+		} else if ok {
+			answer = jsonrpc.Response(m.ID, jsontext.Value(line(m.Params)))
+		}
+		p.send(transport.Inbound{Message: answer, Related: m.ID})
+	}
+}
+
+func (p *peer) send(in transport.Inbound) { _ = p.end.Send(context.Background(), in) }
+
+// Ask asks the client something, without saying during which call.
+func (p *peer) Ask(id jsonrpc.ID, method, params string) {
+	p.send(transport.Inbound{Message: jsonrpc.Request(id, method, jsontext.Value(params))})
+}
+
+// Notify announces something.
+func (p *peer) Notify(method, params string) {
+	p.send(transport.Inbound{Message: jsonrpc.Notification(method, jsontext.Value(params))})
+}
+
+// Close hangs up.
+func (p *peer) Close() { p.end.Close(nil) }
+
+// heard is what it received of a method.
+func (p *peer) heard(method string) (list []jsonrpc.Message) {
+	for _, m := range stage.Of[jsonrpc.Message](&p.got) {
+		if m.Method == method {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// answers are the answers to what it asked.
+func (p *peer) answers() []jsonrpc.Message { return p.heard("") }

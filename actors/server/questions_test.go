@@ -1,0 +1,156 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/server"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+const elicits = `{"elicitation":{}}`
+
+// asking is a client with a call under way, during which its server asks what the test makes it ask.
+func asking(r *rig) (*user, *stage.Sink, *peer) {
+	r.T.Helper()
+	u := r.ready(elicits)
+	out := u.call()
+	return u, out, r.peer("files")
+}
+
+// S1-6, S1-13: a server's question reaches the client on the stream of its call, under an id of the session, and the answer goes back
+// under the server's. Others' answers, and a second one, are nobody's.
+func TestQuestionIsAskedAndAnswered(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, out, p := asking(r)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		sent := out.Sent()
+		if len(sent) != 1 || sent[0].Method != "elicitation/create" || string(sent[0].Params) != `{"message":"name?"}` || sent[0].ID == jsonrpc.IntID(1) {
+			t.Fatalf("asked %v", sent)
+		}
+		time.Sleep(4 * time.Minute) // the call's own deadline does not count meanwhile
+		u.answer(jsonrpc.StringID("mcpd-nothing"), `{}`)
+		u.answer(sent[0].ID, `{"action":"accept"}`)
+		u.answer(sent[0].ID, `{"action":"decline"}`)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"accept"}` || got[0].ID != jsonrpc.IntID(1) {
+			t.Errorf("answered %v", got)
+		}
+		if out.Word() != "none" {
+			t.Errorf("the call: %v", out.All())
+		}
+	})
+}
+
+// A client that does not answer in time is answered for.
+func TestQuestionExpires(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, out, p := asking(r)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
+		sent := out.Sent()
+		time.Sleep(5 * time.Minute)
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil || got[0].Error.Code != -32009 {
+			t.Errorf("answered %v", got)
+		}
+		u.answer(sent[0].ID, `{}`)
+		if got := p.answers(); len(got) != 1 || out.Word() != "none" {
+			t.Errorf("later: answered %v, the call %v; want the call to go on", got, out.All())
+		}
+	})
+}
+
+// A question that its server takes back, or whose call ends, is withdrawn from the client.
+func TestQuestionIsWithdrawn(t *testing.T) {
+	for name, end := range map[string]func(u *user, p *peer){
+		"by the server": func(_ *user, p *peer) { p.Notify("notifications/cancelled", `{"requestId":1}`) },
+		"with its call": func(u *user, _ *peer) { u.tell("notifications/cancelled", `{"requestId":2}`) },
+		"server gone":   func(_ *user, p *peer) { p.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, held, func(r *rig) {
+				u, out, p := asking(r)
+				p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
+				sent := out.Sent()
+				if len(sent) != 1 {
+					r.T.Fatalf("asked %v", sent)
+				}
+				end(u, p)
+				got := u.heard("notifications/cancelled")
+				if len(got) != 1 {
+					r.T.Fatalf("heard %v", u.heard(""))
+				}
+				if id, _ := splice.Get(got[0].Params, "requestId"); string(id) != sent[0].ID.Raw() {
+					t.Errorf("heard of %s, want %s", id, sent[0].ID.Raw())
+				}
+			})
+		})
+	}
+}
+
+// I2: servers choose progress tokens as they like, two of them the same. The client's progress reaches the one whose question it is.
+func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
+	run(t, func(r *rig) { held(r); r.script["search"]["tools/call"] = nil }, func(r *rig) {
+		u := r.ready(elicits)
+		first, second := u.call(), u.ask("tools/call", `{"name":"search__find"}`)
+		files, search := r.peer("files"), r.peer("search")
+		const params = `{"message":"?","_meta":{"progressToken":1}}`
+		files.Ask(jsonrpc.IntID(1), "elicitation/create", params)
+		search.Ask(jsonrpc.IntID(1), "elicitation/create", params)
+		if len(first.Sent()) != 1 || len(second.Sent()) != 1 {
+			r.T.Fatalf("asked %v and %v", first.Sent(), second.Sent())
+		}
+		token, _ := splice.Get(second.Sent()[0].Params, "_meta", "progressToken")
+		u.tell("notifications/progress", `{"progressToken":`+string(token)+`,"progress":5}`)
+		u.tell("notifications/progress", `{"progressToken":1,"progress":6}`)
+		u.tell("notifications/progress", `{"progress":7}`)
+		if got := search.heard("notifications/progress"); len(got) != 1 || string(got[0].Params) != `{"progressToken":1,"progress":5}` {
+			t.Errorf("its server heard %v", got)
+		}
+		if got := files.heard("notifications/progress"); len(got) != 0 {
+			t.Errorf("the other heard %v", got)
+		}
+	})
+}
+
+// F38: a person answers so many questions at once and no more; and a client is asked only what it declared.
+func TestQuestionsAreBounded(t *testing.T) {
+	run(t, held, func(r *rig) {
+		_, out, p := asking(r)
+		for n := range server.MaxAsked + 5 {
+			p.Ask(jsonrpc.StringID(fmt.Sprint(n)), "elicitation/create", `{}`)
+		}
+		p.Ask(jsonrpc.StringID("s"), "sampling/createMessage", `{}`)
+		if got := len(out.Sent()); got > server.MaxAsked {
+			t.Errorf("asked %d", got)
+		}
+		refused := 0
+		for _, a := range p.answers() {
+			if a.Error != nil {
+				refused++
+			}
+		}
+		if refused != 6 {
+			t.Errorf("%d refused, want those beyond the bound and the one it did not declare", refused)
+		}
+	})
+}
+
+// S1-5, S2-24: a client tells of its roots to every server it uses.
+func TestRootsChangeIsPassedOn(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u, without := r.ready(`{"roots":{"listChanged":true}}`), r.ready(`{}`)
+		u.call()
+		p := r.peer("files")
+		u.tell("notifications/roots/list_changed", "")
+		if got := p.heard("notifications/roots/list_changed"); len(got) != 1 {
+			t.Errorf("heard %v", got)
+		}
+		without.call()
+		without.tell("notifications/roots/list_changed", "")
+		if got := p.heard("notifications/roots/list_changed"); len(got) != 1 {
+			t.Errorf("from a client that has none: heard %v", got)
+		}
+	})
+}

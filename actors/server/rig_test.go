@@ -1,0 +1,297 @@
+package server_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/capability"
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/actors/server"
+	"mcpd/actors/session"
+	"mcpd/actors/version"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/pipe"
+	"mcpd/transport/streamable"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a tenant as the host runs it, without transports: every actor is the real one, the servers are scripted peers, and clients are
+// the tests themselves.
+type rig struct {
+	*stage.Stage
+	index  *session.Index
+	next   atomic.Uint64
+	script map[string]script // of each server; one without never answers anything
+	// peers are the servers' ends of the connections, as they are dialled.
+	peers  map[string]chan *peer
+	tenant tenant.Tenant
+}
+
+// Scripts of a server with a tool, and its handshake.
+func offers(capabilities string) func(jsontext.Value) string {
+	return result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"peer","version":"1"}}`)
+}
+
+func result(text string) func(jsontext.Value) string {
+	return func(jsontext.Value) string { return text }
+}
+
+// all is what the server "files" offers unless a test says otherwise.
+const all = `{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true},"logging":{},"completions":{}}`
+
+func files() script {
+	return script{
+		"initialize":               offers(all),
+		"tools/list":               result(`{"tools":[{"name":"read","inputSchema":{"type":"object"}}]}`),
+		"prompts/list":             result(`{"prompts":[{"name":"greet"}]}`),
+		"resources/list":           result(`{"resources":[{"uri":"test://x","name":"x"}]}`),
+		"resources/templates/list": result(`{"resourceTemplates":[]}`),
+		"resources/subscribe":      result(`{}`),
+		"resources/unsubscribe":    result(`{}`),
+		"logging/setLevel":         result(`{}`),
+		"tools/call":               func(params jsontext.Value) string { return `{"content":[],"called":` + string(params) + `}` },
+	}
+}
+
+func search() script {
+	return script{
+		"initialize": offers(`{"tools":{}}`),
+		"tools/list": result(`{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}`),
+	}
+}
+
+// run starts a tenant with the servers "files", whose connection all share, and "search". Change changes the rig before it starts.
+func run(t *testing.T, change func(r *rig), test func(r *rig)) {
+	t.Helper()
+	r := &rig{
+		index:  session.NewIndex(),
+		script: map[string]script{"files": files(), "search": search()},
+		tenant: tenant.Tenant{
+			Name: "acme",
+			Limits: tenant.Limits{
+				MaxSessions: 100, MaxPending: 100, MaxSessionPending: 5, SessionIdle: time.Hour, SessionInit: 30 * time.Second,
+				CallTimeout: time.Minute, CallTimeoutMax: 15 * time.Minute, RequestTimeout: 5 * time.Second, ListWait: 10 * time.Second, ParkTime: 5 * time.Minute,
+			},
+			Servers: []tenant.Server{
+				{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
+				{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
+			},
+		},
+	}
+	if change != nil {
+		change(r)
+	}
+	stage.Run(t, r.children, func(*stage.Stage) {
+		time.Sleep(time.Second) // the pools start after the catalogue
+		test(r)
+	})
+}
+
+func (r *rig) children(s *stage.Stage) []otp.Child {
+	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 10), "search": make(chan *peer, 10)}
+	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
+	worker := func(id string, f func() otp.Behaviour) otp.Child { return otp.Child{ID: id, Start: otp.Worker(f)} }
+	pool := func(id string, template otp.Child) otp.Child {
+		return otp.Child{ID: id, Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})}
+	}
+	return []otp.Child{
+		worker("versions", func() otp.Behaviour { return version.New(s.Events.Emit) }),
+		worker("capabilities", func() otp.Behaviour { return capability.New() }),
+		worker("sessions", func() otp.Behaviour {
+			return session.New(session.Options{
+				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 1000, Sweep: time.Minute,
+				Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/server_sup") },
+				Limit: func(string) int { return r.tenant.Limits.MaxSessions }, Idle: func(string) time.Duration { return r.tenant.Limits.SessionIdle },
+				Emit: s.Events.Emit,
+			}, r.index)
+		}),
+		worker("requests", func() otp.Behaviour {
+			return request.New(request.Options{
+				Tenant: "acme", Pending: r.tenant.Limits.MaxPending, Emit: s.Events.Emit,
+				Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) },
+			})
+		}),
+		worker("notices", func() otp.Behaviour {
+			return notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit})
+		}),
+		worker("catalog", func() otp.Behaviour {
+			return catalog.New(catalog.Options{
+				Tenant: r.tenant, Upstreams: func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
+				Connection: r.connection, Dispatcher: s.Ref("notices"), Registry: s.Ref("capabilities"), Emit: s.Events.Emit,
+			})
+		}),
+		pool("client_sup", otp.Child{Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
+			i := args.(tenant.Server).Intensity
+			return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
+		})}),
+		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
+	}
+}
+
+func (r *rig) session() func(args any) otp.Behaviour {
+	var o *server.Options
+	return func(args any) otp.Behaviour {
+		if o == nil {
+			o = &server.Options{
+				Tenant: r.tenant, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
+				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Policy: r.tenant.Negotiation,
+				Failed: func(int64) {}, Emit: r.Events.Emit,
+			}
+		}
+		return server.New(o, args.(session.Args))
+	}
+}
+
+func (r *rig) connection(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, left *client.Left, cat otp.Ref) otp.Child {
+	o := client.Options{
+		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
+		Self: protocol.Implementation{Name: "mcpd", Version: "1"}, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second,
+		Requests: r.Ref("requests"), Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
+		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
+		Dial: func(context.Context, otp.Ref) (transport.Upstream, error) {
+			up, end := pipe.Pair(0)
+			p := &peer{end: end}
+			done := make(chan struct{})
+			go func() { defer close(done); p.serve(r.script[s.Name]) }() // the cleanup waits for it
+			r.T.Cleanup(func() { p.Close(); <-done })
+			r.peers[s.Name] <- p
+			return up, nil
+		},
+	}
+	return otp.Child{ID: k.String(), Restart: otp.Transient, Mailbox: 4096, Start: otp.Worker(func() otp.Behaviour { return client.New(o) })}
+}
+
+// user is a client on a channel of its own, as stdio has it.
+type user struct {
+	r      *rig
+	h      *session.Handle
+	pushed stage.Log
+	id     uint64
+}
+
+// open opens a session without shaking hands.
+func (r *rig) open(principal, server string) *user {
+	r.T.Helper()
+	u := &user{r: r}
+	h, err := otp.Do[session.OpenRequest, *session.Handle](r.T.Context(), r.Ref("sessions"), session.OpenRequest{
+		Endpoint: streamable.Endpoint{Tenant: "acme", Server: server, Principal: principal},
+		Push:     func(m jsonrpc.Message) error { u.pushed.Add(note{m}); return nil },
+	})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	u.h = h
+	return u
+}
+
+// note is a message that was pushed.
+type note struct{ jsonrpc.Message }
+
+// ready is a client that has shaken hands.
+func (r *rig) ready(capabilities string) *user {
+	r.T.Helper()
+	u := r.open("ci", "")
+	u.shake(capabilities)
+	return u
+}
+
+func (u *user) shake(capabilities string) {
+	u.r.T.Helper()
+	if out := u.ask("initialize", greeting("2025-11-25", capabilities)); out.Word() != "result" {
+		u.r.T.Fatalf("initialize: %v", out.All())
+	}
+	u.tell("notifications/initialized", "")
+	u.r.Rest()
+}
+
+func greeting(version, capabilities string) string {
+	return `{"protocolVersion":"` + version + `","capabilities":` + capabilities + `,"clientInfo":{"name":"user","version":"1"}}`
+}
+
+// ask makes a request under the next id.
+func (u *user) ask(method, params string) *stage.Sink {
+	u.r.T.Helper()
+	u.id++
+	return u.askAs(jsonrpc.IntID(u.id), method, params)
+}
+
+func (u *user) askAs(id jsonrpc.ID, method, params string) *stage.Sink {
+	u.r.T.Helper()
+	out := &stage.Sink{}
+	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(id, method, jsontext.Value(params)), out); err != nil {
+		u.r.T.Errorf("%s: %v", method, err)
+	}
+	u.r.Rest()
+	return out
+}
+
+func (u *user) tell(method, params string) {
+	u.r.T.Helper()
+	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Notification(method, jsontext.Value(params)), nil); err != nil {
+		u.r.T.Errorf("%s: %v", method, err)
+	}
+	u.r.Rest()
+}
+
+func (u *user) answer(id jsonrpc.ID, text string) {
+	u.r.T.Helper()
+	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Response(id, jsontext.Value(text)), nil); err != nil {
+		u.r.T.Errorf("answer: %v", err)
+	}
+	u.r.Rest()
+}
+
+// heard is what was pushed with this method, all if it is empty.
+func (u *user) heard(method string) (list []jsonrpc.Message) {
+	for _, n := range stage.Of[note](&u.pushed) {
+		if method == "" || n.Method == method {
+			list = append(list, n.Message)
+		}
+	}
+	return list
+}
+
+// call is a call of the tool of "files".
+func (u *user) call() *stage.Sink {
+	u.r.T.Helper()
+	return u.ask("tools/call", `{"name":"files__read"}`)
+}
+
+// peer is the server's end of the next connection to a server.
+func (r *rig) peer(server string) *peer {
+	r.T.Helper()
+	r.Rest()
+	select {
+	case p := <-r.peers[server]:
+		return p
+	default:
+		r.T.Fatalf("nobody has dialled %s", server)
+		return nil
+	}
+}
+
+// held makes calls to "files" stay unanswered.
+func held(r *rig) { r.script["files"]["tools/call"] = nil }
+
+// mute makes a server never answer anything.
+func mute(r *rig, server string) {
+	for method := range r.script[server] {
+		r.script[server][method] = nil
+	}
+}
