@@ -49,7 +49,7 @@ func TestWaitingOutlivesACrash(t *testing.T) {
 			run(t, func(r *rig) {
 				r.Break("catalog", kind)
 				if kind == "catalog.boot" { // which it sends itself at its start
-					r.Break("catalog", "")
+					r.Break("catalog", "struct {}")
 					_ = r.Ref("catalog").Send(struct{}{})
 				}
 				answer := r.looks(r.caller("ci", ""))

@@ -73,7 +73,7 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
-		if !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI}, n) {
+		if !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: n.Key.String()}, n) {
 			d.dropped(n, "queue_full")
 			return nil
 		}

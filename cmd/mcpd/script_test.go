@@ -28,6 +28,9 @@ func (c cleaner) Run() int { return mcptest.Run(c.m) }
 // TestMain lets this test binary be mcpd, for the scripts and for the children of the hosts they start.
 func TestMain(m *testing.M) { testscript.Main(cleaner{m}, map[string]func(){"mcpd": main}) }
 
+// quickExit keeps programs with the race detector from sleeping for a second before they exit. The scripts run more than a hundred.
+const quickExit = "GORACE=atexit_sleep_ms=0"
+
 // patience bounds every wait of a script. Nothing in one takes a second; the rest is for a busy machine.
 const patience = 30 * time.Second
 
@@ -50,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
-			e.Vars = append(e.Vars, "PATH="+server+string(filepath.ListSeparator)+e.Getenv("PATH"), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"))
+			e.Vars = append(e.Vars, "PATH="+server+string(filepath.ListSeparator)+e.Getenv("PATH"), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"), quickExit)
 			e.Values[spawned{}] = map[string]*spawn{}
 			return os.Mkdir(home, 0o700)
 		},

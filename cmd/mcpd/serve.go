@@ -109,8 +109,13 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	context.AfterFunc(ctx, func() { host.Draining("told to stop") })
-	if err := host.Run(ctx); err != nil {
+	// Readiness says that the host is draining before anything of it stops.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() {
+		host.Draining("told to stop")
+		stop()
+	})()
+	if err := host.Run(running); err != nil {
 		return &failure{exitFailure, err}
 	}
 	return nil

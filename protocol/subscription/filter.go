@@ -93,10 +93,10 @@ func (f Filter) Topics(server string) (topics []Topic) {
 		}
 	}
 	for _, uri := range f.URIs {
-		topics = append(topics, Topic{updated, server, uri})
+		topics = append(topics, Topic{Method: updated, Server: server, URI: uri})
 	}
 	for _, id := range f.Tasks {
-		topics = append(topics, Topic{"notifications/tasks", server, id})
+		topics = append(topics, Topic{Method: "notifications/tasks", Server: server, URI: id})
 	}
 	return topics
 }

@@ -8,7 +8,7 @@ import (
 
 // Queue holds notifications until they are dispatched, at most Limit of them (S4-65). The zero Queue is empty and ready.
 //
-// Two notifications that only say that something changed are one: the later takes the earlier's place in the queue. When the queue is
+// Two notifications of one connection that only say that something changed are one: the later takes the earlier's place. When the queue is
 // full they displace the oldest of the others, since a lost log line is a nuisance and a lost change a wrong list.
 type Queue[T any] struct {
 	Limit int // 0 for protocol.MaxNotifications

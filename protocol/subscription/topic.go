@@ -17,6 +17,9 @@ type Topic struct {
 	Method string // of the notification, or Any
 	Server string // that it comes from
 	URI    string // of the resource it is about
+	// Over tells notifications apart that came over different connections to the server, since those may be for different subscribers.
+	// A subscription has none.
+	Over string
 }
 
 // maxParents bounds how many levels of a URI are looked at for subscriptions to a parent. Deeper ones have theirs, up to here.
@@ -29,7 +32,7 @@ func (t Topic) covering() iter.Seq[Topic] {
 		uri, root, level := t.URI, root(t.URI), 0
 		for {
 			for _, method := range [...]string{t.Method, Any} {
-				if !yield(Topic{method, t.Server, uri}) || t.Server != "" && !yield(Topic{method, "", uri}) {
+				if !yield(Topic{Method: method, Server: t.Server, URI: uri}) || t.Server != "" && !yield(Topic{Method: method, URI: uri}) {
 					return
 				}
 			}

@@ -1,0 +1,134 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// wire is a transport whose writing fails when a test says so, and that has a process id.
+type wire struct {
+	transport.Upstream
+	pid  int
+	fail error // of every tools/call
+}
+
+func (w *wire) Send(ctx context.Context, m jsonrpc.Message) error {
+	if w.fail != nil && m.Method == "tools/call" {
+		return w.fail
+	}
+	return w.Upstream.Send(ctx, m)
+}
+
+func (w *wire) Info() transport.Info { return transport.Info{Transport: "stdio", PID: w.pid} }
+
+// A server that does not read its input refuses calls at once. They were not executed, and others go on.
+func TestCallThatCannotBeWrittenIsRefused(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		d := <-r.dials
+		r.dials <- dial{up: &wire{Upstream: d.up, fail: transport.ErrSlowConsumer}}
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		r.Rest()
+		if got := r.outcome(r.call("one")); !errors.Is(got.Err, protocol.ConditionOverloaded) {
+			t.Errorf("got %v", got.Err)
+		}
+		other := r.forward("one", "prompts/get", `{}`)
+		p.Reply(p.Expect("prompts/get"), `{}`)
+		if got := r.outcome(other); got.Err != nil {
+			t.Errorf("another: %v", got.Err)
+		}
+	})
+}
+
+// F16: a call that meets the end of its server unread is sent to the next one. It was never executed.
+func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
+	for name, written := range map[string]bool{"closed before it is written": false, "not read by the program": true} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.server()
+				d := <-r.dials
+				w := &wire{Upstream: d.up, pid: 4242}
+				r.dials <- dial{up: w}
+				p.Handshake(`{"tools":{}}`)
+				p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+				r.Rest()
+				if !written {
+					w.fail = transport.ErrClosed
+				}
+				x := r.call("one")
+				if written {
+					p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Err: errors.New("broken pipe")})
+				}
+				p.Close(nil)
+				p = r.ready(`{"tools":{}}`)
+				p.Reply(p.Expect("tools/call"), `{"which":"next"}`)
+				if got := r.outcome(x); string(got.Result) != `{"which":"next"}` {
+					t.Errorf("got %s, %v", got.Result, got.Err)
+				}
+			})
+		})
+	}
+}
+
+// A request of the host's own that the transport could not carry ends as one that was refused.
+func TestHandshakeThatCannotBeCarried(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Send(transport.Inbound{Related: p.Expect("initialize").ID, Err: errors.New("http status 503")})
+		r.Rest()
+		if got := r.Ref("conn").Incarnation(); got != 2 {
+			t.Errorf("incarnation %d, want another try", got)
+		}
+	})
+}
+
+// stream is the reply side of a call whose client can be made to come back.
+type stream struct {
+	stage.Sink
+	retry time.Duration
+}
+
+func (s *stream) CloseStream(retry time.Duration) error {
+	s.retry = retry
+	return nil
+}
+
+// A server that closes a call's stream for a while makes the host do the same to its client.
+func TestClosedStreamIsPassedOn(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		out := &stream{}
+		r.next++
+		x := &request.Exchange{ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Sink: out}
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Control: transport.CloseStream{Retry: time.Second}})
+		r.Rest()
+		if out.retry != time.Second {
+			t.Errorf("retry %v", out.retry)
+		}
+	})
+}
+
+// A question whose session crashes on it is refused, so that the server does not wait.
+func TestQuestionThatCrashesItsSessionIsRefused(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.call("one")
+		p.Expect("tools/call")
+		r.Break("one", "*client.Question")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		if a := p.ExpectAnswer(question); a.Error == nil || strings.Contains(string(a.Error.Data), "panic") {
+			t.Errorf("answered %v", a)
+		}
+	})
+}
