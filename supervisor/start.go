@@ -104,7 +104,7 @@ func known(method string) bool {
 // Run keeps the host running until ctx ends or the tree gives up, which is an error. The tree runs under the one suture supervisor of
 // the process. It returns when everything has stopped.
 func (r *Running) Run(ctx context.Context) error {
-	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}})
+	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}, Timeout: stopBudget})
 	top.Add(r.tree.Service())
 	err := top.Serve(ctx)
 	if ctx.Err() != nil {
@@ -112,6 +112,9 @@ func (r *Running) Run(ctx context.Context) error {
 	}
 	return errors.Join(err, r.h.end(context.WithoutCancel(ctx)))
 }
+
+// stopBudget is more than all budgets of the tree together, so that the tree itself decides how long it takes to stop.
+const stopBudget = 2 * minute
 
 // Draining says why the host is about to stop. Readiness says so from here on.
 func (r *Running) Draining(reason string) {

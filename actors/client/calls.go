@@ -129,11 +129,13 @@ func (c *Connection) failed(in transport.Inbound) error {
 		return nil
 	}
 	delete(c.calls, id)
-	c.settled(f.x.ID)
-	if !in.Written && c.ending(in.Err) && len(c.queue) < MaxQueue {
+	delete(c.written, f.x.ID)
+	if !in.Written && c.ending(in.Err) && !c.again[f.x.ID] && len(c.queue) < MaxQueue {
+		c.again[f.x.ID] = true
 		c.queue = append(c.queue, f.x)
 		return nil
 	}
+	c.settled(f.x.ID)
 	f.settle(in.Err)
 	complete(c.o.Requests, f.x, nil, LostError(c.o.Server, in.Written, in.Err))
 	c.takeTurns()

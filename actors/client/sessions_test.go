@@ -112,6 +112,7 @@ func TestSessionThatEndsLetsGo(t *testing.T) {
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
 		r.Break("one", "")
 		r.Send("one", struct{}{})
 		r.Struck()

@@ -3,6 +3,7 @@
 package request
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -159,15 +160,23 @@ var reasons = map[inflight.Op]string{inflight.Cancel: "cancelled by the client",
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
 func (m *Manager) forward(x *Exchange) event {
 	if err := x.Upstream.Send(&Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
-		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: protocol.UpstreamLost(x.Server, false, err)}
+		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: untaken(x, err)}
 	}
 	return event{Op: inflight.Forward, Key: x.ID}
+}
+
+// untaken says why a connection did not take an exchange: it has too much to do, or is gone.
+func untaken(x *Exchange, err error) error {
+	if errors.Is(err, otp.ErrOverloaded) {
+		return protocol.Overloaded("connection to server "+x.Server, time.Second)
+	}
+	return protocol.UpstreamLost(x.Server, false, err)
 }
 
 // finish gives an exchange its outcome.
 func (m *Manager) finish(do effect, a answer) {
 	x := do.Request.Owner
-	if do.Outcome == inflight.Cancelled {
+	if do.Outcome == inflight.Cancelled && do.Err == nil {
 		x.End()
 	} else {
 		if do.Err != nil {
@@ -182,7 +191,7 @@ func (m *Manager) finish(do effect, a answer) {
 // cancelOwner ends every exchange of one session.
 func (m *Manager) cancelOwner(c *CancelOwner) {
 	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
-		m.step(event{Op: inflight.Cancel, Key: id}, answer{})
+		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone()}, answer{})
 	}
 }
 

@@ -56,6 +56,9 @@ func (s *Session) toServer(o *outgoing) {
 }
 
 func (s *Session) connected(m connected) {
+	if !s.held.has(m.o.d) { // cancelled meanwhile
+		return
+	}
 	if m.err != nil {
 		s.refuse(m.o.d, m.err)
 		return
@@ -134,6 +137,9 @@ func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*sessio
 }
 
 func (s *Session) looked(m looked) {
+	if !s.held.has(m.d) { // cancelled meanwhile
+		return
+	}
 	if m.err != nil {
 		s.refuse(m.d, m.err)
 		return

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/internal/fault"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
@@ -117,7 +118,7 @@ func TestClosedSessionEndsItsCalls(t *testing.T) {
 		if err := u.h.Close(r.T.Context()); err != nil {
 			t.Error(err)
 		}
-		if out.Word() != "cancelled" || others.Word() != "none" {
+		if out.Word() != int64(-32602) || others.Word() != "none" {
 			t.Errorf("got %v, another session's %v", out.All(), others.All())
 		}
 	})
@@ -189,6 +190,26 @@ func TestCrashDuringTheHandshakeIsAnswered(t *testing.T) {
 		r.Struck()
 		if got := shaking.Word(); got == "none" || got == "result" {
 			t.Errorf("got %v, want an error", shaking.All())
+		}
+	})
+}
+
+// A request that crashes its session by what it asks of others is tried by one more actor, and then answered: it does not go round for ever.
+func TestRequestThatCrashesItsSessionIsAnswered(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.looked"}, Lease: time.Minute}
+		if _, err := r.Faults.Arm(f); err != nil {
+			r.T.Fatal(err)
+		}
+		if out := u.ask("tools/list", ""); out.Word() != int64(-32603) {
+			t.Errorf("got %v", out.All())
+		}
+		if got := r.Faults.Active(); len(got) != 1 || got[0].Struck != 2 {
+			t.Errorf("struck %v, want two actors", got)
+		}
+		if out := u.ask("ping", ""); out.Word() != "result" {
+			t.Errorf("next: %v", out.All())
 		}
 	})
 }

@@ -34,6 +34,27 @@ func (h *held) remove(d *session.Deliver) {
 	}
 }
 
+// has reports whether a request still waits: it was neither answered nor cancelled.
+func (h *held) has(d *session.Deliver) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, ok := h.all[d]
+	return ok
+}
+
+// find lists the requests with that id, as the client wrote it. The handshake is not among them: it cannot be cancelled (2025-11-25
+// §basic/utilities/cancellation).
+func (h *held) find(id string) (list []*session.Deliver) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for d := range h.all {
+		if d.Message.ID.Raw() == id && d.Message.Method != "initialize" {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 func (h *held) len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -53,8 +53,9 @@ func (s *Session) question(q *client.Question) {
 	switch {
 	case q.Exchange != nil:
 		a.call = q.Exchange.ID
-		err = q.Exchange.Sink.Send(m)
-		_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime + parkGrace})
+		if err = q.Exchange.Sink.Send(m); err == nil {
+			_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime + parkGrace})
+		}
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
 		err = s.h.Push(m)

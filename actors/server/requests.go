@@ -125,8 +125,13 @@ func (s *Session) cancel(params jsontext.Value) {
 			found = append(found, id)
 		}
 	}
-	if len(found) != 1 {
-		return
+	waiting := s.held.find(string(raw))
+	switch {
+	case len(found)+len(waiting) != 1:
+	case len(found) == 1:
+		_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
+	default: // not on its way yet, and it will not be
+		s.held.remove(waiting[0])
+		waiting[0].Out.Finish(jsonrpc.Message{})
 	}
-	_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
 }

@@ -178,6 +178,9 @@ func (s *Session) close(why error) {
 // Terminate lets go of everything this session has asked of others. After a crash its exchanges go on: their sinks outlive it.
 func (s *Session) Terminate(_ *otp.Process, reason error) {
 	for _, a := range s.asked {
+		if a.call != 0 {
+			_ = s.o.Requests.Send(&request.Unpark{ID: a.call})
+		}
 		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
 	}
 	if otp.IsNormal(reason) {

@@ -274,6 +274,11 @@ func (m *Manager) attached(a attached) {
 		a.fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}
+	if a.h.closed.Load() { // it ended while its actor was being started
+		_ = a.ref.Send(&Expired{Reason: "session ended"})
+		a.fail(protocol.SessionGone())
+		return
+	}
 	m.follow(a.h, a.ref)
 	if a.call != nil {
 		a.call.Reply(a.ref)

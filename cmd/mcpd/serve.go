@@ -111,6 +111,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	}
 	// Readiness says that the host is draining before anything of it stops.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		host.Draining("told to stop")
 		stop()

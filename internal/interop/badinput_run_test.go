@@ -17,7 +17,7 @@ import (
 func town(t *testing.T) *mcptest.Host {
 	t.Helper()
 	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
-limits: {max_body: 128KiB, call_timeout: 2s, list_wait: 500ms}
+limits: {max_body: 128KiB, call_timeout: 5s, list_wait: 500ms}
 tenants:
   acme:
     auth: {keys: [%s, %s]}

@@ -13,8 +13,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
+// flood is one byte more than a host takes in one message.
+var flood = strings.Repeat("x", protocol.MaxUpstreamMessage+1)
+
 // serveMirror is a server that decodes nothing it need not: its one tool answers with the arguments it was given as structured content,
-// with their _meta, and with the whole request as text, byte for byte as it arrived. Another, flood, answers with more than a host takes.
+// with their _meta, and with the whole request as text, byte for byte as it arrived. Another answers with a flood.
 func serveMirror(r io.Reader, w io.Writer) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
@@ -24,6 +27,12 @@ func serveMirror(r io.Reader, w io.Writer) error {
 			return err
 		}
 		if m.Kind() != jsonrpc.KindRequest {
+			continue
+		}
+		if name, _ := splice.GetString(m.Params, "name"); name == "flood" {
+			if _, err := io.WriteString(w, flood+"\n"); err != nil {
+				return err
+			}
 			continue
 		}
 		answer := jsonrpc.Response(m.ID, mirrored(m, lines.Text()))
@@ -42,9 +51,6 @@ func mirrored(m jsonrpc.Message, line string) jsontext.Value {
 	case "tools/list":
 		return jsontext.Value(`{"tools":[{"name":"mirror","inputSchema":{"type":"object"}, "x-big":12345678901234567890}]}`)
 	case "tools/call":
-		if name, _ := splice.GetString(m.Params, "name"); name == "flood" {
-			return jsontext.Value(`{"content":[],"x":"` + strings.Repeat("x", protocol.MaxUpstreamMessage) + `"}`)
-		}
 		arguments, _ := splice.Get(m.Params, "arguments")
 		meta, _ := splice.Get(m.Params, "_meta")
 		return jsontext.Value(fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"structuredContent":%s,"_meta":%s}`, splice.Quote(line), arguments, meta))

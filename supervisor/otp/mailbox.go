@@ -39,13 +39,22 @@ type mailbox struct {
 var _ actor.Mailbox = (*mailbox)(nil)
 
 // offer accepts a message of somebody else.
-func (m *mailbox) offer(msg any) error {
+func (m *mailbox) offer(msg any) error { return m.offerUpTo(m.limit, msg) }
+
+// patient is how much of the mailbox those may fill who can wait for room: the rest is for those who cannot.
+func (m *mailbox) patient() int { return (m.limit + 1) / 2 }
+
+func (m *mailbox) offerUpTo(limit int, msg any) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
 		return ErrNoProc
 	}
-	if m.user.len() >= m.limit {
+	if m.user.len() >= limit {
+		if limit < m.limit { // nobody is refused: whoever asked waits
+			m.mu.Unlock()
+			return ErrOverloaded
+		}
 		first := !m.refused
 		m.refused = true
 		m.mu.Unlock()
@@ -62,12 +71,12 @@ func (m *mailbox) offer(msg any) error {
 // offerWait is offer that waits for room until one of the contexts ends.
 func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 	for {
-		err := m.offer(msg)
+		err := m.offerUpTo(m.patient(), msg)
 		if err != ErrOverloaded {
 			return err
 		}
 		m.mu.Lock()
-		if m.closed || m.user.len() < m.limit {
+		if m.closed || m.user.len() < m.patient() {
 			m.mu.Unlock()
 			continue
 		}

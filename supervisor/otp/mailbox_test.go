@@ -158,7 +158,7 @@ func TestPostWaitMakesAProducerWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		child, gate := blocked(2)
+		child, gate := blocked(4)
 		posted, ended := 0, make(chan error, 1)
 		child.Start = scriptOf(script{
 			init: func(p *Process) error {
@@ -178,8 +178,13 @@ func TestPostWaitMakesAProducerWait(t *testing.T) {
 		})
 		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
 		synctest.Wait()
-		if posted != 3 { // one being handled, two waiting
+		if posted != 3 { // one being handled, two waiting: half of the mailbox
 			t.Errorf("%d posted while the worker is stuck, want 3", posted)
+		}
+		for range 2 { // who cannot wait still finds room
+			if err := r.ref("a").Send("other"); err != nil {
+				t.Errorf("others: %v", err)
+			}
 		}
 		close(gate)
 		synctest.Wait()

@@ -105,9 +105,9 @@ func (p *Process) Post(msg any) error {
 	return p.guard.box.offer(&parcel{p, msg})
 }
 
-// PostWait is Post that waits for room while the mailbox is full, which is how a goroutine that reads from a peer makes
-// the peer wait as well. It ends with ErrNoProc when the incarnation ends and with the context's cause when ctx does.
-// It is for owned goroutines only: the worker itself would wait for itself.
+// PostWait is Post that waits while half of the mailbox is taken, which is how a goroutine that reads from a peer makes the
+// peer wait as well; the other half is for those who cannot wait. It ends with ErrNoProc when the incarnation ends and with
+// the context's cause when ctx does. It is for owned goroutines only: the worker itself would wait for itself.
 func (p *Process) PostWait(ctx context.Context, msg any) error {
 	return p.guard.box.offerWait(ctx, p.Context(), &parcel{p, msg})
 }
