@@ -29,6 +29,7 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 		t.Run(tt.kind, func(t *testing.T) {
 			t.Parallel()
 			a := open(t, "")
+			listen(a)
 			var heard []int
 			came := make(chan int, announced)
 			a.survives(crash{
@@ -59,18 +60,50 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 // way of the dispatcher. It returns what ends the client that listens.
 func announce(a *arena, came chan<- int) (end func()) {
 	a.t.Helper()
+	s, end := a.listener(func(text string) {
+		if n, err := strconv.Atoi(text); err == nil {
+			came <- n
+		}
+	})
+	for n := range announced {
+		a.must(s, "files__log", map[string]any{"message": strconv.Itoa(n)})
+	}
+	return end
+}
+
+// listen returns when acme's server logs at all: a session's log level is answered before every server has taken it over. The server keeps
+// the level when the client that asked for it has gone.
+func listen(a *arena) {
+	a.t.Helper()
+	logs := make(chan struct{}, 1)
+	s, end := a.listener(func(string) {
+		select {
+		case logs <- struct{}{}:
+		default:
+		}
+	})
+	defer end()
+	for range announced {
+		a.must(s, "files__log", map[string]any{"message": "hello"})
+		select {
+		case <-logs:
+			return
+		case <-time.After(patience / announced):
+		}
+	}
+	a.t.Fatal("the server logs nothing")
+}
+
+// listener is a client of acme that hears what is logged.
+func (a *arena) listener(hear func(text string)) (*mcp.ClientSession, func()) {
+	a.t.Helper()
 	s, end := a.client(acme, &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 		if text, ok := r.Params.Data.(string); ok {
-			if n, err := strconv.Atoi(text); err == nil {
-				came <- n
-			}
+			hear(text)
 		}
 	}})
 	if err := s.SetLoggingLevel(a.t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
 		a.t.Fatal(err)
 	}
-	for n := range announced {
-		a.must(s, "files__log", map[string]any{"message": strconv.Itoa(n)})
-	}
-	return end
+	return s, end
 }
