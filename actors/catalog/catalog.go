@@ -96,7 +96,7 @@ type server struct {
 type conn struct {
 	ref      otp.Ref
 	report   client.Report
-	attached uint64 // how many sessions were sent there
+	arriving int // sessions that were sent there, and of which it has not said that they are
 	declare  protocol.ClientCapabilities
 }
 
@@ -106,6 +106,14 @@ func New(o Options) *Catalog { return &Catalog{o: o} }
 // Messages that only the catalogue sends itself.
 type (
 	boot   struct{}
+	arrive struct {
+		conn    *conn
+		session client.AttachRequest
+	}
+	arrived struct {
+		arrive
+		err error
+	}
 	retry  struct{ server string }
 	opened struct {
 		server string
@@ -147,6 +155,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			p.Monitor(s.sup)
 		}
 		for _, conn := range s.conns {
+			conn.arriving = 0 // the answers went to the previous incarnation
 			p.Monitor(conn.ref)
 			_ = conn.ref.Send(client.Describe{})
 		}
@@ -190,6 +199,12 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		return nil
 	case busy:
 		p.After(busyRetry, m.then)
+		return nil
+	case arrive:
+		c.arrive(m.conn, m.session)
+		return nil
+	case arrived:
+		c.arrived(m)
 		return nil
 	case *Servers:
 		m.Reply(c.records())

@@ -83,8 +83,22 @@ func (c *Catalog) use(conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
-	conn.attached++
-	_ = conn.ref.Send(&client.Attach{Session: caller.Session, Ref: caller.Ref})
+	conn.arriving++
+	c.arrive(conn, client.AttachRequest{Session: caller.Session, Ref: caller.Ref})
+}
+
+func (c *Catalog) arrive(conn *conn, session client.AttachRequest) {
+	otp.CallAsync(c.p, conn.ref, session, func(_ struct{}, err error) any { return arrived{arrive{conn, session}, err} })
+}
+
+// arrived hears that a session has arrived at a connection, or that the connection crashed on it or is gone. One that is too busy is told
+// again.
+func (c *Catalog) arrived(m arrived) {
+	if errors.Is(m.err, otp.ErrOverloaded) {
+		c.p.After(busyRetry, m.arrive)
+		return
+	}
+	m.conn.arriving--
 }
 
 func (c *Catalog) open(s *server, key tenant.Key, declare protocol.ClientCapabilities) {

@@ -92,21 +92,65 @@ func TestReportThatIsLostIsAskedForAgain(t *testing.T) {
 	})
 }
 
+// A session that did not arrive at its connection does not keep it for ever: one whose arrival crashed it is not waited for, and one that
+// met a full mailbox is told again.
+func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
+	const attach = "*otp.Call[mcpd/actors/client.AttachRequest,struct {}]"
+	run(t, func(r *rig) {
+		r.ready()
+		r.Break("client_sup/"+files, attach)
+		ref, err := r.connects(r.caller("ci", ""), "files")
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		r.Struck()
+		r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, From: ref})
+		if got := r.record("files").Open; got != 0 {
+			t.Errorf("%d connections, want none", got)
+		}
+	})
+	run(t, func(r *rig) {
+		r.ready()
+		r.late = true
+		ref, err := r.connects(r.caller("ci", ""), "files")
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		r.Rest()
+		r.attaches[0].Fail(otp.ErrOverloaded)
+		r.Rest()
+		r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, From: ref})
+		if got := r.record("files").Open; got != 1 {
+			t.Errorf("%d connections, want the one that a session is on its way to", got)
+		}
+		time.Sleep(time.Second)
+		r.Rest()
+		if got := len(r.attaches); got != 2 {
+			t.Errorf("told %d times, want 2", got)
+		}
+	})
+}
+
 // A connection that says that nobody uses it is ended, unless somebody is on the way there. Sessions that had used one which was given up
 // get another, with what they had asked for.
 func TestConnectionsComeAndGo(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
+		r.late = true
 		ref, err := r.connects(r.caller("ci", ""), "files")
 		if err != nil {
 			r.T.Fatal(err)
 		}
+		r.Rest()
 		key := tenant.Key{Share: tenant.ByTenant}
-		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref, Attached: 0})
+		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref})
 		if got := r.record("files").Open; got != 1 {
 			t.Errorf("somebody was on the way: %d connections", got)
 		}
-		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref, Attached: 1})
+		for _, m := range r.attaches {
+			m.Reply(struct{}{})
+		}
+		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref})
 		if got := r.record("files"); got.Open != 0 || got.State != client.Idle {
 			t.Errorf("nobody uses it: %+v", got)
 		}

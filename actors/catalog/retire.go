@@ -31,7 +31,7 @@ func (c *Catalog) unused(m *client.Unused) {
 	if !ok {
 		return
 	}
-	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.attached == m.Attached {
+	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 {
 		delete(s.conns, m.Key)
 		c.retire(s, m.Key)
 		c.settle(s)

@@ -22,7 +22,10 @@ type end struct{ why error }
 type link struct{ otp.Base }
 
 func (link) Receive(_ *otp.Process, msg any) error {
-	if m, ok := msg.(end); ok {
+	switch m := msg.(type) {
+	case *client.Attach:
+		m.Reply(struct{}{})
+	case end:
 		return m.why
 	}
 	return nil

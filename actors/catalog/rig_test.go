@@ -25,6 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type rig struct {
 	*stage.Stage
 	dispatcher, session stage.Box
+	late                bool // connections let sessions wait that attach
+	attaches            []*client.Attach
 }
 
 // report makes a connection report; an error makes it end.
@@ -55,6 +57,12 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		x.tell(p, m)
 	case error:
 		return m
+	case *client.Attach:
+		if x.r.late {
+			x.r.attaches = append(x.r.attaches, m)
+		} else {
+			m.Reply(struct{}{})
+		}
 	case client.Describe:
 		again := x.last
 		_ = x.cat.Send(&again)

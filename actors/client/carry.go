@@ -25,8 +25,6 @@ type carry struct {
 	again map[uint64]bool
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
-	// attached is how often a session was attached.
-	attached uint64
 	// uris lists the subscribed resources and the sessions that want each.
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.

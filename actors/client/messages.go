@@ -15,20 +15,22 @@ import (
 
 // A connection receives request.Forward and request.Withdraw from the request manager, and these.
 
-// Attach tells the connection that a session uses it. The catalogue sends it when it hands the connection out. A connection that
-// serves one session ends with it; a shared one ends when it has had no session for Linger: see Unused.
-type Attach struct {
+// Attach tells the connection that a session uses it. The catalogue makes this call when it hands the connection out, so that it knows
+// who is still on the way. A connection that serves one session ends with it; a shared one ends when it has had no session for Linger:
+// see Unused.
+type Attach = otp.Call[AttachRequest, struct{}]
+
+// AttachRequest names the session.
+type AttachRequest struct {
 	Session string // the session's row
 	Ref     otp.Ref
 }
 
-// Unused is what a connection that nobody uses tells the catalogue, which ends it. Attached is how many Attach it has received: when the
-// catalogue has sent more, somebody is on the way and the connection stays.
+// Unused is what a connection that nobody uses tells the catalogue, which ends it unless an Attach is on the way.
 type Unused struct {
-	Server   string
-	Key      tenant.Key
-	From     otp.Ref
-	Attached uint64
+	Server string
+	Key    tenant.Key
+	From   otp.Ref
 }
 
 // Left is what the catalogue gets of a connection that was given up while sessions used it: who they are and what they had asked the server

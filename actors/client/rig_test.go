@@ -106,7 +106,16 @@ func (r *rig) send(msg any) { r.T.Helper(); r.Send("conn", msg) }
 // attach makes a session use the connection.
 func (r *rig) attach(session string) {
 	r.T.Helper()
-	r.send(&client.Attach{Session: session, Ref: r.Ref(session)})
+	r.attachAs(session, session)
+}
+
+// attachAs makes the session that has this row for its actor use the connection.
+func (r *rig) attachAs(session, row string) {
+	r.T.Helper()
+	if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{Session: session, Ref: r.Ref(row)}); err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
 }
 
 // forward hands in a call of a session.

@@ -101,10 +101,10 @@ func (c *Connection) restore() {
 
 // attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
-	c.attached++
-	c.p.Monitor(m.Ref)
-	c.sessions[m.Session] = m.Ref
+	c.p.Monitor(m.Req.Ref)
+	c.sessions[m.Req.Session] = m.Req.Ref
 	c.linger.Stop()
+	m.Reply(struct{}{})
 }
 
 // Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.
@@ -163,7 +163,7 @@ func (c *Connection) idle() {
 		return
 	}
 	if len(c.calls) == 0 && len(c.queue) == 0 {
-		_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Attached: c.attached})
+		_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
 	}
 	c.maybeLinger() // the catalogue may know better, or have missed this
 }
