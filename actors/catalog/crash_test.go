@@ -19,6 +19,7 @@ func TestCatalogOutlivesItsCrash(t *testing.T) {
 		if err != nil {
 			r.T.Fatal(err)
 		}
+		r.Rest()
 		r.Break("catalog", "")
 		if v := <-r.looks(r.caller("ci", "")); v.err == nil {
 			t.Error("the list that crashed it was answered")
