@@ -53,6 +53,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Host: h.edge, Store: h.store, Hosts: hosts(h.config), Origins: h.config.Origins,
 		Limits:  jsonrpc.Limits{Bytes: int(h.config.MaxBody)},
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
+		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){handler.Drain}, Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,

@@ -23,7 +23,8 @@ var (
 // Sink is the reply side of one downstream exchange. It is safe for concurrent use and never waits for the peer.
 type Sink interface {
 	// Send delivers a message that belongs to this exchange (progress, a log line, a request to the client) before its end.
-	// It returns ErrClosed after Finish, and ErrSlowConsumer when the bounded queue of the exchange is full.
+	// It returns ErrClosed after Finish, and ErrSlowConsumer when the bounded queue of the exchange has no room for it. A transport may
+	// drop older notifications to make some.
 	Send(m jsonrpc.Message) error
 	// Finish delivers the one outcome. It reports false, and delivers nothing, when there was one already. The zero Message ends the
 	// exchange without an answer: its client has cancelled it (2025-11-25 §basic/utilities/cancellation).

@@ -64,32 +64,34 @@ func wake(st *stream) {
 	}
 }
 
-// add queues an event. When too much waits already, progress goes first; then the client that does not read is cut, and the oldest
-// events are dropped. An outcome cuts nobody: it is the last, and the one that counts.
-func (s *Streams) add(st *stream, data []byte, w weight) (err error) {
+// add queues an event. When too much waits already, notifications are dropped for it; a question that finds no room then is refused, and a
+// notification is not taken. None of this ends a connection: whether the client reads is found out by writing to it.
+func (s *Streams) add(st *stream, data []byte, w weight) error {
 	if w == hint && st.duplicate(data) {
 		return nil
 	}
-	if st.full(&s.store.options) {
-		before := st.bytes
-		st.dropProgress()
-		s.account(st.bytes - before)
-		if st.full(&s.store.options) {
-			if w == progress {
-				return nil
-			}
-			if n := len(st.outlets); n > 0 && w != outcome {
-				end(st.outlets[n-1], cut)
-				err = transport.ErrSlowConsumer
-			}
-		}
+	before := st.bytes
+	dropped, room := st.makeRoom(w, &s.store.options)
+	s.account(st.bytes - before)
+	if !room && w.notifies() {
+		dropped++
+	}
+	if len(st.outlets) > 0 {
+		st.missed += dropped
+	}
+	switch {
+	case room:
+	case w == question:
+		return transport.ErrSlowConsumer
+	default:
+		return nil
 	}
 	st.add(data, w, st.number, s.store.now())
 	s.account(len(data))
 	s.bound(st)
 	wake(st)
 	s.expectSweep()
-	return err
+	return nil
 }
 
 func (s *Streams) account(bytes int) {
@@ -97,25 +99,29 @@ func (s *Streams) account(bytes int) {
 	s.store.used.Add(int64(bytes))
 }
 
-// bound drops what is over the bounds of the stream, the session or the process, oldest first, and never what a connection has yet to
-// write: that is bounded by add.
+// bound drops what is over the bounds of the stream, the session or the process, what is missed least first, and never what a connection
+// has yet to write: that is bounded by add.
 func (s *Streams) bound(st *stream) {
 	o := &s.store.options
-	attached := len(st.outlets) > 0
-	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 && st.droppable(attached) {
-		s.account(-st.drop())
+	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 && s.drop(st) {
 	}
 	for s.state.bytes > o.SessionBytes || s.store.used.Load() > int64(o.TotalBytes) {
-		switch alone := s.state.alone; {
-		case s.forgetOldest():
-		case st.droppable(attached):
-			s.account(-st.drop())
-		case alone != nil && alone.droppable(len(alone.outlets) > 0):
-			s.account(-alone.drop())
-		default:
+		if !s.forgetOldest() && !s.drop(st) && !s.drop(s.state.alone) {
 			return
 		}
 	}
+}
+
+// drop drops one event of a stream, if there is one to drop.
+func (s *Streams) drop(st *stream) bool {
+	if st == nil {
+		return false
+	}
+	i := st.least(len(st.outlets) > 0)
+	if i >= 0 {
+		s.account(-st.remove(i))
+	}
+	return i >= 0
 }
 
 // forgetOldest forgets the oldest finished POST stream that nobody reads.
@@ -133,14 +139,14 @@ func (s *Streams) forgetOldest() bool {
 
 func (s *Streams) dropAll(st *stream) {
 	for len(st.entries) > 0 {
-		s.account(-st.drop())
+		s.account(-st.remove(0))
 	}
 }
 
 // dropSent drops what was given out.
 func (s *Streams) dropSent(st *stream) {
-	for st.droppable(true) {
-		s.account(-st.drop())
+	for len(st.entries) > st.waiting {
+		s.account(-st.remove(0))
 	}
 }
 
@@ -161,8 +167,8 @@ func (s *Streams) sweep() {
 	state.sweep = nil
 	expired := s.store.now() - int64(s.store.options.TTL)
 	expire := func(st *stream) {
-		for st.droppable(len(st.outlets) > 0) && st.entries[0].at <= expired {
-			s.account(-st.drop())
+		for len(st.entries) > 0 && st.entries[0].at <= expired && (len(st.outlets) == 0 || len(st.entries) > st.waiting) {
+			s.account(-st.remove(0))
 		}
 	}
 	if state.alone != nil {

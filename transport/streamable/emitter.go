@@ -28,6 +28,7 @@ type emitter struct {
 // passes resets the stream even when nothing is being written.
 func (e *emitter) run(ctx context.Context) {
 	options := &e.handler.options
+	defer e.count()
 	clock := options.Store.options.Clock
 	opened := clock.Now()
 	defer func() { e.control.SetWriteDeadline(time.Now().Add(options.Stall)) }() // for the end of the response
@@ -39,8 +40,9 @@ func (e *emitter) run(ctx context.Context) {
 	defer func() { timer.Stop() }()
 	for {
 		phase, err := e.drainOutlet()
+		e.count()
 		switch {
-		case phase == cut || errors.Is(err, os.ErrDeadlineExceeded):
+		case errors.Is(err, os.ErrDeadlineExceeded):
 			options.Refused(slowConsumer, 0)
 			return
 		case phase == hungUp:
@@ -70,6 +72,13 @@ func (e *emitter) run(ctx context.Context) {
 		}
 		timer.Stop() // the tick may have been the last of the wait before the stream
 		timer = clock.AfterFunc(options.KeepAlive, e.outlet.tick)
+	}
+}
+
+// count reports what the client was not given.
+func (e *emitter) count() {
+	if n := e.streams.missed(e.outlet); n > 0 {
+		e.handler.options.Dropped(n)
 	}
 }
 

@@ -43,6 +43,8 @@ type Options struct {
 	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer; and, as
 	// "slow_consumer" and 0, of each stream that was cut because its client did not read. It must return at once.
 	Refused func(reason string, status int)
+	// Dropped is told of notifications that a client was not given because it reads slower than they came. It must return at once.
+	Dropped func(notifications int)
 }
 
 // LoopbackHosts are the names by which a machine calls itself.
@@ -81,6 +83,9 @@ func NewHandler(o Options) *Handler {
 	}
 	if o.Refused == nil {
 		o.Refused = func(string, int) {}
+	}
+	if o.Dropped == nil {
+		o.Dropped = func(int) {}
 	}
 	return &Handler{options: o, hosts: lowerSet(o.Hosts), origins: lowerSet(o.Origins), drain: make(chan struct{})}
 }

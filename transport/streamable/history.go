@@ -13,8 +13,12 @@ const (
 	ordinary weight = iota
 	progress        // the next one supersedes it, so it goes first when the queue is full
 	hint            // says only that something changed, so one of equal text that waits already is enough
+	question        // asks the client: it is refused rather than dropped, since somebody waits for the answer
 	outcome         // answers a request: it is never refused
 )
+
+// notifies reports that nobody waits for what the event brings about.
+func (w weight) notifies() bool { return w < question }
 
 // weights names the notifications that are not ordinary.
 var weights = map[string]weight{
@@ -42,7 +46,7 @@ type history struct {
 	entries []entry
 	next    uint64 // of the next event
 	sent    uint64 // of the first event that waits
-	lost    uint64 // of the last event that a client may miss: it belonged to a stream and is gone
+	lost    uint64 // of the last outcome that is gone: the stream cannot be resumed from before it
 	bytes   int    // of all entries
 	waiting int    // entries that wait
 	queued  int    // bytes of those
@@ -69,6 +73,25 @@ func (h *history) duplicate(data []byte) bool {
 // full reports that as much waits as may. It looks at what is there, not at what would be, so that one message of any size passes.
 func (h *history) full(l *StoreOptions) bool {
 	return h.waiting >= l.StreamEvents || h.queued >= l.StreamBytes
+}
+
+// makeRoom drops waiting notifications until an event of weight w may wait too: progress first, then, unless for more of it, the oldest.
+// It says how many went, and whether there is room now.
+func (h *history) makeRoom(w weight, l *StoreOptions) (dropped int, room bool) {
+	if w == outcome || !h.full(l) {
+		return 0, true
+	}
+	before := h.waiting
+	h.dropProgress()
+	for h.full(l) && w != progress {
+		first := len(h.entries) - h.waiting
+		i := slices.IndexFunc(h.entries[first:], func(e entry) bool { return e.weight.notifies() })
+		if i < 0 {
+			break
+		}
+		h.remove(first + i)
+	}
+	return before - h.waiting, !h.full(l)
 }
 
 // dropProgress removes the waiting progress notifications. Their places stay empty.
@@ -100,19 +123,19 @@ func (h *history) give(i int, stream uint32) {
 	h.queued -= len(e.data)
 }
 
-// drop removes the oldest entry.
-func (h *history) drop() (size int) {
-	e := h.entries[0]
+// remove takes entry i out, and says how large it was. Its place stays empty.
+func (h *history) remove(i int) (size int) {
+	e := h.entries[i]
 	size = len(e.data)
 	h.bytes -= size
 	if e.seq >= h.sent {
 		h.waiting--
 		h.queued -= size
-		h.sent = e.seq + 1
 	}
-	if e.stream != 0 {
-		h.lost = e.seq
+	if e.stream != 0 && e.weight == outcome {
+		h.lost = max(h.lost, e.seq)
 	}
+	copy(h.entries[1:i+1], h.entries[:i]) // few come before it, many after
 	h.entries[0] = entry{}
 	h.entries = h.entries[1:]
 	if len(h.entries) == 0 {
@@ -121,10 +144,19 @@ func (h *history) drop() (size int) {
 	return size
 }
 
-// droppable reports that there is an oldest entry and that no connection still has to write it.
-func (h *history) droppable(attached bool) bool {
-	return len(h.entries) > 0 && (!attached || h.entries[0].seq < h.sent)
+// least is the index of what would be missed least: the oldest notification, else the oldest event. With a connection that still has to
+// write what waits, that is no part of it. -1 when there is nothing.
+func (h *history) least(attached bool) int {
+	entries := h.entries
+	if attached {
+		entries = entries[:len(entries)-h.waiting]
+	}
+	if len(entries) == 0 {
+		return -1
+	}
+	return max(0, slices.IndexFunc(entries, func(e entry) bool { return e.weight.notifies() }))
 }
 
-// replayable reports that nothing after seq was lost, and that seq was reached at all.
+// replayable reports that seq was reached, and that no outcome after it is gone. Notifications may be: a client that was away for long
+// is better off without them than without its answer.
 func (h *history) replayable(seq uint64) bool { return seq >= h.lost && seq < h.next }

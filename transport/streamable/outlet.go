@@ -32,7 +32,6 @@ const (
 	completed       // every answer was taken: the response may end
 	hungUp          // the exchange asked for a reconnect
 	replaced        // the client came back on another connection before the loss of this one was noticed
-	cut             // the client reads too slowly
 	over            // the session ended
 )
 

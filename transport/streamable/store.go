@@ -9,9 +9,9 @@ import (
 
 // Bounds of what is kept for clients that read slowly or come back (2025-11-25 §basic/transports, "Resumability and Redelivery").
 const (
-	// DefaultStreamEvents and DefaultStreamBytes bound one stream: what waits to be written, and what is kept for a resumption. A client
-	// that is 256 messages behind does not read.
-	DefaultStreamEvents = 256
+	// DefaultStreamEvents and DefaultStreamBytes bound one stream: what waits to be written, and what is kept for a resumption. A tool that
+	// logs in a loop fills the first within a millisecond, so a client that reads meanwhile loses little of what a person would read.
+	DefaultStreamEvents = 1024
 	DefaultStreamBytes  = 1 << 20
 	// DefaultSessionBytes lets a few busy streams of one client be kept whole.
 	DefaultSessionBytes = 4 << 20

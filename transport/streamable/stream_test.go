@@ -3,8 +3,6 @@ package streamable
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -301,45 +299,6 @@ func TestGETRefusals(t *testing.T) {
 	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("one more than %d: got %d, want 429 with Retry-After", DefaultGETs, resp.StatusCode)
 	}
-}
-
-// S16: a client that does not read is cut after the bounded queue is full, and costs no more than that.
-func TestClientThatDoesNotReadIsCut(t *testing.T) {
-	host := newTestHost(t)
-	errs := make(chan error, 1)
-	host.scripts["flood"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
-		params := jsontext.Value(`{"data":"` + strings.Repeat("x", 32<<10) + `"}`)
-		for range 10_000 {
-			if err := out.Send(jsonrpc.Notification("notifications/message", params)); err != nil {
-				errs <- err
-				break
-			}
-			waitFor(t, func() bool { return host.store.Bytes() < 3*DefaultStreamBytes })
-		}
-		out.Finish(jsonrpc.Response(m.ID, nil))
-	}
-	counted := make(chan string, 1)
-	s := serve(t, host, Options{Stall: 100 * time.Millisecond, Refused: func(reason string, _ int) { counted <- reason }})
-	id := s.session(protocol.V20251125)
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	body := call("flood")
-	fmt.Fprint(conn, strings.ReplaceAll(withBody(postHead+"Host: localhost\nMcp-Session-Id: "+id+"\n", body), "\n", "\r\n"))
-	if err := <-errs; !errors.Is(err, transport.ErrSlowConsumer) {
-		t.Fatalf("got %v, want ErrSlowConsumer", err)
-	}
-	if got := host.store.Bytes(); got > 2*DefaultStreamBytes {
-		t.Errorf("%d bytes are kept, want at most the bounds of a stream", got)
-	}
-	if got := <-counted; got != slowConsumer {
-		t.Errorf("counted %q, want %q", got, slowConsumer)
-	}
-	s.Client().CloseIdleConnections()
-	waitFor(t, func() bool { return s.connections.Open() == 0 }) // though the client never closed its end
 }
 
 // A drain ends listening streams with the time to come back, lets answers finish, and does not hold the server up.

@@ -44,6 +44,7 @@ type stream struct {
 	number   uint32    // of a POST stream; 0 for the standing one, whose events are numbered by the GET they went to
 	outlets  []*outlet // oldest first; the last is given what is new. A POST stream has at most one
 	complete bool      // nothing will follow
+	missed   int       // notifications that were dropped while there was a response, and that nobody has counted yet
 }
 
 var (
@@ -52,8 +53,7 @@ var (
 )
 
 // Push sends a message that belongs to no exchange. Without a GET stream it waits, within the bounds of the Store, for the next one.
-// It returns transport.ErrClosed after Close, and transport.ErrSlowConsumer when it had to cut the client's connection; the message is
-// then kept for a reconnect.
+// It returns transport.ErrClosed after Close, and transport.ErrSlowConsumer when too much waits for there to be room for a request.
 func (s *Streams) Push(m jsonrpc.Message) error {
 	data, w := encode(m)
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *Streams) Close() {
 
 // encode is the JSON text of a message and what may happen to it in a queue.
 func encode(m jsonrpc.Message) ([]byte, weight) {
-	w := ordinary
+	w := question
 	if m.Method == "" {
 		w = outcome
 	} else if m.ID.IsZero() {
@@ -276,6 +276,14 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 		return batch, completed
 	}
 	return batch, live
+}
+
+// missed is how many notifications were dropped since it was last asked, because the client of o reads slower than they came.
+func (s *Streams) missed(o *outlet) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, o.stream.missed = o.stream.missed, 0
+	return n
 }
 
 // Open is how many GET streams the client has open.

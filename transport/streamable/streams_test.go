@@ -78,8 +78,10 @@ func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 		if got, _ := taken(s, again, 8); len(got) != 1 || got[0] != line(note("a", 2)) {
 			t.Errorf("got %q, want what is younger than the TTL", got)
 		}
-		if err := s.connect(&outlet{}, idAt(o, 0)); !errors.Is(err, errUnreplayable) {
-			t.Errorf("resuming before what was dropped: %v, want errUnreplayable", err)
+		s.detach(again)
+		again = listening(t, s, idAt(o, 0))
+		if got, _ := taken(s, again, 8); len(got) != 1 || got[0] != line(note("a", 2)) {
+			t.Errorf("from before what was dropped: %q, want what is left", got)
 		}
 		time.Sleep(DefaultTTL + sweepEvery)
 		if _, sweep := kept(s); sweep || store.Bytes() != 0 {
@@ -132,7 +134,7 @@ func TestPendingMessagesAreBounded(t *testing.T) {
 	}
 }
 
-func TestOldestIsDroppedAndCannotBeResumed(t *testing.T) {
+func TestOldestIsDropped(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options StoreOptions
@@ -152,17 +154,60 @@ func TestOldestIsDroppedAndCannotBeResumed(t *testing.T) {
 				taken(s, o, 8)
 			}
 			s.detach(o)
-			if err := s.connect(&outlet{}, idAt(o, 1)); !errors.Is(err, errUnreplayable) {
-				t.Errorf("resuming what was dropped: %v, want errUnreplayable", err)
-			}
-			if got, _ := taken(s, listening(t, s, idAt(o, 5)), 8); len(got) != 4 {
-				t.Errorf("got %d events, want the last four", len(got))
+			for _, seen := range []uint64{5, 1} {
+				again := listening(t, s, idAt(o, seen))
+				if got, _ := taken(s, again, 8); len(got) != 4 {
+					t.Errorf("from %d: got %d events, want the last four", seen, len(got))
+				}
+				s.detach(again)
 			}
 		})
 	}
 }
 
-// B5: coalesce, then drop progress, then cut. The outcome of an exchange is never refused and cuts nobody.
+// A client that comes back when much of its stream is gone is given its answer all the same, and what a server asks of it.
+func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
+	s := NewStore(StoreOptions{StreamEvents: 4}).Streams()
+	defer s.Close()
+	o := makeOutlet()
+	st, err := s.begin(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := jsonrpc.Request(jsonrpc.IntID(7), "elicitation/create", nil)
+	for _, m := range []jsonrpc.Message{note("notifications/message", 0), ask} {
+		s.send(st, m)
+	}
+	taken(s, &o, 8)
+	s.detach(&o)
+	for n := range 20 {
+		s.send(st, note("notifications/message", n))
+	}
+	s.send(st, jsonrpc.Response(jsonrpc.IntID(1), nil))
+	s.finish(st)
+	got, phase := taken(s, listening(t, s, idAt(&o, 0)), 8)
+	want := []string{line(ask), line(note("notifications/message", 18)), line(note("notifications/message", 19)), answer}
+	if fmt.Sprint(got) != fmt.Sprint(want) || phase != completed {
+		t.Errorf("got %q and %v, want %q and the end", got, phase, want)
+	}
+}
+
+// A stream whose outcome itself is gone is not resumed: it would end as if there had been none.
+func TestLostOutcomeIsNotPassedOver(t *testing.T) {
+	s := NewStore(StoreOptions{SessionBytes: 100}).Streams()
+	defer s.Close()
+	r := newReply(s, 2, true)
+	r.Send(note("notifications/message", 1))
+	taken(s, &r.out, 8)
+	r.leave()
+	r.Finish(jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`"`+strings.Repeat("x", 200)+`"`)))
+	if err := s.connect(&outlet{}, idAt(&r.out, 1)); !errors.Is(err, errUnreplayable) {
+		t.Errorf("got %v, want errUnreplayable", err)
+	}
+}
+
+// B5: coalesce, then drop progress, then the oldest notification. The outcome of an exchange is never refused, what a server asks never
+// dropped, and nobody is cut.
 func TestFullQueue(t *testing.T) {
 	s := NewStore(StoreOptions{StreamEvents: 4}).Streams()
 	defer s.Close()
@@ -190,19 +235,28 @@ func TestFullQueue(t *testing.T) {
 		line(note("notifications/message", 3)), answer}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for n := range 4 {
-		if err := s.send(st, note("notifications/message", n)); err != nil {
-			t.Fatal(err)
+	if n := s.missed(&o); n != 3 {
+		t.Errorf("%d are counted as missed, want the three progress notifications", n)
+	}
+	ask := func(n uint64) jsonrpc.Message { return jsonrpc.Request(jsonrpc.IntID(n), "roots/list", nil) }
+	messages := []jsonrpc.Message{note("notifications/message", 1), ask(2)}
+	for n := range 8 {
+		messages = append(messages, note("notifications/message", 3+n))
+	}
+	for _, m := range append(messages, ask(11), ask(12), ask(13), note("notifications/message", 14)) {
+		if err := s.send(st, m); err != nil {
+			t.Fatalf("%s: %v", line(m), err)
 		}
 	}
-	if err := s.send(st, note("notifications/message", 9)); !errors.Is(err, transport.ErrSlowConsumer) {
-		t.Errorf("one more: %v, want ErrSlowConsumer", err)
+	if err := s.send(st, ask(15)); !errors.Is(err, transport.ErrSlowConsumer) {
+		t.Errorf("nothing but requests waits, and one more: %v, want ErrSlowConsumer", err)
 	}
-	if _, phase := taken(s, &o, 8); phase != cut {
-		t.Errorf("phase %v, want cut", phase)
+	if n := s.missed(&o); n != 10 {
+		t.Errorf("%d are counted as missed, want all ten messages", n)
 	}
-	if err := s.send(st, note("notifications/message", 10)); err != nil {
-		t.Errorf("without a client: %v, want the oldest to be dropped", err)
+	got, phase = taken(s, &o, 8)
+	if want := []string{line(ask(2)), line(ask(11)), line(ask(12)), line(ask(13))}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
+		t.Errorf("got %q and %v, want %q", got, phase, want)
 	}
 }
 
@@ -401,7 +455,7 @@ func TestWeights(t *testing.T) {
 		{note("notifications/progress", 1), progress},
 		{note("notifications/resources/updated", 1), hint},
 		{note("notifications/message", 1), ordinary},
-		{jsonrpc.Request(jsonrpc.IntID(1), "notifications/progress", nil), ordinary},
+		{jsonrpc.Request(jsonrpc.IntID(1), "notifications/progress", nil), question},
 		{jsonrpc.Response(jsonrpc.IntID(1), nil), outcome},
 	} {
 		data, got := encode(c.m)
