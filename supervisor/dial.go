@@ -62,19 +62,25 @@ func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client
 }
 
 func (h *host) dialProgram(s tenant.Server, at telemetry.Where) client.Dial {
-	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}}
+	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant}
 	for _, a := range s.Args {
 		spec.Args = append(spec.Args, a.Reveal())
 	}
 	for name, value := range s.Env {
 		spec.Env[name] = value.Reveal()
 	}
+	var last atomic.Pointer[stdio.Child]
 	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
+		spec := spec
+		if before := last.Load(); before != nil {
+			spec.Again = before.HasSettled()
+		}
 		child, err := otp.Do[process.StartRequest, *stdio.Child](ctx, h.core("process_manager"),
 			process.StartRequest{Spec: spec, Owner: self, Tenant: at.Tenant, Server: at.Server})
 		if err != nil {
 			return nil, err
 		}
+		last.Store(child)
 		return stdio.NewConn(child, stdio.Options{Stray: func(line stdio.Stray) {
 			h.recorder.Emit(telemetry.UpstreamNoise{Where: at, Lines: 1, Sample: line.Line})
 		}}), nil

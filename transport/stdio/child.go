@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -18,6 +19,7 @@ type Child struct {
 	stdout  *os.File
 	stderr  *stderr
 	settled func()
+	spoke   atomic.Bool
 
 	exited   chan struct{} // closed when the program has exited; guards exit
 	exit     Exit
@@ -88,7 +90,13 @@ func (c *Child) Exit() (Exit, bool) {
 func (c *Child) Gone() <-chan struct{} { return c.gone }
 
 // Settled says that the program has started up, and makes room for the next one to start. It may be called more than once.
-func (c *Child) Settled() { c.settled() }
+func (c *Child) Settled() {
+	c.spoke.Store(true)
+	c.settled()
+}
+
+// HasSettled reports whether somebody said so.
+func (c *Child) HasSettled() bool { return c.spoke.Load() }
 
 // Signal sends to the program alone. It returns os.ErrProcessDone once the program is gone, never reaching another process.
 func (c *Child) Signal(sig syscall.Signal) error { return c.h.signal(sig) }

@@ -260,6 +260,44 @@ func TestStartsWaitForTheirTurn(t *testing.T) {
 	second := start(t, s, spec("quit")) // its exit makes room too
 	<-second.Gone()
 	third := start(t, s, spec("echo"))
+	if !first.HasSettled() || second.HasSettled() {
+		t.Error("want the first to have settled and the second not: its exit is no sign of life")
+	}
+	// One that says nothing holds the next up for a moment only.
+	if err := s.await(within(t), &turn{come: make(chan struct{})}); err != nil {
+		t.Fatal(err)
+	}
+	// Of those that wait now, the tenants take turns.
+	var order []string
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, tenant := range []string{"a", "a", "b"} {
+		all.Go(func() {
+			sp := spec("leave")
+			sp.For = tenant
+			c, err := s.Start(within(t), sp)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, tenant)
+			mu.Unlock()
+			if err := c.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		eventually(t, "the start waits", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return len(s.turns.first.waiting[tenant]) > 0
+		})
+	}
+	s.free()
+	all.Wait()
+	if !slices.Equal(order, []string{"a", "b", "a"}) {
+		t.Errorf("started in the order %q, want the tenants in turn", order)
+	}
 	for _, c := range []*Child{first, third} {
 		if err := c.Stop(context.Background()); err != nil {
 			t.Error(err)

@@ -40,7 +40,7 @@ const (
 
 	// DefaultFiles bounds the open files of a child: the usual soft limit of a login shell.
 	DefaultFiles = 1024
-	// SettleTime is how long a started child holds its place among the starting ones when nobody says that it has settled. Interpreters
-	// load their packages in that time; a hung start must not keep others from starting.
-	SettleTime = 5 * time.Second
+	// SettleTime is how long a started child holds its place among the starting ones when nobody says that it has settled. An interpreter
+	// is past the worst of its start by then; many servers that say nothing must not keep others from starting.
+	SettleTime = 300 * time.Millisecond
 )

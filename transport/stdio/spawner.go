@@ -31,11 +31,13 @@ type Spawner struct {
 	group    bool // signals through a pidfd reach process groups
 	pidfd    bool // children get a pidfd; tests turn both off to be an old kernel
 	jobs     chan *job
-	slots    chan struct{}
 	closing  chan struct{}
 	close    func()
 	ended    chan struct{}
 	children sync.WaitGroup
+
+	mu    sync.Mutex // guards turns
+	turns turns
 }
 
 // job is one start, carried to the thread and back.
@@ -44,7 +46,7 @@ type job struct {
 	spec   Spec
 	path   string
 	env    []string
-	free   func() // gives the slot back
+	free   func() // gives the place back
 	result chan outcome
 }
 
@@ -64,7 +66,7 @@ func NewSpawner(o SpawnerOptions) *Spawner {
 		group:    groupSignals(),
 		pidfd:    true,
 		jobs:     make(chan *job),
-		slots:    make(chan struct{}, o.Starting),
+		turns:    turns{free: o.Starting},
 		closing:  make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
@@ -114,15 +116,11 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-s.closing:
-		return nil, transport.ErrClosed
+	if err := s.await(ctx, &turn{tenant: spec.For, again: spec.Again, come: make(chan struct{})}); err != nil {
+		return nil, err
 	}
 	j := &job{ctx: ctx, spec: spec, path: path, env: env, result: make(chan outcome)}
-	j.free = sync.OnceFunc(func() { <-s.slots })
+	j.free = sync.OnceFunc(s.free)
 	select {
 	case s.jobs <- j:
 	case <-ctx.Done():
@@ -137,6 +135,44 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 		return r.child, r.err
 	case <-ctx.Done():
 		return nil, ctx.Err() // the thread ends the child that it may have started
+	}
+}
+
+// await waits for a turn.
+func (s *Spawner) await(ctx context.Context, t *turn) (err error) {
+	s.mu.Lock()
+	s.turns.wait(t)
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-t.come:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-s.closing:
+		err = transport.ErrClosed
+	}
+	s.mu.Lock()
+	left := s.turns.leave(t)
+	s.mu.Unlock()
+	if !left {
+		s.free()
+	}
+	return err
+}
+
+// free gives a place back.
+func (s *Spawner) free() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turns.free++
+	s.grant()
+}
+
+// grant tells those whose turn has come. The mutex is held.
+func (s *Spawner) grant() {
+	for t := s.turns.next(); t != nil; t = s.turns.next() {
+		close(t.come)
 	}
 }
 

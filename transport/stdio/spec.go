@@ -15,6 +15,10 @@ type Spec struct {
 	Pass []string
 	// Files bounds its open files, soft and hard. 0 is DefaultFiles. Linux only.
 	Files uint64
+	// For is whose program it is: starts of different ones take turns. Again says that it ran before and is missed, so that it is started
+	// before programs that are new.
+	For   string
+	Again bool
 	// Ladder is how it is ended.
 	Ladder Ladder
 	// Stderr is called with each line of standard error, without its end, in the order written; cut says that the rest of the line was
