@@ -78,7 +78,10 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	if a, ok := c.asked[m.ID]; ok {
 		delete(c.asked, m.ID)
 		a.timer.Stop()
-		return a.then(m.Result, m.Error)
+		if m.Error != nil {
+			return a.then(nil, m.Error)
+		}
+		return a.then(m.Result, nil)
 	}
 	f, ok := c.calls[m.ID]
 	if !ok {
@@ -122,7 +125,10 @@ func (c *Connection) failed(in transport.Inbound) error {
 	if a, ok := c.asked[id]; ok {
 		delete(c.asked, id)
 		a.timer.Stop()
-		return a.then(nil, protocol.Translate(in.Err, c.facts.Version))
+		if errors.Is(in.Err, streamable.ErrSessionLost) {
+			return nil // everything is asked anew with the next session
+		}
+		return a.then(nil, in.Err)
 	}
 	f, ok := c.calls[id]
 	if !ok {
@@ -137,7 +143,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	c.settled(f.x.ID)
 	f.settle(in.Err)
-	complete(c.o.Requests, f.x, nil, LostError(c.o.Server, in.Written, in.Err))
+	complete(c.o.Requests, f.x, nil, c.broken(in))
 	c.takeTurns()
 	return nil
 }

@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,9 +15,11 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/session"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
+	"mcpd/transport/streamable"
 )
 
 // Dial opens the transport of the connection self. It runs in a goroutine of the connection and may take as long as ctx allows.
@@ -52,18 +55,20 @@ type Connection struct {
 	p *otp.Process
 	*carry
 
-	up           transport.Upstream
-	state        State
-	facts        Facts
-	started      time.Time
-	calls        map[jsonrpc.ID]*flight // written or queued in the transport, by our id
-	asked        map[jsonrpc.ID]ask     // what the host itself asked, by our id
-	ids          inflight.Counter
-	open         map[string]*open // questions of the server that a client has not answered, by the server's id
-	busy, relist [Kinds]bool      // lists that are being fetched, and those of them that changed meanwhile
-	fetching     int              // lists still being fetched
-	news         []catalog.Kind   // lists that are not what they were
-	linger       otp.Timer
+	up       transport.Upstream
+	state    State
+	life     *session.Lifecycle // of the handshake; nil before there is a transport
+	facts    Facts
+	started  time.Time
+	calls    map[jsonrpc.ID]*flight // written or queued in the transport, by our id
+	asked    map[jsonrpc.ID]ask     // what the host itself asked, by our id
+	ids      inflight.Counter
+	open     map[string]*open // questions of the server that a client has not answered, by the server's id
+	fetching [Kinds]fetching  // how far each list is
+	news     []catalog.Kind   // lists that are not what they were
+	renewals pace             // of sessions that the server forgot
+
+	start, linger otp.Timer
 }
 
 // New makes one incarnation.
@@ -74,9 +79,17 @@ type (
 	dialled      struct{ up transport.Upstream }
 	inbound      struct{ in transport.Inbound }
 	startExpired struct{}
+	redial       struct{}
 	askExpired   struct{ id jsonrpc.ID }
 	exhausted    struct{}
 	lingered     struct{}
+)
+
+// Pauses before a session is opened anew that the server has forgotten. One that forgets each session before it was of use is not asked any
+// more when the last is reached: the connection ends then, which is counted.
+const (
+	FirstRenewal = 50 * time.Millisecond
+	LastRenewal  = time.Second
 )
 
 // Init answers what the previous incarnation had written and lost, and starts to dial.
@@ -87,17 +100,29 @@ func (c *Connection) Init(p *otp.Process) error {
 		c.carry = newCarry(c.o)
 		p.SetHeir(c.carry)
 	}
-	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.renewals = pace{first: FirstRenewal, last: LastRenewal}
 	c.lost(c.o.Requests, c.o.Server)
-	c.started = p.Now()
-	c.enter(Starting, nil)
-	c.tellStarting()
-	p.After(c.o.StartTimeout, startExpired{})
-	p.Go("transport", c.run)
 	for _, s := range c.sessions {
 		p.Monitor(s)
 	}
+	c.begin(0)
 	return nil
+}
+
+// begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
+func (c *Connection) begin(wait time.Duration) {
+	c.up, c.life, c.facts, c.news, c.fetching = nil, nil, Facts{}, nil, newFetching()
+	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.started = c.p.Now()
+	c.start.Stop()
+	c.start = c.p.After(c.o.StartTimeout, startExpired{})
+	c.enter(Starting, nil)
+	c.tellStarting()
+	if wait > 0 {
+		c.p.After(wait, redial{})
+		return
+	}
+	c.p.Go("transport", c.run)
 }
 
 // run dials and reads until the connection ends. Whatever ends it, the transport is handed over for closing.
@@ -145,11 +170,16 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case dialled:
 		return c.dialled(m.up)
 	case otp.Done:
-		return c.ended(m.Err)
+		return c.over(m.Err)
+	case redial:
+		p.Go("transport", c.run)
+	case refetch:
+		c.relist(m.kind)
 	case startExpired:
-		if c.state != Ready {
-			return fmt.Errorf("not ready within %s: %w", c.o.StartTimeout, context.DeadlineExceeded)
+		if c.life != nil && c.life.Phase() == session.Initializing {
+			return c.step(session.Expire)
 		}
+		return fmt.Errorf("not ready within %s: %w", c.o.StartTimeout, context.DeadlineExceeded)
 	case askExpired:
 		return c.askExpired(m.id)
 	case exhausted:
@@ -160,32 +190,55 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// ended turns the end of the transport into the reason this incarnation exits with.
-func (c *Connection) ended(err error) error {
-	switch {
-	case err == nil:
-		err = transport.ErrClosed
-	case otp.IsNormal(err): // a built-in server that stops with the host
+// over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:
+// there is a server, and it takes another.
+func (c *Connection) over(err error) error {
+	if err == nil {
+		return transport.ErrClosed
+	}
+	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
 		return err
 	}
-	c.tellEnded(err)
-	c.cause = err
+	wait := c.renewals.next(c.p.Now())
+	c.renewals.did(c.p.Now().Add(wait))
+	c.abandon(c.blame(err))
+	c.begin(wait)
+	return nil
+}
+
+// abandon settles what was under way with a server that is no more, and remembers why.
+func (c *Connection) abandon(cause error) {
+	c.cause = cause
+	c.tellEnded(cause)
 	if c.state == Ready {
 		c.lostAt = c.p.Now()
 	}
-	c.lost(c.o.Requests, c.o.Server)
-	if Permanent(err) {
-		c.enter(Failed, err)
-	} else {
-		c.enter(Backoff, err)
+	for _, a := range c.asked {
+		a.timer.Stop()
 	}
-	return err
-}
-
-// Terminate refuses what will not be served any more. After a crash the next incarnation does this instead.
-func (c *Connection) Terminate(p *otp.Process, reason error) {
+	for _, f := range c.calls {
+		f.settle(cause)
+	}
 	for id := range c.open {
 		c.dropQuestion(id)
+	}
+	c.lost(c.o.Requests, c.o.Server)
+}
+
+// Terminate is where every incarnation ends, and where it is remembered why.
+func (c *Connection) Terminate(_ *otp.Process, reason error) {
+	if otp.IsNormal(reason) { // a built-in server that stops with the host
+		for id := range c.open {
+			c.dropQuestion(id)
+		}
+		return
+	}
+	cause := c.blame(reason)
+	c.abandon(cause)
+	if Permanent(cause) {
+		c.enter(Failed, cause)
+	} else {
+		c.enter(Backoff, cause)
 	}
 }
 

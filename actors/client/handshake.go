@@ -10,42 +10,67 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/session"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
 
 // ask is a request that the host itself made.
 type ask struct {
-	then  func(result jsontext.Value, err *jsonrpc.Error) error
+	then  func(result jsontext.Value, err error) error
 	timer otp.Timer
 }
 
 // dialled starts the handshake: from here on there is somebody to talk to.
 func (c *Connection) dialled(up transport.Upstream) error {
 	c.up = up
+	c.life = session.NewClient(c.p.Now(), session.Options{Timeout: c.o.StartTimeout - c.p.Now().Sub(c.started)})
 	c.publish(nil, nil)
 	ask := protocol.InitializeParams{
 		Version: protocol.LatestLegacy.String(), Capabilities: c.o.Declare.Shape(protocol.LatestLegacy), Info: c.o.Self,
 	}
-	return c.request("initialize", ask.Params(), 0, c.initialized)
+	if err := c.request("initialize", ask.Params(), 0, c.initialized); err != nil {
+		return err
+	}
+	return c.step(session.Start)
+}
+
+// step takes an event of the handshake and does what is to be done then.
+func (c *Connection) step(on session.Event) error {
+	effects, err := c.life.Step(c.p.Now(), on)
+	for _, e := range effects {
+		switch e.Do {
+		case session.Arm: // and not Disarm: the lists are part of the start
+			c.start.Stop()
+			c.start = c.p.After(e.At.Sub(c.p.Now()), startExpired{})
+		case session.Announce:
+			c.send(jsonrpc.Notification("notifications/initialized", nil))
+		case session.Close:
+			err = fmt.Errorf("initialize: no answer within %s: %w", c.o.StartTimeout, e.Reason)
+		}
+	}
+	return err
 }
 
 // initialized takes the server's answer to the handshake. A server that speaks no revision of ours ends the connection for good.
-func (c *Connection) initialized(result jsontext.Value, e *jsonrpc.Error) error {
-	if e != nil {
-		return fmt.Errorf("initialize refused: %w", e)
+func (c *Connection) initialized(result jsontext.Value, err error) error {
+	var init protocol.InitializeResult
+	var v protocol.Version
+	if err == nil {
+		init, err = protocol.ParseInitializeResult(result)
 	}
-	init, err := protocol.ParseInitializeResult(result)
-	if err != nil {
-		return fmt.Errorf("initialize: %w", err)
+	if err == nil {
+		v, err = protocol.Negotiation{}.Accept(init.Version)
 	}
-	v, err := protocol.Negotiation{}.Accept(init.Version)
 	if err != nil {
+		_ = c.step(session.Refuse) // an answer is always taken in the phase that waits for it
 		return fmt.Errorf("initialize: %w", err)
 	}
 	c.facts = Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions}
 	c.up.Negotiated(v)
-	c.send(jsonrpc.Notification("notifications/initialized", nil))
+	if err := c.step(session.Answer); err != nil {
+		return err
+	}
 	for _, k := range catalog.Kinds() {
 		if c.facts.offers(k) {
 			c.fetch(k)
@@ -58,11 +83,12 @@ func (c *Connection) initialized(result jsontext.Value, e *jsonrpc.Error) error 
 
 // maybeReady restores what clients had asked for and opens the connection to calls, once every list is known.
 func (c *Connection) maybeReady() error {
-	if c.fetching > 0 || c.state == Ready {
+	if c.state == Ready || c.listing() {
 		return nil
 	}
 	c.restore()
 	c.state, c.listed = Ready, true
+	c.start.Stop()
 	c.report()
 	c.tellReady()
 	c.lostAt, c.cause = time.Time{}, nil
@@ -72,26 +98,28 @@ func (c *Connection) maybeReady() error {
 		c.forward(x)
 	}
 	c.maybeLinger()
+	c.resume()
 	return nil
 }
 
-// request asks the server something on the host's own behalf. With no timeout it is bounded by the start timeout.
-func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, *jsonrpc.Error) error) error {
+// request asks the server something on the host's own behalf. With no timeout somebody else sees to it that it ends.
+func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error) error {
 	id, err := c.fresh()
 	if err != nil {
 		return err
 	}
-	if timeout == 0 {
-		timeout = c.o.StartTimeout
+	a := ask{then: then}
+	if timeout > 0 {
+		a.timer = c.p.After(timeout, askExpired{id})
 	}
-	c.asked[id] = ask{then: then, timer: c.p.After(timeout, askExpired{id})}
+	c.asked[id] = a
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, method, params)); err != nil && !errors.Is(err, transport.ErrClosed) {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil
 }
 
-// askExpired gives up on one thing the host asked. Only the handshake is worth a connection.
+// askExpired gives up on one thing the host asked.
 func (c *Connection) askExpired(id jsonrpc.ID) error {
 	a, ok := c.asked[id]
 	if !ok {
@@ -99,5 +127,5 @@ func (c *Connection) askExpired(id jsonrpc.ID) error {
 	}
 	delete(c.asked, id)
 	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, "timeout")))
-	return a.then(nil, protocol.Translate(protocol.Timeout(c.o.RequestTimeout), c.facts.Version))
+	return a.then(nil, protocol.Timeout(c.o.RequestTimeout))
 }

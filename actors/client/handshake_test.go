@@ -112,20 +112,20 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 		"refused": {func(r *rig) {
 			p := r.server()
 			p.Refuse(p.Expect("initialize"), -32603, "not today")
-		}, client.Starting, ""},
+		}, client.Backoff, "not today"},
 		"unknown revision": {func(r *rig) {
 			p := r.server()
 			p.Reply(p.Expect("initialize"), `{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`)
-		}, client.Starting, ""},
+		}, client.Backoff, "initialize: "},
 		"no result": {func(r *rig) {
 			p := r.server()
 			p.Reply(p.Expect("initialize"), `{}`)
-		}, client.Starting, ""},
+		}, client.Backoff, "initialize: "},
 		"silence": {func(r *rig) {
 			p := r.server()
 			p.Expect("initialize")
 			time.Sleep(time.Minute)
-		}, client.Starting, ""},
+		}, client.Backoff, "no answer within 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {

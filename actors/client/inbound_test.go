@@ -57,6 +57,61 @@ func TestListThatCannotBeHadAgainStays(t *testing.T) {
 	})
 }
 
+// A server that says with every list it sends that the list has changed is ready with the first, and is asked less and less often.
+func TestServerThatAlwaysAnnouncesIsReady(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{"listChanged":true}}`)
+		start := time.Now()
+		for range 8 {
+			m := p.Expect("tools/list")
+			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+			p.Reply(m, `{"tools":[{"name":"a"}]}`)
+			r.Rest()
+			if got := r.report().State; got != client.Ready {
+				t.Fatalf("state %s", got)
+			}
+		}
+		if got, want := time.Since(start), (1+2+4+8+16+32+64)*client.FirstRelist; got != want {
+			t.Errorf("took %v, want %v", got, want)
+		}
+		p.ExpectNothing(128*client.FirstRelist - time.Millisecond)
+		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
+		p.ExpectNothing(time.Hour)
+		p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		start = time.Now()
+		p.Expect("tools/list")
+		if got := time.Since(start); got != 0 {
+			t.Errorf("after a quiet hour it took %v", got)
+		}
+	})
+}
+
+// A first list that cannot be had is asked for again, while the server works without it; clients hear of it when it is there. A server that
+// does not know the method is not asked again.
+func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{},"prompts":{}}`)
+		p.Refuse(p.Expect("tools/list"), -32603, "warming up")
+		p.Refuse(p.Expect("prompts/list"), -32601, "no such method")
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) != 0 {
+			t.Errorf("state %s with %s", got.State, got.Lists[catalog.Tools])
+		}
+		p.Refuse(p.Expect("tools/list"), -32603, "warming up")
+		p.Expect("tools/list") // without an answer
+		time.Sleep(5 * time.Second)
+		p.Expect("notifications/cancelled")
+		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
+		r.Rest()
+		if got := r.report(); len(got.Lists[catalog.Tools]) != 1 || !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+			t.Errorf("tools %s, changed %v", got.Lists[catalog.Tools], got.Changed)
+		}
+		p.ExpectNothing(time.Hour)
+	})
+}
+
 // F39: what a restarted server lists differently is told as changed; what is the same is not.
 func TestRestartTellsWhatIsDifferent(t *testing.T) {
 	run(t, nil, func(r *rig) {

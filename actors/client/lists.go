@@ -1,6 +1,9 @@
 package client
 
 import (
+	"errors"
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/catalog"
@@ -11,29 +14,63 @@ import (
 // MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot hold its connection for ever.
 const MaxPages = 100
 
+// Pauses before a list is fetched again, because the server said that it has changed, or because it could not be had. One that says so with
+// every answer is asked twice a minute in the end.
+const (
+	FirstRelist = 100 * time.Millisecond
+	LastRelist  = 30 * time.Second
+)
+
 // needs is the capability under which a server has each list.
 var needs = [Kinds]string{catalog.Tools: "tools", catalog.Prompts: "prompts", catalog.Resources: "resources", catalog.Templates: "resources"}
 
 // offers reports whether the server has a list of this kind at all.
 func (f Facts) offers(k catalog.Kind) bool { return f.Capabilities.Has(needs[k]) }
 
+// fetching is how far one list is. It is fetched once at a time, and at most one more time is to come.
+type fetching struct {
+	busy  bool // it is being fetched
+	again bool // and then once more; or, before the server is ready, as soon as it is
+	due   bool // it is going to be, after a pause
+	pace  pace
+}
+
+func newFetching() (all [Kinds]fetching) {
+	for k := range all {
+		all[k].pace = pace{first: FirstRelist, last: LastRelist}
+	}
+	return all
+}
+
+// refetch says that the pause before a list is fetched again is over.
+type refetch struct{ kind catalog.Kind }
+
+// listing reports whether a list is being fetched.
+func (c *Connection) listing() bool {
+	for k := range c.fetching {
+		if c.fetching[k].busy {
+			return true
+		}
+	}
+	return false
+}
+
 // fetch lists one kind, page by page.
 func (c *Connection) fetch(k catalog.Kind) {
-	c.fetching++
-	c.busy[k], c.relist[k] = true, false
+	c.fetching[k].busy, c.fetching[k].again = true, false
 	c.page(k, nil, nil, 1)
 }
 
 // page asks for one page behind the items that are there. A list that cannot be had stays what it was, or, when it was never listed, is
-// as long as it came: the server works without it.
+// as long as it came: the server works without it, and is asked again later.
 func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontext.Value, n int) {
 	var params jsontext.Value
 	if cursor != nil {
 		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
-	err := c.request(k.Method(), params, c.o.RequestTimeout, func(result jsontext.Value, e *jsonrpc.Error) error {
-		if e != nil && c.listed {
-			return c.fetched(k, c.lists[k])
+	err := c.request(k.Method(), params, c.o.RequestTimeout, func(result jsontext.Value, err error) error {
+		if err != nil {
+			return c.unlisted(k, items, err)
 		}
 		list, _ := splice.Get(result, k.String())
 		for item := range splice.Elements(list) {
@@ -46,24 +83,38 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 		return c.fetched(k, items)
 	})
 	if err != nil {
-		_ = c.fetched(k, items)
+		_ = c.unlisted(k, items, err)
 	}
 }
 
-// fetched takes one whole list. One that was announced as changed meanwhile is fetched again.
+// unlisted makes do without a list that could not be had. A server that does not know the method is not asked again.
+func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error) error {
+	var refusal *jsonrpc.Error
+	if !errors.As(err, &refusal) || refusal.Code != jsonrpc.CodeMethodNotFound {
+		c.fetching[k].again = true
+	}
+	if c.listed {
+		items = c.lists[k]
+	}
+	return c.fetched(k, items)
+}
+
+// fetched takes one whole list.
 func (c *Connection) fetched(k catalog.Kind, items []jsontext.Value) error {
-	c.fetching--
-	c.busy[k] = false
-	if c.relist[k] {
-		c.fetch(k)
-		return nil
+	f := &c.fetching[k]
+	f.busy = false
+	if f.again || c.state == Ready { // what changes after the first list is fetched at once
+		f.pace.did(c.p.Now())
 	}
 	c.learn(k, items)
-	if c.state == Ready {
-		c.report()
-		return nil
+	if c.state != Ready {
+		return c.maybeReady()
 	}
-	return c.maybeReady()
+	c.report()
+	if f.again {
+		c.later(k)
+	}
+	return nil
 }
 
 // learn takes note of a list, and of whether it is what the server listed last, be it in an earlier incarnation.
@@ -82,11 +133,41 @@ func (c *Connection) report() {
 
 // changed fetches a list again that the server says has changed. Clients hear of it when the new list is known.
 func (c *Connection) changed(k catalog.Kind) {
+	f := &c.fetching[k]
 	switch {
-	case !c.facts.offers(k):
-	case c.busy[k]:
-		c.relist[k] = true
+	case !c.facts.offers(k) || f.due:
+	case f.busy || c.state != Ready:
+		f.again = true
 	default:
+		c.later(k)
+	}
+}
+
+// resume fetches what was announced as changed, or could not be had, before the server was ready.
+func (c *Connection) resume() {
+	for _, k := range catalog.Kinds() {
+		if c.fetching[k].again {
+			c.later(k)
+		}
+	}
+}
+
+// later fetches a list when it is time.
+func (c *Connection) later(k catalog.Kind) {
+	f := &c.fetching[k]
+	wait := f.pace.next(c.p.Now())
+	if wait == 0 {
+		c.fetch(k)
+		return
+	}
+	f.due = true
+	c.p.After(wait, refetch{k})
+}
+
+// relist fetches a list after its pause, unless the session has changed meanwhile, with which every list was fetched anew.
+func (c *Connection) relist(k catalog.Kind) {
+	if f := &c.fetching[k]; f.due {
+		f.due = false
 		c.fetch(k)
 	}
 }

@@ -2,12 +2,19 @@ package client
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
+	"mcpd/transport/streamable"
 )
 
 // LostError is what a caller is told of a server that is gone, or cannot be started: how it ended, and the end of what it wrote to its
@@ -23,6 +30,35 @@ func LostError(server string, maybeExecuted bool, cause error) *protocol.Error {
 	if tail := stderrOf(cause); tail != "" {
 		set("stderr", tail)
 	}
+	return e
+}
+
+// errCrashed is what is told of a crash of the connection itself: the rest is for the host's own log.
+var errCrashed = errors.New("the connection crashed")
+
+// blame is what is remembered of an end and told to callers: of a URL also its host, because an address alone says little.
+func (c *Connection) blame(reason error) error {
+	var crash *otp.CrashReport
+	if errors.As(reason, &crash) {
+		return errCrashed
+	}
+	if u, err := url.Parse(c.info().URL); err == nil && u.Host != "" {
+		return fmt.Errorf("%s: %w", u.Host, reason)
+	}
+	return reason
+}
+
+// broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
+// reached, or what was wrong with its answer.
+func (c *Connection) broken(in transport.Inbound) error {
+	var status *streamable.StatusError
+	cause := c.blame(in.Err)
+	if !in.Written && !errors.As(in.Err, &status) {
+		return LostError(c.o.Server, false, cause)
+	}
+	e := protocol.UpstreamInvalid(c.o.Server, cause)
+	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
+	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted") // e.Data is an object
 	return e
 }
 

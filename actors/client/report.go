@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"net"
 	"slices"
 
 	"mcpd/gateway/catalog"
@@ -9,6 +10,7 @@ import (
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
 )
 
 // Status is what the tree shows of a connection.
@@ -99,8 +101,14 @@ func (c *Connection) tellEnded(err error) {
 // causeOf is the class of an ending in a word or two.
 func causeOf(err error) string {
 	var exit *transport.ExitError
-	if errors.As(err, &exit) {
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &exit):
 		return exit.Cause
+	case errors.Is(err, streamable.ErrSessionLost):
+		return "session lost"
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return "unreachable"
 	}
 	return "connection lost"
 }

@@ -156,16 +156,19 @@ func (r *rig) outcome(x *request.Exchange) *request.Complete {
 // report is what the catalogue was told last.
 func (r *rig) report() *client.Report {
 	r.T.Helper()
-	all := stage.Of[*client.Report](&r.catalog.Log)
+	all := r.reports()
 	if len(all) == 0 {
 		r.T.Fatal("no report")
 	}
 	return all[len(all)-1]
 }
 
+// reports are what the catalogue was told.
+func (r *rig) reports() []*client.Report { return stage.Of[*client.Report](&r.catalog.Log) }
+
 // states are what it was told in turn, each change once.
 func (r *rig) states() (list []client.State) {
-	for _, p := range stage.Of[*client.Report](&r.catalog.Log) {
+	for _, p := range r.reports() {
 		if len(list) == 0 || list[len(list)-1] != p.State {
 			list = append(list, p.State)
 		}

@@ -8,7 +8,6 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
@@ -88,7 +87,7 @@ func (c *Connection) verbose() (least string) {
 // askAside asks the server for something whose outcome changes nothing here.
 func (c *Connection) askAside(method, member, value string) {
 	params, _ := splice.Set(nil, splice.Quote(value), member) // an empty value becomes an object
-	_ = c.request(method, params, c.o.RequestTimeout, func(jsontext.Value, *jsonrpc.Error) error { return nil })
+	_ = c.request(method, params, c.o.RequestTimeout, func(jsontext.Value, error) error { return nil })
 }
 
 // restore asks a new server instance for what clients had asked of the old one.

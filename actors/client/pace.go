@@ -1,0 +1,26 @@
+package client
+
+import "time"
+
+// pace spaces what a server makes the host do again. The first time is at once; each one that follows closely waits twice as long as the one
+// before, up to last. After twice the wait without any it begins anew.
+type pace struct {
+	first, last time.Duration
+	gap         time.Duration // the wait for the next
+	at          time.Time     // when it was done last
+}
+
+// next is how long to wait before it is done again.
+func (p *pace) next(now time.Time) (wait time.Duration) {
+	if p.gap == 0 || now.Sub(p.at) >= 2*p.gap {
+		p.gap = p.first
+	}
+	if wait = p.gap - now.Sub(p.at); wait <= 0 || p.at.IsZero() {
+		return 0
+	}
+	p.gap = min(2*p.gap, p.last)
+	return wait
+}
+
+// did says when it was done.
+func (p *pace) did(now time.Time) { p.at = now }

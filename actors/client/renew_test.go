@@ -1,0 +1,192 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// remote is a server behind a URL.
+type remote struct{ transport.Upstream }
+
+func (remote) Info() transport.Info {
+	return transport.Info{Transport: "streamable", URL: "https://tools.example:8443/secret/mcp"}
+}
+
+func (r *rig) remote() *mcptest.Peer {
+	r.T.Helper()
+	p, up := mcptest.NewPeer(r.T)
+	r.dials <- dial{up: remote{up}}
+	return p
+}
+
+// forgotten is a server that says that it has no such session.
+func forgotten(p *mcptest.Peer, calls ...jsonrpc.Message) {
+	for _, m := range calls {
+		p.Send(transport.Inbound{Related: m.ID, Err: streamable.ErrSessionLost})
+	}
+	p.Close(streamable.ErrSessionLost)
+}
+
+// A server that has forgotten its session gets another one from the same incarnation, which is told all that clients had asked for. What it
+// refused was not executed and is sent again, once; what it had taken may have been.
+func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		taken := r.call("one")
+		p.Expect("tools/call")
+		refused := r.call("one")
+		forgotten(p, p.Expect("tools/call"))
+		r.Rest()
+		if got := r.outcome(taken); !errors.Is(got.Err, protocol.ConditionUpstreamLost) || !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), `"maybeExecuted":true`) {
+			t.Errorf("the one it had taken: %v", got.Err)
+		}
+		late := r.call("one")
+		p = r.watched()
+		if m := p.Expect("resources/subscribe"); string(m.Params) != `{"uri":"test://x"}` {
+			t.Errorf("subscription: %s", m.Params)
+		}
+		again, next := p.Expect("tools/call"), p.Expect("tools/call")
+		p.Reply(next, `{"which":"late"}`)
+		forgotten(p, again)
+		if got := r.outcome(late); string(got.Result) != `{"which":"late"}` {
+			t.Errorf("the one that waited: %v", got.Err)
+		}
+		if got := r.outcome(refused); !errors.Is(got.Err, protocol.ConditionUpstreamLost) {
+			t.Errorf("the one that was refused twice: %v", got.Err)
+		}
+		r.watched().Expect("resources/subscribe")
+		if n := r.Ref("conn").Incarnation(); n != 1 {
+			t.Errorf("incarnation %d", n)
+		}
+		if want := []client.State{client.Starting, client.Ready, client.Starting, client.Ready, client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
+			t.Errorf("states %v, want %v", r.states(), want)
+		}
+	})
+}
+
+// A server that forgets every session at once is asked less and less often, and not for ever when it is of no use meanwhile.
+func TestRenewalsAreSpaced(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		start := time.Now()
+		for range 8 {
+			forgotten(r.ready(`{"tools":{}}`))
+		}
+		r.ready(`{"tools":{}}`)
+		if got, want := time.Since(start), (1+2+4+8+16)*client.FirstRenewal+2*client.LastRenewal; got != want {
+			t.Errorf("took %v, want %v", got, want)
+		}
+		if got := r.Ref("conn").Incarnation(); got != 1 {
+			t.Errorf("incarnation %d", got)
+		}
+	})
+	run(t, nil, func(r *rig) {
+		for range 7 {
+			p := r.server()
+			p.Handshake(`{"tools":{}}`)
+			forgotten(p, p.Expect("tools/list"))
+		}
+		r.Rest()
+		if n := r.Ref("conn").Incarnation(); n != 2 {
+			t.Errorf("incarnation %d, want the second when it is of no use", n)
+		}
+	})
+}
+
+// However a connection ends, it is remembered why: callers are told, and so is the tree.
+func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
+	for name, play := range map[string]struct {
+		do   func(r *rig)
+		says string
+	}{
+		"initialize cannot be carried": {func(r *rig) {
+			p := r.remote()
+			p.Send(transport.Inbound{Related: p.Expect("initialize").ID, Err: refused})
+		}, "tools.example:8443: initialize: dial tcp: connect: connection refused"},
+		"initialize is refused": {func(r *rig) {
+			p := r.remote()
+			p.Refuse(p.Expect("initialize"), -32603, "not today")
+		}, "not today"},
+		"no answer": {func(r *rig) {
+			r.remote().Expect("initialize")
+			time.Sleep(time.Minute)
+		}, "no answer within 1m0s"},
+		"a crash": {func(r *rig) {
+			r.Break("conn", "*client.Tell")
+			r.send(&client.Tell{})
+		}, "the connection crashed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				play.do(r)
+				r.Rest()
+				x := r.call("one")
+				if err := r.Tree.Shutdown(r.T.Context()); err != nil {
+					t.Error(err)
+				}
+				if got := fmt.Sprint(x.Sink.(*stage.Sink).End().Error); !strings.Contains(got, play.says) || strings.Contains(got, "secret") {
+					t.Errorf("the call: %s, want %q", got, play.says)
+				}
+			})
+			run(t, nil, func(r *rig) {
+				play.do(r)
+				r.Rest()
+				told := slices.ContainsFunc(r.reports(), func(p *client.Report) bool {
+					return p.State == client.Backoff && p.Cause != nil && strings.Contains(p.Cause.Error(), play.says)
+				})
+				if !told {
+					t.Errorf("the catalogue was not told %q", play.says)
+				}
+			})
+		})
+	}
+}
+
+// An answer that is broken is an error of the server's, and says what is wrong; a call that did not reach it is told from one that may have
+// been executed.
+func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
+	for name, tt := range map[string]struct {
+		in   transport.Inbound
+		code int64
+		says []string
+	}{
+		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""), Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, "upstream_invalid"}},
+		"refused":    {transport.Inbound{Err: &streamable.StatusError{Status: 401}}, -32603, []string{"401 Unauthorized", `"maybeExecuted":false`}},
+		"unreached":  {transport.Inbound{Err: errors.New("connection refused")}, protocol.CodeTransport, []string{"connection refused", `"maybeExecuted":false`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				x := r.call("one")
+				tt.in.Related = p.Expect("tools/call").ID
+				p.Send(tt.in)
+				got := protocol.Translate(r.outcome(x).Err, protocol.V20251125)
+				if got.Code != tt.code {
+					t.Errorf("code %d, want %d", got.Code, tt.code)
+				}
+				for _, part := range tt.says {
+					if text := got.Message + string(got.Data); !strings.Contains(text, part) {
+						t.Errorf("%s lacks %s", text, part)
+					}
+				}
+			})
+		})
+	}
+}
