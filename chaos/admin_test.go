@@ -74,10 +74,10 @@ func (r rows) add(n *mcpdv1.Node) {
 	}
 }
 
-// connection is the one connection to a server.
+// connection is the connection to a server that clients use which declare nothing.
 func (r rows) connection(tenant, server string) *mcpdv1.Node {
 	for path, n := range r {
-		if n.GetServer() == server && n.GetType() == "worker" && strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
+		if n.GetServer() == server && n.GetType() == "worker" && !strings.Contains(path, ",caps=") && strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
 			return n
 		}
 	}
@@ -98,9 +98,15 @@ func (r rows) restarted(before rows) map[string]uint32 {
 // metric is the sum of a metric's samples whose labels hold every one of these texts.
 func (a *arena) metric(name string, labels ...string) float64 {
 	a.t.Helper()
+	return sum(a, a.ask(http.MethodGet, "/metrics", ""), name, labels...)
+}
+
+// sum adds up what a scrape says of a metric.
+func sum(a *arena, scrape, name string, labels ...string) float64 {
+	a.t.Helper()
 	sum := 0.0
 lines:
-	for line := range strings.Lines(a.ask(http.MethodGet, "/metrics", "")) {
+	for line := range strings.Lines(scrape) {
 		sample, value, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok || sample != name && !strings.HasPrefix(sample, name+"{") {
 			continue

@@ -40,6 +40,13 @@ type arena struct {
 // otherwise; globex has a test server of that name too.
 func open(t *testing.T, servers string) *arena {
 	t.Helper()
+	// A session that was refused its handshake is gone soon after the test that made it so.
+	return openWith(t, "limits: {session_init: 3s}", servers)
+}
+
+// openWith starts it with more at the top of its configuration.
+func openWith(t *testing.T, top, servers string) *arena {
+	t.Helper()
 	files := fmt.Sprintf("{command: %q}", mcptest.Server(t))
 	if !strings.Contains(servers, "files:") {
 		servers = "files: " + files + "\n" + servers
@@ -47,8 +54,7 @@ func open(t *testing.T, servers string) *arena {
 	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true} // leaves no connection behind to be counted
 	a.Host = mcptest.Start(t, mcptest.HostOptions{
-		// A session that was refused its handshake is gone soon after the test that made it so.
-		Config: "limits: {session_init: 3s}\ntenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
+		Config: top + "\ntenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
 		Args:   []string{"--chaos", "--log-level", "debug"},
 		Env:    []string{"XDG_RUNTIME_DIR=" + a.home},
 	})
@@ -76,14 +82,13 @@ func (a *arena) url(tenant string, server ...string) string {
 	return a.MCP + "/t/" + strings.Join(append([]string{tenant}, server...), "/") + "/mcp"
 }
 
-// client opens a session of the official SDK with a tenant's aggregate, and returns what closes it and its connections. Unless o says
-// more it declares nothing, as the load does, so that both use one connection to a server.
+// client opens a session of the official SDK with a tenant's aggregate, and returns what closes it and its connections. Without options it
+// declares nothing, as the load does, so that both use one connection to a server; with them it declares roots, unless they say otherwise.
 func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession, func()) {
 	a.t.Helper()
 	if o == nil {
-		o = &mcp.ClientOptions{}
+		o = &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
 	}
-	o.Capabilities = &mcp.ClientCapabilities{}
 	connections := &http.Transport{}
 	s, err := a.dial(a.url(tenant), key(tenant), connections, o)
 	if err != nil {

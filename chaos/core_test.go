@@ -72,7 +72,7 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 	bystander.flows(globex, 20)
 	was := a.rows()
 	a.panics("mcpd/core/process_manager", "", 1)
-	other, end := a.client(acme, &mcp.ClientOptions{ElicitationHandler: decline}) // its capabilities give it a connection of its own
+	other, end := a.client(acme, &mcp.ClientOptions{}) // its capabilities give it a connection of its own
 	defer end()
 	a.must(other, "files__echo", map[string]any{"message": "x"})
 	a.struck()
@@ -96,8 +96,4 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 			t.Errorf("child %d is gone", pid)
 		}
 	}
-}
-
-func decline(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	return &mcp.ElicitResult{Action: "decline"}, nil
 }

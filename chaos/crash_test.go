@@ -26,7 +26,7 @@ type crash struct {
 func (a *arena) survives(c crash) {
 	a.t.Helper()
 	a.warm()
-	atRest := a.steady()
+	atRest := a.rest()
 
 	session, end := a.client(acme, nil)
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
@@ -40,7 +40,6 @@ func (a *arena) survives(c crash) {
 		c.trigger(a, session)
 	}
 	a.struck()
-	pending.goesOn()
 	hit.flows(acme, 50)
 	bystander.flows(globex, 20)
 
@@ -75,6 +74,7 @@ func (a *arena) warm() {
 	for _, tenant := range []string{acme, globex} {
 		a.clean(tenant, a.burst(tenant, "files__echo", 20*loadWorkers).await())
 	}
+	a.work().finishes()
 }
 
 // S4-102: capability registry. It hears from catalogues when a server declares something for the first time.
@@ -84,7 +84,7 @@ func TestChaosCapabilitiesCrash(t *testing.T) {
 		path:   "mcpd/core/capabilities",
 		spawns: 1,
 		trigger: func(a *arena, _ *mcp.ClientSession) {
-			s, end := a.client(acme, &mcp.ClientOptions{ElicitationHandler: decline}) // its capabilities give it a connection of its own
+			s, end := a.client(acme, &mcp.ClientOptions{}) // its capabilities give it a connection of its own
 			a.must(s, "files__echo", map[string]any{"message": "x"})
 			end()
 		},

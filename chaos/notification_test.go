@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 			a.survives(crash{
 				path: "mcpd/tenants/acme/notification_dispatcher", kind: tt.kind,
 				trigger: func(a *arena, _ *mcp.ClientSession) {
+					defer occupy(a)()
 					defer announce(a, came)()
 					for len(heard) < announced-tt.lost {
 						select {
@@ -56,8 +58,40 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 	}
 }
 
-// announce makes acme's server log its count. What it logs belongs to no call, because the load has several in flight, so that it goes by
-// way of the dispatcher. It returns what ends the client that listens.
+// busy calls are more than one, so that what the server logs meanwhile belongs to none of them.
+const busy = 2
+
+// occupy keeps acme's server busy until end. What a server logs during its only call goes on that call's stream, which has no order with the
+// session's own, and not by way of the dispatcher.
+func occupy(a *arena) (end func()) {
+	a.t.Helper()
+	started := make(chan struct{}, busy)
+	s, leave := a.client(acme, &mcp.ClientOptions{
+		Capabilities:                &mcp.ClientCapabilities{},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { started <- struct{}{} },
+	})
+	ctx, cancel := context.WithCancel(a.t.Context())
+	var calls sync.WaitGroup
+	for n := range busy {
+		params := &mcp.CallToolParams{Name: "files__progress", Arguments: map[string]any{"steps": 1, "millis": time.Minute.Milliseconds()}}
+		params.SetProgressToken(n)
+		calls.Go(func() {
+			if _, err := s.CallTool(ctx, params); ctx.Err() == nil {
+				a.t.Errorf("a call that was to keep the server busy ended: %v", err)
+			}
+		})
+	}
+	for range busy {
+		select {
+		case <-started:
+		case <-time.After(patience):
+			a.t.Fatal("the server is not busy")
+		}
+	}
+	return func() { cancel(); calls.Wait(); leave() }
+}
+
+// announce makes acme's server log its count. It returns what ends the client that listens.
 func announce(a *arena, came chan<- int) (end func()) {
 	a.t.Helper()
 	s, end := a.listener(func(text string) {
@@ -97,7 +131,7 @@ func listen(a *arena) {
 // listener is a client of acme that hears what is logged.
 func (a *arena) listener(hear func(text string)) (*mcp.ClientSession, func()) {
 	a.t.Helper()
-	s, end := a.client(acme, &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+	s, end := a.client(acme, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 		if text, ok := r.Params.Data.(string); ok {
 			hear(text)
 		}

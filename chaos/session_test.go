@@ -13,7 +13,7 @@ func TestChaosSessionCrash(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
 	a.warm()
-	atRest := a.steady()
+	atRest := a.rest()
 	session, end := a.client(acme, nil)
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
 	hit.flows(acme, 20)
@@ -25,7 +25,6 @@ func TestChaosSessionCrash(t *testing.T) {
 	for range crashes {
 		a.panics("mcpd/tenants/acme/server_sup/*", "*session.Deliver", 1)
 		a.struck()
-		pending.goesOn()
 		hit.flows(acme, 50)
 	}
 	bystander.flows(globex, 20)

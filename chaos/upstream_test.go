@@ -12,7 +12,7 @@ func TestChaosUpstreamConnectionCrash(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
 	a.warm()
-	atRest := a.steady()
+	atRest := a.rest()
 	session, end := a.client(acme, nil)
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
 	hit.flows(acme, 20)

@@ -2,71 +2,67 @@ package chaos
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A call that is in flight while something crashes reports its progress in so many steps, with a pause after each.
-const (
-	steps = 20
-	pause = 75 * time.Millisecond
-)
+// answer is what the user of a call that waits for one says in the end.
+const answer = "Ada"
 
-// work is such a call.
+// work is a call that is in flight for as long as a test wants: its server has asked the user something, who thinks about it.
 type work struct {
-	a        *arena
-	progress chan float64
-	outcome  chan error
-	text     string // set before outcome is
-	end      func()
+	a       *arena
+	asked   chan struct{} // closed when the question is there
+	says    chan struct{} // closed to let the user answer
+	outcome chan error
+	text    string // set before outcome is
+	end     func()
 }
 
-// work starts the call in a session of its own, and returns when its server is at it.
+// work starts such a call of acme's in a session of its own, and returns when its user has the question.
 func (a *arena) work() *work {
 	a.t.Helper()
-	w := &work{a: a, progress: make(chan float64, 2*steps), outcome: make(chan error, 1)}
-	session, end := a.client(acme, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		w.progress <- r.Params.Progress
-	}})
+	w := &work{a: a, asked: make(chan struct{}), says: make(chan struct{}), outcome: make(chan error, 1)}
+	session, end := a.client(acme, &mcp.ClientOptions{ElicitationHandler: w.think})
 	w.end = end
-	params := &mcp.CallToolParams{Name: "files__progress", Arguments: map[string]any{"steps": steps, "millis": pause.Milliseconds()}}
-	params.SetProgressToken("work")
 	go func() { // ends with its call
-		ctx, cancel := context.WithTimeout(a.t.Context(), patience)
-		defer cancel()
-		r, err := session.CallTool(ctx, params)
+		r, err := a.call(session, "files__ask_elicitation", map[string]any{"message": "name?"})
 		if err == nil {
 			w.text = r.Content[0].(*mcp.TextContent).Text
 		}
 		w.outcome <- err
 	}()
-	a.eventually("at work", func() bool { return len(w.progress) > 0 || len(w.outcome) > 0 })
+	a.eventually("asked", func() bool {
+		select {
+		case <-w.asked:
+			return true
+		default:
+			return len(w.outcome) > 0
+		}
+	})
 	return w
 }
 
-// goesOn checks that the call has no outcome yet: otherwise what happens now shows nothing.
-func (w *work) goesOn() {
+// think is the user. It is asked once.
+func (w *work) think(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	close(w.asked)
+	select {
+	case <-w.says:
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": answer}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// finishes lets the user answer and waits for the call's outcome, which must be its result.
+func (w *work) finishes() {
 	w.a.t.Helper()
 	if len(w.outcome) > 0 {
 		w.a.t.Error("the call that was to be in flight has ended already")
 	}
-}
-
-// finishes waits for the call's outcome, which must be its result, after progress in order and none twice (I10).
-func (w *work) finishes() {
-	w.a.t.Helper()
-	if err := <-w.outcome; err != nil || w.text != fmt.Sprintf("%d steps", steps) {
+	close(w.says)
+	if err := <-w.outcome; err != nil || w.text != "accept: "+answer {
 		w.a.t.Errorf("call that was in flight: got %q, %v", w.text, err)
 	}
 	w.end()
-	var seen []float64
-	for range len(w.progress) {
-		seen = append(seen, <-w.progress)
-	}
-	if !slices.IsSorted(seen) || len(slices.Compact(slices.Clone(seen))) != len(seen) || len(seen) > steps {
-		w.a.t.Errorf("its progress: %v", seen)
-	}
 }
