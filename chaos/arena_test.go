@@ -34,6 +34,8 @@ type arena struct {
 	token string // of the chaos scope
 	home  string // the runtime directory
 	admin http.Client
+	// retries is how often a client tries to get its stream back; 0 is the SDK's own number, and negative never.
+	retries int
 }
 
 // open starts the release binary. Servers is the YAML of acme's servers, a line each, "files" being the test server unless it says
@@ -106,7 +108,7 @@ func (a *arena) dial(url, key string, over http.RoundTripper, o *mcp.ClientOptio
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
 	return mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: url, HTTPClient: &http.Client{Transport: withKey{key, over}},
+		Endpoint: url, HTTPClient: &http.Client{Transport: withKey{key, over}}, MaxRetries: a.retries,
 	}, nil)
 }
 

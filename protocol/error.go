@@ -161,10 +161,24 @@ func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 	if maybeExecuted {
 		message = "server " + shown(server) + " was lost; it may have executed the request"
 	}
+	return &Error{Condition: ConditionUpstreamLost, Message: message, Data: unfinished(server, maybeExecuted), Cause: cause}
+}
+
+// Stopping says that the host goes down before the server has answered. MaybeExecuted is as for UpstreamLost.
+func Stopping(server string, maybeExecuted bool) *Error {
+	message := "the host is stopping; server " + shown(server) + " did not receive the request"
+	if maybeExecuted {
+		message = "the host is stopping; server " + shown(server) + " may have executed the request"
+	}
+	return &Error{Condition: ConditionStopping, Message: message, Data: unfinished(server, maybeExecuted)}
+}
+
+// unfinished is the data of a request that has no answer.
+func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	d := data("server", server)
 	d = append(d[:len(d)-1], `,"maybeExecuted":`...)
 	d = strconv.AppendBool(d, maybeExecuted)
-	return &Error{Condition: ConditionUpstreamLost, Message: message, Data: append(d, '}'), Cause: cause}
+	return append(d, '}')
 }
 
 // UpstreamInvalid says that the server answered with something that its revision's schema does not allow.

@@ -26,6 +26,7 @@ const (
 	ConditionOverloaded
 	ConditionTooLarge
 	ConditionUpstreamLost
+	ConditionStopping        // the host itself goes down
 	ConditionUpstreamInvalid // strict_upstream: the server's answer breaks the schema
 	ConditionQueueFull
 	ConditionRequestIDConflict
@@ -89,6 +90,7 @@ var conditions = [conditionCount]struct {
 	ConditionOverloaded:             {"overloaded", -32010, -32603, 503, true, Retry},
 	ConditionTooLarge:               {"too_large", -32012, -32600, 413, true, Abort},
 	ConditionUpstreamLost:           {"upstream_lost", -32008, -32603, 200, false, Reconnect},
+	ConditionStopping:               {"stopping", -32008, -32603, 503, false, Reconnect},
 	ConditionUpstreamInvalid:        {"upstream_invalid", -32603, -32603, 200, false, Abort},
 	ConditionQueueFull:              {"queue_full", -32095, -32603, 200, false, Abort},
 	ConditionRequestIDConflict:      {"request_id_conflict", -32068, -32600, 400, false, Abort},

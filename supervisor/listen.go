@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"net/netip"
 	"syscall"
+	"time"
 
 	"github.com/thejerf/suture/v4"
 
+	"mcpd/actors/request"
+	"mcpd/actors/session"
 	"mcpd/gateway/config"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -44,7 +47,7 @@ func (h *host) listeners() []otp.Child {
 	if h.options.Embedded {
 		return nil
 	}
-	return []otp.Child{service("mcp", drainBudget, h.mcp)}
+	return []otp.Child{service("mcp", h.config.Drain+second, h.mcp)}
 }
 
 // mcp is the MCP listener's row.
@@ -56,7 +59,8 @@ func (h *host) mcp() (suture.Service, error) {
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){handler.Drain}, Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
+		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){func() { h.lastWords(); handler.Drain() }},
+		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +71,7 @@ func (h *host) mcp() (suture.Service, error) {
 	}
 	h.addrs.set("mcp", l.Addr().String())
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
-	return &listener{s, l}, nil
+	return &listener{s, l, h.config.Drain}, nil
 }
 
 // hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
@@ -98,16 +102,59 @@ func maxConnections() int64 {
 // keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * second, Interval: 5 * second, Count: 6}
 
+const (
+	// reading is how long before the end of the drain the requests that still wait are answered, so that their clients have the time to
+	// read it. It is a third of a short drain.
+	reading = 3 * second
+	// lookEvery is how often a host that drains looks whether requests are in flight.
+	lookEvery = 50 * time.Millisecond
+)
+
+// lastWords returns when no request is in flight, or soon after it has had those answered that still are near the end of the drain. Open
+// streams stay until then: a client that cannot get its stream back may give up its requests too.
+func (h *host) lastWords() {
+	reading := min(reading, h.config.Drain/3)
+	if h.quiet(h.config.Drain - reading) {
+		return
+	}
+	for _, t := range h.config.Tenants {
+		_ = h.at(t.Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
+	}
+	h.quiet(reading / 2)
+}
+
+// quiet waits until no request is in flight, and reports that within a time there was none.
+func (h *host) quiet(within time.Duration) bool {
+	wait, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for h.busy() {
+		if wait.Err() != nil {
+			return false
+		}
+		pause, end := context.WithTimeout(wait, lookEvery)
+		<-pause.Done()
+		end()
+	}
+	return true
+}
+
+// busy reports whether a request is in flight.
+func (h *host) busy() (busy bool) {
+	h.index.Each(func(s *session.Handle) bool { busy = s.InFlight() > 0; return !busy })
+	return busy
+}
+
 // listener serves MCP until it is told to stop, and then lets requests end.
 type listener struct {
 	server *http.Server
 	socket net.Listener
+	drain  time.Duration
 }
 
 func (l *listener) Serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() {
-		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget-second)
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.drain)
 		defer cancel()
 		if err := l.server.Shutdown(wait); err != nil {
 			err = errors.Join(err, l.server.Close())

@@ -104,7 +104,7 @@ func known(method string) bool {
 // Run keeps the host running until ctx ends or the tree gives up, which is an error. The tree runs under the one suture supervisor of
 // the process. It returns when everything has stopped.
 func (r *Running) Run(ctx context.Context) error {
-	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}, Timeout: stopBudget})
+	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}, Timeout: r.h.config.Drain + stopBudget})
 	top.Add(r.tree.Service())
 	err := top.Serve(ctx)
 	if ctx.Err() != nil {
@@ -113,17 +113,14 @@ func (r *Running) Run(ctx context.Context) error {
 	return errors.Join(err, r.h.end(context.WithoutCancel(ctx)))
 }
 
-// stopBudget is more than all budgets of the tree together, so that the tree itself decides how long it takes to stop.
+// stopBudget is more than all budgets of the tree but that of the drain together, so that the tree itself decides how long it takes to stop.
 const stopBudget = 2 * minute
 
 // Draining says why the host is about to stop. Readiness says so from here on.
 func (r *Running) Draining(reason string) {
 	r.h.phase.Store(uint32(admin.Draining))
-	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: drainBudget})
+	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: r.h.config.Drain})
 }
-
-// drainBudget is what the listeners' row has for requests to end.
-const drainBudget = 25 * second
 
 // Edge is what a transport that this package does not know may serve.
 func (r *Running) Edge() *Edge { return r.h.edge }

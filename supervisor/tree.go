@@ -40,7 +40,7 @@ func (h *host) tree() otp.Spec {
 		),
 		sup("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants()...),
 		// Last to start, so first to stop: nothing new comes in while what is there is finished.
-		sup("listeners", otp.Permanent, in(5, minute), 25*second, h.listeners()...),
+		sup("listeners", otp.Permanent, in(5, minute), otp.Infinity, h.listeners()...),
 	}}
 }
 

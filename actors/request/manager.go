@@ -102,6 +102,8 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		m.step(event{Op: inflight.Cancel, Key: msg.ID}, answer{})
 	case *CancelOwner:
 		m.cancelOwner(msg)
+	case *Stop:
+		m.stop()
 	case *Pending:
 		msg.Reply(m.pending(msg.Req))
 	case expire:
@@ -139,7 +141,7 @@ func (m *Manager) step(e event, a answer) {
 		case inflight.Finish:
 			m.finish(do, a)
 		case inflight.Withdraw:
-			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: reasons[e.Op]})
+			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:
 			if e.Op == inflight.Complete {
 				m.o.Emit(telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String()})
@@ -154,8 +156,16 @@ func (m *Manager) step(e event, a answer) {
 	}
 }
 
-// reasons are what a server is told of a request that is withdrawn.
-var reasons = map[inflight.Op]string{inflight.Cancel: "cancelled by the client", inflight.Expire: "timeout"}
+// reason is what a server is told of a request that is withdrawn.
+func reason(e event) string {
+	switch {
+	case e.Op == inflight.Expire:
+		return "timeout"
+	case e.Err != nil:
+		return protocol.ConditionOf(e.Err).String()
+	}
+	return "cancelled by the client"
+}
 
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
 func (m *Manager) forward(x *Exchange) event {
@@ -192,6 +202,14 @@ func (m *Manager) finish(do effect, a answer) {
 func (m *Manager) cancelOwner(c *CancelOwner) {
 	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
 		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone()}, answer{})
+	}
+}
+
+// stop ends every exchange, and says of each whether it may have been executed.
+func (m *Manager) stop() {
+	for _, id := range m.keys(func(*Exchange) bool { return true }) {
+		r, _ := m.table.Get(id)
+		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.Stopping(r.Owner.Server, r.Forwarded)}, answer{})
 	}
 }
 

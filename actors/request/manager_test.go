@@ -225,3 +225,21 @@ func TestStopAnswersEverything(t *testing.T) {
 		}
 	})
 }
+
+// A host that goes down says so to whoever still waits, and to the servers.
+func TestStopEndsWhatIsInFlight(t *testing.T) {
+	run(t, func(r *rig) {
+		x, out := r.submit("s")
+		r.send(&request.Stop{})
+		r.send(&request.Stop{})
+		if got := out.Word(); got != int64(-32008) || len(out.All()) != 1 {
+			r.T.Fatalf("got %v", out.All())
+		}
+		if e := out.All()[0].Error; !strings.Contains(e.Message, "stopping") || !strings.Contains(string(e.Data), `"maybeExecuted":true`) {
+			t.Errorf("got %s %s", e.Message, e.Data)
+		}
+		if len(r.withdrawn()) != 1 || *r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "stopping"}) {
+			t.Errorf("withdrawn: %v", r.withdrawn())
+		}
+	})
+}

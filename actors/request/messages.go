@@ -47,6 +47,9 @@ type Cancel struct{ ID uint64 }
 // CancelOwner ends every exchange of one session. The session sends it when it closes.
 type CancelOwner struct{ Session string }
 
+// Stop ends every exchange, because the host is about to. The listeners send it when requests have had their time to end.
+type Stop struct{}
+
 // Progress starts the exchange's wait anew. The upstream connection sends it for each progress notification it delivers.
 type Progress struct{ ID uint64 }
 
@@ -79,6 +82,7 @@ func (*Submit) toManager()      {}
 func (*Complete) toManager()    {}
 func (*Cancel) toManager()      {}
 func (*CancelOwner) toManager() {}
+func (*Stop) toManager()        {}
 func (*Progress) toManager()    {}
 func (*Park) toManager()        {}
 func (*Unpark) toManager()      {}

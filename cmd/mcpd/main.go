@@ -33,11 +33,15 @@ func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once; its children end with it
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	ctx, stop := context.WithCancel(context.Background())
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGINT, syscall.SIGTERM)
+	go func() { // ends with the process
+		<-told
+		signal.Stop(told) // from here on a signal ends the process at once; its children end with it
+		stop()
+	}()
+	os.Exit(run(ctx, os.Args[1:]))
 }
 
 // run is the program without its process.

@@ -7,6 +7,7 @@ package config
 
 import (
 	"net/netip"
+	"time"
 
 	"mcpd/gateway/auth"
 	"mcpd/gateway/tenant"
@@ -22,9 +23,10 @@ type Config struct {
 	TLS            TLS
 	Admin          Admin
 	Log            Log
-	StateDir       string // "" = chosen by the command
-	MaxBody        int64  // bytes of a request
-	MaxSessions    int    // open sessions over all tenants
+	StateDir       string        // "" = chosen by the command
+	MaxBody        int64         // bytes of a request
+	MaxSessions    int           // open sessions over all tenants
+	Drain          time.Duration // what requests have to end once the host was told to stop
 	Limits         tenant.Limits
 	Negotiation    protocol.Negotiation
 	Tenants        []Tenant // in the order of the file

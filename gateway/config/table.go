@@ -69,6 +69,8 @@ var hostKeys = []Key{
 		"bytes of a request", func(s scope) any { return &s.config.MaxBody }},
 	{"limits.max_total_sessions", count(1, 2_000_000), "200000", "", "1000", AtOnce,
 		"open sessions of all tenants together", func(s scope) any { return &s.config.MaxSessions }},
+	{"limits.drain", span(time.Second, 10*time.Minute), "25s", "", "10s", Restart,
+		"what requests have to end once mcpd was told to stop; at the end of it they are answered with an error", func(s scope) any { return &s.config.Drain }},
 }
 
 // limitKeys exist at the top, where they are the default of every tenant, and in a tenant.
