@@ -128,9 +128,12 @@ func (h *host) tenants() []otp.Child {
 	return rows
 }
 
-// release hands a transport to the process manager for closing. When there is no manager any more, everything is ending anyway.
+// release hands a transport to the process manager for closing.
 func (h *host) release(up transport.Upstream) {
-	_ = h.core("process_manager").Send(&process.Release{Upstream: up})
+	m := &process.Release{Upstream: up}
+	if err := h.core("process_manager").Send(m); err != nil {
+		m.Fail(err)
+	}
 }
 
 // directory is who may use which tenant.

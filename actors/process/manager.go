@@ -48,6 +48,20 @@ type kept struct {
 	releases map[transport.Upstream]bool
 }
 
+// Abandon answers who waits for a start and closes what was to be closed: there will be no other manager. The children are left to those
+// they run for.
+func (k *kept) Abandon(reason error) {
+	for s := range k.starts {
+		s.call.Fail(reason)
+		if s.running() {
+			atLast(s.child.Stop)
+		}
+	}
+	for up := range k.releases {
+		atLast(up.Close)
+	}
+}
+
 // Manager is the behaviour of core/process_manager.
 type Manager struct {
 	spawner *stdio.Spawner

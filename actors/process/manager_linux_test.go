@@ -158,3 +158,37 @@ func TestTransportIsClosedOverACrash(t *testing.T) {
 	r.eventually("closed", up.closed.Load)
 	r.list()
 }
+
+// What the manager crashes on, or cannot take, is closed as well.
+func TestTransportIsClosedWithoutAManager(t *testing.T) {
+	up := func() *slow {
+		s := &slow{closes: make(chan struct{}, 10), release: make(chan struct{})}
+		close(s.release)
+		return s
+	}
+	r := start(t)
+	r.breaks("*process.Release")
+	crashes := up()
+	if err := r.ref("manager").Send(&process.Release{Upstream: crashes}); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("closed after the crash", crashes.closed.Load)
+	r.list()
+
+	held := &slow{closes: make(chan struct{}, 1000), release: make(chan struct{})} // one that takes its time
+	if err := r.ref("manager").Send(&process.Release{Upstream: held}); err != nil {
+		t.Fatal(err)
+	}
+	<-held.closes
+	manager := r.ref("manager")
+	r.giveUp()
+	close(held.release)
+	r.eventually("closed once the manager is gone", held.closed.Load)
+	late := &process.Release{Upstream: up()}
+	if err := manager.Send(late); err == nil {
+		t.Fatal("there is still a manager")
+	} else {
+		late.Fail(err)
+	}
+	r.eventually("closed when there was none", late.Upstream.(*slow).closed.Load)
+}

@@ -96,6 +96,17 @@ func (r *rig) breaks(kind string) {
 	}
 }
 
+// giveUp makes the manager end for good, with a crash.
+func (r *rig) giveUp() {
+	r.t.Helper()
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1000, Lease: time.Minute}
+	if _, err := r.faults.Arm(f); err != nil {
+		r.t.Fatal(err)
+	}
+	manager := r.ref("manager")
+	r.eventually("without a manager", func() bool { return manager.Send(struct{}{}) != nil && !manager.Alive() })
+}
+
 // eventually waits for something that takes as long as the kernel needs.
 func (r *rig) eventually(what string, ok func() bool) {
 	r.t.Helper()
