@@ -122,19 +122,23 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 			return transport.Inbound{}, c.end
 		}
 		line, err := c.in.next(ctx)
-		if err == nil {
-			var in transport.Inbound
-			var found bool
-			if in, found, err = c.read(line); err == nil {
-				if found {
-					return in, nil
-				}
-				continue
-			}
-		} else if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		var in transport.Inbound
+		var found bool
+		var long *longLine
+		switch {
+		case err == nil:
+			in, found, err = c.read(line)
+		case errors.As(err, &long):
+			err = c.tooLong(long)
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return transport.Inbound{}, err
 		}
-		c.finish(ctx, err)
+		switch {
+		case err != nil:
+			c.finish(ctx, err)
+		case found:
+			return in, nil
+		}
 	}
 }
 
@@ -155,7 +159,7 @@ func (c *Conn) finish(ctx context.Context, err error) {
 func (c *Conn) why(ctx context.Context, err error) error {
 	cause := ""
 	switch {
-	case errors.Is(err, errLine):
+	case errors.Is(err, errEndless):
 		cause = CauseOversized
 	case errors.Is(err, errStray):
 		cause = CauseStray

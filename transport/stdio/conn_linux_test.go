@@ -61,6 +61,9 @@ func TestLargeMessagePasses(t *testing.T) {
 	}
 }
 
+// small is a bound for messages that tests reach quickly.
+const small = 100 << 10
+
 // F17, F22, F23, F25 of the fault catalogue: each ending has a name, and the exit is told if there was one.
 func TestEndingIsClassified(t *testing.T) {
 	for _, tt := range []struct {
@@ -74,14 +77,15 @@ func TestEndingIsClassified(t *testing.T) {
 		{role: "quit", ready: true, cause: CauseCode, code: 3, stderr: "no database\n"},
 		{role: "killed", ready: true, cause: CauseSignal, code: -1, signal: "SIGKILL"},
 		{role: "killed", cause: CauseHandshake, code: -1, signal: "SIGKILL"},
-		{role: "long", cause: CauseOversized, code: -1, text: strconv.Itoa(MaxMessage)},
+		{role: "long", cause: CauseOversized, code: -1, text: strconv.Itoa(endless * small)},
 		{role: "babble", cause: CauseStray, code: -1, text: `"la"`},
 		{role: "mute", cause: CauseOutput, code: -1},
 		{role: "leave", ready: true, cause: CauseCode, code: 0},
 	} {
 		t.Run(fmt.Sprint(tt.role, " ready=", tt.ready), func(t *testing.T) {
 			t.Parallel()
-			c := connect(t, spec(tt.role))
+			c := NewConn(start(t, newTestSpawner(t), spec(tt.role)), Options{MaxMessage: small})
+			defer c.Close(context.Background())
 			if tt.ready {
 				c.Negotiated(protocol.V20251125)
 			}
@@ -146,22 +150,54 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 			got = append(got, in.Message.Method)
 		}
 	}
-	if want := []string{"one", "failed 9 true", "two", "three"}; !slices.Equal(got, want) {
+	if want := []string{"one", "failed 7 true", "failed 9 true", "two", "three"}; !slices.Equal(got, want) {
 		t.Errorf("messages: got %q, want %q", got, want)
 	}
 	var lines []string
 	for i, s := range strays {
-		if s.Why == nil || s.Run != i+1 {
+		run := i + 1
+		if i >= 3 { // an answer came in between, if a broken one
+			run = i - 2
+		}
+		if s.Why == nil || s.Run != run {
 			t.Errorf("stray %d: got %+v", i, s)
 		}
 		lines = append(lines, s.Line)
 	}
 	want := []string{
-		"npm notice New version of npm available!", "\x1b[32mready\x1b[0m", "nul\x00nul", `{"jsonrpc":"2.0","id":7,"result":`,
-		`{"level":"info"}`, `[{"jsonrpc":"2.0","method":"batched"}]`,
+		"npm notice New version of npm available!", "\x1b[32mready\x1b[0m", "nul\x00nul", `{"level":"info"}`,
+		`[{"jsonrpc":"2.0","method":"batched"}]`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("strays: got %q, want %q", lines, want)
+	}
+}
+
+// An answer that is too long, or cannot be read, fails its own request at once and disturbs nobody else's.
+func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
+	c := NewConn(start(t, newTestSpawner(t), spec("unreadable")), Options{MaxMessage: small})
+	defer c.Close(context.Background())
+	all, _ := ended(t, c)
+	var got []string
+	for _, in := range all {
+		if in.Err == nil {
+			got = append(got, in.Message.Method)
+			continue
+		}
+		got = append(got, in.Related.Raw()+" "+in.Err.Error())
+		if !in.Written {
+			t.Errorf("request %s: want it to count as written", in.Related.Raw())
+		}
+	}
+	want := []string{
+		"1 too_large: 200045 bytes, more than 102400 at byte 102400",
+		"2 too_large: 200036 bytes, more than 102400 at byte 102400",
+		`3 parse: a second member "a" at byte 40`,
+		`4 parse: a second member "a" at byte 17`,
+		"end",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

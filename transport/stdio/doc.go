@@ -11,8 +11,8 @@ import (
 
 // The bounds of this package. What Options or a Spec can change is a default here.
 const (
-	// MaxMessage bounds one line of a server: a tool result carries a file or an image. A longer one ends the connection, because what
-	// follows it cannot be matched to a request any more.
+	// MaxMessage bounds one line of a server: a tool result carries a file or an image. A longer one fails the request that it answers, and
+	// the next line is read. One without an end ends the connection.
 	MaxMessage = protocol.MaxUpstreamMessage
 	// MaxStray is how many lines in a row may be no message before the stream counts as something else than MCP. A start-up banner or
 	// the output of a package installation stays below it; any message in between starts the count anew.

@@ -21,7 +21,7 @@ const (
 	CauseHandshake = "exited before handshake"
 	CauseCode      = "exited"         // with an exit code, which may be 0
 	CauseSignal    = "killed"         // by a signal
-	CauseOversized = "oversized line" // longer than MaxMessage
+	CauseOversized = "oversized line" // much longer than MaxMessage, and still no end
 	CauseStray     = "not a message stream"
 	CauseOutput    = "closed its output" // while it went on running
 	CauseInput     = "closed its input"  // likewise

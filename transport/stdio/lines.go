@@ -6,16 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
-// errLine says that a line is longer than allowed.
-var errLine = errors.New("line too long")
+// errEndless says that what should be a line has no end in sight.
+var errEndless = errors.New("a line without an end")
+
+// longLine says that a line is longer than allowed. It was passed over to its end.
+type longLine struct {
+	head []byte // its first longHead bytes
+	tail []byte // its last longTail bytes, or fewer
+	size int    // of all of it
+	max  int    // what is allowed
+}
+
+func (l *longLine) Error() string { return fmt.Sprintf("%d bytes, more than %d", l.size, l.max) }
 
 const (
 	// lineBuffer is what is read at once: the capacity of a pipe.
 	lineBuffer = 64 << 10
 	// ownLine is the size from which a line is handed over with its buffer, because copying costs more than a new buffer.
 	ownLine = 32 << 10
+	// longHead and longTail are what is kept of a line that is too long: room for the members around its payload.
+	longHead = 4 << 10
+	longTail = 256
+	// endless is how many times too long a line may be. What goes on beyond that is no line, and nobody waits for its end.
+	endless = 64
 )
 
 // source is where lines come from. An error of ctx must lose no bytes.
@@ -28,20 +44,25 @@ type lines struct {
 	src     source
 	max     int // bytes of a line
 	buf     []byte
-	at, end int // buf[at:end] was read and not handed out
-	seen    int // of it, this many bytes hold no newline
+	at, end int       // buf[at:end] was read and not handed out
+	seen    int       // of it, this many bytes hold no newline
+	long    *longLine // the line that is being passed over; nil while none is
 }
 
-// next returns the next line without its end; it belongs to the caller. A last line needs no end. Errors are those of the source, and
-// errLine, after which only skip may be called.
+// next returns the next line without its end; it belongs to the caller. A last line needs no end. Errors are those of the source; a
+// *longLine, after which the next line can be read; and errEndless, after which none can.
 func (l *lines) next(ctx context.Context) ([]byte, error) {
 	for {
+		if l.long != nil {
+			return nil, l.pass(ctx)
+		}
 		if n := bytes.IndexByte(l.buf[l.at+l.seen:l.end], '\n'); n >= 0 {
 			return l.take(l.seen+n, 1), nil
 		}
 		l.seen = l.end - l.at
 		if l.seen > l.max {
-			return nil, fmt.Errorf("%w: more than %d bytes", errLine, l.max)
+			l.long = &longLine{head: bytes.Clone(l.buf[l.at:min(l.end, l.at+longHead)]), max: l.max}
+			continue
 		}
 		if err := l.fill(ctx); err != nil {
 			if errors.Is(err, io.EOF) && l.seen > 0 {
@@ -52,19 +73,46 @@ func (l *lines) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// skip drops the rest of a line that was too long.
-func (l *lines) skip(ctx context.Context) error {
+// pass goes over a line that is too long, to its end, and returns it. It can be called again after an error of ctx.
+func (l *lines) pass(ctx context.Context) error {
 	for {
-		if n := bytes.IndexByte(l.buf[l.at:l.end], '\n'); n >= 0 {
-			l.at += n + 1
-			l.seen = 0
-			return nil
+		part := l.buf[l.at:l.end]
+		n := bytes.IndexByte(part, '\n')
+		if n >= 0 {
+			part = part[:n]
 		}
-		l.at, l.end, l.seen = 0, 0, 0
+		l.long.add(part)
+		if n >= 0 {
+			l.at += n + 1
+			return l.passed()
+		}
+		if l.long.size > endless*l.max {
+			return fmt.Errorf("%w: more than %d bytes", errEndless, endless*l.max)
+		}
+		l.at, l.end = 0, 0
+		if len(l.buf) > lineBuffer {
+			l.buf = nil
+		}
 		if err := l.fill(ctx); err != nil {
+			if errors.Is(err, io.EOF) {
+				return l.passed()
+			}
 			return err
 		}
 	}
+}
+
+func (l *lines) passed() error {
+	long := l.long
+	l.long, l.seen = nil, 0
+	return long
+}
+
+// add notes what comes next of the line.
+func (l *longLine) add(part []byte) {
+	l.size += len(part)
+	l.tail = append(l.tail, part[max(0, len(part)-longTail):]...)
+	l.tail = slices.Delete(l.tail, 0, max(0, len(l.tail)-longTail))
 }
 
 // take hands out the next n bytes and passes over the end of the line.

@@ -33,23 +33,34 @@ func TestLinesAreCutAtAnySplit(t *testing.T) {
 	}
 }
 
-func TestLineThatIsTooLongCanBeSkipped(t *testing.T) {
-	text := "ok\n" + strings.Repeat("z", 100) + "\nafter\n" + strings.Repeat("y", 1000)
+func TestLineThatIsTooLongIsPassedOver(t *testing.T) {
+	text := "ok\n" + strings.Repeat("z", 100) + "\nafter\n" + strings.Repeat("y", 990) + "0123456789"
 	for size := 1; size <= 200; size++ {
 		l := lines{src: plain{&chunks{[]byte(text), size}}, max: 99}
 		for i, want := range []string{"ok", "", "after", ""} {
 			line, err := l.next(t.Context())
-			if (want == "") != errors.Is(err, errLine) || string(line) != want {
+			var long *longLine
+			if (want == "") != errors.As(err, &long) || string(line) != want {
 				t.Fatalf("in pieces of %d, line %d: got %q, %v", size, i, line, err)
 			}
-			if err != nil {
-				if err := l.skip(t.Context()); err != nil && !errors.Is(err, io.EOF) {
-					t.Fatal(err)
-				}
+			if i == 3 && (long.size != 1000 || len(long.head) != 100 || len(long.tail) != longTail || !bytes.HasSuffix(long.tail, []byte("y0123456789"))) {
+				t.Fatalf("in pieces of %d: got %d bytes that begin with %q and end with %q", size, long.size, long.head, long.tail)
 			}
+		}
+		if _, err := l.next(t.Context()); err != io.EOF {
+			t.Fatalf("in pieces of %d: got %v at the end, want EOF", size, err)
 		}
 		if cap(l.buf) > 100 {
 			t.Fatalf("the buffer grew to %d bytes for lines of at most 99", cap(l.buf))
+		}
+	}
+}
+
+func TestLineWithoutEndIsGivenUp(t *testing.T) {
+	l := lines{src: plain{&chunks{bytes.Repeat([]byte("z"), 99*endless+100), 50}}, max: 99}
+	for range 2 {
+		if _, err := l.next(t.Context()); !errors.Is(err, errEndless) {
+			t.Errorf("got %v, want errEndless", err)
 		}
 	}
 }

@@ -44,14 +44,15 @@ var roles = map[string]func(){
 		say(`{"jsonrpc":"2.0","method":"n","params":{"p":"` + strings.Repeat("x", 5<<20) + `"}}`)
 		echo()
 	},
-	"garbage":  garbage,
-	"babble":   func() { say(strings.Repeat("la\n", 10_000)); sleep() },
-	"mute":     func() { os.Stdout.Close(); sleep() },
-	"bite":     func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
-	"earless":  func() { hello(); os.Stdin.Close(); say(`{"jsonrpc":"2.0","method":"closed"}`); sleep() },
-	"leave":    leave,
-	"complain": complain,
-	"host":     host,
+	"garbage":    garbage,
+	"babble":     func() { say(strings.Repeat("la\n", 10_000)); sleep() },
+	"mute":       func() { os.Stdout.Close(); sleep() },
+	"bite":       func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
+	"earless":    func() { hello(); os.Stdin.Close(); say(`{"jsonrpc":"2.0","method":"closed"}`); sleep() },
+	"leave":      leave,
+	"unreadable": unreadable,
+	"complain":   complain,
+	"host":       host,
 }
 
 func say(line string) { os.Stdout.WriteString(line + "\n") }
@@ -109,6 +110,16 @@ func garbage() {
 	say(`{"jsonrpc":"2.0","id":9,"result":{},"error":{"code":1,"message":"both"}}`)
 	say(`{"jsonrpc":"2.0","method":"two"}`)
 	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no end
+}
+
+// unreadable answers four requests as no client can read it.
+func unreadable() {
+	payload := strings.Repeat("x", 200_000)
+	say(`{"jsonrpc":"2.0","id":1,"result":{"text":"` + payload + `"}}`)
+	say(`{"result":"` + payload + `","jsonrpc":"2.0","id":2}`)
+	say(`{"jsonrpc":"2.0","id":3,"result":{"a":1,"a":2}}`)
+	say(`{"result":{"a":1,"a":2},"jsonrpc":"2.0","id":4}`)
+	say(`{"jsonrpc":"2.0","method":"end"}`)
 }
 
 // leave starts a process that keeps all three pipes and goes away. ARG says how that process feels about SIGTERM.

@@ -69,14 +69,28 @@ func (c *Conn) readBatch(line []byte) error {
 	return nil
 }
 
-// refuse deals with what is JSON and no message. A broken answer fails the request it answers, a broken request is answered; only what
-// names neither is stray.
+// tooLong deals with a line that was passed over. Many servers write the id of an answer behind its result.
+func (c *Conn) tooLong(long *longLine) error {
+	bad := &jsonrpc.DecodeError{Code: jsonrpc.CodeInvalidRequest, Reason: jsonrpc.ReasonTooLarge, Detail: long.Error(), Offset: long.max}
+	bad.ID, bad.Response = jsonrpc.Glimpse(long.head)
+	if bad.ID.IsZero() && bad.Response {
+		bad.ID, _ = jsonrpc.LastID(long.tail)
+	}
+	return c.refuse(long.head, bad)
+}
+
+// refuse deals with what is no message. A broken answer fails the request it answers, a broken request is answered; only what names neither
+// is stray.
 func (c *Conn) refuse(line []byte, err error) error {
-	var bad *jsonrpc.DecodeError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case !errors.As(err, &bad) || bad.ID.IsZero():
+	}
+	var bad *jsonrpc.DecodeError
+	if errors.As(err, &bad) && bad.ID.IsZero() {
+		bad.ID, bad.Response = jsonrpc.Glimpse(line)
+	}
+	switch {
+	case bad == nil || bad.ID.IsZero():
 		return c.astray(line, err)
 	case bad.Response:
 		c.sane()

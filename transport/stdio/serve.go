@@ -104,14 +104,8 @@ func feed(ctx context.Context, in io.Reader, to chan<- input, stop <-chan struct
 		case <-stop:
 			return
 		}
-		if errors.Is(err, errLine) {
-			err = l.skip(ctx)
-		}
-		if err != nil {
-			select {
-			case to <- input{nil, err}:
-			case <-stop:
-			}
+		var long *longLine
+		if err != nil && !errors.As(err, &long) {
 			return
 		}
 	}
@@ -133,8 +127,9 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 		case <-s.written:
 			return s.writeErr
 		case got := <-read:
+			var long *longLine
 			switch {
-			case errors.Is(got.err, errLine):
+			case errors.As(got.err, &long):
 				s.say(jsonrpc.Failure(jsonrpc.ID{}, s.translate(protocol.TooLarge("message", protocol.MaxRequestBody))))
 			case errors.Is(got.err, io.EOF):
 				return s.await(ctx)

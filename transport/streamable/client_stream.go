@@ -192,9 +192,12 @@ func (f *flow) message(data []byte) (answered bool) {
 		}
 	}
 	var bad *jsonrpc.DecodeError
+	if errors.As(err, &bad) && bad.ID.IsZero() {
+		bad.ID, bad.Response = jsonrpc.Glimpse(data)
+	}
 	switch {
 	case err == nil:
-	case f.call != nil && errors.As(err, &bad) && bad.Response && bad.ID == f.call.id:
+	case f.call != nil && bad != nil && bad.Response && bad.ID == f.call.id:
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
 		return true
 	default:
