@@ -50,7 +50,7 @@ type guard struct {
 	kid *kid        // its supervisor's record of it, nil for a root
 	top *Tree       // set for a root
 	pid atomic.Pointer[actor.PID]
-	ctx actor.MessageInvoker // protoactor's actor context
+	ctx actor.MessageInvoker // protoactor's actor context; nil once a worker has left
 	box mailbox
 
 	// Written by the supervisor, read by the process.
@@ -117,6 +117,9 @@ func (g *guard) InvokeUserMessage(msg any) {
 
 // InvokeSystemMessage handles one signal.
 func (g *guard) InvokeSystemMessage(msg any) {
+	if g.ctx == nil { // it has left
+		return
+	}
 	if g.abandoned.Load() {
 		g.vanish()
 		return
@@ -254,8 +257,17 @@ func (g *guard) leave() {
 	g.last = g.exit(false)
 	g.box.close(ErrNoProc, false)
 	g.ctx.InvokeSystemMessage(stopOrder)
+	g.let()
 	if g.sup == nil {
 		g.top.finish(g.reason)
+	}
+}
+
+// let lets go of what a worker was doing once it has left: protoactor keeps the process ids of children that are gone, and with them
+// the guard. A supervisor's context may still wait for children of its own.
+func (g *guard) let() {
+	if g.row.child().Start.Type() == WorkerType {
+		g.body, g.ctx = nil, nil
 	}
 }
 
@@ -264,6 +276,7 @@ func (g *guard) vanish() {
 	if g.phase != left {
 		g.phase = left
 		g.ctx.InvokeSystemMessage(stopOrder)
+		g.let()
 	}
 }
 

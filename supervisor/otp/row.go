@@ -14,7 +14,6 @@ type row struct {
 	parent *row // nil at the root
 	id     string
 	path   string
-	args   any // for the child's start
 
 	// spec is resolved, and shared by all entries of a pool. A supervisor that restarts may replace it.
 	spec atomic.Pointer[Child]
@@ -29,6 +28,7 @@ type row struct {
 
 	mu       sync.Mutex  // guards the fields below, and changes of proc and status
 	owner    *supervisor // who may change them: nobody once the supervisor was abandoned
+	args     any         // for the child's start
 	heir     any
 	watchers map[watcher]struct{}
 	kids     map[string]*row
@@ -54,6 +54,12 @@ func newRow(sys *System, parent *row, owner *supervisor, id string, child *Child
 }
 
 func (r *row) child() *Child { return r.spec.Load() }
+
+func (r *row) arguments() any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.args
+}
 
 func (r *row) set(s Status, now time.Time) {
 	r.status.Store(uint32(s))
@@ -217,14 +223,14 @@ func (r *row) down(inc uint64, reason error) {
 	}
 }
 
-// disinherit drops the heirs of this row and of those below it.
+// disinherit drops the heirs of this row and of those below it. It ends their use, so what they were started with goes too.
 func (r *row) disinherit(reason error) {
 	for _, c := range r.rows() {
 		c.disinherit(reason)
 	}
 	r.mu.Lock()
 	heir := r.heir
-	r.heir = nil
+	r.heir, r.args = nil, nil
 	r.mu.Unlock()
 	if h, ok := heir.(interface{ Abandon(reason error) }); ok {
 		r.sys.guarded(r.path, "heir", func() { h.Abandon(reason) })

@@ -53,7 +53,7 @@ func (v *supervisor) receive(msg any) error {
 func (v *supervisor) begin() {
 	r := v.guard.row
 	start := r.child().Start
-	spec := start.supervisor(r.args)
+	spec := start.supervisor(r.arguments())
 	if start.static == nil { // the others were checked with the tree
 		if err := Validate(spec); err != nil {
 			v.guard.failed(err)

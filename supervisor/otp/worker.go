@@ -36,7 +36,7 @@ func (w *worker) receive(msg any) error {
 
 func (w *worker) begin() {
 	r := w.guard.row
-	w.behaviour = r.child().Start.worker(r.args)
+	w.behaviour = r.child().Start.worker(r.arguments())
 	if w.behaviour == nil {
 		w.guard.failed(errNilBehaviour)
 		return
