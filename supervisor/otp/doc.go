@@ -29,7 +29,9 @@
 // A worker is a Behaviour: Init, Receive, Terminate, all on one goroutine. A new value is made for every incarnation. It
 // ends an incarnation by returning a reason from Receive, or by crashing. Expected failures are answers; a bug may panic.
 //
-//   - Send never blocks: nil, ErrNoProc or ErrOverloaded, at the exact bound of the mailbox.
+//   - Send never blocks: nil, ErrNoProc or ErrOverloaded, at the exact bound of the mailbox. A message may be of a Class with
+//     another bound: Sheddable ones leave half of the mailbox to others, Owed ones are never refused, because their number is
+//     bounded by what was accepted before.
 //   - Do asks from a plain goroutine, CallAsync from inside a worker. Both fail at once when the worker crashes on the
 //     call, stops before it, or is not there.
 //   - Process.Go runs what blocks in a goroutine that the incarnation owns and waits for. Its panic is the worker's crash.

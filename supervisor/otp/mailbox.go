@@ -11,9 +11,9 @@ import (
 // mailbox is the queue in front of one process, in place of protoactor's own ones, which neither bound what they accept
 // nor say what they drop.
 //
-//   - What others send is accepted up to an exact limit, or refused at once. What the process has asked for itself
-//     (timers, answers, news of those it watches, its goroutines' ends) is always accepted: it is bounded by what it
-//     has asked for.
+//   - What others send is accepted up to an exact limit, which its Class decides, or refused at once. What the process has
+//     asked for itself (timers, answers, news of those it watches, its goroutines' ends) is always accepted: it is bounded
+//     by what it has asked for.
 //   - System messages come first and flow while the user queue is shut.
 //   - The user queue is shut until the process says that it is ready, and again from its end on. Only the guard opens and
 //     shuts it; protoactor's SuspendMailbox and ResumeMailbox have no effect here.
@@ -38,29 +38,37 @@ type mailbox struct {
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
-// offer accepts a message of somebody else.
-func (m *mailbox) offer(msg any) error { return m.offerUpTo(m.limit, msg) }
+// offer accepts a message of somebody else, as far as its class allows.
+func (m *mailbox) offer(msg any) error {
+	limit := m.limit
+	switch classOf(msg) {
+	case Owed:
+		if !m.push(msg) {
+			return ErrNoProc
+		}
+		return nil
+	case Sheddable:
+		limit = m.half()
+	}
+	err := m.admit(limit, msg)
+	if err == ErrOverloaded {
+		m.refuse()
+	}
+	return err
+}
 
-// patient is how much of the mailbox those may fill who can wait for room: the rest is for those who cannot.
-func (m *mailbox) patient() int { return (m.limit + 1) / 2 }
+// half is how much of the mailbox those may fill who can wait for room or are not missed: the rest is for those who cannot and are.
+func (m *mailbox) half() int { return (m.limit + 1) / 2 }
 
-func (m *mailbox) offerUpTo(limit int, msg any) error {
+// admit accepts a message while fewer than limit wait.
+func (m *mailbox) admit(limit int, msg any) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
 		return ErrNoProc
 	}
 	if m.user.len() >= limit {
-		if limit < m.limit { // nobody is refused: whoever asked waits
-			m.mu.Unlock()
-			return ErrOverloaded
-		}
-		first := !m.refused
-		m.refused = true
 		m.mu.Unlock()
-		if first {
-			m.guard.overloaded()
-		}
 		return ErrOverloaded
 	}
 	m.user.push(msg)
@@ -68,15 +76,26 @@ func (m *mailbox) offerUpTo(limit int, msg any) error {
 	return nil
 }
 
+// refuse tells of the first refusal since the queue was last empty.
+func (m *mailbox) refuse() {
+	m.mu.Lock()
+	first := !m.refused
+	m.refused = true
+	m.mu.Unlock()
+	if first {
+		m.guard.overloaded()
+	}
+}
+
 // offerWait is offer that waits for room until one of the contexts ends.
 func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 	for {
-		err := m.offerUpTo(m.patient(), msg)
+		err := m.admit(m.half(), msg)
 		if err != ErrOverloaded {
 			return err
 		}
 		m.mu.Lock()
-		if m.closed || m.user.len() < m.patient() {
+		if m.closed || m.user.len() < m.half() {
 			m.mu.Unlock()
 			continue
 		}
@@ -95,7 +114,7 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 	}
 }
 
-// push accepts a message that the process has asked for, and reports false when it is closed.
+// push accepts a message that the process has asked for or is owed, and reports false when it is closed.
 func (m *mailbox) push(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
@@ -205,7 +224,7 @@ func (m *mailbox) next() (msg any, system, ok bool) {
 	if m.open && m.user.len() > 0 {
 		msg = m.user.pop()
 		m.current = msg
-		if m.room != nil && m.user.len() < m.limit {
+		if m.room != nil && m.user.len() < m.half() {
 			close(m.room)
 			m.room = nil
 		}

@@ -11,7 +11,8 @@ type Ref struct{ row *row }
 type Failer interface{ Fail(reason error) }
 
 // Send puts a message into the mailbox and returns at once. The message is given away: the sender must not change it
-// afterwards. Errors are ErrNoProc and ErrOverloaded, with which the message was not accepted and Fail is not called.
+// afterwards. Errors are ErrNoProc and, depending on the message's Class, ErrOverloaded; with either the message was not accepted
+// and Fail is not called.
 func (r Ref) Send(msg any) error {
 	if r.row == nil {
 		return ErrNoProc

@@ -1,0 +1,90 @@
+package otp
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+)
+
+// Messages of each class, numbered.
+type (
+	common int
+	noise  int
+	duty   int
+)
+
+func (noise) Class() Class { return Sheddable }
+func (duty) Class() Class  { return Owed }
+
+// A flood of sheddable messages leaves half of the mailbox to ordinary ones, a flood of those refuses no owed one, and all that was
+// accepted is handled in the order in which it was sent.
+func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		gate := make(chan struct{})
+		var handled []any
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(_ *Process, msg any) error {
+			if msg == "block" {
+				<-gate
+				return nil
+			}
+			handled = append(handled, msg)
+			return nil
+		}})}))
+		ref := r.ref("a")
+		_ = ref.Send("block")
+		synctest.Wait()
+		var want []any
+		flood := func(accept int, make func(n int) any) {
+			t.Helper()
+			accepted := 0
+			for n := range 20 {
+				switch msg := make(n); ref.Send(msg) {
+				case nil:
+					accepted++
+					want = append(want, msg)
+				case ErrOverloaded:
+				default:
+					t.Errorf("%v: an unknown error", msg)
+				}
+			}
+			if accepted != accept {
+				t.Errorf("%T: %d accepted, want %d", make(0), accepted, accept)
+			}
+		}
+		flood(5, func(n int) any { return noise(n) })
+		if over := ofType[Overloaded](r); len(over) != 1 {
+			t.Errorf("%d events of refusals, want one", len(over))
+		}
+		flood(5, func(n int) any { return common(n) })
+		flood(20, func(n int) any { return duty(n) })
+		flood(0, func(n int) any { return noise(n) })
+		flood(0, func(n int) any { return common(n) })
+		close(gate)
+		synctest.Wait()
+		if len(handled) != len(want) {
+			t.Fatalf("%d handled, want %d", len(handled), len(want))
+		}
+		for i := range want {
+			if handled[i] != want[i] {
+				t.Errorf("%d: %v, want %v", i, handled[i], want[i])
+			}
+		}
+	})
+}
+
+// What is owed to one who is gone is refused like anything else.
+func TestOwedMessageToNobodyIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		child, _ := blocked(1)
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		ref := r.ref("a")
+		_ = r.tree.Shutdown(context.Background())
+		if err := ref.Send(duty(1)); err != ErrNoProc {
+			t.Errorf("got %v, want %v", err, ErrNoProc)
+		}
+	})
+}
