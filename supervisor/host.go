@@ -51,9 +51,6 @@ type host struct {
 	addrs    addrs
 }
 
-// sweepEvery is how often idle sessions are looked for. Sessions last for hours, so a minute is exact enough.
-const sweepEvery = time.Minute
-
 func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
 
 func (h *host) sessionOptions() session.Options {
@@ -66,7 +63,7 @@ func (h *host) sessionOptions() session.Options {
 		Pool:  func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
 		Limit: func(name string) int { return limits[name].MaxSessions },
 		Idle:  func(name string) time.Duration { return limits[name].SessionIdle },
-		Total: h.config.MaxSessions, Sweep: sweepEvery, Store: h.store, Emit: h.recorder.Emit,
+		Total: h.config.MaxSessions, Store: h.store, Emit: h.recorder.Emit,
 	}
 }
 
@@ -186,7 +183,7 @@ func describe(s *session.Handle) *mcpdv1.Session {
 		Id: s.Row(), Tenant: ep.Tenant, Server: ep.Server, Principal: ep.Principal,
 		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
 	}
-	d.Streams, d.InFlight = telemetry.Count(s.Streams().Open()), telemetry.Count(s.InFlight())
+	d.Streams, d.InFlight = telemetry.Count(s.Streams().Open()), telemetry.Count(s.Calls().Len())
 	d.Phase = "initialization"
 	if r := s.Record(); r != nil {
 		if d.Phase = "initialized"; r.Ready {

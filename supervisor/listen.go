@@ -140,7 +140,7 @@ func (h *host) quiet(within time.Duration) bool {
 
 // busy reports whether a request is in flight.
 func (h *host) busy() (busy bool) {
-	h.index.Each(func(s *session.Handle) bool { busy = s.InFlight() > 0; return !busy })
+	h.index.Each(func(s *session.Handle) bool { busy = s.Calls().Len() > 0; return !busy })
 	return busy
 }
 

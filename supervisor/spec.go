@@ -24,8 +24,17 @@ func actor(id string, shutdown otp.Shutdown, start func() otp.Behaviour) otp.Chi
 	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Worker(start), Mailbox: mailbox}
 }
 
-// mailbox is how many messages may wait for a permanent worker: a tenant's whole allowance of requests, each with what becomes of it.
-const mailbox = 8 * protocol.MaxPending
+// mailbox is how many messages may wait for a permanent worker: what the requests cause that a tenant has in flight by default, all at once.
+const mailbox = perRequest * protocol.MaxPending
+
+// perRequest is how many messages there may be for each request that an actor may have in hand, with room for what it never asked for.
+const perRequest = 8
+
+// holding gives a worker the mailbox that so many requests in flight need. The configuration allows 10,000.
+func holding(pending int, child otp.Child) otp.Child {
+	child.Mailbox = max(perRequest*pending, otp.DefaultMailbox)
+	return child
+}
 
 // service is a permanent loop that owns a resource.
 func service(id string, shutdown otp.Shutdown, start func() (suture.Service, error)) otp.Child {

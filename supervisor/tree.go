@@ -48,17 +48,17 @@ func (h *host) tree() otp.Spec {
 func (h *host) tenant(t tenant.Tenant) otp.Child {
 	in := h.in
 	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
-		actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) }),
+		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),
 		actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) }),
-		actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) }),
+		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) })),
 		// TIER 3: one supervisor a server, over its connections.
 		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{
 			Label: "upstream", Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
 		}),
 		// TIER 2: one actor a downstream session. A crashed one is attached anew when its client comes back.
-		pool("server_sup", in(5, 30*second), 20*second, otp.Child{
+		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
 			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t)),
-		}),
+		})),
 	)
 }
 

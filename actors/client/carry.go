@@ -25,10 +25,12 @@ type carry struct {
 	again map[uint64]bool
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
-	// uris lists the subscribed resources and the sessions that want each.
+	// uris lists the subscribed resources and the sessions that want each. False is a subscription to which the server has not agreed yet.
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.
 	levels map[string]string
+	// wants are the wishes not granted yet, the last of each session.
+	wants map[string]*Want
 	// lists are what the server listed last, listed whether it ever has.
 	lists  Lists
 	listed bool
@@ -47,6 +49,7 @@ func newCarry(o Options) *carry {
 		sessions: map[string]otp.Ref{},
 		uris:     map[string]map[string]bool{},
 		levels:   map[string]string{},
+		wants:    map[string]*Want{},
 	}
 	if left := o.Restore; left != nil {
 		c.sessions, c.uris, c.levels = left.Sessions, left.URIs, left.Levels
@@ -89,6 +92,9 @@ func (c *carry) Abandon(reason error) {
 		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, c.cause))
 	}
 	c.queue = nil
+	for _, m := range c.wants {
+		m.Fail(reason)
+	}
 	if len(c.sessions) > 0 {
 		_ = c.o.Catalog.Send(&Left{
 			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Sessions: c.sessions, URIs: c.uris, Levels: c.levels,

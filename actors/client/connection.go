@@ -69,6 +69,8 @@ type Connection struct {
 	renewals pace             // of sessions that the server forgot
 
 	start, linger otp.Timer
+	asides        int   // what was asked for wishes and not answered
+	refused       error // the server's answer to the log level it was asked for last, if it refused it
 }
 
 // New makes one incarnation.

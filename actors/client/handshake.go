@@ -92,6 +92,7 @@ func (c *Connection) maybeReady() error {
 	c.report()
 	c.tellReady()
 	c.lostAt, c.cause = time.Time{}, nil
+	c.grant()
 	queue := c.queue
 	c.queue = nil
 	for _, x := range queue {

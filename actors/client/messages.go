@@ -15,6 +15,25 @@ import (
 
 // A connection receives request.Forward and request.Withdraw from the request manager, and these.
 
+// The classes:
+//
+//	Question            ordinary: one that is refused is answered by the connection
+//	Tell                sheddable: a notification
+//	Attach, Want        owed: one for each request for which a session waits
+//	Answer, Withdrawn   owed: one for each Question
+//	Describe            owed: one for each start of the connection or the catalogue
+//	Report              owed: one for each state, and for each list that was asked for again
+//	Unused, Left        owed: one for each end of use, and of the connection
+func (Wish) Class() otp.Class          { return otp.Owed }
+func (*Tell) Class() otp.Class         { return otp.Sheddable }
+func (AttachRequest) Class() otp.Class { return otp.Owed }
+func (*Answer) Class() otp.Class       { return otp.Owed }
+func (*Withdrawn) Class() otp.Class    { return otp.Owed }
+func (Describe) Class() otp.Class      { return otp.Owed }
+func (*Report) Class() otp.Class       { return otp.Owed }
+func (*Unused) Class() otp.Class       { return otp.Owed }
+func (*Left) Class() otp.Class         { return otp.Owed }
+
 // Attach tells the connection that a session uses it. The catalogue makes this call when it hands the connection out, so that it knows
 // who is still on the way. A connection that serves one session ends with it; a shared one ends when it has had no session for Linger:
 // see Unused.
@@ -54,8 +73,17 @@ type Answer struct {
 // Describe asks for a Report. The catalogue sends it when it may have missed one.
 type Describe struct{}
 
-// Want is the log level a session asked for. The connection asks the server for the most verbose of its sessions'.
-type Want struct{ Session, Level string }
+// Want tells the connection what a session wants of the server beside its calls. The answer comes when the server has answered what had
+// to be asked of it for that; it is the server's own error when it refused the log level.
+type Want = otp.Call[Wish, struct{}]
+
+// Wish is all that a session wants to hear of unasked. It may be sent again and again: it adds to what the connection knows, and takes
+// nothing back. To unsubscribe is a call.
+type Wish struct {
+	Session string
+	Level   string   // that it asked for, if any; the server is asked for the most verbose of all sessions'
+	URIs    []string // of resources it has subscribed to, as the server names them
+}
 
 // Tell passes a notification of a client on to the server (roots/list_changed, progress on a question). Nothing comes back.
 type Tell struct {

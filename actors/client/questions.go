@@ -3,10 +3,10 @@ package client
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
-	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
 
@@ -16,7 +16,7 @@ const MaxQuestions = 64
 // open is a question of the server that a client is answering.
 type open struct {
 	id      jsonrpc.ID
-	session otp.Ref
+	session request.Owner
 	call    uint64 // the exchange it belongs to; 0 when none
 }
 

@@ -118,6 +118,18 @@ func (r *rig) attachAs(session, row string) {
 	r.Rest()
 }
 
+// wish tells the connection what a session wants. The answer, when there is one, is in what it returns.
+func (r *rig) wish(w client.Wish) <-chan error {
+	r.T.Helper()
+	granted := make(chan error, 1)
+	go func() { // it ends with the connection at the latest
+		_, err := otp.Do[client.Wish, struct{}](r.T.Context(), r.Ref("conn"), w)
+		granted <- err
+	}()
+	r.Rest()
+	return granted
+}
+
 // forward hands in a call of a session.
 func (r *rig) forward(session, method, params string) *request.Exchange {
 	r.T.Helper()

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -72,11 +73,11 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 			}
 			p.Reply(m, `{}`)
 		}
-		r.send(&client.Want{Session: "one", Level: "error"})
+		r.wish(client.Wish{Session: "one", Level: "error"})
 		level("error")
-		r.send(&client.Want{Session: "two", Level: "debug"})
+		r.wish(client.Wish{Session: "two", Level: "debug"})
 		level("debug")
-		r.send(&client.Want{Session: "one", Level: "info"})
+		r.wish(client.Wish{Session: "one", Level: "info"})
 		p.ExpectNothing(time.Second)
 		r.Send("two", otp.Normal)
 		level("info")
@@ -88,7 +89,7 @@ func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.send(&client.Want{Session: "one", Level: "notice"})
+		r.wish(client.Wish{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -176,7 +177,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.send(&client.Want{Session: "one", Level: "notice"})
+		r.wish(client.Wish{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -213,6 +214,78 @@ func TestDescribeIsAnsweredWithAReport(t *testing.T) {
 		r.send(client.Describe{})
 		if got := r.report(); got.State != client.Ready || len(got.Lists[0]) != 2 {
 			t.Errorf("report: %+v", got)
+		}
+	})
+}
+
+// A subscription that is on its way to the server is not taken away by another session that lets go of the same resource.
+func TestSubscriptionOnItsWayIsNotTakenAway(t *testing.T) {
+	const uri = `{"uri":"test://x"}`
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.attach("two")
+		r.forward("one", "resources/subscribe", uri)
+		first := p.Expect("resources/subscribe")
+		second := r.forward("two", "resources/subscribe", uri)
+		m := p.Expect("resources/subscribe") // the server may yet refuse the first
+		p.Reply(first, `{}`)
+		r.Rest()
+		third := r.forward("one", "resources/unsubscribe", uri)
+		if got := r.outcome(third); got.Err != nil {
+			t.Errorf("the first lets go: %v", got.Err)
+		}
+		p.Reply(m, `{}`)
+		r.Rest()
+		if got := r.outcome(second); got.Err != nil {
+			t.Errorf("the second: %v", got.Err)
+		}
+		p.ExpectNothing(time.Second)
+		r.forward("two", "resources/unsubscribe", uri)
+		p.Expect("resources/unsubscribe")
+	})
+}
+
+// A session's wish is its whole wish, may come again, and is granted when the server has answered all that it took.
+func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
+	open := func(granted <-chan error) bool {
+		select {
+		case <-granted:
+			return false
+		default:
+			return true
+		}
+	}
+	run(t, nil, func(r *rig) {
+		early := r.wish(client.Wish{Session: "two", Level: "error"})
+		p := r.watched()
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		r.Rest()
+		if open(early) {
+			t.Error("one from before the server was ready is not granted")
+		}
+		r.attach("one")
+		wish := client.Wish{Session: "one", Level: "info", URIs: []string{"test://x"}}
+		granted := r.wish(wish)
+		level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
+		p.Reply(level, `{}`)
+		if r.Rest(); !open(granted) {
+			t.Error("granted before the server had answered for the resource")
+		}
+		p.Refuse(uri, -32002, "not there") // which is no error of the level
+		r.Rest()
+		if err := <-granted; err != nil {
+			t.Errorf("granted with %v", err)
+		}
+		if open(r.wish(wish)) {
+			t.Error("the same again is not granted at once")
+		}
+		p.ExpectNothing(time.Second)
+		refused := r.wish(client.Wish{Session: "one", Level: "debug"})
+		p.Refuse(p.Expect("logging/setLevel"), -32602, "not that")
+		r.Rest()
+		if err := <-refused; err == nil || !strings.Contains(err.Error(), "not that") {
+			t.Errorf("refused: %v", err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"maps"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,18 +30,38 @@ func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
 	if !ok {
 		return nil, false // the server says what is wrong
 	}
-	if who := c.uris[uri]; len(who) > 0 {
-		who[x.Session] = true
+	if c.subscribed(uri) {
+		c.uris[uri][x.Session] = true
 		return nil, true
 	}
+	c.hold(uri, x.Session, false) // from now on, so that another's unsubscribe does not take it away
 	return func(err error) {
-		if err == nil {
-			if c.uris[uri] == nil {
-				c.uris[uri] = map[string]bool{}
-			}
+		switch agreed, ok := c.uris[uri][x.Session]; {
+		case !ok: // it has let go meanwhile
+		case err == nil:
 			c.uris[uri][x.Session] = true
+		case !agreed:
+			c.release(uri, x.Session)
 		}
 	}, false
+}
+
+// subscribed reports whether the server has agreed to a subscription.
+func (c *Connection) subscribed(uri string) bool {
+	for _, agreed := range c.uris[uri] {
+		if agreed {
+			return true
+		}
+	}
+	return false
+}
+
+// hold notes that a session wants to hear of a resource.
+func (c *Connection) hold(uri, session string, agreed bool) {
+	if c.uris[uri] == nil {
+		c.uris[uri] = map[string]bool{}
+	}
+	c.uris[uri][session] = c.uris[uri][session] || agreed
 }
 
 // unsubscribe reports whether the server must be told: the last session let go of the resource.
@@ -59,18 +80,46 @@ func (c *Connection) release(uri, session string) (last bool) {
 	return true
 }
 
-// want keeps a session's log level and asks the server for the most verbose of them all.
+// want takes note of what a session wants, and asks the server for what is new in it. The wish is granted when the server has answered.
 func (c *Connection) want(m *Want) {
-	before := c.verbose()
-	c.levels[m.Session] = m.Level
+	w, before := m.Req, c.verbose()
+	if old := c.wants[w.Session]; old != nil {
+		old.Reply(struct{}{}) // this one says all that it said
+	}
+	c.wants[w.Session] = m
+	if w.Level != "" {
+		c.levels[w.Session] = w.Level
+	}
 	if after := c.verbose(); c.state == Ready && after != before {
 		c.setLevel(after)
+	}
+	for _, uri := range w.URIs {
+		known := c.subscribed(uri)
+		if c.hold(uri, w.Session, true); c.state == Ready && !known {
+			c.askAside("resources/subscribe", "uri", uri, nil)
+		}
+	}
+	c.grant()
+}
+
+// grant answers the wishes once the connection is ready and the server has answered everything that was asked of it for any of them.
+func (c *Connection) grant() {
+	if c.state != Ready || c.asides > 0 {
+		return
+	}
+	for session, m := range c.wants {
+		delete(c.wants, session)
+		if c.refused != nil && m.Req.Level != "" {
+			m.Fail(c.refused)
+		} else {
+			m.Reply(struct{}{})
+		}
 	}
 }
 
 func (c *Connection) setLevel(level string) {
 	if level != "" && c.facts.Capabilities.Has("logging") {
-		c.askAside("logging/setLevel", "level", level)
+		c.askAside("logging/setLevel", "level", level, func(err error) { c.refused = err })
 	}
 }
 
@@ -84,17 +133,31 @@ func (c *Connection) verbose() (least string) {
 	return least
 }
 
-// askAside asks the server for something whose outcome changes nothing here.
-func (c *Connection) askAside(method, member, value string) {
+// askAside asks the server for something on behalf of sessions that do not wait for it themselves. Answered, if any, is told its error.
+func (c *Connection) askAside(method, member, value string, answered func(error)) {
 	params, _ := splice.Set(nil, splice.Quote(value), member) // an empty value becomes an object
-	_ = c.request(method, params, c.o.RequestTimeout, func(jsontext.Value, error) error { return nil })
+	c.asides++
+	_ = c.request(method, params, c.o.RequestTimeout, func(_ jsontext.Value, err error) error {
+		c.asides--
+		if answered != nil {
+			answered(err)
+		}
+		c.grant()
+		return nil
+	})
 }
 
-// restore asks a new server instance for what clients had asked of the old one.
+// restore asks a new server instance for what clients had asked of the old one. Subscriptions to which the old one had not agreed were
+// calls, and have failed with it or come again.
 func (c *Connection) restore() {
 	c.setLevel(c.verbose())
-	for uri := range c.uris {
-		c.askAside("resources/subscribe", "uri", uri)
+	for uri, who := range c.uris {
+		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
+		if len(who) == 0 {
+			delete(c.uris, uri)
+			continue
+		}
+		c.askAside("resources/subscribe", "uri", uri, nil)
 	}
 }
 
@@ -127,6 +190,7 @@ func (c *Connection) detach(ref otp.Ref) {
 			continue
 		}
 		delete(c.sessions, row)
+		delete(c.wants, row)
 		if before := c.verbose(); c.levels[row] != "" {
 			delete(c.levels, row)
 			if after := c.verbose(); c.state == Ready && after != before {
@@ -134,8 +198,8 @@ func (c *Connection) detach(ref otp.Ref) {
 			}
 		}
 		for uri, who := range c.uris {
-			if who[row] && c.release(uri, row) && c.state == Ready {
-				c.askAside("resources/unsubscribe", "uri", uri)
+			if _, ok := who[row]; ok && c.release(uri, row) && c.state == Ready {
+				c.askAside("resources/unsubscribe", "uri", uri, nil)
 			}
 		}
 	}

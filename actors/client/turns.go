@@ -5,7 +5,6 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/supervisor/otp"
 )
 
 // interactive are the requests during which a server may ask its client something (2025-11-25 §client/sampling, §client/elicitation).
@@ -41,7 +40,7 @@ func (c *Connection) takeTurns() {
 
 // address says whom a question is for. One that came on a call's stream belongs to that call, any other to the only call during which it
 // can have been asked. When there are several they must be one client's, which hears of it on the stream of any of them.
-func (c *Connection) address(q *Question, related jsonrpc.ID) (to otp.Ref, ok bool) {
+func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner, ok bool) {
 	if f := c.calls[related]; f != nil {
 		q.Exchange = f.x
 		return f.x.Owner, true
@@ -65,5 +64,5 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to otp.Ref, ok bo
 			return to, true
 		}
 	}
-	return otp.Ref{}, false
+	return nil, false
 }

@@ -73,13 +73,13 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
-		if !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: n.Key.String()}, n) {
+		if !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}, n) {
 			d.dropped(n, "queue_full")
 			return nil
 		}
 		d.wake()
 	case *Register:
-		d.table.Subscribe(m.Handler, subscription.Topic{Method: m.Method, Server: m.Server})
+		d.table.Subscribe(m.Handler, subscription.Topic{Method: m.Method, Server: m.Server, Over: over(m.Key)})
 		if box, ok := m.Handler.(Mailbox); ok {
 			d.p.Monitor(box.Ref)
 		}

@@ -11,6 +11,16 @@ import (
 // Any is the method of a registration that takes every notification (S4-64).
 const Any = subscription.Any
 
+// The classes: a notification may be lost, who wants which may not.
+//
+//	Dispatch, Notice   sheddable
+//	Register           owed: a few for each session that is opened, or attached anew
+//	Forget             owed: one for each of those
+func (*Dispatch) Class() otp.Class { return otp.Sheddable }
+func (*Notice) Class() otp.Class   { return otp.Sheddable }
+func (*Register) Class() otp.Class { return otp.Owed }
+func (*Forget) Class() otp.Class   { return otp.Owed }
+
 // Handler is who hears of a notification: a Mailbox or a *Function (S4-66).
 type Handler interface{ take(*Notice) error }
 
@@ -27,15 +37,25 @@ type Function struct {
 func (h Mailbox) take(n *Notice) error   { return h.Ref.Send(n) }
 func (h *Function) take(n *Notice) error { h.Call(n); return nil }
 
-// Register makes a handler hear of a method, or of Any, from one server or, when Server is empty, from all (S4-67). Nothing comes back.
+// Register makes a handler hear of a method, or of Any, from one server or, when Server is empty, from all (S4-67). With a Key it is only
+// what comes over that connection to the server. Nothing comes back.
 type Register struct {
 	Method  string
 	Server  string
+	Key     tenant.Key
 	Handler Handler
 }
 
 // Forget takes back everything a handler has registered.
 type Forget struct{ Handler Handler }
+
+// over is the connection that a topic names; empty for any.
+func over(k tenant.Key) string {
+	if k == (tenant.Key{}) {
+		return ""
+	}
+	return k.String()
+}
 
 // Dispatch hands a notification of a server to the dispatcher (S4-68). Nothing comes back: one that cannot be kept is dropped and counted.
 type Dispatch Notice

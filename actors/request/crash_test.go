@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 )
 
 // S4-100, S4-118: over a crash of the manager exchanges go on with their deadlines. Only the one whose message crashed it fails, at once,
@@ -78,6 +81,50 @@ func TestDeadlineOutlivesItsTimer(t *testing.T) {
 		r.Rest()
 		if r.Ref("manager").Incarnation() != 2 || out.Word() != int64(-32009) {
 			t.Errorf("incarnation %d, got %v", r.Ref("manager").Incarnation(), out.All())
+		}
+	})
+}
+
+// fragile is the sink of a client that crashes whoever gives it its outcome, once.
+type fragile struct {
+	stage.Sink
+	crashed bool
+}
+
+func (s *fragile) Finish(m jsonrpc.Message) bool {
+	if !s.crashed {
+		s.crashed = true
+		panic("asked to")
+	}
+	return s.Sink.Finish(m)
+}
+
+// Several exchanges are due at once, and the manager crashes on the first of them: all get their outcome, and their session hears of each.
+func TestCrashAmongSeveralEndsLosesNone(t *testing.T) {
+	run(t, func(r *rig) {
+		brittle := &fragile{}
+		r.next++
+		r.send(&request.Submit{Exchange: &request.Exchange{
+			ID: r.next, Session: "s", Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1), Server: "files",
+			Upstream: r.Ref("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: 10 * time.Second, Sink: brittle,
+		}})
+		_, second := r.submit("s")
+		_, third := r.submit("s")
+		time.Sleep(10 * time.Second)
+		r.Rest()
+		if got := r.Ref("manager").Incarnation(); got != 2 {
+			r.T.Fatalf("incarnation %d, want 2", got)
+		}
+		for i, out := range []*stage.Sink{&brittle.Sink, second, third} {
+			if out.Word() != int64(-32009) {
+				t.Errorf("%d: %v", i, out.All())
+			}
+		}
+		if got := len(r.done()); got != 3 || len(r.pending(request.PendingQuery{})) != 0 {
+			t.Errorf("%d done, %v in flight", got, r.pending(request.PendingQuery{}))
+		}
+		if got := len(r.withdrawn()); got != 3 {
+			t.Errorf("%d withdrawn", got)
 		}
 	})
 }

@@ -13,6 +13,9 @@ import (
 	"mcpd/transport"
 )
 
+// Owner is who an exchange belongs to, behind an address that stays good.
+type Owner interface{ Send(msg any) error }
+
 // Exchange is one downstream request from its arrival to its single outcome. The session that received the request makes it, and
 // nobody changes it afterwards, so every actor on its way may read it. The outcome goes to Sink, which takes one and no more.
 type Exchange struct {
@@ -20,8 +23,8 @@ type Exchange struct {
 	ID uint64
 	// Session is the row of the session in the tree, for cancellation by owner and for the log. It is not the session's secret id.
 	Session string
-	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile.
-	Owner otp.Ref
+	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
+	Owner Owner
 	// Version is the revision the client speaks; it decides the shape of errors.
 	Version protocol.Version
 	// Downstream is the client's own id, restored on the outcome byte for byte.

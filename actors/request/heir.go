@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"mcpd/protocol"
+	"mcpd/protocol/inflight"
 	"mcpd/supervisor/otp"
 )
 
@@ -18,6 +19,25 @@ func heir(p *otp.Process) *table {
 		return e.table
 	}
 	return nil
+}
+
+// mend does what the previous incarnation had left to do. An exchange whose answer was lost with it gets an error. Each is tried once more:
+// what crashes this incarnation too is let go.
+func (m *Manager) mend(left []effect) {
+	for i, do := range left {
+		left[i] = effect{}
+		x := do.Request.Owner
+		switch {
+		case x == nil:
+		case do.Do == inflight.Withdraw:
+			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: errBroken.Error()})
+		default:
+			if do.Err == nil && do.Outcome != inflight.Cancelled {
+				do.Err = protocol.InternalError(errBroken)
+			}
+			m.finish(do, answer{})
+		}
+	}
 }
 
 // Abandon answers every exchange: there is nobody left to be in charge of them.

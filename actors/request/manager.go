@@ -67,11 +67,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		p.SetHeir(&estate{m.table})
 		return nil
 	}
-	for _, r := range m.table.Repair() {
-		if r.Owner != nil {
-			m.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.InternalError(errBroken)}, answer{})
-		}
-	}
+	m.mend(m.table.Repair())
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
 		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: protocol.InternalError(errBroken)}, answer{})
 	}
@@ -130,7 +126,8 @@ type answer struct {
 func (m *Manager) step(e event, a answer) {
 	now := m.p.Now()
 	var next event // the table is not stepped while its effects are in use
-	for _, do := range m.table.Step(now, e) {
+	effects := m.table.Step(now, e)
+	for i, do := range effects {
 		x := do.Request.Owner
 		switch do.Do {
 		case inflight.Send:
@@ -150,6 +147,7 @@ func (m *Manager) step(e event, a answer) {
 			m.timer.Stop()
 			m.timer = m.p.After(do.At.Sub(now), expire{})
 		}
+		effects[i] = effect{} // done: a crash later on does not bring it back
 	}
 	if next.Op != 0 {
 		m.step(next, answer{})
@@ -194,7 +192,7 @@ func (m *Manager) finish(do effect, a answer) {
 		}
 		x.Finish(a.result, do.Err)
 	}
-	_ = x.Owner.Send(Done{ID: x.ID})
+	_ = x.Owner.Send(Done{Exchange: x, Failed: do.Err != nil || do.Outcome != inflight.Succeeded})
 	m.meter(x).End(outcome(do, a), m.p.Now().Sub(x.Arrived), a.waited)
 }
 

@@ -10,8 +10,25 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Message is what a request manager receives; the types below are all there are.
-type Message interface{ toManager() }
+// The classes of the messages below. Whatever ends what was accepted before is owed; what only informs can be done without.
+//
+//	Submit, Park, Forward   ordinary: whoever sends one can take a refusal
+//	Progress                sheddable: the next one does as well
+//	Complete                owed: one for each Forward
+//	Cancel                  owed: one for each Submit
+//	CancelOwner             owed: one for each session
+//	Stop                    owed: one for each end of the listeners
+//	Unpark                  owed: one for each Park
+//	Withdraw                owed: one for each Forward
+//	Done                    owed: one for each Submit
+func (*Complete) Class() otp.Class    { return otp.Owed }
+func (*Cancel) Class() otp.Class      { return otp.Owed }
+func (*CancelOwner) Class() otp.Class { return otp.Owed }
+func (*Stop) Class() otp.Class        { return otp.Owed }
+func (*Unpark) Class() otp.Class      { return otp.Owed }
+func (*Withdraw) Class() otp.Class    { return otp.Owed }
+func (Done) Class() otp.Class         { return otp.Owed }
+func (*Progress) Class() otp.Class    { return otp.Sheddable }
 
 // Submit asks the manager to take charge of an exchange: count it against the tenant's bound, hold its deadline, and forward it to
 // its upstream connection. The session sends it. What comes back is the outcome in the exchange's sink, and Done to its owner.
@@ -20,7 +37,8 @@ type Submit struct{ Exchange *Exchange }
 // Fail answers the exchange when the manager could not take charge of it.
 func (m *Submit) Fail(err error) {
 	m.Exchange.Finish(nil, protocol.InternalError(err))
-	_ = m.Exchange.Owner.Send(Done{ID: m.Exchange.ID})
+	m.Exchange.failed.Store(true)
+	_ = m.Exchange.Owner.Send(Done{Exchange: m.Exchange, Failed: true})
 }
 
 // Complete reports the outcome of an exchange. The upstream connection sends it, once; a second one, or one that comes after the
@@ -41,7 +59,7 @@ func (m *Complete) Fail(err error) {
 	m.Exchange.failed.Store(true)
 }
 
-// Cancel ends an exchange because its client asked for it, or is gone. The session sends it; nothing comes back.
+// Cancel ends an exchange because its client asked for it, or is gone. The session sends it, once; nothing comes back.
 type Cancel struct{ ID uint64 }
 
 // CancelOwner ends every exchange of one session. The session sends it when it closes.
@@ -59,7 +77,7 @@ type Park struct {
 	For time.Duration
 }
 
-// Unpark returns the exchange to its own deadline.
+// Unpark returns the exchange to its own deadline. It is sent once for each Park that was accepted.
 type Unpark struct{ ID uint64 }
 
 // Pending asks for the exchanges in flight, oldest first (S4-62).
@@ -77,15 +95,6 @@ type Info struct {
 	Started  time.Time
 	Deadline time.Time
 }
-
-func (*Submit) toManager()      {}
-func (*Complete) toManager()    {}
-func (*Cancel) toManager()      {}
-func (*CancelOwner) toManager() {}
-func (*Stop) toManager()        {}
-func (*Progress) toManager()    {}
-func (*Park) toManager()        {}
-func (*Unpark) toManager()      {}
 
 // Forward is what the manager sends to an upstream connection: write this exchange's request. Complete comes back.
 type Forward struct {
@@ -109,5 +118,8 @@ type Withdraw struct {
 	Reason string
 }
 
-// Done is what the manager sends to an exchange's owner: it has ended, whatever its outcome.
-type Done struct{ ID uint64 }
+// Done is what the manager sends to an exchange's owner: it has ended. Failed says that the server did not do what it was asked.
+type Done struct {
+	Exchange *Exchange
+	Failed   bool
+}

@@ -77,7 +77,7 @@ func (r *rig) withdrawn() []*request.Withdraw { return stage.Of[*request.Withdra
 // done are those that the session was told the end of.
 func (r *rig) done() (ids []uint64) {
 	for _, d := range stage.Of[request.Done](&r.owner.Log) {
-		ids = append(ids, d.ID)
+		ids = append(ids, d.Exchange.ID)
 	}
 	return ids
 }

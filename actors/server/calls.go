@@ -6,7 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/catalog"
-	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
@@ -30,6 +29,7 @@ type (
 		ref otp.Ref
 		err error
 	}
+	wished struct{}
 	looked struct {
 		d    *session.Deliver
 		view *catalog.View
@@ -44,7 +44,6 @@ func (s *Session) toServer(o *outgoing) {
 		s.refuse(o.d, protocol.CapabilityRequired(needs))
 		return
 	}
-	s.subscribed(o)
 	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
 		s.submit(o, ref)
 		return
@@ -67,14 +66,15 @@ func (s *Session) connected(m connected) {
 	s.submit(m.o, m.ref)
 }
 
-// use keeps the address of a connection, and tells it the log level that the client wants.
+// use keeps the address of a connection, and tells it what the client wants of its server. Nobody waits for that: what is asked of the
+// server behind it comes after it.
 func (s *Session) use(server string, ref otp.Ref) {
 	if s.targets == nil {
 		s.targets = map[string]otp.Ref{}
 	}
 	s.targets[server] = ref
-	if s.record.Level != "" {
-		_ = ref.Send(&client.Want{Session: s.h.Row(), Level: s.record.Level})
+	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
+		otp.CallAsync(s.p, ref, wish, func(struct{}, error) any { return wished{} })
 	}
 }
 
@@ -85,21 +85,34 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
-		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.p.Self(), Version: s.record.Version, Downstream: m.ID,
+		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.h, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: o.d.Out, Rewrite: o.rewrite,
 	}
 	x.Token, _ = splice.Get(m.Params, "_meta", "progressToken")
-	if s.calls == nil {
-		s.calls = map[uint64]*request.Exchange{}
+	if err := s.subscribing(o, x.ID); err != nil {
+		s.refuse(o.d, err)
+		return
 	}
 	s.held.remove(o.d)
-	s.calls[x.ID] = x
-	s.h.SetInFlight(len(s.calls))
+	s.h.Calls().Add(x)
 	if err := s.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
-		delete(s.calls, x.ID)
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
+		_ = s.h.Send(request.Done{Exchange: x, Failed: true})
+	}
+}
+
+// done hears that a call has ended.
+func (s *Session) done(m request.Done) {
+	s.forsake(m.Exchange.ID)
+	its := func(exchange uint64) bool { return exchange == m.Exchange.ID }
+	switch {
+	case m.Exchange.Method != "resources/subscribe":
+	case m.Failed:
+		s.unsubscribed(func(u session.Subscription) bool { return its(u.Asking) })
+	default:
+		s.agreed(its)
 	}
 }
 

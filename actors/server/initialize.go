@@ -128,7 +128,18 @@ func (s *Session) ready() {
 	s.listen()
 }
 
-// listen asks the dispatcher for what servers announce.
+// listen asks the dispatcher for what servers announce over this session's connections: the one its calls go through, and the one its
+// lists come from. What a server says over another principal's connection is that principal's.
 func (s *Session) listen() {
-	_ = s.o.Notices.Send(&notification.Register{Method: notification.Any, Server: s.h.Endpoint().Server, Handler: notification.Mailbox{Ref: s.p.Self()}})
+	caller, me := s.caller(), notification.Mailbox{Ref: s.p.Self()}
+	for _, config := range s.o.Tenant.Servers {
+		if s.transparent() && config.Name != s.h.Endpoint().Server {
+			continue
+		}
+		own, lists := catalog.Key(config, caller), catalog.ListKey(config, caller)
+		_ = s.o.Notices.Send(&notification.Register{Method: notification.Any, Server: config.Name, Key: own, Handler: me})
+		if lists != own {
+			_ = s.o.Notices.Send(&notification.Register{Method: notification.Any, Server: config.Name, Key: lists, Handler: me})
+		}
+	}
 }

@@ -1,12 +1,12 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
@@ -17,7 +17,7 @@ import (
 
 // notice delivers what a server announced, when this client asked for it and its revision knows it.
 func (s *Session) notice(n *notification.Notice) {
-	if s.record == nil || !s.concerns(n) || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
+	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
 		return
 	}
 	params := n.Params
@@ -32,17 +32,6 @@ func (s *Session) notice(n *notification.Notice) {
 		}
 	}
 	_ = s.h.Push(jsonrpc.Notification(n.Method, params))
-}
-
-// concerns reports whether a notice came over a connection of this session's: the one its calls go through, or the one its lists come
-// from. What a server says over another principal's connection is that principal's.
-func (s *Session) concerns(n *notification.Notice) bool {
-	config, ok := s.o.Tenant.Server(n.Server)
-	if !ok {
-		return false
-	}
-	caller := s.caller()
-	return n.Key == catalog.Key(config, caller) || n.Key == catalog.ListKey(config, caller)
 }
 
 // updated is the notification for a resource under the name by which this client subscribed to it; nil when it did not.
@@ -69,37 +58,57 @@ func covers(subscribed, updated string) bool {
 	return updated == subscribed || strings.HasPrefix(updated, strings.TrimSuffix(subscribed, "/")+"/")
 }
 
-// subscribed keeps which resources the client wants to hear of.
-func (s *Session) subscribed(o *outgoing) {
+// subscribing keeps which resources the client wants to hear of, from the moment it asks: the server may announce a change right behind
+// its answer. The exchange is the one that asks.
+func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 	method := o.d.Message.Method
 	if method != "resources/subscribe" && method != "resources/unsubscribe" {
-		return
+		return nil
 	}
-	var want session.Subscription
-	want.Server = o.server
+	want := session.Subscription{Server: o.server, Asking: exchange}
 	want.URI, _ = splice.GetString(o.d.Message.Params, "uri")
 	want.Own, _ = splice.GetString(o.params, "uri")
-	has := slices.Contains(s.record.URIs, want)
+	same := func(u session.Subscription) bool {
+		return u.Server == want.Server && u.URI == want.URI && u.Own == want.Own
+	}
 	switch {
-	case method == "resources/unsubscribe" && has:
-		s.store(func(r *session.Record) {
-			r.URIs = slices.DeleteFunc(slices.Clone(r.URIs), func(u session.Subscription) bool { return u == want })
-		})
-	case method == "resources/subscribe" && !has && len(s.record.URIs) < protocol.MaxSubscribedURIs:
+	case method == "resources/unsubscribe":
+		s.unsubscribed(same)
+	case slices.ContainsFunc(s.record.URIs, same):
+	case len(s.record.URIs) >= protocol.MaxSubscribedURIs:
+		return protocol.InvalidParams(fmt.Sprintf("this session has subscribed to %d resources, and to more it cannot", protocol.MaxSubscribedURIs))
+	default:
 		s.store(func(r *session.Record) { r.URIs = append(slices.Clone(r.URIs), want) })
+	}
+	return nil
+}
+
+// unsubscribed forgets subscriptions.
+func (s *Session) unsubscribed(which func(session.Subscription) bool) {
+	if slices.ContainsFunc(s.record.URIs, which) {
+		s.store(func(r *session.Record) { r.URIs = slices.DeleteFunc(slices.Clone(r.URIs), which) })
 	}
 }
 
-// setLevel keeps the client's log level and tells every server it uses.
-func (s *Session) setLevel(d *session.Deliver) {
-	level, _ := splice.GetString(d.Message.Params, "level")
-	if !protocol.ValidLogLevel(level) {
-		s.refuse(d, protocol.InvalidParams("params.level is none of the eight log levels"))
-		return
+// agreed notes the subscriptions that such an exchange asked for as ones that the server has agreed to.
+func (s *Session) agreed(such func(exchange uint64) bool) {
+	s.store(func(r *session.Record) {
+		r.URIs = slices.Clone(r.URIs)
+		for i, u := range r.URIs {
+			if such(u.Asking) {
+				r.URIs[i].Asking = 0
+			}
+		}
+	})
+}
+
+// wish is all that the client wants of a server beside its calls. What a call is still asking for is not part of it: the server may refuse.
+func (s *Session) wish(server string) client.Wish {
+	w := client.Wish{Session: s.h.Row(), Level: s.record.Level}
+	for _, u := range s.record.URIs {
+		if u.Server == server && u.Asking == 0 {
+			w.URIs = append(w.URIs, u.Own)
+		}
 	}
-	s.store(func(r *session.Record) { r.Level = level })
-	for _, target := range s.targets {
-		_ = target.Send(&client.Want{Session: s.h.Row(), Level: level})
-	}
-	s.answer(d, nil)
+	return w
 }

@@ -52,16 +52,16 @@ func (s *Session) question(q *client.Question) {
 	var err error
 	switch {
 	case q.Exchange != nil:
-		a.call = q.Exchange.ID
-		if err = q.Exchange.Sink.Send(m); err == nil {
-			_ = s.o.Requests.Send(&request.Park{ID: a.call, For: s.o.Tenant.Limits.ParkTime + parkGrace})
+		if err = s.o.Requests.Send(&request.Park{ID: q.Exchange.ID, For: s.o.Tenant.Limits.ParkTime + parkGrace}); err == nil {
+			a.call = q.Exchange.ID
+			err = q.Exchange.Sink.Send(m)
 		}
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
 		err = s.h.Push(m)
 	}
 	if err != nil {
-		a.timer.Stop()
+		s.settle(id, a)
 		q.Fail(protocol.SessionGone())
 		return
 	}

@@ -70,7 +70,7 @@ func (s *Session) request(d *session.Deliver) {
 	switch {
 	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
-	case len(s.calls)+s.held.len() >= s.o.Tenant.Limits.MaxSessionPending:
+	case s.h.Calls().Len()+s.held.len() >= s.o.Tenant.Limits.MaxSessionPending:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case r.route == level:
 		s.setLevel(d)
@@ -119,17 +119,14 @@ func (s *Session) cancel(params jsontext.Value) {
 	if !ok {
 		return
 	}
-	var found []uint64
-	for id, x := range s.calls {
-		if x.Downstream.Raw() == string(raw) {
-			found = append(found, id)
-		}
-	}
+	found := s.h.Calls().Find(string(raw))
 	waiting := s.held.find(string(raw))
 	switch {
 	case len(found)+len(waiting) != 1:
 	case len(found) == 1:
-		_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
+		if s.h.Calls().Cancel(found[0]) {
+			_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
+		}
 	default: // not on its way yet, and it will not be
 		s.held.remove(waiting[0])
 		waiting[0].Out.Finish(jsonrpc.Message{})

@@ -115,7 +115,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		worker("capabilities", func() otp.Behaviour { return capability.New() }),
 		worker("sessions", func() otp.Behaviour {
 			return session.New(session.Options{
-				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 1000, Sweep: time.Minute,
+				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 1000,
 				Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/server_sup") },
 				Limit: func(string) int { return r.tenant.Limits.MaxSessions }, Idle: func(string) time.Duration { return r.tenant.Limits.SessionIdle },
 				Emit: s.Events.Emit,
@@ -182,6 +182,7 @@ type user struct {
 	r      *rig
 	h      *session.Handle
 	pushed stage.Log
+	stall  chan struct{} // when it is set, the client reads nothing until it is closed
 	id     uint64
 }
 
@@ -191,7 +192,13 @@ func (r *rig) open(principal, server string) *user {
 	u := &user{r: r}
 	h, err := otp.Do[session.OpenRequest, *session.Handle](r.T.Context(), r.Ref("sessions"), session.OpenRequest{
 		Endpoint: streamable.Endpoint{Tenant: "acme", Server: server, Principal: principal},
-		Push:     func(m jsonrpc.Message) error { u.pushed.Add(note{m}); return nil },
+		Push: func(m jsonrpc.Message) error {
+			if u.stall != nil {
+				<-u.stall
+			}
+			u.pushed.Add(note{m})
+			return nil
+		},
 	})
 	if err != nil {
 		r.T.Fatal(err)

@@ -49,8 +49,7 @@ type Session struct {
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
 	held    *held
-	calls   map[uint64]*request.Exchange // of the client, on their way
-	targets map[string]otp.Ref           // connections in use, by server
+	targets map[string]otp.Ref // connections in use, by server
 	asked   map[jsonrpc.ID]*asked
 }
 
@@ -87,8 +86,10 @@ func (s *Session) Init(p *otp.Process) error {
 	return nil
 }
 
-// resume connects anew to the servers from which the client wants to hear of resources. They keep its subscriptions meanwhile.
+// resume connects anew to the servers from which the client wants to hear of resources. They may have forgotten it meanwhile, so each is
+// told all that the client wants.
 func (s *Session) resume() {
+	s.agreed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) }) // their end was told to the actor before this one
 	wanted := map[string]bool{}
 	for _, u := range s.record.URIs {
 		if wanted[u.Server] {
@@ -134,9 +135,7 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 	case *session.Deliver:
 		s.deliver(m)
 	case request.Done:
-		delete(s.calls, m.ID)
-		s.h.SetInFlight(len(s.calls))
-		s.forsake(m.ID)
+		s.done(m)
 	case *notification.Notice:
 		s.notice(m)
 	case *client.Question:
@@ -157,6 +156,10 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		}
 	case looked:
 		s.looked(m)
+	case leveled:
+		s.leveled(m)
+	case levelExpired:
+		s.levelSet(m.l)
 	case *session.Expired:
 		return otp.ErrShutdown
 	case initExpired:
@@ -175,15 +178,15 @@ func (s *Session) close(why error) {
 		func(struct{}, error) any { return &session.Expired{Reason: reason} })
 }
 
-// Terminate lets go of everything this session has asked of others. After a crash its exchanges go on: their sinks outlive it.
-func (s *Session) Terminate(_ *otp.Process, reason error) {
-	for _, a := range s.asked {
-		if a.call != 0 {
-			_ = s.o.Requests.Send(&request.Unpark{ID: a.call})
-		}
+// Terminate lets go of everything this session has asked of others. Its questions end with it. Its exchanges do so only with the session
+// itself: otherwise another actor follows, and their sinks outlive this one.
+func (s *Session) Terminate(*otp.Process, error) {
+	for id, a := range s.asked {
+		s.settle(id, a)
+		s.withdraw(id)
 		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
 	}
-	if otp.IsNormal(reason) {
+	if s.h.Closed() {
 		_ = s.o.Requests.Send(&request.CancelOwner{Session: s.h.Row()})
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}

@@ -56,7 +56,7 @@ func perform(t *testing.T, limit int, test func(a *actors)) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		a.Stage, a.hold = s, make(chan struct{})
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100, Sweep: time.Minute,
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100,
 			Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
 			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
 		}
@@ -241,6 +241,34 @@ func TestBoundHoldsForManyAtOnce(t *testing.T) {
 		a.Rest()
 		if got := a.index.Tenant("acme"); got > 3 {
 			t.Errorf("%d sessions, want at most 3", got)
+		}
+	})
+}
+
+// A pool that ends with shutdown takes its sessions' actors along, and not the sessions: each has another as soon as the pool is back,
+// without a request of its client.
+func TestSessionsComeBackWithTheirPool(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h, closed := a.ready(), a.ready()
+		if err := closed.Close(a.T.Context()); err != nil {
+			a.T.Fatal(err)
+		}
+		top := a.Tree.Ref()
+		if err := otp.TerminateChild(a.T.Context(), top, "pool"); err != nil {
+			a.T.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		before := a.starts.Load()
+		if _, err := otp.RestartChild(a.T.Context(), top, "pool"); err != nil {
+			a.T.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		a.Rest()
+		if got := a.starts.Load() - before; got != 1 {
+			t.Errorf("%d actors were started, want one: the other session is over", got)
+		}
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil || a.starts.Load() != before+1 {
+			t.Errorf("next: %v, %v", out.All(), err)
 		}
 	})
 }

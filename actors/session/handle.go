@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/actors/request"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -31,7 +32,7 @@ type Handle struct {
 	// last is when the peer was last heard of, in Unix nanoseconds.
 	last   atomic.Int64
 	closed atomic.Bool
-	flying atomic.Int32 // requests without an outcome
+	calls  Calls
 	// crashed is when its actor last did. It is the manager's.
 	crashed time.Time
 }
@@ -53,6 +54,8 @@ type Subscription struct {
 	Server string
 	URI    string // as the client names it
 	Own    string // as the server does
+	// Asking is the exchange that asks the server for it, 0 once the server has agreed.
+	Asking uint64
 }
 
 // ID is the session's secret: whoever presents it with the right credentials is its client.
@@ -98,11 +101,11 @@ func (h *Handle) Opened() time.Time { return h.opened }
 // LastActive is when the peer was last heard of.
 func (h *Handle) LastActive() time.Time { return time.Unix(0, h.last.Load()) }
 
-// InFlight is how many of the client's requests have no outcome yet.
-func (h *Handle) InFlight() int { return int(h.flying.Load()) }
+// Closed reports whether the session has ended for good.
+func (h *Handle) Closed() bool { return h.closed.Load() }
 
-// SetInFlight says so. Only the session's actor calls it.
-func (h *Handle) SetInFlight(n int) { h.flying.Store(int32(n)) }
+// Calls are the client's requests that are on their way to servers.
+func (h *Handle) Calls() *Calls { return &h.calls }
 
 // Touch notes that the peer is alive.
 func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }
@@ -153,8 +156,14 @@ func refuse(err error) error {
 	return err
 }
 
-// Send hands any message to the session's actor.
-func (h *Handle) Send(msg any) error { return h.actor().Send(msg) }
+// Send hands any message to the session's actor, whichever it is now. That a call has ended is noted here first: no crash of the actor
+// makes it count for ever.
+func (h *Handle) Send(msg any) error {
+	if done, ok := msg.(request.Done); ok {
+		h.calls.remove(done.Exchange.ID)
+	}
+	return h.actor().Send(msg)
+}
 
 // actor is the address of the session's actor, zero before the first.
 func (h *Handle) actor() otp.Ref {

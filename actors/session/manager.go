@@ -26,7 +26,6 @@ type Options struct {
 	Total int
 	// Idle is how long a tenant's session lasts without a request or an open stream.
 	Idle  func(tenant string) time.Duration
-	Sweep time.Duration // how often idle ones are looked for
 	Store *streamable.Store
 	Emit  telemetry.Sink
 }
@@ -39,6 +38,8 @@ type Manager struct {
 	index *Index
 	// leaving holds the attempts that wait for an actor which takes nothing any more to leave its row.
 	leaving map[otp.Ref][]*attempt
+	timer   otp.Timer // of the next sweep
+	due     time.Time // when it fires; zero when it is not set
 	*kept
 }
 
@@ -63,7 +64,6 @@ func (k *kept) Abandon(reason error) {
 func New(o Options, index *Index) *Manager { return &Manager{o: o, index: index} }
 
 type (
-	sweep   struct{}
 	started struct {
 		call *Open
 		h    *Handle
@@ -75,25 +75,8 @@ type (
 		ref otp.Ref
 		err error
 	}
+	again struct{ *attempt }
 )
-
-// attempt is to start a new actor for a session in the place of an old one.
-type attempt struct {
-	h    *Handle
-	old  otp.Ref
-	call *Attach  // nil when the manager itself noticed that the actor was gone
-	left *Deliver // what the old one left behind, if that is why
-}
-
-// fail tells whoever waits for the new actor that there is none.
-func (a *attempt) fail(err error) {
-	if a.call != nil {
-		a.call.Fail(err)
-	}
-	if a.left != nil {
-		a.left.Fail(err)
-	}
-}
 
 // Init takes over the sessions' actors, and asks again for those that were being started: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
@@ -112,7 +95,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	for a := range m.attaching {
 		m.begin(a)
 	}
-	p.After(m.o.Sweep, sweep{})
+	m.arm(0)
 	return nil
 }
 
@@ -129,6 +112,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		m.undelivered(msg.Deliver)
 	case attached:
 		m.attached(msg)
+	case again:
+		m.begin(msg.attempt)
 	case otp.Down:
 		m.down(msg)
 	case *Close:
@@ -139,8 +124,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case *Sweep:
 		msg.Reply(m.sweep())
 	case sweep:
+		m.due = time.Time{}
 		m.sweep()
-		p.After(m.o.Sweep, sweep{})
 	}
 	return nil
 }
@@ -163,6 +148,9 @@ func (m *Manager) open(call *Open) {
 	h.Touch()
 	m.index.add(h) // now, so that many who come at once count; nobody knows its id yet
 	m.opening[call] = h
+	if h.Streamed() {
+		m.arm(m.o.Idle(ep.Tenant))
+	}
 	m.start(call, h)
 }
 
@@ -204,92 +192,6 @@ func (m *Manager) follow(h *Handle, ref otp.Ref) {
 	m.p.Monitor(ref)
 }
 
-// down hears of the end of an actor. One that crashed is replaced at once, so that nothing its client should hear of is missed; one that
-// crashes again and again is left to its client's next request.
-func (m *Manager) down(d otp.Down) {
-	for _, a := range m.leaving[d.Ref] {
-		m.begin(a)
-	}
-	delete(m.leaving, d.Ref)
-	h := m.actors[d.Ref]
-	delete(m.actors, d.Ref)
-	if h == nil || otp.IsNormal(d.Reason) || h.closed.Load() {
-		return
-	}
-	if h.Record() == nil { // nothing was agreed on that another actor could go by
-		m.end(h, "crashed")
-		return
-	}
-	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
-		h.crashed = now
-		m.begin(&attempt{h: h, old: d.Ref})
-	}
-}
-
-// crashPause is how much time must be between two crashes of a session for the second to be mended at once too.
-const crashPause = time.Second
-
-// attach starts a new actor for a session whose actor is gone. Several requests may ask at once; the first start serves all.
-func (m *Manager) attach(call *Attach) {
-	h := call.Req.Handle
-	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
-		call.Fail(protocol.SessionGone())
-		return
-	}
-	if ref := h.actor(); ref != call.Req.Gone && ref.Alive() {
-		call.Reply(ref)
-		return
-	}
-	m.begin(&attempt{h: h, old: h.actor(), call: call})
-}
-
-// undelivered gives a message to the next actor of its session.
-func (m *Manager) undelivered(d *Deliver) {
-	h := d.handle
-	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
-		d.Fail(protocol.SessionGone())
-		return
-	}
-	if ref := h.actor(); ref != d.to && ref.Send(d) == nil {
-		return
-	}
-	m.begin(&attempt{h: h, old: d.to, left: d})
-}
-
-func (m *Manager) begin(a *attempt) {
-	m.attaching[a] = struct{}{}
-	pool, _ := m.o.Pool(a.h.endpoint.Tenant) // where there is none, the start fails
-	otp.StartChildArgsAsync(m.p, pool, a.h.row, Args{a.h}, func(ref otp.Ref, err error) any { return attached{a, ref, err} })
-}
-
-// attached hears what became of an attempt. While the old actor has not left its row yet, another is due when it has.
-func (m *Manager) attached(a attached) {
-	if a.ref, a.err = running(a.ref, a.err); a.err == nil && a.ref == a.old {
-		m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
-		m.p.Monitor(a.old)
-		return
-	}
-	delete(m.attaching, a.attempt)
-	if a.err != nil {
-		a.fail(protocol.Overloaded("tenant", time.Second))
-		return
-	}
-	if a.h.closed.Load() { // it ended while its actor was being started
-		_ = a.ref.Send(&Expired{Reason: "session ended"})
-		a.fail(protocol.SessionGone())
-		return
-	}
-	m.follow(a.h, a.ref)
-	if a.call != nil {
-		a.call.Reply(a.ref)
-	}
-	if a.left != nil {
-		if err := a.ref.Send(a.left); err != nil {
-			a.left.Fail(err)
-		}
-	}
-}
-
 // evicted is why a session ended that made room for another.
 const evicted = "made room for another"
 
@@ -308,20 +210,6 @@ func (m *Manager) evict(tenant string) bool {
 	}
 	m.end(longest, evicted)
 	return true
-}
-
-// sweep ends what has been idle for too long. An open stream keeps a session: its transport touches it. So
-// does a channel of its own.
-func (m *Manager) sweep() (ended int) {
-	now := m.o.Clock.Now()
-	m.index.Each(func(h *Handle) bool {
-		if h.Streamed() && h.Idle(now) > m.o.Idle(h.endpoint.Tenant) {
-			m.end(h, "idle")
-			ended++
-		}
-		return true
-	})
-	return ended
 }
 
 // end makes a session unknown and its actor go.

@@ -36,14 +36,19 @@ type rig struct {
 // run starts a manager with room for three sessions of a tenant that last an hour, in a bubble.
 func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
+	runIdle(t, time.Hour, test)
+}
+
+func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		system := otp.NewSystem(otp.Options{})
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
 		r := &rig{t: t, index: session.NewIndex()}
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100, Sweep: time.Minute,
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100,
 			Pool:  func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
-			Limit: func(string) int { return 3 }, Idle: func(string) time.Duration { return time.Hour },
+			Limit: func(string) int { return 3 }, Idle: func(string) time.Duration { return limit },
 			Emit: func(e telemetry.Event) {
 				if c, ok := e.(telemetry.SessionClosed); ok {
 					r.closed = append(r.closed, c)
@@ -146,4 +151,26 @@ func TestClosedSessionIsUnknown(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A short time is kept as well as a long one.
+func TestIdleSessionsEndInTime(t *testing.T) {
+	for _, limit := range []time.Duration{5 * time.Second, time.Minute, 10 * time.Hour} {
+		t.Run(limit.String(), func(t *testing.T) {
+			runIdle(t, limit, func(r *rig) {
+				time.Sleep(17 * time.Second)
+				h := r.open()
+				time.Sleep(limit - time.Millisecond)
+				synctest.Wait()
+				if !r.there(h) {
+					t.Error("it ended early")
+				}
+				time.Sleep(max(limit/30, 2*time.Second))
+				synctest.Wait()
+				if r.there(h) {
+					t.Error("it is still there")
+				}
+			})
+		})
+	}
 }

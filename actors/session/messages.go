@@ -42,6 +42,13 @@ func (d *Deliver) Fail(err error) {
 	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))
 }
 
+// The classes. A Deliver is ordinary: its client is told when it comes too fast.
+//
+//	Undelivered   owed: one for each Deliver that was accepted
+//	Expired       owed: one for each session
+func (*Undelivered) Class() otp.Class { return otp.Owed }
+func (*Expired) Class() otp.Class     { return otp.Owed }
+
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
 type OpenRequest struct {
 	Endpoint streamable.Endpoint

@@ -18,8 +18,11 @@ func TestRepairKeepsWhatIsSound(t *testing.T) {
 	table.entries[3] = nil
 	broken := table.Repair()
 	keys := make(map[int]string)
-	for _, r := range broken {
-		keys[r.Key] = r.Owner
+	for _, e := range broken {
+		if e.Do != Finish || e.Outcome != Lost {
+			t.Errorf("got %+v, want an end", e)
+		}
+		keys[e.Request.Key] = e.Request.Owner
 	}
 	if len(keys) != 3 || keys[1] != "o" || keys[2] != "o" || keys[3] != "" {
 		t.Errorf("got %v", broken)
@@ -32,5 +35,30 @@ func TestRepairKeepsWhatIsSound(t *testing.T) {
 	}
 	if len(ended) != 3 || ended[0] != 5 || ended[1] != 4 || ended[2] != 0 {
 		t.Errorf("got %v, want 5 4 0: the sound ones by their deadlines", ended)
+	}
+}
+
+// What the last step asked for and was not done comes back, as far as the table itself knows nothing of it any more.
+func TestRepairReturnsWhatWasNotDone(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	table := New[int, string](Options{})
+	for key := range 4 {
+		table.Step(start, Event[int, string]{Op: Register, Key: key, Owner: "o", Timeout: time.Duration(1+key) * time.Second})
+		table.Step(start, Event[int, string]{Op: Forward, Key: key})
+	}
+	effects := table.Step(start.Add(3*time.Second), Event[int, string]{Op: Expire})
+	if effects[0].Do != Withdraw || effects[1].Do != Finish {
+		t.Fatalf("got %+v", effects)
+	}
+	effects[0], effects[1] = Effect[int, string]{}, Effect[int, string]{}
+	for range 2 { // another crash before they are done
+		left := table.Repair()
+		if len(left) != 4 || left[0].Do != Withdraw || left[1].Do != Finish || left[1].Outcome != TimedOut || left[1].Request.Key != 1 || left[3].Request.Key != 2 {
+			t.Errorf("got %+v", left)
+		}
+	}
+	rearmed := table.Step(start.Add(3*time.Second), Event[int, string]{Op: Expire})
+	if len(rearmed) != 1 || rearmed[0].Do != Arm || table.Len() != 1 {
+		t.Errorf("afterwards: %+v, %d in flight, want the timer for the one that is not due", rearmed, table.Len())
 	}
 }

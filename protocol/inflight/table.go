@@ -76,7 +76,8 @@ func (t *Table[K, O]) Pending() iter.Seq[Request[K, O]] {
 	}
 }
 
-// Step takes an event and returns what to do, in order. The effects are valid until the next call.
+// Step takes an event and returns what to do, in order. The effects are valid until the next call. An owner that sets each to zero when it
+// is done gets those that it had not from Repair, should it crash.
 func (t *Table[K, O]) Step(now time.Time, in Event[K, O]) []Effect[K, O] {
 	clear(t.effects) // keep no owner alive
 	t.effects = t.effects[:0]

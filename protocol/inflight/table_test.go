@@ -252,7 +252,9 @@ func TestTableProperties(t *testing.T) {
 			if in.Op == inflight.Expire {
 				timer = time.Time{}
 			}
-			for _, e := range table.Step(now, in) {
+			effects := table.Step(now, in)
+			for i, e := range effects {
+				effects[i] = inflight.Effect[uint64, string]{}
 				switch e.Do {
 				case inflight.Send:
 					if open[e.Request.Key] {

@@ -11,14 +11,13 @@ const Any = "*"
 // updated is the one notification that is about a resource.
 const updated = "notifications/resources/updated"
 
-// Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, and an empty
-// URI any resource. As the subject of a notification they mean that it is about none in particular.
+// Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, an empty URI
+// any resource, and an empty Over any connection. As the subject of a notification they mean that it is about none in particular.
 type Topic struct {
 	Method string // of the notification, or Any
 	Server string // that it comes from
 	URI    string // of the resource it is about
-	// Over tells notifications apart that came over different connections to the server, since those may be for different subscribers.
-	// A subscription has none.
+	// Over names the connection to the server, since different ones may be for different subscribers.
 	Over string
 }
 
@@ -32,7 +31,12 @@ func (t Topic) covering() iter.Seq[Topic] {
 		uri, root, level := t.URI, root(t.URI), 0
 		for {
 			for _, method := range [...]string{t.Method, Any} {
-				if !yield(Topic{Method: method, Server: t.Server, URI: uri}) || t.Server != "" && !yield(Topic{Method: method, URI: uri}) {
+				switch {
+				case !yield(Topic{Method: method, Server: t.Server, URI: uri}):
+					return
+				case t.Server != "" && !yield(Topic{Method: method, URI: uri}):
+					return
+				case t.Over != "" && !yield(Topic{Method: method, Server: t.Server, URI: uri, Over: t.Over}):
 					return
 				}
 			}

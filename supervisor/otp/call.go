@@ -27,6 +27,9 @@ func (c *Call[Req, Resp]) Reply(resp Resp) { c.finish(answer[Resp]{resp: resp}) 
 // Fail answers with an error. The package itself calls it when the receiver crashes on the call or stops before it.
 func (c *Call[Req, Resp]) Fail(reason error) { c.finish(answer[Resp]{err: reason}) }
 
+// Class is that of the request.
+func (c *Call[Req, Resp]) Class() Class { return classOf(&c.Req) }
+
 // Context ends when nobody waits for the answer any more; the receiver's own I/O for this call runs under it.
 func (c *Call[Req, Resp]) Context() context.Context { return c.ctx }
 

@@ -1,0 +1,152 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/internal/fault"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// crash makes the session's actor crash on a ping.
+func (u *user) crash() {
+	u.r.T.Helper()
+	u.r.Break("server_sup/"+u.h.Row(), "*session.Deliver")
+	if hit := u.ask("ping", ""); hit.Word() != int64(-32603) {
+		u.r.T.Errorf("the one it crashed on: %v", hit.All())
+	}
+	u.r.Struck()
+}
+
+// S4-103, S4-61: a call goes on over a crash of its session as if nothing had been: it can be cancelled, and its server can ask.
+func TestCallsBelongToTheSessionNotToItsActor(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, out, p := asking(r)
+		u.crash()
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		sent := out.Sent()
+		if len(sent) != 1 {
+			r.T.Fatalf("asked %v, the server heard %v", sent, p.answers())
+		}
+		u.answer(sent[0].ID, `{"action":"accept"}`)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"accept"}` {
+			t.Errorf("answered %v", got)
+		}
+		for range 2 { // the second is nobody's
+			u.tell("notifications/cancelled", `{"requestId":2}`)
+		}
+		if out.Word() != "cancelled" || len(p.heard("notifications/cancelled")) != 1 || u.h.Calls().Len() != 0 {
+			t.Errorf("got %v, the server heard %v, %d count", out.All(), p.heard("notifications/cancelled"), u.h.Calls().Len())
+		}
+	})
+}
+
+// A call that ends while its session has no actor does not count for ever.
+func TestCallThatEndsWithoutAnActorIsForgotten(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, out, p := asking(r)
+		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "*session.Deliver"}, Count: 4, Lease: time.Minute}
+		if _, err := r.Faults.Arm(f); err != nil {
+			r.T.Fatal(err)
+		}
+		for range 4 { // again and again, so that it is left without one
+			u.ask("ping", "")
+		}
+		p.Close()
+		if out.Word() == "none" || u.h.Calls().Len() != 0 {
+			t.Errorf("got %v, %d count", out.All(), u.h.Calls().Len())
+		}
+	})
+}
+
+// A question that is open when the session's actor crashes is refused to its server and withdrawn from the client, whose answer is late.
+func TestQuestionEndsWithTheActor(t *testing.T) {
+	run(t, held, func(r *rig) {
+		u, out, p := asking(r)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		sent := out.Sent()
+		u.crash()
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("answered %v, want a refusal", got)
+		}
+		if got := u.heard("notifications/cancelled"); len(got) != 1 || string(got[0].Params) != `{"requestId":`+sent[0].ID.Raw()+`}` {
+			t.Errorf("the client heard %v", got)
+		}
+		u.answer(sent[0].ID, `{"action":"accept"}`)
+		if got := p.answers(); len(got) != 1 || out.Word() != "none" {
+			t.Errorf("a late answer: the server heard %v, the call %v", got, out.All())
+		}
+	})
+}
+
+// A session that comes back after its servers have forgotten it gets its subscriptions and its level again.
+func TestSessionThatComesBackLateIsRestored(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		if out := u.ask("resources/subscribe", `{"uri":"test://x"}`); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		if out := u.ask("logging/setLevel", `{"level":"error"}`); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		p := r.peer("files")
+		u.crash()
+		u.crash() // so soon again that it is left to its client's next request
+		time.Sleep(2 * client.Reattach)
+		if got := p.heard("resources/unsubscribe"); len(got) != 1 {
+			r.T.Fatalf("the server was told %v", got)
+		}
+		u.ask("ping", "")
+		if got := len(p.heard("resources/subscribe")); got != 2 {
+			t.Errorf("subscribed %d times, want again", got)
+		}
+		if got := len(p.heard("logging/setLevel")); got != 2 {
+			t.Errorf("told of the level %d times, want again", got)
+		}
+		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		if got := u.heard("notifications/resources/updated"); len(got) != 1 {
+			t.Errorf("heard %v", got)
+		}
+	})
+}
+
+// A subscription that the server refused is not asked for again on the client's behalf.
+func TestRefusedSubscriptionIsNotKept(t *testing.T) {
+	run(t, func(r *rig) { delete(r.script["files"], "resources/subscribe") }, func(r *rig) {
+		u := r.ready(`{}`)
+		if out := u.ask("resources/subscribe", `{"uri":"test://x"}`); out.Word() == "result" {
+			t.Fatal(out.All())
+		}
+		if got := u.h.Record().URIs; len(got) != 0 {
+			t.Errorf("kept %v", got)
+		}
+	})
+}
+
+// S1-8: a session subscribes to so many resources and is told so.
+func TestSubscriptionsAreBounded(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.open("ci", "files")
+		u.shake(`{}`)
+		for n := range protocol.MaxSubscribedURIs {
+			if out := u.ask("resources/subscribe", fmt.Sprintf(`{"uri":"test://%d"}`, n)); out.Word() != "result" {
+				t.Fatalf("%d: %v", n, out.All())
+			}
+		}
+		if out := u.ask("resources/subscribe", `{"uri":"test://more"}`); out.Word() != int64(-32602) {
+			t.Errorf("one more: %v", out.All())
+		}
+		if out := u.ask("resources/subscribe", `{"uri":"test://1"}`); out.Word() != "result" {
+			t.Errorf("one that it has: %v", out.All())
+		}
+		if out := u.ask("resources/unsubscribe", `{"uri":"test://1"}`); out.Word() != "result" {
+			t.Errorf("let go: %v", out.All())
+		}
+		if out := u.ask("resources/subscribe", `{"uri":"test://more"}`); out.Word() != "result" {
+			t.Errorf("after one was let go: %v", out.All())
+		}
+	})
+}

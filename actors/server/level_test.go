@@ -1,0 +1,71 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/server"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// S1-11: logging/setLevel is answered when the servers in use have taken the level over, and without those that are slow about it.
+func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
+	run(t, func(r *rig) { r.script["files"]["logging/setLevel"] = nil }, func(r *rig) {
+		u := r.ready(`{}`)
+		if out := u.ask("logging/setLevel", `{"level":"error"}`); out.Word() != "result" {
+			t.Errorf("no server is in use: %v", out.All())
+		}
+		u.call()
+		p := r.peer("files")
+		agree := func(n int) {
+			t.Helper()
+			asked := p.heard("logging/setLevel")
+			if len(asked) != n {
+				t.Fatalf("asked %v, want %d", asked, n)
+			}
+			p.send(transport.Inbound{Message: jsonrpc.Response(asked[n-1].ID, jsontext.Value(`{}`))})
+			r.Rest()
+		}
+		agree(1) // what it was told when it came into use
+		out := u.ask("logging/setLevel", `{"level":"info"}`)
+		time.Sleep(server.LevelWait / 2)
+		if out.Word() != "none" {
+			t.Errorf("before the server agreed: %v", out.All())
+		}
+		agree(2)
+		if out.Word() != "result" {
+			t.Errorf("after: %v", out.All())
+		}
+		slow := u.ask("logging/setLevel", `{"level":"debug"}`)
+		if same := u.ask("logging/setLevel", `{"level":"debug"}`); same.Word() != "none" {
+			t.Errorf("the same again: %v", same.All())
+		}
+		time.Sleep(server.LevelWait)
+		if slow.Word() != "result" {
+			t.Errorf("the server is slow: %v", slow.All())
+		}
+	})
+}
+
+// That a server refuses a level is the client's error when no other took it.
+func TestLevelThatEveryServerRefusesIsAnError(t *testing.T) {
+	run(t, func(r *rig) {
+		delete(r.script["files"], "logging/setLevel")
+		r.script["search"]["tools/call"] = result(`{"content":[]}`)
+	}, func(r *rig) {
+		u := r.ready(`{}`)
+		u.call()
+		if out := u.ask("logging/setLevel", `{"level":"info"}`); out.Word() != int64(jsonrpc.CodeMethodNotFound) {
+			t.Errorf("the only server refuses: %v", out.All())
+		}
+		if out := u.ask("tools/call", `{"name":"search__find"}`); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		if out := u.ask("logging/setLevel", `{"level":"debug"}`); out.Word() != "result" {
+			t.Errorf("one of two refuses: %v", out.All())
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package session
+
+import (
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// attempt is to start a new actor for a session in the place of an old one.
+type attempt struct {
+	h    *Handle
+	old  otp.Ref
+	call *Attach       // nil when the manager itself noticed that the actor was gone
+	left *Deliver      // what the old one left behind, if that is why
+	next time.Duration // the pause before another try, when the manager itself noticed
+}
+
+// fail tells whoever waits for the new actor that there is none.
+func (a *attempt) fail(err error) {
+	if a.call != nil {
+		a.call.Fail(err)
+	}
+	if a.left != nil {
+		a.left.Fail(err)
+	}
+}
+
+// down hears of the end of an actor whose session goes on. It is replaced at once, whether it crashed or its pool ended, so that nothing
+// its client should hear of is missed; one that ends again and again is left to its client's next request.
+func (m *Manager) down(d otp.Down) {
+	for _, a := range m.leaving[d.Ref] {
+		m.begin(a)
+	}
+	delete(m.leaving, d.Ref)
+	h := m.actors[d.Ref]
+	delete(m.actors, d.Ref)
+	if h == nil || h.closed.Load() {
+		return
+	}
+	if h.Record() == nil { // nothing was agreed on that another actor could go by
+		m.end(h, "crashed")
+		return
+	}
+	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
+		h.crashed = now
+		m.begin(&attempt{h: h, old: d.Ref, next: firstPause})
+	}
+}
+
+// crashPause is how much time must be between two ends of a session's actors for the second to be mended at once too.
+const crashPause = time.Second
+
+// Pauses between the attempts at an actor that no request waits for. A pool that restarts stops all of its sessions first, within its
+// shutdown of 20 s, and takes no new one meanwhile. The pause doubles; after the last the session is left to its client's next request.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 16 * time.Second
+)
+
+// later makes another attempt after a pause, and reports whether it does.
+func (m *Manager) later(a *attempt) bool {
+	if a.next == 0 || a.next > lastPause || a.h.closed.Load() {
+		return false
+	}
+	m.p.After(a.next, again{a})
+	a.next *= 2
+	return true
+}
+
+// attach starts a new actor for a session whose actor is gone. Several requests may ask at once; the first start serves all.
+func (m *Manager) attach(call *Attach) {
+	h := call.Req.Handle
+	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
+		call.Fail(protocol.SessionGone())
+		return
+	}
+	if ref := h.actor(); ref != call.Req.Gone && ref.Alive() {
+		call.Reply(ref)
+		return
+	}
+	m.begin(&attempt{h: h, old: h.actor(), call: call})
+}
+
+// undelivered gives a message to the next actor of its session.
+func (m *Manager) undelivered(d *Deliver) {
+	h := d.handle
+	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
+		d.Fail(protocol.SessionGone())
+		return
+	}
+	if ref := h.actor(); ref != d.to && ref.Send(d) == nil {
+		return
+	}
+	m.begin(&attempt{h: h, old: d.to, left: d})
+}
+
+func (m *Manager) begin(a *attempt) {
+	m.attaching[a] = struct{}{}
+	pool, _ := m.o.Pool(a.h.endpoint.Tenant) // where there is none, the start fails
+	otp.StartChildArgsAsync(m.p, pool, a.h.row, Args{a.h}, func(ref otp.Ref, err error) any { return attached{a, ref, err} })
+}
+
+// attached hears what became of an attempt. While the old actor has not left its row yet, another is due when it has.
+func (m *Manager) attached(a attached) {
+	if a.ref, a.err = running(a.ref, a.err); a.err == nil && a.ref == a.old {
+		m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
+		m.p.Monitor(a.old)
+		return
+	}
+	if a.err != nil && m.later(a.attempt) {
+		return
+	}
+	delete(m.attaching, a.attempt)
+	if a.err != nil {
+		a.fail(protocol.Overloaded("tenant", time.Second))
+		return
+	}
+	if a.h.closed.Load() { // it ended while its actor was being started
+		_ = a.ref.Send(&Expired{Reason: "session ended"})
+		a.fail(protocol.SessionGone())
+		return
+	}
+	m.follow(a.h, a.ref)
+	if a.call != nil {
+		a.call.Reply(a.ref)
+	}
+	if a.left != nil {
+		if err := a.ref.Send(a.left); err != nil {
+			a.left.Fail(err)
+		}
+	}
+}
