@@ -43,7 +43,7 @@ func describeServers(tenant *otp.Node, status catalog.Status) {
 		for k, row := range pool.Children {
 			rows[row.ID] = k
 		}
-		for _, r := range status.Records {
+		for _, r := range status.Records() {
 			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, State: string(r.State), Cause: r.Cause, Revision: r.Version}
 			if k, ok := rows[r.Server]; ok {
 				pool.Children[k].Extra = extra

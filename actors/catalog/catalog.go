@@ -3,8 +3,10 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,6 +40,8 @@ type Options struct {
 	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
 	Registry   otp.Ref // core/capabilities: told what servers declare
 	Emit       telemetry.Sink
+	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.
+	Connections int
 }
 
 // Catalog is the behaviour of tenants/<t>/catalog.
@@ -47,6 +51,9 @@ type Catalog struct {
 	p *otp.Process
 	*kept
 	views   map[group]*View
+	places  map[otp.Ref]place // of supervisors and connections
+	rows    map[string]int    // the servers' places in the configuration
+	status  Status
 	booting bool // boot is on its way
 	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
 	disabled     map[string]bool
@@ -73,35 +80,11 @@ func (k *kept) Abandon(reason error) {
 	}
 }
 
-// server is what the catalogue knows about one server.
-type server struct {
-	config   tenant.Server
-	sup      otp.Ref
-	starting bool // the supervisor is on its way
-	state    client.State
-	cause    error
-	since    time.Time
-	pause    time.Duration
-	retry    time.Time
-	conns    map[tenant.Key]*conn
-	lists    map[tenant.Key]*listing
-	opening  map[tenant.Key][]pending
-	// retiring are the connections that have ended for good and whose rows are being removed.
-	retiring map[tenant.Key]bool
-	asks     bool
-	left     map[tenant.Key]*client.Left // of connections that were given up
-}
-
-// conn is one connection.
-type conn struct {
-	ref      otp.Ref
-	report   client.Report
-	arriving int // sessions that were sent there, and of which it has not said that they are
-	declare  protocol.ClientCapabilities
-}
-
 // New makes one incarnation.
-func New(o Options) *Catalog { return &Catalog{o: o} }
+func New(o Options) *Catalog {
+	o.Connections = cmp.Or(o.Connections, MaxConnections)
+	return &Catalog{o: o}
+}
 
 // Messages that only the catalogue sends itself.
 type (
@@ -137,26 +120,29 @@ type (
 func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
 	c.views, c.disabled, c.experimental = map[group]*View{}, map[string]bool{}, map[string]jsontext.Value{}
+	c.places, c.rows = map[otp.Ref]place{}, map[string]int{}
+	c.status.records = make([]atomic.Pointer[Record], len(c.o.Tenant.Servers))
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	c.kept, _ = p.Heir().(*kept)
 	if c.kept == nil {
 		c.kept = &kept{servers: map[string]*server{}}
 		for _, s := range c.o.Tenant.Servers {
-			c.servers[s.Name] = &server{
-				config: s, state: client.Idle, since: p.Now(),
-				conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{}, opening: map[tenant.Key][]pending{},
-				retiring: map[tenant.Key]bool{},
-			}
+			c.servers[s.Name] = newServer(s, p.Now())
 		}
 		p.SetHeir(c.kept)
 	}
-	for _, s := range c.servers {
+	for i, config := range c.o.Tenant.Servers {
+		c.rows[config.Name] = i
+	}
+	for name, s := range c.servers {
 		if s.sup != (otp.Ref{}) {
+			c.places[s.sup] = place{name, nil}
 			p.Monitor(s.sup)
 		}
-		for _, conn := range s.conns {
+		s.ready, s.held = 0, map[string]int{}
+		for key, conn := range s.conns {
 			conn.arriving = 0 // the answers went to the previous incarnation
-			p.Monitor(conn.ref)
+			c.count(s, key, conn)
 			_ = conn.ref.Send(client.Describe{})
 		}
 		for key, waiting := range s.opening { // the answer was lost with the last incarnation, and so may be a report
@@ -176,7 +162,9 @@ func (c *Catalog) Init(p *otp.Process) error {
 	}
 	for _, s := range c.servers {
 		s.starting = false // the answer went to the previous incarnation
+		c.show(s)
 	}
+	p.SetStatus(c.status)
 	c.booting = p.Post(boot{}) == nil
 	return nil
 }
@@ -207,12 +195,17 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		c.arrived(m)
 		return nil
 	case *Servers:
-		m.Reply(c.records())
+		m.Reply(c.status.Records())
 		return nil
 	}
 	c.changed(msg)
-	p.SetStatus(Status{c.records()})
 	return nil
+}
+
+// show publishes how a server is doing.
+func (c *Catalog) show(s *server) {
+	r := s.record()
+	c.status.records[c.rows[s.config.Name]].Store(&r)
 }
 
 // changed handles what changes how servers are doing.
@@ -288,6 +281,7 @@ func (c *Catalog) supervised(m supervised) {
 		return
 	}
 	s.sup = m.ref
+	c.places[m.ref] = place{m.server, nil}
 	c.p.Monitor(m.ref)
 	for key, waiting := range s.opening {
 		c.open(s, key, waiting[0].caller.Capabilities)
@@ -299,34 +293,35 @@ func (c *Catalog) supervised(m supervised) {
 
 // down hears of the end of a supervisor or a connection.
 func (c *Catalog) down(m otp.Down) {
-	for name, s := range c.servers {
-		if s.sup == m.Ref {
-			c.gaveUp(name, s, m.Reason)
-			return
-		}
-		for key, conn := range s.conns {
-			if conn.ref == m.Ref {
-				if !otp.IsNormal(m.Reason) && !errors.Is(m.Reason, otp.ErrNoProc) {
-					c.p.Monitor(m.Ref) // it is being restarted in place
-					return
-				}
-				delete(s.conns, key)
-				c.retire(s, key)
-				c.settle(s)
-				c.flush()
-				return
-			}
-		}
+	at, ok := c.places[m.Ref]
+	if !ok {
+		return
 	}
+	s := c.servers[at.server]
+	switch {
+	case at.key == nil:
+		c.gaveUp(at.server, s, m.Reason)
+	case !otp.IsNormal(m.Reason) && !errors.Is(m.Reason, otp.ErrNoProc):
+		c.p.Monitor(m.Ref) // it is being restarted in place
+		return
+	default:
+		c.drop(s, *at.key)
+		c.retire(s, *at.key)
+		c.settle(s)
+	}
+	c.show(s)
+	c.flush()
 }
 
 // gaveUp arms a server whose restart budget ran out: it is started again after a pause, or sooner when the pool itself restarted.
 func (c *Catalog) gaveUp(name string, s *server, reason error) {
+	delete(c.places, s.sup)
 	s.sup = otp.Ref{}
-	s.conns = map[tenant.Key]*conn{}
+	for key := range s.conns {
+		c.drop(s, key)
+	}
 	if !errors.Is(reason, otp.ErrIntensity) {
 		c.bootLater()
-		c.flush()
 		return
 	}
 	if s.pause = min(2*s.pause, LastPause); s.pause == 0 {
@@ -348,13 +343,13 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 	}
 	c.o.Emit(e)
 	c.p.After(wait, retry{name})
-	c.flush()
 }
 
 // again lets a server be started after its pause. Until somebody asks for it, it is still seen as it was.
 func (c *Catalog) again(name string) {
 	s := c.servers[name]
 	s.retry = time.Time{}
+	c.show(s)
 	if s.sup == (otp.Ref{}) && !s.starting {
 		c.supervise(name)
 	}

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"errors"
-	"maps"
 	"time"
 
 	"mcpd/actors/capability"
@@ -29,11 +28,15 @@ func Key(s tenant.Server, c Caller) tenant.Key {
 // ListKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call, not
 // to look what there is.
 func ListKey(s tenant.Server, c Caller) tenant.Key {
-	k := Key(s, c)
-	if k.Share == tenant.BySession {
-		return tenant.NewKey(tenant.ByPrincipal, c.Principal, "", c.Capabilities.Fingerprint())
+	return listKey(s, c.Principal, c.Capabilities.Fingerprint())
+}
+
+func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint) tenant.Key {
+	share := s.Share.Applied(s.Link(), protocol.Legacy)
+	if share == tenant.BySession {
+		share = tenant.ByPrincipal
 	}
-	return k
+	return tenant.NewKey(share, principal, "", fingerprint)
 }
 
 // connect hands out a connection, starting it when there is none.
@@ -46,14 +49,26 @@ func (c *Catalog) connect(s *server, key tenant.Key, caller Caller, call *Connec
 		return
 	}
 	if !s.retry.IsZero() && c.p.Now().Before(s.retry) {
-		fail(call, s.unavailable(s.cause, s.retry.Sub(c.p.Now())))
+		fail(call, s.unavailable(s.why(key), s.retry.Sub(c.p.Now())))
 		return
 	}
 	first := len(s.opening[key]) == 0
+	if first && s.held[owner(key, caller)] >= c.o.Connections {
+		fail(call, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
+		return
+	}
 	s.opening[key] = append(s.opening[key], pending{call, caller})
 	if first && s.sup != (otp.Ref{}) && !s.retiring[key] {
 		c.open(s, key, caller.Capabilities)
 	}
+}
+
+// owner is whose connection it is: nobody's when all share it.
+func owner(key tenant.Key, caller Caller) string {
+	if key.Share == tenant.ByTenant {
+		return ""
+	}
+	return caller.Principal
 }
 
 // unavailable says that a server cannot be used now, why, and when it may be again.
@@ -113,9 +128,6 @@ func (c *Catalog) leave(m *client.Left) {
 	if !ok {
 		return
 	}
-	if s.left == nil {
-		s.left = map[tenant.Key]*client.Left{}
-	}
 	s.left[m.Key] = m
 	if s.sup != (otp.Ref{}) {
 		c.reopen(s, m.Key)
@@ -158,13 +170,12 @@ func (c *Catalog) opened(m opened) {
 		c.flush()
 		return
 	}
-	conn := &conn{ref: m.ref}
-	s.conns[m.key] = conn
+	conn := &conn{ref: m.ref, principal: owner(m.key, waiting[0].caller)}
+	c.add(s, m.key, conn)
+	c.show(s)
 	delete(s.left, m.key)
-	c.p.Monitor(m.ref)
 	_ = m.ref.Send(client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
-		conn.declare = w.caller.Capabilities
 		c.use(conn, w.caller)
 		if w.call != nil {
 			w.call.Reply(m.ref)
@@ -183,14 +194,14 @@ func (c *Catalog) report(r *client.Report) {
 		if conn.report.Incarnation > r.Incarnation {
 			return // late news of an incarnation that is gone
 		}
-		conn.report = *r
+		s.took(conn, r)
 	}
 	s.asks = s.asks || r.Asks
 	if r.Cause != nil {
-		s.cause = r.Cause
+		s.ended(r.Key, r.Cause)
 	}
 	if r.State == client.Ready {
-		s.cause = nil
+		s.ended(r.Key, nil)
 		if r.Key.Share == tenant.BySession {
 			for _, k := range r.Changed { // what one session's own connection lists concerns nobody else
 				c.announce(r, k)
@@ -199,26 +210,13 @@ func (c *Catalog) report(r *client.Report) {
 			c.learn(s, r)
 		}
 	}
-	s.note(r.State, c)
-	c.flush()
-}
-
-// note moves the server's own state: it is as well as its best connection.
-func (s *server) note(state client.State, c *Catalog) {
-	if state != client.Ready && s.anyReady() {
+	state := r.State
+	if s.ready > 0 { // it is as well as its best connection
 		state = client.Ready
 	}
 	s.enter(state, c.p.Now())
-}
-
-// anyReady looks no further than the first: there may be a connection for each session.
-func (s *server) anyReady() bool {
-	for _, conn := range s.conns {
-		if conn.report.State == client.Ready {
-			return true
-		}
-	}
-	return false
+	c.show(s)
+	c.flush()
 }
 
 // enter moves a server to a state. One that leaves Ready after a while has earned short pauses again.
@@ -252,25 +250,4 @@ func (c *Catalog) announce(r *client.Report, k merge.Kind) {
 // declare tells the capability registry what a server offers.
 func (c *Catalog) declare(r *client.Report) {
 	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.o.Tenant.Name, Server: r.Server, Capabilities: r.Facts.Capabilities.Raw()})
-}
-
-// records describes every server in configuration order.
-func (c *Catalog) records() []Record {
-	list := make([]Record, 0, len(c.servers))
-	for _, config := range c.o.Tenant.Servers {
-		s := c.servers[config.Name]
-		r := Record{
-			Server: config.Name, Link: config.Link(), Share: config.Share.Applied(config.Link(), protocol.Legacy), State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
-		}
-		if s.cause != nil {
-			r.Cause = client.Explain(s.cause)
-		}
-		for l := range maps.Values(s.lists) {
-			if l.known {
-				r.Version, r.Tools = l.facts.Version.String(), max(r.Tools, len(l.lists[merge.Tools]))
-			}
-		}
-		list = append(list, r)
-	}
-	return list
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
@@ -158,4 +161,31 @@ func TestListsOfAPrivateServerAreThePrincipals(t *testing.T) {
 	if call, list := catalog.Key(server, caller), catalog.ListKey(server, caller); call.Share != tenant.BySession || list.Share != tenant.ByPrincipal {
 		t.Errorf("calls by %v, lists by %v", call, list)
 	}
+}
+
+// A view is put together once, and again when what it shows has changed: not because another principal's server was listed, or because
+// the registry heard what some server declares.
+func TestViewStaysWhileWhatItShowsDoes(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		see := func(principal string) *catalog.View {
+			v := <-r.looks(r.caller(principal, ""))
+			if v.err != nil {
+				r.T.Fatal(v.err)
+			}
+			return v.View
+		}
+		before := see("ci")
+		answer := r.looks(r.caller("bob", ""))
+		r.reports("search/principal=bob", report{state: client.Ready, tools: []string{"find", "keep"}})
+		<-answer
+		r.Send("registry", &capability.Declared{Tenant: "other", Server: "s", Capabilities: jsontext.Value(`{"tools":{}}`)})
+		if see("ci") != before {
+			t.Error("made anew though nothing in it has changed")
+		}
+		r.reports(files, report{state: client.Ready, tools: []string{"write"}})
+		if see("ci") == before || see("bob") == before {
+			t.Error("not made anew though a shared server has changed")
+		}
+	})
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"maps"
 	"time"
 
 	"mcpd/actors/client"
@@ -10,7 +11,7 @@ import (
 	"mcpd/protocol"
 )
 
-// MaxListings bounds the lists kept of one server: one for each way of asking it. The one that was learnt first makes room.
+// MaxListings bounds the lists kept of one server: one for each way of asking it.
 const MaxListings = 256
 
 // listing is what a server listed last over one kind of connection. It outlives the connection.
@@ -108,7 +109,7 @@ func (c *Catalog) answer(w *waiter) {
 	caller := w.call.Req.Caller
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
-		w.call.Fail(s.unavailable(s.cause, s.retry.Sub(c.p.Now())))
+		w.call.Fail(s.unavailable(s.why(ListKey(s.config, caller)), s.retry.Sub(c.p.Now())))
 		return
 	}
 	w.call.Reply(v)
@@ -167,17 +168,24 @@ func (s *server) listing(key tenant.Key, now time.Time) *listing {
 		return l
 	}
 	if len(s.lists) >= MaxListings {
-		var oldest tenant.Key
-		for k, l := range s.lists {
-			if first := s.lists[oldest]; first == nil || l.since.Before(first.since) {
-				oldest = k
-			}
-		}
-		delete(s.lists, oldest)
+		delete(s.lists, s.eldest(key.Principal))
 	}
 	l := &listing{since: now}
 	s.lists[key] = l
 	return l
+}
+
+// eldest is the listing that makes room for another of a principal: the one that was learnt first of its own, if it has any.
+func (s *server) eldest(principal string) (found tenant.Key) {
+	var first *listing
+	for k, l := range s.lists {
+		own := k.Principal == principal
+		switch {
+		case first == nil, own && found.Principal != principal, own == (found.Principal == principal) && l.since.Before(first.since):
+			found, first = k, l
+		}
+	}
+	return found
 }
 
 // learn stores what a server listed, and announces to clients what is different from what they were given.
@@ -197,7 +205,15 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 		c.declare(r)
 	}
 	if changed || !l.known {
-		clear(c.views)
+		c.outdate(s, r.Key)
 	}
 	l.known, l.facts, l.lists = true, r.Facts, r.Lists
+	s.last = l
+}
+
+// outdate forgets the views of those who see what is listed over a kind of connection.
+func (c *Catalog) outdate(s *server, key tenant.Key) {
+	maps.DeleteFunc(c.views, func(g group, _ *View) bool {
+		return (g.server == "" || g.server == s.config.Name) && listKey(s.config, g.principal, g.fingerprint) == key
+	})
 }

@@ -120,3 +120,28 @@ func TestPauseIsKept(t *testing.T) {
 		}
 	})
 }
+
+// How a connection ended is told to those who use it. Others hear that the server cannot be used now, and no word of what it wrote.
+func TestLastWordsAreForThoseWhoseServerItWas(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		if _, err := r.connects(r.caller("bob", ""), "search"); err != nil {
+			r.T.Fatal(err)
+		}
+		r.fails(search, &transport.ExitError{Cause: "crashed", Code: 1, Stderr: []byte("the key of ci is wrong")})
+		_, own := r.connects(r.caller("ci", ""), "search")
+		_, other := r.connects(r.caller("bob", ""), "search")
+		if text := string(protocol.Translate(own, protocol.V20251125).Data); !strings.Contains(text, "the key of ci") {
+			t.Errorf("ci is told %s", text)
+		}
+		if text := string(protocol.Translate(other, protocol.V20251125).Data) + other.Error(); strings.Contains(text, "the key of ci") || strings.Contains(text, "crashed") {
+			t.Errorf("bob is told %s", text)
+		}
+		if look := <-r.looks(r.caller("bob", "search")); look.err == nil || strings.Contains(look.err.Error(), "crashed") {
+			t.Errorf("bob's list: %v", look.err)
+		}
+		if got := r.record("search").Cause; !strings.Contains(got, "the key of ci") {
+			t.Errorf("the operator is told %q", got)
+		}
+	})
+}

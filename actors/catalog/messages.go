@@ -67,9 +67,6 @@ type Known struct {
 // ServersRequest has no fields.
 type ServersRequest struct{}
 
-// Status is what the catalogue publishes about itself in the tree.
-type Status struct{ Records []Record }
-
 // Record is what the catalogue holds about one server.
 type Record struct {
 	Server  string

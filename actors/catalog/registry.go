@@ -22,11 +22,14 @@ func (c *Catalog) subscribed(m subscribed) {
 
 // registered takes one change. It reaches new sessions: what an open one was offered stays (S4-29).
 func (c *Catalog) registered(m capability.Changed) {
-	if len(m.Settings) > 0 {
+	switch {
+	case len(m.Settings) > 0:
 		c.experimental[m.Name] = m.Settings
-	} else if m.Enabled {
+	case m.Enabled == !c.disabled[m.Name]: // such as what some server declared
+		return
+	case m.Enabled:
 		delete(c.disabled, m.Name)
-	} else {
+	default:
 		c.disabled[m.Name] = true
 	}
 	clear(c.views)

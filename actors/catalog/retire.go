@@ -32,9 +32,11 @@ func (c *Catalog) unused(m *client.Unused) {
 		return
 	}
 	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 {
-		delete(s.conns, m.Key)
+		c.drop(s, m.Key)
+		delete(s.causes, m.Key)
 		c.retire(s, m.Key)
 		c.settle(s)
+		c.show(s)
 	}
 }
 

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -37,6 +38,9 @@ type small struct {
 	system *otp.System
 }
 
+// most is how many connections one principal may have in it.
+const most = 200
+
 // newSmall starts it. The server's supervisor keeps as many requests as mailbox says; 0 is the default.
 func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 	t.Helper()
@@ -49,7 +53,7 @@ func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, _ otp.Ref) otp.Child {
 			return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return link{} })}
 		},
-		Emit: func(telemetry.Event) {},
+		Emit: func(telemetry.Event) {}, Connections: most,
 	}
 	_, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
 		{ID: "catalog", Start: otp.Worker(func() otp.Behaviour { return catalog.New(o) })},
@@ -66,15 +70,19 @@ func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 // connect asks for the connection of a session.
 func (s small) connect(session string) otp.Ref {
 	s.t.Helper()
-	ref, _ := s.system.Whereis("top/catalog")
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
-	defer cancel()
-	caller := catalog.Caller{Session: session, Principal: "ci"}
-	conn, err := otp.Do[catalog.ConnectRequest, otp.Ref](ctx, ref, catalog.ConnectRequest{Caller: caller, Server: "files"})
+	conn, err := s.try("ci", session)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return conn
+}
+
+func (s small) try(principal, session string) (otp.Ref, error) {
+	ref, _ := s.system.Whereis("top/catalog")
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	caller := catalog.Caller{Session: session, Principal: principal}
+	return otp.Do[catalog.ConnectRequest, otp.Ref](ctx, ref, catalog.ConnectRequest{Caller: caller, Server: "files"})
 }
 
 // A connection that nobody used for long ends for good. The next caller gets a new one under the same key, and rows of old ones do
@@ -105,7 +113,7 @@ func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSmall(t, tenant.BySession, 1)
 		var all []otp.Ref
-		for i := range 200 {
+		for i := range most {
 			all = append(all, s.connect(strconv.Itoa(i)))
 		}
 		for _, conn := range all {
@@ -122,6 +130,30 @@ func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 		}
 		if left > 0 {
 			t.Errorf("%d of %d rows are still there", left, len(all))
+		}
+	})
+}
+
+// One principal cannot have any number of connections to a server. Others have theirs, and what ends makes room.
+func TestConnectionsOfAPrincipalAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSmall(t, tenant.BySession, 0)
+		var last otp.Ref
+		for i := range most {
+			last = s.connect(strconv.Itoa(i))
+		}
+		if _, err := s.try("ci", "more"); !errors.Is(err, protocol.ConditionOverloaded) {
+			t.Errorf("one more: %v", err)
+		}
+		if _, err := s.try("bob", "his"); err != nil {
+			t.Errorf("another principal: %v", err)
+		}
+		if err := last.Send(end{otp.Normal}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := s.try("ci", "more"); err != nil {
+			t.Errorf("after one has ended: %v", err)
 		}
 	})
 }

@@ -1,0 +1,152 @@
+package catalog
+
+import (
+	"sync/atomic"
+	"time"
+
+	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// MaxConnections bounds the connections to one server on behalf of one principal. It is above what a machine's ports and memory bear, so
+// that it is met only by one who never ends a session; it keeps others from paying for that.
+const MaxConnections = 1 << 14
+
+// MaxCauses bounds the endings that are remembered of one server, by connection.
+const MaxCauses = 256
+
+// server is what the catalogue knows about one server.
+type server struct {
+	config   tenant.Server
+	sup      otp.Ref
+	starting bool // the supervisor is on its way
+	state    client.State
+	cause    error                // how a connection ended last: for operators
+	causes   map[tenant.Key]error // how each connection ended last: for those who use it
+	since    time.Time
+	pause    time.Duration
+	retry    time.Time
+	conns    map[tenant.Key]*conn
+	lists    map[tenant.Key]*listing
+	last     *listing // the one that was learnt last
+	opening  map[tenant.Key][]pending
+	// retiring are the connections that have ended for good and whose rows are being removed.
+	retiring map[tenant.Key]bool
+	asks     bool
+	left     map[tenant.Key]*client.Left // of connections that were given up
+
+	// What follows is counted from the fields above by each incarnation anew.
+	ready int            // connections that are
+	held  map[string]int // connections by the principal they are for
+}
+
+func newServer(config tenant.Server, now time.Time) *server {
+	return &server{
+		config: config, state: client.Idle, since: now,
+		causes: map[tenant.Key]error{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
+		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
+	}
+}
+
+// conn is one connection.
+type conn struct {
+	ref       otp.Ref
+	principal string // for whom it was opened
+	report    client.Report
+	arriving  int // sessions that were sent there, and of which it has not said that they are
+}
+
+// place is where a connection or, without a key, a supervisor is kept.
+type place struct {
+	server string
+	key    *tenant.Key
+}
+
+// add keeps a connection.
+func (c *Catalog) add(s *server, key tenant.Key, conn *conn) {
+	s.conns[key] = conn
+	c.count(s, key, conn)
+}
+
+func (c *Catalog) count(s *server, key tenant.Key, conn *conn) {
+	c.places[conn.ref] = place{s.config.Name, &key}
+	s.held[conn.principal]++
+	if conn.report.State == client.Ready {
+		s.ready++
+	}
+	c.p.Monitor(conn.ref)
+}
+
+// drop forgets a connection.
+func (c *Catalog) drop(s *server, key tenant.Key) {
+	conn := s.conns[key]
+	delete(s.conns, key)
+	delete(c.places, conn.ref)
+	if s.held[conn.principal]--; s.held[conn.principal] == 0 {
+		delete(s.held, conn.principal)
+	}
+	if conn.report.State == client.Ready {
+		s.ready--
+	}
+}
+
+// took takes note of what a connection reported last.
+func (s *server) took(conn *conn, r *client.Report) {
+	if conn.report.State == client.Ready {
+		s.ready--
+	}
+	if conn.report = *r; r.State == client.Ready {
+		s.ready++
+	}
+}
+
+// ended remembers how a connection ended; nil forgets it.
+func (s *server) ended(key tenant.Key, cause error) {
+	if s.cause = cause; cause == nil {
+		delete(s.causes, key)
+		return
+	}
+	if len(s.causes) >= MaxCauses {
+		clear(s.causes)
+	}
+	s.causes[key] = cause
+}
+
+// why is what may be told of a server's failure to those who use a connection: how that one ended, which may hold what the server wrote
+// on their behalf, or that the server cannot work for anybody.
+func (s *server) why(key tenant.Key) error {
+	if cause := s.causes[key]; cause != nil || !client.Permanent(s.cause) {
+		return cause
+	}
+	return s.cause
+}
+
+// record describes the server.
+func (s *server) record() Record {
+	r := Record{
+		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link(), protocol.Legacy),
+		State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
+	}
+	if s.cause != nil {
+		r.Cause = client.Explain(s.cause)
+	}
+	if l := s.last; l != nil {
+		r.Version, r.Tools = l.facts.Version.String(), len(l.lists[merge.Tools])
+	}
+	return r
+}
+
+// Status is what the catalogue publishes about itself in the tree: a record for each server, each replaced when it changes.
+type Status struct{ records []atomic.Pointer[Record] }
+
+// Records is how the servers are doing, in configuration order. Safe for concurrent use.
+func (s Status) Records() []Record {
+	list := make([]Record, len(s.records))
+	for i := range s.records {
+		list[i] = *s.records[i].Load()
+	}
+	return list
+}
