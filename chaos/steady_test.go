@@ -19,8 +19,8 @@ func (s steady) String() string {
 	return fmt.Sprintf("%v goroutines, %v files, %v sessions, %v requests in flight, children %v", s.goroutines, s.files, s.sessions, s.inFlight, s.children)
 }
 
-// reads is how often the host is measured before its least counts as what it holds: to be measured takes up to three goroutines and a
-// connection, in one reading out of several fewer.
+// reads is how often the host is measured before the middle counts as what it holds: to be measured takes goroutines and a connection, mostly
+// as many, now and then one more or less.
 const reads = 25
 
 // measure reads once.
@@ -33,32 +33,44 @@ func (a *arena) measure() steady {
 	}
 }
 
-// rest waits until nobody uses the host, and returns what it holds then.
+// middle is what the host holds, whatever it takes to measure it.
+func (a *arena) middle() steady {
+	a.t.Helper()
+	var goroutines, files []float64
+	var last steady
+	for range reads {
+		last = a.measure()
+		goroutines, files = append(goroutines, last.goroutines), append(files, last.files)
+	}
+	slices.Sort(goroutines)
+	slices.Sort(files)
+	last.goroutines, last.files = goroutines[reads/2], files[reads/2]
+	return last
+}
+
+// rest waits until nobody uses the host and it lets go of nothing any more, and returns what it holds then.
 func (a *arena) rest() steady {
 	a.t.Helper()
-	a.eventually("unused", func() bool { now := a.measure(); return now.sessions == 0 && now.inFlight == 0 })
-	least := a.measure()
-	for range reads {
-		now := a.measure()
-		least.goroutines, least.files = min(least.goroutines, now.goroutines), min(least.files, now.files)
-		least.children = now.children
-	}
-	return least
+	var last steady
+	a.eventually("at rest", func() bool {
+		before := last
+		last = a.middle()
+		return last.sessions == 0 && last.inFlight == 0 && last.String() == before.String()
+	})
+	return last
 }
 
 // settles checks that the host comes back to what it held before, with as many children, of which some may be others.
 func (a *arena) settles(before steady) {
 	a.t.Helper()
-	now := a.measure()
+	var now steady
 	defer func() {
 		if a.t.Failed() {
 			a.t.Logf("before: %v\nnow:    %v", before, now)
 		}
 	}()
 	a.eventually("back at what it held before", func() bool {
-		next := a.measure()
-		next.goroutines, next.files = min(now.goroutines, next.goroutines), min(now.files, next.files)
-		now = next
+		now = a.middle()
 		return now.goroutines <= before.goroutines && now.files <= before.files && now.sessions == 0 && now.inFlight == 0 &&
 			len(now.children) == len(before.children)
 	})
