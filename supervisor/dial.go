@@ -101,7 +101,7 @@ func (h *host) dialBuiltin(t tenant.Tenant, s tenant.Server) client.Dial {
 		sup := h.at(t, "client_sup/"+s.Name)
 		ours, theirs := pipe.Pair(0)
 		_, err := otp.StartChild(ctx, sup, otp.Child{
-			ID: fmt.Sprintf("instance-%d", builtinSeq.Add(1)), Label: s.Builtin, Restart: otp.Temporary,
+			ID: fmt.Sprintf("instance-%d", h.instances.Add(1)), Label: s.Builtin, Restart: otp.Temporary,
 			Start: otp.Worker(func() otp.Behaviour { return demo.New(demo.Options{Conn: theirs, Build: h.self.Version}) }),
 		})
 		if err != nil {
@@ -110,9 +110,6 @@ func (h *host) dialBuiltin(t tenant.Tenant, s tenant.Server) client.Dial {
 		return ours, nil
 	}
 }
-
-// builtinSeq numbers the instances of built-in servers, whose rows need ids.
-var builtinSeq atomic.Uint64
 
 // target is what the log calls a server: its program or its address, and nothing that may be secret.
 func target(s tenant.Server) string {

@@ -47,8 +47,10 @@ type host struct {
 	index    *session.Index
 	edge     *Edge
 	nextID   atomic.Uint64
-	phase    atomic.Uint32 // admin.Phase
-	addrs    addrs
+	// instances numbers those of built-in servers, whose rows need ids.
+	instances atomic.Uint64
+	phase     atomic.Uint32 // admin.Phase
+	addrs     addrs
 }
 
 func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }

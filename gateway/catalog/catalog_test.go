@@ -175,9 +175,6 @@ func TestRequestsFindTheirServer(t *testing.T) {
 		if err != nil || got.Server != row.server || string(got.Params) != row.want {
 			t.Errorf("%s %s = %s %s, %v, want %s %s", row.method, row.params, got.Server, got.Params, err, row.server, row.want)
 		}
-		if !Routed(row.method) {
-			t.Errorf("%s is not routed", row.method)
-		}
 	}
 	for _, row := range []struct {
 		method, params string
@@ -200,11 +197,6 @@ func TestRequestsFindTheirServer(t *testing.T) {
 	} {
 		if got, err := c.Route(row.method, jsontext.Value(row.params)); !errors.Is(err, row.want) {
 			t.Errorf("%s %s = %v, %v, want %v", row.method, row.params, got, err, row.want)
-		}
-	}
-	for _, method := range []string{"tools/list", "ping", "initialize", ""} {
-		if Routed(method) {
-			t.Errorf("%q is routed", method)
 		}
 	}
 }
@@ -301,17 +293,11 @@ func TestKindsAreTheProtocols(t *testing.T) {
 				t.Errorf("%s is no method", method)
 			}
 		}
-		if got, ok := Listed(k.Method()); !ok || got != k {
-			t.Errorf("Listed(%q) = %v", k.Method(), got)
-		}
 		if !slices.Contains(Touched(k.Changed()), k) {
 			t.Errorf("%s does not touch %v", k.Changed(), k)
 		}
 	}
 	if len(Touched("notifications/resources/list_changed")) != 2 || Touched("notifications/message") != nil {
 		t.Error("notifications touch the wrong lists")
-	}
-	if _, ok := Listed("tools/call"); ok {
-		t.Error("tools/call lists")
 	}
 }

@@ -37,16 +37,6 @@ func (k Kind) Changed() string { return kinds[k].changed }
 // Kinds lists all kinds.
 func Kinds() []Kind { return []Kind{Tools, Prompts, Resources, Templates} }
 
-// Listed returns the list that a method asks for.
-func Listed(method string) (Kind, bool) {
-	for _, k := range Kinds() {
-		if k.Method() == method {
-			return k, true
-		}
-	}
-	return 0, false
-}
-
 // Touched returns the lists to fetch again after a notification from a server.
 func Touched(notification string) (touched []Kind) {
 	for _, k := range Kinds() {

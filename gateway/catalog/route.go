@@ -36,14 +36,8 @@ var references = map[string]struct {
 	"ref/resource": {[]string{"ref", "uri"}, (*Catalog).reference},
 }
 
-// Routed reports whether requests of that method name what they are for, so that Route finds their server.
-func Routed(method string) bool {
-	_, ok := addressed[method]
-	return ok || method == "completion/complete"
-}
-
 // Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. The method is
-// one that is Routed; for any other it panics.
+// one whose requests name what they are for; for any other it panics.
 func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
 	row, ok := addressed[method]
 	if method == "completion/complete" {

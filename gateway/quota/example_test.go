@@ -2,18 +2,16 @@ package quota_test
 
 import (
 	"fmt"
+	"time"
 
 	"mcpd/gateway/quota"
 )
 
 func Example() {
-	q := quota.NewInFlight(100, 1)
-	fmt.Println(q.Admit("session"))
-	fmt.Println(q.Admit("session"))
-	q.Release("session")
-	fmt.Println(q.Admit("session"))
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rate := quota.Rate{Every: time.Second, Burst: 2}
+	var b quota.Bucket
+	fmt.Println(b.Take(now, rate), b.Take(now, rate), b.Take(now, rate))
 	// Output:
-	// <nil>
-	// this session has as many requests in flight as it may, 1
-	// <nil>
+	// 0s 0s 1s
 }

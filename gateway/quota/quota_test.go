@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"testing"
@@ -30,60 +29,6 @@ func TestBucketGivesABurstThenTheRate(t *testing.T) {
 	if b.Full(start.Add(time.Hour)) || !b.Full(start.Add(time.Hour+3*time.Second)) {
 		t.Error("the bucket is full at the wrong time")
 	}
-}
-
-// S4-131: requests in flight are limited for each connection and each tenant.
-func TestInFlightLimits(t *testing.T) {
-	q := NewInFlight(3, 2)
-	steps := []struct {
-		release bool
-		session string
-		scope   string // of the refusal
-	}{
-		{false, "a", ""}, {false, "a", ""}, {false, "a", "session"}, {false, "b", ""}, {false, "b", "tenant"}, {false, "a", "session"},
-		{true, "a", ""}, {false, "b", ""}, {false, "c", "tenant"}, {true, "b", ""}, {true, "b", ""}, {false, "c", ""},
-	}
-	for i, s := range steps {
-		if s.release {
-			q.Release(s.session)
-			continue
-		}
-		err := q.Admit(s.session)
-		var refused *Refused
-		if scope := ""; errors.As(err, &refused) {
-			if scope = refused.Scope; scope != s.scope {
-				t.Errorf("step %d: refused by %s, want %q", i, scope, s.scope)
-			}
-		} else if s.scope != "" {
-			t.Errorf("step %d: admitted, want refused by %s", i, s.scope)
-		}
-	}
-	if q.Total() != 2 || q.Session("a") != 1 || q.Session("b") != 0 || q.Session("c") != 1 || len(q.of) != 2 {
-		t.Errorf("counts are %d %v", q.Total(), q.of)
-	}
-}
-
-func TestRestoredRequestsCountWhateverTheLimit(t *testing.T) {
-	q := NewInFlight(1, 1)
-	q.Restore("a")
-	q.Restore("a")
-	if q.Total() != 2 || q.Admit("b") == nil {
-		t.Error("restored requests do not count")
-	}
-	q.Release("a")
-	q.Release("a")
-	if err := q.Admit("b"); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestReleaseOfNothingIsABug(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("released a request that was never admitted")
-		}
-	}()
-	NewInFlight(1, 1).Release("a")
 }
 
 func TestFailingAddressHasToWait(t *testing.T) {
