@@ -3,7 +3,6 @@ package client_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +110,7 @@ func TestRenewalsAreSpaced(t *testing.T) {
 
 // However a connection ends, it is remembered why: callers are told, and so is the tree.
 func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
+	refused := errors.New("dial tcp: connect: connection refused")
 	for name, play := range map[string]struct {
 		do   func(r *rig)
 		says string

@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"net"
 	"slices"
 
 	"mcpd/gateway/catalog"
@@ -101,14 +100,11 @@ func (c *Connection) tellEnded(err error) {
 // causeOf is the class of an ending in a word or two.
 func causeOf(err error) string {
 	var exit *transport.ExitError
-	var dial *net.OpError
 	switch {
 	case errors.As(err, &exit):
 		return exit.Cause
 	case errors.Is(err, streamable.ErrSessionLost):
 		return "session lost"
-	case errors.As(err, &dial) && dial.Op == "dial":
-		return "unreachable"
 	}
 	return "connection lost"
 }
