@@ -53,22 +53,31 @@ func join(ctx context.Context, in io.Reader, out io.Writer, host string, at tena
 	if u.Path == "" || u.Path == "/" {
 		u.Path = at.Path()
 	}
-	err = stdio.Serve(ctx, in, out, remote{u.String()})
+	joined, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	err = stdio.Serve(joined, in, out, remote{u.String(), end})
+	if joined.Err() != nil && ctx.Err() == nil {
+		return context.Cause(joined)
+	}
 	if err = ignoreCancel(err); err != nil {
 		return &failure{exitFailure, err}
 	}
 	return nil
 }
 
-// remote serves a client from a host elsewhere.
-type remote struct{ endpoint string }
+// remote serves a client from a host elsewhere. End ends that when the host is gone: without its session there is nothing to serve, and the
+// client, who would wait for ever, can start us anew.
+type remote struct {
+	endpoint string
+	end      context.CancelCauseFunc
+}
 
 func (r remote) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
 	up, err := streamable.NewClient(streamable.ClientOptions{URL: r.endpoint, Header: credentials()})
 	if err != nil {
 		return nil, err
 	}
-	s := newRemoteSession(up, push)
+	s := newRemoteSession(up, push, r.end)
 	if err := s.Deliver(ctx, first, out); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}

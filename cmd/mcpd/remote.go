@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
 )
@@ -16,6 +19,7 @@ import (
 type remoteSession struct {
 	up      transport.Upstream
 	push    stdio.Push
+	gone    func(error) // told when the host is, with an exit code
 	version atomic.Uint32
 	stop    context.CancelFunc
 	ended   chan struct{} // closed when the reader has ended
@@ -31,9 +35,9 @@ type waiting struct {
 }
 
 // newRemoteSession starts the reader, for whose end Close waits.
-func newRemoteSession(up transport.Upstream, push stdio.Push) *remoteSession {
+func newRemoteSession(up transport.Upstream, push stdio.Push, gone func(error)) *remoteSession {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &remoteSession{up: up, push: push, stop: stop, ended: make(chan struct{}), sinks: map[jsonrpc.ID]waiting{}}
+	s := &remoteSession{up: up, push: push, gone: gone, stop: stop, ended: make(chan struct{}), sinks: map[jsonrpc.ID]waiting{}}
 	go s.read(ctx)
 	return s
 }
@@ -89,8 +93,9 @@ func (s *remoteSession) read(ctx context.Context) {
 		}
 		switch {
 		case in.Err != nil:
-			if w, ok := s.take(in.Related); ok {
-				w.out.Finish(jsonrpc.Failure(in.Related, protocol.Translate(in.Err, s.Version())))
+			if s.failed(ctx, in) {
+				s.fail(in.Err)
+				return
 			}
 		case in.Message.Method != "":
 			s.deliver(in)
@@ -134,13 +139,41 @@ func (s *remoteSession) take(id jsonrpc.ID) (waiting, bool) {
 	return w, ok
 }
 
-// fail answers everything that waits: the host is gone.
+// probe is the id of a ping whose answer nobody waits for. Clients count, or make up something random.
+var probe = jsonrpc.StringID("mcpd stdio looks for its host")
+
+// failed answers a request that the host did not, and reports whether there is no host to go on with: it cannot be reached, or has not
+// opened the session. A connection that broke says neither yet.
+func (s *remoteSession) failed(ctx context.Context, in transport.Inbound) (over bool) {
+	var broken *net.OpError
+	w, ok := s.take(in.Related)
+	if ok {
+		w.out.Finish(jsonrpc.Failure(in.Related, s.lost(in.Written, in.Err)))
+		_ = s.up.Send(ctx, jsonrpc.Request(probe, "ping", nil)) // without a place for it the next failure will do
+	}
+	return ok && w.method == "initialize" || errors.As(in.Err, &broken) && broken.Op == "dial"
+}
+
+// lost says to the client what became of the host.
+func (s *remoteSession) lost(written bool, err error) *jsonrpc.Error {
+	e := protocol.UpstreamLost("host", written, err)
+	e.Message += ": " + telemetry.Clean(s.why(err).Error(), protocol.MaxDetail)
+	return protocol.Translate(e, s.Version())
+}
+
+// fail answers everything that waits: the host is gone, or we are.
 func (s *remoteSession) fail(err error) {
 	s.mu.Lock()
 	all := s.sinks
 	s.sinks = map[jsonrpc.ID]waiting{}
 	s.mu.Unlock()
 	for id, w := range all {
-		w.out.Finish(jsonrpc.Failure(id, protocol.Translate(protocol.UpstreamLost("host", true, err), s.Version())))
+		w.out.Finish(jsonrpc.Failure(id, s.lost(true, err)))
+	}
+	if !errors.Is(err, transport.ErrClosed) && !errors.Is(err, context.Canceled) {
+		s.gone(s.why(err))
 	}
 }
+
+// why says where the host should be and what is wrong there.
+func (s *remoteSession) why(err error) error { return unreachable(s.up.Info().URL, err) }

@@ -16,7 +16,8 @@ import (
 // server is the state of one Serve.
 type server struct {
 	handler Handler
-	session Session // nil until Open succeeds; used by the goroutine of Serve only
+	session Session   // nil until Open succeeds; used, as the next, by the goroutine of Serve only
+	opening *exchange // the request that opened it, when it just has
 	out     *queue
 	stalled chan struct{} // closed when the client does not read
 	stall   func()        // closes it
@@ -75,6 +76,13 @@ func (e *exchange) Send(m jsonrpc.Message) error {
 		return transport.ErrClosed
 	}
 	return e.server.out.put(m, false)
+}
+
+// pending reports that there is no outcome yet.
+func (e *exchange) pending() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.over
 }
 
 // Finish writes the outcome, under the id that the client gave.
@@ -236,7 +244,7 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 	} else {
 		var session Session
 		if session, err = s.handler.Open(ctx, m, e, s.push); err == nil {
-			s.session = session
+			s.session, s.opening = session, e
 		}
 	}
 	if err != nil {

@@ -25,6 +25,8 @@ const (
 	// answerTime is how long answers are waited for after the client's last message: a call typed into a pipe gets its answer, and a client
 	// that wants to be rid of us sooner sends SIGTERM.
 	answerTime = 10 * time.Second
+	// openTime is how long what comes behind the first request waits for its outcome. A host answers it from memory.
+	openTime = 30 * time.Second
 	// closeTime bounds the end of the session behind us.
 	closeTime = 2 * time.Second
 )
@@ -37,6 +39,7 @@ type Push func(m jsonrpc.Message) error
 type Handler interface {
 	// Open takes a request while there is no session: initialize, or the first of a client that needs none. Its one outcome reaches out
 	// unless Open returns an error; then there is no session either, and the client may try again. Push serves the session until Close.
+	// What the client sends behind it is delivered when the outcome is there, since it is the outcome that gives it a meaning.
 	Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push Push) (Session, error)
 }
 
@@ -137,16 +140,34 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 				return fmt.Errorf("read from the client: %w", got.err)
 			default:
 				s.handle(ctx, bytes.Trim(bytes.TrimPrefix(got.line, byteOrder), " \t\r"))
+				if err := s.opened(ctx); err != nil {
+					return err
+				}
 			}
 		}
 	}
 }
 
+// opened waits, if a session has just been opened, for the outcome of its first request. Nothing is read meanwhile.
+func (s *server) opened(ctx context.Context) error {
+	first := s.opening
+	s.opening = nil
+	if first == nil {
+		return nil
+	}
+	return s.until(ctx, openTime, func() bool { return !first.pending() })
+}
+
 // await gives the exchanges in flight time to end.
 func (s *server) await(ctx context.Context) error {
-	timer := time.NewTimer(answerTime)
+	return s.until(ctx, answerTime, func() bool { return s.pending() == 0 })
+}
+
+// until looks whenever an exchange has ended, for some time. An error says that there is nobody to go on for.
+func (s *server) until(ctx context.Context, limit time.Duration, done func() bool) error {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for s.pending() > 0 {
+	for !done() {
 		select {
 		case <-s.ended:
 		case <-timer.C:

@@ -21,6 +21,7 @@ import (
 type desk struct {
 	version protocol.Version
 	push    Push
+	slow    bool // initialize is answered when the test says so
 
 	mu     sync.Mutex // guards what follows
 	open   map[string]transport.Sink
@@ -35,6 +36,10 @@ func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink, 
 		return nil, protocol.NotInitialized("disconnected", "list tools")
 	}
 	d.push = push
+	if d.slow {
+		d.open[m.ID.Raw()] = out
+		return d, nil
+	}
 	out.Finish(jsonrpc.Response(m.ID, nil))
 	return d, nil
 }
@@ -127,6 +132,31 @@ func (c *client) expectError(t *testing.T, id string, code string) {
 	got := c.read(t)
 	if !strings.Contains(got, `"code":`+code) || id != "" && !strings.Contains(got, `"id":`+id+`,`) || id == "" && strings.Contains(got, `"id"`) {
 		t.Errorf("got %s, want error %s for id %q", got, code, id)
+	}
+}
+
+// A client may write its first messages in one go; they mean something when the handshake is over.
+func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(protocol.V20251125)
+			d.slow = true
+			c := serve(t, d)
+			go c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":1,"method":"now"}`)
+			synctest.Wait()
+			d.mu.Lock()
+			if len(d.seen) != 0 {
+				t.Errorf("%q were delivered before the handshake was over", d.seen)
+			}
+			d.mu.Unlock()
+			if answered {
+				d.finish("0")
+				c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{"late":true}}`)
+			} else {
+				time.Sleep(openTime)
+			}
+			c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		})
 	}
 }
 
