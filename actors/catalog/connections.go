@@ -49,7 +49,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, caller Caller, call *Connec
 		return
 	}
 	if !s.retry.IsZero() && c.p.Now().Before(s.retry) {
-		fail(call, s.unavailable(s.why(key), s.retry.Sub(c.p.Now())))
+		fail(call, s.unavailable(s.why(caller), s.retry.Sub(c.p.Now())))
 		return
 	}
 	first := len(s.opening[key]) == 0

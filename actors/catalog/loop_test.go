@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
@@ -133,6 +135,11 @@ func TestLastWordsAreForThoseWhoseServerItWas(t *testing.T) {
 		_, other := r.connects(r.caller("bob", ""), "search")
 		if text := string(protocol.Translate(own, protocol.V20251125).Data); !strings.Contains(text, "the key of ci") {
 			t.Errorf("ci is told %s", text)
+		}
+		able := r.caller("ci", "")
+		able.Capabilities, _ = protocol.ParseClientCapabilities(jsontext.Value(`{"sampling":{}}`))
+		if _, err := r.connects(able, "search"); !strings.Contains(err.Error(), "crashed") {
+			t.Errorf("ci with another client is told %v", err)
 		}
 		if text := string(protocol.Translate(other, protocol.V20251125).Data) + other.Error(); strings.Contains(text, "the key of ci") || strings.Contains(text, "crashed") {
 			t.Errorf("bob is told %s", text)

@@ -33,7 +33,6 @@ func (c *Catalog) unused(m *client.Unused) {
 	}
 	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 {
 		c.drop(s, m.Key)
-		delete(s.causes, m.Key)
 		c.retire(s, m.Key)
 		c.settle(s)
 		c.show(s)

@@ -25,7 +25,7 @@ type server struct {
 	starting bool // the supervisor is on its way
 	state    client.State
 	cause    error                // how a connection ended last: for operators
-	causes   map[tenant.Key]error // how each connection ended last: for those who use it
+	causes   map[tenant.Key]error // how each connection ended last, without its fingerprint: for those who use it
 	since    time.Time
 	pause    time.Duration
 	retry    time.Time
@@ -105,6 +105,7 @@ func (s *server) took(conn *conn, r *client.Report) {
 
 // ended remembers how a connection ended; nil forgets it.
 func (s *server) ended(key tenant.Key, cause error) {
+	key.Fingerprint = 0 // whatever else its clients can do, they are the same
 	if s.cause = cause; cause == nil {
 		delete(s.causes, key)
 		return
@@ -115,13 +116,19 @@ func (s *server) ended(key tenant.Key, cause error) {
 	s.causes[key] = cause
 }
 
-// why is what may be told of a server's failure to those who use a connection: how that one ended, which may hold what the server wrote
-// on their behalf, or that the server cannot work for anybody.
-func (s *server) why(key tenant.Key) error {
-	if cause := s.causes[key]; cause != nil || !client.Permanent(s.cause) {
-		return cause
+// why is what may be told a caller of a server's failure: how its own connection ended, or that of its lists, either of which may hold what
+// the server wrote on its behalf; or that the server cannot work for anybody.
+func (s *server) why(caller Caller) error {
+	for _, key := range []tenant.Key{Key(s.config, caller), ListKey(s.config, caller)} {
+		key.Fingerprint = 0
+		if cause := s.causes[key]; cause != nil {
+			return cause
+		}
 	}
-	return s.cause
+	if client.Permanent(s.cause) {
+		return s.cause
+	}
+	return nil
 }
 
 // record describes the server.
