@@ -61,8 +61,8 @@ func TestChaosSessionManagerCrash(t *testing.T) {
 	open(t, "").survives(crash{path: "mcpd/core/session_manager", kind: opens, trigger: oneRefused})
 }
 
-// F15: the process manager, which owns the child processes. None of them notices (survives checks their pids), and the program whose
-// start was the message starts all the same, because its connection tries again.
+// F15: the process manager, which owns the child processes. None of them notices, and the program whose start was the message starts all
+// the same, because its connection tries again. It still knows whose they are: one whose connection crashes later does not stay.
 func TestChaosProcessManagerCrash(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -95,5 +95,17 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 		if stat(pid) == nil {
 			t.Errorf("child %d is gone", pid)
 		}
+	}
+
+	row := after.connection(acme, "files")
+	a.panics(row.GetPath(), "client.inbound", 1)
+	s, leave := a.client(acme, nil)
+	defer leave()
+	_, _ = a.call(s, "files__echo", map[string]any{"message": "x"}) // the answer is what crashes it
+	a.struck()
+	gone(a, []int{int(row.GetPid())})
+	a.must(s, "files__echo", map[string]any{"message": "x"})
+	if got := len(children(a.PID())); got != len(now) {
+		t.Errorf("%d child processes, want %d", got, len(now))
 	}
 }

@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +91,32 @@ func TestChaosCapabilitiesCrash(t *testing.T) {
 			end()
 		},
 	})
+}
+
+// Over a crash the catalogue knows its servers, and why one is given up: its tools are still listed, and its calls are told the cause at
+// once.
+func TestCatalogCrashForgetsNothing(t *testing.T) {
+	t.Parallel()
+	flag := filepath.Join(t.TempDir(), "broken")
+	a := open(t, breakable(t, flag))
+	session, _ := a.client(acme, nil)
+	a.must(session, "files__echo", map[string]any{"message": "x"})
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, a.rows().connection(acme, "files").GetPid())
+	given := func() bool { return a.rows()["mcpd/tenants/acme/client_sup/files"].GetState() == "crash_loop" }
+	a.eventually("in a crash loop", given)
+
+	a.panics("mcpd/tenants/acme/catalog", "", 1)
+	_, _ = session.ListTools(t.Context(), nil) // what crashes it, unless a timer does
+	a.struck()
+	l, err := session.ListTools(t.Context(), nil)
+	if err != nil || !slices.ContainsFunc(l.Tools, func(t *mcp.Tool) bool { return t.Name == "files__echo" }) {
+		t.Errorf("the list: %v, %v", l, err)
+	}
+	_, err = a.call(session, "files__echo", map[string]any{"message": "x"})
+	refused(t, err, "the disk is full")
 }
 
 // The catalogue. Lists are answered from what it knew; who asks while it is away waits in its mailbox.

@@ -69,8 +69,7 @@ func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
 func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "broken")
-	script := fmt.Sprintf(`test -e %s && { echo the disk is full >&2; exit 4; }; exec %s`, flag, mcptest.Server(t))
-	a := open(t, fmt.Sprintf("files: {command: /bin/sh, args: [\"-c\", %q]}\nnear: {builtin: demo}", script))
+	a := open(t, breakable(t, flag)+"\nnear: {builtin: demo}")
 	session, _ := a.client(acme, nil)
 	a.must(session, "files__echo", map[string]any{"message": "x"})
 	near := a.load(acme, "near__echo")
@@ -101,6 +100,13 @@ func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
 	if got := a.rows()[row].GetState(); got != "ready" {
 		t.Errorf("state %s, want ready", got)
 	}
+}
+
+// breakable is the configuration of the server "files", which cannot be started while there is a file of that name.
+func breakable(t *testing.T, flag string) string {
+	t.Helper()
+	script := fmt.Sprintf(`test -e %s && { echo the disk is full >&2; exit 4; }; exec %s`, flag, mcptest.Server(t))
+	return fmt.Sprintf("files: {command: /bin/sh, args: [\"-c\", %q]}", script)
 }
 
 // refused checks an error of a server that cannot be started: that it names the cause.

@@ -1,19 +1,30 @@
 package chaos
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // S4-104, F01: the connection to a server. The actor is restarted in place and starts its program anew. What was in the program's hands
-// is lost, with an error that says it may have been executed; what waits is sent to the next program.
+// is lost, with an error that says it may have been executed; what waits is sent to the next program, and what clients had subscribed to
+// they hear from it.
 func TestChaosUpstreamConnectionCrash(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
 	a.warm()
 	atRest := a.rest()
-	session, end := a.client(acme, nil)
+	updated := make(chan string, 1)
+	session, end := a.client(acme, &mcp.ClientOptions{
+		Capabilities:           &mcp.ClientCapabilities{},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+	})
+	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "test://watched"}); err != nil {
+		t.Fatal(err)
+	}
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
 	hit.flows(acme, 20)
 	bystander.flows(globex, 20)
@@ -29,7 +40,12 @@ func TestChaosUpstreamConnectionCrash(t *testing.T) {
 		t.Errorf("acme: %+v, want the calls that the program had in hand failed, at most %d", c, loadWorkers)
 	}
 	a.clean(globex, bystander.end())
-	a.must(session, "files__echo", map[string]any{"message": "still here"})
+	a.must(session, "files__touch", nil)
+	select {
+	case <-updated:
+	case <-time.After(patience):
+		t.Error("the next program does not know of the subscription")
+	}
 	after := a.rows()
 	if got := after.restarted(before); len(got) != 1 || got[row.GetPath()] != 1 {
 		t.Errorf("restarted: %v, want %s once and nothing else", got, row.GetPath())
