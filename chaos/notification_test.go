@@ -30,7 +30,6 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 		t.Run(tt.kind, func(t *testing.T) {
 			t.Parallel()
 			a := open(t, "")
-			listen(a)
 			var heard []int
 			came := make(chan int, announced)
 			a.survives(crash{
@@ -103,29 +102,6 @@ func announce(a *arena, came chan<- int) (end func()) {
 		a.must(s, "files__log", map[string]any{"message": strconv.Itoa(n)})
 	}
 	return end
-}
-
-// listen returns when acme's server logs at all: a session's log level is answered before every server has taken it over. The server keeps
-// the level when the client that asked for it has gone.
-func listen(a *arena) {
-	a.t.Helper()
-	logs := make(chan struct{}, 1)
-	s, end := a.listener(func(string) {
-		select {
-		case logs <- struct{}{}:
-		default:
-		}
-	})
-	defer end()
-	for range announced {
-		a.must(s, "files__log", map[string]any{"message": "hello"})
-		select {
-		case <-logs:
-			return
-		case <-time.After(patience / announced):
-		}
-	}
-	a.t.Fatal("the server logs nothing")
 }
 
 // listener is a client of acme that hears what is logged.

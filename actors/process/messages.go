@@ -23,6 +23,9 @@ type StartRequest struct {
 // Release hands over a transport that nobody uses any more. The manager closes it, politely first; nothing comes back.
 type Release struct{ Upstream transport.Upstream }
 
+// Class says that it is owed: there is one for each transport that was opened.
+func (*Release) Class() otp.Class { return otp.Owed }
+
 // Fail closes the transport all the same when the manager could not: it has crashed on it, is too busy, or is gone.
 func (r *Release) Fail(error) { atLast(r.Upstream.Close) }
 

@@ -29,7 +29,6 @@ type (
 		ref otp.Ref
 		err error
 	}
-	wished struct{}
 	looked struct {
 		d    *session.Deliver
 		view *catalog.View
@@ -62,20 +61,21 @@ func (s *Session) connected(m connected) {
 		s.refuse(m.o.d, m.err)
 		return
 	}
-	s.use(m.o.server, m.ref)
-	s.submit(m.o, m.ref)
+	s.use(m.o.server, m.ref, m.o.d, func(error) { s.submit(m.o, m.ref) })
 }
 
-// use keeps the address of a connection, and tells it what the client wants of its server. Nobody waits for that: what is asked of the
-// server behind it comes after it.
-func (s *Session) use(server string, ref otp.Ref) {
+// use keeps the address of a connection, tells it what the client wants of its server, if anything, and then goes on with the request for
+// which the connection was asked, so that what the server logs during a call is what the client wants to hear.
+func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(refused error)) {
 	if s.targets == nil {
 		s.targets = map[string]otp.Ref{}
 	}
 	s.targets[server] = ref
+	var servers []string
 	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
-		otp.CallAsync(s.p, ref, wish, func(struct{}, error) any { return wished{} })
+		servers = []string{server}
 	}
+	s.tell(d, servers, then)
 }
 
 // submit makes the exchange and hands it to the request manager.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
 	"mcpd/protocol"
@@ -100,15 +99,4 @@ func (s *Session) agreed(such func(exchange uint64) bool) {
 			}
 		}
 	})
-}
-
-// wish is all that the client wants of a server beside its calls. What a call is still asking for is not part of it: the server may refuse.
-func (s *Session) wish(server string) client.Wish {
-	w := client.Wish{Session: s.h.Row(), Level: s.record.Level}
-	for _, u := range s.record.URIs {
-		if u.Server == server && u.Asking == 0 {
-			w.URIs = append(w.URIs, u.Own)
-		}
-	}
-	return w
 }

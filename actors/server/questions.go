@@ -52,10 +52,13 @@ func (s *Session) question(q *client.Question) {
 	var err error
 	switch {
 	case q.Exchange != nil:
-		if err = s.o.Requests.Send(&request.Park{ID: q.Exchange.ID, For: s.o.Tenant.Limits.ParkTime + parkGrace}); err == nil {
-			a.call = q.Exchange.ID
-			err = q.Exchange.Sink.Send(m)
+		if s.o.Requests.Send(&request.Park{ID: q.Exchange.ID, For: s.o.Tenant.Limits.ParkTime + parkGrace}) != nil {
+			a.timer.Stop()
+			q.Fail(protocol.Overloaded("tenant", time.Second))
+			return
 		}
+		a.call = q.Exchange.ID
+		err = q.Exchange.Sink.Send(m)
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
 		err = s.h.Push(m)

@@ -152,14 +152,14 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.connected(m)
 	case resumed:
 		if m.err == nil {
-			s.use(m.server, m.ref)
+			s.use(m.server, m.ref, nil, func(error) {})
 		}
 	case looked:
 		s.looked(m)
-	case leveled:
-		s.leveled(m)
-	case levelExpired:
-		s.levelSet(m.l)
+	case wished:
+		s.wished(m)
+	case wishExpired:
+		s.goOn(m.w, nil)
 	case *session.Expired:
 		return otp.ErrShutdown
 	case initExpired:

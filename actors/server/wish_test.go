@@ -18,8 +18,11 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 		if out := u.ask("logging/setLevel", `{"level":"error"}`); out.Word() != "result" {
 			t.Errorf("no server is in use: %v", out.All())
 		}
-		u.call()
+		call := u.call()
 		p := r.peer("files")
+		if len(p.heard("tools/call")) != 0 {
+			t.Error("a call went out before the server had taken the level over")
+		}
 		agree := func(n int) {
 			t.Helper()
 			asked := p.heard("logging/setLevel")
@@ -30,8 +33,11 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 			r.Rest()
 		}
 		agree(1) // what it was told when it came into use
+		if call.Word() != "result" {
+			t.Errorf("the call: %v", call.All())
+		}
 		out := u.ask("logging/setLevel", `{"level":"info"}`)
-		time.Sleep(server.LevelWait / 2)
+		time.Sleep(server.WishWait / 2)
 		if out.Word() != "none" {
 			t.Errorf("before the server agreed: %v", out.All())
 		}
@@ -43,7 +49,7 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 		if same := u.ask("logging/setLevel", `{"level":"debug"}`); same.Word() != "none" {
 			t.Errorf("the same again: %v", same.All())
 		}
-		time.Sleep(server.LevelWait)
+		time.Sleep(server.WishWait)
 		if slow.Word() != "result" {
 			t.Errorf("the server is slow: %v", slow.All())
 		}
