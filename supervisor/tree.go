@@ -55,7 +55,7 @@ func (h *host) tenant(t tenant.Tenant) otp.Child {
 		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{
 			Label: "upstream", Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
 		}),
-		// TIER 2: one actor a downstream session. A crashed one is attached anew when its client comes back.
+		// TIER 2: one actor a downstream session. One that ended is attached anew while its session goes on.
 		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
 			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t)),
 		})),

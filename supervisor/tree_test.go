@@ -48,7 +48,7 @@ var why = map[string]string{
 	"mcpd/tenants/T/client_sup/S":            "one server; past its budget it ends quietly, and the catalogue starts it again after a pause",
 	"mcpd/tenants/T/client_sup/S/C":          "one connection to it: a child process, a URL, or an instance of a built-in server",
 	"mcpd/tenants/T/server_sup":              "the tenant's sessions",
-	"mcpd/tenants/T/server_sup/N":            "one client; a crashed one is attached anew when the client sends its next message",
+	"mcpd/tenants/T/server_sup/N":            "one client; one whose actor ended is attached anew, at once or with the next message of its client",
 	"mcpd/listeners":                         "last to start, so first to stop: nothing new comes in while what is there is finished",
 	"mcpd/listeners/mcp":                     "accepts MCP over HTTP; when it stops, requests have time to end",
 }

@@ -1,12 +1,16 @@
 package client
 
 import (
+	"errors"
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
 
@@ -42,7 +46,11 @@ func (c *Connection) question(in transport.Inbound) {
 		o.call = q.Exchange.ID
 	}
 	c.open[m.ID.Raw()] = o
-	if err := to.Send(q); err != nil {
+	switch err := to.Send(q); {
+	case errors.Is(err, otp.ErrOverloaded):
+		delete(c.open, m.ID.Raw())
+		c.refuse(m.ID, protocol.Overloaded("client", time.Second))
+	case err != nil:
 		delete(c.open, m.ID.Raw())
 		c.refuse(m.ID, protocol.SessionGone())
 	}
