@@ -41,14 +41,11 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 		o.Linger = linger
 	}
 	o.Dial = h.dial(t, s, at)
-	return otp.Child{
-		ID: k.String(), Label: "connection", Restart: otp.Transient, Shutdown: 5 * second, Mailbox: connectionMailbox,
+	return holding(t.Limits.MaxPending, otp.Child{
+		ID: k.String(), Label: "connection", Restart: otp.Transient, Shutdown: 5 * second,
 		Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),
-	}
+	})
 }
-
-// connectionMailbox holds every exchange that a tenant may have in flight, with room for what the server sends meanwhile.
-const connectionMailbox = 4 * protocol.MaxPending
 
 // dial is how a connection of this server is opened. Which of the three it is was decided by the configuration.
 func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {

@@ -91,6 +91,39 @@ func TestTreeIsValid(t *testing.T) {
 	}
 }
 
+// Every actor that has the requests of a tenant or a session in hand has room for as many as the limits allow.
+func TestMailboxesFollowTheLimits(t *testing.T) {
+	for _, pending := range []int{1, 1000, 10_000} {
+		h := literal(t)
+		tn := h.config.Tenants[0].Tenant
+		tn.Limits.MaxPending, tn.Limits.MaxSessionPending = pending, min(pending, 2560)
+		spec, _ := h.tenant(tn).Start.Spec()
+		if err := otp.Validate(spec); err != nil {
+			t.Errorf("%d: %v", pending, err)
+		}
+		rows := []otp.Child{h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, nil, otp.Ref{})}
+		for _, c := range spec.Children {
+			switch c.ID {
+			case "request_manager", "catalog":
+				rows = append(rows, c)
+			case "server_sup":
+				pool, _ := c.Start.Spec()
+				if got, want := pool.Children[0].Mailbox, 2*tn.Limits.MaxSessionPending; got < want {
+					t.Errorf("%d: a session's mailbox holds %d, want %d", pending, got, want)
+				}
+			}
+		}
+		if len(rows) != 3 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		for _, c := range rows {
+			if c.Mailbox < 2*pending || c.Mailbox < otp.DefaultMailbox {
+				t.Errorf("%d: the mailbox of %s holds %d", pending, c.ID, c.Mailbox)
+			}
+		}
+	}
+}
+
 // literal is a host that is never started, with one tenant T and one server S.
 func literal(t *testing.T) *host {
 	t.Helper()
