@@ -39,7 +39,11 @@ func (m *Manager) down(d otp.Down) {
 		return
 	}
 	if h.Record() == nil { // nothing was agreed on that another actor could go by
-		m.end(h, "crashed")
+		why := "crashed"
+		if otp.IsNormal(d.Reason) {
+			why = "stopped"
+		}
+		m.end(h, why)
 		return
 	}
 	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
