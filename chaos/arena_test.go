@@ -61,7 +61,7 @@ func openWith(t *testing.T, top, servers string) *arena {
 		Env:    []string{"XDG_RUNTIME_DIR=" + a.home},
 	})
 	var err error
-	if a.token, err = admin.ReadToken(filepath.Join(a.home, "mcpd"), admin.Chaos); err != nil {
+	if a.token, err = admin.ReadToken(filepath.Join(a.home, "mcpd"), strings.TrimPrefix(a.Host.Admin, "http://"), admin.Chaos); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -37,6 +37,9 @@ func (h *host) admin() (suture.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.options.Tokens.Publish(s.Addr().String()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	h.addrs.set("admin", s.Addr().String())
 	h.recorder.Emit(s.Up())
 	return s, nil

@@ -132,7 +132,7 @@ func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 3 && args[0] == "-token" {
 		scope := map[string]admin.Scope{"read": admin.Read, "write": admin.Write, "chaos": admin.Chaos}[args[1]]
 		lookup := func(name string) (string, bool) { value := ts.Getenv(name); return value, value != "" }
-		t, err := admin.ReadToken(runtimeDir(lookup, false), scope)
+		t, err := admin.ReadToken(runtimeDir(lookup, false), ts.Getenv("MCPD_ADMIN"), scope)
 		ts.Check(err)
 		token, args = t, args[2:]
 	}

@@ -59,8 +59,8 @@ func treeCommand() *cobra.Command {
 	return cmd
 }
 
-// adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the token file may
-// be another host's.
+// adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the machine may be
+// another.
 func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
 	if addr == "" {
 		addr = os.Getenv("MCPD_ADMIN")
@@ -73,7 +73,7 @@ func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
 	}
 	resp, err := adminAsk(ctx, "http://"+addr+path, "")
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		if token, e := admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read); e == nil {
+		if token, e := admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, admin.Read); e == nil {
 			resp.Body.Close()
 			resp, err = adminAsk(ctx, "http://"+addr+path, token)
 		}

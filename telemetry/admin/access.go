@@ -22,7 +22,7 @@ func (h *handler) guarded(r Route) http.Handler {
 			problem(w, http.StatusForbidden, "the token lacks the scope "+r.Scope.String(), "use the token of that scope from the token file")
 		default:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin"`)
-			problem(w, http.StatusUnauthorized, "a token is needed", "send Authorization: Bearer with a token from "+TokenFile+" in the runtime directory")
+			problem(w, http.StatusUnauthorized, "a token is needed", "send Authorization: Bearer with a token from the file of this port in the runtime directory")
 		}
 	})
 }

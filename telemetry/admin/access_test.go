@@ -56,7 +56,10 @@ func TestBeyondLoopbackReadingNeedsAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := ReadToken(dir, Read)
+	if err := tokens.Publish(":1"); err != nil {
+		t.Fatal(err)
+	}
+	token, err := ReadToken(dir, ":1", Read)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,9 @@ func start(t *testing.T, change func(*Options)) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := tokens.Publish(":1"); err != nil {
+		t.Fatal(err)
+	}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{Version: "1.0.0"})
 	h := &host{t: t, dir: dir, recorder: telemetry.NewRecorder(telemetry.Options{Metrics: metrics}), faults: fault.New(nil)}
 	o := Options{
@@ -99,7 +102,7 @@ func (h *host) do(method, path, body string, headers ...string) (status int, hea
 
 func (h *host) bearer(s Scope) string {
 	h.t.Helper()
-	token, err := ReadToken(h.dir, s)
+	token, err := ReadToken(h.dir, ":1", s)
 	if err != nil {
 		h.t.Fatal(err)
 	}

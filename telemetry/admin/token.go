@@ -2,13 +2,13 @@ package admin
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,24 +32,31 @@ func (s Scope) String() string { return scopes[s] }
 
 func (s Scope) grants(need Scope) bool { return s == need || need == Read }
 
-// TokenFile is the name of the token file in the runtime directory. Its lines
-// are a scope and a token.
-const TokenFile = "admin.tokens"
+// TokenFile is the name in the runtime directory of the token file of the
+// listener at addr, whose lines are a scope and a token. It is the port that
+// tells hosts of one user apart: it is the same by whatever name a client calls
+// the machine.
+func TokenFile(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return "admin-" + port + ".tokens"
+}
 
 // maxTokenFile bounds what is read of it: it is some two hundred bytes.
 const maxTokenFile = 4096
 
-// Tokens are the tokens of one run of the host. It keeps digests only.
+// Tokens are the tokens of one run of the host. It keeps digests only, once they
+// are published.
 type Tokens struct {
-	path    string
+	dir     string
+	path    string // of the file; empty until it is there
+	content []byte // of the file, until it is there
 	digests [len(scopes)][sha256.Size]byte
 	made    [len(scopes)]bool
 }
 
-// CreateTokens makes a new token for each scope and writes them to the runtime
-// directory dir, readable by its owner only. The file of an earlier run is
-// replaced. The directory is made if there is none; one that others may write to
-// is refused, because they could put another file in its place.
+// CreateTokens makes a new token for each scope, for Publish to write to the
+// runtime directory dir. The directory is made if there is none; one that others
+// may write to is refused, because they could put another file in its place.
 func CreateTokens(dir string, granted ...Scope) (*Tokens, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -61,14 +68,28 @@ func CreateTokens(dir string, granted ...Scope) (*Tokens, error) {
 	if mode := stat.Mode(); mode.Perm()&0o022 != 0 && mode&fs.ModeSticky == 0 {
 		return nil, fmt.Errorf("runtime directory %s: mode %v lets others replace the token file", dir, mode.Perm())
 	}
-	t := &Tokens{path: filepath.Join(dir, TokenFile)}
-	var content bytes.Buffer
+	t := &Tokens{dir: dir}
 	for _, s := range granted {
 		token := fmt.Sprintf("mcpd_%s_%s", s, rand.Text())
 		t.digests[s], t.made[s] = sha256.Sum256([]byte(token)), true
-		fmt.Fprintf(&content, "%s %s\n", s, token)
+		t.content = fmt.Appendf(t.content, "%s %s\n", s, token)
 	}
-	return t, replace(t.path, content.Bytes())
+	return t, nil
+}
+
+// Publish writes the tokens for the clients of the listener at addr, readable by
+// the owner only. The file of an earlier run is replaced. It is called when the
+// port is ours, and does nothing when the listener is started again.
+func (t *Tokens) Publish(addr string) error {
+	if t == nil || t.path != "" {
+		return nil
+	}
+	path := filepath.Join(t.dir, TokenFile(addr))
+	if err := replace(path, t.content); err != nil {
+		return fmt.Errorf("admin tokens: %w", err)
+	}
+	t.path, t.content = path, nil
+	return nil
 }
 
 // replace writes a file that nobody else can read, at once or not at all.
@@ -88,8 +109,13 @@ func replace(path string, content []byte) error {
 	return err
 }
 
-// Remove deletes the token file, at the end of the run.
-func (t *Tokens) Remove() error { return os.Remove(t.path) }
+// Remove deletes the token file, if there is one, at the end of the run.
+func (t *Tokens) Remove() error {
+	if t.path == "" {
+		return nil
+	}
+	return os.Remove(t.path)
+}
 
 // scope returns the scope of a token. It takes the same time whatever is sent,
 // and for whichever token matches.
@@ -107,9 +133,9 @@ func (t *Tokens) scope(token string) (found Scope, ok bool) {
 }
 
 // ReadToken returns the token of a scope from the runtime directory of a host on
-// this machine, for a client of its admin listener.
-func ReadToken(dir string, want Scope) (string, error) {
-	path := filepath.Join(dir, TokenFile)
+// this machine, for a client of its admin listener at addr.
+func ReadToken(dir, addr string, want Scope) (string, error) {
+	path := filepath.Join(dir, TokenFile(addr))
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
