@@ -32,8 +32,8 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 	o := client.Options{
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,
 		Transport: s.Link().String(), Target: target(s),
-		Close:        h.release,
-		StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
+		Close:   h.release,
+		Pending: t.Limits.MaxPending, StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit,
 	}
@@ -47,18 +47,21 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 	})
 }
 
+// queued is how many messages may wait on a connection to a server: each request in flight, and its cancellation or answer.
+func queued(t tenant.Tenant) int { return 2 * t.Limits.MaxPending }
+
 // dial is how a connection of this server is opened. Which of the three it is was decided by the configuration.
 func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	switch s.Link() {
 	case tenant.Stdio:
-		return h.dialProgram(s, at)
+		return h.dialProgram(t, s, at)
 	case tenant.HTTP:
 		return h.dialURL(s)
 	}
 	return h.dialBuiltin(t, s)
 }
 
-func (h *host) dialProgram(s tenant.Server, at telemetry.Where) client.Dial {
+func (h *host) dialProgram(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant}
 	for _, a := range s.Args {
 		spec.Args = append(spec.Args, a.Reveal())
@@ -78,7 +81,7 @@ func (h *host) dialProgram(s tenant.Server, at telemetry.Where) client.Dial {
 			return nil, err
 		}
 		last.Store(child)
-		return stdio.NewConn(child, stdio.Options{Stray: func(line stdio.Stray) {
+		return stdio.NewConn(child, stdio.Options{Queue: queued(t), Stray: func(line stdio.Stray) {
 			h.recorder.Emit(telemetry.UpstreamNoise{Where: at, Lines: 1, Sample: line.Line})
 		}}), nil
 	}
@@ -96,10 +99,12 @@ func (h *host) dialURL(s tenant.Server) client.Dial {
 func (h *host) dialBuiltin(t tenant.Tenant, s tenant.Server) client.Dial {
 	return func(ctx context.Context, _ otp.Ref) (transport.Upstream, error) {
 		sup := h.at(t, "client_sup/"+s.Name)
-		ours, theirs := pipe.Pair(0)
+		ours, theirs := pipe.Pair(queued(t))
 		_, err := otp.StartChild(ctx, sup, otp.Child{
 			ID: fmt.Sprintf("instance-%d", h.instances.Add(1)), Label: s.Builtin, Restart: otp.Temporary,
-			Start: otp.Worker(func() otp.Behaviour { return demo.New(demo.Options{Conn: theirs, Build: h.self.Version}) }),
+			Start: otp.Worker(func() otp.Behaviour {
+				return demo.New(demo.Options{Conn: theirs, Build: h.self.Version, Pending: t.Limits.MaxPending})
+			}),
 		})
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ type flight struct {
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
 func (c *Connection) forward(x *request.Exchange) {
 	if c.state != Ready || c.behind(x) || !c.free(x) {
-		if len(c.queue) >= MaxQueue {
+		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
 		}
@@ -136,7 +136,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	delete(c.calls, id)
 	delete(c.written, f.x.ID)
-	if !in.Written && c.ending(in.Err) && !c.again[f.x.ID] && len(c.queue) < MaxQueue {
+	if !in.Written && c.ending(in.Err) && !c.again[f.x.ID] && !c.full() {
 		c.again[f.x.ID] = true
 		c.queue = append(c.queue, f.x)
 		return nil

@@ -4,13 +4,8 @@ import (
 	"time"
 
 	"mcpd/actors/request"
-	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
-
-// MaxQueue bounds the calls that wait for a connection to become ready. It is the request manager's own bound, so that the queue
-// refuses nothing the manager has admitted.
-const MaxQueue = protocol.MaxPending
 
 // carry is what a connection leaves to its next incarnation: the calls nobody has answered, what clients had asked of the server,
 // and who uses it. It is the heir of the connection's row, and changed in place.
@@ -69,7 +64,7 @@ var replayed = map[string]bool{
 func (c *carry) lost(requests otp.Ref, server string) {
 	for id, x := range c.written {
 		delete(c.written, id)
-		if replayed[x.Method] && !c.again[id] && len(c.queue) < MaxQueue {
+		if replayed[x.Method] && !c.again[id] && !c.full() {
 			c.again[id] = true
 			c.queue = append(c.queue, x)
 			continue
@@ -78,6 +73,9 @@ func (c *carry) lost(requests otp.Ref, server string) {
 		complete(requests, x, nil, LostError(server, true, c.cause))
 	}
 }
+
+// full reports whether no more calls may wait.
+func (c *carry) full() bool { return len(c.queue) >= c.o.Pending }
 
 // Abandon answers everything: there will be no next incarnation.
 func (c *carry) Abandon(reason error) {

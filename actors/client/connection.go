@@ -38,7 +38,10 @@ type Options struct {
 
 	StartTimeout   time.Duration // from dialling to ready
 	RequestTimeout time.Duration // of each thing the host itself asks the server
-	Linger         time.Duration // a shared connection without a session ends after this; 0 keeps it
+	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so that what that has admitted is not
+	// refused here.
+	Pending int
+	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
 
 	Requests   otp.Ref // the tenant's request manager
 	Dispatcher otp.Ref // the tenant's notification dispatcher

@@ -174,7 +174,7 @@ func TestCallsWaitForTheServer(t *testing.T) {
 // What waits for a server is bounded.
 func TestQueueIsBounded(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		for range client.MaxQueue {
+		for range pending {
 			r.call("one")
 		}
 		beyond := r.call("one")

@@ -37,6 +37,9 @@ type dial struct {
 	err error
 }
 
+// pending is how many calls may wait for the connection.
+const pending = 1500
+
 // setup changes the options of the connection.
 type setup func(o *client.Options)
 
@@ -56,7 +59,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 			o := client.Options{
 				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe", Target: "files",
 				Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
-				StartTimeout: time.Minute, RequestTimeout: 5 * time.Second,
+				Pending: pending, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second,
 				Requests: r.Ref("requests"), Dispatcher: r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
 				Close: func(up transport.Upstream) {
 					_ = up.Close(context.Background())

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 
 // core is the server without its process: messages and moments in, effects out. It serves one connection.
 type core struct {
-	build string // the version in serverInfo
+	build   string // the version in serverInfo
+	pending int    // most calls in flight
 
 	version protocol.Version            // agreed in initialize; none before
 	client  protocol.ClientCapabilities // as the client declared them
@@ -28,9 +30,10 @@ type core struct {
 	asked     map[jsonrpc.ID]*call // and those that wait for the client, by the id of our request
 }
 
-func newCore(build string) *core {
+func newCore(build string, pending int) *core {
 	return &core{
 		build:   build,
+		pending: cmp.Or(pending, protocol.MaxPending),
 		level:   levelOf("info"), // until setLevel comes the server decides (2025-11-25 §server/utilities/logging)
 		watched: map[string]bool{},
 		calls:   map[uint64]*call{},
@@ -139,7 +142,7 @@ func (c *core) call(now time.Time, id jsonrpc.ID, params jsontext.Value) ([]effe
 	if c.byID[id] != nil {
 		return nil, protocol.RequestIDConflict(id)
 	}
-	if len(c.calls) >= protocol.MaxPending { // more than one tenant may have in flight: the host in front admits fewer
+	if len(c.calls) >= c.pending {
 		return nil, protocol.Overloaded("server demo", 0)
 	}
 	token, _ := splice.Get(params, "_meta", "progressToken")

@@ -20,11 +20,13 @@ import (
 type Options struct {
 	Conn  pipe.Server
 	Build string // the version that serverInfo tells, which is that of the host
+	// Pending bounds the calls in flight. It should be what the host in front admits, so that it is never met; 0 is protocol.MaxPending.
+	Pending int
 }
 
 // New is the server of one connection. It ends normally when the client is gone, and closes the connection whenever it ends: what was
 // agreed in it is lost with the incarnation, so the row should be Temporary.
-func New(o Options) otp.Behaviour { return &server{conn: o.Conn, core: newCore(o.Build)} }
+func New(o Options) otp.Behaviour { return &server{conn: o.Conn, core: newCore(o.Build, o.Pending)} }
 
 // server is the actor. Its goroutine "read" brings it the client's messages; what it sends waits in the connection.
 type server struct {

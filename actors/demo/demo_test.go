@@ -315,7 +315,7 @@ func checkRest(t *testing.T, s *mcp.ClientSession) {
 
 // Example is what a newcomer does first.
 func Example() {
-	core := newCore("1.0")
+	core := newCore("1.0", 0)
 	ask := func(id uint64, method, params string) {
 		for _, e := range core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(id), method, jsontext.Value(params))) {
 			fmt.Println(string(e.(send).message.Result))

@@ -81,7 +81,7 @@ type exchange struct {
 // play runs the input lines of a scenario and returns it with the output lines that belong to it.
 func play(t testing.TB, script string) *scene {
 	t.Helper()
-	s := &scene{t: t, core: newCore("1.2.3"), now: time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC), methods: map[string]string{}}
+	s := &scene{t: t, core: newCore("1.2.3", 0), now: time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC), methods: map[string]string{}}
 	for line := range strings.Lines(script) {
 		line = strings.TrimSuffix(line, "\n")
 		verb, rest, _ := strings.Cut(line, " ")

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	// MaxMessage bounds one message of the server, in bytes. 0 is MaxMessage.
 	MaxMessage int
+	// Queue is how many messages may wait for the server to read them. 0 is enough for protocol.MaxPending requests.
+	Queue int
 	// Stray is called for each line of the server that is no message, in the goroutine that calls Recv. It may be nil.
 	Stray func(Stray)
 }
@@ -66,7 +69,7 @@ func NewConn(child *Child, o Options) *Conn {
 		child:   child,
 		limits:  limits,
 		stray:   o.Stray,
-		out:     newQueue(bounds{count: maxQueued, bytes: maxQueuedBytes}),
+		out:     newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes}),
 		written: make(chan struct{}),
 	}
 	c.src = output{file: child.stdout, over: c.over}

@@ -20,8 +20,8 @@ const (
 	// strayBytes is how much of such a line is reported: enough to recognise where it comes from.
 	strayBytes = 256
 
-	// maxQueued and maxQueuedBytes bound what waits for a server to read its input: as many messages as one upstream may have in
-	// flight, with room for cancellations, and two of the largest request bodies. One message always fits an empty queue.
+	// maxQueued and maxQueuedBytes bound what waits for a server to read its input: as many messages as one upstream has in
+	// flight unless the options say otherwise, with room for cancellations, and two of the largest request bodies. One message always fits an empty queue.
 	maxQueued      = 1024
 	maxQueuedBytes = 2 * protocol.MaxRequestBody
 	// flushTime is how long Close waits for queued messages before it closes the server's input: a reading server needs far less.
