@@ -24,13 +24,15 @@ type step struct {
 	output  []string
 }
 
-// steps reads a session: commands stand behind "$ ", their output below them.
+// steps reads a session: commands stand behind "$ ", further lines of one behind "> ", their output below them.
 func steps(text string) []step {
 	var list []step
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			list = append(list, step{command: command})
+		} else if more, ok := strings.CutPrefix(line, "> "); ok && len(list) > 0 {
+			list[len(list)-1].command += "\n" + more
 		} else if len(list) > 0 {
 			last := &list[len(list)-1]
 			last.output = append(last.output, line)
@@ -49,9 +51,6 @@ func TestSessionsInDocuments(t *testing.T) {
 			s := newShell(t, server, ports)
 			pids := strings.NewReplacer()
 			for _, step := range steps(b.text) {
-				if strings.HasPrefix(step.command, "cat ") { // shows a file that the session needs
-					s.file(strings.TrimPrefix(step.command, "cat "), ports.Replace(strings.Join(step.output, "\n")+"\n"))
-				}
 				got := s.run(ports.Replace(pids.Replace(step.command)))
 				var found []string
 				if found = match(t, ports.Replace(strings.Join(step.output, "\n")), strings.Join(got, "\n")); t.Failed() {
@@ -155,12 +154,6 @@ func (s *shell) end() {
 	if s.t.Failed() {
 		log, _ := os.ReadFile(filepath.Join(s.dir, "mcpd.log"))
 		s.t.Logf("log of mcpd:\n%s", log)
-	}
-}
-
-func (s *shell) file(name, content string) {
-	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o600); err != nil {
-		s.t.Fatal(err)
 	}
 }
 
