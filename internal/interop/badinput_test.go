@@ -122,7 +122,7 @@ var badCalls = []bad{
 	{"unknown log level", call("logging/setLevel", `{"level":"loud"}`), "200 -32602 level"},
 	{"a server whose program is not there", call("tools/call", `{"name":"dead__x"}`), `200 -32008 server "dead" was lost before it received the request: .*not found: command "/no/such/program"`},
 	{"a server that never answers", call("tools/call", `{"name":"silent__x"}`), "200 -32009 no answer within 5"},
-	{"a result that is too large", call("tools/call", `{"name":"mirror__flood"}`), `200 -32008 server "mirror" was lost; it may have executed the request: .*more than 16777216 bytes`},
+	{"a result that is too large", call("tools/call", `{"name":"mirror__flood"}`), `200 -32603 server "mirror" sent an invalid answer: .*more than 16777216`},
 	{"cancelling what is unknown", send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"never"}}`), "202"},
 	{"an answer that nobody waits for", send(`{"jsonrpc":"2.0","id":"never","result":{}}`), "202"},
 	{"an unknown notification", send(`{"jsonrpc":"2.0","method":"notifications/nothing"}`), "202"},

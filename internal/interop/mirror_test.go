@@ -30,7 +30,7 @@ func serveMirror(r io.Reader, w io.Writer) error {
 			continue
 		}
 		if name, _ := splice.GetString(m.Params, "name"); name == "flood" {
-			if _, err := io.WriteString(w, flood+"\n"); err != nil {
+			if _, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"text":"%s"}}`+"\n", m.ID.Raw(), flood); err != nil {
 				return err
 			}
 			continue
