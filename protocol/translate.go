@@ -3,12 +3,16 @@ package protocol
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
 )
 
 // Translate says err to a peer of that revision (S4-74). It knows *Error, what jsonrpc.Decode returns, a deadline that passed, and
@@ -79,9 +83,22 @@ var refusals = map[jsonrpc.Reason]Condition{
 	jsonrpc.ReasonTooLarge:       ConditionTooLarge,
 }
 
-// withReason is the data of an error on the wire: the condition's word, then what the error says.
+// retryKey is the member of an error's data that says when to try again, in milliseconds.
+const retryKey = "retryAfterMs"
+
+// RetryAfter reads from an error what Translate said of trying again; 0 for nothing.
+func RetryAfter(e *jsonrpc.Error) time.Duration {
+	raw, _ := splice.Get(e.Data, retryKey)
+	ms, _ := strconv.ParseInt(string(raw), 10, 32)
+	return time.Duration(ms) * time.Millisecond
+}
+
+// withReason is the data of an error on the wire: the condition's word, when to try again, then what the error says.
 func withReason(e *Error) jsontext.Value {
 	reason := data("reason", e.Condition.String())
+	if ms := e.RetryAfter.Milliseconds(); ms > 0 {
+		reason = union(reason, fmt.Appendf(nil, `{%q:%d}`, retryKey, ms))
+	}
 	if len(e.Data) == 0 {
 		return reason
 	}

@@ -122,22 +122,24 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A client that `mcpd stdio` cannot serve is told so in the protocol, and the program ends as it should when its input does.
+// A client that `mcpd stdio` cannot serve is told so in the protocol, and the program ends: with the code of what is wrong, or well when its input does.
 func TestStdioTellsItsClientWhatIsWrong(t *testing.T) {
 	host := town(t)
 	tests := []struct {
-		name, url, key, input, want string
+		name, url, key, input string
+		code                  int
+		want                  string
 	}{
-		{"wrong key", host.MCP + "/t/acme/mcp", "nobody", hello, `"id":0,"error":\{.*(authentication required|401)`},
-		{"unknown server", host.MCP + "/t/acme/nowhere/mcp", "key-of-ann", hello, `"id":0,"error":\{.*(no such server|404)`},
-		{"no host", "http://127.0.0.1:1", "", hello, `"id":0,"error":\{.*connection refused`},
-		{"no JSON", host.MCP + "/t/acme/mcp", "key-of-ann", "{", `"error":\{"code":-32700`},
-		{"a call before initialize", host.MCP + "/t/acme/mcp", "key-of-ann", `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`, `"id":5,"error":\{"code":-32(600|005)`},
+		{"wrong key", host.MCP + "/t/acme/mcp", "nobody", hello, 77, `"id":0,"error":\{.*(authentication required|401)`},
+		{"unknown server", host.MCP + "/t/acme/nowhere/mcp", "key-of-ann", hello, 69, `"id":0,"error":\{.*(no such server|404)`},
+		{"no host", "http://127.0.0.1:1", "", hello, 69, `"id":0,"error":\{.*connection refused`},
+		{"no JSON", host.MCP + "/t/acme/mcp", "key-of-ann", "{", 0, `"error":\{"code":-32700`},
+		{"a call before initialize", host.MCP + "/t/acme/mcp", "key-of-ann", `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`, 0, `"id":5,"error":\{"code":-32(600|005)`},
 	}
 	for _, test := range tests {
 		code, said := mcpd(t, test.input+"\n", []string{"MCPD_KEY=" + test.key}, "stdio", "--url", test.url)
-		if code != 0 || !regexp.MustCompile(test.want).MatchString(said) {
-			t.Errorf("%s: exit code = %d, said, want %s:\n%s", test.name, code, test.want, said)
+		if code != test.code || !regexp.MustCompile(test.want).MatchString(said) {
+			t.Errorf("%s: exit code = %d, want %d; said, want %s:\n%s", test.name, code, test.code, test.want, said)
 		}
 	}
 }

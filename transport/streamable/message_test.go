@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -299,6 +301,35 @@ func TestSessionRefuses(t *testing.T) {
 		resp := s.post(c.body, "Mcp-Session-Id", id)
 		if body := content(t, resp); resp.StatusCode != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: got %d %s, want %d with %s", c.body, resp.StatusCode, body, c.status, c.want)
+		}
+	}
+}
+
+// A request that is turned away for now says so where proxies and HTTP libraries look; an error of a server that has the same code does not.
+func TestOutcomesThatMayBeTriedAgain(t *testing.T) {
+	host := newTestHost(t)
+	var refused error
+	host.scripts["busy"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(refused, protocol.V20251125)))
+	}
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	for _, c := range []struct {
+		err    error
+		status int
+		wait   string
+	}{
+		{protocol.Overloaded("session", 1500*time.Millisecond), 503, "2"},
+		{protocol.RateLimited(time.Minute), 429, "60"},
+		{protocol.Overloaded("session", 0), 200, ""},
+		{&jsonrpc.Error{Code: protocol.CodeRateLimited, Message: "mine", Data: jsontext.Value(`{"reason":"overloaded"}`)}, 200, ""},
+		{protocol.ToolNotFound("x"), 200, ""},
+	} {
+		refused = c.err
+		resp := s.post(call("busy"), "Mcp-Session-Id", id)
+		body := content(t, resp)
+		if got := resp.Header.Get("Retry-After"); resp.StatusCode != c.status || got != c.wait || !strings.Contains(body, `"error"`) {
+			t.Errorf("%v: got %d, Retry-After %q and %s, want %d and %q", c.err, resp.StatusCode, got, body, c.status, c.wait)
 		}
 	}
 }

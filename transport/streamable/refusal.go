@@ -127,7 +127,12 @@ func (h *Handler) refuseError(w http.ResponseWriter, err error, v protocol.Versi
 func (h *Handler) fail(w http.ResponseWriter, status int, wait time.Duration, reason string, m jsonrpc.Message) {
 	h.options.Refused(reason, status)
 	if wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
+		setRetryAfter(w, wait)
 	}
 	h.writeJSON(w, status, m.Append(make([]byte, 0, m.Size())))
+}
+
+// setRetryAfter says how long to wait, in whole seconds and at least one.
+func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
 }

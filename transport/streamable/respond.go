@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
 )
 
 // respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream.
@@ -57,11 +59,29 @@ func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 	} else {
 		body = p.outcomes[0].Append(body)
 	}
-	h.writeJSON(w, http.StatusOK, body)
+	h.writeJSON(w, h.outcomeStatus(w, p), body)
 	if cap(body) <= keptBuffer {
 		*buf = body
 		buffers.Put(buf)
 	}
+}
+
+// outcomeStatus is 200, except that a request which was turned away for now has the status and the header that proxies and HTTP libraries
+// know.
+func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
+	e := p.outcomes[0].Error
+	if p.batch || e == nil || e.Code != protocol.CodeRateLimited {
+		return http.StatusOK
+	}
+	wait := protocol.RetryAfter(e)
+	if wait <= 0 {
+		return http.StatusOK
+	}
+	setRetryAfter(w, wait)
+	if reason, _ := splice.GetString(e.Data, "reason"); reason == protocol.ConditionRateLimited.String() {
+		return http.StatusTooManyRequests
+	}
+	return http.StatusServiceUnavailable
 }
 
 // writeJSON writes a whole answer, within the time that each part of it may take.
