@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -36,6 +37,9 @@ func main() {
 	ctx, stop := context.WithCancel(context.Background())
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(told, syscall.SIGHUP)
+	}
 	go func() { // ends with the process
 		<-told
 		signal.Stop(told) // from here on a signal ends the process at once; its children end with it
@@ -48,7 +52,12 @@ func main() {
 func run(ctx context.Context, args []string) int {
 	cmd := root()
 	cmd.SetArgs(args)
+	out := &output{w: os.Stdout}
+	cmd.SetOut(out)
 	err := cmd.ExecuteContext(ctx)
+	if out.err != nil {
+		err = &failure{exitFailure, out.err}
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -61,6 +70,20 @@ func run(ctx context.Context, args []string) int {
 		return f.code
 	}
 	return exitUsage
+}
+
+// output is standard output. What could not be written is remembered, because not every command asks.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 func root() *cobra.Command {

@@ -108,7 +108,7 @@ func program(ts *testscript.TestScript, name string) *spawn {
 	return s
 }
 
-var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "NONE": syscall.Signal(0)}
+var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL, "NONE": syscall.Signal(0)}
 
 func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	args = append(args, "0", "TERM")[:max(3, len(args))]

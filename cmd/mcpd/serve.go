@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +31,15 @@ func serveCommand() *cobra.Command {
 		Use: "serve", Short: "Run the host", Args: cobra.NoArgs,
 		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on 127.0.0.1:7420, health, metrics and\n" +
 			"the supervision tree on 127.0.0.1:7421.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"config", "listen", "admin", "state-dir", "log-format", "log-level"} {
+				// Most likely a variable of the shell that is not set.
+				if value, _ := cmd.Flags().GetString(name); value == "" && cmd.Flags().Changed(name) {
+					return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
+				}
+			}
+			return serve(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "configuration file (default $MCPD_CONFIG, ./mcpd.yaml, ~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
@@ -89,6 +99,8 @@ func logger(c *config.Config) *slog.Logger {
 }
 
 func serve(ctx context.Context, f serveFlags) error {
+	// Whoever read the log may be gone: that ends no host. With a channel, and not ignored, because children inherit what is ignored.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	c, source, err := load(f.config, f.settings())
 	if err != nil {
 		return err
