@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,7 @@ func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (json
 		switch {
 		case kind == "string":
 			value = splice.Quote(text)
-		case !value.IsValid() && kind != "":
+		case kind != "" && !fits(value, kind):
 			return nil, fmt.Errorf("--arg %s: %q is no %s", name, text, kind)
 		case !value.IsValid():
 			value = splice.Quote(text)
@@ -129,6 +130,27 @@ func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (json
 		}
 	}
 	return arguments, nil
+}
+
+// fits reports whether text is JSON of a type that schemas know. An integer is written as one.
+func fits(text jsontext.Value, kind string) bool {
+	if !text.IsValid() {
+		return false
+	}
+	is := text.Kind()
+	switch kind {
+	case "integer":
+		return is == '0' && !bytes.ContainsAny(text, ".eE")
+	case "number":
+		return is == '0'
+	case "boolean":
+		return is == 't' || is == 'f'
+	case "object":
+		return is == '{'
+	case "array":
+		return is == '['
+	}
+	return true
 }
 
 // properties is what the tool's schema says of its arguments.

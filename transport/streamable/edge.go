@@ -76,7 +76,7 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 		name, port = host[:i], host[i+1:]
 	}
 	if port != "" && strings.Trim(port, "0123456789") != "" || !h.hosts[name] && !h.hosts[host] {
-		return badHost, "host is not one this server answers for"
+		return badHost, "host is not one this server answers for: its configuration lists them under hosts"
 	}
 	return accepted, ""
 }

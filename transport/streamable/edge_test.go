@@ -132,6 +132,9 @@ func TestHostAndOriginOfOtherConnections(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.name, refusals[got].word, refusals[c.want].word)
 		}
 	}
+	if _, detail := h.checkHost(&http.Request{Host: "192.0.2.7:7420"}); !strings.Contains(detail, "configuration lists them under hosts") {
+		t.Errorf("a name that is not known: %q, want the key that makes it so", detail)
+	}
 }
 
 // A client that gives up in the middle of its body is no reason to wait.
