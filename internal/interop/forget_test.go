@@ -71,12 +71,19 @@ func restarts(t *testing.T, host *mcptest.Host) (rows []string) {
 func TestServerThatCannotBeReachedIsExplained(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: `tenants: {default: {servers: {dead: {url: "http://127.0.0.1:1/mcp?key=hidden"}}}}` + "\n"})
 	c := dial(t, host.MCP+"/mcp", "")
+	tree := func() string {
+		return string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree?all=1", "").body)
+	}
+	for late := time.Now().Add(patience); !strings.Contains(tree(), "crash_loop"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("not given up: %s", tree())
+		}
+	}
 	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "dead__echo"})
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("the call: %v", err)
 	}
-	tree := newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree?all=1", "")
-	if !strings.Contains(string(tree.body), "connection refused") {
-		t.Errorf("the tree does not say why: %s", tree.body)
+	if !strings.Contains(tree(), "connection refused") {
+		t.Errorf("the tree does not say why: %s", tree())
 	}
 }
