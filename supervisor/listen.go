@@ -109,6 +109,8 @@ const (
 	// reading is how long before the end of the drain the requests that still wait are answered, so that their clients have the time to
 	// read it. It is a third of a short drain.
 	reading = 3 * second
+	// parting is how long the streams of clients stay after their last answer, so that they read it before they miss the stream.
+	parting = 300 * time.Millisecond
 	// lookEvery is how often a host that drains looks whether requests are in flight.
 	lookEvery = 50 * time.Millisecond
 )
@@ -116,7 +118,11 @@ const (
 // lastWords returns when no request is in flight, or soon after it has had those answered that still are near the end of the drain. Open
 // streams stay until then: a client that cannot get its stream back may give up its requests too.
 func (h *host) lastWords() {
+	if !h.busy() {
+		return
+	}
 	reading := min(reading, h.config.Drain/3)
+	defer pause(min(parting, reading/2))
 	if h.quiet(h.config.Drain - reading) {
 		return
 	}
@@ -134,11 +140,15 @@ func (h *host) quiet(within time.Duration) bool {
 		if wait.Err() != nil {
 			return false
 		}
-		pause, end := context.WithTimeout(wait, lookEvery)
-		<-pause.Done()
-		end()
+		pause(lookEvery)
 	}
 	return true
+}
+
+func pause(d time.Duration) {
+	wait, end := context.WithTimeout(context.Background(), d)
+	defer end()
+	<-wait.Done()
 }
 
 // busy reports whether a request is in flight.

@@ -95,7 +95,7 @@ func TestMatchingIsLinear(t *testing.T) {
 		}
 		begin := time.Now()
 		compiled.matches(uri)
-		if took := time.Since(begin); took > 100*time.Millisecond {
+		if took := time.Since(begin); took > 10*time.Second { // what is not linear takes years
 			t.Errorf("%.30s takes %v", text, took)
 		}
 	}
