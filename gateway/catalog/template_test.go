@@ -112,7 +112,7 @@ func FuzzTemplate(f *testing.F) {
 		}
 		begin := time.Now()
 		got := compiled.matches(uri)
-		if took := time.Since(begin); took > 500*time.Millisecond {
+		if took := time.Since(begin); took > 10*time.Second {
 			t.Errorf("%q on %q takes %v", text, uri, took)
 		}
 		if got && !strings.Contains(text, "{") && text != uri {
