@@ -66,10 +66,12 @@ func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	f := c.calls[id]
 	delete(c.calls, id)
 	delete(c.written, f.x.ID)
+	f.settle(err)
 	if errors.Is(err, transport.ErrClosed) {
 		c.queue = append(c.queue, f.x) // the end of the transport is on its way; the next incarnation sends it
 		return
 	}
+	c.settled(f.x.ID)
 	complete(c.o.Requests, f.x, nil, protocol.Overloaded("input of server "+c.o.Server, time.Second))
 }
 
@@ -136,13 +138,13 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	delete(c.calls, id)
 	delete(c.written, f.x.ID)
+	f.settle(in.Err)
 	if !in.Written && c.ending(in.Err) && !c.again[f.x.ID] && !c.full() {
 		c.again[f.x.ID] = true
 		c.queue = append(c.queue, f.x)
 		return nil
 	}
 	c.settled(f.x.ID)
-	f.settle(in.Err)
 	complete(c.o.Requests, f.x, nil, c.broken(in))
 	c.takeTurns()
 	return nil

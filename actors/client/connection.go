@@ -118,6 +118,7 @@ func (c *Connection) Init(p *otp.Process) error {
 func (c *Connection) begin(wait time.Duration) {
 	c.up, c.life, c.facts, c.news, c.fetching = nil, nil, Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.asides, c.refused = 0, nil
 	c.started = c.p.Now()
 	c.start.Stop()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})

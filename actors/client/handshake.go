@@ -72,6 +72,9 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 		return err
 	}
 	for _, k := range catalog.Kinds() {
+		c.fetching[k].busy = c.facts.offers(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
+	}
+	for _, k := range catalog.Kinds() {
 		if c.facts.offers(k) {
 			c.fetch(k)
 		} else {
@@ -93,17 +96,14 @@ func (c *Connection) maybeReady() error {
 	c.tellReady()
 	c.lostAt, c.cause = time.Time{}, nil
 	c.grant()
-	queue := c.queue
-	c.queue = nil
-	for _, x := range queue {
-		c.forward(x)
-	}
+	c.takeTurns()
 	c.maybeLinger()
 	c.resume()
 	return nil
 }
 
-// request asks the server something on the host's own behalf. With no timeout somebody else sees to it that it ends.
+// request asks the server something on the host's own behalf. With no timeout somebody else sees to it that it ends. After an error
+// nothing was asked, and then is not called.
 func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error) error {
 	id, err := c.fresh()
 	if err != nil {
@@ -115,6 +115,8 @@ func (c *Connection) request(method string, params jsontext.Value, timeout time.
 	}
 	c.asked[id] = a
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, method, params)); err != nil && !errors.Is(err, transport.ErrClosed) {
+		delete(c.asked, id)
+		a.timer.Stop()
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil

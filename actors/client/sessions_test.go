@@ -289,3 +289,33 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 		}
 	})
 }
+
+// What a server was asked for wishes and did not answer before it forgot the session is asked of the next session, so a wish waits for that
+// answer and no other.
+func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
+	for name, refused := range map[string]bool{"not answered": false, "not taken": true} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.watched()
+				r.attach("one")
+				granted := r.wish(client.Wish{Session: "one", Level: "info"})
+				if level := p.Expect("logging/setLevel"); refused {
+					forgotten(p, level)
+				} else {
+					forgotten(p)
+				}
+				p = r.watched()
+				p.Reply(p.Expect("logging/setLevel"), `{}`)
+				r.Rest()
+				select {
+				case err := <-granted:
+					if err != nil {
+						t.Error(err)
+					}
+				default:
+					t.Error("not granted by the next session")
+				}
+			})
+		})
+	}
+}

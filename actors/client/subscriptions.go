@@ -137,14 +137,20 @@ func (c *Connection) verbose() (least string) {
 func (c *Connection) askAside(method, member, value string, answered func(error)) {
 	params, _ := splice.Set(nil, splice.Quote(value), member) // an empty value becomes an object
 	c.asides++
-	_ = c.request(method, params, c.o.RequestTimeout, func(_ jsontext.Value, err error) error {
+	over := func(err error) {
 		c.asides--
 		if answered != nil {
 			answered(err)
 		}
+	}
+	err := c.request(method, params, c.o.RequestTimeout, func(_ jsontext.Value, err error) error {
+		over(err)
 		c.grant()
 		return nil
 	})
+	if err != nil {
+		over(err)
+	}
 }
 
 // restore asks a new server instance for what clients had asked of the old one. Subscriptions to which the old one had not agreed were

@@ -3,9 +3,11 @@ package client_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
@@ -18,12 +20,20 @@ import (
 type wire struct {
 	transport.Upstream
 	pid  int
-	fail error // of every tools/call
+	fail error        // of every tools/call
+	full atomic.Value // a method of which no message can be queued
+	bomb bool         // the next tools/call crashes whoever sends it
 }
 
 func (w *wire) Send(ctx context.Context, m jsonrpc.Message) error {
-	if w.fail != nil && m.Method == "tools/call" {
+	switch {
+	case w.bomb && m.Method == "tools/call":
+		w.bomb = false
+		panic("asked to")
+	case w.fail != nil && m.Method == "tools/call":
 		return w.fail
+	case w.full.Load() == m.Method:
+		return transport.ErrSlowConsumer
 	}
 	return w.Upstream.Send(ctx, m)
 }
@@ -52,6 +62,70 @@ func TestCallThatCannotBeWrittenIsRefused(t *testing.T) {
 		p.Reply(p.Expect("prompts/get"), `{}`)
 		if got := r.outcome(other); got.Err != nil {
 			t.Errorf("another: %v", got.Err)
+		}
+	})
+}
+
+// A list that could not be asked for is given up once: it is not given up again when its time is over, and nothing is cancelled that the
+// server never heard of.
+func TestRequestThatCannotBeWrittenEndsOnce(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p, up := mcptest.NewPeer(r.T)
+		w := &wire{Upstream: up}
+		w.full.Store("tools/list")
+		r.dials <- dial{up: w}
+		p.Handshake(`{"tools":{},"prompts":{}}`)
+		prompts := p.Expect("prompts/list")
+		r.Rest()
+		if got := r.report().State; got != client.Starting {
+			t.Errorf("%s before the other list is known", got)
+		}
+		p.Reply(prompts, `{"prompts":[]}`)
+		r.Rest()
+		w.full.Store("")
+		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// A subscription that could not be written holds nothing: the next one who lets go of the resource is the last.
+func TestSubscriptionThatCannotBeWrittenHoldsNothing(t *testing.T) {
+	const uri = `{"uri":"test://x"}`
+	run(t, nil, func(r *rig) {
+		p, up := mcptest.NewPeer(r.T)
+		w := &wire{Upstream: up}
+		r.dials <- dial{up: w}
+		p.Handshake(`{"resources":{"subscribe":true}}`)
+		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
+		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
+		r.Rest()
+		r.attach("one")
+		r.attach("two")
+		w.full.Store("resources/subscribe")
+		r.forward("one", "resources/subscribe", uri)
+		w.full.Store("")
+		r.forward("two", "resources/subscribe", uri)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.forward("two", "resources/unsubscribe", uri)
+		p.Expect("resources/unsubscribe")
+	})
+}
+
+// A crash on one of the calls that waited for the server takes that one and not those behind it.
+func TestCrashOnACallThatWaitedLosesNoOther(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		hit, behind := r.call("one"), r.call("one")
+		p, up := mcptest.NewPeer(r.T)
+		r.dials <- dial{up: &wire{Upstream: up, bomb: true}}
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		p = r.ready(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/call"), `{}`)
+		if got := r.outcome(behind); got.Err != nil {
+			t.Errorf("the one behind: %v", got.Err)
+		}
+		if got := r.outcome(hit); !errors.Is(got.Err, protocol.ConditionUpstreamLost) {
+			t.Errorf("the one it crashed on: %v", got.Err)
 		}
 	})
 }
