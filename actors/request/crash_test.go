@@ -6,6 +6,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
+	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
@@ -127,4 +128,49 @@ func TestCrashAmongSeveralEndsLosesNone(t *testing.T) {
 			t.Errorf("%d withdrawn", got)
 		}
 	})
+}
+
+// client is the owner of an exchange. It outlives the tree.
+type client struct{ stage.Log }
+
+func (c *client) Send(msg any) error { c.Add(msg); return nil }
+
+// Exchanges that end with their manager have ended for their session and in the metrics too: they count as in flight nowhere any more.
+func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
+	for name, end := range map[string]func(r *rig){
+		"stopped": func(r *rig) { _ = r.Tree.Shutdown(r.T.Context()) },
+		"past its budget": func(r *rig) {
+			f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 2000, Lease: time.Minute}
+			if _, err := r.Faults.Arm(f); err != nil {
+				r.T.Fatal(err)
+			}
+			for r.Ref("manager").Send(&request.Progress{}) == nil {
+				r.Rest()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				owner, outs := &client{}, []*stage.Sink{{}, {}}
+				for i, out := range outs {
+					r.send(&request.Submit{Exchange: &request.Exchange{
+						ID: uint64(i), Session: "s", Owner: owner, Version: protocol.V20251125, Downstream: jsonrpc.IntID(1), Server: "files",
+						Upstream: r.Ref("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: 10 * time.Second, Sink: out,
+					}})
+				}
+				end(r)
+				for i, out := range outs {
+					if out.Word() != int64(-32008) {
+						t.Errorf("%d: got %v", i, out.All())
+					}
+				}
+				if got := len(stage.Of[request.Done](&owner.Log)); got != len(outs) {
+					t.Errorf("%d done, want each once", got)
+				}
+				if got := r.inFlight(); got != 0 {
+					t.Errorf("%v count as in flight", got)
+				}
+			})
+		})
+	}
 }

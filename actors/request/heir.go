@@ -12,11 +12,11 @@ import (
 var errBroken = errors.New("request record damaged by a crash")
 
 // estate is what a manager leaves to its next incarnation.
-type estate struct{ table *table }
+type estate struct{ last *Manager }
 
 func heir(p *otp.Process) *table {
 	if e, ok := p.Heir().(*estate); ok {
-		return e.table
+		return e.last.table
 	}
 	return nil
 }
@@ -40,11 +40,11 @@ func (m *Manager) mend(left []effect) {
 	}
 }
 
-// Abandon answers every exchange: there is nobody left to be in charge of them.
+// Abandon ends every exchange: there is nobody left to be in charge of them.
 func (e *estate) Abandon(reason error) {
-	for r := range e.table.Pending() {
-		if r.Owner != nil {
-			r.Owner.Finish(nil, protocol.UpstreamLost(r.Owner.Server, r.Forwarded, reason))
+	for r := range e.last.table.Pending() {
+		if x := r.Owner; x != nil {
+			e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, r.Forwarded, reason)}, answer{})
 		}
 	}
 }

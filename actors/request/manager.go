@@ -64,9 +64,8 @@ func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	if m.table = heir(p); m.table == nil {
 		m.table = inflight.New[uint64, *Exchange](inflight.Options{Pending: m.o.Pending})
-		p.SetHeir(&estate{m.table})
-		return nil
 	}
+	p.SetHeir(&estate{m})
 	m.mend(m.table.Repair())
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
 		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: protocol.InternalError(errBroken)}, answer{})
@@ -108,10 +107,11 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Terminate answers what is in flight when the manager stops for good. After a crash the next incarnation goes on with it.
-func (m *Manager) Terminate(_ *otp.Process, reason error) {
+// Terminate ends what is in flight when the manager stops for good. After a crash the next incarnation goes on with it.
+func (m *Manager) Terminate(p *otp.Process, reason error) {
 	if otp.IsNormal(reason) {
-		(&estate{m.table}).Abandon(reason)
+		(&estate{m}).Abandon(reason)
+		p.SetHeir(nil)
 	}
 }
 

@@ -22,6 +22,7 @@ type rig struct {
 	*stage.Stage
 	conn, owner stage.Box
 	codes       chan int64 // of errors, as they are counted
+	metrics     *telemetry.Metrics
 	next        uint64
 }
 
@@ -30,10 +31,10 @@ func run(t *testing.T, test func(r *rig)) {
 	r := &rig{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		r.Stage, r.codes = s, make(chan int64, 10)
-		metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
+		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
 			Tenant: "acme", Pending: 3, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
-			Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) },
+			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{
 			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), r.owner.Child("owner"),
@@ -90,6 +91,23 @@ func (r *rig) pending(q request.PendingQuery) []request.Info {
 		r.T.Fatal(err)
 	}
 	return list
+}
+
+// inFlight is how many requests the metrics count as in flight.
+func (r *rig) inFlight() (n float64) {
+	r.T.Helper()
+	families, err := r.metrics.Gatherer().Gather()
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "mcpd_requests_in_flight" {
+			for _, m := range f.GetMetric() {
+				n += m.GetGauge().GetValue()
+			}
+		}
+	}
+	return n
 }
 
 // dropped is why replies were dropped.
