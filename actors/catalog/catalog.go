@@ -88,16 +88,13 @@ func New(o Options) *Catalog {
 
 // Messages that only the catalogue sends itself.
 type (
-	boot   struct{}
-	arrive struct {
-		conn    *conn
-		session client.AttachRequest
+	boot    struct{}
+	arrived struct{ conn *conn }
+	retry   struct{ server string }
+	reopen  struct {
+		server string
+		key    tenant.Key
 	}
-	arrived struct {
-		arrive
-		err error
-	}
-	retry  struct{ server string }
 	opened struct {
 		server string
 		key    tenant.Key
@@ -146,9 +143,8 @@ func (c *Catalog) Init(p *otp.Process) error {
 			_ = conn.ref.Send(client.Describe{})
 		}
 		for key, waiting := range s.opening { // the answer was lost with the last incarnation, and so may be a report
-			if s.sup != (otp.Ref{}) && !s.retiring[key] {
-				c.open(s, key, waiting[0].caller.Capabilities)
-			}
+			s.held[owner(key, waiting[0].caller)]++
+			c.open(s, key)
 		}
 		if !s.retry.IsZero() {
 			p.After(s.retry.Sub(p.Now()), retry{s.config.Name})
@@ -188,11 +184,8 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	case busy:
 		p.After(busyRetry, m.then)
 		return nil
-	case arrive:
-		c.arrive(m.conn, m.session)
-		return nil
 	case arrived:
-		c.arrived(m)
+		m.conn.arriving--
 		return nil
 	case *Servers:
 		m.Reply(c.status.Records())
@@ -221,6 +214,8 @@ func (c *Catalog) changed(msg any) {
 		c.down(m)
 	case opened:
 		c.opened(m)
+	case reopen:
+		c.open(c.servers[m.server], m.key)
 	case ending:
 		c.ending(m)
 	case rested:
@@ -283,11 +278,11 @@ func (c *Catalog) supervised(m supervised) {
 	s.sup = m.ref
 	c.places[m.ref] = place{m.server, nil}
 	c.p.Monitor(m.ref)
-	for key, waiting := range s.opening {
-		c.open(s, key, waiting[0].caller.Capabilities)
+	for key := range s.opening {
+		c.open(s, key)
 	}
 	for key := range s.left {
-		c.reopen(s, key)
+		c.restore(s, key)
 	}
 }
 

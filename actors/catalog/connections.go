@@ -52,14 +52,19 @@ func (c *Catalog) connect(s *server, key tenant.Key, caller Caller, call *Connec
 		fail(call, s.unavailable(s.why(caller), s.retry.Sub(c.p.Now())))
 		return
 	}
-	first := len(s.opening[key]) == 0
-	if first && s.held[owner(key, caller)] >= c.o.Connections {
+	if len(s.opening[key]) == 0 && s.held[owner(key, caller)] >= c.o.Connections {
 		fail(call, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
 		return
 	}
-	s.opening[key] = append(s.opening[key], pending{call, caller})
-	if first && s.sup != (otp.Ref{}) && !s.retiring[key] {
-		c.open(s, key, caller.Capabilities)
+	c.await(s, key, pending{call, caller})
+}
+
+// await adds to those who wait for a connection. For the first of them it is started.
+func (c *Catalog) await(s *server, key tenant.Key, w pending) {
+	s.opening[key] = append(s.opening[key], w)
+	if len(s.opening[key]) == 1 {
+		s.held[owner(key, w.caller)]++
+		c.open(s, key)
 	}
 }
 
@@ -93,33 +98,31 @@ func fail(call *Connect, err error) {
 	}
 }
 
-// use takes note that a session uses a connection. What the catalogue opens for its lists has no session.
+// use tells a connection that a session uses it, and takes note that it is on its way there until the connection has it, crashed on it or is
+// gone. What the catalogue opens for its lists has no session.
 func (c *Catalog) use(conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
 	conn.arriving++
-	c.arrive(conn, client.AttachRequest{Session: caller.Session, Ref: caller.Ref})
+	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref}
+	otp.CallAsync(c.p, conn.ref, session, func(struct{}, error) any { return arrived{conn} })
 }
 
-func (c *Catalog) arrive(conn *conn, session client.AttachRequest) {
-	otp.CallAsync(c.p, conn.ref, session, func(_ struct{}, err error) any { return arrived{arrive{conn, session}, err} })
-}
-
-// arrived hears that a session has arrived at a connection, or that the connection crashed on it or is gone. One that is too busy is told
-// again.
-func (c *Catalog) arrived(m arrived) {
-	if errors.Is(m.err, otp.ErrOverloaded) {
-		c.p.After(busyRetry, m.arrive)
+// open starts a connection for those who wait for it, unless its supervisor or its row is to be waited for first.
+func (c *Catalog) open(s *server, key tenant.Key) {
+	waiting := s.opening[key]
+	if len(waiting) == 0 || s.sup == (otp.Ref{}) || s.retiring[key] {
 		return
 	}
-	m.conn.arriving--
-}
-
-func (c *Catalog) open(s *server, key tenant.Key, declare protocol.ClientCapabilities) {
-	child := c.o.Connection(s.config, key, client.Carried(declare), s.left[key], c.p.Self())
+	child := c.o.Connection(s.config, key, client.Carried(waiting[0].caller.Capabilities), s.left[key], c.p.Self())
 	name := s.config.Name
-	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any { return opened{name, key, ref, err} })
+	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
+		if errors.Is(err, otp.ErrOverloaded) {
+			return busy{reopen{name, key}}
+		}
+		return opened{name, key, ref, err}
+	})
 }
 
 // leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.
@@ -130,12 +133,12 @@ func (c *Catalog) leave(m *client.Left) {
 	}
 	s.left[m.Key] = m
 	if s.sup != (otp.Ref{}) {
-		c.reopen(s, m.Key)
+		c.restore(s, m.Key)
 	}
 }
 
-// reopen starts a connection for sessions that had one, so that what they had asked for goes on.
-func (c *Catalog) reopen(s *server, key tenant.Key) {
+// restore starts a connection for sessions that had one, so that what they had asked for goes on.
+func (c *Catalog) restore(s *server, key tenant.Key) {
 	left := s.left[key]
 	for row, ref := range left.Sessions {
 		if !ref.Alive() {
@@ -147,8 +150,7 @@ func (c *Catalog) reopen(s *server, key tenant.Key) {
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
-		s.opening[key] = append(s.opening[key], pending{nil, Caller{Capabilities: left.Declare}})
-		c.open(s, key, left.Declare)
+		c.await(s, key, pending{nil, Caller{Capabilities: left.Declare}})
 	}
 }
 
@@ -156,13 +158,17 @@ func (c *Catalog) reopen(s *server, key tenant.Key) {
 func (c *Catalog) opened(m opened) {
 	s := c.servers[m.server]
 	waiting := s.opening[m.key]
-	delete(s.opening, m.key)
+	if len(waiting) == 0 { // it was asked for twice, and they have their answer
+		return
+	}
 	m.ref, m.err = started(m.ref, m.err)
 	if errors.Is(m.err, otp.ErrAlreadyPresent) { // it ended while nobody looked
-		s.opening[m.key] = waiting
 		c.retire(s, m.key)
 		return
 	}
+	delete(s.opening, m.key)
+	principal := owner(m.key, waiting[0].caller)
+	s.release(principal)
 	if m.err != nil {
 		for _, w := range waiting {
 			fail(w.call, s.unavailable(m.err, time.Second))
@@ -170,7 +176,7 @@ func (c *Catalog) opened(m opened) {
 		c.flush()
 		return
 	}
-	conn := &conn{ref: m.ref, principal: owner(m.key, waiting[0].caller)}
+	conn := &conn{ref: m.ref, principal: principal}
 	c.add(s, m.key, conn)
 	c.show(s)
 	delete(s.left, m.key)

@@ -73,7 +73,5 @@ func (c *Catalog) rested(m rested) {
 func (c *Catalog) retired(m retired) {
 	s := c.servers[m.server]
 	delete(s.retiring, m.key)
-	if waiting := s.opening[m.key]; len(waiting) > 0 && s.sup != (otp.Ref{}) {
-		c.open(s, m.key, waiting[0].caller.Capabilities)
-	}
+	c.open(s, m.key)
 }

@@ -157,3 +157,33 @@ func TestConnectionsOfAPrincipalAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Sessions whose first calls come together get their connections, which is more than a supervisor takes requests for; but no principal more
+// than it may have.
+func TestConnectionsThatAreAskedForTogetherAreOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const over = 50
+		s := newSmall(t, tenant.BySession, 1)
+		outcomes := make(chan error, most+over)
+		for i := range most + over {
+			go func() { // ends with its answer
+				_, err := s.try("ci", strconv.Itoa(i))
+				outcomes <- err
+			}()
+		}
+		opened, refused := 0, 0
+		for range most + over {
+			switch err := <-outcomes; {
+			case err == nil:
+				opened++
+			case errors.Is(err, protocol.ConditionOverloaded):
+				refused++
+			default:
+				t.Fatal(err)
+			}
+		}
+		if opened != most || refused != over {
+			t.Errorf("%d opened and %d refused, want %d and %d", opened, refused, most, over)
+		}
+	})
+}

@@ -40,7 +40,7 @@ type server struct {
 
 	// What follows is counted from the fields above by each incarnation anew.
 	ready int            // connections that are
-	held  map[string]int // connections by the principal they are for
+	held  map[string]int // connections that are or are being opened, by the principal they are for
 }
 
 func newServer(config tenant.Server, now time.Time) *server {
@@ -85,11 +85,16 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	conn := s.conns[key]
 	delete(s.conns, key)
 	delete(c.places, conn.ref)
-	if s.held[conn.principal]--; s.held[conn.principal] == 0 {
-		delete(s.held, conn.principal)
-	}
+	s.release(conn.principal)
 	if conn.report.State == client.Ready {
 		s.ready--
+	}
+}
+
+// release counts one connection less for a principal.
+func (s *server) release(principal string) {
+	if s.held[principal]--; s.held[principal] == 0 {
+		delete(s.held, principal)
 	}
 }
 
