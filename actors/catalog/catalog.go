@@ -324,6 +324,9 @@ func (c *Catalog) gaveUp(name string, s *server, reason error) {
 	}
 	wait := time.Duration(rand.Int64N(int64(s.pause))) + s.pause/2
 	s.retry = c.p.Now().Add(wait)
+	for key := range s.opening {
+		s.refuse(key, s.why, wait)
+	}
 	if client.Permanent(s.cause) {
 		s.enter(client.Failed, c.p.Now())
 	} else {

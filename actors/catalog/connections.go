@@ -166,16 +166,14 @@ func (c *Catalog) opened(m opened) {
 		c.retire(s, m.key)
 		return
 	}
-	delete(s.opening, m.key)
-	principal := owner(m.key, waiting[0].caller)
-	s.release(principal)
 	if m.err != nil {
-		for _, w := range waiting {
-			fail(w.call, s.unavailable(m.err, time.Second))
-		}
+		s.refuse(m.key, func(Caller) error { return m.err }, time.Second)
 		c.flush()
 		return
 	}
+	delete(s.opening, m.key)
+	principal := owner(m.key, waiting[0].caller)
+	s.release(principal)
 	conn := &conn{ref: m.ref, principal: principal}
 	c.add(s, m.key, conn)
 	c.show(s)
@@ -186,6 +184,16 @@ func (c *Catalog) opened(m opened) {
 		if w.call != nil {
 			w.call.Reply(m.ref)
 		}
+	}
+}
+
+// refuse tells everyone who waits for a connection that there is none now.
+func (s *server) refuse(key tenant.Key, why func(Caller) error, retry time.Duration) {
+	waiting := s.opening[key]
+	delete(s.opening, key)
+	s.release(owner(key, waiting[0].caller))
+	for _, w := range waiting {
+		fail(w.call, s.unavailable(why(w.caller), retry))
 	}
 }
 

@@ -187,3 +187,30 @@ func TestConnectionsThatAreAskedForTogetherAreOpened(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for a connection to a server that gives up is told so, and when it is tried again, as who asks for one then.
+func TestServerThatGivesUpKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = most - 1
+		s := newSmall(t, tenant.BySession, 1)
+		first, start := s.connect("first"), time.Now()
+		outcomes := make(chan error, all)
+		for i := range all {
+			go func() { // ends with its answer
+				_, err := s.try("ci", strconv.Itoa(i))
+				outcomes <- err
+			}()
+		}
+		for synctest.Wait(); first.Send(end{errDisk}) == nil; { // most wait for their supervisor, which was too busy
+			synctest.Wait()
+		}
+		for range all {
+			if err := <-outcomes; err != nil && !errors.Is(err, protocol.ConditionUpstreamLost) {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(start); took >= catalog.FirstPause/2 {
+			t.Errorf("told after %v, which is when the server is tried again", took)
+		}
+	})
+}
