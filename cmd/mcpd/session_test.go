@@ -119,6 +119,7 @@ func newShell(t *testing.T, server string, ports *strings.Replacer) *shell {
 	s.cmd.Dir = s.dir
 	s.cmd.Env = []string{
 		"PATH=" + server + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + s.dir,
+		"STATE_DIRECTORY=" + filepath.Join(s.dir, "state"), // not that of a host on this machine
 		"MCPD_URL=" + ports.Replace(defaultURL), "MCPD_ADMIN=" + s.admin, "NO_COLOR=1", quickExit,
 	}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
