@@ -206,7 +206,9 @@ func (s *scanner) shape(e envelope, start int) (m Message, _ *DecodeError) {
 	case result && failure:
 		return Message{}, refuse(e.err.from, `both "result" and "error"`)
 	case !result && !failure:
-		return Message{}, refuse(start, `no "method", "result" or "error"`)
+		refused := refuse(start, `no "method", "result" or "error"`)
+		refused.Empty = true
+		return Message{}, refused
 	case e.params.given():
 		return Message{}, refuse(e.params.from, `"params" in an answer`)
 	case result && m.ID.IsZero():

@@ -106,6 +106,7 @@ type DecodeError struct {
 	Offset   int    // the byte at which it was
 	ID       ID     // of the refused message, if it could be read
 	Response bool   // the message was an answer to ID, so it must not be answered in turn
+	Empty    bool   // the message had neither a method nor an answer. A server that forgets the result of ID sends such
 }
 
 // Error names what was refused and the byte at which it was.

@@ -194,6 +194,7 @@ func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
 		"2 too_large: 200036 bytes, more than 102400 at byte 102400",
 		`3 parse: a second member "a" at byte 40`,
 		`4 parse: a second member "a" at byte 17`,
+		`5 invalid_request: no "method", "result" or "error" at byte 0`,
 		"end",
 	}
 	if !slices.Equal(got, want) {
@@ -209,7 +210,7 @@ func TestBatchesAreReadWhereTheRevisionHasThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, _ := ended(t, c)
-	if len(all) != 2 || all[0].Message.ID != jsonrpc.IntID(1) || all[1].Message.Method != "n" {
+	if len(all) != 3 || all[0].Message.ID != jsonrpc.IntID(1) || all[1].Message.Method != "n" || all[2].Related != jsonrpc.IntID(2) {
 		t.Errorf("got %+v", all)
 	}
 }

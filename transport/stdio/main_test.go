@@ -112,13 +112,14 @@ func garbage() {
 	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no end
 }
 
-// unreadable answers four requests as no client can read it.
+// unreadable answers five requests as no client can read it.
 func unreadable() {
 	payload := strings.Repeat("x", 200_000)
 	say(`{"jsonrpc":"2.0","id":1,"result":{"text":"` + payload + `"}}`)
 	say(`{"result":"` + payload + `","jsonrpc":"2.0","id":2}`)
 	say(`{"jsonrpc":"2.0","id":3,"result":{"a":1,"a":2}}`)
 	say(`{"result":{"a":1,"a":2},"jsonrpc":"2.0","id":4}`)
+	say(`{"jsonrpc":"2.0","id":5}`)
 	say(`{"jsonrpc":"2.0","method":"end"}`)
 }
 

@@ -92,7 +92,7 @@ func (c *Conn) refuse(line []byte, err error) error {
 	switch {
 	case bad == nil || bad.ID.IsZero():
 		return c.astray(line, err)
-	case bad.Response:
+	case bad.Response || bad.Empty:
 		c.sane()
 		c.ready = append(c.ready, transport.Inbound{Related: bad.ID, Err: err, Written: true})
 		return nil
