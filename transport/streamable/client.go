@@ -29,6 +29,8 @@ const (
 	clientQueue = 16
 	// lostTime is how long, after the session was found lost, other requests may find out for themselves that they were not executed.
 	lostTime = time.Second
+	// sessionTime is how long a server may take to say whether it knows our session.
+	sessionTime = 5 * time.Second
 	// farewellTime bounds the DELETE of Close, and flushNotices the wait before it for notices on their way.
 	farewellTime = 2 * time.Second
 	flushNotices = 200 * time.Millisecond

@@ -70,6 +70,55 @@ func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
 	}
 }
 
+// Many servers answer 400 to a session that they do not know, and to a request that they do not like. A ping tells which it is.
+func TestClientFindsTheSessionLostBehind400(t *testing.T) {
+	refuse := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`))
+	}
+	pong := func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+		answerJSON(w, jsonrpc.Response(m.ID, nil))
+	}
+	for _, tc := range []struct {
+		name string
+		ping func(http.ResponseWriter, *http.Request, jsonrpc.Message)
+		lost bool
+	}{{"forgotten", refuse, true}, {"disliked", pong, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				p.posts["x"], p.posts["ping"] = refuse, tc.ping
+				c := inMemory(t, p)
+				shake(t, c, protocol.V20251125)
+				send(t, c, call(1, "x"))
+				if in := recv(t, c); errors.Is(in.Err, streamable.ErrSessionLost) != tc.lost || in.Err == nil || in.Written {
+					t.Errorf("got %s, want lost=%v", show(in), tc.lost)
+				}
+				synctest.Wait()
+				if err := c.Send(t.Context(), call(2, "ping")); errors.Is(err, transport.ErrClosed) != tc.lost {
+					t.Errorf("the next: got %v, want lost=%v", err, tc.lost)
+				}
+			})
+		})
+	}
+}
+
+// The standing stream finds it out without a request.
+func TestClientFindsTheSessionLostBehind400OnItsStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }
+		p.posts["ping"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusBadRequest) }
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+		if in, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) {
+			t.Errorf("got %s, %v", show(in), err)
+		}
+	})
+}
+
 func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

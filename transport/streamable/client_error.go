@@ -14,7 +14,8 @@ import (
 )
 
 // ErrSessionLost says that the server does not know our session any more: it answered 404 to its id (2025-11-25 §basic/transports, "Session
-// Management"). The request it came for was not executed. It ends the connection; a new one begins with initialize.
+// Management"), or 400, and then 400 to a ping too. The request it came for was not executed. It ends the connection; a new one begins with
+// initialize.
 var ErrSessionLost = errors.New("the server has lost the session")
 
 // Undelivered is the Inbound.Control that tells that a notification, or an answer of ours, did not arrive.

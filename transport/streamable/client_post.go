@@ -90,15 +90,36 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	body := excuse(resp)
 	m, bad := jsonrpc.Decode(body, c.limits)
 	failure := media(resp.Header) == jsonType && bad == nil && m.Kind() == jsonrpc.KindFailure
+	answer := failure && m.ID == o.id
+	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
 	switch {
-	case resp.StatusCode == http.StatusNotFound && session != "" && !(failure && m.Error.Code == jsonrpc.CodeMethodNotFound):
+	case !unknown && !(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
-	case failure && m.ID == o.id:
+	case answer:
 		c.deliver(transport.Inbound{Message: m, Related: o.id})
 	default:
 		o.fail(ctx, c.newStatusError(resp, body), executed(resp.StatusCode))
 	}
+}
+
+// sessionPing asks whether there is a session. Its id is none of the connection's.
+const sessionPing = `{"jsonrpc":"2.0","id":"mcpd-session","method":"ping"}`
+
+// forgotten reports whether a response with that status says that our session is gone: 404 does, and so does 400 of a server that answers
+// even a ping with it, as many do instead.
+func (c *Client) forgotten(ctx context.Context, status int, session string) bool {
+	if session == "" || status != http.StatusBadRequest {
+		return session != "" && status == http.StatusNotFound
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionTime)
+	defer cancel()
+	resp, err := c.do(ctx, http.MethodPost, session, []byte(sessionPing), postAccept, nil)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotFound
 }
 
 // take reads a JSON body. It returns an error if the answer is not in it.

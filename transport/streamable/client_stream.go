@@ -88,7 +88,7 @@ func (f *flow) stand(ctx context.Context) {
 		case errors.As(err, &status) && status.Status < 500 && f.last != "":
 			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
 			continue
-		case errors.As(err, &status) && status.Status == http.StatusNotFound && f.client.current() != "":
+		case errors.As(err, &status) && f.client.forgotten(ctx, status.Status, f.client.current()):
 			f.client.lose()
 			return
 		case errors.As(err, &status) && status.Status == http.StatusMethodNotAllowed:
@@ -197,7 +197,7 @@ func (f *flow) message(data []byte) (answered bool) {
 	}
 	switch {
 	case err == nil:
-	case f.call != nil && bad != nil && bad.Response && bad.ID == f.call.id:
+	case f.call != nil && bad != nil && (bad.Response || bad.Empty) && bad.ID == f.call.id:
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
 		return true
 	default:
