@@ -3,6 +3,8 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -49,17 +51,23 @@ func (c *Connection) blame(reason error) error {
 }
 
 // broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
-// reached, or what was wrong with its answer.
+// reached, that the line was cut, or what was wrong with its answer.
 func (c *Connection) broken(in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.blame(in.Err)
-	if !in.Written && !errors.As(in.Err, &status) {
-		return LostError(c.o.Server, false, cause)
+	if !errors.As(in.Err, &status) && (!in.Written || cut(in.Err)) {
+		return LostError(c.o.Server, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
 	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted") // e.Data is an object
 	return e
+}
+
+// cut reports whether err is the end of a line rather than something that came over it.
+func cut(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // stderrOf is the end of what a program wrote to its standard error, fit to be shown.

@@ -3,8 +3,11 @@ package client_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -168,6 +171,8 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 	}{
 		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""), Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, "upstream_invalid"}},
 		"refused":    {transport.Inbound{Err: &streamable.StatusError{Status: 401}}, -32603, []string{"401 Unauthorized", `"maybeExecuted":false`}},
+		"cut":        {transport.Inbound{Err: &net.OpError{Op: "read", Err: syscall.ECONNRESET}, Written: true}, protocol.CodeTransport, []string{"connection reset", `"maybeExecuted":true`, "upstream_lost"}},
+		"cut short":  {transport.Inbound{Err: fmt.Errorf("the stream: %w", io.ErrUnexpectedEOF), Written: true}, protocol.CodeTransport, []string{"unexpected EOF", `"maybeExecuted":true`, "upstream_lost"}},
 		"unreached":  {transport.Inbound{Err: errors.New("connection refused")}, protocol.CodeTransport, []string{"connection refused", `"maybeExecuted":false`}},
 	} {
 		t.Run(name, func(t *testing.T) {
