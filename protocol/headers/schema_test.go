@@ -1,0 +1,117 @@
+package headers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/headers"
+)
+
+func TestMirrors(t *testing.T) {
+	annotated := func(inner string) string { return `{"type":"object","properties":{"a":` + inner + `}}` }
+	many := strings.Builder{}
+	for i := range headers.MaxParams + 1 {
+		fmt.Fprintf(&many, `"p%d":{"type":"string","x-mcp-header":"H%d"},`, i, i)
+	}
+	for _, tc := range []struct{ schema, want string }{
+		{``, "[]"},
+		{`{"type":"object"}`, "[]"},
+		{schema, "[{[region] Region string} {[limits rows] Rows integer} {[dry] Dry-Run boolean}]"},
+		{annotated(`{"type":"string","x-mcp-header":"!#$%&'*+-.^_` + "`" + `|~09azAZ"}`), "[{[a] !#$%&'*+-.^_`|~09azAZ string}]"},
+		{annotated(`{"type":"string","x\u002dmcp-header":"X"}`), "[{[a] X string}]"},
+		{annotated(`{"$ref":"#/$defs/d","type":"string","x-mcp-header":"X"}`), "[{[a] X string}]"},
+		// Data and names are no annotations.
+		{annotated(`{"default":{"x-mcp-header":""},"enum":[{"x-mcp-header":""}],"examples":[{"properties":{"x-mcp-header":""}}]}`), "[]"},
+		{`{"properties":{"x-mcp-header":{"type":"number"},"items":{"type":"string","x-mcp-header":"X"}}}`, "[{[items] X string}]"},
+		// Rule 1: a token.
+		{annotated(`{"type":"string","x-mcp-header":""}`), "is not a token"},
+		{annotated(`{"type":"string","x-mcp-header":"a b"}`), "is not a token"},
+		{annotated(`{"type":"string","x-mcp-header":"a:b"}`), "is not a token"},
+		{annotated(`{"type":"string","x-mcp-header":"grün"}`), "is not a token"},
+		{annotated(`{"type":"string","x-mcp-header":"a\r\nb"}`), "is not a token"},
+		{annotated(`{"type":"string","x-mcp-header":7}`), "is not a token"},
+		{annotated(`{"type":"string","x-mcp-header":null}`), "is not a token"},
+		// Rule 2: unique whatever the case.
+		{`{"properties":{"a":{"type":"string","x-mcp-header":"X"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"x"}}}}}`, "is there twice"},
+		// Rule 3: the type.
+		{annotated(`{"type":"number","x-mcp-header":"X"}`), "is none"},
+		{annotated(`{"type":"object","x-mcp-header":"X"}`), "is none"},
+		{annotated(`{"type":"array","x-mcp-header":"X"}`), "is none"},
+		{annotated(`{"type":"null","x-mcp-header":"X"}`), "is none"},
+		{annotated(`{"type":["string","null"],"x-mcp-header":"X"}`), "is none"},
+		{annotated(`{"x-mcp-header":"X"}`), "is none"},
+		// Rule 5: only properties lead there.
+		{`{"type":"string","x-mcp-header":"X"}`, "not only properties"},
+		{annotated(`{"items":{"type":"string","x-mcp-header":"X"}}`), "not only properties"},
+		{annotated(`{"items":{"properties":{"b":{"type":"string","x-mcp-header":"X"}}}}`), "not only properties"},
+		{annotated(`{"prefixItems":[{"type":"string","x-mcp-header":"X"}]}`), "not only properties"},
+		{`{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"X"}}}]}`, "not only properties"},
+		{`{"anyOf":[{"type":"string","x-mcp-header":"X"}]}`, "not only properties"},
+		{`{"allOf":[{"type":"string","x-mcp-header":"X"}]}`, "not only properties"},
+		{`{"not":{"type":"string","x-mcp-header":"X"}}`, "not only properties"},
+		{`{"if":{"properties":{"a":{"type":"string","x-mcp-header":"X"}}}}`, "not only properties"},
+		{`{"then":{"properties":{"a":{"type":"string","x-mcp-header":"X"}}}}`, "not only properties"},
+		{`{"else":{"properties":{"a":{"type":"string","x-mcp-header":"X"}}}}`, "not only properties"},
+		{`{"$defs":{"a":{"type":"string","x-mcp-header":"X"}}}`, "not only properties"},
+		{`{"patternProperties":{".*":{"type":"string","x-mcp-header":"X"}}}`, "not only properties"},
+		{`{"additionalProperties":{"type":"string","x-mcp-header":"X"}}`, "not only properties"},
+		// Bounds.
+		{`{"properties":{` + strings.TrimSuffix(many.String(), ",") + `}}`, "more than 64"},
+		{strings.Repeat(`{"properties":{"a":`, 70) + `{"x-mcp-header":1}` + strings.Repeat(`}}`, 70), "deeper than 64"},
+	} {
+		found, err := headers.Mirrors(jsontext.Value(tc.schema))
+		got := fmt.Sprint(found)
+		if err != nil {
+			got = err.Error()
+		}
+		if err == nil && got != tc.want || !strings.Contains(got, tc.want) {
+			t.Errorf("%.200s: got %s, want %s", tc.schema, got, tc.want)
+		}
+	}
+}
+
+func TestStrip(t *testing.T) {
+	for _, tc := range []struct{ schema, want string }{
+		{`{ "type":"object" }`, `{ "type":"object" }`},
+		{
+			`{"properties":{"a":{"type":"string", "x-mcp-header":"X"},"x-mcp-header":{"x-mcp-header":1}},"maximum":12345678901234567890}`,
+			`{"properties":{"a":{"type":"string"},"x-mcp-header":{}},"maximum":12345678901234567890}`,
+		},
+		{
+			`{"oneOf":[{"x-mcp-header":""},true],"items":{"x-mcp-header":""},"default":{"x-mcp-header":"data"}}`,
+			`{"oneOf":[{},true],"items":{},"default":{"x-mcp-header":"data"}}`,
+		},
+	} {
+		if got := headers.Strip(jsontext.Value(tc.schema)); string(got) != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.schema, got, tc.want)
+		}
+	}
+}
+
+// FuzzMirrors reads any schema without a panic; what Strip leaves has nothing to mirror, and stays JSON.
+func FuzzMirrors(f *testing.F) {
+	f.Add([]byte(schema))
+	f.Add([]byte(`{"oneOf":[{"x-mcp-header":""}],"$defs":{"a":{"x-mcp-header":"X"}}}`))
+	f.Add([]byte(`{"x-mcp-header`))
+	f.Add([]byte(strings.Repeat(`{"not":`, 70) + `{"x-mcp-header":1}` + strings.Repeat(`}`, 70)))
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		list, err := headers.Mirrors(schema)
+		if len(list) > headers.MaxParams || err != nil && list != nil {
+			t.Fatalf("%q: got %v, %v", schema, list, err)
+		}
+		if !jsontext.Value(schema).IsValid() {
+			headers.Strip(schema)
+			return
+		}
+		bare := headers.Strip(schema)
+		if !bare.IsValid() {
+			t.Fatalf("%q: is not JSON any more: %q", schema, bare)
+		}
+		if list, err := headers.Mirrors(bare); len(list) > 0 || err != nil && !strings.Contains(err.Error(), "deeper") {
+			t.Fatalf("%q: %v, %v are left in %q", schema, list, err, bare)
+		}
+	})
+}
