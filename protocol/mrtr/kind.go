@@ -1,0 +1,121 @@
+package mrtr
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// Kind is what a question asks for.
+type Kind uint8
+
+// The kinds.
+const (
+	Elicitation Kind = iota + 1
+	Sampling
+	Roots
+
+	kindCount = int(iota) + 1
+)
+
+var kinds = [kindCount]struct {
+	method string
+	prefix string // of the keys that mcpd gives
+	fits   func(v jsontext.Value) bool
+	meta   bool // its result keeps _meta (2026-07-28 schema)
+}{
+	Elicitation: {"elicitation/create", "elicit", elicited, false},
+	Sampling:    {"sampling/createMessage", "sample", sampled, true},
+	Roots:       {"roots/list", "roots", listed, false},
+}
+
+// KindOf is the kind of question that a method asks.
+func KindOf(method string) (Kind, bool) {
+	for k := Elicitation; int(k) < kindCount; k++ {
+		if kinds[k].method == method {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// Method is the method that asks for it.
+func (k Kind) Method() string { return kinds[k].method }
+
+// String is the kind in one word, as keys begin.
+func (k Kind) String() string { return kinds[k].prefix }
+
+// Fits reports whether v has the shape of an answer to such a question: what the schema requires is there, and of its type. Content
+// blocks and members that the schema does not require are not looked into.
+func (k Kind) Fits(v jsontext.Value) bool { return v.Kind() == '{' && kinds[k].fits(v) }
+
+// Bare is an answer of a legacy client as it stands in inputResponses: without the _meta that only a result of its own has.
+func (k Kind) Bare(result jsontext.Value) jsontext.Value {
+	if kinds[k].meta {
+		return result
+	}
+	return splice.Without(result, "_meta")
+}
+
+// Refusal is the answer that says no more than that nobody answered: an elicitation is cancelled. Other kinds have no such answer.
+func (k Kind) Refusal() (jsontext.Value, bool) {
+	return jsontext.Value(`{"action":"cancel"}`), k == Elicitation
+}
+
+func elicited(v jsontext.Value) bool {
+	switch action, _ := splice.GetString(v, "action"); action {
+	case "accept", "decline", "cancel":
+	default:
+		return false
+	}
+	content, ok := splice.Get(v, "content")
+	if !ok || content.Kind() == 'n' {
+		return true // null is what some clients make of an absent member
+	}
+	if content.Kind() != '{' {
+		return false
+	}
+	for m := range splice.Members(content) {
+		switch m.Value.Kind() {
+		case '{', 'n':
+			return false
+		case '[':
+			for e := range splice.Elements(m.Value) {
+				if e.Kind() != '"' {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func sampled(v jsontext.Value) bool {
+	role, _ := splice.GetString(v, "role")
+	_, named := splice.GetString(v, "model")
+	content, _ := splice.Get(v, "content")
+	return (role == "user" || role == "assistant") && named && (content.Kind() == '{' || objects(content))
+}
+
+func listed(v jsontext.Value) bool {
+	roots, _ := splice.Get(v, "roots")
+	if !objects(roots) {
+		return false
+	}
+	for root := range splice.Elements(roots) {
+		if _, ok := splice.GetString(root, "uri"); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// objects reports that v is an array of objects.
+func objects(v jsontext.Value) bool {
+	for e := range splice.Elements(v) {
+		if e.Kind() != '{' {
+			return false
+		}
+	}
+	return v.Kind() == '['
+}

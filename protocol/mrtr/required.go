@@ -1,0 +1,145 @@
+package mrtr
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// ResultType says how a result of a modern server is to be read.
+type ResultType uint8
+
+// The types of results.
+const (
+	Unknown       ResultType = iota // to be treated as invalid
+	Complete                        // also without the member, as older servers answer
+	InputRequired                   // Parse reads it
+	Task                            // of the tasks extension
+)
+
+// TypeOf is the type of a result.
+func TypeOf(result jsontext.Value) ResultType {
+	if result.Kind() != '{' {
+		return Unknown
+	}
+	v, ok := splice.Get(result, memberType)
+	if !ok {
+		return Complete
+	}
+	switch text, _ := splice.Unquote(v); text {
+	case "complete":
+		return Complete
+	case "input_required":
+		return InputRequired
+	case "task":
+		return Task
+	}
+	return Unknown
+}
+
+// Input is one question of an input_required result.
+type Input struct {
+	Key    string
+	Method string
+	Params jsontext.Value // empty when absent, which only roots/list allows
+}
+
+// Required is what an input_required result says. At least one of the two is there.
+type Required struct {
+	Inputs []Input
+	State  jsontext.Value // a JSON string; empty for none, which is not the same as ""
+}
+
+// Parse reads an input_required result of a server. The questions are in the order of the result. Every error means that the server broke
+// the protocol.
+func Parse(result jsontext.Value) (r Required, err error) {
+	requests, asks := splice.Get(result, memberRequests)
+	r.State, _ = splice.Get(result, memberState)
+	switch {
+	case !asks && len(r.State) == 0:
+		return Required{}, errors.New("input_required says neither what is required nor a state")
+	case asks && requests.Kind() != '{':
+		return Required{}, errors.New("inputRequests is not an object")
+	case len(r.State) > 0 && r.State.Kind() != '"':
+		return Required{}, errors.New("requestState is not a string")
+	case len(r.State) > MaxState:
+		return Required{}, fmt.Errorf("requestState is larger than %d bytes", MaxState)
+	}
+	for m := range splice.Members(requests) {
+		in, err := parseInput(m)
+		if err != nil {
+			return Required{}, err
+		}
+		if len(r.Inputs) == MaxInputs {
+			return Required{}, fmt.Errorf("inputRequests has more than %d", MaxInputs)
+		}
+		r.Inputs = append(r.Inputs, in)
+	}
+	return r, nil
+}
+
+func parseInput(m splice.Member) (in Input, err error) {
+	if len(m.Name) > MaxKey {
+		return Input{}, fmt.Errorf("a key of inputRequests is longer than %d bytes", MaxKey)
+	}
+	in.Key = m.Key()
+	in.Method, _ = splice.GetString(m.Value, "method")
+	in.Params, _ = splice.Get(m.Value, "params")
+	kind, ok := KindOf(in.Method)
+	switch {
+	case !ok:
+		return Input{}, fmt.Errorf("inputRequests.%s has method %.64q", in.Key, in.Method)
+	case len(in.Params) == 0 && kind != Roots:
+		return Input{}, fmt.Errorf("inputRequests.%s has no params", in.Key)
+	case len(in.Params) > 0 && in.Params.Kind() != '{':
+		return Input{}, fmt.Errorf("inputRequests.%s.params is not an object", in.Key)
+	}
+	return in, nil
+}
+
+// Result is the input_required result that says r.
+func (r Required) Result() jsontext.Value {
+	out := jsontext.Value(`{"resultType":"input_required"`)
+	for i, in := range r.Inputs {
+		if i == 0 {
+			out = append(out, `,"inputRequests":{`...)
+		} else {
+			out = append(out, ',')
+		}
+		out = append(out, splice.Quote(in.Key)...)
+		out = append(out, `:{"method":`...)
+		out = append(out, splice.Quote(in.Method)...)
+		if len(in.Params) > 0 {
+			out = append(out, `,"params":`...)
+			out = append(out, in.Params...)
+		}
+		out = append(out, '}')
+	}
+	if len(r.Inputs) > 0 {
+		out = append(out, '}')
+	}
+	if len(r.State) > 0 {
+		out = append(out, `,"requestState":`...)
+		out = append(out, r.State...)
+	}
+	return append(out, '}')
+}
+
+// SetState puts another state into an input_required result, which otherwise keeps its bytes: how a host wraps a server's state in its
+// own.
+func SetState(result, state jsontext.Value) jsontext.Value {
+	result, _ = splice.Set(result, state, memberState) // Parse has seen an object
+	return result
+}
+
+// Embed is a request of a legacy server as an input of that key: without what only a request of its own can have.
+func Embed(key, method string, params jsontext.Value) Input {
+	params = splice.Without(params, "_meta", "task", "elicitationId")
+	if kind, _ := KindOf(method); kind == Roots {
+		params = nil // it has none of its own
+	}
+	return Input{Key: key, Method: method, Params: params}
+}

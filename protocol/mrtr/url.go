@@ -1,0 +1,38 @@
+package mrtr
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// FromURLError turns the data of error -32042, by which a 2025-11-25 server ends a call that needs its user to visit pages first, into
+// the questions that a modern client is asked. A key is the position; elicitationId goes, since nothing announces the end to a modern
+// client. Other modes than url are not allowed there (2025-11-25 §client/elicitation).
+func FromURLError(data jsontext.Value) ([]Input, error) {
+	list, _ := splice.Get(data, "elicitations")
+	if list.Kind() != '[' {
+		return nil, errors.New("elicitations is not an array")
+	}
+	var inputs []Input
+	for e := range splice.Elements(list) {
+		mode, _ := splice.GetString(e, "mode")
+		_, linked := splice.GetString(e, "url")
+		_, said := splice.GetString(e, "message")
+		switch {
+		case mode != "url" || !linked || !said:
+			return nil, fmt.Errorf("elicitations.%d is not one of mode url", len(inputs))
+		case len(inputs) == MaxInputs:
+			return nil, fmt.Errorf("elicitations has more than %d", MaxInputs)
+		}
+		inputs = append(inputs, Embed(strconv.Itoa(len(inputs)), kinds[Elicitation].method, e))
+	}
+	if len(inputs) == 0 {
+		return nil, errors.New("elicitations is empty")
+	}
+	return inputs, nil
+}
