@@ -1,0 +1,410 @@
+package held_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"mcpd/protocol"
+	"mcpd/protocol/held"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+)
+
+var (
+	start    = time.Unix(1_800_000_000, 0)
+	everyone = func() protocol.ClientCapabilities {
+		c, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"sampling":{},"roots":{}}`))
+		if err != nil {
+			panic(err)
+		}
+		return c
+	}()
+	// questions, with an answer that fits.
+	questions = []struct{ method, params, answer string }{
+		{"elicitation/create", `{"message":"m","requestedSchema":{},"_meta":{"progressToken":1}}`, `{"action":"accept"}`},
+		{"sampling/createMessage", `{"messages":[],"maxTokens":1}`, `{"role":"assistant","model":"m","content":[]}`},
+		{"roots/list", ``, `{"roots":[]}`},
+	}
+)
+
+// transitions are all changes of phase that there are: the scenarios show each of them, and nothing shows another.
+var transitions = map[string]bool{
+	"running collecting": true, "running done": true, "running cancelled": true, "running expired": true, "running lost": true,
+	"collecting running": true, "collecting published": true, "collecting done": true, "collecting cancelled": true,
+	"collecting expired": true, "collecting lost": true,
+	"published running": true, "published parked": true, "published expired": true, "published lost": true,
+	"parked done": true, "parked expired": true,
+}
+
+// asked is a question of the server in the model.
+type asked struct {
+	id        jsonrpc.ID
+	what      int
+	key       string // "" until it was published
+	answered  int
+	withdrawn bool
+}
+
+// world is a call beside a model that knows only: which request of the client is open, what the server asked, and whether either side
+// has ended. The phase follows from these.
+type world struct {
+	*rapid.T
+	call     *held.Call
+	now      time.Time
+	armed    time.Time
+	open     held.Sink
+	round    uint32
+	expiry   time.Time // of the last state
+	finished bool      // the server has answered, or died, or was told that the call is cancelled
+	over     bool
+	forgot   bool
+	outcomes map[held.Sink]int
+	dropped  map[held.Sink]bool // cancelled
+	asked    []*asked
+}
+
+func (w *world) pending() (list []*asked) {
+	for _, q := range w.asked {
+		if q.answered == 0 && !q.withdrawn {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// phase is what the model says about the call, the kinds of end not told apart.
+func (w *world) phase() held.Phase {
+	switch {
+	case w.over:
+		return held.Done
+	case w.open == 0 && w.finished:
+		return held.Parked
+	case w.open == 0:
+		return held.Published
+	case len(w.pending()) > 0:
+		return held.Collecting
+	}
+	return held.Running
+}
+
+func (w *world) request() held.Request {
+	sink := held.Sink(len(w.outcomes) + 1)
+	w.outcomes[sink] = 0
+	return held.Request{Sink: sink, Capabilities: everyone, Progress: rapid.Bool().Draw(w.T, "progress")}
+}
+
+// step gives the call an event and checks every effect against the model.
+func (w *world) step(in held.Event, seen map[string]bool) {
+	before := w.call.Phase()
+	change := func(to held.Phase) {
+		if before != to {
+			seen[fmt.Sprint(before, " ", to)] = true
+		}
+		before = to
+	}
+	for _, e := range w.call.Step(w.now, in) {
+		if before.Over() && e.Do != held.Refuse && e.Do != held.Reject && e.Do != held.Forget && e.Do != held.Arm {
+			w.Fatalf("%+v after the end", e)
+		}
+		switch e.Do {
+		case held.Arm:
+			w.armed = e.At
+		case held.Publish, held.Deliver, held.Refuse:
+			w.outcome(in, e)
+			if e.Do == held.Publish {
+				change(held.Published) // perhaps not the last of this step
+			}
+		case held.Relay:
+			if e.Sink != w.open {
+				w.Fatalf("progress for %d, but %d is open", e.Sink, w.open)
+			}
+		case held.Answer, held.Reject:
+			i := slices.IndexFunc(w.asked, func(q *asked) bool { return q.id == e.ID })
+			if i < 0 || w.asked[i].answered > 0 || w.asked[i].withdrawn {
+				w.Fatalf("%+v is no answer to an open question", e)
+			}
+			w.asked[i].answered++
+		case held.Recall:
+			if w.finished {
+				w.Fatal("the server is told to stop after it has")
+			}
+			w.finished, w.over = true, true
+		case held.Forget:
+			if w.forgot || w.round > 0 && w.now.Before(w.expiry) {
+				w.Fatal("forgotten twice or too early")
+			}
+			w.forgot, w.over = true, true
+		}
+	}
+	after := w.call.Phase()
+	change(after)
+	w.over = w.over || after.Over()
+	if got := min(after, held.Done); got != w.phase() || w.call.Round() != w.round {
+		w.Fatalf("got %v after round %d, the model says %v after %d", after, w.call.Round(), w.phase(), w.round)
+	}
+	if !w.over && w.call.Waiting() != len(w.pending()) && !w.finished {
+		w.Fatalf("%d questions wait, the model says %d", w.call.Waiting(), len(w.pending()))
+	}
+}
+
+// outcome checks an answer to a request of the client.
+func (w *world) outcome(in held.Event, e held.Effect) {
+	retried := in.Op == held.Retry && e.Sink == in.Request.Sink
+	if w.outcomes[e.Sink]++; w.outcomes[e.Sink] > 1 || w.dropped[e.Sink] {
+		w.Fatalf("%+v is one outcome too many", e)
+	}
+	switch e.Do {
+	case held.Refuse:
+		if !retried {
+			w.Fatalf("%+v refuses what was no retry", e)
+		}
+		return
+	case held.Publish:
+		list := w.pending()
+		if in.Op == held.Ask && len(e.Inputs) == len(list)-1 {
+			list = list[:len(list)-1] // the window had ended when it came, only the timer was late
+		}
+		if len(e.Inputs) != len(list) || len(list) == 0 || e.Round != w.round+1 || !e.At.Equal(w.now.Add(protocol.ParkTimeout)) {
+			w.Fatalf("%+v, but %d questions wait", e, len(list))
+		}
+		for i, q := range list {
+			if e.Inputs[i].Method != questions[q.what].method || q.key != "" && q.key != e.Inputs[i].Key {
+				w.Fatalf("%+v is not about %+v", e.Inputs[i], q)
+			}
+			q.key = e.Inputs[i].Key
+		}
+		w.round, w.expiry = e.Round, e.At
+	case held.Deliver:
+		w.over = true
+	}
+	if !retried && e.Sink != w.open {
+		w.Fatalf("%+v answers something other than the open request %d", e, w.open)
+	}
+	w.open = 0
+}
+
+// retry comes back with some of the answers. What the model expects is said before the call says it.
+func (w *world) retry(seen map[string]bool) {
+	in := held.Event{Op: held.Retry, Request: w.request(), Round: w.round}
+	if rapid.IntRange(0, 4).Draw(w.T, "other round") == 0 {
+		in.Round += uint32(rapid.IntRange(0, 2).Draw(w.T, "off")) - 1
+	}
+	malformed := false
+	for _, q := range w.pending() {
+		if q.key == "" {
+			continue
+		}
+		switch rapid.IntRange(0, 8).Draw(w.T, "answer") {
+		case 0:
+			malformed = true
+			in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{Key: q.key, Value: jsontext.Value(`12345`)})
+		case 1, 2:
+		default:
+			in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{Key: q.key, Value: jsontext.Value(questions[q.what].answer)})
+		}
+	}
+	in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{Key: "extra", Value: jsontext.Value(`7`)})
+	// A timer that is late makes the call expire in this very step.
+	asks := w.phase() == held.Published && w.now.Before(w.expiry)
+	taken := asks && in.Round == w.round && !malformed
+	if taken {
+		w.open = in.Request.Sink
+	}
+	parked := w.phase() == held.Parked && w.now.Before(w.expiry) && in.Round == w.round
+	w.step(in, seen)
+	if refused := w.outcomes[in.Request.Sink] == 1 && !taken && !parked; !taken && !parked && !refused {
+		w.Fatal("a retry that is no good was not refused")
+	}
+}
+
+// Exactly one outcome for each request of the client, one answer for each question of the server or the end of its call, nothing after
+// the end but refusals, and every phase as a simpler account of what happened says.
+func TestCallAgainstModel(t *testing.T) {
+	seen := make(map[string]bool)
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{T: t, now: start, outcomes: map[held.Sink]int{}, dropped: map[held.Sink]bool{}}
+		first := w.request()
+		w.open = first.Sink
+		w.call = held.New(first, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+		pass := func(d time.Duration) {
+			end := w.now.Add(d)
+			for !w.armed.IsZero() && !w.armed.After(end) {
+				w.now, w.armed = w.armed, time.Time{}
+				w.step(held.Event{Op: held.Expire}, seen)
+			}
+			w.now = end
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"ask": func(t *rapid.T) {
+				q := &asked{id: jsonrpc.IntID(uint64(len(w.asked))), what: rapid.IntRange(0, 2).Draw(t, "what")}
+				late := w.finished || w.over
+				w.asked = append(w.asked, q)
+				w.step(held.Event{Op: held.Ask, ID: q.id, Method: questions[q.what].method, Params: jsontext.Value(questions[q.what].params)}, seen)
+				if late && q.answered != 1 {
+					t.Fatal("a question of a call that is over was not rejected")
+				}
+			},
+			"withdraw": func(t *rapid.T) {
+				if list := w.pending(); len(list) > 0 && !w.finished {
+					q := rapid.SampledFrom(list).Draw(t, "question")
+					if w.call.Phase() == held.Collecting && w.armed.After(w.now) || w.call.Phase() == held.Published && w.now.Before(w.expiry) {
+						q.withdrawn = true
+						w.step(held.Event{Op: held.Withdraw, ID: q.id}, seen)
+					}
+				}
+			},
+			"progress": func(t *rapid.T) { w.step(held.Event{Op: held.Progress, Params: jsontext.Value(`{}`)}, seen) },
+			"finish": func(t *rapid.T) {
+				if rapid.Bool().Draw(t, "really") && !w.finished && (w.open != 0 || w.now.Before(w.expiry)) {
+					w.finished = true
+					w.step(held.Event{Op: held.Finish, Result: jsontext.Value(`{}`)}, seen)
+				}
+			},
+			"lose": func(t *rapid.T) {
+				if rapid.IntRange(0, 3).Draw(t, "really") == 0 && !w.finished && (w.open != 0 || w.now.Before(w.expiry)) {
+					w.finished, w.over = true, true
+					w.step(held.Event{Op: held.Lose, Err: errors.New("gone")}, seen)
+				}
+			},
+			"retry": func(t *rapid.T) { w.retry(seen) },
+			"cancel": func(t *rapid.T) {
+				sink := held.Sink(rapid.IntRange(1, len(w.outcomes)+1).Draw(t, "sink"))
+				// The end of the window comes first, if its timer is late.
+				due := w.call.Phase() == held.Collecting && !w.armed.After(w.now)
+				if rapid.IntRange(0, 3).Draw(t, "really") == 0 && !due {
+					if sink == w.open {
+						w.dropped[sink], w.open = true, 0
+					}
+					w.step(held.Event{Op: held.Cancel, Request: held.Request{Sink: sink}}, seen)
+				}
+			},
+			"abort": func(t *rapid.T) {
+				if rapid.IntRange(0, 5).Draw(t, "really") == 0 {
+					w.step(held.Event{Op: held.Abort, Err: errors.New("too long")}, seen)
+				}
+			},
+			"pass": func(t *rapid.T) {
+				pass(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, held.Window, held.Reassurance, protocol.ParkTimeout}).Draw(t, "time"))
+			},
+			"sleep": func(t *rapid.T) { // and no timer fires
+				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, held.Window, protocol.ParkTimeout}).Draw(t, "time"))
+			},
+		})
+		pass(time.Hour)
+		if w.open != 0 {
+			w.finished = true
+			w.step(held.Event{Op: held.Finish, Result: jsontext.Value(`{}`)}, seen)
+			pass(time.Hour)
+		}
+		for sink, n := range w.outcomes {
+			if n != 1 && !w.dropped[sink] {
+				t.Errorf("request %d has %d outcomes", sink, n)
+			}
+		}
+		for _, q := range w.asked {
+			if q.answered != 1 && !q.withdrawn && !w.finished {
+				t.Errorf("question %v has %d answers", q.id, q.answered)
+			}
+		}
+		if !w.forgot {
+			t.Error("the call is never forgotten")
+		}
+	})
+	for change := range seen {
+		if !transitions[change] {
+			t.Errorf("%s: is not among the transitions", change)
+		}
+	}
+}
+
+// Bounds: as many questions as one result may have are asked at once, more are rejected; a server that asks for ever is stopped.
+func TestBounds(t *testing.T) {
+	call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+	published, rejected := 0, 0
+	for i := range mrtr.MaxInputs + 1 {
+		for _, e := range call.Step(start, held.Event{Op: held.Ask, ID: jsonrpc.IntID(uint64(i)), Method: "roots/list"}) {
+			switch {
+			case e.Do == held.Publish:
+				published = len(e.Inputs)
+			case e.Do == held.Reject && errors.Is(e.Err, protocol.ConditionQueueFull):
+				rejected++
+			}
+		}
+	}
+	if published != mrtr.MaxInputs || rejected != 1 {
+		t.Errorf("got %d published, %d rejected", published, rejected)
+	}
+	rounds := 1
+	for call.Phase() == held.Published {
+		retry := held.Event{Op: held.Retry, Round: call.Round(), Request: held.Request{Sink: held.Sink(rounds + 1), Capabilities: everyone}}
+		effects := call.Step(start, retry)
+		if last := effects[0]; call.Phase() != held.Published && (last.Do != held.Deliver || last.Err == nil || last.Sink != retry.Request.Sink) {
+			t.Errorf("got %+v", effects)
+		}
+		rounds++
+	}
+	if call.Round() != held.MaxRounds || call.Phase() != held.Expired {
+		t.Errorf("got %v after %d rounds", call.Phase(), call.Round())
+	}
+}
+
+// BenchmarkRound is one question with all that belongs to it.
+func BenchmarkRound(b *testing.B) {
+	ask := held.Event{Op: held.Ask, ID: jsonrpc.IntID(1), Method: questions[0].method, Params: jsontext.Value(questions[0].params)}
+	retry := held.Event{Op: held.Retry, Request: held.Request{Sink: 2, Capabilities: everyone}, Round: 1}
+	retry.Answers.Responses = []mrtr.Response{{Key: "elicit-1", Value: jsontext.Value(questions[0].answer)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+		call.Step(start, ask)
+		call.Step(start.Add(held.Window), held.Event{Op: held.Expire})
+		call.Step(start.Add(time.Second), retry)
+		call.Step(start.Add(2*time.Second), held.Event{Op: held.Finish, Result: jsontext.Value(`{}`)})
+		if call.Phase() != held.Done {
+			b.Fatal(call.Phase())
+		}
+	}
+}
+
+// BenchmarkPlain is a call whose server asks nothing, which most are.
+func BenchmarkPlain(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+		call.Step(start, held.Event{Op: held.Finish, Result: jsontext.Value(`{}`)})
+	}
+}
+
+func Example() {
+	call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+	show := func(effects []held.Effect) {
+		for _, e := range effects {
+			switch e.Do {
+			case held.Publish:
+				fmt.Println("client is asked", e.Inputs[0].Key, "in round", e.Round)
+			case held.Answer:
+				fmt.Println("server is answered", string(e.Result))
+			case held.Deliver:
+				fmt.Println("client gets", string(e.Result))
+			}
+		}
+	}
+	now := start
+	show(call.Step(now, held.Event{Op: held.Ask, ID: jsonrpc.IntID(7), Method: "roots/list"}))
+	now = now.Add(held.Window)
+	show(call.Step(now, held.Event{Op: held.Expire})) // the timer that Arm has set
+	retry := held.Event{Op: held.Retry, Request: held.Request{Sink: 2, Capabilities: everyone}, Round: 1}
+	retry.Answers.Responses = []mrtr.Response{{Key: "roots-1", Value: jsontext.Value(`{"roots":[]}`)}}
+	show(call.Step(now, retry))
+	show(call.Step(now, held.Event{Op: held.Finish, Result: jsontext.Value(`{"content":[]}`)}))
+	// Output:
+	// client is asked roots-1 in round 1
+	// server is answered {"roots":[]}
+	// client gets {"content":[]}
+}

@@ -1,0 +1,126 @@
+package rounds
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/splice"
+)
+
+// question is one entry of inputRequests.
+type question struct {
+	number   int
+	kind     mrtr.Kind
+	input    mrtr.Input
+	visit    visit
+	deadline time.Time      // zero before it is asked
+	answer   jsontext.Value // empty before there is one
+}
+
+// open reports that the client has been asked and has not answered.
+func (q question) open() bool { return !q.deadline.IsZero() && len(q.answer) == 0 }
+
+// visit is a page that the user is sent to. Consent to go there is given once: the server asks again until the user is through.
+type visit struct{ key, url, id string }
+
+// take makes questions of what a result asks for. It fails when the server asks what the client has not declared.
+func (d *Drive) take(inputs []mrtr.Input) error {
+	gate := protocol.Gate{Version: d.options.Version, Client: d.options.Client}
+	d.questions = nil
+	for _, in := range inputs {
+		if err := gate.CheckInput(in.Method, in.Params); err != nil {
+			return fmt.Errorf("inputRequests.%s: %w", in.Key, err)
+		}
+		q := question{input: in}
+		q.kind, _ = mrtr.KindOf(in.Method)
+		if mode, _ := splice.GetString(in.Params, "mode"); q.kind == mrtr.Elicitation && mode == "url" {
+			url, _ := splice.GetString(in.Params, "url")
+			q.visit = visit{key: in.Key, url: url}
+			if d.agreed(q.visit) {
+				q.answer = jsontext.Value(`{"action":"accept"}`)
+			}
+		}
+		d.questions = append(d.questions, q)
+	}
+	return nil
+}
+
+func (d *Drive) agreed(v visit) bool {
+	return slices.ContainsFunc(d.visits, func(past visit) bool { return past.key == v.key && past.url == v.url })
+}
+
+// ask puts to the client what can be put to it now: everything at once, but one elicitation after the other, since each takes the
+// user's screen.
+func (d *Drive) ask() {
+	busy := slices.ContainsFunc(d.questions, func(q question) bool { return q.kind == mrtr.Elicitation && q.open() })
+	for i := range d.questions {
+		q := &d.questions[i]
+		elicits := q.kind == mrtr.Elicitation
+		if len(q.answer) > 0 || q.open() || elicits && busy {
+			continue
+		}
+		busy = busy || elicits
+		d.number++
+		q.number, q.deadline = d.number, d.now.Add(d.options.Patience)
+		params := q.input.Params
+		if q.visit.url != "" {
+			q.visit.id = fmt.Sprintf("%s-%d", d.options.ElicitationID, q.number)
+			params, _ = splice.Set(params, splice.Quote(q.visit.id), "elicitationId") // an object: mrtr.Parse
+		}
+		d.do(Effect{Do: Ask, Question: q.number, Method: q.input.Method, Params: params})
+	}
+}
+
+// answered is the client's answer to one question. What has not the shape of an answer is none.
+func (d *Drive) answered(q *question, result jsontext.Value) {
+	if !q.kind.Fits(result) {
+		d.refused(q, errors.New("the client's answer has not the shape of one"))
+		return
+	}
+	if action, _ := splice.GetString(result, "action"); q.visit.url != "" && action == "accept" {
+		d.visits = append(d.visits, q.visit)
+	}
+	d.settle(q, q.kind.Bare(result))
+}
+
+// refused is a question without an answer. The server can be told that of an elicitation; anything else ends the call, as a modern
+// client would end it by not coming back.
+func (d *Drive) refused(q *question, err error) {
+	if v, ok := q.kind.Refusal(); ok {
+		d.settle(q, v)
+		return
+	}
+	if q.kind == mrtr.Roots && d.options.NoRoots {
+		d.settle(q, jsontext.Value(`{"roots":[]}`))
+		return
+	}
+	q.deadline = time.Time{} // it is not open any more
+	data, _ := splice.Set(nil, splice.Quote(q.input.Method), "method")
+	var sent *jsonrpc.Error
+	if errors.As(err, &sent) {
+		data, _ = splice.Set(data, fmt.Appendf(nil, "%d", sent.Code), "code")
+	}
+	d.fail(&protocol.Error{
+		Condition: protocol.ConditionInternal,
+		Message:   "the server needs " + q.input.Method + ", which was declined or failed",
+		Data:      data,
+		Cause:     err,
+	})
+}
+
+// settle notes an answer, and goes on when it was the last.
+func (d *Drive) settle(q *question, answer jsontext.Value) {
+	q.answer = answer
+	if slices.ContainsFunc(d.questions, func(q question) bool { return len(q.answer) == 0 }) {
+		d.ask()
+		return
+	}
+	d.call()
+}
