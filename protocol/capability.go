@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -142,6 +143,11 @@ func (c capabilities) without(paths ...string) capabilities {
 		raw, _ = splice.Delete(raw, split(path)...)
 	}
 	return capabilities{raw}
+}
+
+// Clone is c in memory of its own: what was parsed shares that of its message.
+func (c ClientCapabilities) Clone() ClientCapabilities {
+	return ClientCapabilities{capabilities{slices.Clone(c.raw)}}
 }
 
 // With is c with the capability declared too. Settings are usually {} or true.

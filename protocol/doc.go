@@ -6,9 +6,15 @@
 //
 //	jsonrpc       the envelope
 //	splice        edits on raw JSON
+//	rewrite       messages of one revision said in another
 //	session       the lifecycle of one legacy connection
 //	inflight      requests that await an answer
 //	subscription  who wants which notification
+//	headers       what HTTP header fields mirror of a modern request
+//	mrtr          results that ask, and the requests that answer them
+//	seal          the requestState that only mcpd can read
+//	held          a call whose legacy server asks its modern client
+//	rounds        a call whose modern server asks its legacy client
 //
 // # Versions and eras
 //
@@ -37,5 +43,5 @@
 //  3. methods.go: a column, and rows for new methods. The test against the schemas says what is missing.
 //  4. shape.go: capabilities that came or went.
 //  5. errors.go: codes that changed.
-//  6. bridge: one step from the version before to the new one.
+//  6. rewrite: rows for members that came or went, in rewrite/objects.go. The test against the schemas says what is missing.
 package protocol

@@ -141,13 +141,21 @@ func (c Condition) Status(v Version, session bool) int {
 func CodeStatus(code int64, v Version) int {
 	if v.Era() == Modern {
 		switch code {
-		case -32700, -32600, CodeHeaderMismatch, CodeMissingCapability, CodeUnsupportedVersion:
+		case -32700, -32600:
 			return 400
 		case -32601:
 			return 404
 		}
+		if SpecCode(code) {
+			return 400
+		}
 	}
 	return 200
+}
+
+// SpecCode reports whether only a server of 2026-07-28 or later sends the code: whoever sees it knows the era of its peer.
+func SpecCode(code int64) bool {
+	return code == CodeHeaderMismatch || code == CodeMissingCapability || code == CodeUnsupportedVersion
 }
 
 // RecoveryAction is what a peer can do about an error (S4-78).

@@ -59,7 +59,11 @@ const (
 	ObjectMeta // _meta on content, resources, prompts, tools
 	CompletionContext
 	Icons
-	ToolExecution // execution.taskSupport on a tool
+	ToolExecution  // execution.taskSupport on a tool
+	LastModified   // annotations.lastModified
+	FullSchemas    // a tool's schemas may use all of JSON Schema 2020-12
+	RichForms      // forms with defaults, titled choices and several choices
+	ElicitationIDs // elicitationId, and a notification when that elicitation is complete
 
 	// Errors.
 	ResourceNotFoundCode // an unknown resource is -32002
@@ -122,6 +126,10 @@ var features = [featureCount][versionCount]bool{
 	CompletionContext:     {off, off, has, has, has},
 	Icons:                 {off, off, off, has, has},
 	ToolExecution:         {off, off, off, has, off},
+	LastModified:          {off, off, has, has, has},
+	FullSchemas:           {off, off, off, off, has},
+	RichForms:             {off, off, off, has, has},
+	ElicitationIDs:        {off, off, off, has, off},
 	ResourceNotFoundCode:  {has, has, has, has, off},
 	URLElicitationCode:    {off, off, off, has, off},
 	SpecErrorCodes:        {off, off, off, off, has},
@@ -136,7 +144,7 @@ var featureNames = [featureCount]string{
 	"sessions", "http_sse", "batching", "version_header", "primed_streams", "routing_headers",
 	"completions_capability", "elicitation", "url_elicitation", "sampling_tools", "roots_list_changed", "tasks", "tasks_extension",
 	"progress_message", "tool_annotations", "audio_content", "titles", "structured_content", "any_structured_content", "resource_links",
-	"object_meta", "completion_context", "icons", "tool_execution",
+	"object_meta", "completion_context", "icons", "tool_execution", "last_modified", "full_schemas", "rich_forms", "elicitation_ids",
 	"resource_not_found_code", "url_elicitation_code", "spec_error_codes", "errors_without_id",
 }
 

@@ -48,6 +48,14 @@ func (n Negotiation) Offered(era Era) []Version {
 	})
 }
 
+// Names are the revisions of both eras that the policy allows, as server/discover tells them: newest first.
+func (n Negotiation) Names() (names []string) {
+	for _, v := range slices.Backward(append(n.Offered(Legacy), n.Offered(Modern)...)) {
+		names = append(names, v.String())
+	}
+	return names
+}
+
 // Initialize agrees on a revision with a client that sent initialize.
 func (n Negotiation) Initialize(requested string) (Agreement, error) {
 	if requested == "" {

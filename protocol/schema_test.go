@@ -171,11 +171,20 @@ var probes = map[Feature]func(s schema) bool{
 		content, ok := properties["structuredContent"].(map[string]any)
 		return ok && content["type"] == nil
 	},
-	ResourceLinks:      func(s schema) bool { return s.has("ResourceLink") },
-	ObjectMeta:         func(s schema) bool { return s.has("Tool", "_meta") },
-	CompletionContext:  func(s schema) bool { return s.has("CompleteRequest", "params", "context") },
-	Icons:              func(s schema) bool { return s.has("Tool", "icons") },
-	ToolExecution:      func(s schema) bool { return s.has("Tool", "execution") },
+	ResourceLinks:     func(s schema) bool { return s.has("ResourceLink") },
+	ObjectMeta:        func(s schema) bool { return s.has("Tool", "_meta") },
+	CompletionContext: func(s schema) bool { return s.has("CompleteRequest", "params", "context") },
+	Icons:             func(s schema) bool { return s.has("Tool", "icons") },
+	ToolExecution:     func(s schema) bool { return s.has("Tool", "execution") },
+	LastModified:      func(s schema) bool { return s.has("Annotations", "lastModified") },
+	FullSchemas: func(s schema) bool {
+		properties, _ := s["Tool"]["properties"].(map[string]any)
+		input, _ := properties["inputSchema"].(map[string]any)
+		_, open := input["additionalProperties"]
+		return open
+	},
+	RichForms:          func(s schema) bool { return s.has("TitledSingleSelectEnumSchema") },
+	ElicitationIDs:     func(s schema) bool { return s.has("ElicitationCompleteNotification") },
 	URLElicitationCode: func(s schema) bool { return s.has("URLElicitationRequiredError") },
 	SpecErrorCodes:     func(s schema) bool { return s.has("HeaderMismatchError") },
 	ErrorsWithoutID: func(s schema) bool {

@@ -19,12 +19,14 @@ var (
 		{"elicitation.form", []Feature{URLElicitation}},
 		{"elicitation.url", []Feature{URLElicitation}},
 		{"tasks", []Feature{Tasks}},
+		{"extensions." + ExtensionTasks, []Feature{TasksExtension}},
 		{"experimental.elicitation", []Feature{Elicitation}},
 		{"experimental.tasks", []Feature{Tasks, TasksExtension}},
 	}
 	serverShapes = []shape{
 		{"completions", []Feature{CompletionsCapability}},
 		{"tasks", []Feature{Tasks}},
+		{"extensions." + ExtensionTasks, []Feature{TasksExtension}},
 		{"experimental.completions", []Feature{CompletionsCapability}},
 		{"experimental.elicitation", []Feature{Elicitation}},
 		{"experimental.tasks", []Feature{Tasks, TasksExtension}},
@@ -76,6 +78,7 @@ const (
 	CanElicitForm
 	CanElicitURL
 	CanUI
+	CanTasks
 )
 
 var fingerprints = []struct {
@@ -89,6 +92,7 @@ var fingerprints = []struct {
 	{CanElicitForm, "elicitation.form"},
 	{CanElicitURL, "elicitation.url"},
 	{CanUI, "extensions." + ExtensionUI},
+	{CanTasks, "extensions." + ExtensionTasks},
 }
 
 // Fingerprint is the fingerprint of what the client declared.

@@ -22,8 +22,9 @@ type Schemas struct {
 const schemaURL = "file:///schema.json"
 
 // LoadSchemas reads <revision>/schema.json from $MCP_SCHEMA_DIR, by default ../shared/schemas; a relative path starts at the root of
-// the module. The schemas are not part of the project: where they are absent the test is skipped, and under CI=true it fails.
-func LoadSchemas(t testing.TB, revision string) *Schemas {
+// the module. The schemas are not part of the project: where they are absent the test is skipped, and under CI=true it fails. The document
+// may be changed before it is compiled, to ask for more than it does.
+func LoadSchemas(t testing.TB, revision string, change ...func(document map[string]any)) *Schemas {
 	t.Helper()
 	file := filepath.Join(schemaDir(t), revision, "schema.json")
 	text, err := os.ReadFile(file)
@@ -38,8 +39,13 @@ func LoadSchemas(t testing.TB, revision string) *Schemas {
 		t.Fatalf("%s: %v", file, err)
 	}
 	s := &Schemas{compiler: jsonschema.NewCompiler(), defs: "$defs", compiled: map[string]*jsonschema.Schema{}}
-	if members, ok := document.(map[string]any); ok && members["$defs"] == nil {
-		s.defs = "definitions"
+	if members, ok := document.(map[string]any); ok {
+		if members["$defs"] == nil {
+			s.defs = "definitions"
+		}
+		for _, f := range change {
+			f(members)
+		}
 	}
 	s.compiler.AssertFormat()
 	if err := s.compiler.AddResource(schemaURL, document); err != nil {

@@ -4,6 +4,8 @@
 // It does not know what the JSON means, and it does not check it: input that is not valid JSON (jsonrpc.Decode has refused it) is read
 // as far as it goes, never with a panic. Values that are handed out share memory with the input; no function changes its input.
 //
+// Get, Set and their like do one thing at a time; an [Edit] does many in one pass.
+//
 // A path names members of objects, or elements of arrays by their decimal index: Get(raw, "tools", "0", "name").
 package splice
 
@@ -184,6 +186,15 @@ func Elements(raw jsontext.Value) iter.Seq[jsontext.Value] {
 			}
 		}
 	}
+}
+
+// Len is how many elements an array has; 0 for any other value.
+func Len(raw jsontext.Value) int {
+	n := 0
+	for range Elements(raw) {
+		n++
+	}
+	return n
 }
 
 // MapMembers rewrites an object in one pass: f gives each member's new value, or false to take the member away. An object in which
