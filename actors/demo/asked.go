@@ -3,52 +3,58 @@ package demo
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/mrtr"
 	"mcpd/protocol/splice"
 )
 
 // What tools ask the client, and what they make of its answers.
 
-// sampleTokens is the length of the text that test_sampling asks for, as its fixture has it.
+// form asks the user with a form. The mode is left out: a form is what a client without modes takes it for.
+func form(key, message string, schema jsontext.Value) input {
+	return input{key, mrtr.Elicitation, func(*call) object { return object{"message": message, "requestedSchema": schema} }}
+}
+
+// formOf is a form whose message mentions an argument of the call.
+func formOf(key, format, argument string, schema jsontext.Value) input {
+	return input{key, mrtr.Elicitation, func(k *call) object {
+		return object{"message": fmt.Sprintf(format, k.arg(argument)), "requestedSchema": schema}
+	}}
+}
+
+// sampleTokens is the length of the texts that are asked for, as the fixtures have it.
 const sampleTokens = 100
 
-func samplingParams(k *call) object {
-	return object{
-		"messages":  []object{{"role": "user", "content": textBlock(k.arg("prompt"))}},
-		"maxTokens": sampleTokens,
-	}
+// sample asks the model.
+func sample(key, prompt string, tokens int) input {
+	return input{key, mrtr.Sampling, func(*call) object { return sampleParams(prompt, tokens) }}
 }
 
-// sampled answers with what the model said.
-func sampled(k *call) object {
-	if k.refused != nil {
-		return failed(fmt.Sprintf("the client refused sampling/createMessage: %v", k.refused))
-	}
-	said := "(no text)"
-	for _, block := range blocks(k.answered) {
+// sampleOf asks the model an argument of the call.
+func sampleOf(key, argument string) input {
+	return input{key, mrtr.Sampling, func(k *call) object { return sampleParams(k.arg(argument), sampleTokens) }}
+}
+
+func sampleParams(prompt string, tokens int) object {
+	return object{"messages": []object{user(textBlock(prompt))}, "maxTokens": tokens}
+}
+
+// listRoots asks for the client's roots.
+func listRoots(key string) input {
+	return input{key, mrtr.Roots, func(*call) object { return object{} }}
+}
+
+// said is what the model said.
+func (k *call) said(key string) string {
+	for _, block := range blocks(k.answers[key]) {
 		if t, ok := splice.GetString(block, "text"); ok {
-			said = t
-			break
+			return t
 		}
 	}
-	return text("LLM response: " + said)
-}
-
-// elicited answers with what the user did and entered, after a heading.
-func elicited(heading string) func(k *call) object {
-	return func(k *call) object {
-		if k.refused != nil {
-			return failed(fmt.Sprintf("the client refused elicitation/create: %v", k.refused))
-		}
-		action, _ := splice.GetString(k.answered, "action")
-		entered, ok := splice.Get(k.answered, "content")
-		if !ok {
-			entered = jsontext.Value("{}")
-		}
-		return text(fmt.Sprintf("%s: action=%s, content=%s", heading, action, entered))
-	}
+	return "(no text)"
 }
 
 // blocks are the content blocks of a sampling result: one, or since 2025-11-25 an array of them.
@@ -59,3 +65,56 @@ func blocks(result jsontext.Value) []jsontext.Value {
 	}
 	return []jsontext.Value{content}
 }
+
+// entered is what the user entered into the field of a form, or what was done instead.
+func (k *call) entered(key, field string) string {
+	if value, ok := splice.Get(k.answers[key], "content", field); ok {
+		if text, ok := splice.Unquote(value); ok {
+			return text
+		}
+		return string(value)
+	}
+	action, _ := splice.GetString(k.answers[key], "action")
+	return "(" + action + ")"
+}
+
+// elicited answers with what the user did and entered, after a heading.
+func elicited(heading, key string) answer {
+	return func(k *call) object {
+		action, _ := splice.GetString(k.answers[key], "action")
+		content, ok := splice.Get(k.answers[key], "content")
+		if !ok {
+			content = jsontext.Value("{}")
+		}
+		return text(fmt.Sprintf("%s: action=%s, content=%s", heading, action, content))
+	}
+}
+
+// listed is the list of roots in a text.
+func (k *call) listed(key string) string {
+	list, _ := splice.Get(k.answers[key], "roots")
+	var uris []string
+	for root := range splice.Elements(list) {
+		uri, _ := splice.GetString(root, "uri")
+		uris = append(uris, uri)
+	}
+	return strings.Join(uris, ", ")
+}
+
+// mentions answers with a text and what the call knows for its verbs.
+func mentions(format string, known ...func(k *call) string) answer {
+	return func(k *call) object {
+		values := make([]any, len(known))
+		for i, f := range known {
+			values[i] = f(k)
+		}
+		return text(fmt.Sprintf(format, values...))
+	}
+}
+
+func arg(name string) func(k *call) string { return func(k *call) string { return k.arg(name) } }
+func said(key string) func(k *call) string { return func(k *call) string { return k.said(key) } }
+func entered(key, field string) func(k *call) string {
+	return func(k *call) string { return k.entered(key, field) }
+}
+func rootsOf(key string) func(k *call) string { return func(k *call) string { return k.listed(key) } }

@@ -13,13 +13,14 @@ import (
 
 // complete proposes values for an argument of a prompt or the variable of a template (2025-11-25 §server/utilities/completion). What
 // has no proposals answers with none; the tables are far below the hundred values that a result may have.
-func complete(_ *core, params jsontext.Value) (any, error) {
+func complete(c *core, r request) (any, error) {
+	params := r.params
 	name, ok1 := splice.GetString(params, "argument", "name")
 	begun, ok2 := splice.GetString(params, "argument", "value")
 	if !ok1 || !ok2 {
 		return nil, protocol.InvalidParams("params.argument: want an object with the strings name and value")
 	}
-	proposals, err := proposed(params, name)
+	proposals, err := c.proposed(params, name)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +34,12 @@ func complete(_ *core, params jsontext.Value) (any, error) {
 }
 
 // proposed are all values for the argument of what ref names.
-func proposed(params jsontext.Value, name string) ([]string, error) {
+func (c *core) proposed(params jsontext.Value, name string) ([]string, error) {
 	kind, _ := splice.GetString(params, "ref", "type")
 	switch kind {
 	case "ref/prompt":
 		of, _ := splice.GetString(params, "ref", "name")
-		p, ok := findPrompt(of)
+		p, ok := c.findPrompt(of)
 		if !ok {
 			return nil, protocol.InvalidParams("params.ref.name: no such prompt")
 		}

@@ -2,8 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,103 +10,154 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// method is a row of the table of methods. A handler returns a result or says what is wrong with the params.
+// method is a row of the table of methods.
 type method struct {
 	early  bool // may come before initialize
 	handle handler
 }
 
-type handler = func(c *core, params jsontext.Value) (any, error)
+// handler does what a request asks for, or says why not.
+type handler = func(c *core, r request) ([]effect, error)
 
-// methods is what the server answers. Lists fit one page: a cursor that a client sends was not ours and is refused.
+// methods is what the server answers, in the revisions that have the method. Lists fit one page: a cursor that a client sends was not ours
+// and is refused.
 var methods = map[string]method{
-	"initialize":               {true, initialize},
-	"ping":                     {true, ping},
-	"logging/setLevel":         {false, setLevel},
-	"tools/list":               {false, listOf("tools", tools)},
-	"tools/call":               {false, nil}, // core.call, which has more than a result to give
-	"resources/list":           {false, listOf("resources", resources)},
-	"resources/templates/list": {false, listOf("resourceTemplates", templates)},
-	"resources/read":           {false, read},
-	"resources/subscribe":      {false, subscribe},
-	"resources/unsubscribe":    {false, unsubscribe},
-	"prompts/list":             {false, listOf("prompts", prompts)},
+	"initialize":               {true, answers(initialize)},
+	"ping":                     {true, answers(ping)},
+	"server/discover":          {false, discover},
+	"logging/setLevel":         {false, answers(setLevel)},
+	"tools/list":               {false, answers(listOf("tools", tools))},
+	"tools/call":               {false, callTool},
+	"resources/list":           {false, answers(listOf("resources", resources))},
+	"resources/templates/list": {false, answers(listOf("resourceTemplates", templates))},
+	"resources/read":           {false, answers(read)},
+	"resources/subscribe":      {false, answers(subscribe)},
+	"resources/unsubscribe":    {false, answers(unsubscribe)},
+	"subscriptions/listen":     {false, beginListen},
+	"prompts/list":             {false, answers(listOf("prompts", prompts))},
 	"prompts/get":              {false, getPrompt},
-	"completion/complete":      {false, complete},
+	"completion/complete":      {false, answers(complete)},
+	"tasks/get":                {false, answers(getTask)},
+	"tasks/update":             {false, updateTask},
+	"tasks/cancel":             {false, cancelTask},
 }
 
-// capabilities is what initialize declares: what the table above answers, and nothing that never comes.
-var capabilities = encode(object{
-	"completions": object{},
-	"logging":     object{},
-	"prompts":     object{},
-	"resources":   object{"subscribe": true},
-	"tools":       object{},
-})
-
-// instructions are for the model behind the client.
-const instructions = "A server to try mcpd with. time and echo are for people; what begins with test_ is for the conformance suite."
-
-func initialize(c *core, params jsontext.Value) (any, error) {
-	if c.version != 0 {
-		return nil, protocol.AlreadyInitialized()
+// answers is a handler that has its result at once.
+func answers(f func(c *core, r request) (any, error)) handler {
+	return func(c *core, r request) ([]effect, error) {
+		result, err := f(c, r)
+		if err != nil {
+			return nil, err
+		}
+		return []effect{c.complete(r, encode(result))}, nil
 	}
-	offered, err := protocol.ParseServerCapabilities(capabilities)
-	if err != nil {
-		return nil, protocol.InternalError(err)
-	}
-	h, err := protocol.Negotiation{}.Handshake(params, offered)
+}
+
+func setLevel(c *core, r request) (any, error) {
+	level, err := required(r.params, "level")
 	if err != nil {
 		return nil, err
 	}
-	info, err := protocol.ParseImplementation(encode(object{"name": "demo", "title": "Demo", "version": c.build}))
-	if err != nil {
-		return nil, protocol.InternalError(err)
+	if !protocol.ValidLogLevel(level) {
+		return nil, protocol.InvalidParams(fmt.Sprintf("params.level: %q is not a log level", level))
 	}
-	c.version, c.client = h.Version, h.Client
-	return h.Result(info, instructions), nil
-}
-
-func ping(*core, jsontext.Value) (any, error) { return object{}, nil }
-
-// levels are the levels of log lines, lowest first (2025-11-25 §server/utilities/logging).
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
-// levelOf is the rank of a level, -1 for what is none.
-func levelOf(name string) int { return slices.Index(levels, name) }
-
-func setLevel(c *core, params jsontext.Value) (any, error) {
-	name, err := required(params, "level")
-	if err != nil {
-		return nil, err
-	}
-	level := levelOf(name)
-	if level < 0 {
-		return nil, protocol.InvalidParams(fmt.Sprintf("params.level: %q, want one of %s", name, strings.Join(levels, ", ")))
-	}
-	c.level = level
+	c.session.level = level
 	return object{}, nil
 }
 
-// listOf answers with a whole table. It is written once: every connection begins with these lists.
-func listOf[T interface{ listed() object }](member string, rows []T) handler {
-	all := sync.OnceValue(func() jsontext.Value {
-		list := make([]object, len(rows))
-		for i, row := range rows {
-			list[i] = row.listed()
-		}
-		return encode(object{member: list})
-	})
-	return func(_ *core, params jsontext.Value) (any, error) {
-		if _, given := splice.Get(params, "cursor"); given {
+// row is what a list consists of.
+type row interface {
+	listed() object
+	changing() bool // whether it comes and goes
+}
+
+// listOf answers with a whole table, or with what is there of it at the moment. Both are written once: every connection begins with these
+// lists.
+func listOf[T row](member string, rows []T) func(c *core, r request) (any, error) {
+	write := func(changed bool) func() jsontext.Value {
+		return sync.OnceValue(func() jsontext.Value {
+			list := make([]object, 0, len(rows))
+			for _, row := range rows {
+				if changed || !row.changing() {
+					list = append(list, row.listed())
+				}
+			}
+			return encode(object{member: list})
+		})
+	}
+	usual, changed := write(false), write(true)
+	return func(c *core, r request) (any, error) {
+		if _, given := splice.Get(r.params, "cursor"); given {
 			return nil, protocol.StateInvalid("cursor")
 		}
-		return all(), nil
+		if c.changed[member] {
+			return changed(), nil
+		}
+		return usual(), nil
 	}
 }
 
-func read(c *core, params jsontext.Value) (any, error) {
-	uri, err := required(params, "uri")
+// callTool begins a tools/call.
+func callTool(c *core, r request) ([]effect, error) {
+	name, err := required(r.params, "name")
+	if err != nil {
+		return nil, err
+	}
+	t, ok := c.findTool(name)
+	if !ok {
+		return nil, protocol.ToolNotFound(name)
+	}
+	args, err := arguments(r.params)
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.begin(r, t.name, t.steps, args)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := t.invalid(args); wrong != "" {
+		return c.finish(k, failed(wrong)), nil
+	}
+	return c.run(k), nil
+}
+
+// getPrompt begins a prompts/get.
+func getPrompt(c *core, r request) ([]effect, error) {
+	name, err := required(r.params, "name")
+	if err != nil {
+		return nil, err
+	}
+	p, ok := c.findPrompt(name)
+	if !ok {
+		return nil, protocol.PromptNotFound(name)
+	}
+	args, err := arguments(r.params)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range p.args {
+		if _, ok := splice.GetString(args, a.name); !ok {
+			return nil, protocol.InvalidParams(fmt.Sprintf("params.arguments.%s: missing or not a string", a.name))
+		}
+	}
+	k, err := c.begin(r, p.name, p.steps(), args)
+	if err != nil {
+		return nil, err
+	}
+	return c.run(k), nil
+}
+
+// arguments are those of a tool or prompt: an object, or nothing.
+func arguments(params jsontext.Value) (jsontext.Value, error) {
+	args, _ := splice.Get(params, "arguments")
+	if !isObject(args) {
+		return nil, protocol.InvalidParams("params.arguments: not an object")
+	}
+	return args, nil
+}
+
+func read(c *core, r request) (any, error) {
+	uri, err := required(r.params, "uri")
 	if err != nil {
 		return nil, err
 	}
@@ -120,21 +169,21 @@ func read(c *core, params jsontext.Value) (any, error) {
 }
 
 // subscribe takes the listed resources only: there is no end to what a template names, and none of it changes.
-func subscribe(c *core, params jsontext.Value) (any, error) {
-	uri, err := subscribable(params)
+func subscribe(c *core, r request) (any, error) {
+	uri, err := subscribable(r.params)
 	if err != nil {
 		return nil, err
 	}
-	c.watched[uri] = true
+	c.session.watched[uri] = true
 	return object{}, nil
 }
 
-func unsubscribe(c *core, params jsontext.Value) (any, error) {
-	uri, err := subscribable(params)
+func unsubscribe(c *core, r request) (any, error) {
+	uri, err := subscribable(r.params)
 	if err != nil {
 		return nil, err
 	}
-	delete(c.watched, uri)
+	delete(c.session.watched, uri)
 	return object{}, nil
 }
 
@@ -147,30 +196,6 @@ func subscribable(params jsontext.Value) (string, error) {
 		return "", protocol.ResourceNotFound(uri)
 	}
 	return uri, nil
-}
-
-func getPrompt(_ *core, params jsontext.Value) (any, error) {
-	name, err := required(params, "name")
-	if err != nil {
-		return nil, err
-	}
-	p, ok := findPrompt(name)
-	if !ok {
-		return nil, protocol.PromptNotFound(name)
-	}
-	given, _ := splice.Get(params, "arguments")
-	if !isObject(given) {
-		return nil, protocol.InvalidParams("params.arguments: not an object")
-	}
-	args := make(map[string]string, len(p.args))
-	for _, a := range p.args {
-		value, ok := splice.GetString(given, a.name)
-		if !ok {
-			return nil, protocol.InvalidParams(fmt.Sprintf("params.arguments.%s: missing or not a string", a.name))
-		}
-		args[a.name] = value
-	}
-	return object{"description": p.description, "messages": p.messages(args)}, nil
 }
 
 // required reads a string that the params must have.

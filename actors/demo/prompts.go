@@ -1,12 +1,17 @@
 package demo
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // prompt is a row of the table of prompts.
 type prompt struct {
 	name, title, description string
 	args                     []argument
-	messages                 func(args map[string]string) []object
+	inputs                   []input // wanted from the client
+	comesAndGoes             bool    // listed only between one test_trigger_prompt_change and the next
+	messages                 func(k *call) []object
 }
 
 // argument is an argument of a prompt. All are required.
@@ -17,30 +22,35 @@ type argument struct {
 
 // prompts is what prompts/list shows, in this order: the fixtures of the official conformance suite.
 var prompts = []prompt{
-	{"test_simple_prompt", "Simple prompt", "A prompt without arguments.", nil,
-		func(map[string]string) []object {
-			return []object{user(textBlock("This is a simple prompt for testing."))}
-		}},
-	{"test_prompt_with_arguments", "Prompt with arguments", "A prompt that repeats its two arguments.",
-		[]argument{
+	{name: "test_simple_prompt", title: "Simple prompt", description: "A prompt without arguments.",
+		messages: func(*call) []object { return []object{user(textBlock("This is a simple prompt for testing."))} }},
+	{name: "test_prompt_with_arguments", title: "Prompt with arguments", description: "A prompt that repeats its two arguments.",
+		args: []argument{
 			{"arg1", "The first argument.", []string{"paris", "park", "party"}},
 			{"arg2", "The second argument.", []string{"one", "two"}},
 		},
-		func(args map[string]string) []object {
-			return []object{user(textBlock(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", args["arg1"], args["arg2"])))}
+		messages: func(k *call) []object {
+			return []object{user(textBlock(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", k.arg("arg1"), k.arg("arg2"))))}
 		}},
-	{"test_prompt_with_embedded_resource", "Prompt with a resource", "A prompt that shows the resource it is given.",
-		[]argument{{"resourceUri", "The URI of the resource.", []string{"test://static-text", watchedURI}}},
-		func(args map[string]string) []object {
+	{name: "test_prompt_with_embedded_resource", title: "Prompt with a resource", description: "A prompt that shows the resource it is given.",
+		args: []argument{{"resourceUri", "The URI of the resource.", []string{"test://static-text", watchedURI}}},
+		messages: func(k *call) []object {
 			return []object{
-				user(resourceBlock(args["resourceUri"], "text/plain", "Embedded resource content for testing.")),
+				user(resourceBlock(k.arg("resourceUri"), "text/plain", "Embedded resource content for testing.")),
 				user(textBlock("Please process the embedded resource above.")),
 			}
 		}},
-	{"test_prompt_with_image", "Prompt with an image", "A prompt that shows an image.", nil,
-		func(map[string]string) []object {
+	{name: "test_prompt_with_image", title: "Prompt with an image", description: "A prompt that shows an image.",
+		messages: func(*call) []object {
 			return []object{user(imageBlock()), user(textBlock("Please analyze the image above."))}
 		}},
+	{name: "test_input_required_result_prompt", title: "Prompt with input", description: "A prompt that asks the user for its context.",
+		inputs: []input{form("user_context", "What context should the prompt use?", contextForm)},
+		messages: func(k *call) []object {
+			return []object{user(textBlock("The context is: " + k.entered("user_context", "context")))}
+		}},
+	{name: "test_changing_prompt", title: "Changing prompt", description: "A prompt that comes and goes.", comesAndGoes: true,
+		messages: func(*call) []object { return []object{user(textBlock("This prompt will go."))} }},
 }
 
 func user(block object) object { return object{"role": "user", "content": block} }
@@ -57,11 +67,19 @@ func (p prompt) listed() object {
 	return o
 }
 
-func findPrompt(name string) (prompt, bool) {
-	for _, p := range prompts {
-		if p.name == name {
-			return p, true
-		}
+func (p prompt) changing() bool { return p.comesAndGoes }
+
+// steps are what prompts/get does.
+func (p prompt) steps() []step {
+	messages := answer(func(k *call) object { return object{"description": p.description, "messages": p.messages(k)} })
+	return []step{ask{inputs: p.inputs}, messages}
+}
+
+// findPrompt finds a row by name, unless it is gone at the moment.
+func (c *core) findPrompt(name string) (prompt, bool) {
+	i := slices.IndexFunc(prompts, func(p prompt) bool { return p.name == name && (!p.comesAndGoes || c.changed["prompts"]) })
+	if i < 0 {
+		return prompt{}, false
 	}
-	return prompt{}, false
+	return prompts[i], true
 }

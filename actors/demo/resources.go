@@ -47,6 +47,10 @@ var templates = []template{
 		}},
 }
 
+func (resource) changing() bool { return false }
+
+func (template) changing() bool { return false }
+
 func (t template) uriTemplate() string { return t.prefix + "{" + t.variable + "}" + t.suffix }
 
 // match returns the value that the variable has in uri.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
 )
 
 var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what the core does now")
@@ -22,13 +26,18 @@ var update = flag.Bool("update", false, "rewrite the scenarios in testdata with 
 //	# what it shows
 //	hello 2025-11-25 {"sampling":{}}    the handshake, with the client's capabilities
 //	> {…}                               the client sends; "jsonrpc" is left out
+//	as {"sampling":{}}                  the capabilities that modern requests declare from now on
+//	>> {…}                              the client sends a modern request; what _meta must have is left out
 //	~ 50ms                              time passes
+//	stop                                the server is stopped
 //	< {…}                               the server sends, answers without more
 //	< on 3: {…}                         and what is no answer with the request it belongs to, if it does
 //	. waits 50ms                        the call waits at most so long
 //	. closes the stream of 3, retry 100ms
 //
-// The last four are what the core does, and are rewritten by -update.
+// The last four are what the core does, and are rewritten by -update. In all lines $demo is the member of _meta in which
+// the server describes itself, and $state1,
+// $task1 and so on are the request states and tasks in the order in which the server made them.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -62,7 +71,11 @@ type scene struct {
 	waiting []moment
 	script  []byte
 	sent    []exchange
-	methods map[string]string // of the client's requests, by id
+
+	declared string              // by modern requests
+	requests map[string]exchange // of the client, by id
+	names    []string            // names and what they stand for, in turn
+	counts   map[string]int      // of the names of each kind
 }
 
 // moment is a wait that has not ended.
@@ -71,17 +84,34 @@ type moment struct {
 	w  wake
 }
 
-// exchange is a message of the server, with the method of the client's request that it answers.
+// exchange is a message of the server, with the method of the client's request that it answers, and the revision of that.
 type exchange struct {
 	version protocol.Version
 	message jsonrpc.Message
 	answers string
 }
 
+// noise is randomness that is always the same.
+func noise() *rand.ChaCha8 { return rand.NewChaCha8([32]byte{}) }
+
+// fresh is a core as the scenarios have it.
+func fresh(t testing.TB) *core {
+	t.Helper()
+	c, err := newCore("1.2.3", noise())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // play runs the input lines of a scenario and returns it with the output lines that belong to it.
 func play(t testing.TB, script string) *scene {
 	t.Helper()
-	s := &scene{t: t, core: newCore("1.2.3", 0), now: time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC), methods: map[string]string{}}
+	s := &scene{
+		t: t, core: fresh(t), now: time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC), declared: "{}",
+		requests: map[string]exchange{}, counts: map[string]int{},
+	}
+	s.names = []string{"$demo", `"` + protocol.MetaServerInfo + `":` + string(s.core.info.Raw())}
 	for line := range strings.Lines(script) {
 		line = strings.TrimSuffix(line, "\n")
 		verb, rest, _ := strings.Cut(line, " ")
@@ -95,6 +125,12 @@ func play(t testing.TB, script string) *scene {
 			s.hello(rest)
 		case ">":
 			s.step(rest)
+		case "as":
+			s.declared = rest
+		case ">>":
+			s.step(s.modern(rest))
+		case "stop":
+			s.show(s.core.End())
 		case "~":
 			d, err := time.ParseDuration(rest)
 			if err != nil {
@@ -115,7 +151,7 @@ func (s *scene) hello(rest string) {
 		`,"clientInfo":{"name":"scenario","version":"1"}}}`)
 	s.core.Step(s.now, m)
 	s.core.Step(s.now, decode(s.t, `{"method":"notifications/initialized"}`))
-	if s.core.version == 0 {
+	if s.core.session.version == 0 {
 		s.t.Fatalf("hello %s: refused", rest)
 	}
 }
@@ -129,13 +165,52 @@ func decode(t testing.TB, text string) jsonrpc.Message {
 	return m
 }
 
-func (s *scene) step(text string) {
+// modern is a request with the _meta that a modern one must have, before what it has there itself.
+func (s *scene) modern(text string) string {
 	s.t.Helper()
 	m := decode(s.t, text)
+	capabilities, err := protocol.ParseClientCapabilities(jsontext.Value(s.declared))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m.Params = protocol.Meta{Version: protocol.Latest.String(), Capabilities: capabilities}.Set(m.Params)
+	return strings.Replace(string(m.Append(nil)), `"jsonrpc":"2.0",`, "", 1)
+}
+
+func (s *scene) step(text string) {
+	s.t.Helper()
+	m := decode(s.t, s.spell(text, false))
 	if m.Kind() == jsonrpc.KindRequest {
-		s.methods[m.ID.Raw()] = m.Method
+		version := s.core.session.version
+		if protocol.IsModern(m.Params) {
+			version = protocol.Latest
+		}
+		if _, used := s.requests[m.ID.Raw()]; !used { // a second one is refused, and changes nothing
+			s.requests[m.ID.Raw()] = exchange{version: version, answers: m.Method}
+		}
 	}
 	s.show(s.core.Step(s.now, m))
+}
+
+// spell replaces the names in a text by what they stand for, or the other way round.
+func (s *scene) spell(text string, names bool) string {
+	for i := len(s.names) - 2; i >= 0; i -= 2 { // $state12 before $state1
+		from, to := s.names[i], s.names[i+1]
+		if names {
+			from, to = to, from
+		}
+		text = strings.ReplaceAll(text, from, to)
+	}
+	return text
+}
+
+// name gives a name to what the server made, the first time it is seen.
+func (s *scene) name(kind, value string) {
+	if value == "" || slices.Contains(s.names, value) {
+		return
+	}
+	s.counts[kind]++
+	s.names = append(s.names, fmt.Sprintf("$%s%d", kind, s.counts[kind]), value)
 }
 
 // pass lets time pass, from one wait that ends to the next.
@@ -158,14 +233,21 @@ func (s *scene) show(effects []effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case send:
+			state, _ := splice.GetString(e.message.Result, "requestState")
+			s.name("state", state)
+			task, _ := splice.GetString(e.message.Result, "taskId")
+			s.name("task", task)
 			text := strings.Replace(string(e.message.Append(nil)), `"jsonrpc":"2.0",`, "", 1)
 			if e.message.Method != "" && !e.related.IsZero() {
 				text = "on " + e.related.Raw() + ": " + text
 			}
-			s.print("< " + text)
-			x := exchange{version: s.core.version, message: e.message}
-			if e.message.Method == "" {
-				x.answers = s.methods[e.message.ID.Raw()]
+			s.print("< " + s.spell(text, true))
+			x := exchange{version: s.core.session.version, message: e.message}
+			if r, ok := s.requests[e.related.Raw()]; ok {
+				x.version = r.version
+				if e.message.Method == "" {
+					x.answers = r.answers
+				}
 			}
 			s.sent = append(s.sent, x)
 		case breakStream:

@@ -92,7 +92,15 @@ var enumsForm = jsontext.Value(`{
 	"required": []
 }`)
 
-// form is a question to the user. The mode is left out: a form is what a client without modes takes it for.
-func form(message string, schema jsontext.Value) object {
-	return object{"message": message, "requestedSchema": schema}
+// The forms of one field that the fixtures for input in rounds have.
+var (
+	nameForm    = field("name", "string")
+	colorForm   = field("color", "string")
+	contextForm = field("context", "string")
+	confirmForm = field("ok", "boolean")
+	deleteForm  = field("confirm", "boolean")
+)
+
+func field(name, kind string) jsontext.Value {
+	return encode(object{"type": "object", "properties": object{name: object{"type": kind}}, "required": []string{name}})
 }

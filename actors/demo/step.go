@@ -3,11 +3,9 @@ package demo
 import (
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/protocol"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
 )
 
 // step is one thing that a tool does. It reports whether the call goes on at once; if not, it waits, or it is over.
@@ -23,6 +21,32 @@ func says(result object) answer { return func(*call) object { return result } }
 
 func (a answer) do(c *core, k *call) ([]effect, bool) { return c.finish(k, a(k)), false }
 
+// breaks ends the call with a protocol error.
+type breaks string
+
+func (b breaks) do(c *core, k *call) ([]effect, bool) {
+	return c.fail(k, &protocol.Error{Condition: protocol.ConditionInternal, Message: string(b)}), false
+}
+
+// needs ends the call of a client that did not declare the capability. A modern one is told which in a form that it understands
+// (2026-07-28 §basic "Error Codes"); for the others there is none (2025-11-25 §basic/lifecycle "Operation").
+type needs string
+
+func (n needs) do(c *core, k *call) ([]effect, bool) {
+	switch capability := string(n); {
+	case k.client.Has(capability):
+		return nil, true
+	case k.version.Has(protocol.SpecErrorCodes):
+		return c.fail(k, protocol.CapabilityRequired(capability)), false
+	default:
+		return c.finish(k, failed(undeclared(capability))), false
+	}
+}
+
+func undeclared(capability string) string {
+	return "this tool needs a client with the capability " + capability
+}
+
 // pause lets time pass.
 type pause time.Duration
 
@@ -30,14 +54,23 @@ func (p pause) do(_ *core, k *call) ([]effect, bool) {
 	return []effect{k.wait(time.Duration(p))}, false
 }
 
+// seconds lets as many pass as the argument of that name says.
+type seconds string
+
+func (s seconds) do(_ *core, k *call) ([]effect, bool) {
+	raw, _ := splice.Get(k.args, string(s))
+	n, _ := number(raw)
+	return []effect{k.wait(time.Duration(n) * time.Second)}, false
+}
+
 // logs sends a line at level info, if the client wants that level.
 type logs string
 
-func (l logs) do(c *core, k *call) ([]effect, bool) {
-	if c.level > levelOf("info") {
+func (l logs) do(_ *core, k *call) ([]effect, bool) {
+	if !protocol.AtLeast("info", k.level) {
 		return nil, true
 	}
-	params := object{"level": "info", "logger": k.tool.name, "data": string(l)}
+	params := object{"level": "info", "logger": k.name, "data": string(l)}
 	return []effect{notify(k, "notifications/message", params)}, true
 }
 
@@ -52,75 +85,46 @@ func (p progress) do(_ *core, k *call) ([]effect, bool) {
 	return []effect{notify(k, "notifications/progress", params)}, true
 }
 
-// closeStream has the stream of the call closed. The client is to come back after this time (2025-11-25 §basic/transports, SEP-1699).
+// closeStream has the stream of the call closed. The client is to come back after this time (2025-11-25 §basic/transports, SEP-1699),
+// which only that revision knows how to.
 type closeStream time.Duration
 
 func (s closeStream) do(_ *core, k *call) ([]effect, bool) {
+	if !k.version.Has(protocol.PrimedStreams) {
+		return nil, true
+	}
 	return []effect{breakStream{k.id, time.Duration(s)}}, true
 }
 
-// touch changes the watched resource and tells the client if it subscribed to it.
+// touch changes the watched resource.
 type touch string
 
 func (t touch) do(c *core, k *call) ([]effect, bool) {
 	c.touched++
 	k.touched = c.touched
-	if !c.watched[string(t)] {
+	topic := subscription.Topic{Method: "notifications/resources/updated", URI: string(t)}
+	return c.announce(topic, object{"uri": string(t)}, c.session.watched[string(t)]), true
+}
+
+// change puts into a list, "tools" or "prompts", what comes and goes, or takes it out.
+type change string
+
+func (l change) do(c *core, _ *call) ([]effect, bool) {
+	c.changed[string(l)] = !c.changed[string(l)]
+	topic := subscription.Topic{Method: "notifications/" + string(l) + "/list_changed"}
+	return c.announce(topic, nil, c.session.version != 0), true
+}
+
+// inTask goes on in a task, if the client can follow one; any other client waits for the end (2026-07-28, SEP-2663).
+type inTask struct{}
+
+func (inTask) do(c *core, k *call) ([]effect, bool) {
+	if !k.version.Has(protocol.TasksExtension) || !k.client.Has(tasksCapability) {
 		return nil, true
 	}
-	// Not tied to the call: the subscription is older and lasts longer.
-	return []effect{send{message: jsonrpc.Notification("notifications/resources/updated", encode(object{"uri": string(t)}))}}, true
-}
-
-// ask sends the client a request and goes on with its answer. A client that did not declare the capability is not asked: the call
-// then ends with an error (2025-11-25 §basic/lifecycle "Operation").
-type ask struct {
-	method, needs string
-	params        func(k *call) object
-}
-
-func (a ask) do(c *core, k *call) ([]effect, bool) {
-	if !c.client.Has(a.needs) {
-		return c.finish(k, failed("this tool needs a client with the capability "+a.needs)), false
+	created, err := c.newTask(k)
+	if err != nil {
+		return c.fail(k, err), false
 	}
-	c.questions++
-	k.asked = jsonrpc.StringID(questionID(c.questions))
-	c.asked[k.asked] = k
-	return []effect{
-		send{jsonrpc.Request(k.asked, a.method, encode(a.params(k))), k.id},
-		k.wait(protocol.ParkTimeout),
-	}, false
-}
-
-func notify(k *call, method string, params object) effect {
-	return send{jsonrpc.Notification(method, encode(params)), k.id}
-}
-
-// call is a tools/call under way.
-type call struct {
-	number uint64     // in order of arrival; unlike the client's id it is never reused
-	id     jsonrpc.ID // the client's
-	tool   tool
-	args   jsontext.Value // an object, or empty
-	token  jsontext.Value // of progress; nil for none
-	stage  int            // the step that is done next, or is waiting
-	now    time.Time      // of the step
-
-	waiting  bool           // for time to pass or, at most so long, for the client
-	asked    jsonrpc.ID     // our request that the client has not answered; zero for none
-	answered jsontext.Value // what it answered last
-	refused  *jsonrpc.Error // or refused with
-	touched  int            // the version of the watched resource that the call made
-}
-
-// arg is an argument that was found to be a string, or "" for an optional one that is absent.
-func (k *call) arg(name string) string {
-	s, _ := splice.GetString(k.args, name)
-	return s
-}
-
-// wait marks the call as waiting for at most d.
-func (k *call) wait(d time.Duration) effect {
-	k.waiting = true
-	return wait{wake{k.number, k.stage}, d}
+	return []effect{created}, true
 }

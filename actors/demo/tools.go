@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -9,8 +10,11 @@ import (
 const beat = 50 * time.Millisecond
 
 // tools is what tools/list shows, in this order. The first must succeed without arguments: checkers call it so. Those named test_… and
-// json_schema_… are the fixtures of the official conformance suite, whose texts and forms are given.
-var tools = []tool{
+// json_schema_… and the jobs are the fixtures of the official conformance suite, whose texts and forms are given.
+var tools = slices.Concat(plain, rounds, jobs)
+
+// plain are the tools that answer without asking anybody.
+var plain = []tool{
 	{name: "time", title: "Time", description: "Tells the time of the server.", readOnly: true, output: timeSchema,
 		steps: []step{answer(func(k *call) object {
 			now := k.now.UTC().Format(time.RFC3339)
@@ -55,36 +59,8 @@ var tools = []tool{
 		}},
 	{name: "test_error_handling", title: "Error", description: "Answers that it failed.", readOnly: true,
 		steps: []step{says(failed("This tool intentionally returns an error for testing"))}},
-	{name: "test_sampling", title: "Sampling", description: "Asks the client's model and answers with what it said.",
-		params: []param{{name: "prompt", description: "What to ask the model."}},
-		steps: []step{
-			ask{method: "sampling/createMessage", needs: "sampling", params: samplingParams},
-			answer(sampled),
-		}},
-	{name: "test_elicitation", title: "Elicitation", description: "Asks the user for a name and an address, and answers with them.",
-		params: []param{{name: "message", description: "What to say to the user."}},
-		steps: []step{
-			ask{method: "elicitation/create", needs: "elicitation.form", params: func(k *call) object {
-				return form(k.arg("message"), contactForm)
-			}},
-			answer(elicited("User response")),
-		}},
-	{name: "test_elicitation_sep1034_defaults", title: "Elicitation with defaults",
-		description: "Asks the user with a form in which every field has a default.",
-		steps: []step{
-			ask{method: "elicitation/create", needs: "elicitation.form", params: func(*call) object {
-				return form("Please review and update the form fields with defaults", defaultsForm)
-			}},
-			answer(elicited("Elicitation completed")),
-		}},
-	{name: "test_elicitation_sep1330_enums", title: "Elicitation with choices",
-		description: "Asks the user with a form that has every kind of choice.",
-		steps: []step{
-			ask{method: "elicitation/create", needs: "elicitation.form", params: func(*call) object {
-				return form("Please select options from the enum fields", enumsForm)
-			}},
-			answer(elicited("Elicitation completed")),
-		}},
+	{name: "test_logging_tool", title: "One log line", description: "Logs a line, then answers.", readOnly: true,
+		steps: []step{logs("Logging tool called"), says(text("Logging tool executed successfully"))}},
 	{name: "test_reconnection", title: "Reconnection",
 		description: "Has its stream closed during the call. The answer waits for the client that comes back.", readOnly: true,
 		steps: []step{
@@ -97,14 +73,26 @@ var tools = []tool{
 		steps: []step{answer(func(k *call) object {
 			return text(fmt.Sprintf("JSON Schema 2020-12 tool called with: %s", k.args))
 		})}},
+	{name: "test_x_mcp_header", title: "Arguments as headers", description: "Has arguments that are repeated in HTTP headers (SEP-2243).", readOnly: true,
+		params: []param{
+			{name: "region", description: "Any text.", header: "Region"},
+			{name: "count", description: "A number.", kind: integer, max: 1000, optional: true, header: "Count"},
+			{name: "dry", description: "Yes or no.", kind: boolean, optional: true, header: "Dry-Run"},
+		},
+		steps: []step{mentions("The region is %s.", arg("region"))}},
+	{name: "test_trigger_tool_change", title: "Change the tools", description: "Adds test_changing_tool to the tools or takes it away.",
+		steps: []step{change("tools"), says(text("The list of tools has changed."))}},
+	{name: "test_trigger_prompt_change", title: "Change the prompts", description: "Adds test_changing_prompt to the prompts or takes it away.",
+		steps: []step{change("prompts"), says(text("The list of prompts has changed."))}},
+	{name: "test_changing_tool", title: "Changing tool", description: "Comes and goes.", readOnly: true, comesAndGoes: true,
+		steps: []step{says(text("This tool will go."))}},
 }
 
-// findTool finds a row by name. Some twenty rows are searched as fast as hashed.
-func findTool(name string) (tool, bool) {
-	for _, t := range tools {
-		if t.name == name {
-			return t, true
-		}
+// findTool finds a row by name, unless it is gone at the moment. Some forty rows are searched as fast as hashed.
+func (c *core) findTool(name string) (tool, bool) {
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name && (!t.comesAndGoes || c.changed["tools"]) })
+	if i < 0 {
+		return tool{}, false
 	}
-	return tool{}, false
+	return tools[i], true
 }

@@ -1,0 +1,181 @@
+package demo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/rewrite"
+)
+
+// input is something that a tool or prompt wants from the client.
+type input struct {
+	key    string // unique within the tool, as 2026-07-28 wants it within the request, or the task
+	kind   mrtr.Kind
+	params func(k *call) object
+}
+
+// capabilityFor is what a client must have declared to be asked.
+var capabilityFor = map[mrtr.Kind]string{
+	mrtr.Elicitation: "elicitation.form",
+	mrtr.Sampling:    "sampling",
+	mrtr.Roots:       "roots",
+}
+
+// ask wants inputs from the client and goes on when it has them all. In a legacy call it sends requests and waits. A modern call it ends,
+// with the inputs that are missing; the client calls again and brings them, so that the steps before are done again, of which there are
+// only such as may be (2026-07-28 §basic/patterns/mrtr). A task shows what it waits for to those who look at it.
+//
+// A client that did not declare the capability for an input is not asked: the call then ends with an error.
+type ask struct {
+	inputs []input
+	sealed bool // a modern client has to bring back a state with its answers
+	some   bool // an input for which the capability is missing is done without
+}
+
+func (a ask) do(c *core, k *call) ([]effect, bool) {
+	var missing []input
+	for _, in := range a.inputs {
+		capability := capabilityFor[in.kind]
+		switch err := k.refused[in.key]; {
+		case err != nil:
+			return c.excuse(k, fmt.Sprintf("the client refused %s: %v", in.kind.Method(), err), protocol.UserRejected()), false
+		case k.answers[in.key] != nil:
+		case k.client.Has(capability) && k.expressible(in):
+			missing = append(missing, in)
+		case !a.some:
+			return c.excuse(k, undeclared(capability), protocol.CapabilityRequired(capability)), false
+		}
+	}
+	switch {
+	case len(missing) == 0:
+		return nil, true
+	case k.task != nil:
+		k.task.pending = missing
+		return c.turn(k.task, inputRequired), false
+	case k.version.Has(protocol.MultiRoundTrip):
+		return c.require(k, a, missing), false
+	}
+	return c.question(k, missing), false
+}
+
+// worded is the question for an input in the client's revision, which may have none for it.
+func (k *call) worded(in input) (jsontext.Value, error) {
+	return rewrite.Question(in.kind.Method(), protocol.LatestLegacy, k.version, encode(in.params(k)), "")
+}
+
+func (k *call) expressible(in input) bool {
+	_, err := k.worded(in)
+	return k.version.Has(protocol.MultiRoundTrip) || err == nil
+}
+
+// question sends the client a request for each input.
+func (c *core) question(k *call, missing []input) (effects []effect) {
+	for _, in := range missing {
+		params, _ := k.worded(in) // it was found to have words
+		c.questions++
+		// A string, so that it cannot be mistaken for one of the client's own ids, which are mostly numbers.
+		q := question{jsonrpc.StringID("demo-" + strconv.FormatUint(c.questions, 10)), in.key}
+		k.open, c.asked[q.id] = append(k.open, q), k
+		effects = append(effects, send{jsonrpc.Request(q.id, in.kind.Method(), params), k.id})
+	}
+	return append(effects, k.wait(protocol.ParkTimeout))
+}
+
+// reply takes an answer to one of our requests. One that nobody waits for is late, and ignored.
+func (c *core) reply(m jsonrpc.Message) []effect {
+	k := c.asked[m.ID]
+	if k == nil {
+		return nil
+	}
+	delete(c.asked, m.ID)
+	i := slices.IndexFunc(k.open, func(q question) bool { return q.id == m.ID })
+	key := k.open[i].key
+	k.open = slices.Delete(k.open, i, i+1)
+	if m.Error != nil {
+		k.refused[key] = m.Error
+	} else {
+		k.answers[key] = m.Result
+	}
+	if len(k.open) > 0 {
+		return nil
+	}
+	k.waiting = false
+	return append([]effect{rest{k.number}}, c.run(k)...)
+}
+
+// require ends a modern call with the inputs that it needs.
+func (c *core) require(k *call, a ask, missing []input) []effect {
+	required := mrtr.Required{Inputs: wanted(k, missing)}
+	if a.sealed {
+		state, err := c.stateOf(k)
+		if err != nil {
+			return c.fail(k, err)
+		}
+		required.State = state
+	}
+	return append(c.forget(k), send{jsonrpc.Response(k.id, c.signed(required.Result())), k.id})
+}
+
+// wanted are inputs as a modern client sees them.
+func wanted(k *call, missing []input) []mrtr.Input {
+	inputs := make([]mrtr.Input, len(missing))
+	for i, in := range missing {
+		inputs[i] = mrtr.Input{Key: in.key, Method: in.kind.Method(), Params: encode(in.params(k))}
+	}
+	return inputs
+}
+
+// resume gives a modern call what the client brings from earlier rounds. Answers to what was not asked are ignored, and so are those that
+// should have come with a state and did not: the client is then asked again.
+func (c *core) resume(k *call) error {
+	if !k.version.Has(protocol.MultiRoundTrip) {
+		return nil
+	}
+	retry, err := mrtr.ParseRetry(k.params)
+	if err != nil {
+		return err
+	}
+	stated := len(retry.State) > 0
+	if stated {
+		if err := c.readState(k, retry.State); err != nil {
+			return err
+		}
+	}
+	for _, s := range k.steps {
+		if a, ok := s.(ask); ok && (stated || !a.sealed) {
+			if err := k.accept(retry, a.inputs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxKept bounds what a client sends and the server keeps, an answer or the arguments of a task: many may be kept at a time, and what is
+// sent may be megabytes. Forms and texts fit.
+const maxKept = 64 << 10
+
+// accept takes the answers to inputs, all or none.
+func (k *call) accept(retry mrtr.Retry, inputs []input) error {
+	found := map[string]jsontext.Value{}
+	for _, in := range inputs {
+		switch answer, ok := retry.Get(in.key); {
+		case !ok:
+		case !in.kind.Fits(answer):
+			return protocol.InvalidParams(fmt.Sprintf("inputResponses.%s is not an answer to %s", in.key, in.kind.Method()))
+		case len(answer) > maxKept:
+			return protocol.TooLarge("inputResponses."+in.key, maxKept)
+		default:
+			found[in.key] = slices.Clone(answer)
+		}
+	}
+	maps.Copy(k.answers, found)
+	return nil
+}

@@ -1,0 +1,61 @@
+package demo
+
+import (
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// capabilities is what is declared: what the table of methods answers and what is announced, and nothing that never comes.
+var capabilities = encode(object{
+	"completions": object{},
+	"logging":     object{},
+	"prompts":     object{"listChanged": true},
+	"resources":   object{"subscribe": true},
+	"tools":       object{"listChanged": true},
+})
+
+// declared is what is declared in each revision. Each request is held against it.
+var declared = sync.OnceValue(func() map[protocol.Version]protocol.ServerCapabilities {
+	all, err := protocol.ParseServerCapabilities(capabilities)
+	if err != nil {
+		panic(err) // the table above
+	}
+	in := map[protocol.Version]protocol.ServerCapabilities{}
+	for _, v := range protocol.Versions() {
+		if in[v] = all.Shape(v); v.Has(protocol.TasksExtension) {
+			in[v] = in[v].With(tasksCapability, jsontext.Value("{}"))
+		}
+	}
+	return in
+})
+
+func offered(v protocol.Version) protocol.ServerCapabilities { return declared()[v] }
+
+// instructions are for the model behind the client.
+const instructions = "A server to try mcpd with. time, echo and greet are for people; the others are for checkers, as the conformance suite."
+
+func initialize(c *core, r request) (any, error) {
+	if c.session.version != 0 {
+		return nil, protocol.AlreadyInitialized()
+	}
+	h, err := c.policy.Handshake(r.params, offered(protocol.LatestLegacy))
+	if err != nil {
+		return nil, err
+	}
+	c.session.version, c.session.client = h.Version, h.Client
+	return h.Result(c.info, instructions), nil
+}
+
+// discover names the revisions with initialize too, which the same connection takes.
+func discover(c *core, r request) ([]effect, error) {
+	result := protocol.DiscoverResult{
+		Versions: c.policy.Names(), Capabilities: offered(r.version), Info: c.info, Instructions: instructions,
+	}
+	return []effect{send{jsonrpc.Response(r.id, result.Result()), r.id}}, nil
+}
+
+func ping(*core, request) (any, error) { return object{}, nil }

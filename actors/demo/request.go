@@ -1,0 +1,96 @@
+package demo
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rewrite"
+	"mcpd/protocol/splice"
+)
+
+// request is a request of the client with what is known about its sender: from initialize for a legacy one, and for a modern one from
+// its own _meta and from nothing before it.
+type request struct {
+	id      jsonrpc.ID
+	method  string
+	params  jsontext.Value
+	version protocol.Version // 0 before initialize
+	client  protocol.ClientCapabilities
+	level   string // the least of the log lines that are wanted; empty for none
+}
+
+// failure is the error as the sender's revision has it.
+func (r request) failure(err error) effect {
+	return send{jsonrpc.Failure(r.id, protocol.Translate(err, r.version)), r.id}
+}
+
+// admit finds out who sends a request, and refuses what may not come: a method that the revision lacks, one that needs a capability
+// that was not declared, or a legacy one before initialize.
+func (c *core) admit(m jsonrpc.Message) (request, error) {
+	class, err := c.policy.Classify(protocol.Arrival{Method: m.Method, Params: m.Params, Session: c.session.version})
+	r := request{m.ID, m.Method, m.Params, class.Version, c.session.client, c.session.level}
+	if err != nil {
+		return r, err
+	}
+	if class.Era == protocol.Modern {
+		r.client, r.level = class.Meta.Capabilities, class.Meta.LogLevel
+	}
+	row, known := methods[m.Method]
+	gate := protocol.Gate{Version: r.version, Client: r.client, Server: offered(r.version)}
+	switch {
+	case !known:
+		return r, protocol.MethodNotFound(m.Method)
+	case !isObject(m.Params):
+		return r, protocol.InvalidParams("params: not an object")
+	case r.version == 0 && !row.early:
+		return r, protocol.NotInitialized("connecting", "answer "+m.Method)
+	case r.version == 0:
+		return r, nil
+	}
+	return r, gate.Check(protocol.Client, m.Method, m.Params)
+}
+
+// hints says how long a result may be cached, where 2026-07-28 §server/utilities/caching wants that said; server/discover has its own. No
+// result depends on who asks. What never changes is good for as long as the specification's examples say. Lists that change are announced,
+// so that the time is only for those who do not listen. A resource may have changed with the next call.
+var hints = map[string]time.Duration{
+	"tools/list":               time.Minute,
+	"prompts/list":             time.Minute,
+	"resources/list":           5 * time.Minute,
+	"resources/templates/list": 5 * time.Minute,
+	"resources/read":           0,
+}
+
+// complete is the answer to a request, with what its revision wants on every result.
+func (c *core) complete(r request, result jsontext.Value) effect {
+	if r.version.Has(protocol.ResultType) {
+		result = c.signed(set(result, `"complete"`, "resultType"))
+	}
+	if r.version != 0 && r.version.Era() == protocol.Legacy {
+		if older, err := rewrite.Result(r.method, protocol.LatestLegacy, r.version, result, rewrite.Options{}); err == nil {
+			result = older
+		}
+	}
+	if ttl, ok := hints[r.method]; ok && r.version.Has(protocol.CacheHints) {
+		result = set(result, encode(ttl.Milliseconds()), "ttlMs")
+		result = set(result, `"public"`, "cacheScope")
+	}
+	return send{jsonrpc.Response(r.id, result), r.id}
+}
+
+// signed is a modern result with the name of this server (2026-07-28 schema, ResultMetaObject).
+func (c *core) signed(result jsontext.Value) jsontext.Value {
+	return set(result, c.info.Raw(), "_meta", protocol.MetaServerInfo)
+}
+
+// set is raw, an object of ours, with a member more.
+func set[V string | jsontext.Value](raw jsontext.Value, value V, path ...string) jsontext.Value {
+	changed, err := splice.Set(raw, jsontext.Value(value), path...)
+	if err != nil {
+		panic(err) // the path leads through something that is no object
+	}
+	return changed
+}

@@ -1,0 +1,99 @@
+package demo
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+)
+
+const (
+	// stateTTL is how long a client may keep a state: as long as a legacy one may take for an answer.
+	stateTTL = protocol.ParkTimeout
+	// maxState bounds a state, which goes back and forth and may have to fit into what stands between. Forms and short texts fit.
+	maxState = 16 << 10
+)
+
+// sealer protects what a client keeps for the server (2026-07-28 §basic/patterns/mrtr "Server Requirements"). What it seals can be read,
+// and is nothing but the client's own answers, but not changed.
+type sealer struct{ key [sha256.Size]byte }
+
+// newSealer takes a key from random. It is gone with the connection, and with it everything that was sealed.
+func newSealer(random io.Reader) (s sealer, err error) {
+	_, err = io.ReadFull(random, s.key[:])
+	return s, err
+}
+
+var stateCode = base64.RawURLEncoding.Strict()
+
+func (s sealer) seal(text []byte) string {
+	return stateCode.EncodeToString(append(slices.Clone(text), s.sum(text)...))
+}
+
+func (s sealer) open(sealed string) (text []byte, ok bool) {
+	if len(sealed) > maxState || strings.ContainsAny(sealed, "\r\n") { // line breaks are skipped by the decoder
+		return nil, false
+	}
+	raw, err := stateCode.DecodeString(sealed)
+	if err != nil || len(raw) < sha256.Size {
+		return nil, false
+	}
+	text, sum := raw[:len(raw)-sha256.Size], raw[len(raw)-sha256.Size:]
+	return text, hmac.Equal(sum, s.sum(text))
+}
+
+func (s sealer) sum(text []byte) []byte {
+	h := hmac.New(sha256.New, s.key[:])
+	h.Write(text)
+	return h.Sum(nil)
+}
+
+// stateOf is the requestState of a call: the answers so far, bound to the request and to a time.
+func (c *core) stateOf(k *call) (jsontext.Value, error) {
+	answers := object{}
+	for key, value := range k.answers {
+		answers[key] = value
+	}
+	state := c.seals.seal(encode(object{
+		"answers": answers, "request": k.digest(), "until": c.now.Add(stateTTL).UTC().Format(time.RFC3339),
+	}))
+	if len(state) > maxState {
+		return nil, protocol.InvalidParams("inputResponses is more than a requestState can hold")
+	}
+	return splice.Quote(state), nil
+}
+
+// readState takes the answers of earlier rounds from a state that this request was given, and refuses any other.
+func (c *core) readState(k *call, raw jsontext.Value) error {
+	sealed, _ := splice.Unquote(raw)
+	state, ok := c.seals.open(sealed)
+	if !ok {
+		return protocol.StateInvalid("requestState")
+	}
+	request, _ := splice.GetString(state, "request")
+	text, _ := splice.GetString(state, "until")
+	until, _ := time.Parse(time.RFC3339, text)
+	if request != k.digest() || !c.now.Before(until) {
+		return protocol.StateInvalid("requestState")
+	}
+	answers, _ := splice.Get(state, "answers")
+	for m := range splice.Members(answers) {
+		k.answers[m.Key()] = m.Value
+	}
+	return nil
+}
+
+// digest tells a request, and its retries, from all others.
+func (k *call) digest() string {
+	d := seal.DigestOf(k.method, k.params)
+	return stateCode.EncodeToString(d[:])
+}

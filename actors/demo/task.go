@@ -1,0 +1,133 @@
+package demo
+
+import (
+	"encoding/hex"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
+)
+
+const (
+	// maxTasks bounds the tasks of a connection, finished ones included: each keeps its result for its time.
+	maxTasks = 256
+	// taskTTL is how long a task is kept from its creation on, whatever has become of it. The slowest tool is done in a fraction of it,
+	// and people answer in minutes.
+	taskTTL = 10 * time.Minute
+	// taskPoll is how often a client should look.
+	taskPoll = 500 * time.Millisecond
+	// taskIDBytes make an id that nobody guesses, which is its only guard.
+	taskIDBytes = 16
+)
+
+// tasksCapability is what a client declares that can follow a task.
+const tasksCapability = "extensions." + protocol.ExtensionTasks
+
+// status is the status of a task (SEP-2663 "Task Status").
+type status string
+
+// The last three are final.
+const (
+	working       status = "working"
+	inputRequired status = "input_required"
+	completed     status = "completed"
+	broken        status = "failed" // by a protocol error; a tool that failed has completed
+	cancelled     status = "cancelled"
+)
+
+func (s status) final() bool { return s == completed || s == broken || s == cancelled }
+
+// task is a call that goes on after its request was answered.
+type task struct {
+	id               string
+	call             *call // nil when it is over
+	created, updated time.Time
+	status           status
+	pending          []input        // that the task waits for, while input is required
+	result           jsontext.Value // when completed
+	err              *jsonrpc.Error // when broken
+}
+
+// newTask makes a task of a call, and the answer that says so. From now on the call has no request, and hence neither progress nor log
+// lines (SEP-2663 "Task Status Notifications").
+func (c *core) newTask(k *call) (effect, error) {
+	if len(c.tasks) >= maxTasks {
+		return nil, protocol.Overloaded("server demo", 0)
+	}
+	if len(k.args) > maxKept {
+		return nil, protocol.TooLarge("params.arguments", maxKept)
+	}
+	id := make([]byte, taskIDBytes)
+	if _, err := io.ReadFull(c.random, id); err != nil {
+		return nil, protocol.InternalError(err)
+	}
+	t := &task{id: hex.EncodeToString(id), call: k, created: c.now, updated: c.now, status: working}
+	c.tasks = append(c.tasks, t)
+	delete(c.byID, k.id)
+	k.task, k.token, k.level = t, nil, ""
+	k.args, k.params = slices.Clone(k.args), nil // the message they stand in can go
+	created := t.object()
+	created["resultType"] = "task"
+	return send{jsonrpc.Response(k.id, c.signed(encode(created))), k.id}, nil
+}
+
+// turn gives a task another status and tells those who listen.
+func (c *core) turn(t *task, to status) []effect {
+	t.status, t.updated = to, c.now
+	if to.final() {
+		t.call, t.pending = nil, nil
+	}
+	return c.announce(subscription.Topic{Method: "notifications/tasks", URI: t.id}, t.detail(), false)
+}
+
+// object is the task as CreateTaskResult has it.
+func (t *task) object() object {
+	return object{
+		"taskId":         t.id,
+		"status":         t.status,
+		"createdAt":      t.created.UTC().Format(time.RFC3339Nano),
+		"lastUpdatedAt":  t.updated.UTC().Format(time.RFC3339Nano),
+		"ttlMs":          taskTTL.Milliseconds(),
+		"pollIntervalMs": taskPoll.Milliseconds(),
+	}
+}
+
+// detail is the task with what belongs to its status, as tasks/get and notifications/tasks have it.
+func (t *task) detail() object {
+	o := t.object()
+	switch t.status {
+	case inputRequired:
+		o["inputRequests"], _ = splice.Get(mrtr.Required{Inputs: wanted(t.call, t.pending)}.Result(), "inputRequests")
+	case completed:
+		o["result"] = t.result
+	case broken:
+		e := object{"code": t.err.Code, "message": t.err.Message}
+		if len(t.err.Data) > 0 {
+			e["data"] = t.err.Data
+		}
+		o["error"] = e
+	}
+	return o
+}
+
+// expire forgets the tasks whose time is over. They are in the order of their ends.
+func (c *core) expire() (effects []effect) {
+	n := 0
+	for n < len(c.tasks) && !c.now.Before(c.tasks[n].created.Add(taskTTL)) {
+		if t := c.tasks[n]; !t.status.final() {
+			effects = append(effects, c.forget(t.call)...)
+		}
+		n++
+	}
+	if n > 0 {
+		c.tasks = append([]*task(nil), c.tasks[n:]...) // so that those before can go
+	}
+	return effects
+}
