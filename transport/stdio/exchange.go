@@ -56,9 +56,12 @@ type exchange struct {
 	server *server
 	id     jsonrpc.ID
 	group  *group // when it came in an array
+	peer   Peer   // who serves it, when it stands alone; used by the goroutine of Serve only
+	listen bool   // it asks for a subscription
 
-	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
+	mu   sync.Mutex // guards what follows, and keeps what is sent before the outcome
 	over bool
+	told bool // something was sent before the outcome
 }
 
 // group collects the answers to one array.
@@ -75,6 +78,7 @@ func (e *exchange) Send(m jsonrpc.Message) error {
 	if e.over {
 		return transport.ErrClosed
 	}
+	e.told = true
 	return e.server.out.put(m, false)
 }
 
@@ -99,7 +103,10 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	switch {
 	case e.group != nil:
 		e.server.answer(e.group, m, silent)
-	case !silent:
+	case silent:
+	case e.listen && e.told:
+		e.server.unlisten(m)
+	default:
 		e.server.say(m)
 	}
 	select {
@@ -223,8 +230,9 @@ func (s *server) refusal(err error) (jsonrpc.Message, bool) {
 
 // dispatch hands a message over. Before there is a session only a request means anything.
 func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
+	modern := protocol.IsModern(m.Params)
 	if m.Kind() != jsonrpc.KindRequest {
-		if s.session != nil {
+		if !s.cancelled(m) && !modern && s.session != nil {
 			_ = s.session.Deliver(ctx, m, nil) // it has no answer that could carry the error
 		}
 		return
@@ -232,11 +240,18 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 	e, err := s.begin(m.ID, g)
 	if err != nil {
 		answer := jsonrpc.Failure(m.ID, s.translate(err))
+		if modern {
+			answer.Error = protocol.Translate(err, protocol.Latest)
+		}
 		if g != nil {
 			s.answer(g, answer, false)
 		} else {
 			s.say(answer)
 		}
+		return
+	}
+	if modern {
+		s.call(ctx, m, e)
 		return
 	}
 	if s.session != nil {

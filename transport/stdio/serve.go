@@ -29,6 +29,8 @@ const (
 	openTime = 30 * time.Second
 	// closeTime bounds the end of the session behind us.
 	closeTime = 2 * time.Second
+	// touchTime is how often a host hears that a client still waits for requests that stand alone. It forgets one after minutes.
+	touchTime = 30 * time.Second
 )
 
 // Push sends a message that belongs to no exchange: a notification, a request to the client. It never waits for the client, and returns
@@ -41,6 +43,9 @@ type Handler interface {
 	// unless Open returns an error; then there is no session either, and the client may try again. Push serves the session until Close.
 	// What the client sends behind it is delivered when the outcome is there, since it is the outcome that gives it a meaning.
 	Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push Push) (Session, error)
+	// Call takes a request that stands alone (2026-07-28 §basic), whether or not there is a session beside it. Its one outcome reaches out
+	// unless Call returns an error.
+	Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (Peer, error)
 }
 
 // Session is one client's conversation.
@@ -78,6 +83,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
 	}()
 
 	err := s.serve(ctx, read)
+	s.leave()
 	if s.session != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
@@ -121,8 +127,12 @@ func (p plain) read(_ context.Context, b []byte) (int, error) { return p.r.Read(
 
 // serve handles lines until there are no more, then waits for the answers.
 func (s *server) serve(ctx context.Context, read <-chan input) error {
+	touch := time.NewTicker(touchTime)
+	defer touch.Stop()
 	for {
 		select {
+		case <-touch.C:
+			s.touch()
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stalled:
@@ -135,6 +145,7 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 			case errors.As(got.err, &long):
 				s.say(jsonrpc.Failure(jsonrpc.ID{}, s.translate(protocol.TooLarge("message", protocol.MaxRequestBody))))
 			case errors.Is(got.err, io.EOF):
+				s.hangUp()
 				return s.await(ctx)
 			case got.err != nil:
 				return fmt.Errorf("read from the client: %w", got.err)

@@ -27,6 +27,9 @@ type desk struct {
 	open   map[string]transport.Sink
 	seen   []string
 	closed bool
+
+	cancelled []string // of what stands alone
+	touched   int
 }
 
 func newDesk(v protocol.Version) *desk { return &desk{version: v, open: map[string]transport.Sink{}} }

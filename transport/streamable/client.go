@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/transport"
@@ -49,7 +50,8 @@ type ClientOptions struct {
 	MaxMessage int
 }
 
-// Client is an upstream connection over Streamable HTTP, for the revisions that have sessions. Any number may call its methods at once.
+// Client is an upstream connection over Streamable HTTP: with a session in the revisions that have them, one request after another without
+// in the later ones. Any number may call its methods at once.
 type Client struct {
 	url       *url.URL
 	given     http.Header // of the options
@@ -63,6 +65,7 @@ type Client struct {
 	standing chan struct{} // likewise for the one that reads the standing stream
 	door     chan struct{} // holds a token for whoever is in Close
 	version  atomic.Uint32 // protocol.Version
+	mirrored func(tool string) []headers.Mirror
 	all      context.Context
 	endAll   context.CancelFunc // ends everything
 	calls    context.Context
@@ -73,7 +76,7 @@ type Client struct {
 	mu       sync.Mutex // guards what follows
 	session  string
 	gate     chan struct{} // closed when notifications/initialized has arrived; nil when nothing waits for that
-	inFlight map[jsonrpc.ID]context.CancelFunc
+	inFlight map[jsonrpc.ID]*flight
 	closing  bool
 	lost     *time.Timer // ends the connection; nil while the session lives
 }
@@ -106,7 +109,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		standing:  make(chan struct{}, 1),
 		door:      make(chan struct{}, 1),
 		over:      make(chan struct{}),
-		inFlight:  map[jsonrpc.ID]context.CancelFunc{},
+		inFlight:  map[jsonrpc.ID]*flight{},
 	}
 	if o.MaxMessage > 0 {
 		c.limits.Bytes = o.MaxMessage
@@ -124,12 +127,18 @@ func NewClient(o ClientOptions) (*Client, error) {
 // Sending notifications/initialized holds back what is sent after it until the server has accepted it, and then opens the standing stream.
 // Sending notifications/cancelled stops reading the answer of that request: nothing more comes of it.
 //
+// Where requests stand alone the latter is all that leaves: it ends the POST, and other notifications are not sent.
+//
 // It returns transport.ErrSlowConsumer when too many requests wait already, and transport.ErrClosed after the session was lost or Close.
 func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing || c.lost != nil {
 		return transport.ErrClosed
+	}
+	if c.stateless() && m.Kind() != jsonrpc.KindRequest {
+		c.unsaid(m)
+		return nil
 	}
 	places := c.notices
 	if m.Kind() == jsonrpc.KindRequest {
@@ -140,13 +149,16 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	default:
 		return transport.ErrSlowConsumer
 	}
-	o := &outgoing{client: c, id: m.ID, method: m.Method, body: m.Append(make([]byte, 0, m.Size())), gate: c.gate}
+	o := &outgoing{
+		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Append(make([]byte, 0, m.Size())), gate: c.gate,
+	}
 	if m.Kind() == jsonrpc.KindRequest {
 		ctx, cancel := context.WithCancel(c.calls)
-		c.inFlight[m.ID] = cancel
+		f := &flight{cancel}
+		c.inFlight[m.ID] = f
 		c.run(places, func() {
 			o.call(ctx)
-			c.settle(m.ID)
+			c.settle(m.ID, f)
 		})
 		return nil
 	}
@@ -163,6 +175,25 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
+// stateless reports whether requests stand alone, in the revision that is spoken.
+func (c *Client) stateless() bool { return c.has(protocol.PerRequestMeta) }
+
+// unsaid does what a message other than a request means where only requests are sent: to cancel is to leave (2026-07-28
+// §basic/patterns/cancellation), and nothing else has a meaning there. The mutex is held.
+func (c *Client) unsaid(m jsonrpc.Message) {
+	if m.Method != "notifications/cancelled" {
+		return
+	}
+	raw, _ := splice.Get(m.Params, "requestId")
+	id, err := jsonrpc.ParseID(raw)
+	if err != nil {
+		return
+	}
+	if f := c.inFlight[id]; f != nil {
+		f.cancel()
+	}
+}
+
 // run starts a goroutine that holds a place. A panic in it ends this connection, not the process.
 func (c *Client) run(places chan struct{}, f func()) {
 	go func() { // owner: the client, whose Close takes all places
@@ -176,12 +207,16 @@ func (c *Client) run(places chan struct{}, f func()) {
 	}()
 }
 
-// settle forgets a request. The last one ends a connection whose session is lost.
-func (c *Client) settle(id jsonrpc.ID) {
+// flight is a request on its way.
+type flight struct{ cancel context.CancelFunc }
+
+// settle forgets a request, whose id may be another's by now: its answer has been delivered. The last one ends a connection whose session is
+// lost.
+func (c *Client) settle(id jsonrpc.ID, f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cancel := c.inFlight[id]; cancel != nil {
-		cancel()
+	f.cancel()
+	if c.inFlight[id] == f {
 		delete(c.inFlight, id)
 	}
 	if c.lost != nil && len(c.inFlight) == 0 {
@@ -193,8 +228,8 @@ func (c *Client) settle(id jsonrpc.ID) {
 func (c *Client) cancel(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cancel := c.inFlight[id]; cancel != nil {
-		cancel()
+	if f := c.inFlight[id]; f != nil {
+		f.cancel()
 	}
 }
 

@@ -65,6 +65,14 @@ func (e *StatusError) Error() string {
 	return text
 }
 
+// Foreign reports whether the status may be the answer of a server that does not know the kind of request: what begins as another revision
+// does may be understood. It is not so when the server has trouble of its own, or wants to know first who is asking (2026-07-28
+// §basic/versioning).
+func (e *StatusError) Foreign() bool {
+	return e.Status < http.StatusInternalServerError && e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden &&
+		e.Status != http.StatusTooManyRequests
+}
+
 // final reports that asking again will not help.
 func (e *StatusError) final() bool { return e.Status < 500 && e.RetryAfter == 0 }
 

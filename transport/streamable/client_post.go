@@ -17,6 +17,7 @@ type outgoing struct {
 	client  *Client
 	id      jsonrpc.ID // of a request, or of an answer of ours
 	method  string
+	header  http.Header
 	body    []byte
 	gate    <-chan struct{} // what to wait for first; nil for nothing
 	opens   chan struct{}   // closed when it has arrived or failed; nil for most
@@ -50,7 +51,7 @@ func (o *outgoing) call(ctx context.Context) {
 	c := o.client
 	var wrote atomic.Bool
 	session := c.current()
-	resp, err := c.do(ctx, http.MethodPost, session, o.body, postAccept, &wrote)
+	resp, err := c.do(ctx, http.MethodPost, session, o.body, o.header, &wrote)
 	if err != nil {
 		o.fail(ctx, err, wrote.Load())
 		return
@@ -96,7 +97,8 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	case !unknown && !(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
-	case answer:
+	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
+		m.ID = o.id
 		c.deliver(transport.Inbound{Message: m, Related: o.id})
 	default:
 		o.fail(ctx, c.newStatusError(resp, body), executed(resp.StatusCode))
@@ -191,7 +193,7 @@ func (o *outgoing) notify() {
 func (o *outgoing) post(ctx context.Context) error {
 	c := o.client
 	session := c.current()
-	resp, err := c.do(ctx, http.MethodPost, session, o.body, postAccept, nil)
+	resp, err := c.do(ctx, http.MethodPost, session, o.body, o.header, nil)
 	if err != nil {
 		return err
 	}

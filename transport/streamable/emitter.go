@@ -19,7 +19,7 @@ type emitter struct {
 	control  *http.ResponseController
 	streams  *Streams
 	outlet   *outlet
-	session  Session
+	client   toucher
 	primed   bool            // begin with an event that has an id and no data
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
 }
@@ -66,7 +66,7 @@ func (e *emitter) run(ctx context.Context) {
 			e.write(appendEvent(nil, Event{Retry: e.handler.spread()}))
 			return
 		}
-		e.session.Touch()
+		e.client.Touch()
 		if e.write(keepAlive) != nil {
 			return
 		}

@@ -34,7 +34,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	defer streams.detach(&out)
 	e := emitter{
-		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, session: session, drain: h.drain,
+		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, drain: h.drain,
 		primed: session.Version().Has(protocol.PrimedStreams),
 	}
 	e.run(r.Context())

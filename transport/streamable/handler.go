@@ -111,9 +111,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {
-			if f == badMethod {
-				w.Header().Set("Allow", allowed)
-			}
 			h.refuse(w, f, jsonrpc.ID{}, detail)
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -35,6 +36,24 @@ type Host interface {
 	Open(ctx context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink) (Session, error)
 	// Lookup finds a session of this endpoint and principal, or returns ErrNoSession.
 	Lookup(ctx context.Context, ep Endpoint, id string) (Session, error)
+	// Policy says which revisions are served at an endpoint.
+	Policy(ep Endpoint) protocol.Negotiation
+	// Peer finds who serves a request that belongs to no session, by what it says about its client.
+	Peer(ctx context.Context, ep Endpoint, c protocol.Class) (Peer, error)
+}
+
+// toucher is told that a client was heard of.
+type toucher interface{ Touch() }
+
+// Peer is all clients that one principal has at an endpoint and that say the same about themselves, of a revision without sessions.
+type Peer interface {
+	// Call hands over a request, whose one outcome must then reach out.Finish, unless Call returns an error. What its header fields say
+	// of the method and of what that names has been found true; fields is for those that a tool's schema asks for.
+	Call(ctx context.Context, m jsonrpc.Message, fields headers.Lookup, out transport.Sink) error
+	// Cancel ends the request that was handed over with out: its client has gone. It does nothing for one that has its outcome.
+	Cancel(out transport.Sink)
+	// Touch says that a client was heard of. It is called each keep-alive period while a response is open.
+	Touch()
 }
 
 // Session is one client's conversation.

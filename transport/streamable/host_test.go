@@ -34,6 +34,7 @@ type testHost struct {
 
 	mu       sync.Mutex
 	sessions map[string]*testSession
+	peer     *testPeer
 	opened   int
 	running  sync.WaitGroup
 }

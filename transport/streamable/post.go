@@ -7,14 +7,10 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
 const initialize = "initialize"
-
-// modernKey in a message's _meta makes it one of 2026-07-28 or later, whatever else it looks like (2026-07-28 §basic/versioning).
-const modernKey = "io.modelcontextprotocol/protocolVersion"
 
 // post takes one message, or an array of them where the revision has arrays.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
@@ -68,8 +64,8 @@ func refusedID(err error) jsonrpc.ID {
 
 func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
 	id := requestID(m)
-	if isModern(m) {
-		h.refuse(w, modernRevision, id, "requests of the revision in _meta are not served here: begin with initialize")
+	if isModern(r, m) {
+		h.modern(w, r, ep, m)
 		return
 	}
 	if m.Method == initialize && !id.IsZero() {
@@ -106,11 +102,6 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 	return jsonrpc.ID{}
 }
 
-func isModern(m jsonrpc.Message) bool {
-	_, modern := splice.Get(m.Params, "_meta", modernKey)
-	return modern
-}
-
 // open serves initialize. A session id that came with it names no session to make: the new one has an id of the Host's. But one that
 // lives is a client that initializes twice, and its session stays as it is.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
@@ -143,8 +134,10 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 	id, given := sessionID(r)
 	switch {
 	case f != accepted:
+	case version.Era() == protocol.Modern && r.Method != http.MethodPost:
+		f, detail = badMethod, "revision "+version.String()+" has POST only"
 	case version.Era() == protocol.Modern:
-		f, detail = modernRevision, "revision "+version.String()+" is not served here: begin with initialize"
+		f, detail = otherVersion, "a session is not of revision "+version.String()
 	case !given:
 		f, detail = noSessionID, "header Mcp-Session-Id is required after initialize"
 	case id == "":
@@ -178,8 +171,8 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 	requests := 0
 	for _, m := range messages {
 		switch {
-		case isModern(m):
-			h.refuse(w, modernRevision, jsonrpc.ID{}, "requests of the revision in _meta are not served here: begin with initialize")
+		case protocol.IsModern(m.Params):
+			h.refuse(w, badBatch, jsonrpc.ID{}, "the revision in _meta has no batches")
 			return
 		case m.Method == initialize:
 			h.refuse(w, badBatch, jsonrpc.ID{}, "initialize must not be part of a batch")

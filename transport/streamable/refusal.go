@@ -31,7 +31,6 @@ const (
 	bodyTooSlow
 	bodyBroken
 	bodyOnGET
-	modernRevision
 	badVersion
 	otherVersion
 	badBatch
@@ -67,7 +66,6 @@ var refusals = [refusalCount]struct {
 	bodyTooSlow:      {"body_too_slow", http.StatusRequestTimeout, jsonrpc.CodeInvalidRequest},
 	bodyBroken:       {"body_broken", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	bodyOnGET:        {"body_on_get", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
-	modernRevision:   {"modern_revision", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	badVersion:       {"unknown_version", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	otherVersion:     {"other_version", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	badBatch:         {"batch", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
@@ -87,6 +85,9 @@ const retryAfter = time.Second
 // refuse answers with a row of the table. The id is that of the request, if it is known.
 func (h *Handler) refuse(w http.ResponseWriter, f refusal, id jsonrpc.ID, detail string) {
 	row := refusals[f]
+	if f == badMethod {
+		w.Header().Set("Allow", allowed)
+	}
 	if f == sessionGone {
 		detail = "session not found" // nothing else, however it came to be
 	}

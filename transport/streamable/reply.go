@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -13,8 +14,9 @@ import (
 type reply struct {
 	out     outlet
 	streams *Streams
-	resumes bool // the client's revision has primed streams, so it can be sent away
-	batch   bool // the JSON form is an array
+	resumes bool             // the client's revision has primed streams, so it can be sent away
+	batch   bool             // the JSON form is an array
+	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
 
 	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
 	pending  int        // requests without outcome
@@ -61,6 +63,13 @@ func (b *member) Finish(m jsonrpc.Message) bool { return b.reply.finish(&b.done,
 
 // CloseStream implements Reconnector.
 func (b *member) CloseStream(retry time.Duration) { b.reply.closeStream(&b.done, retry) }
+
+// ended reports whether the one request has its outcome.
+func (r *reply) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done
+}
 
 func (r *reply) send(done *bool, m jsonrpc.Message) error {
 	r.mu.Lock()

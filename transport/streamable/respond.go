@@ -12,7 +12,7 @@ import (
 )
 
 // respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream.
-func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, session Session) {
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, client toucher) {
 	defer p.leave()
 	shape := p.decide(false)
 	if shape == undecided {
@@ -28,7 +28,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, sess
 		}
 		timer.Stop()
 	}
-	if o, ok := session.(opening); ok && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
+	if o, ok := client.(opening); ok && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
 		w.Header().Set("Mcp-Session-Id", o.ID())
 	}
 	switch shape {
@@ -36,7 +36,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, sess
 		h.writeOutcomes(w, p)
 	case asStream:
 		e := emitter{
-			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, session: session, primed: p.resumes,
+			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client, primed: p.resumes,
 		}
 		e.run(r.Context())
 	case asAccepted:
@@ -71,7 +71,7 @@ func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	e := p.outcomes[0].Error
 	if p.batch || e == nil || e.Code != protocol.CodeRateLimited {
-		return http.StatusOK
+		return errorStatus(e, p.version)
 	}
 	wait := protocol.RetryAfter(e)
 	if wait <= 0 {
@@ -82,6 +82,14 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusServiceUnavailable
+}
+
+// errorStatus is that of an answer to a request that stands alone, where errors have one of their own; the others' is 200.
+func errorStatus(e *jsonrpc.Error, v protocol.Version) int {
+	if e == nil {
+		return http.StatusOK
+	}
+	return protocol.CodeStatus(e.Code, v)
 }
 
 // writeJSON writes a whole answer, within the time that each part of it may take.

@@ -1,0 +1,71 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+)
+
+// isModern reports whether a message is for a revision without sessions: it says so in _meta, or, while it names no session, by its header.
+// Initialize never is by its header alone (2026-07-28 §basic/versioning).
+func isModern(r *http.Request, m jsonrpc.Message) bool {
+	if protocol.IsModern(m.Params) {
+		return true
+	}
+	header := r.Header.Get("Mcp-Protocol-Version")
+	if _, session := sessionID(r); session || header == "" || m.Method == initialize {
+		return false
+	}
+	v, known := protocol.ParseVersion(header)
+	return !known || v.Era() == protocol.Modern
+}
+
+// modern serves a message that stands alone (2026-07-28 §basic/transports/streamable-http). A session or an event id that came with it
+// means nothing.
+func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
+	id := requestID(m)
+	if m.Method == "" {
+		h.refuseError(w, protocol.InvalidRequest("a server of this revision asks nothing that could be answered"), protocol.Latest, id)
+		return
+	}
+	class, err := h.options.Host.Policy(ep).Classify(protocol.Arrival{
+		Method: m.Method, Params: m.Params, Notification: m.Kind() == jsonrpc.KindNotification,
+		HTTP: true, Header: r.Header.Get("Mcp-Protocol-Version"),
+	})
+	switch {
+	case err != nil:
+		h.refuseError(w, err, class.Version, id)
+		return
+	case m.Kind() == jsonrpc.KindNotification: // the client says nothing that its requests and their ends do not say
+		h.writeEmpty(w, http.StatusAccepted)
+		return
+	}
+	fields := headers.Lookup(r.Header.Values)
+	if err = protocol.CheckMeta(m.Params); err == nil {
+		err = headers.Request{Method: m.Method, Params: m.Params}.Check(fields)
+	}
+	if err != nil {
+		h.refuseError(w, err, class.Version, id)
+		return
+	}
+	ctx := context.WithoutCancel(r.Context())
+	peer, err := h.options.Host.Peer(ctx, ep, class)
+	if err != nil {
+		h.refuseError(w, err, class.Version, id)
+		return
+	}
+	reply := newReply(h.options.Store.plain(), 1, false)
+	reply.version = class.Version
+	if err := peer.Call(ctx, m, fields, reply); err != nil {
+		reply.leave()
+		h.refuseError(w, err, class.Version, id)
+		return
+	}
+	h.respond(w, r, reply, peer)
+	if !reply.ended() { // who leaves cancels (2026-07-28 §basic/patterns/cancellation)
+		peer.Cancel(reply)
+	}
+}
