@@ -13,6 +13,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/held"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
 	"mcpd/actors/request"
@@ -48,6 +49,8 @@ var classes = map[string]struct {
 	"client.Unused":          {&client.Unused{}, otp.Owed},
 	"client.Want":            {&client.Want{}, otp.Owed},
 	"client.Withdrawn":       {&client.Withdrawn{}, otp.Owed},
+	"held.Gone":              {&held.Gone{}, otp.Owed},
+	"held.Retry":             {&held.Retry{}, otp.Ordinary},
 	"notification.Dispatch":  {&notification.Dispatch{}, otp.Sheddable},
 	"notification.Forget":    {&notification.Forget{}, otp.Owed},
 	"notification.Notice":    {&notification.Notice{}, otp.Sheddable},
@@ -68,6 +71,7 @@ var classes = map[string]struct {
 	"request.Submit":         {&request.Submit{}, otp.Ordinary},
 	"request.Unpark":         {&request.Unpark{}, otp.Owed},
 	"request.Withdraw":       {&request.Withdraw{}, otp.Owed},
+	"session.Abandoned":      {&session.Abandoned{}, otp.Owed},
 	"session.Attach":         {&session.Attach{}, otp.Ordinary},
 	"session.Close":          {&session.Close{}, otp.Ordinary},
 	"session.Deliver":        {&session.Deliver{}, otp.Ordinary},

@@ -88,10 +88,32 @@ func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Mes
 	return s, s.Deliver(ctx, init, out)
 }
 
+// Policy is the tenant's.
+func (h *Edge) Policy(ep streamable.Endpoint) protocol.Negotiation {
+	return h.Tenants[ep.Tenant].Negotiation
+}
+
+// Peer finds the session that serves a client which has none, and makes it when it is the first request of its kind.
+func (h *Edge) Peer(ctx context.Context, ep streamable.Endpoint, c protocol.Class) (streamable.Peer, error) {
+	peer := session.Peer{Version: c.Version, Capabilities: c.Meta.Capabilities}
+	if s, ok := h.Index.Peer(ep, peer); ok && s.Serving() {
+		s.Touch()
+		return s, nil
+	}
+	peer.Capabilities = peer.Capabilities.Clone() // the request's bytes are not to be kept
+	start, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	s, err := otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), session.OpenRequest{Endpoint: ep, Peer: &peer})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // Lookup finds a session. One of another endpoint or principal is none.
 func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (streamable.Session, error) {
 	s, ok := h.Index.Get(id)
-	if !ok || s.Endpoint() != ep || s.Record() == nil {
+	if !ok || s.Endpoint() != ep || s.Record() == nil || s.IsPeer() {
 		return nil, streamable.ErrNoSession
 	}
 	return s, nil

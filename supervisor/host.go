@@ -12,6 +12,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/held"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
 	"mcpd/actors/request"
@@ -24,6 +25,7 @@ import (
 	"mcpd/internal/fault"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 	"mcpd/protocol"
+	"mcpd/protocol/seal"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -46,6 +48,8 @@ type host struct {
 	store    *streamable.Store
 	index    *session.Index
 	edge     *Edge
+	ring     *seal.Ring // seals what clients carry for us
+	instance string     // of this host, in what it seals
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64
@@ -114,9 +118,23 @@ func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
 			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
 			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
+			Held: h.heldOptions(t), HeldCalls: func() otp.Ref { return h.at(t, "held_sup") },
+			HeldCall: func(row string) (otp.Ref, bool) {
+				return h.system.Whereis(root + "/tenants/" + t.Name + "/held_sup/" + row)
+			},
 		}
 	})
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }
+}
+
+// heldOptions are what the held calls of a tenant share.
+func (h *host) heldOptions(t tenant.Tenant) *held.Options {
+	return &held.Options{Ring: h.ring, Instance: h.instance, Park: t.Limits.ParkTime, Requests: h.at(t, "request_manager")}
+}
+
+func (h *host) heldCall(t tenant.Tenant) func(args any) otp.Behaviour {
+	shared := sync.OnceValue(func() *held.Options { return h.heldOptions(t) })
+	return func(args any) otp.Behaviour { return held.New(shared(), args.(held.Args)) }
 }
 
 func (h *host) tenants() []otp.Child {

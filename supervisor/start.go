@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
+	"mcpd/protocol/seal"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -76,6 +78,7 @@ func newHost(c *config.Config, o Options) *host {
 		spawner: stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance}),
 		store:   streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
 		index:   session.NewIndex(),
+		ring:    newRing(), instance: rand.Text(),
 	}
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
@@ -94,6 +97,17 @@ func newHost(c *config.Config, o Options) *host {
 		Sessions: func() otp.Ref { return h.core("session_manager") },
 	}
 	return h
+}
+
+// newRing seals with a key of this process: what it has sealed is about calls of this process.
+func newRing() *seal.Ring {
+	key := seal.Key{ID: "1"}
+	_, _ = rand.Read(key.Secret[:]) // never fails
+	ring, err := seal.NewRing(rand.Reader, key)
+	if err != nil {
+		panic(err) // the key above is one
+	}
+	return ring
 }
 
 func known(method string) bool {

@@ -55,6 +55,10 @@ func (h *host) tenant(t tenant.Tenant) otp.Child {
 		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{
 			Label: "upstream", Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
 		}),
+		// One actor a call that waits for its client; those above and below it come and go meanwhile.
+		pool("held_sup", in(5, 30*second), 10*second, otp.Child{
+			Label: "held", Restart: otp.Temporary, Shutdown: 1 * second, Start: otp.WorkerWith(h.heldCall(t)),
+		}),
 		// TIER 2: one actor a downstream session. One that ended is attached anew while its session goes on.
 		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
 			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t)),

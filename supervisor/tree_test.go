@@ -47,6 +47,8 @@ var why = map[string]string{
 	"mcpd/tenants/T/client_sup":              "the tenant's servers, each under a supervisor of its own",
 	"mcpd/tenants/T/client_sup/S":            "one server; past its budget it ends quietly, and the catalogue starts it again after a pause",
 	"mcpd/tenants/T/client_sup/S/C":          "one connection to it: a child process, a URL, or an instance of a built-in server",
+	"mcpd/tenants/T/held_sup":                "calls whose legacy server asks something and whose client has to come back with the answer",
+	"mcpd/tenants/T/held_sup/X":              "one such call: keeps the server's questions open and knows which answers are still good",
 	"mcpd/tenants/T/server_sup":              "the tenant's sessions",
 	"mcpd/tenants/T/server_sup/N":            "one client; one whose actor ended is attached anew, at once or with the next message of its client",
 	"mcpd/listeners":                         "last to start, so first to stop: nothing new comes in while what is there is finished",
@@ -141,7 +143,7 @@ func literal(t *testing.T) *host {
 	return h
 }
 
-// rows is the tree of such a host. What comes and goes stands for its pool: the server S, its connection C, the session N.
+// rows is the tree of such a host. What comes and goes stands for its pool: the server S, its connection C, the held call X, the session N.
 func rows(t *testing.T) []line {
 	t.Helper()
 	h := literal(t)
@@ -158,6 +160,8 @@ func rows(t *testing.T) []line {
 				kid.ID = "S"
 			case "session":
 				kid.ID = "N"
+			case "held":
+				kid.ID = "X"
 			}
 			below, ok := kid.Start.Spec()
 			if !ok && kid.ID == "S" {
@@ -175,8 +179,8 @@ func rows(t *testing.T) []line {
 func document(lines []line) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision tree\n\n" +
-		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C a connection to it, N a session. Rows start from the\n" +
-		"top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
+		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C a connection to it, X a held call, N a session. Rows start\n" +
+		"from the top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
 	for i, l := range lines {
 		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
 	}

@@ -22,21 +22,25 @@ type pending struct {
 
 // Key is the connection that a caller's requests to a server go through.
 func Key(s tenant.Server, c Caller) tenant.Key {
-	return tenant.NewKey(s.Share.Applied(s.Link(), protocol.Legacy), c.Principal, c.Session, c.Capabilities.Fingerprint())
+	k := tenant.NewKey(s.Share.Applied(s.Link(), protocol.Legacy), c.Principal, c.Session, c.Capabilities.Fingerprint())
+	k.Modern = c.Modern
+	return k
 }
 
 // ListKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call, not
 // to look what there is.
 func ListKey(s tenant.Server, c Caller) tenant.Key {
-	return listKey(s, c.Principal, c.Capabilities.Fingerprint())
+	return listKey(s, c.Principal, c.Capabilities.Fingerprint(), c.Modern)
 }
 
-func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint) tenant.Key {
+func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint, modern bool) tenant.Key {
 	share := s.Share.Applied(s.Link(), protocol.Legacy)
 	if share == tenant.BySession {
 		share = tenant.ByPrincipal
 	}
-	return tenant.NewKey(share, principal, "", fingerprint)
+	k := tenant.NewKey(share, principal, "", fingerprint)
+	k.Modern = modern
+	return k
 }
 
 // connect hands out a connection, starting it when there is none.

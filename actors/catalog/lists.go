@@ -119,11 +119,12 @@ func (c *Catalog) answer(w *waiter) {
 type group struct {
 	principal, server string
 	fingerprint       protocol.Fingerprint
+	modern            bool
 }
 
 // view is what the caller sees now. It is made once for all who see the same, and again after a change.
 func (c *Catalog) view(caller Caller) *View {
-	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint()}
+	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint(), caller.Modern}
 	if v := c.views[g]; v != nil {
 		return v
 	}
@@ -214,6 +215,6 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 // outdate forgets the views of those who see what is listed over a kind of connection.
 func (c *Catalog) outdate(s *server, key tenant.Key) {
 	maps.DeleteFunc(c.views, func(g group, _ *View) bool {
-		return (g.server == "" || g.server == s.config.Name) && listKey(s.config, g.principal, g.fingerprint) == key
+		return (g.server == "" || g.server == s.config.Name) && listKey(s.config, g.principal, g.fingerprint, g.modern) == key
 	})
 }

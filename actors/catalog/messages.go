@@ -9,6 +9,7 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/supervisor/otp"
 )
 
@@ -18,6 +19,7 @@ type Caller struct {
 	Ref          otp.Ref
 	Principal    string
 	Capabilities protocol.ClientCapabilities
+	Modern       bool   // its revision has no handshake
 	Server       string // of a transparent endpoint; empty for all servers as one
 }
 
@@ -54,8 +56,10 @@ type View struct {
 	disabled     []string
 	experimental []capability.Experimental
 
-	mu     sync.Mutex // guards offers, which remembers what Offer has returned
-	offers map[protocol.Version]protocol.ServerCapabilities
+	mu      sync.Mutex // guards what follows: what was asked for before
+	offers  map[protocol.Version]protocol.ServerCapabilities
+	lists   map[listAs]merge.List
+	mirrors map[string][]headers.Mirror // by tool; nil before the first
 }
 
 // Known is a server and what its handshake established.

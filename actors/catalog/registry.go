@@ -36,8 +36,8 @@ func (c *Catalog) registered(m capability.Changed) {
 }
 
 // Offer is what a client of revision version can be offered of these servers: what they declare, without what is disabled here and with the
-// experimental features of the host. Tasks are left out: they belong to a connection, and the host does not keep them. It is put together
-// once for all who see the same.
+// experimental features of the host. Tasks of the core are left out: they belong to a connection, and the host does not keep them. It is put
+// together once for all who see the same.
 func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -49,7 +49,7 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 		known = append(known, s.Facts.Capabilities)
 	}
 	all := merge.Capabilities(known, len(v.Missing) == 0)
-	offer := all.Without("tasks", "extensions."+protocol.ExtensionTasks).Without(v.disabled...)
+	offer := all.Without("tasks").Without(v.disabled...)
 	for _, e := range v.experimental {
 		offer = offer.With("experimental."+e.Name, e.Settings)
 	}

@@ -11,6 +11,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rounds"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -40,6 +41,9 @@ func (c *Connection) forward(x *request.Exchange) {
 
 // write sends one call under an id of ours.
 func (c *Connection) write(x *request.Exchange) {
+	if c.listening(x) {
+		return
+	}
 	done, local := c.intercept(x)
 	if local {
 		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
@@ -50,9 +54,10 @@ func (c *Connection) write(x *request.Exchange) {
 		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, err))
 		return
 	}
-	params := x.Params
-	if len(x.Token) > 0 {
-		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
+	params, err := c.said(x, id)
+	if err != nil {
+		complete(c.o.Requests, x, nil, err)
+		return
 	}
 	c.written[x.ID] = x
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
@@ -91,16 +96,15 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		return nil
 	}
 	delete(c.calls, m.ID)
+	if c.interrupted(f, m) {
+		return nil
+	}
 	c.settled(f.x.ID)
 	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
 	if failed, ok := splice.Get(m.Result, "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true
 	}
-	if m.Error != nil {
-		answer.Err = m.Error
-	} else if answer.Result = m.Result; f.x.Rewrite != nil {
-		answer.Result = f.x.Rewrite(m.Result)
-	}
+	answer.Result, answer.Err = c.heard(f.x, m)
 	f.settle(answer.Err)
 	send(c.o.Requests, answer)
 	c.takeTurns()
@@ -165,6 +169,13 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 			c.takeTurns()
 			return
 		}
+	}
+	if d := c.drives[m.ID]; d != nil {
+		c.settled(m.ID)
+		d.f.settle(context.Canceled)
+		c.drive(d, rounds.Event{Op: rounds.Cancel})
+		c.takeTurns()
+		return
 	}
 	for id, f := range c.calls {
 		if f.x.ID != m.ID {

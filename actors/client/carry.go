@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
 
@@ -31,6 +32,9 @@ type carry struct {
 	listed bool
 	// asks says that the server was seen to ask its client something without saying during which call.
 	asks bool
+	// spoken is the revision that was agreed on last, 0 before the first; probing says that the server has not answered a probe yet.
+	spoken  protocol.Version
+	probing bool
 	// cause is how the last incarnation ended.
 	cause  error
 	lostAt time.Time

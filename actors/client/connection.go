@@ -15,6 +15,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rounds"
 	"mcpd/protocol/session"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -61,15 +62,19 @@ type Connection struct {
 	up       transport.Upstream
 	state    State
 	life     *session.Lifecycle // of the handshake; nil before there is a transport
+	probed   bool               // this server was asked whether it is of the modern era
+	greeted  error              // how it refused initialize, if it did
 	facts    Facts
 	started  time.Time
 	calls    map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked    map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids      inflight.Counter
 	open     map[string]*open // questions of the server that a client has not answered, by the server's id
-	fetching [Kinds]fetching  // how far each list is
-	news     []catalog.Kind   // lists that are not what they were
-	renewals pace             // of sessions that the server forgot
+	drives   map[uint64]*drive
+	listens  map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
+	fetching [Kinds]fetching        // how far each list is
+	news     []catalog.Kind         // lists that are not what they were
+	renewals pace                   // of sessions that the server forgot
 
 	start, linger otp.Timer
 	asides        int   // what was asked for wishes and not answered
@@ -116,9 +121,10 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
-	c.up, c.life, c.facts, c.news, c.fetching = nil, nil, Facts{}, nil, newFetching()
+	c.up, c.life, c.probed, c.greeted, c.facts, c.news, c.fetching = nil, nil, false, nil, Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.refused = 0, nil
+	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.started = c.p.Now()
 	c.start.Stop()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
@@ -188,6 +194,16 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return fmt.Errorf("not ready within %s: %w", c.o.StartTimeout, context.DeadlineExceeded)
 	case askExpired:
 		return c.askExpired(m.id)
+	case driveDue:
+		c.driven(m.exchange, rounds.Event{Op: rounds.Expire})
+	case driveFailed:
+		c.driven(m.exchange, rounds.Event{Op: rounds.Fail, Err: m.err})
+	case driveRefused:
+		c.driven(m.exchange, rounds.Event{Op: rounds.Refuse, Question: m.question, Err: m.err})
+	case relisten:
+		c.listenAgain(m.l)
+	case lateAck:
+		c.lateAck(m.l)
 	case exhausted:
 		return inflight.ErrExhausted
 	case lingered:
@@ -227,6 +243,13 @@ func (c *Connection) abandon(cause error) {
 	}
 	for id := range c.open {
 		c.dropQuestion(id)
+	}
+	for _, d := range c.drives {
+		d.timer.Stop()
+	}
+	for _, l := range c.listens {
+		l.timer.Stop()
+		c.settleListen(l, cause)
 	}
 	c.lost(c.o.Requests, c.o.Server)
 }

@@ -8,7 +8,7 @@ import (
 
 // carried is what a server may ask of a client through this host.
 const carried = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},` +
-	`"extensions":{"` + protocol.ExtensionUI + `":{}}}`
+	`"extensions":{"` + protocol.ExtensionUI + `":{},"` + protocol.ExtensionTasks + `":{}}}`
 
 // Carried is what of a client's capabilities can be declared to a server: never more than the client declared, nor than the host passes
 // on. A server that believes in a capability nobody has may wait for ever.

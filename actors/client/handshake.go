@@ -21,20 +21,6 @@ type ask struct {
 	timer otp.Timer
 }
 
-// dialled starts the handshake: from here on there is somebody to talk to.
-func (c *Connection) dialled(up transport.Upstream) error {
-	c.up = up
-	c.life = session.NewClient(c.p.Now(), session.Options{Timeout: c.o.StartTimeout - c.p.Now().Sub(c.started)})
-	c.publish(nil, nil)
-	ask := protocol.InitializeParams{
-		Version: protocol.LatestLegacy.String(), Capabilities: c.o.Declare.Shape(protocol.LatestLegacy), Info: c.o.Self,
-	}
-	if err := c.request("initialize", ask.Params(), 0, c.initialized); err != nil {
-		return err
-	}
-	return c.step(session.Start)
-}
-
 // step takes an event of the handshake and does what is to be done then.
 func (c *Connection) step(on session.Event) error {
 	effects, err := c.life.Step(c.p.Now(), on)
@@ -64,13 +50,21 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 	}
 	if err != nil {
 		_ = c.step(session.Refuse) // an answer is always taken in the phase that waits for it
-		return fmt.Errorf("initialize: %w", err)
+		c.greeted = fmt.Errorf("initialize: %w", err)
+		if modernOnly(err) && !c.probed {
+			return c.probe()
+		}
+		return c.greeted
 	}
-	c.facts = Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions}
-	c.up.Negotiated(v)
+	c.agreed(Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions})
 	if err := c.step(session.Answer); err != nil {
 		return err
 	}
+	return c.learnAll()
+}
+
+// learnAll fetches every list that the server has.
+func (c *Connection) learnAll() error {
 	for _, k := range catalog.Kinds() {
 		c.fetching[k].busy = c.facts.offers(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
 	}
@@ -105,9 +99,20 @@ func (c *Connection) maybeReady() error {
 // request asks the server something on the host's own behalf. With no timeout somebody else sees to it that it ends. After an error
 // nothing was asked, and then is not called.
 func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error) error {
+	_, err := c.ask(method, params, timeout, then)
+	return err
+}
+
+// ask is request that tells its id.
+func (c *Connection) ask(
+	method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error,
+) (jsonrpc.ID, error) {
 	id, err := c.fresh()
 	if err != nil {
-		return err
+		return id, err
+	}
+	if c.facts.Version.Has(protocol.PerRequestMeta) {
+		params = protocol.Meta{Version: c.facts.Version.String(), Info: c.o.Self}.Set(params)
 	}
 	a := ask{then: then}
 	if timeout > 0 {
@@ -117,9 +122,9 @@ func (c *Connection) request(method string, params jsontext.Value, timeout time.
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, method, params)); err != nil && !errors.Is(err, transport.ErrClosed) {
 		delete(c.asked, id)
 		a.timer.Stop()
-		return fmt.Errorf("%s: %w", method, err)
+		return id, fmt.Errorf("%s: %w", method, err)
 	}
-	return nil
+	return id, nil
 }
 
 // askExpired gives up on one thing the host asked.

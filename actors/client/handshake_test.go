@@ -112,6 +112,7 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 		"refused": {func(r *rig) {
 			p := r.server()
 			p.Refuse(p.Expect("initialize"), -32603, "not today")
+			p.Refuse(p.Expect("server/discover"), -32601, "no such method")
 		}, client.Backoff, "not today"},
 		"unknown revision": {func(r *rig) {
 			p := r.server()

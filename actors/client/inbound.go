@@ -8,6 +8,8 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rewrite"
+	"mcpd/protocol/rounds"
 	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -42,9 +44,11 @@ func (c *Connection) notified(in transport.Inbound) {
 		c.progress(m)
 	case "notifications/cancelled":
 		c.withdrawn(m)
+	case "notifications/subscriptions/acknowledged":
+		c.acknowledged(m)
 	case "notifications/message":
 		if x := c.owner(in.Related); x != nil {
-			if c.wantsLog(x.Session, m.Params) {
+			if c.wantsLog(x, m.Params) {
 				_ = x.Sink.Send(m)
 			}
 			return
@@ -68,12 +72,24 @@ func (c *Connection) progress(m jsonrpc.Message) {
 		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
 		return
 	}
-	params, err := splice.Set(m.Params, f.x.Token, "progressToken")
-	if err != nil {
-		return
+	if d := c.drives[f.x.ID]; d != nil {
+		c.drive(d, rounds.Event{Op: rounds.Progress, Params: m.Params})
+	} else {
+		c.relay(f, m.Params)
 	}
-	_ = f.x.Sink.Send(jsonrpc.Notification(m.Method, params))
 	_ = c.o.Requests.Send(&request.Progress{ID: f.x.ID})
+}
+
+// relay tells the client of a call how far it is, under the client's own token.
+func (c *Connection) relay(f *flight, params jsontext.Value) {
+	const method = "notifications/progress"
+	params, err := splice.Set(params, f.x.Token, "progressToken")
+	if err == nil {
+		params, err = rewrite.Notification(method, c.facts.Version, f.x.Version, params)
+	}
+	if err == nil {
+		_ = f.x.Sink.Send(jsonrpc.Notification(method, params))
+	}
 }
 
 func (c *Connection) byToken(params jsontext.Value) *flight {
@@ -110,7 +126,14 @@ func (c *Connection) dispatch(m jsonrpc.Message) {
 		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
 		return
 	}
-	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key, Method: m.Method, Params: m.Params}
+	params := m.Params
+	if c.facts.Version.Era() == protocol.Modern { // whoever hears of it has a subscription of its own
+		var err error
+		if params, err = rewrite.Notification(m.Method, c.facts.Version, protocol.LatestLegacy, params); err != nil {
+			return
+		}
+	}
+	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key, Method: m.Method, Params: params}
 	n.URI, _ = splice.GetString(m.Params, "uri")
 	if c.o.Dispatcher.Send(n) != nil {
 		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "queue_full", Count: 1})
@@ -122,11 +145,15 @@ func (c *Connection) gate() protocol.Gate {
 	return protocol.Gate{Version: c.facts.Version, Client: c.o.Declare, Server: c.facts.Capabilities}
 }
 
-// wantsLog filters by the level a session asked for. A session that asked for none gets what the server sends.
-func (c *Connection) wantsLog(session string, params jsontext.Value) bool {
-	want, ok := c.levels[session]
-	if !ok {
+// wantsLog filters by the level that was asked for. A session that asked for none gets what the server sends, a request that stands alone
+// gets nothing then.
+func (c *Connection) wantsLog(x *request.Exchange, params jsontext.Value) bool {
+	if f, ok := x.Sink.(interface{ Filters() bool }); ok && f.Filters() {
 		return true
+	}
+	want := c.logLevel(x)
+	if want == "" {
+		return !x.Version.Has(protocol.PerRequestMeta)
 	}
 	level, _ := splice.GetString(params, "level")
 	return protocol.AtLeast(level, want)

@@ -111,6 +111,7 @@ func (q *Question) Fail(err error) {
 type Withdrawn struct {
 	From     otp.Ref
 	Question jsonrpc.ID
+	Call     uint64 // the exchange it belonged to; 0 when none
 }
 
 // Lists holds what a server listed, by catalog.Kind, item by item as it wrote them. A nil list was not fetched, or the server offers none.

@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -20,8 +21,12 @@ const MaxQuestions = 64
 // open is a question of the server that a client is answering.
 type open struct {
 	id      jsonrpc.ID
+	method  string
 	session request.Owner
-	call    uint64 // the exchange it belongs to; 0 when none
+	client  protocol.Version // of whoever is asked; 0 when that is not known
+	call    uint64           // the exchange it belongs to; 0 when none
+	drive   *drive           // that asks in the server's name; nil for a request of the server
+	number  int              // of the question there
 }
 
 // question passes a request of the server to the client it is meant for, or refuses it here.
@@ -41,9 +46,16 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, protocol.InvalidParams("calls of several clients are in flight, and this does not say to which it belongs"))
 		return
 	}
-	o := &open{id: m.ID, session: to}
-	if q.Exchange != nil {
-		o.call = q.Exchange.ID
+	o := &open{id: m.ID, method: m.Method, session: to}
+	switch {
+	case q.Exchange != nil:
+		o.call, o.client = q.Exchange.ID, q.Exchange.Version
+	case q.On != nil:
+		o.client = q.On.Version
+	}
+	if err := c.worded(q, o); err != nil {
+		c.refuse(m.ID, err)
+		return
 	}
 	c.open[m.ID.Raw()] = o
 	switch err := to.Send(q); {
@@ -72,15 +84,41 @@ func (c *Connection) mayAsk(m jsonrpc.Message) error {
 
 // answer passes a client's answer to the server. An answer to a question that is closed is dropped.
 func (c *Connection) answer(a *Answer) {
-	if _, ok := c.open[a.Question.Raw()]; !ok {
+	o, ok := c.open[a.Question.Raw()]
+	if !ok {
 		return
 	}
 	delete(c.open, a.Question.Raw())
+	if o.drive != nil {
+		c.replied(o, a)
+		return
+	}
 	if a.Err != nil {
 		c.send(jsonrpc.Failure(a.Question, a.Err))
 		return
 	}
-	c.send(jsonrpc.Response(a.Question, a.Result))
+	result := a.Result
+	if o.client != 0 {
+		var err error
+		if result, err = rewrite.Answer(o.method, o.client, c.facts.Version, a.Result); err != nil {
+			c.refuse(a.Question, protocol.InternalError(err))
+			return
+		}
+	}
+	c.send(jsonrpc.Response(a.Question, result))
+}
+
+// worded puts a question into the words of the revision of whoever is asked. What that has no words for is refused.
+func (c *Connection) worded(q *Question, o *open) error {
+	if o.client == 0 {
+		return nil
+	}
+	params, err := rewrite.Question(q.Method, c.facts.Version, o.client, q.Params, "")
+	if err != nil {
+		return protocol.InvalidParams(err.Error())
+	}
+	q.Params = params
+	return nil
 }
 
 // withdrawn handles the server cancelling its own question.
@@ -91,6 +129,12 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 	}
 	if _, ok := c.open[string(raw)]; ok {
 		c.dropQuestion(string(raw))
+		return
+	}
+	id, _ := jsonrpc.ParseID(raw)     // what is no id is nobody's
+	if l := c.listens[id]; l != nil { // a subscription that the server ends (2026-07-28 §basic/patterns/cancellation)
+		delete(c.asked, id)
+		c.listenEnded(l, nil)
 	}
 }
 
@@ -98,7 +142,7 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 func (c *Connection) dropQuestion(id string) {
 	o := c.open[id]
 	delete(c.open, id)
-	_ = o.session.Send(&Withdrawn{From: c.p.Self(), Question: o.id})
+	_ = o.session.Send(&Withdrawn{From: c.p.Self(), Question: o.id, Call: o.call})
 }
 
 func (c *Connection) dropQuestionsOf(call uint64) {

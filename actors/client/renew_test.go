@@ -125,6 +125,7 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 		"initialize is refused": {func(r *rig) {
 			p := r.remote()
 			p.Refuse(p.Expect("initialize"), -32603, "not today")
+			p.Refuse(p.Expect("server/discover"), -32601, "no such method")
 		}, "not today"},
 		"no answer": {func(r *rig) {
 			r.remote().Expect("initialize")

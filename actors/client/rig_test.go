@@ -136,13 +136,27 @@ func (r *rig) wish(w client.Wish) <-chan error {
 // forward hands in a call of a session.
 func (r *rig) forward(session, method, params string) *request.Exchange {
 	r.T.Helper()
+	x := r.exchange(session, method, params)
+	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	return x
+}
+
+func (r *rig) exchange(session, method, params string) *request.Exchange {
 	r.next++
-	x := &request.Exchange{
+	return &request.Exchange{
 		ID: r.next, Session: session, Owner: r.Ref(session), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
 		Server: "files", Upstream: r.Ref("conn"), Method: method, Params: jsontext.Value(params), Sink: &stage.Sink{},
 	}
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
-	return x
+}
+
+// failure is the news that a request did not reach the server.
+func failure(m jsonrpc.Message, err error) transport.Inbound {
+	return transport.Inbound{Related: m.ID, Err: err}
+}
+
+// failed is an error with data.
+func failed(m jsonrpc.Message, code int64, data string) transport.Inbound {
+	return transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: "refused", Data: jsontext.Value(data)})}
 }
 
 func (r *rig) call(session string) *request.Exchange {

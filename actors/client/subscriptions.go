@@ -25,6 +25,52 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), local boo
 	return nil, false
 }
 
+// listening takes the same calls to a modern server, which has subscriptions of another kind.
+func (c *Connection) listening(x *request.Exchange) (taken bool) {
+	if !c.facts.Version.Has(protocol.Listen) || x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
+		return false
+	}
+	done, local := c.intercept(x)
+	uri, ok := splice.GetString(x.Params, "uri")
+	switch {
+	case !ok:
+		complete(c.o.Requests, x, nil, protocol.InvalidParams("params.uri is missing or not a string"))
+	case local:
+		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+	case x.Method == "resources/unsubscribe":
+		c.unlistenTo(uri)
+		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+	default:
+		c.written[x.ID] = x
+		c.listenTo(uri, func(err error) {
+			done(err)
+			if c.written[x.ID] == x { // not withdrawn meanwhile
+				c.settled(x.ID)
+				complete(c.o.Requests, x, jsontext.Value("{}"), err)
+			}
+		})
+	}
+	return true
+}
+
+// follow asks the server to tell of a resource, or not any more, on behalf of sessions that do not wait for it themselves.
+func (c *Connection) follow(uri string, wanted bool) {
+	switch {
+	case c.facts.Version.Has(protocol.Listen) && wanted:
+		c.asides++
+		c.listenTo(uri, func(error) {
+			c.asides--
+			c.grant()
+		})
+	case c.facts.Version.Has(protocol.Listen):
+		c.unlistenTo(uri)
+	case wanted:
+		c.askAside("resources/subscribe", "uri", uri, nil)
+	default:
+		c.askAside("resources/unsubscribe", "uri", uri, nil)
+	}
+}
+
 func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
 	uri, ok := splice.GetString(x.Params, "uri")
 	if !ok {
@@ -96,7 +142,7 @@ func (c *Connection) want(m *Want) {
 	for _, uri := range w.URIs {
 		known := c.subscribed(uri)
 		if c.hold(uri, w.Session, true); c.state == Ready && !known {
-			c.askAside("resources/subscribe", "uri", uri, nil)
+			c.follow(uri, true)
 		}
 	}
 	c.grant()
@@ -118,7 +164,7 @@ func (c *Connection) grant() {
 }
 
 func (c *Connection) setLevel(level string) {
-	if level != "" && c.facts.Capabilities.Has("logging") {
+	if level != "" && c.facts.Version.Has(protocol.SetLevel) && c.facts.Capabilities.Has("logging") {
 		c.askAside("logging/setLevel", "level", level, func(err error) { c.refused = err })
 	}
 }
@@ -163,7 +209,10 @@ func (c *Connection) restore() {
 			delete(c.uris, uri)
 			continue
 		}
-		c.askAside("resources/subscribe", "uri", uri, nil)
+		c.follow(uri, true)
+	}
+	if c.facts.Version.Has(protocol.Listen) {
+		c.listenLists()
 	}
 }
 
@@ -205,7 +254,7 @@ func (c *Connection) detach(ref otp.Ref) {
 		}
 		for uri, who := range c.uris {
 			if _, ok := who[row]; ok && c.release(uri, row) && c.state == Ready {
-				c.askAside("resources/unsubscribe", "uri", uri, nil)
+				c.follow(uri, false)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mcpd/actors/request"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -13,20 +14,26 @@ var interactive = map[string]bool{"tools/call": true, "prompts/get": true, "reso
 // free reports whether a call may be written beside those in flight. A server that asks over a pipe does not say during which call. Once
 // it was seen to, it has calls of one session at a time, so that there is no doubt whom it asks.
 func (c *Connection) free(x *request.Exchange) bool {
-	if !c.asks || !interactive[x.Method] {
+	if !interactive[x.Method] || !c.asks && !c.alone(x) {
 		return true
 	}
 	for _, f := range c.calls {
-		if interactive[f.x.Method] && f.x.Session != x.Session {
+		if interactive[f.x.Method] && (f.x.Session != x.Session || c.alone(x)) {
 			return false
 		}
 	}
 	return true
 }
 
+// alone reports whether a question during the call must not be taken for one of another, not even of the same session: many clients send
+// requests that stand alone, and their server says on a pipe what it asks, and not during which call.
+func (c *Connection) alone(x *request.Exchange) bool {
+	return c.info().PID != 0 && x.Version.Has(protocol.MultiRoundTrip) && c.o.Declare.Fingerprint() != 0
+}
+
 // behind reports whether others wait for their turn already, who were here first.
 func (c *Connection) behind(x *request.Exchange) bool {
-	return c.asks && interactive[x.Method] && len(c.queue) > 0
+	return (c.asks || c.alone(x)) && interactive[x.Method] && len(c.queue) > 0
 }
 
 // takeTurns writes what waited for its turn and has it now, in the order of arrival.

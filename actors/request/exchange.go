@@ -36,6 +36,8 @@ type Exchange struct {
 	// Method and Params are what the upstream is sent; names and URIs are its own already.
 	Method string
 	Params jsontext.Value
+	// Level is the least severe log line that a request which stands alone wants, empty for none.
+	Level string
 	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
 	Token jsontext.Value
 

@@ -10,6 +10,7 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
@@ -20,6 +21,8 @@ type outgoing struct {
 	server  string
 	params  jsontext.Value // with the server's own names
 	rewrite func(jsontext.Value) jsontext.Value
+	own     bool // the session itself asks, in the words of the legacy era
+	fresh   bool // what the session knows of the server was looked at anew for this
 }
 
 // Answers of the catalogue.
@@ -39,29 +42,43 @@ type (
 
 // toServer sends a request to a server over this session's connection to it.
 func (s *Session) toServer(o *outgoing) {
+	if s.view == nil && repeats(o.d) { // the schema is needed
+		s.fresh(o)
+		return
+	}
+	if err := s.mirrored(o.d); err != nil && !o.fresh {
+		s.fresh(o)
+		return
+	} else if err != nil {
+		s.refuse(o.d, err)
+		return
+	}
+	if s.again(o) {
+		return
+	}
 	if needs, ok := s.o.Tenant.Required(o.server, o.d.Message.Method); ok && !s.record.Capabilities.Has(needs) {
 		s.refuse(o.d, protocol.CapabilityRequired(needs))
 		return
 	}
 	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
-		s.submit(o, ref)
+		s.logs(o, func() { s.submit(o, ref) })
 		return
 	}
 	delete(s.targets, o.server)
-	s.held.add(o.d)
+	s.waiting.add(o.d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
 }
 
 func (s *Session) connected(m connected) {
-	if !s.held.has(m.o.d) { // cancelled meanwhile
+	if !s.waiting.has(m.o.d) { // cancelled meanwhile
 		return
 	}
 	if m.err != nil {
 		s.refuse(m.o.d, m.err)
 		return
 	}
-	s.use(m.o.server, m.ref, m.o.d, func(error) { s.submit(m.o, m.ref) })
+	s.use(m.o.server, m.ref, m.o.d, func(error) { s.logs(m.o, func() { s.submit(m.o, m.ref) }) })
 }
 
 // use keeps the address of a connection, tells it what the client wants of its server, if anything, and then goes on with the request for
@@ -88,14 +105,20 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.h, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: o.d.Out, Rewrite: o.rewrite,
+		Sink: s.sink(o), Rewrite: s.wrap(o),
+	}
+	if o.own {
+		x.Version, x.Timeout = protocol.LatestLegacy, limits.RequestTimeout
+	}
+	if x.Version.Has(protocol.PerRequestMeta) {
+		x.Level = logLevel(m.Params)
 	}
 	x.Token, _ = splice.Get(m.Params, "_meta", "progressToken")
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return
 	}
-	s.held.remove(o.d)
+	s.waiting.remove(o.d)
 	s.h.Calls().Add(x)
 	if err := s.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
@@ -106,6 +129,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 // done hears that a call has ended.
 func (s *Session) done(m request.Done) {
 	s.forsake(m.Exchange.ID)
+	s.logged(m.Exchange.Server)
 	its := func(exchange uint64) bool { return exchange == m.Exchange.ID }
 	switch {
 	case m.Exchange.Method != "resources/subscribe":
@@ -144,13 +168,13 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 
 // look asks for a fresh view, and then goes on with the request.
 func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
-	s.held.add(d)
+	s.waiting.add(d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Wait: wait},
 		func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 
 func (s *Session) looked(m looked) {
-	if !s.held.has(m.d) { // cancelled meanwhile
+	if !s.waiting.has(m.d) { // cancelled meanwhile
 		return
 	}
 	if m.err != nil {
@@ -158,6 +182,9 @@ func (s *Session) looked(m looked) {
 		return
 	}
 	s.view = m.view
+	if s.modern() {
+		s.store(func(r *session.Record) { r.Offered = s.view.Offer(r.Version) }) // what there is now
+	}
 	m.then(m.d)
 }
 
@@ -175,7 +202,10 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 		}
 	}
 	s.look(d, s.o.Tenant.Limits.ListWait, func(d *session.Deliver) {
-		page, err := s.view.List(kind).Page(s.h.Endpoint().Principal, cursor)
+		page, err := s.view.Listed(kind, s.record.Version).Page(s.h.Endpoint().Principal, cursor)
+		if err == nil {
+			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page, rewrite.Options{Server: s.o.Self})
+		}
 		if err != nil {
 			s.refuse(d, err)
 			return

@@ -51,7 +51,7 @@ func (s *Session) initialize(d *session.Deliver) {
 		return
 	}
 	s.opening = true
-	s.held.add(d)
+	s.waiting.add(d)
 	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities}
 	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
 		Requested: asked.Version, Policy: s.o.Policy, Tenant: s.o.Tenant.Name, Session: s.h.Row(),
@@ -69,12 +69,16 @@ func (s *Session) negotiated(m negotiated) {
 	m.h.agreed = m.a
 	caller := s.caller()
 	caller.Capabilities = m.h.caps
-	wait := AggregateWait
-	if s.transparent() {
-		wait = s.o.Tenant.Limits.SessionInit * 3 / 4
-	}
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: wait},
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: s.firstWait()},
 		func(v *catalog.View, err error) any { return introduced{m.h, v, err} })
+}
+
+// firstWait is how long whoever asks what there is waits for servers that are starting.
+func (s *Session) firstWait() time.Duration {
+	if s.transparent() {
+		return s.o.Tenant.Limits.SessionInit * 3 / 4
+	}
+	return AggregateWait
 }
 
 // introduced completes the handshake: what was agreed is kept before the client hears of it.
@@ -125,7 +129,9 @@ func (s *Session) ready() {
 	if !s.record.Ready {
 		s.store(func(r *session.Record) { r.Ready = true })
 	}
-	s.listen()
+	if !s.modern() { // it hears of nothing before it listens
+		s.listen()
+	}
 }
 
 // listen asks the dispatcher for what servers announce over this session's connections: the one its calls go through, and the one its

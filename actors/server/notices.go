@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
 	"mcpd/protocol"
@@ -19,6 +17,10 @@ func (s *Session) notice(n *notification.Notice) {
 	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
 		return
 	}
+	if s.modern() {
+		s.announce(n)
+		return
+	}
 	params := n.Params
 	switch n.Method {
 	case "notifications/message":
@@ -26,29 +28,12 @@ func (s *Session) notice(n *notification.Notice) {
 			return
 		}
 	case "notifications/resources/updated":
-		if params = s.updated(n); params == nil {
+		var ok bool
+		if params, ok = renamed(s.record.URIs, n); !ok {
 			return
 		}
 	}
 	_ = s.h.Push(jsonrpc.Notification(n.Method, params))
-}
-
-// updated is the notification for a resource under the name by which this client subscribed to it; nil when it did not.
-func (s *Session) updated(n *notification.Notice) jsontext.Value {
-	for _, want := range s.record.URIs {
-		if want.Server != n.Server || !covers(want.Own, n.URI) {
-			continue
-		}
-		if want.Own != n.URI || want.URI == want.Own {
-			return n.Params
-		}
-		params, err := splice.Set(n.Params, splice.Quote(want.URI), "uri")
-		if err != nil {
-			return nil
-		}
-		return params
-	}
-	return nil
 }
 
 // covers reports whether a subscription to a resource takes an update of another: the same, or one below it (2025-11-25
@@ -61,6 +46,9 @@ func covers(subscribed, updated string) bool {
 // its answer. The exchange is the one that asks.
 func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 	method := o.d.Message.Method
+	if s.modern() {
+		return nil // its listens are what it wants to hear of
+	}
 	if method != "resources/subscribe" && method != "resources/unsubscribe" {
 		return nil
 	}

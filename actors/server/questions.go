@@ -33,6 +33,10 @@ type askExpired struct{ id jsonrpc.ID }
 
 // question passes a server's request to the client, under an id of this session, on the stream of the call it belongs to.
 func (s *Session) question(q *client.Question) {
+	if s.modern() {
+		s.delegate(q)
+		return
+	}
 	if s.record == nil || len(s.asked) >= MaxAsked {
 		q.Fail(protocol.Overloaded("client", 0))
 		return
@@ -106,6 +110,10 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 
 // withdrawn tells the client that nobody waits for its answer any more.
 func (s *Session) withdrawn(m *client.Withdrawn) {
+	if s.modern() {
+		s.undelegate(m)
+		return
+	}
 	for id, a := range s.asked {
 		if a.from != m.From || a.question != m.Question {
 			continue

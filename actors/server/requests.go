@@ -21,6 +21,8 @@ const (
 	byList route = iota // one list of all servers
 	byName              // to the server that what params name belongs to
 	level               // kept here, and told to every server in use
+	here                // answered or kept here
+	byTask              // to the server that has the task which params name
 )
 
 // routes is the table of what clients may ask, by method.
@@ -39,6 +41,11 @@ var routes = map[string]struct {
 	"resources/unsubscribe":    {byName, merge.Resources},
 	"completion/complete":      {byName, merge.Prompts},
 	"logging/setLevel":         {level, 0},
+	"server/discover":          {here, 0},
+	"tasks/get":                {byTask, 0},
+	"tasks/update":             {byTask, 0},
+	"tasks/cancel":             {byTask, 0},
+	"subscriptions/listen":     {here, 0},
 }
 
 // request admits one request and sends it on its way.
@@ -46,6 +53,10 @@ func (s *Session) request(d *session.Deliver) {
 	m := d.Message
 	if err := protocol.CheckMeta(m.Params); err != nil {
 		s.refuse(d, err)
+		return
+	}
+	if s.modern() {
+		s.standalone(d)
 		return
 	}
 	effects, err := s.life.Admit(s.p.Now(), m.Method)
@@ -66,12 +77,27 @@ func (s *Session) request(d *session.Deliver) {
 		s.refuse(d, err)
 		return
 	}
+	s.dispatch(d)
+}
+
+// dispatch sends a request that this session may make to where it goes.
+func (s *Session) dispatch(d *session.Deliver) {
+	m, bound := d.Message, s.o.Tenant.Limits.MaxSessionPending
+	if s.h.IsPeer() { // many clients' requests
+		bound = s.o.Tenant.Limits.MaxPending
+	}
 	r, ok := routes[m.Method]
 	switch {
 	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
-	case s.h.Calls().Len()+s.held.len() >= s.o.Tenant.Limits.MaxSessionPending:
+	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
+	case m.Method == "server/discover":
+		s.discover(d)
+	case m.Method == "subscriptions/listen":
+		s.subscribe(d)
+	case r.route == byTask:
+		s.task(d)
 	case r.route == level:
 		s.setLevel(d)
 	case s.transparent():
@@ -120,7 +146,7 @@ func (s *Session) cancel(params jsontext.Value) {
 		return
 	}
 	found := s.h.Calls().Find(string(raw))
-	waiting := s.held.find(string(raw))
+	waiting := s.waiting.find(string(raw))
 	switch {
 	case len(found)+len(waiting) != 1:
 	case len(found) == 1:
@@ -128,7 +154,7 @@ func (s *Session) cancel(params jsontext.Value) {
 			_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
 		}
 	default: // not on its way yet, and it will not be
-		s.held.remove(waiting[0])
+		s.waiting.remove(waiting[0])
 		waiting[0].Out.Finish(jsonrpc.Message{})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/held"
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
@@ -19,6 +20,7 @@ import (
 	lifecycle "mcpd/protocol/session"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
+	"mcpd/transport"
 )
 
 // Options are what the sessions of one tenant share. They are not changed once a session has them.
@@ -30,10 +32,14 @@ type Options struct {
 	Notices  otp.Ref // the tenant's notification dispatcher
 	Sessions otp.Ref // core/session_manager
 	NextID   *atomic.Uint64
-	Self     protocol.Implementation // who the host says it is
-	Policy   protocol.Negotiation
-	Failed   func(code int64) // counts an error that the client is sent
-	Emit     telemetry.Sink
+	// HeldCalls is the pool of calls that wait for their clients, and HeldCall finds one by its row.
+	HeldCalls func() otp.Ref
+	HeldCall  func(row string) (otp.Ref, bool)
+	Held      *held.Options
+	Self      protocol.Implementation // who the host says it is
+	Policy    protocol.Negotiation
+	Failed    func(code int64) // counts an error that the client is sent
+	Emit      telemetry.Sink
 }
 
 // Session is the behaviour of one downstream session.
@@ -48,8 +54,10 @@ type Session struct {
 	view    *catalog.View   // of the aggregate, as it was last looked at
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
-	held    *held
+	waiting *waiting
 	targets map[string]otp.Ref // connections in use, by server
+	levels  map[string]string  // log level that requests which stand alone want of a server, by its name
+	listens map[transport.Sink]*listen
 	asked   map[jsonrpc.ID]*asked
 }
 
@@ -69,8 +77,8 @@ type (
 // Init takes up the session where its previous actor left it.
 func (s *Session) Init(p *otp.Process) error {
 	s.p = p
-	s.held = &held{}
-	p.SetHeir(s.held)
+	s.waiting = &waiting{}
+	p.SetHeir(s.waiting)
 	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.o.Tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
 	if s.record = s.h.Record(); s.record == nil {
@@ -138,6 +146,12 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.done(m)
 	case *notification.Notice:
 		s.notice(m)
+	case *session.Abandoned:
+		s.abandoned(m.Out)
+	case inquired:
+		s.inquired(m)
+	case delegated:
+		s.delegated(m)
 	case *client.Question:
 		s.question(m)
 	case *client.Withdrawn:
@@ -187,6 +201,7 @@ func (s *Session) Terminate(*otp.Process, error) {
 		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
 	}
 	if s.h.Closed() {
+		s.hangUp()
 		_ = s.o.Requests.Send(&request.CancelOwner{Session: s.h.Row()})
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
@@ -206,7 +221,7 @@ func (s *Session) deliver(d *session.Deliver) {
 
 // refuse answers a request here, with an error.
 func (s *Session) refuse(d *session.Deliver, err error) {
-	s.held.remove(d)
+	s.waiting.remove(d)
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)
@@ -215,7 +230,7 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 
 // answer answers a request here, with a result.
 func (s *Session) answer(d *session.Deliver, result jsontext.Value) {
-	s.held.remove(d)
+	s.waiting.remove(d)
 	d.Out.Finish(jsonrpc.Response(d.Message.ID, result))
 }
 
@@ -232,9 +247,14 @@ func (s *Session) caller() catalog.Caller {
 	ep := s.h.Endpoint()
 	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server}
 	if s.record != nil {
-		c.Capabilities = s.record.Capabilities
+		c.Capabilities, c.Modern = s.record.Capabilities, s.modern()
 	}
 	return c
+}
+
+// modern reports whether the requests of this session stand alone: nobody has opened it, and it may serve many clients.
+func (s *Session) modern() bool {
+	return s.record != nil && s.record.Version.Has(protocol.PerRequestMeta)
 }
 
 // transparent reports whether the client sees one server as it is, instead of all as one.

@@ -37,6 +37,9 @@ type (
 // wish is all that the client wants of a server beside its calls. What a call is still asking for is not part of it: the server may refuse.
 func (s *Session) wish(server string) client.Wish {
 	w := client.Wish{Session: s.h.Row(), Level: s.record.Level}
+	if s.modern() {
+		w.Level = s.levels[server]
+	}
 	for _, u := range s.record.URIs {
 		if u.Server == server && u.Asking == 0 {
 			w.URIs = append(w.URIs, u.Own)
@@ -53,7 +56,7 @@ func (s *Session) tell(d *session.Deliver, servers []string, then func(refused e
 		return
 	}
 	if d != nil {
-		s.held.add(d)
+		s.waiting.add(d)
 	}
 	w.timer = s.p.After(WishWait, wishExpired{w})
 	for _, server := range servers {
@@ -85,7 +88,7 @@ func (s *Session) goOn(w *wishing, refused error) {
 	then := w.then
 	w.then = nil
 	w.timer.Stop()
-	if then != nil && (w.d == nil || s.held.has(w.d)) {
+	if then != nil && (w.d == nil || s.waiting.has(w.d)) {
 		then(refused)
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"sync"
 
 	"mcpd/actors/request"
+	"mcpd/transport"
 )
 
 // Calls are the requests of one client that are on their way to servers. They are the session's and not its actor's, so that the next
 // actor can cancel what the one before has sent. The zero Calls is empty and ready.
 type Calls struct {
-	mu  sync.Mutex // guards all; a session that hangs is abandoned while it runs, and has a successor
+	mu  sync.Mutex // guards what follows; a session that hangs is abandoned while it runs, and has a successor
 	all map[uint64]*call
+	// returns are the requests by which the client came back to a call that waited for it, which need not be among all.
+	returns map[transport.Sink]uint64
 }
 
 type call struct {
@@ -54,6 +57,63 @@ func (c *Calls) Find(id string) (exchanges []uint64) {
 		}
 	}
 	return exchanges
+}
+
+// carrier is a sink that passes on to another.
+type carrier interface{ Carries(out transport.Sink) bool }
+
+// Return notes that the client came back to a call with the request whose outcome goes to out.
+func (c *Calls) Return(out transport.Sink, exchange uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.returns == nil {
+		c.returns = map[transport.Sink]uint64{}
+	}
+	c.returns[out] = exchange
+}
+
+// Answered forgets such a request: it has its outcome.
+func (c *Calls) Answered(out transport.Sink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.returns, out)
+	if len(c.returns) == 0 {
+		c.returns = nil
+	}
+}
+
+// Busy reports whether the client waits for an outcome, or is waited for during a call.
+func (c *Calls) Busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.all)+len(c.returns) > 0
+}
+
+// Logged reports whether a call to a server is on its way that wants log lines.
+func (c *Calls) Logged(server string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.all {
+		if call.x.Server == server && call.x.Level != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Of finds the call whose outcome goes to out.
+func (c *Calls) Of(out transport.Sink) (exchange uint64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if exchange, ok = c.returns[out]; ok {
+		return exchange, true
+	}
+	for key, call := range c.all {
+		if r, ok := call.x.Sink.(carrier); call.x.Sink == out || ok && r.Carries(out) {
+			return key, true
+		}
+	}
+	return 0, false
 }
 
 // Cancel notes that a call is being cancelled and reports whether this is the first time. A client may say so as often as it likes.

@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -24,6 +25,7 @@ type Handle struct {
 	opened   time.Time
 	streams  *streamable.Streams
 	push     func(jsonrpc.Message) error // of a transport that has no streams; nil for those that have
+	peer     *peerKey                    // of a session without a handshake
 	clock    clock.Clock
 	manager  otp.Ref
 
@@ -66,6 +68,12 @@ func (h *Handle) Row() string { return h.row }
 
 // Endpoint is where the session was opened; it answers nowhere else.
 func (h *Handle) Endpoint() streamable.Endpoint { return h.endpoint }
+
+// IsPeer reports whether the session is one that no client named: it has no id that anybody could present.
+func (h *Handle) IsPeer() bool { return h.peer != nil }
+
+// Serving reports whether the session has had an actor and is not closed.
+func (h *Handle) Serving() bool { return h.ref.Load() != nil && !h.closed.Load() }
 
 // Streamed reports whether the transport has streams, and so may deliver messages in another order than they were sent.
 func (h *Handle) Streamed() bool { return h.push == nil }
@@ -121,12 +129,21 @@ func (h *Handle) Push(m jsonrpc.Message) error {
 	return h.streams.Push(m)
 }
 
+// Call is Deliver for a request of a peer, with the header fields that came with it.
+func (h *Handle) Call(ctx context.Context, m jsonrpc.Message, fields headers.Lookup, out transport.Sink) error {
+	return h.deliver(ctx, &Deliver{Message: m, Fields: fields, Out: out})
+}
+
 // Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
 func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
+	return h.deliver(ctx, &Deliver{Message: m, Out: out})
+}
+
+func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	if h.closed.Load() {
 		return streamable.ErrNoSession
 	}
-	d := &Deliver{Message: m, Out: out, Version: h.Version(), handle: h, to: h.actor()}
+	d.Version, d.handle, d.to = h.Version(), h, h.actor()
 	err := d.to.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {
 		return refuse(err)
@@ -172,6 +189,9 @@ func (h *Handle) actor() otp.Ref {
 	}
 	return otp.Ref{}
 }
+
+// Cancel ends the request that was delivered with out: its client waits for it no more.
+func (h *Handle) Cancel(out transport.Sink) { _ = h.Send(&Abandoned{Out: out}) }
 
 // Close ends the session for good. Its id is unknown from here on.
 func (h *Handle) Close(ctx context.Context) error {

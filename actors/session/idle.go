@@ -11,6 +11,10 @@ const (
 	minSweep = time.Second
 )
 
+// PeerIdle is how long a peer is remembered that sends nothing. It loses nothing when it is forgotten but the connections it has warm: as
+// long as it has calls, which may wait for its user, it is not.
+const PeerIdle = 5 * time.Minute
+
 // arm sees to it that there is a sweep in d at the latest.
 func (m *Manager) arm(d time.Duration) {
 	d = max(d, minSweep)
@@ -28,7 +32,14 @@ func (m *Manager) sweep() (ended int) {
 			return true
 		}
 		limit := m.o.Idle(h.endpoint.Tenant)
-		if left := limit - h.Idle(now); left >= 0 {
+		if h.peer != nil {
+			limit = min(limit, PeerIdle)
+		}
+		left := limit - h.Idle(now)
+		if left < 0 && h.peer != nil && h.calls.Busy() {
+			left = limit
+		}
+		if left >= 0 {
 			m.arm(left + limit/slack)
 			return true
 		}

@@ -3,12 +3,15 @@ package session
 import (
 	"sync"
 	"sync/atomic"
+
+	"mcpd/transport/streamable"
 )
 
 // Index maps session ids to handles. The manager writes it, one change at a time; transports read it without asking the manager, so
 // that no request of any tenant waits for another's. It is the manager's heir.
 type Index struct {
 	byID  sync.Map // string -> *Handle
+	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64
 
 	mu        sync.Mutex // guards perTenant
@@ -21,6 +24,15 @@ func NewIndex() *Index { return &Index{perTenant: map[string]int{}} }
 // Get finds a session by its secret id.
 func (x *Index) Get(id string) (*Handle, bool) {
 	v, ok := x.byID.Load(id)
+	if !ok {
+		return nil, false
+	}
+	return v.(*Handle), true
+}
+
+// Peer finds the session of a peer.
+func (x *Index) Peer(ep streamable.Endpoint, p Peer) (*Handle, bool) {
+	v, ok := x.peers.Load(p.key(ep))
 	if !ok {
 		return nil, false
 	}
@@ -44,6 +56,9 @@ func (x *Index) Each(f func(*Handle) bool) {
 
 func (x *Index) add(h *Handle) {
 	x.byID.Store(h.id, h)
+	if h.peer != nil {
+		x.peers.Store(*h.peer, h)
+	}
 	x.total.Add(1)
 	x.mu.Lock()
 	x.perTenant[h.endpoint.Tenant]++
@@ -54,6 +69,9 @@ func (x *Index) add(h *Handle) {
 func (x *Index) remove(h *Handle) bool {
 	if _, ok := x.byID.LoadAndDelete(h.id); !ok {
 		return false
+	}
+	if h.peer != nil {
+		x.peers.CompareAndDelete(*h.peer, h)
 	}
 	x.total.Add(-1)
 	x.mu.Lock()

@@ -133,6 +133,16 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 // open admits a session and starts its actor. At a bound the longest idle session of the tenant makes room.
 func (m *Manager) open(call *Open) {
 	ep := call.Req.Endpoint
+	var peer *peerKey
+	if p := call.Req.Peer; p != nil {
+		if h, ok := m.index.Peer(ep, *p); ok { // several came at once
+			m.opening[call] = h
+			m.start(call, h)
+			return
+		}
+		key := p.key(ep)
+		peer = &key
+	}
 	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total {
 		if !m.evict(ep.Tenant) {
 			call.Fail(protocol.Overloaded("tenant "+ep.Tenant, time.Minute))
@@ -141,7 +151,10 @@ func (m *Manager) open(call *Open) {
 	}
 	h := &Handle{
 		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
-		streams: m.o.Store.Streams(), push: call.Req.Push,
+		streams: m.o.Store.Streams(), push: call.Req.Push, peer: peer,
+	}
+	if p := call.Req.Peer; p != nil {
+		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Ready: true})
 	}
 	sum := sha256.Sum256([]byte(h.id))
 	h.row = hex.EncodeToString(sum[:6])
@@ -163,7 +176,10 @@ func (m *Manager) start(call *Open, h *Handle) {
 func (m *Manager) started(s started) {
 	delete(m.opening, s.call)
 	if s.ref, s.err = running(s.ref, s.err); s.err != nil {
-		m.index.remove(s.h)
+		if !s.h.Serving() { // nobody else has found it started
+			m.index.remove(s.h)
+			s.h.closed.Store(true)
+		}
 		s.call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}
@@ -195,12 +211,16 @@ func (m *Manager) follow(h *Handle, ref otp.Ref) {
 // evicted is why a session ended that made room for another.
 const evicted = "made room for another"
 
-// evict ends the session of a tenant that has been idle longest.
+// evict ends the session of a tenant that has been idle longest, one without calls on their way if there is such.
 func (m *Manager) evict(tenant string) bool {
 	now := m.o.Clock.Now()
 	var longest *Handle
 	m.index.Each(func(h *Handle) bool {
-		if h.endpoint.Tenant == tenant && (longest == nil || h.Idle(now) > longest.Idle(now)) {
+		switch {
+		case h.endpoint.Tenant != tenant:
+		case longest == nil, longest.calls.Busy() && !h.calls.Busy():
+			longest = h
+		case longest.calls.Busy() == h.calls.Busy() && h.Idle(now) > longest.Idle(now):
 			longest = h
 		}
 		return true

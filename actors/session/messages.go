@@ -1,10 +1,12 @@
 package session
 
 import (
+	"crypto/sha256"
 	"errors"
 
 	"mcpd/actors/request"
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -17,11 +19,25 @@ type Deliver struct {
 	Message jsonrpc.Message
 	Out     transport.Sink
 	Version protocol.Version
+	// Fields are the header fields that came with the message; nil where the transport has none.
+	Fields headers.Lookup
 
 	handle *Handle // that delivers it
 	to     otp.Ref // the actor it was given to
 	again  bool    // it was given to another before
+	told   bool    // the client of a subscription has been told that it has one
 }
+
+// Acknowledge notes that the client of a subscription is told that it has one, and reports whether that is new: whichever actor it has, it
+// hears so once. The subscription outlives the next crash too, because this actor had nothing against it.
+func (d *Deliver) Acknowledge() (first bool) {
+	first = !d.told
+	d.told, d.again = true, false
+	return first
+}
+
+// Acknowledged reports whether the client has been told.
+func (d *Deliver) Acknowledged() bool { return d.told }
 
 // Fail answers the request when the actor could not handle it. One that the actor never looked at, because it crashed on another, is
 // given to the session's next actor, once.
@@ -48,12 +64,33 @@ func (d *Deliver) Fail(err error) {
 //	Expired       owed: one for each session
 func (*Undelivered) Class() otp.Class { return otp.Owed }
 func (*Expired) Class() otp.Class     { return otp.Owed }
+func (*Abandoned) Class() otp.Class   { return otp.Owed }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
 type OpenRequest struct {
 	Endpoint streamable.Endpoint
 	// Push sends the client what belongs to no exchange, on a transport that has one channel for everything. Nil keeps it for streams.
 	Push func(jsonrpc.Message) error
+	// Peer is who the session is for when there is no handshake: it is the one session of that peer at the endpoint. Nil for a handshake.
+	Peer *Peer
+}
+
+// Peer is a client of a revision whose requests stand alone: each says what its client can. All requests of one principal that say the
+// same are one peer's, however many clients send them.
+type Peer struct {
+	Version      protocol.Version
+	Capabilities protocol.ClientCapabilities
+}
+
+// peerKey finds a peer's session.
+type peerKey struct {
+	endpoint     streamable.Endpoint
+	version      protocol.Version
+	capabilities [sha256.Size]byte
+}
+
+func (p *Peer) key(ep streamable.Endpoint) peerKey {
+	return peerKey{ep, p.Version, sha256.Sum256(p.Capabilities.Raw())}
 }
 
 // AttachRequest asks the manager for a new actor behind a handle whose actor is gone. The answer is its address.
@@ -61,6 +98,10 @@ type AttachRequest struct {
 	Handle *Handle
 	Gone   otp.Ref // the actor that takes nothing any more
 }
+
+// Abandoned says that the client of the request which was delivered with Out has gone, which cancels the request in a revision without
+// sessions (2026-07-28 §basic/patterns/cancellation).
+type Abandoned struct{ Out transport.Sink }
 
 // Undelivered asks the manager to give a message to the actor that comes after the one that left it behind. A Deliver sends it.
 type Undelivered struct{ Deliver *Deliver }

@@ -14,7 +14,8 @@ type Key struct {
 	Share       Share
 	Principal   string               // set when shared by principal
 	Session     string               // set when shared by session
-	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream; 0 in the modern era
+	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream
+	Modern      bool                 // the callers speak a revision without handshake, and the server is first asked for one
 }
 
 // NewKey returns the key of a caller's connection; share is an applied one, not ByDefault. Parts that do not matter for this way of
@@ -42,6 +43,9 @@ func (k Key) String() string {
 	}
 	if k.Fingerprint != 0 {
 		id += fmt.Sprintf(",caps=%02x", uint8(k.Fingerprint))
+	}
+	if k.Modern {
+		id += ",modern"
 	}
 	return id
 }

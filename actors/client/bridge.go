@@ -1,0 +1,77 @@
+package client
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/rewrite"
+)
+
+// said is what a call says to this server, in its own revision and under an id of ours.
+func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, error) {
+	params, err := rewrite.Request(x.Method, x.Version, c.facts.Version, x.Params)
+	var none *rewrite.Inexpressible
+	if errors.As(err, &none) {
+		return nil, protocol.MethodNotFound(x.Method)
+	}
+	return c.addressed(x, id, params), nil
+}
+
+// addressed puts into the params of a call what belongs to the way to this server: our progress token, and what a request that stands
+// alone says of itself.
+func (c *Connection) addressed(x *request.Exchange, id jsonrpc.ID, params jsontext.Value) jsontext.Value {
+	if len(x.Token) > 0 {
+		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
+	}
+	if c.facts.Version.Has(protocol.PerRequestMeta) {
+		params = protocol.Meta{
+			Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.o.Self, LogLevel: c.logLevel(x),
+		}.Set(params)
+	}
+	return params
+}
+
+// pages are what the user of a modern client must visit before a call can succeed, when a server of 2025-11-25 ended it with that
+// (§client/elicitation, -32042). The client's next request is the call anew, so it needs no state.
+func (c *Connection) pages(x *request.Exchange, e *jsonrpc.Error) []mrtr.Input {
+	if e == nil || e.Code != protocol.CodeURLElicitationRequired || !x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(x.Method) ||
+		!c.o.Declare.Has("elicitation.url") {
+		return nil
+	}
+	inputs, err := mrtr.FromURLError(e.Data)
+	if err != nil {
+		return nil
+	}
+	return inputs
+}
+
+// logLevel is the least severe log line that the caller wants of this call: its own word, or that of its session.
+func (c *Connection) logLevel(x *request.Exchange) string {
+	if x.Version.Has(protocol.PerRequestMeta) {
+		return x.Level
+	}
+	return c.levels[x.Session]
+}
+
+// heard is what a server answered to a call, as its client is told.
+func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Value, error) {
+	if inputs := c.pages(x, m.Error); inputs != nil {
+		return mrtr.Required{Inputs: inputs}.Result(), nil
+	}
+	if m.Error != nil {
+		return nil, rewrite.Error(c.facts.Version, x.Version, x.Method, x.Params, m.Error)
+	}
+	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, m.Result, rewrite.Options{Server: c.facts.Server})
+	if err != nil {
+		return nil, protocol.UpstreamInvalid(c.o.Server, err)
+	}
+	if x.Rewrite != nil {
+		result = x.Rewrite(result)
+	}
+	return result, nil
+}

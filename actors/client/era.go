@@ -1,0 +1,154 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/session"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// ProbeTimeout is how long a server may take to answer server/discover before it is taken for one that does not know it (2026-07-28
+// §basic/transports/stdio). A legacy server on a pipe may say nothing at all to what it does not know.
+const ProbeTimeout = 5 * time.Second
+
+// dialled starts the handshake: from here on there is somebody to talk to. The era that callers speak is tried first, so that what passes
+// between a client and a server of the same era passes as it is; which one it was in the end is kept for the next incarnation.
+func (c *Connection) dialled(up transport.Upstream) error {
+	c.up = up
+	c.publish(nil, nil)
+	if c.first() == protocol.Modern {
+		return c.probe()
+	}
+	return c.greet()
+}
+
+// first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was
+// probed is not probed again.
+func (c *Connection) first() protocol.Era {
+	switch {
+	case c.probing:
+		return protocol.Legacy
+	case c.spoken != 0:
+		return c.spoken.Era()
+	}
+	if c.o.Key.Modern {
+		return protocol.Modern
+	}
+	return protocol.Legacy
+}
+
+// probe asks a server whether it speaks a revision without handshake.
+func (c *Connection) probe() error {
+	c.probing, c.probed = true, true
+	c.up.Negotiated(protocol.Latest)
+	c.facts.Version = protocol.Latest
+	return c.request("server/discover", nil, min(ProbeTimeout, c.o.StartTimeout/2), c.discovered)
+}
+
+// discovered takes the answer to the probe (2026-07-28 §basic/versioning, "Era Detection"). No one code means that a server is legacy: any
+// answer does that only a legacy server can give.
+func (c *Connection) discovered(result jsontext.Value, err error) error {
+	c.probing, c.facts = false, Facts{}
+	if err == nil {
+		var r protocol.DiscoverResult
+		if r, err = protocol.ParseDiscover(result); err == nil {
+			if v, ok := (protocol.Negotiation{}).Choose(r.Versions); ok {
+				c.agreed(Facts{Version: v, Capabilities: r.Capabilities, Server: r.Info, Instructions: r.Instructions})
+				return c.learnAll()
+			}
+		}
+		return c.fallBack(fmt.Errorf("server/discover: no revision of ours: %w", err))
+	}
+	var answer *jsonrpc.Error
+	var status *streamable.StatusError
+	switch {
+	case errors.As(err, &answer):
+		if protocol.SpecCode(answer.Code) && !legacyOffered(answer) {
+			return errors.Join(c.greeted, fmt.Errorf("server/discover: %w", err))
+		}
+	case errors.As(err, &status):
+		if !status.Foreign() {
+			return errors.Join(c.greeted, fmt.Errorf("server/discover: %w", err))
+		}
+	case protocol.ConditionOf(err) != protocol.ConditionTimeout:
+		return errors.Join(c.greeted, fmt.Errorf("server/discover: %w", err))
+	}
+	return c.fallBack(fmt.Errorf("server/discover: %w", err))
+}
+
+// legacyOffered reports whether an error that only a server of both eras sends names revisions that begin with a handshake.
+func legacyOffered(e *jsonrpc.Error) bool {
+	supported, _ := splice.Get(e.Data, "supported")
+	for name := range splice.Elements(supported) {
+		text, _ := splice.Unquote(name)
+		if v, ok := protocol.ParseVersion(text); ok && v.Era() == protocol.Legacy {
+			return true
+		}
+	}
+	return false
+}
+
+// fallBack goes on with the other era, unless that was tried before.
+func (c *Connection) fallBack(why error) error {
+	if c.life != nil {
+		return errors.Join(c.greeted, why)
+	}
+	return c.greet()
+}
+
+// greet begins the handshake of the legacy era.
+func (c *Connection) greet() error {
+	c.up.Negotiated(0)
+	c.life = session.NewClient(c.p.Now(), session.Options{Timeout: c.o.StartTimeout - c.p.Now().Sub(c.started)})
+	ask := protocol.InitializeParams{
+		Version: protocol.LatestLegacy.String(), Capabilities: c.o.Declare.Shape(protocol.LatestLegacy), Info: c.o.Self,
+	}
+	if err := c.request("initialize", ask.Params(), 0, c.initialized); err != nil {
+		return err
+	}
+	return c.step(session.Start)
+}
+
+// modernOnly reports whether a refused initialize may come from a server that has no handshake. It has no one way to say so, as a legacy
+// server has none to refuse a probe.
+func modernOnly(err error) bool {
+	var answer *jsonrpc.Error
+	var status *streamable.StatusError
+	return errors.As(err, &answer) || errors.As(err, &status) && status.Foreign()
+}
+
+// agreed is where both eras meet: it is known what the server speaks and can do.
+func (c *Connection) agreed(f Facts) {
+	c.facts, c.spoken = f, f.Version
+	c.up.Negotiated(f.Version)
+	if m, ok := c.up.(mirroring); ok {
+		m.Mirror(c.mirrors)
+	}
+}
+
+// mirroring is a transport that repeats arguments of tools where others on the way can read them.
+type mirroring interface {
+	Mirror(lookup func(tool string) []headers.Mirror)
+}
+
+// mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the transport while this sends.
+func (c *Connection) mirrors(tool string) []headers.Mirror {
+	for _, item := range c.lists[catalog.Tools] {
+		if name, _ := splice.GetString(item, "name"); name == tool {
+			schema, _ := splice.Get(item, "inputSchema")
+			found, _ := headers.Mirrors(schema) // a tool whose schema is wrong in this is not listed
+			return found
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package client_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/request"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport/streamable"
+)
+
+const discovered = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},` +
+	`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"new","version":"2"}}}`
+
+// modern makes the callers speak a revision without handshake.
+func modern(raw string) setup {
+	return func(o *client.Options) {
+		declares(raw)(o)
+		o.Key.Modern = true
+	}
+}
+
+// modernly is a server of the modern era that has been found out.
+func (r *rig) modernly(capabilities string) *mcptest.Peer {
+	r.T.Helper()
+	p := r.server()
+	p.Reply(p.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, capabilities, 1))
+	p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
+	r.Rest()
+	return p
+}
+
+// S19, 2026-07-28 §basic/versioning: callers of a revision without handshake have the server asked for one first. Every request says what
+// the revision wants of it.
+func TestModernServerIsFoundOut(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.server()
+		probe := p.Expect("server/discover")
+		if v, _ := splice.GetString(probe.Params, "_meta", protocol.MetaProtocolVersion); v != "2026-07-28" {
+			t.Errorf("probed with %s", probe.Params)
+		}
+		p.Reply(probe, discovered)
+		list := p.Expect("tools/list")
+		if !protocol.IsModern(list.Params) {
+			t.Errorf("listed with %s", list.Params)
+		}
+		p.Reply(list, `{"resultType":"complete","tools":[{"name":"a"}]}`)
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 || got.Facts.Server.Name != "new" {
+			t.Errorf("report: %+v", got)
+		}
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		meta, err := protocol.ParseMeta(m.Params)
+		if err != nil || !meta.Capabilities.Has("elicitation.form") || meta.Info.Name != "mcpd" {
+			t.Errorf("called with %s: %v", m.Params, err)
+		}
+		p.Reply(m, `{"resultType":"complete","content":[]}`)
+		if got := r.outcome(x); string(got.Result) != `{"content":[]}` {
+			t.Errorf("a client of 2025-11-25 gets %s", got.Result)
+		}
+	})
+}
+
+// A server that answers the probe in any other way, or not at all, is spoken to as of old; and in the end it was asked once.
+func TestProbeFallsBack(t *testing.T) {
+	refusal := func(code int64, data string) func(p *mcptest.Peer, m jsonrpc.Message) {
+		return func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, code, data) }
+	}
+	for name, answer := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
+		"unknown method":  refusal(-32601, "no such method"),
+		"invalid request": refusal(-32600, "initialize first"),
+		"any code":        refusal(0, "what?"),
+		"silence":         func(*mcptest.Peer, jsonrpc.Message) {},
+		"legacy revisions only": func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Reply(m, `{"supportedVersions":["2025-11-25"],"capabilities":{}}`)
+		},
+		"a result that is none":   func(p *mcptest.Peer, m jsonrpc.Message) { p.Reply(m, `{}`) },
+		"a status of old servers": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 400})) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, modern(elicits), func(r *rig) {
+				p := r.server()
+				answer(p, p.Expect("server/discover"))
+				if name == "silence" {
+					time.Sleep(client.ProbeTimeout)
+					p.Expect("notifications/cancelled")
+				}
+				p.Handshake(`{"tools":{}}`)
+				p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+				r.Rest()
+				if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
+					t.Errorf("report: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// What says nothing about the era ends the attempt: trouble of the server, credentials, a server of this era that refuses.
+func TestProbeThatDoesNotFallBack(t *testing.T) {
+	for name, answer := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
+		"status 503": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 503})) },
+		"status 401": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 401})) },
+		"no network": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, errors.New("connection refused"))) },
+		"-32020":     func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, -32020, "header") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, modern(elicits), func(r *rig) {
+				p := r.server()
+				answer(p, p.Expect("server/discover"))
+				p.ExpectClosed()
+				r.Rest()
+				if got := r.report(); got.State == client.Ready {
+					t.Errorf("report: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// A program that ends when it is probed is started again, and greeted then.
+func TestProgramThatDiesOfTheProbe(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.server()
+		p.Expect("server/discover")
+		p.Close(errors.New("what?"))
+		r.ready(`{"tools":{}}`)
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+}
+
+// A server without handshake is found out by callers that have one, and is not greeted again.
+func TestServerWithoutHandshake(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.server()
+		p.Refuse(p.Expect("initialize"), -32601, "no such method")
+		p.Reply(p.Expect("server/discover"), discovered)
+		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
+			t.Fatalf("report: %+v", got)
+		}
+		p.Close(errors.New("gone"))
+		again := r.server()
+		again.Expect("server/discover")
+	})
+}
+
+// A server that refuses both says why.
+func TestServerOfNoEra(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.server()
+		p.Refuse(p.Expect("initialize"), -32601, "no such method")
+		p.Refuse(p.Expect("server/discover"), -32601, "neither")
+		p.ExpectClosed()
+		r.Rest()
+		all := r.reports()
+		if got := all[len(all)-2]; got.State != client.Backoff || !strings.Contains(got.Cause.Error(), "neither") {
+			t.Errorf("report: %v %v", got.State, got.Cause)
+		}
+	})
+}
+
+// 2025-11-25 -32042: a modern client is told which pages to visit by a result, and calls anew.
+func TestPagesToVisitBecomeAQuestion(t *testing.T) {
+	run(t, declares(`{"elicitation":{"url":{}}}`), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.standalone("one", "tools/call", `{"name":"a"}`)
+		m := p.Expect("tools/call")
+		p.Send(failed(m, -32042, `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]}`))
+		want := `{"resultType":"input_required","inputRequests":{"0":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example","message":"go"}}}}`
+		if got := r.outcome(x); string(got.Result) != want {
+			t.Errorf("got %s %v", got.Result, got.Err)
+		}
+	})
+}
+
+// A call of a client without handshake is told in its own words.
+func TestResultForAModernClient(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.standalone("one", "tools/call", `{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","k":1}}`)
+		m := p.Expect("tools/call")
+		if string(m.Params) != `{"name":"a","_meta":{"k":1}}` {
+			t.Errorf("the server is sent %s", m.Params)
+		}
+		p.Reply(m, `{"content":[]}`)
+		if got := r.outcome(x); !strings.Contains(string(got.Result), `"resultType":"complete"`) {
+			t.Errorf("got %s", got.Result)
+		}
+		x = r.standalone("one", "tools/call", `{"name":"a"}`)
+		p.Refuse(p.Expect("tools/call"), -32050, "odd")
+		var told *jsonrpc.Error
+		if got := r.outcome(x); !errors.As(got.Err, &told) || told.Code != -32603 {
+			t.Errorf("got %v", got.Err)
+		}
+	})
+}
+
+// standalone hands in a call of a client whose requests stand alone.
+func (r *rig) standalone(session, method, params string) *request.Exchange {
+	r.T.Helper()
+	x := r.exchange(session, method, params)
+	x.Version = protocol.V20260728
+	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	return x
+}

@@ -1,0 +1,204 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/gateway/catalog"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+const announces = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
+
+// announcing is a modern server that announces, and its subscription to lists.
+func (r *rig) announcing() (p *mcptest.Peer, lists jsonrpc.Message) {
+	r.T.Helper()
+	p = r.server()
+	p.Reply(p.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, announces, 1))
+	for range 3 {
+		m := p.Next()
+		switch m.Method {
+		case "tools/list":
+			p.Reply(m, `{"resultType":"complete","tools":[{"name":"a"}]}`)
+		case "resources/list":
+			p.Reply(m, `{"resultType":"complete","resources":[]}`)
+		case "resources/templates/list":
+			p.Reply(m, `{"resultType":"complete","resourceTemplates":[]}`)
+		}
+	}
+	lists = p.Expect("subscriptions/listen")
+	return p, lists
+}
+
+func acknowledge(p *mcptest.Peer, listen jsonrpc.Message, filter string) {
+	p.Notify(jsonrpc.ID{}, "notifications/subscriptions/acknowledged",
+		`{"notifications":`+filter+`,"_meta":{"io.modelcontextprotocol/subscriptionId":`+listen.ID.Raw()+`}}`)
+}
+
+// Protocol-matrix 10.8: the host listens for the lists of a modern server, once, and fetches what has changed.
+func TestListsOfAModernServerAreListenedFor(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, lists := r.announcing()
+		if f, _ := splice.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
+			t.Errorf("listens for %s", lists.Params)
+		}
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		p.Notify(lists.ID, "notifications/tools/list_changed", `{"_meta":{"io.modelcontextprotocol/subscriptionId":`+lists.ID.Raw()+`}}`)
+		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"},{"name":"b"}]}`)
+		r.Rest()
+		if got := len(r.report().Lists[catalog.Tools]); got != 2 {
+			t.Errorf("%d tools", got)
+		}
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// A subscription that its server ends is opened again, and what was not told meanwhile counts as changed.
+func TestListenIsOpenedAgain(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, lists := r.announcing()
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		p.Reply(lists, `{"resultType":"complete","_meta":{}}`)
+		again := map[string]bool{}
+		for range 2 {
+			m := p.Next()
+			again[m.Method] = true
+			if m.Method == "tools/list" {
+				p.Reply(m, `{"resultType":"complete","tools":[]}`)
+			} else {
+				acknowledge(p, m, `{"toolsListChanged":true}`)
+			}
+		}
+		if !again["subscriptions/listen"] || !again["tools/list"] {
+			t.Errorf("asked for %v", again)
+		}
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// Protocol-matrix 10.9: a subscription of a legacy client becomes one of ours, with one to a resource however many want it; what is told
+// has lost the id, and the last to let go ends it.
+func TestResourceOfAModernServer(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, lists := r.announcing()
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		r.attach("one")
+		r.attach("two")
+		first := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		listen := p.Expect("subscriptions/listen")
+		if f, _ := splice.Get(listen.Params, "notifications"); string(f) != `{"resourceSubscriptions":["a:1"]}` {
+			t.Errorf("listens for %s", listen.Params)
+		}
+		r.Rest()
+		if len(r.outcomes()) != 0 {
+			t.Errorf("agreed before the server has: %v", r.outcomes())
+		}
+		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
+		r.Rest()
+		second := r.forward("two", "resources/subscribe", `{"uri":"a:1"}`)
+		r.Rest()
+		if r.outcome(first).Err != nil || r.outcome(second).Err != nil {
+			t.Errorf("outcomes %v %v", r.outcome(first).Err, r.outcome(second).Err)
+		}
+		p.Notify(listen.ID, "notifications/resources/updated",
+			`{"uri":"a:1","_meta":{"io.modelcontextprotocol/subscriptionId":`+listen.ID.Raw()+`}}`)
+		r.Rest()
+		told := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		if len(told) != 1 || told[0].URI != "a:1" || strings.Contains(string(told[0].Params), "subscriptionId") {
+			t.Errorf("told %+v", told)
+		}
+		r.forward("one", "resources/unsubscribe", `{"uri":"a:1"}`)
+		p.ExpectNothing(time.Second)
+		r.forward("two", "resources/unsubscribe", `{"uri":"a:1"}`)
+		m := p.Expect("notifications/cancelled")
+		if id, _ := splice.Get(m.Params, "requestId"); string(id) != listen.ID.Raw() {
+			t.Errorf("cancelled %s", m.Params)
+		}
+	})
+}
+
+// A resource that the server leaves out of its agreement, or is silent about, is an error of the one who asked.
+func TestResourceThatIsNotGranted(t *testing.T) {
+	for name, answer := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
+		"left out": func(p *mcptest.Peer, m jsonrpc.Message) { acknowledge(p, m, `{}`) },
+		"refused":  func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, -32602, "no") },
+		"silence":  func(*mcptest.Peer, jsonrpc.Message) { time.Sleep(5 * time.Second) },
+		"ended": func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Notify(jsonrpc.ID{}, "notifications/cancelled", `{"requestId":`+m.ID.Raw()+`}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, modern(elicits), func(r *rig) {
+				p, lists := r.announcing()
+				acknowledge(p, lists, `{"toolsListChanged":true}`)
+				x := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+				answer(p, p.Expect("subscriptions/listen"))
+				r.Rest()
+				if got := r.outcome(x); got.Err == nil {
+					t.Error("agreed")
+				}
+				r.forward("one", "resources/subscribe", `{"uri":"a:1"}`) // it is not remembered as one
+				for m := p.Next(); m.Method != "subscriptions/listen"; m = p.Next() {
+				}
+			})
+		})
+	}
+}
+
+// Subscriptions are restored with the connection.
+func TestListensAreRestored(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, lists := r.announcing()
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		r.attach("one")
+		x := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		acknowledge(p, p.Expect("subscriptions/listen"), `{"resourceSubscriptions":["a:1"]}`)
+		r.Rest()
+		if r.outcome(x).Err != nil {
+			t.Fatal(r.outcome(x).Err)
+		}
+		p.Close(nil)
+		q := r.server()
+		q.Reply(q.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, announces, 1))
+		seen := map[string]bool{}
+		for range 5 {
+			m := q.Next()
+			switch m.Method {
+			case "subscriptions/listen":
+				f, _ := splice.Get(m.Params, "notifications")
+				seen[string(f)] = true
+			case "tools/list":
+				q.Reply(m, `{"resultType":"complete","tools":[{"name":"a"}]}`)
+			default:
+				q.Reply(m, `{"resultType":"complete"}`)
+			}
+		}
+		if !seen[`{"toolsListChanged":true}`] || !seen[`{"resourceSubscriptions":["a:1"]}`] {
+			t.Errorf("listens for %v", seen)
+		}
+	})
+}
+
+// Log levels are said with each request, and to nobody else.
+func TestLogLevelOfARequestThatStandsAlone(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.modernly(`{"tools":{},"logging":{}}`)
+		r.attach("one")
+		granted := r.wish(client.Wish{Session: "one", Level: "warning"})
+		if err := <-granted; err != nil {
+			t.Fatal(err)
+		}
+		r.call("one")
+		m := p.Expect("tools/call")
+		if level, _ := splice.GetString(m.Params, "_meta", protocol.MetaLogLevel); level != "warning" {
+			t.Errorf("called with %s", m.Params)
+		}
+	})
+}

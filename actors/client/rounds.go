@@ -1,0 +1,181 @@
+package client
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/rewrite"
+	"mcpd/protocol/rounds"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// drive is a call of a legacy client whose modern server asks it something: the client is asked in requests, and the server is called again
+// with the answers. What and when is decided by package rounds; this performs it.
+type drive struct {
+	*rounds.Drive
+	f     *flight
+	id    jsonrpc.ID // of the call that is at the server; zero while the client is asked
+	timer otp.Timer
+}
+
+// driveDue says that something of a drive is due.
+type driveDue struct{ exchange uint64 }
+
+// interrupted takes a result that asks the client something, and reports whether it was one that is answered here.
+func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
+	d := c.drives[f.x.ID]
+	if d == nil {
+		asks := m.Error == nil && mrtr.TypeOf(m.Result) == mrtr.InputRequired
+		if !asks || f.x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(f.x.Method) {
+			return false
+		}
+		params, err := rewrite.Request(f.x.Method, f.x.Version, c.facts.Version, f.x.Params)
+		if err != nil { // it was said before
+			return false
+		}
+		d = &drive{f: f, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
+			Server: c.o.Server, Version: c.facts.Version, Client: c.declared(), ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
+		})}
+		c.drives[f.x.ID] = d
+		d.Step(c.p.Now(), rounds.Event{Op: rounds.Start}) // the first call is the one that was answered
+	}
+	d.id = jsonrpc.ID{}
+	if m.Error != nil {
+		c.drive(d, rounds.Event{Op: rounds.Fail, Err: m.Error})
+	} else {
+		c.drive(d, rounds.Event{Op: rounds.Result, Result: m.Result})
+	}
+	return true
+}
+
+// declared is what this server is told that its client can do.
+func (c *Connection) declared() protocol.ClientCapabilities {
+	return c.o.Declare.Shape(c.facts.Version)
+}
+
+// drive takes an event and does what comes of it.
+func (c *Connection) drive(d *drive, in rounds.Event) {
+	x := d.f.x
+	for _, e := range d.Step(c.p.Now(), in) {
+		switch e.Do {
+		case rounds.Call:
+			c.recall(d, e.Params)
+		case rounds.Stop:
+			if !d.id.IsZero() {
+				delete(c.calls, d.id)
+				c.send(jsonrpc.Notification("notifications/cancelled", cancelled(d.id, "cancelled by the client")))
+			}
+		case rounds.Ask:
+			c.inquire(d, e)
+		case rounds.Recall:
+			if id := questionID(x, e.Question); c.open[id.Raw()] != nil {
+				c.dropQuestion(id.Raw())
+			}
+		case rounds.Relay:
+			c.relay(d.f, e.Params)
+		case rounds.Complete:
+			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId") // an empty value becomes an object
+			_ = x.Sink.Send(jsonrpc.Notification("notifications/elicitation/complete", params))
+		case rounds.Deliver:
+			c.deliver(d, e)
+		case rounds.Arm:
+			d.timer.Stop()
+			d.timer = c.p.After(e.At.Sub(c.p.Now()), driveDue{x.ID})
+		}
+	}
+	if d.Phase() == rounds.Over {
+		d.timer.Stop()
+		delete(c.drives, x.ID)
+	}
+}
+
+// recall calls the server again, under an id of its own. What cannot be sent ends the call.
+func (c *Connection) recall(d *drive, params jsontext.Value) {
+	x := d.f.x
+	id, err := c.fresh()
+	if err == nil {
+		d.id, c.calls[id] = id, d.f
+		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, c.addressed(x, id, params)))
+	}
+	if err != nil {
+		delete(c.calls, id)
+		_ = c.p.Post(driveFailed{x.ID, LostError(c.o.Server, false, err)})
+	}
+}
+
+// driveFailed ends a drive that cannot go on. It is not an event of its own making: a step does not step itself.
+type driveFailed struct {
+	exchange uint64
+	err      error
+}
+
+// questionID is the id of a question that this connection asks in its server's name.
+func questionID(x *request.Exchange, number int) jsonrpc.ID {
+	return jsonrpc.StringID("round-" + strconv.FormatUint(x.ID, 10) + "-" + strconv.Itoa(number))
+}
+
+// inquire asks the client. What its revision has no words for is refused in its place.
+func (c *Connection) inquire(d *drive, e rounds.Effect) {
+	x := d.f.x
+	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: questionID(x, e.Question), Method: e.Method, Params: e.Params, Exchange: x}
+	params, err := rewrite.Question(e.Method, c.facts.Version, x.Version, e.Params, e.ElicitationID)
+	if err == nil {
+		q.Params = params
+		c.open[q.ID.Raw()] = &open{id: q.ID, method: e.Method, session: x.Owner, client: x.Version, call: x.ID, drive: d, number: e.Question}
+		err = x.Owner.Send(q)
+	}
+	if err != nil {
+		delete(c.open, q.ID.Raw())
+		_ = c.p.Post(driveRefused{x.ID, e.Question, err})
+	}
+}
+
+// driveRefused says that the client could not be asked.
+type driveRefused struct {
+	exchange uint64
+	question int
+	err      error
+}
+
+// replied takes a client's answer to such a question.
+func (c *Connection) replied(o *open, a *Answer) {
+	if a.Err != nil {
+		c.drive(o.drive, rounds.Event{Op: rounds.Refuse, Question: o.number, Err: a.Err})
+		return
+	}
+	result, err := rewrite.Answer(o.method, o.client, c.facts.Version, a.Result)
+	if err != nil {
+		c.drive(o.drive, rounds.Event{Op: rounds.Refuse, Question: o.number, Err: err})
+		return
+	}
+	c.drive(o.drive, rounds.Event{Op: rounds.Answer, Question: o.number, Result: result})
+}
+
+// driven passes an event to the drive of a call, if there still is one.
+func (c *Connection) driven(exchange uint64, in rounds.Event) {
+	if d := c.drives[exchange]; d != nil {
+		c.drive(d, in)
+	}
+}
+
+// deliver ends the client's call.
+func (c *Connection) deliver(d *drive, e rounds.Effect) {
+	x := d.f.x
+	c.settled(x.ID)
+	m := jsonrpc.Message{Result: e.Result}
+	result, err := jsontext.Value(nil), e.Err
+	if err == nil {
+		result, err = c.heard(x, m)
+	} else if told, ok := e.Err.(*jsonrpc.Error); ok {
+		_, err = c.heard(x, jsonrpc.Message{Error: told})
+	}
+	d.f.settle(err)
+	complete(c.o.Requests, x, result, err)
+	c.takeTurns()
+}

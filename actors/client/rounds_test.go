@@ -1,0 +1,180 @@
+package client_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rounds"
+	"mcpd/protocol/splice"
+)
+
+const asksName = `{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"name?",` +
+	`"requestedSchema":{"type":"object","properties":{}}}}},"requestState":"s-1"}`
+
+// asking is a modern server that has a call of a legacy client and asks for more.
+func asking(r *rig) (p *mcptest.Peer, x *request.Exchange, q *client.Question) {
+	r.T.Helper()
+	p = r.modernly(`{"tools":{}}`)
+	x = r.exchange("one", "tools/call", `{"name":"a","arguments":{"n":12345678901234567890}}`)
+	x.Token = jsontext.Value(`"t"`)
+	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	p.Reply(p.Expect("tools/call"), asksName)
+	r.Rest()
+	got := asked(&r.one)
+	if len(got) != 1 || got[0].Exchange != x || got[0].Method != "elicitation/create" {
+		r.T.Fatalf("asked %+v", got)
+	}
+	return p, x, got[0]
+}
+
+// S19, protocol-matrix 10.10: a modern server's question reaches a legacy client within its call, and the answer the server, with its state
+// and a new id. Nobody else hears of the rounds.
+func TestModernServerAsksALegacyClient(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, x, q := asking(r)
+		if strings.Contains(string(q.Params), "mode") {
+			t.Errorf("asked %s", q.Params)
+		}
+		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"accept","content":{"name":"Ada"},"_meta":{"x":1}}`)})
+		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"decline"}`)})
+		again := p.Expect("tools/call")
+		answers, _ := splice.Get(again.Params, "inputResponses")
+		state, _ := splice.GetString(again.Params, "requestState")
+		n, _ := splice.Get(again.Params, "arguments", "n")
+		if string(answers) != `{"who":{"action":"accept","content":{"name":"Ada"}}}` || state != "s-1" || string(n) != "12345678901234567890" {
+			t.Errorf("called again with %s", again.Params)
+		}
+		if len(r.outcomes()) != 0 {
+			t.Errorf("outcomes before the end: %v", r.outcomes())
+		}
+		p.Notify(again.ID, "notifications/progress", `{"progressToken":`+again.ID.Raw()+`,"progress":1}`)
+		p.Reply(again, `{"resultType":"complete","content":[{"type":"text","text":"hello"}]}`)
+		if got := r.outcome(x); string(got.Result) != `{"content":[{"type":"text","text":"hello"}]}` {
+			t.Errorf("got %s %v", got.Result, got.Err)
+		}
+		heard := x.Sink.(*stage.Sink).Sent()
+		if len(heard) != 1 || string(heard[0].Params) != `{"progressToken":"t","progress":1}` {
+			t.Errorf("the client heard %v", heard)
+		}
+		p.ExpectNothing(time.Second)
+	})
+}
+
+// A question that the client refuses is answered for it, or ends the call, by its kind; an error of the server passes.
+func TestRoundsThatFail(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, _, q := asking(r)
+		r.send(&client.Answer{Question: q.ID, Err: &jsonrpc.Error{Code: -1, Message: "no"}})
+		again := p.Expect("tools/call")
+		if answers, _ := splice.Get(again.Params, "inputResponses"); string(answers) != `{"who":{"action":"cancel"}}` {
+			t.Errorf("called again with %s", again.Params)
+		}
+		p.Refuse(again, -32602, "no such name")
+		var told *jsonrpc.Error
+		if got := r.outcomes(); len(got) != 1 || !errors.As(got[0].Err, &told) || told.Code != -32602 {
+			t.Errorf("outcomes %+v", got)
+		}
+	})
+}
+
+// A call that is cancelled while its client is asked ends at once: the question is withdrawn, and the server is not called again.
+func TestCancelledWhileAsked(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, x, q := asking(r)
+		r.send(&request.Withdraw{ID: x.ID, Reason: "cancelled by the client"})
+		r.Rest()
+		if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
+			t.Errorf("withdrawn: %+v", got)
+		}
+		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"decline"}`)})
+		p.ExpectNothing(time.Minute)
+		if len(r.outcomes()) != 0 {
+			t.Errorf("outcomes: %+v", r.outcomes())
+		}
+	})
+}
+
+// One that is cancelled while the server works on the answers is cancelled there, under the id of the last attempt.
+func TestCancelledWhileCalledAgain(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, x, q := asking(r)
+		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"decline"}`)})
+		again := p.Expect("tools/call")
+		r.send(&request.Withdraw{ID: x.ID, Reason: "cancelled by the client"})
+		m := p.Expect("notifications/cancelled")
+		if id, _ := splice.Get(m.Params, "requestId"); string(id) != again.ID.Raw() {
+			t.Errorf("cancelled %s, want %s", m.Params, again.ID.Raw())
+		}
+		p.Reply(again, `{"resultType":"complete","content":[]}`)
+		p.ExpectNothing(time.Second)
+		if len(r.outcomes()) != 0 {
+			t.Errorf("outcomes: %+v", r.outcomes())
+		}
+	})
+}
+
+// A server that ends while its question is open ends the call, which it may have begun to work on.
+func TestServerEndsWhileItAsks(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, x, q := asking(r)
+		p.Close(errors.New("gone"))
+		r.Rest()
+		if got := r.outcome(x); protocol.ConditionOf(got.Err) != protocol.ConditionUpstreamLost {
+			t.Errorf("got %v", got.Err)
+		}
+		if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
+			t.Errorf("withdrawn: %+v", got)
+		}
+	})
+}
+
+// A server that wants nothing but to be called again is, after a pause.
+func TestServerWantsToBeCalledAgain(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.modernly(`{"tools":{}}`)
+		x := r.call("one")
+		p.Reply(p.Expect("tools/call"), `{"resultType":"input_required","requestState":"later"}`)
+		p.ExpectNothing(rounds.Backoff - time.Millisecond)
+		again := p.Expect("tools/call")
+		if state, _ := splice.GetString(again.Params, "requestState"); state != "later" {
+			t.Errorf("called again with %s", again.Params)
+		}
+		p.Reply(again, `{"resultType":"complete","content":[]}`)
+		if got := r.outcome(x); got.Err != nil {
+			t.Error(got.Err)
+		}
+	})
+}
+
+// What asks a client that was not declared, or is broken, is the server's mistake.
+func TestRoundsOfAServerThatBreaksTheRules(t *testing.T) {
+	for name, result := range map[string]string{
+		"undeclared": `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}}}`,
+		"empty":      `{"resultType":"input_required"}`,
+		"unknown":    `{"resultType":"later"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, modern(elicits), func(r *rig) {
+				p := r.modernly(`{"tools":{}}`)
+				x := r.call("one")
+				p.Reply(p.Expect("tools/call"), result)
+				if got := r.outcome(x); protocol.Translate(got.Err, x.Version).Code != -32603 {
+					t.Errorf("got %s %v", got.Result, got.Err)
+				}
+				if len(asked(&r.one)) != 0 {
+					t.Error("the client was asked")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,290 @@
+// Package held holds the actor of one call that a legacy server interrupts with a question for its client, while that client can be asked
+// nothing but by a result (2026-07-28 §basic/patterns/mrtr). It keeps the server's question open until the client has come back. When and
+// how is decided by package protocol/held; this performs it.
+package held
+
+import (
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/held"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// Call is the behaviour of tenants/<t>/held_sup/<exchange>.
+type Call struct {
+	otp.Base
+	o     *Options
+	a     Args
+	p     *otp.Process
+	call  *held.Call
+	sinks held.Sink // how many requests of the client there were
+	timer otp.Timer
+	parks bool // the request manager was told that the call waits for its user
+	*estate
+}
+
+// estate is what has to be settled whatever becomes of the actor. It is its heir, although there is no next incarnation.
+type estate struct {
+	mu        sync.Mutex // guards what follows; an actor that hangs is abandoned while it runs
+	o         *Options
+	a         Args
+	open      map[held.Sink]*open // the client's requests without outcome: one at most, and a second while it is being looked at
+	questions map[jsonrpc.ID]*client.Question
+}
+
+// open is a request of the client.
+type open struct {
+	out   transport.Sink
+	id    jsonrpc.ID
+	token jsontext.Value // of progress; empty for none
+	level string         // of log lines; empty for none
+	calls *session.Calls // where it is known that the client came back with it; nil for its first request
+}
+
+type expired struct{}
+
+// grace is how much longer the request manager waits than the client may take to come back.
+const grace = time.Second
+
+// New makes the actor of a call.
+func New(o *Options, a Args) *Call { return &Call{o: o, a: a} }
+
+// errOver is why there is no actor for a call that has its outcome, or an actor already.
+var errOver = errors.New("the call is over")
+
+// Init takes the call over from its relay.
+func (c *Call) Init(p *otp.Process) error {
+	x := c.a.Exchange
+	out, ok := c.a.Relay.attach(p.Self())
+	if !ok {
+		return errOver
+	}
+	c.p = p
+	c.estate = &estate{o: c.o, a: c.a, open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
+	c.sinks = 1
+	c.open[1] = &open{out: out, id: x.Downstream, token: x.Token, level: x.Level}
+	p.SetHeir(c.estate)
+	c.call = held.New(
+		held.Request{Sink: 1, Capabilities: c.a.Capabilities, Progress: len(x.Token) > 0},
+		held.Options{Version: x.Version, Method: x.Method, TTL: c.o.Park},
+	)
+	return nil
+}
+
+// Receive handles one message.
+func (c *Call) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *client.Question:
+		c.put(m)
+		return c.step(held.Event{Op: held.Ask, ID: m.ID, Method: m.Method, Params: m.Params})
+	case *client.Withdrawn:
+		c.close(m.Question)
+		return c.step(held.Event{Op: held.Withdraw, ID: m.Question})
+	case *relayed:
+		return c.relayed(m.m)
+	case *finished:
+		return c.finished(m.m)
+	case *Retry:
+		return c.retry(m)
+	case *Gone:
+		for sink, o := range c.open {
+			if o.out == m.Out {
+				return c.left(sink)
+			}
+		}
+	case expired:
+		return c.step(held.Event{Op: held.Expire})
+	}
+	return nil
+}
+
+// relayed takes what the server says during the call. Log lines reach the request that is open, if it wants them, and nobody else.
+func (c *Call) relayed(m jsonrpc.Message) error {
+	if m.Method == "notifications/progress" {
+		return c.step(held.Event{Op: held.Progress, Params: m.Params})
+	}
+	level, _ := splice.GetString(m.Params, "level")
+	for _, o := range c.open {
+		if protocol.AtLeast(level, o.level) {
+			_ = o.out.Send(m)
+		}
+	}
+	return nil
+}
+
+// finished takes the outcome of the call. None at all is that of a call whose client has gone before there was an actor to be told.
+func (c *Call) finished(m jsonrpc.Message) error {
+	switch {
+	case m.Error != nil:
+		return c.step(held.Event{Op: held.Finish, Err: m.Error})
+	case m.Result != nil:
+		return c.step(held.Event{Op: held.Finish, Result: m.Result})
+	}
+	for sink := range c.open {
+		return c.left(sink)
+	}
+	return c.step(held.Event{Op: held.Abort})
+}
+
+// left cancels the call: the client of its open request has gone.
+func (c *Call) left(sink held.Sink) error {
+	c.finish(sink, nil, nil)
+	return c.step(held.Event{Op: held.Cancel, Request: held.Request{Sink: sink}})
+}
+
+// retry is the client coming back. The request manager counts the time again from here.
+func (c *Call) retry(m *Retry) error {
+	c.sinks++
+	sink, d := c.sinks, m.Deliver
+	token, asks := protocol.ProgressToken(d.Message.Params)
+	level, _ := splice.GetString(d.Message.Params, "_meta", protocol.MetaLogLevel)
+	c.mu.Lock()
+	c.open[sink] = &open{out: d.Out, id: d.Message.ID, token: token, level: level, calls: m.Calls}
+	c.mu.Unlock()
+	err := c.step(held.Event{
+		Op: held.Retry, Round: m.Round, Answers: m.Answers,
+		Request: held.Request{Sink: sink, Capabilities: m.Capabilities, Progress: asks},
+	})
+	if c.open[sink] != nil { // it was taken, and nothing else is asked yet
+		c.unpark()
+	}
+	return err
+}
+
+// park tells the request manager that the call waits for its user, for that long from now.
+func (c *Call) park(d time.Duration) {
+	c.unpark() // it counts
+	c.parks = c.o.Requests.Send(&request.Park{ID: c.a.Exchange.ID, For: d + grace}) == nil
+}
+
+func (c *Call) unpark() {
+	if c.parks {
+		c.parks = false
+		_ = c.o.Requests.Send(&request.Unpark{ID: c.a.Exchange.ID})
+	}
+}
+
+// step takes an event and does what comes of it.
+func (c *Call) step(in held.Event) error {
+	for _, e := range c.call.Step(c.p.Now(), in) {
+		switch e.Do {
+		case held.Publish:
+			c.publish(e)
+		case held.Deliver, held.Refuse:
+			c.finish(e.Sink, e.Result, e.Err)
+		case held.Relay:
+			if o := c.open[e.Sink]; o != nil {
+				if params, err := splice.Set(e.Params, o.token, "progressToken"); err == nil {
+					_ = o.out.Send(jsonrpc.Notification("notifications/progress", params))
+				}
+			}
+		case held.Answer:
+			if q := c.close(e.ID); q != nil {
+				_ = q.From.Send(&client.Answer{Question: e.ID, Result: e.Result})
+			}
+		case held.Reject:
+			if q := c.close(e.ID); q != nil {
+				q.Fail(e.Err)
+			}
+		case held.Reassure:
+			for _, q := range c.questions {
+				_ = q.From.Send(&client.Tell{Method: "notifications/progress", Params: e.Params})
+				break // all are of one server, which knows its tokens apart
+			}
+		case held.Recall:
+			_ = c.o.Requests.Send(&request.Cancel{ID: c.a.Exchange.ID})
+		case held.Arm:
+			c.timer.Stop()
+			c.timer = c.p.After(e.At.Sub(c.p.Now()), expired{})
+		case held.Forget:
+			return otp.Normal
+		}
+	}
+	return nil
+}
+
+// publish answers the open request with what the client is asked, under a state that is good for this call and round alone.
+func (c *Call) publish(e held.Effect) {
+	token, err := c.o.Ring.Seal(c.a.Relay.binding(), seal.State{
+		Kind: seal.Held, Instance: c.o.Instance, Handle: handle(c.a.Exchange.ID), Round: e.Round, Expiry: e.At,
+	})
+	if err != nil {
+		c.finish(e.Sink, nil, protocol.InternalError(err))
+		return
+	}
+	c.park(e.At.Sub(c.p.Now()))
+	c.finish(e.Sink, mrtr.Required{Inputs: e.Inputs, State: splice.Quote(token)}.Result(), nil)
+}
+
+// finish gives a request of the client its outcome: err when it is set, result otherwise, and none at all when its client has gone.
+func (e *estate) finish(sink held.Sink, result jsontext.Value, err error) {
+	o := e.take(sink)
+	if o == nil { // it has one: the actor hung, and was abandoned
+		return
+	}
+	var m jsonrpc.Message
+	switch {
+	case err != nil:
+		m = request.Failure(o.id, err, e.a.Exchange.Version)
+	case result != nil:
+		m = jsonrpc.Response(o.id, result)
+	}
+	if o.calls != nil {
+		o.calls.Answered(o.out)
+	}
+	o.out.Finish(m)
+}
+
+func (e *estate) take(sink held.Sink) *open {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o := e.open[sink]
+	delete(e.open, sink)
+	return o
+}
+
+func (e *estate) put(q *client.Question) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.questions[q.ID] = q
+}
+
+// close forgets a question and returns it; nil when there is none.
+func (e *estate) close(id jsonrpc.ID) *client.Question {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	q := e.questions[id]
+	delete(e.questions, id)
+	return q
+}
+
+var errGone = errors.New("the call that the server asked for is gone")
+
+// Abandon settles what an actor that is no more has left: its client and its server are answered, and the call is withdrawn.
+func (e *estate) Abandon(reason error) {
+	e.mu.Lock()
+	open, questions := maps.Clone(e.open), maps.Clone(e.questions)
+	clear(e.questions)
+	e.mu.Unlock()
+	for sink := range open {
+		e.finish(sink, nil, protocol.InternalError(reason))
+	}
+	for _, q := range questions {
+		q.Fail(errGone)
+	}
+	_ = e.o.Requests.Send(&request.Cancel{ID: e.a.Exchange.ID})
+}

@@ -1,0 +1,207 @@
+package held_test
+
+import (
+	"crypto/rand"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/client"
+	"mcpd/actors/held"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	park  = 5 * time.Minute
+	form  = `{"message":"name?","requestedSchema":{}}`
+	yes   = `{"action":"accept"}`
+	every = `{"elicitation":{},"sampling":{},"roots":{}}`
+)
+
+// rig is one call, with boxes in the places of the request manager and of the connection to the server.
+type rig struct {
+	*stage.Stage
+	random   io.Reader
+	requests stage.Box
+	conn     stage.Box
+	ring     *seal.Ring
+	o        *held.Options
+	x        *request.Exchange
+	relay    *held.Relay
+	out      *stage.Sink // of the client's first request
+	calls    session.Calls
+	actor    otp.Ref
+	retries  uint64
+}
+
+// binding is what the states are bound to.
+var binding = seal.Binding{Tenant: "acme", Principal: "ci", Upstream: "files", Method: "tools/call", Params: seal.DigestOf("tools/call", nil)}
+
+// stand sets the stage for a call that no server has asked anything in.
+func stand(t *testing.T, test func(r *rig)) { standWith(t, rand.Reader, test) }
+
+func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
+	t.Helper()
+	r := &rig{out: &stage.Sink{}}
+	var err error
+	if r.ring, err = seal.NewRing(random, seal.Key{ID: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	children := func(s *stage.Stage) []otp.Child {
+		r.Stage = s
+		template := otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return held.New(r.o, args.(held.Args)) })}
+		return []otp.Child{
+			r.requests.Child("requests"), r.conn.Child("conn"),
+			{ID: "held_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})},
+		}
+	}
+	stage.Run(t, children, func(s *stage.Stage) {
+		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: park, Requests: s.Ref("requests")}
+		r.relay = held.NewRelay(r.out, func() seal.Binding { return binding })
+		r.x = &request.Exchange{
+			ID: 7, Version: protocol.V20260728, Downstream: jsonrpc.StringID("a"), Method: "tools/call", Sink: r.relay, Token: jsontext.Value(`"t"`),
+		}
+		test(r)
+	})
+}
+
+// run sets the stage for a call whose actor is there.
+func run(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	stand(t, func(r *rig) {
+		r.start()
+		test(r)
+	})
+}
+
+func (r *rig) start() {
+	r.T.Helper()
+	if !r.relay.Hold() {
+		r.T.Fatal("the call is over")
+	}
+	var err error
+	if r.actor, err = r.attach(); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+func (r *rig) attach() (otp.Ref, error) {
+	return otp.StartChildArgs(r.T.Context(), r.Ref("held_sup"), held.Row(r.x.ID), held.Args{Exchange: r.x, Relay: r.relay, Capabilities: able(every)})
+}
+
+func able(text string) protocol.ClientCapabilities {
+	c, err := protocol.ParseClientCapabilities(jsontext.Value(text))
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func (r *rig) send(msg any) {
+	r.T.Helper()
+	if err := r.actor.Send(msg); err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
+}
+
+// ask makes the server ask.
+func (r *rig) ask(id uint64, method, params string) {
+	r.T.Helper()
+	q := &client.Question{From: r.Ref("conn"), Server: "files", ID: jsonrpc.IntID(id), Exchange: r.x, Method: method, Params: jsontext.Value(params)}
+	r.send(q)
+}
+
+// asked makes the server ask for a name, and returns the state that the client was given.
+func (r *rig) asked() string {
+	r.T.Helper()
+	r.ask(1, "elicitation/create", form)
+	time.Sleep(time.Second)
+	return r.state(r.out)
+}
+
+// state is that of a result which asks the client something.
+func (r *rig) state(out *stage.Sink) string {
+	r.T.Helper()
+	m := out.End()
+	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
+		r.T.Fatalf("got %v, want to be asked", out.All())
+	}
+	token, _ := splice.GetString(m.Result, "requestState")
+	return token
+}
+
+// retry is the client coming back with answers under a state.
+func (r *rig) retry(token, answers, meta string) *stage.Sink {
+	r.T.Helper()
+	return r.retryAs(token, answers, meta, every)
+}
+
+func (r *rig) retryAs(token, answers, meta, capabilities string) *stage.Sink {
+	r.T.Helper()
+	m, out := r.coming(token, answers, meta, capabilities)
+	r.send(m)
+	return out
+}
+
+func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *stage.Sink) {
+	r.T.Helper()
+	state, err := r.ring.Open(time.Now(), binding, token)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	if held.RowOf(state) != held.Row(r.x.ID) || state.Instance != "here" || state.Kind != seal.Held {
+		r.T.Fatalf("the state is %+v", state)
+	}
+	again, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	r.retries++
+	out := &stage.Sink{}
+	d := &session.Deliver{
+		Message: jsonrpc.Request(jsonrpc.IntID(r.retries), "tools/call", jsontext.Value(`{"_meta":`+meta+`}`)), Out: out, Version: protocol.V20260728,
+	}
+	r.calls.Return(out, r.x.ID)
+	return &held.Retry{Deliver: d, Calls: &r.calls, Capabilities: able(capabilities), Round: state.Round, Answers: again}, out
+}
+
+// finish is the outcome of the call, as the request manager gives it.
+func (r *rig) finish(m jsonrpc.Message) {
+	r.relay.Finish(m)
+	r.Rest()
+}
+
+// say is news of the server during the call.
+func (r *rig) say(method, params string) {
+	_ = r.relay.Send(jsonrpc.Notification(method, jsontext.Value(params)))
+	r.Rest()
+}
+
+// answers are what the server was answered, in order.
+func (r *rig) answers() []*client.Answer { return stage.Of[*client.Answer](&r.conn.Log) }
+
+// cancelled reports how often the request manager was told to withdraw the call.
+func (r *rig) cancelled() int { return len(stage.Of[*request.Cancel](&r.requests.Log)) }
+
+// there reports whether the call still has its actor.
+func (r *rig) there() bool {
+	r.Rest()
+	_, ok := r.System.Whereis("top/held_sup/" + held.Row(r.x.ID))
+	return ok
+}
+
+var done = jsonrpc.Response(jsonrpc.IntID(99), jsontext.Value(`{"content":[]}`))

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/held"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// delegated is the actor of a call that questions go to.
+type delegated struct {
+	x   *request.Exchange
+	ref otp.Ref
+	err error
+}
+
+// delegate gives a question of a legacy server to the actor of the call it belongs to, which is started with the first.
+func (s *Session) delegate(q *client.Question) {
+	x := q.Exchange
+	if x == nil {
+		q.Fail(protocol.InvalidParams("this client can be asked something only during a call, and this does not say during which"))
+		return
+	}
+	relay, ok := x.Sink.(*held.Relay)
+	switch {
+	case !ok:
+		q.Fail(protocol.MethodNotFound(q.Method))
+		return
+	case !relay.Hold():
+		q.Fail(protocol.InvalidParams("the call that this belongs to is over"))
+		return
+	}
+	if !s.waiting.ask(q) {
+		return
+	}
+	args := held.Args{Exchange: x, Relay: relay, Capabilities: s.record.Capabilities}
+	otp.StartChildArgsAsync(s.p, s.o.HeldCalls(), held.Row(x.ID), args, func(ref otp.Ref, err error) any { return delegated{x, ref, err} })
+}
+
+// delegated hands over what was asked while the actor was being started.
+func (s *Session) delegated(m delegated) {
+	var already otp.ErrAlreadyStarted
+	if errors.As(m.err, &already) {
+		m.ref, m.err = already.Ref, nil
+	}
+	for _, q := range s.waiting.asked(m.x.ID) {
+		err := m.err
+		if err == nil {
+			err = m.ref.Send(q)
+		}
+		if err != nil {
+			q.Fail(protocol.Overloaded("questions of servers", time.Second))
+		}
+	}
+	if m.err != nil {
+		release(m.x)
+	}
+}
+
+// release lets a call go on without an actor: there is none.
+func release(x *request.Exchange) {
+	if relay, ok := x.Sink.(*held.Relay); ok {
+		relay.Release()
+	}
+}
+
+// undelegate takes back a question that its server does not want answered any more.
+func (s *Session) undelegate(m *client.Withdrawn) {
+	if s.waiting.unask(m) {
+		return
+	}
+	if call, ok := s.o.HeldCall(held.Row(m.Call)); ok {
+		_ = call.Send(m)
+	}
+}
+
+// ask keeps a question for the actor of its call, and reports whether it is the first of that call.
+func (w *waiting) ask(q *client.Question) (first bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.questions == nil {
+		w.questions = map[uint64][]*client.Question{}
+	}
+	kept := w.questions[q.Exchange.ID]
+	w.questions[q.Exchange.ID] = append(kept, q)
+	return len(kept) == 0
+}
+
+// asked takes what was kept for a call.
+func (w *waiting) asked(call uint64) []*client.Question {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kept := w.questions[call]
+	delete(w.questions, call)
+	if len(w.questions) == 0 {
+		w.questions = nil
+	}
+	return kept
+}
+
+// unask drops a question, and reports whether it was there.
+func (w *waiting) unask(m *client.Withdrawn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kept := w.questions[m.Call]
+	i := slices.IndexFunc(kept, func(q *client.Question) bool { return q.From == m.From && q.ID == m.Question })
+	if i < 0 {
+		return false
+	}
+	w.questions[m.Call] = slices.Delete(kept, i, i+1)
+	return true
+}

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/notification"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// MaxListens bounds the subscriptions of one peer; each holds a response open.
+const MaxListens = 1024
+
+// listen is one subscriptions/listen (2026-07-28 §basic/patterns/subscriptions).
+type listen struct {
+	d       *session.Deliver
+	granted subscription.Filter
+	uris    []session.Subscription // those of granted that no server has refused
+	waiting int                    // servers that have not answered yet
+}
+
+// inquiry is a request that the session itself makes of a server, and the sink of it.
+type inquiry struct {
+	h     *session.Handle
+	about any
+	once  atomic.Bool
+}
+
+// inquired is the outcome of an inquiry.
+type inquired struct {
+	about any
+	err   *jsonrpc.Error
+}
+
+// Class lets it in however full the mailbox is: it is one for each inquiry.
+func (inquired) Class() otp.Class { return otp.Owed }
+
+// Send takes nothing: nobody waits for news of an inquiry.
+func (q *inquiry) Send(jsonrpc.Message) error { return transport.ErrClosed }
+
+// Finish tells the session.
+func (q *inquiry) Finish(m jsonrpc.Message) bool {
+	if !q.once.CompareAndSwap(false, true) {
+		return false
+	}
+	_ = q.h.Send(inquired{q.about, m.Error})
+	return true
+}
+
+// inquire asks a server for something in the words of the legacy era, which a connection to a modern server understands too.
+func (s *Session) inquire(server, method string, params jsontext.Value, about any) {
+	d := &session.Deliver{Message: jsonrpc.Request(jsonrpc.IntID(0), method, params), Out: &inquiry{h: s.h, about: about}}
+	s.toServer(&outgoing{d: d, server: server, params: params, own: true})
+}
+
+// agreement is that of a server to tell of one resource, for a listen.
+type agreement struct {
+	l   *listen
+	uri session.Subscription
+}
+
+// subscribe opens a subscription. It is confirmed when the servers have agreed to what they are asked for; a resource to which one does
+// not agree is left out.
+func (s *Session) subscribe(d *session.Deliver) {
+	wanted, err := subscription.ParseFilter(d.Message.Params)
+	if err != nil {
+		s.refuse(d, err)
+		return
+	}
+	s.look(d, s.firstWait(), func(d *session.Deliver) {
+		if len(s.listens) >= MaxListens {
+			s.refuse(d, protocol.Overloaded("subscriptions", 0))
+			return
+		}
+		l := &listen{d: d, granted: wanted.Grant(s.record.Offered)}
+		l.granted.Tasks = nil // they are polled: a server need not announce them (SEP-2663)
+		s.waiting.add(d)      // until it ends
+		if s.listens == nil {
+			s.listens = map[transport.Sink]*listen{}
+		}
+		s.listens[d.Out] = l
+		s.listen()
+		for _, uri := range l.granted.URIs {
+			params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
+			target, err := s.view.Route("resources/subscribe", params)
+			if err != nil {
+				continue
+			}
+			own, _ := splice.GetString(target.Params, "uri")
+			u := session.Subscription{Server: target.Server, URI: uri, Own: own}
+			l.waiting++
+			l.uris = append(l.uris, u)
+			s.inquire(target.Server, "resources/subscribe", target.Params, agreement{l, u})
+		}
+		s.acknowledge(l)
+	})
+}
+
+// inquired goes on with a listen when one more server has said what it thinks of it. One that ended meanwhile has let go of it already.
+func (s *Session) inquired(m inquired) {
+	a, ok := m.about.(agreement)
+	if !ok || s.listens[a.l.d.Out] != a.l {
+		return
+	}
+	a.l.waiting--
+	if m.err != nil {
+		a.l.uris = slices.DeleteFunc(a.l.uris, func(u session.Subscription) bool { return u == a.uri })
+	}
+	s.acknowledge(a.l)
+}
+
+// acknowledge confirms a subscription: the first thing that its client hears. It heard so before if this actor follows one that crashed.
+func (s *Session) acknowledge(l *listen) {
+	if l.waiting > 0 || s.listens[l.d.Out] != l || !l.d.Acknowledge() {
+		return
+	}
+	l.granted.URIs = nil
+	for _, u := range l.uris {
+		l.granted.URIs = append(l.granted.URIs, u.URI)
+	}
+	if l.d.Out.Send(l.granted.Acknowledged(l.d.Message.ID)) != nil {
+		s.unlisten(l)
+	}
+}
+
+// announce tells what a server announced on the subscriptions that asked for it, each under its own id.
+func (s *Session) announce(n *notification.Notice) {
+	for _, l := range s.listens {
+		if !l.d.Acknowledged() {
+			continue
+		}
+		params, ok := n.Params, false
+		if n.Method == "notifications/resources/updated" {
+			params, ok = renamed(l.uris, n)
+		} else {
+			ok = l.granted.Wants(n.Method)
+		}
+		if ok && l.d.Out.Send(jsonrpc.Notification(n.Method, subscription.Tag(params, l.d.Message.ID))) != nil {
+			s.unlisten(l) // its client has gone while there was nobody to be told
+		}
+	}
+}
+
+// unlisten forgets a subscription, and lets servers go that nobody hears of any more.
+func (s *Session) unlisten(l *listen) {
+	delete(s.listens, l.d.Out)
+	s.waiting.remove(l.d)
+	for _, u := range l.uris {
+		s.release(u)
+	}
+}
+
+// release unsubscribes from a resource that nobody listens to any more.
+func (s *Session) release(u session.Subscription) {
+	if s.wants(u.Server, u.Own) {
+		return
+	}
+	params, _ := splice.Set(nil, splice.Quote(u.Own), "uri") // an empty value becomes an object
+	s.inquire(u.Server, "resources/unsubscribe", params, nil)
+}
+
+// wants reports whether some subscription still is for a resource, or asks for it.
+func (s *Session) wants(server, own string) bool {
+	for _, l := range s.listens {
+		for _, u := range l.uris {
+			if u.Server == server && u.Own == own {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hangUp ends every subscription politely: this session ends. One that was not acknowledged is refused with what else waits.
+func (s *Session) hangUp() {
+	for _, l := range s.listens {
+		if !l.d.Acknowledged() {
+			continue
+		}
+		delete(s.listens, l.d.Out)
+		s.waiting.remove(l.d)
+		l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, subscription.Ended(l.d.Message.ID, s.o.Self)))
+	}
+}
+
+// renamed is the notification that a resource has changed, under the name by which it was asked for.
+func renamed(uris []session.Subscription, n *notification.Notice) (jsontext.Value, bool) {
+	for _, want := range uris {
+		if want.Server != n.Server || !covers(want.Own, n.URI) {
+			continue
+		}
+		if want.Own != n.URI || want.URI == want.Own {
+			return n.Params, true
+		}
+		params, err := splice.Set(n.Params, splice.Quote(want.URI), "uri")
+		return params, err == nil
+	}
+	return nil, false
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"mcpd/actors/held"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+// standalone admits one request of a client whose requests stand alone (2026-07-28 §basic). What is offered is what there is now: where
+// that does not allow the method, it is looked for once more, because nothing came before this that could have.
+func (s *Session) standalone(d *session.Deliver) {
+	err := s.gate().Check(protocol.Client, d.Message.Method, d.Message.Params)
+	switch {
+	case err == nil:
+		s.dispatch(d)
+	case protocol.ConditionOf(err) == protocol.ConditionCapabilityNotSupported:
+		s.look(d, s.firstWait(), func(d *session.Deliver) {
+			if err := s.gate().Check(protocol.Client, d.Message.Method, d.Message.Params); err != nil {
+				s.refuse(d, err)
+				return
+			}
+			s.dispatch(d)
+		})
+	default:
+		s.refuse(d, err)
+	}
+}
+
+// discover says what there is (2026-07-28 §server/discover): the revisions that this endpoint serves, the newest first, and what servers
+// offer together.
+func (s *Session) discover(d *session.Deliver) {
+	s.look(d, s.firstWait(), func(d *session.Deliver) {
+		if s.transparent() && len(s.view.Servers) == 0 {
+			s.refuse(d, protocol.UpstreamLost(s.h.Endpoint().Server, false, nil))
+			return
+		}
+		r := protocol.DiscoverResult{Versions: s.o.Policy.Names(), Capabilities: s.record.Offered}
+		r.Info, r.Instructions = s.introduce()
+		s.answer(d, r.Result())
+	})
+}
+
+// fresh looks at the schema anew when the one that this session knows says something else than the header fields: the client may know a
+// newer one.
+func (s *Session) fresh(o *outgoing) {
+	s.look(o.d, s.firstWait(), func(*session.Deliver) {
+		o.fresh = true
+		s.toServer(o)
+	})
+}
+
+// repeats reports whether a request came with header fields that may repeat arguments.
+func repeats(d *session.Deliver) bool { return d.Fields != nil && d.Message.Method == "tools/call" }
+
+// mirrored checks the header fields that repeat arguments of a tool, by the schema that clients see (2026-07-28
+// §basic/transports/streamable-http). Where the tool is not known, its server will say so.
+func (s *Session) mirrored(d *session.Deliver) error {
+	if !repeats(d) {
+		return nil
+	}
+	name, _ := splice.GetString(d.Message.Params, "name")
+	if s.transparent() { // the view has the names of the aggregate
+		name = merge.External(s.h.Endpoint().Server, name)
+	}
+	mirrors := s.view.Mirrors(name)
+	if len(mirrors) == 0 {
+		return nil
+	}
+	return headers.Request{Method: d.Message.Method, Params: d.Message.Params, Mirrored: mirrors}.Check(d.Fields)
+}
+
+// abandoned cancels the request whose client has gone.
+func (s *Session) abandoned(out transport.Sink) {
+	if l := s.listens[out]; l != nil {
+		s.unlisten(l)
+		out.Finish(jsonrpc.Message{})
+		return
+	}
+	if id, ok := s.h.Calls().Of(out); ok {
+		if call, ok := s.o.HeldCall(held.Row(id)); ok {
+			_ = call.Send(&held.Gone{Out: out})
+			return
+		}
+		if s.h.Calls().Cancel(id) {
+			_ = s.o.Requests.Send(&request.Cancel{ID: id})
+		}
+		return
+	}
+	if d := s.waiting.of(out); d != nil { // not on its way yet, and it will not be
+		s.waiting.remove(d)
+		out.Finish(jsonrpc.Message{})
+	}
+}

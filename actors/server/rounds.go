@@ -1,0 +1,139 @@
+package server
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/held"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+// questions are the capabilities by which a client can be asked something during a call.
+var questionable = []string{"elicitation", "sampling", "roots"}
+
+// sink is where the outcome of a call goes: to the client, or by a relay, when its server might ask the client something that can only be
+// answered by another request.
+func (s *Session) sink(o *outgoing) transport.Sink {
+	if o.own || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
+		return o.d.Out
+	}
+	for _, capability := range questionable {
+		if s.record.Capabilities.Has(capability) {
+			return held.NewRelay(o.d.Out, s.binding(o))
+		}
+	}
+	return o.d.Out
+}
+
+// binding is what a requestState is bound to: this principal and this very request.
+func (s *Session) binding(o *outgoing) func() seal.Binding {
+	ep, m, server := s.h.Endpoint(), o.d.Message, o.server
+	return func() seal.Binding {
+		return seal.Binding{
+			Tenant: ep.Tenant, Principal: ep.Principal, Upstream: server, Method: m.Method, Params: seal.DigestOf(m.Method, m.Params),
+		}
+	}
+}
+
+// wrap seals the state of a modern server, so that nobody but this principal can come back with it, and with nothing but this request.
+func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
+	if !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
+		return o.rewrite
+	}
+	before, ring, park := o.rewrite, s.o.Held.Ring, s.o.Held.Park
+	p, bind, task, retried := s.p, s.binding(o), s.sealTask(o.server), mrtr.IsRetry(o.d.Message.Params)
+	return func(result jsontext.Value) jsontext.Value {
+		if before != nil {
+			result = before(result)
+		}
+		if isTask(result) {
+			return task(result)
+		}
+		if mrtr.TypeOf(result) != mrtr.InputRequired {
+			if retried {
+				result = uncached(o.d.Message.Method, result)
+			}
+			return result
+		}
+		required, err := mrtr.Parse(result)
+		if err != nil || len(required.State) == 0 {
+			return result
+		}
+		token, err := ring.Seal(bind(), seal.State{Kind: seal.Wrap, Upstream: required.State, Expiry: p.Now().Add(park)})
+		if err != nil {
+			return result
+		}
+		return mrtr.SetState(result, splice.Quote(token))
+	}
+}
+
+// uncached is a result that came of answers of the client, and is for nobody who asks the same (2026-07-28 §basic/patterns/mrtr).
+func uncached(method string, result jsontext.Value) jsontext.Value {
+	if method == "resources/read" { // the one such result that says how long it is good
+		result, _ = splice.Set(result, jsontext.Value("0"), "ttlMs") // a result is an object
+		result, _ = splice.Set(result, jsontext.Value(`"private"`), "cacheScope")
+	}
+	return result
+}
+
+// again takes a request that continues an earlier one. It reports whether that was all: otherwise it goes to its server, with the
+// server's own state or as a new call.
+func (s *Session) again(o *outgoing) (taken bool) {
+	m := o.d.Message
+	if o.own || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.IsRetry(m.Params) {
+		return false
+	}
+	retry, err := mrtr.ParseRetry(m.Params)
+	if err != nil {
+		s.refuse(o.d, err)
+		return true
+	}
+	if len(retry.State) == 0 {
+		return false
+	}
+	token, _ := splice.Unquote(retry.State)
+	state, err := s.o.Held.Ring.Open(s.p.Now(), s.binding(o)(), token)
+	if err != nil {
+		s.refuse(o.d, err)
+		return true
+	}
+	switch state.Kind {
+	case seal.Wrap:
+		retry.State = state.Upstream
+		o.params = retry.Set(o.params)
+		return false
+	case seal.Held:
+		if state.Instance != s.o.Held.Instance {
+			s.refuse(o.d, protocol.StateInvalid("requestState"))
+			return true
+		}
+		comeBack := func() { s.comeBack(o.d, state, retry) }
+		if to, ok := s.targets[o.server]; ok && to.Alive() {
+			s.logs(o, comeBack)
+		} else {
+			comeBack()
+		}
+		return true
+	}
+	return false
+}
+
+// comeBack gives a retry to the actor of the call that it continues, whichever session made that: the client may say something else about
+// its capabilities than before.
+func (s *Session) comeBack(d *session.Deliver, state seal.State, answers mrtr.Retry) {
+	call, ok := s.o.HeldCall(held.RowOf(state))
+	if !ok {
+		s.refuse(d, protocol.StateInvalid("requestState"))
+		return
+	}
+	s.waiting.remove(d)
+	s.h.Calls().Return(d.Out, held.CallOf(state))
+	r := &held.Retry{Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round, Answers: answers}
+	if err := call.Send(r); err != nil {
+		r.Fail(err)
+	}
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+)
+
+// TaskLife is how long the id of a task is good for. A server may forget the task sooner, and says so then.
+const TaskLife = 24 * time.Hour
+
+// A task of the extension lives at its server, under an id that the client sees sealed: it names the server, and is of no use to another
+// principal (SEP-2663, "ids may be the only guard").
+
+// taskOwner is what the id of a task is bound to.
+func (s *Session) taskOwner() seal.Binding {
+	ep := s.h.Endpoint()
+	return seal.Binding{Tenant: ep.Tenant, Principal: ep.Principal, Method: "tasks"}
+}
+
+// sealTask gives the task that a server made the id by which its client knows it.
+func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
+	owner, ring, p := s.taskOwner(), s.o.Held.Ring, s.p
+	return func(result jsontext.Value) jsontext.Value {
+		own, ok := splice.Get(result, "taskId")
+		if !ok {
+			return result
+		}
+		id, err := ring.Seal(owner, seal.State{Kind: seal.Task, Instance: server, Upstream: own, Expiry: p.Now().Add(TaskLife)})
+		if err != nil {
+			return result
+		}
+		result, _ = splice.Set(result, splice.Quote(id), "taskId") // it is an object
+		return result
+	}
+}
+
+// task sends a request about a task to the server that has it. What comes back names the task as the client did.
+func (s *Session) task(d *session.Deliver) {
+	raw, _ := splice.Get(d.Message.Params, "taskId")
+	id, ok := splice.Unquote(raw)
+	if !ok {
+		s.refuse(d, protocol.InvalidParams("params.taskId is missing or not a string"))
+		return
+	}
+	state, err := s.o.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
+	if err != nil || state.Kind != seal.Task || s.transparent() && state.Instance != s.h.Endpoint().Server {
+		s.refuse(d, protocol.StateInvalid("taskId"))
+		return
+	}
+	params, _ := splice.Set(d.Message.Params, state.Upstream, "taskId") // it was found there
+	s.toServer(&outgoing{d: d, server: state.Instance, params: params, rewrite: func(result jsontext.Value) jsontext.Value {
+		if _, named := splice.Get(result, "taskId"); named {
+			result, _ = splice.Set(result, raw, "taskId")
+		}
+		return result
+	}})
+}
+
+// isTask reports whether a result says that a task was made of the call.
+func isTask(result jsontext.Value) bool { return mrtr.TypeOf(result) == mrtr.Task }

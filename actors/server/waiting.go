@@ -1,0 +1,97 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// waiting are the requests that a session has taken and neither answered nor passed on yet, because it waits for somebody else's word. It is
+// the session's heir only for what happens to an heir when there is nobody left: each goes to the session's next actor then, or is answered.
+type waiting struct {
+	mu  sync.Mutex // guards what follows; a session that hangs is abandoned while it runs
+	all map[*session.Deliver]struct{}
+	// questions are those for calls whose actors are being started, by exchange.
+	questions map[uint64][]*client.Question
+}
+
+// add keeps a request.
+func (w *waiting) add(d *session.Deliver) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[*session.Deliver]struct{}{}
+	}
+	w.all[d] = struct{}{}
+}
+
+// remove lets go of a request that is answered or passed on.
+func (w *waiting) remove(d *session.Deliver) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, d)
+	if len(w.all) == 0 {
+		w.all = nil // an idle session keeps no empty map
+	}
+}
+
+// has reports whether a request still waits: it was neither answered nor cancelled.
+func (w *waiting) has(d *session.Deliver) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.all[d]
+	return ok
+}
+
+// find lists the requests with that id, as the client wrote it. The handshake is not among them: it cannot be cancelled (2025-11-25
+// §basic/utilities/cancellation).
+func (w *waiting) find(id string) (list []*session.Deliver) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for d := range w.all {
+		if d.Message.ID.Raw() == id && d.Message.Method != "initialize" {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// of finds the request whose outcome goes to out.
+func (w *waiting) of(out transport.Sink) *session.Deliver {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for d := range w.all {
+		if d.Out == out {
+			return d
+		}
+	}
+	return nil
+}
+
+func (w *waiting) len() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.all)
+}
+
+// Abandon gives what is left to the session's next actor. Where there will be none, it is answered; so are questions.
+func (w *waiting) Abandon(error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for d := range w.all {
+		d.Fail(otp.ErrNoProc)
+	}
+	w.all = nil
+	for _, kept := range w.questions {
+		for _, q := range kept {
+			q.Fail(protocol.Overloaded("questions of servers", time.Second))
+			release(q.Exchange)
+		}
+	}
+	w.questions = nil
+}
