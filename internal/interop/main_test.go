@@ -16,11 +16,15 @@ import (
 const (
 	serveSDK = "INTEROP_SERVE_SDK" // the fixture, made with the official Go SDK
 	serveRaw = "INTEROP_SERVE_RAW" // a server that shows the bytes it was sent
+	serveOne = "INTEROP_SERVE_ONE" // the built-in server in the one revision that is its value
 )
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(serveSDK); name != "" {
 		exit(newFixture(name).Run(context.Background(), &mcp.StdioTransport{}))
+	}
+	if revision := os.Getenv(serveOne); revision != "" {
+		exit(serveDemo(revision, os.Stdin, os.Stdout))
 	}
 	if os.Getenv(serveRaw) != "" {
 		exit(serveMirror(os.Stdin, os.Stdout))
