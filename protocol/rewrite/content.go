@@ -1,0 +1,175 @@
+package rewrite
+
+import (
+	"hash/fnv"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// block rewrites a block of a tool's result or of a prompt. Kinds of content that a revision lacks become ones that all have.
+func (r *rewriter) block(from, to int) {
+	kind, _ := splice.Get(r.Value(from, to), "type")
+	switch {
+	case !r.to.Has(protocol.AudioContent) && splice.Equal(kind, "audio"):
+		r.embed(from, to)
+	case !r.to.Has(protocol.ResourceLinks) && splice.Equal(kind, "resource_link"):
+		r.mention(from, to)
+	default:
+		r.members(from, block)
+	}
+}
+
+// embed makes an embedded resource of audio, with the same bytes. Its URI is one of the message's own parts (RFC 2392).
+func (r *rewriter) embed(from, to int) {
+	b := r.Value(from, to)
+	data, _ := splice.Get(b, "data")
+	kind, _ := splice.Get(b, "mimeType")
+	r.Cut(from, to)
+	r.Put(`{"type":"resource","resource":{"uri":"cid:`, digest(data), `@audio"`)
+	if kind.Kind() == '"' {
+		r.Put(`,"mimeType":`)
+		r.PutValue(kind)
+	}
+	r.Put(`,"blob":`)
+	r.PutValue(text(data))
+	r.Put(`}`)
+	r.annotated(b)
+}
+
+// mention makes a text of a link: its name and its URI, and what it is about on a line of its own. What it links to is not read.
+func (r *rewriter) mention(from, to int) {
+	b := r.Value(from, to)
+	name, _ := splice.Get(b, "name")
+	uri, _ := splice.Get(b, "uri")
+	about, _ := splice.Get(b, "description")
+	r.Cut(from, to)
+	r.Put(`{"type":"text","text":"`)
+	r.PutValue(inner(name))
+	r.Put(`: `)
+	r.PutValue(inner(uri))
+	if about.Kind() == '"' {
+		r.Put(`\n`)
+		r.PutValue(inner(about))
+	}
+	r.Put(`"`)
+	r.annotated(b)
+}
+
+// annotated ends a new block with the annotations of the old one.
+func (r *rewriter) annotated(b jsontext.Value) {
+	if a, ok := splice.Get(b, "annotations"); ok {
+		a, _ = whole(r.plan, a, annotations)
+		r.Put(`,"annotations":`)
+		r.PutValue(a)
+	}
+	r.Put(`}`)
+}
+
+// text is a string, or an empty one in place of what is none.
+func text(v jsontext.Value) jsontext.Value {
+	if v.Kind() != '"' {
+		return jsontext.Value(`""`)
+	}
+	return v
+}
+
+// inner is a string without its quotes.
+func inner(v jsontext.Value) jsontext.Value {
+	v = text(v)
+	return v[1 : len(v)-1]
+}
+
+// digest tells the audio of one message apart.
+func digest(data jsontext.Value) string {
+	h := fnv.New64a()
+	_, _ = h.Write(data)
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// outcome is what a tool gave: the blocks that people and models read, and a value for programs.
+type outcome struct {
+	value   jsontext.Value // structuredContent; empty for none
+	lost    bool           // the value cannot be told as it is
+	content bool           // there are blocks
+}
+
+// outcome looks at a tool's result before it is rewritten.
+func (r *rewriter) outcome(from, to int) outcome {
+	v, ok := splice.Get(r.Value(from, to), "structuredContent")
+	if !ok {
+		return outcome{}
+	}
+	lost := !r.to.Has(protocol.StructuredContent) || !r.to.Has(protocol.AnyStructuredContent) && v.Kind() != '{'
+	return outcome{value: v, lost: lost}
+}
+
+// outcomeMember rewrites the current member of a tool's result. A value that cannot be told is dropped, and its JSON told as text, unless
+// there is a text already: servers put the JSON there themselves (2025-06-18 §server/tools).
+func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
+	switch {
+	case w.Is("structuredContent"):
+		if out.lost {
+			r.Drop(w)
+		}
+	case w.Is("content"):
+		out.content = true
+		from, to := w.Span()
+		if r.at(from) == '[' {
+			r.blocks(from, out)
+			return
+		}
+		r.Cut(from, to) // null, as some servers have it
+		r.only(out)
+	default:
+		r.member(w, o)
+	}
+}
+
+func (r *rewriter) blocks(from int, out *outcome) {
+	if !out.lost && !r.busy[block] {
+		return
+	}
+	w := r.Walk(from)
+	told := false
+	for r.Next(&w) {
+		if out.lost && !told {
+			kind, _ := splice.Get(w.Value(), "type")
+			told = splice.Equal(kind, "text")
+		}
+		if from, to := w.Span(); r.busy[block] && r.at(from) == '{' {
+			r.block(from, to)
+		}
+	}
+	if out.lost && !told && r.Append(&w) {
+		r.tell(out.value)
+	}
+}
+
+// outcomeEnd adds the content that a result must have.
+func (r *rewriter) outcomeEnd(w *splice.Walk, out *outcome) {
+	if out.content {
+		return
+	}
+	r.Add(w, "content", nil)
+	r.only(out)
+}
+
+// only puts content where there is none.
+func (r *rewriter) only(out *outcome) {
+	r.Put("[")
+	if len(out.value) > 0 {
+		r.tell(out.value)
+	}
+	r.Put("]")
+}
+
+// tell puts a block whose text is the JSON of a value.
+func (r *rewriter) tell(v jsontext.Value) {
+	r.Put(`{"type":"text","text":`)
+	r.PutValue(splice.Quote(string(v)))
+	r.Put(`}`)
+}

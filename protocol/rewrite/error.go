@@ -1,0 +1,126 @@
+package rewrite
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// fate is what becomes of an error.
+type fate uint8
+
+const (
+	forward fate = iota
+	notFound
+	known    // a resource is not known: the older code
+	required // the user must visit a page, for which the client has no form
+	hidden   // an internal error, with the original in data
+)
+
+// codes is a range of codes, or one, and what becomes of them. Rows are read from the top.
+type codes struct {
+	from, to int64
+	when     func(p *plan, data jsontext.Value, method string) bool
+	fate     fate
+}
+
+// fates is the table (§10.16 of the protocol matrix). What is in no row is forwarded: codes of JSON-RPC, and of applications.
+var fates = []codes{
+	// What one neighbour says to another about the way they speak is nobody else's matter.
+	{protocol.CodeUnsupportedVersion, protocol.CodeUnsupportedVersion, modern, hidden},
+	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, modern, hidden},
+	{protocol.CodeResourceNotFound, protocol.CodeResourceNotFound, renumbered, notFound},
+	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, unknownResource, known},
+	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, visitModern, required},
+	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, visitOlder, hidden},
+	// 2026-07-28 §basic keeps these codes for the specification and discourages the rest; a legacy server meant something of its own.
+	{-32099, -32000, toModern, hidden},
+}
+
+func modern(p *plan, _ jsontext.Value, _ string) bool { return p.from.Has(protocol.SpecErrorCodes) }
+
+func toModern(p *plan, _ jsontext.Value, _ string) bool {
+	return !modern(p, nil, "") && p.to.Has(protocol.SpecErrorCodes)
+}
+
+func renumbered(p *plan, _ jsontext.Value, _ string) bool {
+	return p.from.Has(protocol.ResourceNotFoundCode) && !p.to.Has(protocol.ResourceNotFoundCode)
+}
+
+func unknownResource(p *plan, data jsontext.Value, method string) bool {
+	_, ok := splice.Get(data, "uri")
+	return ok && method == "resources/read" && !p.from.Has(protocol.ResourceNotFoundCode) && p.to.Has(protocol.ResourceNotFoundCode)
+}
+
+func visitModern(p *plan, _ jsontext.Value, _ string) bool {
+	return p.from.Has(protocol.URLElicitationCode) && p.to.Has(protocol.SpecErrorCodes)
+}
+
+func visitOlder(p *plan, _ jsontext.Value, _ string) bool {
+	return p.from.Has(protocol.URLElicitationCode) && !p.to.Has(protocol.URLElicitationCode)
+}
+
+// Error is the error with which a server of revision from answered a request, for a client of revision to. Method and params are those of
+// the request. An error that passes is the same pointer; e is never changed.
+//
+// That a user must visit a page first becomes a missing capability for a modern client: one that has it is asked by the caller instead.
+func Error(from, to protocol.Version, method string, params jsontext.Value, e *jsonrpc.Error) *jsonrpc.Error {
+	if e == nil {
+		return nil
+	}
+	p := planFor(from, to)
+	for _, row := range fates {
+		if row.from <= e.Code && e.Code <= row.to && row.when(p, e.Data, method) {
+			return row.fate.apply(e, params)
+		}
+	}
+	return e
+}
+
+func (f fate) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error {
+	switch f {
+	case notFound:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: located(e.Data, params)}
+	case known:
+		return &jsonrpc.Error{Code: protocol.CodeResourceNotFound, Message: e.Message, Data: e.Data}
+	case required:
+		data := jsontext.Value(`{"requiredCapabilities":{"elicitation":{"url":{}}}}`)
+		return &jsonrpc.Error{Code: protocol.CodeMissingCapability, Message: e.Message, Data: data}
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: e.Message, Data: original(e)}
+}
+
+// located is data that names the resource: as the server did, or else as the request does.
+func located(data, params jsontext.Value) jsontext.Value {
+	if _, ok := splice.Get(data, "uri"); ok {
+		return data
+	}
+	uri, ok := splice.Get(params, "uri")
+	if !ok {
+		return data
+	}
+	if data.Kind() != '{' { // it has no place for a member
+		more := data
+		data = nil
+		if len(more) > 0 {
+			data, _ = splice.Set(nil, more, "original")
+		}
+	}
+	data, _ = splice.Set(data, uri, "uri") // data is an object or empty
+	return data
+}
+
+// original is data that says what the error was.
+func original(e *jsonrpc.Error) jsontext.Value {
+	d := jsontext.Value(`{"original":{"code":`)
+	d = strconv.AppendInt(d, e.Code, 10)
+	if len(e.Data) > 0 {
+		d = append(d, `,"data":`...)
+		d = append(d, e.Data...)
+	}
+	return append(d, "}}"...)
+}

@@ -1,0 +1,60 @@
+package rewrite
+
+import "mcpd/protocol"
+
+// Row is a row of the table of objects.
+type Row struct {
+	Name  string
+	Since protocol.Feature
+}
+
+// Table is the table, with what the schemas call each type. A name with a dot is a member of a definition. Types that are not here have no
+// definition of their own: what _meta holds, and maps by names that authors choose.
+func Table() map[*[]string][]Row {
+	table := map[*[]string][]Row{}
+	for o, names := range map[object][]string{
+		tool:             {"Tool"},
+		prompt:           {"Prompt"},
+		argument:         {"PromptArgument"},
+		resource:         {"Resource"},
+		template:         {"ResourceTemplate"},
+		annotations:      {"Annotations"},
+		implementation:   {"Implementation"},
+		block:            {"TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource"},
+		contents:         {"TextResourceContents", "BlobResourceContents"},
+		message:          {"PromptMessage"},
+		callResult:       {"CallToolResult"},
+		promptResult:     {"GetPromptResult"},
+		readResult:       {"ReadResourceResult"},
+		listResult:       {"ListToolsResult", "ListPromptsResult", "ListResourcesResult", "ListResourceTemplatesResult"},
+		initializeResult: {"InitializeResult"},
+		otherResult:      {"CompleteResult"},
+		sample:           {"SamplingMessage"},
+		said:             {"TextContent", "ImageContent", "AudioContent", "ToolUseContent", "ToolResultContent"},
+		sampleParams:     {"CreateMessageRequest.params"},
+		sampleResult:     {"CreateMessageResult"},
+		form:             {"ElicitRequest.params.requestedSchema", "ElicitRequestFormParams.requestedSchema"},
+		question:         {"StringSchema", "NumberSchema"},
+		elicitParams:     {"ElicitRequest.params", "ElicitRequestFormParams", "ElicitRequestURLParams"},
+		elicitResult:     {"ElicitResult"},
+		otherQuestion:    {"ListRootsRequest.params"},
+		root:             {"Root"},
+		rootsResult:      {"ListRootsResult"},
+		callParams:       {"CallToolRequest.params", "GetPromptRequest.params", "ReadResourceRequest.params"},
+		completeParams:   {"CompleteRequest.params"},
+		reference:        {"PromptReference"},
+		initializeParams: {"InitializeRequest.params"},
+		progressParams:   {"ProgressNotification.params"},
+		otherParams:      {"LoggingMessageNotification.params", "ListToolsRequest.params", "CancelledNotification.params"},
+	} {
+		var rows []Row
+		for _, m := range objects[o] {
+			rows = append(rows, Row{m.name, m.since})
+		}
+		table[&names] = rows
+	}
+	return table
+}
+
+// Types is how many types there are, and those that no definition is about.
+const Types, Undefined = objectCount, 8

@@ -1,0 +1,95 @@
+package rewrite
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// elicitation rewrites the params of an elicitation: a form, or a page to visit.
+func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, string) {
+	mode, ok := splice.Get(params, "mode")
+	named := splice.Equal(mode, "url") && p.to.Has(protocol.ElicitationIDs)
+	switch {
+	case !p.to.Has(protocol.URLElicitation) && ok && !splice.Equal(mode, "form"):
+		return nil, "the user is not asked by a form"
+	case named && id == "":
+		given, _ := splice.GetString(params, "elicitationId")
+		if given == "" {
+			return nil, "the elicitation has no id"
+		}
+		id = given // whoever drives the call has put it there
+	}
+	r := newRewriter(p, params)
+	w := r.Walk(r.Start())
+	for r.Next(&w) {
+		if named && w.Is("elicitationId") {
+			named = false
+			r.Set(&w, splice.Quote(id))
+			continue
+		}
+		r.member(&w, elicitParams)
+	}
+	if named {
+		r.Add(&w, "elicitationId", splice.Quote(id))
+	}
+	return r.Result(), r.reason
+}
+
+// fields rewrites the fields of a form, each under its name.
+func (r *rewriter) fields(from int) {
+	for w := r.Walk(from); r.Next(&w); {
+		from, to := w.Span()
+		r.value(from, to, question)
+	}
+}
+
+// question rewrites one field of a form for a revision with poorer ones: titled choices are said in the older way, defaults other than of
+// a boolean are left out, and a choice of several cannot be asked.
+func (r *rewriter) question(from, to int) {
+	q := r.Value(from, to)
+	kind, _ := splice.Get(q, "type")
+	if splice.Equal(kind, "array") {
+		r.reason = "a field of the form takes several values"
+		return
+	}
+	choices, titled := splice.Get(q, "oneOf")
+	for w := r.Walk(from); r.Next(&w); {
+		switch {
+		case w.Is("default"):
+			if !splice.Equal(kind, "boolean") {
+				r.Drop(&w)
+			}
+		case titled && w.Is("oneOf"):
+			r.Turn(&w)
+			r.choices(choices)
+		case titled && (w.Is("enum") || w.Is("enumNames")):
+			r.Drop(&w) // said twice; what is titled counts
+		}
+	}
+}
+
+// choices puts titled choices as values and, in the same order, their names.
+func (r *rewriter) choices(list jsontext.Value) {
+	r.Put(`"enum":[`)
+	r.each(list, "const", "const")
+	r.Put(`],"enumNames":[`)
+	r.each(list, "title", "const")
+	r.Put(`]`)
+}
+
+// each puts one string of each element, or another where it has none.
+func (r *rewriter) each(list jsontext.Value, name, instead string) {
+	n := 0
+	for e := range splice.Elements(list) {
+		v, ok := splice.Get(e, name)
+		if !ok {
+			v, _ = splice.Get(e, instead)
+		}
+		if n++; n > 1 {
+			r.Put(",")
+		}
+		r.PutValue(text(v))
+	}
+}

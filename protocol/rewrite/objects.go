@@ -1,0 +1,234 @@
+package rewrite
+
+import "mcpd/protocol"
+
+// object is a type of the schemas with members that not all revisions have.
+type object uint8
+
+// The types.
+const (
+	plain object = iota // nothing in it depends on the revision
+
+	tool
+	inputSchema  // of a tool
+	outputSchema // of a tool
+	properties   // of either
+	prompt
+	argument // of a prompt
+	resource
+	template
+	annotations
+	implementation
+	clientCapabilities
+	serverCapabilities
+	meta
+
+	block    // of a tool's result or a prompt
+	contents // of a resource
+	message  // of a prompt
+	callResult
+	promptResult
+	readResult
+	listResult
+	initializeResult
+	otherResult
+
+	sample // a message of a sampling request
+	said   // a block of one, or of the answer
+	sampleParams
+	sampleResult
+	form // of an elicitation
+	fields
+	question // one that is a choice, a text, a number
+	elicitParams
+	elicitResult
+	otherQuestion
+	root
+	rootsResult
+
+	callParams
+	completeParams
+	reference
+	initializeParams
+	progressParams
+	otherParams
+
+	objectCount = int(iota)
+)
+
+// member is a member that only revisions with a feature have, or whose value is of a type with such members.
+type member struct {
+	name  string
+	since protocol.Feature // left out: Tools, which all revisions have
+	of    object           // the type of the value, or of each element of an array
+	hop   bool             // it has a meaning between two neighbours only, so it is not taken from a revision that lacks it either
+}
+
+// objects is the table (appendix A of the protocol matrix): all members that came or went between two revisions, type by type.
+var objects = [objectCount][]member{
+	tool: {
+		{name: "title", since: protocol.Titles},
+		{name: "icons", since: protocol.Icons},
+		{name: "inputSchema", of: inputSchema},
+		{name: "outputSchema", since: protocol.StructuredContent, of: outputSchema},
+		{name: "annotations", since: protocol.ToolAnnotations},
+		{name: "execution", since: protocol.ToolExecution},
+		{name: "_meta", since: protocol.ObjectMeta},
+	},
+	inputSchema:  {{name: "properties", of: properties}},
+	outputSchema: {{name: "properties", of: properties}},
+	prompt: {
+		{name: "title", since: protocol.Titles},
+		{name: "icons", since: protocol.Icons},
+		{name: "arguments", of: argument},
+		{name: "_meta", since: protocol.ObjectMeta},
+	},
+	argument: {{name: "title", since: protocol.Titles}},
+	resource: {
+		{name: "title", since: protocol.Titles},
+		{name: "icons", since: protocol.Icons},
+		{name: "annotations", of: annotations},
+		{name: "_meta", since: protocol.ObjectMeta},
+	},
+	template: {
+		{name: "title", since: protocol.Titles},
+		{name: "icons", since: protocol.Icons},
+		{name: "annotations", of: annotations},
+		{name: "_meta", since: protocol.ObjectMeta},
+	},
+	annotations: {{name: "lastModified", since: protocol.LastModified}},
+	implementation: {
+		{name: "title", since: protocol.Titles},
+		{name: "icons", since: protocol.Icons},
+		{name: "description", since: protocol.Icons},
+		{name: "websiteUrl", since: protocol.Icons},
+	},
+	meta: {
+		{name: protocol.MetaProtocolVersion, since: protocol.PerRequestMeta, hop: true},
+		{name: protocol.MetaClientCapabilities, since: protocol.PerRequestMeta, hop: true},
+		{name: protocol.MetaClientInfo, since: protocol.PerRequestMeta, hop: true},
+		{name: protocol.MetaLogLevel, since: protocol.PerRequestMeta, hop: true},
+		{name: protocol.MetaServerInfo, since: protocol.PerRequestMeta, hop: true},
+		{name: protocol.MetaSubscriptionID, since: protocol.Listen, hop: true},
+		{name: protocol.MetaRelatedTask, since: protocol.Tasks},
+		{name: "io.modelcontextprotocol/model-immediate-response", since: protocol.Tasks},
+	},
+
+	block: {
+		{name: "title", since: protocol.Titles}, // this one and icons: of resource_link
+		{name: "icons", since: protocol.Icons},
+		{name: "annotations", of: annotations},
+		{name: "resource", of: contents},
+		{name: "_meta", since: protocol.ObjectMeta},
+	},
+	contents: {{name: "_meta", since: protocol.ObjectMeta}},
+	message:  {{name: "content", of: block}},
+	callResult: {
+		{name: "content", of: block},
+		{name: "structuredContent", since: protocol.StructuredContent},
+		{name: "resultType", since: protocol.ResultType},
+		{name: "_meta", of: meta},
+	},
+	promptResult: {
+		{name: "messages", of: message},
+		{name: "resultType", since: protocol.ResultType},
+		{name: "_meta", of: meta},
+	},
+	readResult: {
+		{name: "contents", of: contents},
+		{name: "resultType", since: protocol.ResultType},
+		{name: "ttlMs", since: protocol.CacheHints},
+		{name: "cacheScope", since: protocol.CacheHints},
+		{name: "_meta", of: meta},
+	},
+	listResult: {
+		{name: "tools", of: tool},
+		{name: "prompts", of: prompt},
+		{name: "resources", of: resource},
+		{name: "resourceTemplates", of: template},
+		{name: "resultType", since: protocol.ResultType},
+		{name: "ttlMs", since: protocol.CacheHints},
+		{name: "cacheScope", since: protocol.CacheHints},
+		{name: "_meta", of: meta},
+	},
+	initializeResult: {
+		{name: "capabilities", of: serverCapabilities},
+		{name: "serverInfo", of: implementation},
+		{name: "_meta", of: meta},
+	},
+	otherResult: {
+		{name: "resultType", since: protocol.ResultType},
+		{name: "_meta", of: meta},
+	},
+
+	sample: {
+		{name: "content", of: said},
+		{name: "_meta", since: protocol.SamplingTools},
+	},
+	said: {
+		{name: "content", of: block}, // of tool_result
+		{name: "annotations", of: annotations},
+		{name: "_meta", since: protocol.ObjectMeta},
+	},
+	sampleParams: {
+		{name: "messages", of: sample},
+		{name: "tools", since: protocol.SamplingTools, of: tool},
+		{name: "toolChoice", since: protocol.SamplingTools},
+		{name: "task", since: protocol.Tasks, hop: true},
+		{name: "_meta", since: protocol.ServerRequests, of: meta},
+	},
+	sampleResult: {
+		{name: "content", of: said},
+		{name: "resultType", since: protocol.ResultType, hop: true},
+		{name: "_meta", of: meta},
+	},
+	form: {
+		{name: "$schema", since: protocol.RichForms},
+		{name: "properties", of: fields},
+	},
+	question: {
+		{name: "default", since: protocol.RichForms}, // a boolean's is older
+		{name: "oneOf", since: protocol.RichForms},
+	},
+	elicitParams: {
+		{name: "mode", since: protocol.URLElicitation},
+		{name: "requestedSchema", of: form},
+		{name: "elicitationId", since: protocol.ElicitationIDs, hop: true},
+		{name: "task", since: protocol.Tasks, hop: true},
+		{name: "_meta", since: protocol.ServerRequests, of: meta},
+	},
+	elicitResult: {
+		{name: "resultType", since: protocol.ResultType, hop: true},
+		{name: "_meta", since: protocol.ServerRequests, of: meta},
+	},
+	otherQuestion: {{name: "_meta", since: protocol.ServerRequests, of: meta}},
+	root:          {{name: "_meta", since: protocol.ObjectMeta}},
+	rootsResult: {
+		{name: "roots", of: root},
+		{name: "resultType", since: protocol.ResultType, hop: true},
+		{name: "_meta", since: protocol.ServerRequests, of: meta},
+	},
+
+	callParams: {
+		{name: "task", since: protocol.Tasks, hop: true},
+		{name: "inputResponses", since: protocol.MultiRoundTrip, hop: true},
+		{name: "requestState", since: protocol.MultiRoundTrip, hop: true},
+		{name: "_meta", of: meta},
+	},
+	completeParams: {
+		{name: "ref", of: reference},
+		{name: "context", since: protocol.CompletionContext},
+		{name: "_meta", of: meta},
+	},
+	reference: {{name: "title", since: protocol.Titles}},
+	initializeParams: {
+		{name: "capabilities", of: clientCapabilities},
+		{name: "clientInfo", of: implementation},
+		{name: "_meta", of: meta},
+	},
+	progressParams: {
+		{name: "message", since: protocol.ProgressMessage},
+		{name: "_meta", of: meta},
+	},
+	otherParams: {{name: "_meta", of: meta}},
+}

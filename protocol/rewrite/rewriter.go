@@ -1,0 +1,144 @@
+package rewrite
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// rewriter is one message on its way.
+type rewriter struct {
+	splice.Edit
+	*plan
+	reason string // why the message has no form in the revision it goes to; empty while it has
+}
+
+func newRewriter(p *plan, raw jsontext.Value) rewriter {
+	return rewriter{Edit: splice.NewEdit(raw), plan: p}
+}
+
+// whole rewrites a text that is one value of a type.
+func whole(p *plan, raw jsontext.Value, o object) (jsontext.Value, string) {
+	if !p.busy[o] || len(raw) == 0 {
+		return raw, ""
+	}
+	r := newRewriter(p, raw)
+	r.value(r.Start(), len(raw), o)
+	return r.Result(), r.reason
+}
+
+// value rewrites an object of a type, or an array of such objects. Anything else is not what it should be, and stays.
+func (r *rewriter) value(from, to int, o object) {
+	switch r.at(from) {
+	case '{':
+		r.object(from, to, o)
+	case '[':
+		for w := r.Walk(from); r.Next(&w); {
+			if from, to := w.Span(); r.at(from) == '{' {
+				r.object(from, to, o)
+			}
+		}
+	}
+}
+
+// at is the byte at an offset.
+func (r *rewriter) at(i int) byte {
+	if i >= len(r.Raw()) {
+		return 0
+	}
+	return r.Raw()[i]
+}
+
+// object rewrites one object.
+func (r *rewriter) object(from, to int, o object) {
+	switch o {
+	case tool:
+		r.tool(from, to)
+	case inputSchema:
+		if r.unmirrored() {
+			r.unmirror(from, to)
+			return
+		}
+		r.members(from, o)
+	case properties:
+		r.schemas(from)
+	case clientCapabilities, serverCapabilities:
+		r.capabilities(from, to, o)
+	case block:
+		r.block(from, to)
+	case said:
+		r.said(from, to)
+	case fields:
+		r.fields(from)
+	case question:
+		r.question(from, to)
+	default:
+		r.members(from, o)
+	}
+}
+
+// members does what the plan says about all members of an object.
+func (r *rewriter) members(from int, o object) {
+	for w := r.Walk(from); r.Next(&w); {
+		r.member(&w, o)
+	}
+}
+
+// member does what the plan says about the current member of an object of that type.
+func (r *rewriter) member(w *splice.Walk, o object) {
+	s := r.step(w.Name(), o)
+	if s == nil {
+		return
+	}
+	from, to := w.Span()
+	switch {
+	case s.drop,
+		s.of == meta && r.emptied(from),
+		s.of == outputSchema && !r.to.Has(protocol.FullSchemas) && !objectSchema(w.Value()):
+		r.Drop(w)
+	default:
+		r.value(from, to, s.of)
+	}
+}
+
+// step finds what the plan says about a member.
+func (r *rewriter) step(name jsontext.Value, o object) *step {
+	steps := r.steps[o]
+	for i := range steps {
+		if splice.Equal(name, steps[i].name) {
+			return &steps[i]
+		}
+	}
+	return nil
+}
+
+// emptied reports whether nothing of _meta is left. One that came empty stays.
+func (r *rewriter) emptied(from int) bool {
+	came := false
+	for w := r.Walk(from); r.Next(&w); came = true {
+		if s := r.step(w.Name(), meta); s == nil || !s.drop {
+			return false
+		}
+	}
+	return came
+}
+
+// capabilities leaves what the other revision knows.
+func (r *rewriter) capabilities(from, to int, o object) {
+	raw := r.Value(from, to)
+	shaped := raw
+	switch o {
+	case clientCapabilities:
+		if c, err := protocol.ParseClientCapabilities(raw); err == nil {
+			shaped = c.Shape(r.to).Raw()
+		}
+	case serverCapabilities:
+		if c, err := protocol.ParseServerCapabilities(raw); err == nil {
+			shaped = c.Shape(r.to).Raw()
+		}
+	}
+	if len(shaped) != len(raw) {
+		r.Replace(from, to, shaped)
+	}
+}

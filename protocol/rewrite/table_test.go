@@ -1,0 +1,102 @@
+package rewrite_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpd/protocol"
+	"mcpd/protocol/rewrite"
+)
+
+// members lists what a definition may have; false where the revision does not have the definition.
+func (p published) members(path string) (map[string]bool, bool) {
+	name, rest, _ := strings.Cut(path, ".")
+	schema, ok := p.defs[name].(object)
+	if !ok {
+		return nil, false
+	}
+	for {
+		if ref, ok := schema["$ref"].(string); ok {
+			schema = p.defs[ref[strings.LastIndexByte(ref, '/')+1:]].(object)
+		}
+		named, ok := schema["properties"].(object)
+		if rest == "" {
+			list := map[string]bool{}
+			for name := range named {
+				list[name] = true
+			}
+			return list, ok
+		}
+		name, rest, _ = strings.Cut(rest, ".")
+		if schema, ok = named[name].(object); !ok {
+			return nil, false
+		}
+	}
+}
+
+// older are members that a schema leaves out but the text of its revision, or another type of it, has: all params may have _meta.
+func older(definition, member string) bool {
+	return member == "_meta" && strings.HasSuffix(definition, ".params")
+}
+
+// The table has every member that came or went, with the feature that says when; and no others, except where it leads to another type.
+func TestTableOfMembersMatchesSchemas(t *testing.T) {
+	all := load(t)
+	table := rewrite.Table()
+	if got := len(table) + rewrite.Undefined; got != rewrite.Types {
+		t.Errorf("got %d types, want %d", got, rewrite.Types)
+	}
+	for names, rows := range table {
+		since := map[string]protocol.Feature{}
+		for _, row := range rows {
+			since[row.Name] = row.Since
+		}
+		seen := map[string]bool{}
+		for _, definition := range *names {
+			ever, changes := map[string]bool{}, map[string]bool{}
+			first := true
+			for _, v := range protocol.Versions() {
+				has, ok := all[v].members(definition)
+				if !ok {
+					continue
+				}
+				for name := range has {
+					changes[name] = changes[name] || !first && !ever[name]
+				}
+				for name := range ever {
+					changes[name] = changes[name] || !has[name]
+				}
+				maps.Copy(ever, has)
+				first = false
+			}
+			maps.Copy(seen, ever)
+			for _, v := range protocol.Versions() {
+				has, ok := all[v].members(definition)
+				if !ok {
+					continue
+				}
+				for name := range ever {
+					feature, listed := since[name]
+					switch {
+					case older(definition, name):
+					case !listed && changes[name]:
+						t.Errorf("%s.%s: came or went, but is not in the table", definition, name)
+					case listed && v.Has(feature) != has[name]:
+						t.Errorf("%v %s.%s: the schema says %v, %v says otherwise", v, definition, name, has[name], feature)
+					}
+				}
+			}
+		}
+		for _, row := range rows {
+			if !seen[row.Name] && !slices.Contains(beyond, row.Name) {
+				t.Errorf("%v: no schema has %s", *names, row.Name)
+			}
+		}
+	}
+}
+
+// beyond are rows about what no such definition has: drafts of answers that say they are complete, _meta where only the text has it, and
+// titled choices, which are a definition of their own.
+var beyond = []string{"resultType", "_meta", "oneOf"}
