@@ -12,6 +12,7 @@ import (
 
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -55,7 +56,9 @@ func join(ctx context.Context, in io.Reader, out io.Writer, host string, at tena
 	}
 	joined, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	err = stdio.Serve(joined, in, out, remote{u.String(), end})
+	there := &remote{endpoint: u.String(), end: end}
+	err = stdio.Serve(joined, in, out, there)
+	there.close(ctx)
 	if joined.Err() != nil && ctx.Err() == nil {
 		return context.Cause(joined)
 	}
@@ -70,10 +73,11 @@ func join(ctx context.Context, in io.Reader, out io.Writer, host string, at tena
 type remote struct {
 	endpoint string
 	end      context.CancelCauseFunc
+	alone    *remoteSession // carries what stands alone; nil before the first
 }
 
-func (r remote) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
-	up, err := streamable.NewClient(streamable.ClientOptions{URL: r.endpoint, Header: credentials()})
+func (r *remote) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
+	up, err := r.client()
 	if err != nil {
 		return nil, err
 	}
@@ -83,3 +87,36 @@ func (r remote) Open(ctx context.Context, first jsonrpc.Message, out transport.S
 	}
 	return s, nil
 }
+
+// Call sends a request that stands alone. All of them share a connection, on which there is no session.
+func (r *remote) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (stdio.Peer, error) {
+	class, err := protocol.Negotiation{}.Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	if err != nil {
+		return nil, err
+	}
+	if r.alone == nil {
+		up, err := r.client()
+		if err != nil {
+			return nil, err
+		}
+		r.alone = newRemotePeer(up, class.Version, r.end)
+	}
+	return r.alone, r.alone.Deliver(ctx, m, out)
+}
+
+func (r *remote) client() (*streamable.Client, error) {
+	return streamable.NewClient(streamable.ClientOptions{URL: r.endpoint, Header: credentials()})
+}
+
+// close leaves the host. Whatever is said about that, the client has gone.
+func (r *remote) close(ctx context.Context) {
+	if r.alone == nil {
+		return
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	_ = r.alone.Close(closing)
+}
+
+// leaveTime bounds the end of what is still on its way to a host when the client has gone.
+const leaveTime = 2 * time.Second

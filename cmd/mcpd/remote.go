@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -23,6 +24,8 @@ type remoteSession struct {
 	version atomic.Uint32
 	stop    context.CancelFunc
 	ended   chan struct{} // closed when the reader has ended
+	probe   jsonrpc.Message
+	mirrors *mirrors // of the tools, where requests stand alone; else nil
 
 	mu    sync.Mutex // guards sinks
 	sinks map[jsonrpc.ID]waiting
@@ -32,14 +35,20 @@ type remoteSession struct {
 type waiting struct {
 	method string
 	out    transport.Sink
+	call   jsonrpc.Message // the request, if it may have to be sent once more; else zero
 }
 
-// newRemoteSession starts the reader, for whose end Close waits.
 func newRemoteSession(up transport.Upstream, push stdio.Push, gone func(error)) *remoteSession {
-	ctx, stop := context.WithCancel(context.Background())
-	s := &remoteSession{up: up, push: push, gone: gone, stop: stop, ended: make(chan struct{}), sinks: map[jsonrpc.ID]waiting{}}
-	go s.read(ctx)
+	s := &remoteSession{up: up, push: push, gone: gone, probe: jsonrpc.Request(probe, "ping", nil), sinks: map[jsonrpc.ID]waiting{}}
+	s.start()
 	return s
+}
+
+// start starts the reader, for whose end Close waits.
+func (s *remoteSession) start() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop, s.ended = stop, make(chan struct{})
+	go s.read(ctx)
 }
 
 // Version is what the host has agreed to, 0 before.
@@ -48,9 +57,11 @@ func (s *remoteSession) Version() protocol.Version { return protocol.Version(s.v
 // Deliver sends a message of the client on.
 func (s *remoteSession) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
 	if out != nil {
-		s.mu.Lock()
-		s.sinks[m.ID] = waiting{m.Method, out}
-		s.mu.Unlock()
+		w := waiting{method: m.Method, out: out}
+		if s.mirrors != nil && m.Method == "tools/call" {
+			w.call = jsonrpc.Request(m.ID, m.Method, bytes.Clone(m.Params))
+		}
+		s.wait(m.ID, w)
 	}
 	err := s.up.Send(ctx, m)
 	switch {
@@ -128,7 +139,16 @@ func (s *remoteSession) answer(m jsonrpc.Message) {
 			s.up.Negotiated(v)
 		}
 	}
+	if s.mirrors != nil && s.mirrors.refused(s, w, m) {
+		return
+	}
 	w.out.Finish(m)
+}
+
+func (s *remoteSession) wait(id jsonrpc.ID, w waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sinks[id] = w
 }
 
 func (s *remoteSession) take(id jsonrpc.ID) (waiting, bool) {
@@ -139,7 +159,7 @@ func (s *remoteSession) take(id jsonrpc.ID) (waiting, bool) {
 	return w, ok
 }
 
-// probe is the id of a ping whose answer nobody waits for. Clients count, or make up something random.
+// probe is the id of a request whose answer nobody waits for. Clients count, or make up something random.
 var probe = jsonrpc.StringID("mcpd stdio looks for its host")
 
 // failed answers a request that the host did not, and reports whether there is no host to go on with: it cannot be reached, or has not
@@ -149,7 +169,7 @@ func (s *remoteSession) failed(ctx context.Context, in transport.Inbound) (over 
 	w, ok := s.take(in.Related)
 	if ok {
 		w.out.Finish(jsonrpc.Failure(in.Related, s.lost(in.Written, in.Err)))
-		_ = s.up.Send(ctx, jsonrpc.Request(probe, "ping", nil)) // without a place for it the next failure will do
+		_ = s.up.Send(ctx, s.probe) // without a place for it the next failure will do
 	}
 	return ok && w.method == "initialize" || errors.As(in.Err, &broken) && broken.Op == "dial"
 }

@@ -107,4 +107,19 @@ func (l local) Open(ctx context.Context, first jsonrpc.Message, out transport.Si
 	return l.edge.OpenPushed(ctx, l.at, first, out, push)
 }
 
+func (l local) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (stdio.Peer, error) {
+	class, err := l.edge.Policy(l.at).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	if err == nil {
+		err = protocol.CheckMeta(m.Params)
+	}
+	if err != nil {
+		return nil, err
+	}
+	peer, err := l.edge.Peer(ctx, l.at, class)
+	if err != nil {
+		return nil, err
+	}
+	return peer, peer.Call(ctx, m, nil, out)
+}
+
 var _ stdio.Session = (*session.Handle)(nil)

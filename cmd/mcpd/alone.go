@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// newRemotePeer carries requests that stand alone: it is a session whose revision is known and that is never opened.
+func newRemotePeer(up *streamable.Client, v protocol.Version, gone func(error)) *remoteSession {
+	s := &remoteSession{
+		up: up, push: func(jsonrpc.Message) error { return nil }, gone: gone, sinks: map[jsonrpc.ID]waiting{},
+		probe:   jsonrpc.Request(probe, "server/discover", protocol.Meta{Version: v.String()}.Set(nil)),
+		mirrors: &mirrors{tools: map[string][]headers.Mirror{}},
+	}
+	s.version.Store(uint32(v))
+	up.Negotiated(v)
+	up.Mirror(s.mirrors.of)
+	s.start()
+	return s
+}
+
+// Cancel ends the request that was delivered with out: to leave it is to cancel it.
+func (s *remoteSession) Cancel(out transport.Sink) {
+	if id, ok := s.of(out); ok {
+		s.take(id)
+		params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
+		_ = s.up.Send(context.Background(), jsonrpc.Notification("notifications/cancelled", params))
+	}
+}
+
+// Touch does nothing: the host knows its clients by the connections they hold open.
+func (s *remoteSession) Touch() {}
+
+func (s *remoteSession) of(out transport.Sink) (jsonrpc.ID, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, w := range s.sinks {
+		if w.out == out {
+			return id, true
+		}
+	}
+	return jsonrpc.ID{}, false
+}
+
+// mirrors are the arguments of tools that a host wants repeated in header fields (2026-07-28 §basic/transports/streamable-http). A client on
+// stdio does not know that it has any, so they are learned from the lists that it asks for, and asked for when the host misses one.
+type mirrors struct {
+	mu    sync.Mutex // guards tools
+	tools map[string][]headers.Mirror
+}
+
+func (k *mirrors) of(tool string) []headers.Mirror {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tools[tool]
+}
+
+func (k *mirrors) learn(list jsontext.Value) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tools, _ := splice.Get(list, "tools")
+	for tool := range splice.Elements(tools) {
+		name, _ := splice.GetString(tool, "name")
+		schema, _ := splice.Get(tool, "inputSchema")
+		delete(k.tools, name)
+		if found, err := headers.Mirrors(schema); err == nil && len(found) > 0 {
+			k.tools[name] = found
+		}
+	}
+}
+
+// refused looks at an answer. When it is that a field is missing, it has the list read and the call sent once more, and reports so.
+func (k *mirrors) refused(s *remoteSession, w waiting, m jsonrpc.Message) bool {
+	if w.method == "tools/list" && m.Error == nil {
+		k.learn(m.Result)
+	}
+	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || w.call.Method == "" {
+		return false
+	}
+	s.wait(w.call.ID, waiting{method: w.method, out: w.out}) // without the call: once is enough
+	(&relist{s: s, call: w.call, why: m}).ask(nil)
+	return true
+}
+
+// relist is the sink of the lists that are read before a call is sent once more.
+type relist struct {
+	s     *remoteSession
+	call  jsonrpc.Message
+	why   jsonrpc.Message // the refusal that led here
+	pages int
+}
+
+// maxPages bounds one list; more is a host whose cursors never end.
+const maxPages = 100
+
+// ask reads the list, or what follows of it, for the client that the call is of.
+func (r *relist) ask(cursor jsontext.Value) {
+	meta, _ := splice.Get(r.call.Params, "_meta")
+	params, _ := splice.Set(nil, meta, "_meta") // an empty value becomes an object
+	params = protocol.SetProgressToken(params, nil)
+	if len(cursor) > 0 {
+		params, _ = splice.Set(params, cursor, "cursor")
+	}
+	r.pages++
+	id := jsonrpc.StringID("mcpd stdio looks up the tool of " + r.call.ID.Raw())
+	if err := r.s.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params), r); err != nil {
+		r.end()
+	}
+}
+
+// Send takes nothing: a list comes whole.
+func (r *relist) Send(jsonrpc.Message) error { return transport.ErrClosed }
+
+// Finish goes on with the next page, or with the call.
+func (r *relist) Finish(m jsonrpc.Message) bool {
+	cursor, _ := splice.Get(m.Result, "nextCursor")
+	switch {
+	case m.Error == nil && cursor.Kind() == '"' && r.pages < maxPages:
+		r.ask(cursor)
+	case m.Error != nil || r.s.again(r.call) != nil:
+		r.end()
+	}
+	return true
+}
+
+// end gives the call the answer that it had.
+func (r *relist) end() {
+	if w, ok := r.s.take(r.call.ID); ok {
+		w.out.Finish(r.why)
+	}
+}
+
+// again sends a request once more, unless its client has cancelled it.
+func (s *remoteSession) again(m jsonrpc.Message) error {
+	s.mu.Lock()
+	_, waits := s.sinks[m.ID]
+	s.mu.Unlock()
+	if !waits {
+		return nil
+	}
+	return s.up.Send(context.Background(), m)
+}
