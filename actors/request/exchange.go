@@ -65,10 +65,12 @@ func (x *Exchange) Finish(result jsontext.Value, err error) bool {
 // End ends the exchange without a message: the client cancelled it and waits for no answer.
 func (x *Exchange) End() bool { return x.Sink.Finish(jsonrpc.Message{}) }
 
-// Failure is the error response for err as a client of revision v expects it. An error that a server answered with passes as it is.
+// Failure is the error response for err as a client of revision v expects it. An error that a server answered with passes as it is, unless
+// it is only the cause of one of ours: why its server could not be used.
 func Failure(id jsonrpc.ID, err error, v protocol.Version) jsonrpc.Message {
+	var own *protocol.Error
 	var answered *jsonrpc.Error
-	if errors.As(err, &answered) {
+	if !errors.As(err, &own) && errors.As(err, &answered) {
 		return jsonrpc.Failure(id, answered)
 	}
 	return jsonrpc.Failure(id, protocol.Translate(err, v))

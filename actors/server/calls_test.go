@@ -47,7 +47,7 @@ func TestEqualIdsAreToldApart(t *testing.T) {
 
 // S4-131: one session has only so many requests in flight.
 func TestSessionIsBounded(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, other := r.ready(`{}`), r.ready(`{}`)
 		for range 5 {
 			u.call()
@@ -64,7 +64,7 @@ func TestSessionIsBounded(t *testing.T) {
 // S4-61, S0-59: a client takes back its call by its id. Where several calls in flight have that id nobody knows which is meant, and none
 // ends. What is not in flight is nobody's.
 func TestClientCancelsItsCall(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u := r.ready(`{}`)
 		one, two := u.askAs(jsonrpc.IntID(7), "tools/call", `{"name":"files__read"}`), u.askAs(jsonrpc.IntID(8), "tools/call", `{"name":"files__read"}`)
 		for _, params := range []string{`{}`, `{"requestId":9}`, `{"requestId":"7"}`} {
@@ -87,7 +87,7 @@ func TestClientCancelsItsCall(t *testing.T) {
 
 // S4-115, S4-79: a call whose server never answers gets its timeout.
 func TestCallTimesOut(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		out := r.ready(`{}`).call()
 		time.Sleep(time.Minute)
 		if out.Word() != int64(-32009) {
@@ -98,7 +98,7 @@ func TestCallTimesOut(t *testing.T) {
 
 // S4-117, S4-71: when the tenant stops, every call in flight is answered.
 func TestStopAnswersWhatIsInFlight(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u := r.ready(`{}`)
 		out := u.call()
 		if err := r.Tree.Shutdown(context.Background()); err != nil {
@@ -112,7 +112,7 @@ func TestStopAnswersWhatIsInFlight(t *testing.T) {
 
 // A session that is closed takes its calls along.
 func TestClosedSessionEndsItsCalls(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, other := r.ready(`{}`), r.ready(`{}`)
 		out, others := u.call(), other.call()
 		if err := u.h.Close(r.T.Context()); err != nil {
@@ -127,7 +127,7 @@ func TestClosedSessionEndsItsCalls(t *testing.T) {
 // S4-103, I1: a session crashes with calls in flight and others that wait for the catalogue. All but the one it crashed on are answered;
 // the next actor knows what was agreed on.
 func TestCallsOutliveTheirSessionsActor(t *testing.T) {
-	run(t, func(r *rig) { held(r); mute(r, "search") }, func(r *rig) {
+	run(t, func(r *rig) { silent(r); mute(r, "search") }, func(r *rig) {
 		u := r.open("ci", "")
 		shaking := u.ask("initialize", greeting("2025-11-25", `{}`))
 		time.Sleep(10 * time.Second) // search does not answer

@@ -23,7 +23,7 @@ func (u *user) crash() {
 
 // S4-103, S4-61: a call goes on over a crash of its session as if nothing had been: it can be cancelled, and its server can ask.
 func TestCallsBelongToTheSessionNotToItsActor(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		u.crash()
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
@@ -46,7 +46,7 @@ func TestCallsBelongToTheSessionNotToItsActor(t *testing.T) {
 
 // A call that ends while its session has no actor does not count for ever.
 func TestCallThatEndsWithoutAnActorIsForgotten(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "*session.Deliver"}, Count: 4, Lease: time.Minute}
 		if _, err := r.Faults.Arm(f); err != nil {
@@ -64,7 +64,7 @@ func TestCallThatEndsWithoutAnActorIsForgotten(t *testing.T) {
 
 // A question that is open when the session's actor crashes is refused to its server and withdrawn from the client, whose answer is late.
 func TestQuestionEndsWithTheActor(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
 		sent := out.Sent()

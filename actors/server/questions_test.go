@@ -24,7 +24,7 @@ func asking(r *rig) (*user, *stage.Sink, *peer) {
 // S1-6, S1-13: a server's question reaches the client on the stream of its call, under an id of the session, and the answer goes back
 // under the server's. Others' answers, and a second one, are nobody's.
 func TestQuestionIsAskedAndAnswered(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
 		sent := out.Sent()
@@ -46,7 +46,7 @@ func TestQuestionIsAskedAndAnswered(t *testing.T) {
 
 // A client that does not answer in time is answered for.
 func TestQuestionExpires(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
 		sent := out.Sent()
@@ -69,7 +69,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 		"server gone":   func(_ *user, p *peer) { p.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, held, func(r *rig) {
+			run(t, silent, func(r *rig) {
 				u, out, p := asking(r)
 				p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
 				sent := out.Sent()
@@ -91,7 +91,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 
 // I2: servers choose progress tokens as they like, two of them the same. The client's progress reaches the one whose question it is.
 func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
-	run(t, func(r *rig) { held(r); r.script["search"]["tools/call"] = nil }, func(r *rig) {
+	run(t, func(r *rig) { silent(r); r.script["search"]["tools/call"] = nil }, func(r *rig) {
 		u := r.ready(elicits)
 		first, second := u.call(), u.ask("tools/call", `{"name":"search__find"}`)
 		files, search := r.peer("files"), r.peer("search")
@@ -116,7 +116,7 @@ func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
 
 // F38: a person answers so many questions at once and no more; and a client is asked only what it declared.
 func TestQuestionsAreBounded(t *testing.T) {
-	run(t, held, func(r *rig) {
+	run(t, silent, func(r *rig) {
 		_, out, p := asking(r)
 		for n := range server.MaxAsked + 5 {
 			p.Ask(jsonrpc.StringID(fmt.Sprint(n)), "elicitation/create", `{}`)

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"crypto/rand"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/held"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
@@ -22,6 +24,7 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/seal"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -41,6 +44,8 @@ type rig struct {
 	// peers are the servers' ends of the connections, as they are dialled.
 	peers  map[string]chan *peer
 	tenant tenant.Tenant
+	held   *held.Options
+	tools  int // how often those of "files" were changed
 }
 
 // Scripts of a server with a tool, and its handshake.
@@ -104,6 +109,11 @@ func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 }
 
 func (r *rig) children(s *stage.Stage) []otp.Child {
+	ring, err := seal.NewRing(rand.Reader, seal.Key{ID: "k"})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	r.held = &held.Options{Ring: ring, Instance: "here", Park: r.tenant.Limits.ParkTime}
 	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 10), "search": make(chan *peer, 10)}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	worker := func(id string, f func() otp.Behaviour) otp.Child { return otp.Child{ID: id, Start: otp.Worker(f)} }
@@ -140,6 +150,11 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			i := args.(tenant.Server).Intensity
 			return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
 		})}),
+		pool("held_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+			o := *r.held
+			o.Requests = s.Ref("requests")
+			return held.New(&o, args.(held.Args))
+		})}),
 		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
 	}
 }
@@ -151,7 +166,9 @@ func (r *rig) session() func(args any) otp.Behaviour {
 			o = &server.Options{
 				Tenant: r.tenant, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
 				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Policy: r.tenant.Negotiation,
-				Failed: func(int64) {}, Emit: r.Events.Emit,
+				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
+				HeldCall: func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row) },
+				Failed:   func(int64) {}, Emit: r.Events.Emit,
 			}
 		}
 		return server.New(o, args.(session.Args))
@@ -293,8 +310,8 @@ func (r *rig) peer(server string) *peer {
 	}
 }
 
-// held makes calls to "files" stay unanswered.
-func held(r *rig) { r.script["files"]["tools/call"] = nil }
+// silent makes calls to "files" stay unanswered.
+func silent(r *rig) { r.script["files"]["tools/call"] = nil }
 
 // mute makes a server never answer anything.
 func mute(r *rig, server string) {

@@ -1,0 +1,158 @@
+package server_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+const (
+	form  = `{"message":"name?","requestedSchema":{}}`
+	yes   = `{"action":"accept"}`
+	bound = `{"name":"files__read"}`
+)
+
+// caller is a client whose requests stand alone.
+type caller struct {
+	r            *rig
+	principal    string
+	server       string
+	capabilities string
+	level        string // of log lines that it wants
+	token        string // of progress
+	fields       headers.Lookup
+	id           uint64
+}
+
+func (r *rig) caller(capabilities string) *caller {
+	return &caller{r: r, principal: "ci", capabilities: capabilities}
+}
+
+// peer is the session that serves it, as the edge finds it.
+func (c *caller) peer() *session.Handle {
+	c.r.T.Helper()
+	p := &session.Peer{Version: protocol.V20260728}
+	var err error
+	if p.Capabilities, err = protocol.ParseClientCapabilities(jsontext.Value(c.capabilities)); err != nil {
+		c.r.T.Fatal(err)
+	}
+	ep := streamable.Endpoint{Tenant: "acme", Server: c.server, Principal: c.principal}
+	if h, ok := c.r.index.Peer(ep, *p); ok && h.Serving() {
+		h.Touch()
+		return h
+	}
+	h, err := otp.Do[session.OpenRequest, *session.Handle](c.r.T.Context(), c.r.Ref("sessions"), session.OpenRequest{Endpoint: ep, Peer: p})
+	if err != nil {
+		c.r.T.Fatal(err)
+	}
+	return h
+}
+
+// ask makes a request under the next id.
+func (c *caller) ask(method, params string) *stage.Sink {
+	c.r.T.Helper()
+	c.id++
+	out := &stage.Sink{}
+	c.askAs(jsonrpc.IntID(c.id), method, params, out)
+	return out
+}
+
+func (c *caller) askAs(id jsonrpc.ID, method, params string, out *stage.Sink) {
+	c.r.T.Helper()
+	if params == "" {
+		params = "{}"
+	}
+	text, err := protocol.Meta{Version: "2026-07-28", LogLevel: c.level}, error(nil)
+	if text.Capabilities, err = protocol.ParseClientCapabilities(jsontext.Value(c.capabilities)); err != nil {
+		c.r.T.Fatal(err)
+	}
+	said := text.Set(jsontext.Value(params))
+	if c.token != "" {
+		said = protocol.SetProgressToken(said, jsontext.Value(c.token))
+	}
+	if err := c.peer().Call(c.r.T.Context(), jsonrpc.Request(id, method, said), c.fields, out); err != nil {
+		c.r.T.Errorf("%s: %v", method, err)
+	}
+	c.r.Rest()
+}
+
+// call is a call of the tool of "files".
+func (c *caller) call() *stage.Sink {
+	c.r.T.Helper()
+	return c.ask("tools/call", bound)
+}
+
+// leave is the client of a request going away.
+func (c *caller) leave(out *stage.Sink) {
+	c.r.T.Helper()
+	c.peer().Cancel(out)
+	c.r.Rest()
+}
+
+// state is that of a result which asks the client something.
+func state(t *testing.T, out *stage.Sink) string {
+	t.Helper()
+	m := out.End()
+	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
+		t.Fatalf("got %v, want to be asked", out.All())
+	}
+	token, _ := splice.GetString(m.Result, "requestState")
+	return token
+}
+
+// retry is a request made again, with answers and a state.
+func (c *caller) retry(method, params, token, answers string) *stage.Sink {
+	c.r.T.Helper()
+	again, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
+	if err != nil {
+		c.r.T.Fatal(err)
+	}
+	if token != "" {
+		again.State = splice.Quote(token)
+	}
+	return c.ask(method, string(again.Set(jsontext.Value(params))))
+}
+
+// elicited is a call under way during which its server has asked for a name.
+func elicited(r *rig) (c *caller, p *peer, token string) {
+	r.T.Helper()
+	c = r.caller(elicits)
+	out := c.call()
+	p = r.peer("files")
+	p.elicit(jsonrpc.IntID(1))
+	return c, p, state(r.T, out)
+}
+
+// elicit asks the client for a name, and waits until it is asked.
+func (p *peer) elicit(id jsonrpc.ID) {
+	p.Ask(id, "elicitation/create", form)
+	time.Sleep(time.Second)
+}
+
+// answer answers the request of a method that the host made last.
+func (p *peer) answer(method, result string) {
+	asked := p.heard(method)
+	id := asked[len(asked)-1].ID
+	p.send(transport.Inbound{Message: jsonrpc.Response(id, jsontext.Value(result)), Related: id})
+	synctest.Wait()
+}
+
+// log logs a line during a call.
+func (p *peer) log(call jsonrpc.ID, level string) {
+	m := jsonrpc.Notification("notifications/message", jsontext.Value(`{"level":"`+level+`","data":1}`))
+	p.send(transport.Inbound{Message: m, Related: call})
+	synctest.Wait()
+}

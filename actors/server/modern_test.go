@@ -1,0 +1,288 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/server"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// Requests of many clients go through one session, the same ids among them, and each has its own answer.
+func TestEqualIdsOfManyClients(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		var outs []*stage.Sink
+		for range 20 { // more than one session may have
+			outs = append(outs, &stage.Sink{})
+			r.caller(`{}`).askAs(jsonrpc.StringID("same"), "tools/call", bound, outs[len(outs)-1])
+		}
+		p := r.peer("files")
+		asked := p.heard("tools/call")
+		if len(asked) != 20 || r.index.Len() != 1 {
+			t.Fatalf("%d calls of %d sessions", len(asked), r.index.Len())
+		}
+		r.caller(`{}`).leave(outs[3])
+		for range 2 { // nobody cancels by an id that is not his alone
+			_ = r.caller(`{}`).peer().Deliver(t.Context(), jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":"same"}`)), nil)
+		}
+		if got := p.heard("notifications/cancelled"); len(got) != 1 {
+			t.Errorf("the server heard %v", got)
+		}
+		p.answer("tools/call", `{"content":[]}`)
+		for i, out := range outs {
+			want := map[int]any{3: "cancelled", 19: "result"}[i]
+			if want == nil {
+				want = "none"
+			}
+			if out.Word() != want {
+				t.Errorf("%d: %v", i, out.All())
+			}
+		}
+	})
+}
+
+// A peer has the calls of its tenant's bound and no more.
+func TestPeerIsBounded(t *testing.T) {
+	run(t, func(r *rig) { silent(r); r.tenant.Limits.MaxPending = 10 }, func(r *rig) {
+		c := r.caller(`{}`)
+		for range 10 {
+			if out := c.call(); out.Word() != "none" {
+				t.Fatalf("got %v", out.All())
+			}
+		}
+		if out := c.call(); out.Word() == "none" || out.End().Error == nil {
+			t.Errorf("one more: %v", out.All())
+		}
+	})
+}
+
+// server/discover and the lists say what there is, whatever the servers are at: starting for ever, failed, none.
+func TestDiscoverInEveryState(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change       func(r *rig)
+		capabilities string // that must be in the answer
+		tools        any    // what tools/list comes to
+	}{
+		"ready":        {nil, `"tools":{"listChanged":true}`, "result"},
+		"one starting": {func(r *rig) { mute(r, "search") }, `"tools":`, "result"},
+		"all starting": {func(r *rig) { mute(r, "search"); mute(r, "files") }, `"capabilities":{`, nil},
+		"failed": {func(r *rig) {
+			r.script["search"], r.script["files"] = script{}, script{}
+		}, `"capabilities":{`, nil},
+		"none": {func(r *rig) { r.tenant.Servers = nil }, `"capabilities":{`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, tt.change, func(r *rig) {
+				c := r.caller(`{}`)
+				start := time.Now()
+				out := c.ask("server/discover", "")
+				for out.Word() == "none" && time.Since(start) < time.Minute {
+					time.Sleep(time.Second / 2)
+				}
+				if took := time.Since(start); took > server.AggregateWait+time.Second {
+					t.Errorf("after %v", took)
+				}
+				m := string(out.End().Result)
+				for _, part := range []string{tt.capabilities, `"supportedVersions":["2026-07-28","2025-11-25"`, `"resultType":"complete"`, `"name":"mcpd"`} {
+					if !strings.Contains(m, part) {
+						t.Errorf("%s is not in %s", part, m)
+					}
+				}
+				list := c.ask("tools/list", "")
+				time.Sleep(20 * time.Second)
+				kind, _ := splice.GetString(list.End().Result, "resultType")
+				switch word := list.Word(); {
+				case tt.tools != nil && (word != tt.tools || kind != "complete"):
+					t.Errorf("tools/list: %v", list.All())
+				case tt.tools == nil && word != "result" && word != int64(-32601):
+					t.Errorf("tools/list without any: %v", list.All())
+				}
+			})
+		})
+	}
+}
+
+// A transparent endpoint is its server, under its server's name, and has nothing to say without it.
+func TestDiscoverOfOneServer(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		c := r.caller(`{}`)
+		c.server = "files"
+		if out := c.ask("server/discover", ""); !strings.Contains(string(out.End().Result), `"name":"peer"`) {
+			t.Errorf("got %v", out.All())
+		}
+		if out := c.ask("tools/call", `{"name":"read"}`); out.Word() != "result" {
+			t.Errorf("a call: %v", out.All())
+		}
+		if out := c.ask("tools/list", ""); out.Word() != "result" {
+			t.Errorf("a list: %v", out.All())
+		}
+	})
+	run(t, func(r *rig) { r.script["files"] = script{} }, func(r *rig) {
+		c := r.caller(`{}`)
+		c.server = "files"
+		out := c.ask("server/discover", "")
+		time.Sleep(time.Minute)
+		if out.Word() != int64(-32603) {
+			t.Errorf("without its server: %v", out.All())
+		}
+	})
+}
+
+// What the revision has not, or nobody offers, is refused; so is what the configuration wants a capability for.
+func TestStandaloneRequestsAreChecked(t *testing.T) {
+	run(t, func(r *rig) { r.script["files"]["initialize"] = offers(`{"tools":{}}`) }, func(r *rig) {
+		c := r.caller(`{}`)
+		for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "tasks/list", "unknown/method"} {
+			if out := c.ask(method, ""); out.Word() != int64(-32601) {
+				t.Errorf("%s: %v", method, out.All())
+			}
+		}
+		out := c.ask("prompts/get", `{"name":"files__greet"}`)
+		if time.Sleep(time.Minute); out.Word() != int64(-32601) {
+			t.Errorf("what nobody offers: %v", out.All())
+		}
+		m := jsonrpc.Request(jsonrpc.IntID(1), "tools/call", []byte(`{"_meta":5}`))
+		bad := &stage.Sink{}
+		if err := c.peer().Call(t.Context(), m, nil, bad); err != nil || bad.Word() != int64(-32602) {
+			t.Errorf("_meta that is none: %v, %v", bad.All(), err)
+		}
+	})
+}
+
+// Header fields that repeat arguments are checked against the schema as it is now, not as this session last saw it.
+func TestMirroredArgumentsAreChecked(t *testing.T) {
+	tools := func(header string) string {
+		return `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"read","inputSchema":{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"` + header + `"}}}}]}`
+	}
+	run(t, func(r *rig) { modern(r); r.script["files"]["tools/list"] = result(tools("Where")) }, func(r *rig) {
+		fields := map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"files__read"}}
+		c := r.caller(`{}`)
+		c.fields = func(name string) []string { return fields[name] }
+		const call = `{"name":"files__read","arguments":{"where":"here"}}`
+		fields["Mcp-Param-Where"] = []string{"here"}
+		if out := c.ask("tools/call", call); out.Word() != "result" {
+			t.Errorf("the same: %v", out.All())
+		}
+		fields["Mcp-Param-Where"] = []string{"there"}
+		if out := c.ask("tools/call", call); out.Word() != int64(-32020) {
+			t.Errorf("another: %v", out.All())
+		}
+		if out := c.ask("tools/call", `{"name":"files__other"}`); out.Word() != "result" {
+			t.Errorf("a tool without a schema: %v", out.All())
+		}
+		p := r.peer("files")
+		r.script["files"]["tools/list"] = result(tools("Place"))
+		p.Notify("notifications/tools/list_changed", `{"_meta":{}}`)
+		other := r.caller(`{"roots":{}}`) // reads the new list; the first peer has the old one
+		r.Rest()
+		other.ask("tools/list", "")
+		delete(fields, "Mcp-Param-Where")
+		fields["Mcp-Param-Place"] = []string{"here"}
+		if out := c.ask("tools/call", call); out.Word() != "result" {
+			t.Errorf("by a newer schema: %v", out.All())
+		}
+	})
+}
+
+// The log of a legacy server reaches the calls that want it, each at its own level, on its own stream. The server is set to the most
+// verbose before the call is written, and back when the verbose one is over.
+func TestLogLevelOfACall(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		plain, quiet, loud := r.caller(`{}`), r.caller(`{}`), r.caller(`{}`)
+		quiet.level, loud.level = "error", "debug"
+		none := plain.call()
+		p := r.peer("files")
+		if got := p.heard("logging/setLevel"); len(got) != 0 {
+			t.Errorf("nobody wants to hear, and it was set to %v", got)
+		}
+		few, many := quiet.call(), loud.call()
+		less := quiet.call()
+		levels := func() (list []string) {
+			for _, m := range p.heard("logging/setLevel") {
+				level, _ := splice.GetString(m.Params, "level")
+				list = append(list, level)
+			}
+			return list
+		}
+		if got := levels(); len(got) != 2 || got[0] != "error" || got[1] != "debug" {
+			t.Errorf("set to %v", got)
+		}
+		calls := p.heard("tools/call")
+		if len(calls) != 4 {
+			t.Fatalf("%d calls", len(calls))
+		}
+		for _, call := range calls {
+			for _, level := range []string{"info", "error"} {
+				p.log(call.ID, level)
+			}
+		}
+		p.Notify("notifications/message", `{"level":"error","data":"of nobody"}`)
+		for i, tt := range []struct {
+			out  *stage.Sink
+			want int
+		}{{none, 0}, {few, 1}, {many, 2}, {less, 1}} {
+			if got := tt.out.Sent(); len(got) != tt.want {
+				t.Errorf("%d heard %v", i, got)
+			}
+		}
+		loud.leave(many)
+		quiet.leave(few)
+		quiet.call() // another still wants errors at that level or above
+		quiet.leave(less)
+		if got := levels(); len(got) != 2 {
+			t.Errorf("set to %v", got)
+		}
+	})
+	run(t, nil, func(r *rig) {
+		c := r.caller(`{}`)
+		for _, level := range []string{"debug", "error", "error"} {
+			c.level = level
+			if out := c.call(); out.Word() != "result" {
+				t.Errorf("%s: %v", level, out.All())
+			}
+		}
+		got := r.peer("files").heard("logging/setLevel")
+		if len(got) != 2 {
+			t.Errorf("set %v, want to debug and to error", got)
+		}
+	})
+}
+
+// A retry has a level of its own, which the server is told before it has the answer.
+func TestLogLevelOfARetry(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c, p, token := elicited(r)
+		c.level = "info"
+		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
+		if got := p.heard("logging/setLevel"); len(got) != 1 || len(p.answers()) != 1 {
+			t.Errorf("set %v, answered %v", got, p.answers())
+		}
+		id := p.heard("tools/call")[0].ID
+		p.log(id, "debug")
+		p.log(id, "info")
+		if got := out.Sent(); len(got) != 1 {
+			t.Errorf("heard %v", got)
+		}
+	})
+}
+
+// A request says which capabilities its client has; the configuration may ask for some.
+func TestPolicyAppliesToRequestsThatStandAlone(t *testing.T) {
+	run(t, func(r *rig) {
+		for i := range r.tenant.Servers {
+			r.tenant.Servers[i].Require = map[string]string{"tools/call": "roots"}
+		}
+	}, func(r *rig) {
+		c := r.caller(`{}`)
+		if out := c.call(); out.Word() != int64(-32021) {
+			t.Errorf("without: %v", out.All())
+		}
+		c.capabilities = `{"roots":{}}`
+		if out := c.call(); out.Word() != "result" {
+			t.Errorf("with: %v", out.All())
+		}
+	})
+}

@@ -1,0 +1,417 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/internal/fault"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// A legacy server asks a client whose requests stand alone: the question is the result of its request, the answer comes with another, and
+// the server sees one call during which it asked. Its own time does not count meanwhile.
+func TestServerAsksAClientWithoutASession(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c, p, token := elicited(r)
+		time.Sleep(4 * time.Minute)
+		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes || got[0].ID != jsonrpc.IntID(1) {
+			t.Fatalf("the server was answered %v", got)
+		}
+		time.Sleep(50 * time.Second)
+		p.answer("tools/call", `{"content":[]}`)
+		if m := out.End(); out.Word() != "result" || !strings.Contains(string(m.Result), `"resultType":"complete"`) || m.ID != jsonrpc.IntID(2) {
+			t.Errorf("got %v", out.All())
+		}
+		if got := p.heard("tools/call"); len(got) != 1 || c.peer().Calls().Busy() {
+			t.Errorf("the server was called %d times", len(got))
+		}
+	})
+}
+
+// A state is for its principal, its request and its host, as it is and once.
+func TestStateIsBound(t *testing.T) {
+	const answer = `{"elicit-1":` + yes + `}`
+	for name, again := range map[string]func(c *caller, token string) *stage.Sink{
+		"tampered": func(c *caller, token string) *stage.Sink {
+			return c.retry("tools/call", bound, token+"-TAMPERED", answer)
+		},
+		"other arguments": func(c *caller, token string) *stage.Sink {
+			return c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token, answer)
+		},
+		"other method": func(c *caller, token string) *stage.Sink {
+			return c.retry("prompts/get", `{"name":"files__greet"}`, token, answer)
+		},
+		"other principal": func(c *caller, token string) *stage.Sink {
+			other := *c
+			other.principal = "else"
+			return other.retry("tools/call", bound, token, answer)
+		},
+		"other host": func(c *caller, token string) *stage.Sink {
+			c.r.held.Instance = "there"
+			return c.retry("tools/call", bound, token, answer)
+		},
+		"expired": func(c *caller, token string) *stage.Sink {
+			time.Sleep(6 * time.Minute)
+			return c.retry("tools/call", bound, token, answer)
+		},
+		"no string": func(c *caller, _ string) *stage.Sink {
+			return c.ask("tools/call", `{"name":"files__read","requestState":5}`)
+		},
+		"no answers": func(c *caller, _ string) *stage.Sink {
+			return c.ask("tools/call", `{"name":"files__read","inputResponses":null}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, silent, func(r *rig) {
+				c, p, token := elicited(r)
+				if out := again(c, token); out.Word() != int64(-32602) {
+					t.Errorf("got %v", out.All())
+				}
+				if got := p.heard("tools/call"); len(got) != 1 {
+					t.Errorf("the server was called %d times", len(got))
+				}
+				if name == "expired" || name == "other host" {
+					return
+				}
+				if c.retry("tools/call", bound, token, answer); len(p.answers()) != 1 {
+					t.Error("the state is no good any more")
+				}
+				if out := c.retry("tools/call", bound, token, answer); out.Word() != int64(-32602) || len(p.answers()) != 1 {
+					t.Errorf("a second time: %v", out.All())
+				}
+			})
+		})
+	}
+}
+
+// Between the rounds a crash of the session costs nothing: the retry reaches the call.
+func TestHeldCallOutlivesTheSessionsActor(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c, p, token := elicited(r)
+		h := c.peer()
+		r.Break("server_sup/"+h.Row(), "*session.Deliver")
+		if hit := c.ask("server/discover", ""); hit.Word() != int64(-32603) {
+			t.Errorf("the one it crashed on: %v", hit.All())
+		}
+		r.Struck()
+		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
+		p.answer("tools/call", `{"content":[]}`)
+		if out.Word() != "result" || c.peer() != h {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// Who comes back with other capabilities is another peer, and still finds its call: what it cannot do any more counts as declined. Its
+// leaving cancels the call like the first one's.
+func TestRetryWithOtherCapabilities(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		run(t, silent, func(r *rig) {
+			c, p, token := elicited(r)
+			first := c.peer()
+			c.capabilities = `{"roots":{}}`
+			if c.peer() == first {
+				t.Fatal("the same peer")
+			}
+			out := c.retry("tools/call", bound, token, `{}`)
+			if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"decline"}` {
+				t.Errorf("the server was answered %v", got)
+			}
+			if leaves {
+				c.leave(out)
+				if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() != "cancelled" || c.peer().Calls().Busy() || first.Calls().Busy() {
+					t.Errorf("the server heard %v, the client got %v", got, out.All())
+				}
+				return
+			}
+			p.answer("tools/call", `{"content":[]}`)
+			if out.Word() != "result" || c.peer().Calls().Busy() || first.Calls().Busy() {
+				t.Errorf("got %v", out.All())
+			}
+		})
+	}
+}
+
+// Leaving cancels: while nothing was asked, while a question is being put, and after the answer. In between there is nobody to leave.
+func TestClientThatLeavesCancels(t *testing.T) {
+	for name, leave := range map[string]func(r *rig, c *caller) *stage.Sink{
+		"before a question": func(_ *rig, c *caller) *stage.Sink { return c.call() },
+		"during one": func(r *rig, c *caller) *stage.Sink {
+			out := c.call()
+			r.peer("files").Ask(jsonrpc.IntID(1), "elicitation/create", form)
+			r.Rest()
+			return out
+		},
+		"after the answer": func(r *rig, c *caller) *stage.Sink {
+			out := c.call()
+			r.peer("files").elicit(jsonrpc.IntID(1))
+			return c.retry("tools/call", bound, state(r.T, out), `{"elicit-1":`+yes+`}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, silent, func(r *rig) {
+				c := r.caller(elicits)
+				c.ask("server/discover", "")
+				p := <-r.peers["files"]
+				r.peers["files"] <- p
+				out := leave(r, c)
+				for range 2 {
+					c.leave(out)
+				}
+				if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() != "cancelled" || c.peer().Calls().Busy() {
+					t.Errorf("the server heard %v, the client got %v", got, out.All())
+				}
+				for _, a := range p.answers() {
+					if name == "during one" && string(a.Result) != `{"action":"cancel"}` {
+						t.Errorf("the server was answered %v", a)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A request that waits for its server is not sent when its client leaves.
+func TestClientLeavesBeforeItsServerIsThere(t *testing.T) {
+	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
+		c := r.caller(`{}`)
+		c.server = "files"
+		out := c.ask("tools/call", `{"name":"read"}`)
+		c.leave(out)
+		if out.Word() != "cancelled" || c.peer().Calls().Busy() {
+			t.Errorf("got %v", out.All())
+		}
+		c.leave(out)
+	})
+}
+
+// A question that its server takes back is not asked, wherever it is.
+func TestServerTakesItsQuestionBack(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c := r.caller(elicits)
+		out := c.call()
+		p := r.peer("files")
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", form)
+		p.Notify("notifications/cancelled", `{"requestId":1}`)
+		time.Sleep(time.Second)
+		p.Ask(jsonrpc.IntID(2), "elicitation/create", form)
+		r.Rest()
+		p.Notify("notifications/cancelled", `{"requestId":2}`)
+		time.Sleep(time.Second)
+		if out.Word() != "none" || len(p.answers()) != 0 {
+			t.Errorf("got %v, the server was answered %v", out.All(), p.answers())
+		}
+		p.Notify("notifications/cancelled", `{"requestId":7}`)
+		p.answer("tools/call", `{"content":[]}`)
+		if out.Word() != "result" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// A session that crashes while the actor of a call is being started leaves neither the server nor the client without an answer.
+func TestCrashWhileACallIsBeingHeld(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c := r.caller(elicits)
+		out := c.call()
+		p := r.peer("files")
+		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.delegated"}, Count: 1, Lease: time.Minute}
+		if _, err := r.Faults.Arm(f); err != nil {
+			t.Fatal(err)
+		}
+		p.elicit(jsonrpc.IntID(1))
+		r.Struck()
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("the server was answered %v", got)
+		}
+		p.answer("tools/call", `{"content":[]}`)
+		if out.Word() != "result" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// Where there is no room for the actor of a call, the server is refused, and the call goes on without.
+func TestQuestionsThatNobodyCanHold(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c := r.caller(elicits)
+		out := c.call()
+		p := r.peer("files")
+		top, _ := r.System.Whereis("top")
+		if err := otp.TerminateChild(r.T.Context(), top, "held_sup"); err != nil {
+			t.Fatal(err)
+		}
+		p.elicit(jsonrpc.IntID(1))
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("the server was answered %v", got)
+		}
+		p.answer("tools/call", `{"content":[]}`)
+		if out.Word() != "result" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// What cannot be asked: outside of any call, of a client that can nothing, during what has no rounds, after the end.
+func TestQuestionsToNobody(t *testing.T) {
+	run(t, func(r *rig) { silent(r); r.script["files"]["prompts/get"] = nil }, func(r *rig) {
+		c := r.caller(`{}`)
+		out := c.call()
+		p := r.peer("files")
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", form)
+		c.capabilities = elicits
+		r.Rest()
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("of who can nothing: %v", got)
+		}
+		if out.Word() != "none" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+	run(t, nil, func(r *rig) {
+		r.caller(elicits).call()
+		p := r.peer("files")
+		p.elicit(jsonrpc.IntID(1))
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil || got[0].Error.Code != -32602 {
+			t.Errorf("outside of a call: %v", got)
+		}
+	})
+}
+
+// A crash of the call's actor between two rounds: its server is answered and told, and the state is no good.
+func TestHeldCallIsGone(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c, p, token := elicited(r)
+		r.Break("held_sup/*", "*held.Retry")
+		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
+		again := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
+		if out.Word() != int64(-32602) || again.Word() != int64(-32602) || c.peer().Calls().Busy() {
+			t.Errorf("got %v and %v", out.All(), again.All())
+		}
+		if len(p.answers()) != 1 || len(p.heard("notifications/cancelled")) != 1 {
+			t.Errorf("the server was answered %v and told %v", p.answers(), p.heard("notifications/cancelled"))
+		}
+	})
+}
+
+// A server that ends while its client thinks: the client hears so when it comes back.
+func TestServerEndsBetweenRounds(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c, p, token := elicited(r)
+		p.Close()
+		r.Rest()
+		if out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`); out.Word() != int64(-32603) {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// A peer is not forgotten while a call of its waits for its user, and the user has all of the time.
+func TestPeerLastsAsLongAsItsCalls(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c := r.caller(elicits)
+		c.call()
+		p := r.peer("files")
+		time.Sleep(50 * time.Second)
+		p.elicit(jsonrpc.IntID(1))
+		time.Sleep(4*time.Minute + 40*time.Second)
+		if n, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "requests", request.PendingQuery{}); err != nil || len(n) != 1 {
+			t.Errorf("in flight %v, %v", n, err)
+		}
+	})
+}
+
+// Results that came of answers are for nobody else.
+func TestResultOfARetryIsNotCacheable(t *testing.T) {
+	const read = `{"uri":"test://x"}`
+	run(t, func(r *rig) {
+		modern(r)
+		r.script["files"]["resources/read"] = result(`{"resultType":"complete","contents":[],"ttlMs":60000,"cacheScope":"public"}`)
+	}, func(r *rig) {
+		c := r.caller(elicits)
+		for _, tt := range []struct {
+			out        *stage.Sink
+			ttl, scope string
+		}{
+			{c.ask("resources/read", read), "60000", `"public"`},
+			{c.retry("resources/read", read, "", `{"k":`+yes+`}`), "0", `"private"`},
+		} {
+			ttl, _ := splice.Get(tt.out.End().Result, "ttlMs")
+			scope, _ := splice.Get(tt.out.End().Result, "cacheScope")
+			if string(ttl) != tt.ttl || string(scope) != tt.scope {
+				t.Errorf("got %v, want %s and %s", tt.out.All(), tt.ttl, tt.scope)
+			}
+		}
+	})
+}
+
+// modern makes "files" a server whose requests stand alone.
+func modern(r *rig) {
+	r.script["files"]["server/discover"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":` + all + `}`)
+	delete(r.script["files"], "initialize")
+	for method, list := range map[string]string{
+		"tools/list": `"tools":[{"name":"read","inputSchema":{"type":"object"}}]`, "prompts/list": `"prompts":[{"name":"greet"}]`,
+		"resources/list": `"resources":[{"uri":"test://x","name":"x"}]`, "resources/templates/list": `"resourceTemplates":[]`,
+	} {
+		r.script["files"][method] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private",` + list + `}`)
+	}
+}
+
+// The state of a modern server goes to it as it made it, and to the client so that it is of no use to others, or for another request.
+func TestServersOwnStateIsWrapped(t *testing.T) {
+	run(t, func(r *rig) {
+		modern(r)
+		r.script["files"]["tools/call"] = nil
+	}, func(r *rig) {
+		c := r.caller(elicits)
+		out := c.call()
+		p := r.peer("files")
+		p.answer("tools/call", `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+form+`}},"requestState":"theirs"}`)
+		token := state(t, out)
+		if token == "theirs" || strings.Contains(token, "theirs") {
+			t.Fatalf("the client has %s", token)
+		}
+		other := *c
+		other.principal = "else"
+		for name, out := range map[string]*stage.Sink{
+			"tampered":        c.retry("tools/call", bound, token+"x", `{"k":`+yes+`}`),
+			"other arguments": c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token, `{"k":`+yes+`}`),
+			"other principal": other.retry("tools/call", bound, token, `{"k":`+yes+`}`),
+			"theirs":          c.retry("tools/call", bound, "theirs", `{"k":`+yes+`}`),
+		} {
+			if out.Word() != int64(-32602) {
+				t.Errorf("%s: %v", name, out.All())
+			}
+		}
+		again := c.retry("tools/call", bound, token, `{"k":`+yes+`}`)
+		asked := p.heard("tools/call")
+		if got, _ := splice.GetString(asked[len(asked)-1].Params, "requestState"); len(asked) != 2 || got != "theirs" {
+			t.Fatalf("the server was sent %v", asked)
+		}
+		p.answer("tools/call", `{"resultType":"complete","content":[]}`)
+		if again.Word() != "result" {
+			t.Errorf("got %v", again.All())
+		}
+		third := c.call()
+		p.answer("tools/call", `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+form+`}}}`)
+		if token := state(t, third); token != "" {
+			t.Errorf("a state of nobody: %q", token)
+		}
+		bare := c.retry("tools/call", bound, "", `{"k":`+yes+`}`)
+		asked = p.heard("tools/call")
+		if got, _ := splice.Get(asked[len(asked)-1].Params, "inputResponses"); string(got) != `{"k":`+yes+`}` || bare.Word() != "none" {
+			t.Errorf("the server was sent %v", asked)
+		}
+		time.Sleep(protocol.ParkTimeout + time.Second)
+		if out := c.retry("tools/call", bound, token, `{"k":`+yes+`}`); out.Word() != int64(-32602) {
+			t.Errorf("late: %v", out.All())
+		}
+	})
+}
