@@ -34,7 +34,6 @@ const (
 // rig is one call, with boxes in the places of the request manager and of the connection to the server.
 type rig struct {
 	*stage.Stage
-	random   io.Reader
 	requests stage.Box
 	conn     stage.Box
 	ring     *seal.Ring

@@ -229,7 +229,7 @@ func TestListenOfNobodyEnds(t *testing.T) {
 		ep := c.peer()
 		for _, out := range []transport.Sink{&deafSink{}, &gone{}} {
 			m := jsonrpc.Request(jsonrpc.IntID(9), "subscriptions/listen", jsontext.Value(everything))
-			if err := ep.Call(t.Context(), m, nil, out); err != nil {
+			if err := ep.Call(r.T.Context(), m, nil, out); err != nil {
 				t.Fatal(err)
 			}
 			r.Rest()

@@ -26,7 +26,7 @@ func TestEqualIdsOfManyClients(t *testing.T) {
 		}
 		r.caller(`{}`).leave(outs[3])
 		for range 2 { // nobody cancels by an id that is not his alone
-			_ = r.caller(`{}`).peer().Deliver(t.Context(), jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":"same"}`)), nil)
+			_ = r.caller(`{}`).peer().Deliver(r.T.Context(), jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":"same"}`)), nil)
 		}
 		if got := p.heard("notifications/cancelled"); len(got) != 1 {
 			t.Errorf("the server heard %v", got)
@@ -146,7 +146,7 @@ func TestStandaloneRequestsAreChecked(t *testing.T) {
 		}
 		m := jsonrpc.Request(jsonrpc.IntID(1), "tools/call", []byte(`{"_meta":5}`))
 		bad := &stage.Sink{}
-		if err := c.peer().Call(t.Context(), m, nil, bad); err != nil || bad.Word() != int64(-32602) {
+		if err := c.peer().Call(r.T.Context(), m, nil, bad); err != nil || bad.Word() != int64(-32602) {
 			t.Errorf("_meta that is none: %v, %v", bad.All(), err)
 		}
 	})

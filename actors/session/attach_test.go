@@ -23,6 +23,7 @@ type actors struct {
 	limit  int
 	starts atomic.Int32
 	hold   chan struct{} // when it is set, an actor that was asked to "hold" stays at it until it is closed
+	slow   chan struct{} // when it is set, an actor starts when it is closed
 }
 
 type actor struct {
@@ -31,7 +32,13 @@ type actor struct {
 	h *session.Handle
 }
 
-func (x *actor) Init(*otp.Process) error { x.a.starts.Add(1); return nil }
+func (x *actor) Init(*otp.Process) error {
+	x.a.starts.Add(1)
+	if x.a.slow != nil {
+		<-x.a.slow
+	}
+	return nil
+}
 
 func (x *actor) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
