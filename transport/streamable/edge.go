@@ -106,7 +106,7 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 
 // once lists the header fields of which a second one would let two readers of a request disagree.
 var once = []string{
-	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version", "Mcp-Session-Id",
+	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version", "Mcp-Session-Id", "X-Mcp-Session-Id",
 }
 
 func (h *Handler) checkRepeats(r *http.Request) (refusal, string) {
@@ -114,6 +114,9 @@ func (h *Handler) checkRepeats(r *http.Request) (refusal, string) {
 		if len(r.Header[name]) > 1 {
 			return repeatedHeader, "header " + name + " given more than once"
 		}
+	}
+	if a, b := r.Header["Mcp-Session-Id"], r.Header["X-Mcp-Session-Id"]; len(a) > 0 && len(b) > 0 && a[0] != b[0] {
+		return repeatedHeader, "headers Mcp-Session-Id and X-MCP-Session-ID name two sessions"
 	}
 	return accepted, ""
 }
@@ -132,8 +135,9 @@ func (h *Handler) checkMethod(r *http.Request) (refusal, string) {
 
 // What a page of an allowed origin may send and see (Fetch standard §3.2).
 const (
-	corsHeaders = "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id"
-	corsExposed = "Mcp-Session-Id, Retry-After, WWW-Authenticate"
+	corsHeaders = "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, " +
+		"X-MCP-Session-ID"
+	corsExposed = "Mcp-Session-Id, X-MCP-Session-ID, Retry-After, WWW-Authenticate"
 	corsMaxAge  = "600" // seconds; browsers cap it at 600 to 86400
 )
 

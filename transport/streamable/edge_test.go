@@ -82,6 +82,7 @@ func TestEdgeRefusals(t *testing.T) {
 		{"S12 many parameters", strings.Replace(ok("Host: HOST\n"), "/mcp", "/mcp?"+strings.Repeat("a&", 100), 1), 400, "query"},
 		{"S12 token in the query", strings.Replace(ok("Host: HOST\n"), "/mcp", "/mcp?Access%5ftoken=secret", 1), 400, "query"},
 		{"S13 session id twice", ok("Host: HOST\nMcp-Session-Id: a\nmcp-session-id: b\n"), 400, "repeated_header"},
+		{"C11 two names, two sessions", ok("Host: HOST\nMcp-Session-Id: a\nX-MCP-Session-ID: b\n"), 400, "repeated_header"},
 		{"S13 version twice", ok("Host: HOST\nMcp-Protocol-Version: a\nMcp-Protocol-Version: a\n"), 400, "repeated_header"},
 		{"S50 authorization twice", ok("Host: HOST\nAuthorization: Bearer a\nAuthorization: Bearer b\n"), 400, "repeated_header"},
 	} {

@@ -85,10 +85,7 @@ func (e *emitter) count() {
 // open sends the headers at once, and with them the priming event: an id to come back with should the connection break before the first
 // message (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
 func (e *emitter) open() error {
-	header := e.response.Header()
-	header["Content-Type"] = streamHeader
-	header.Set("Cache-Control", "no-cache, no-transform")
-	header.Set("X-Accel-Buffering", "no") // nginx would collect events until its buffer is full
+	streamHeaders(e.response.Header())
 	e.response.WriteHeader(http.StatusOK)
 	if !e.primed {
 		return e.write(nil)
@@ -155,12 +152,6 @@ func (e *emitter) writeEntries(b *burst, entries []entry) error {
 	return e.write(out)
 }
 
-// write writes and flushes.
 func (e *emitter) write(p []byte) error {
-	if err := writeAll(e.response, e.control, e.handler.options.Stall, p); err != nil {
-		return err
-	}
-	err := e.control.Flush()
-	e.control.SetWriteDeadline(time.Time{})
-	return err
+	return flushAll(e.response, e.control, e.handler.options.Stall, p)
 }

@@ -74,9 +74,12 @@ func refusedByQuality(params string) bool {
 // maxSessionID bounds the id that is looked up. Those of this host are shorter; a longer one names no session.
 const maxSessionID = 128
 
-// sessionID is the id that the client sent, and whether it sent one. What cannot be an id is looked up as none.
+// sessionID is the id that the client sent under either of its names, and whether it sent one. What cannot be an id is looked up as none.
 func sessionID(r *http.Request) (id string, given bool) {
 	values := r.Header["Mcp-Session-Id"]
+	if len(values) == 0 {
+		values = r.Header["X-Mcp-Session-Id"] // as the negotiation API calls it; two different ones were refused
+	}
 	if len(values) == 0 {
 		return "", false
 	}

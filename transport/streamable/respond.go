@@ -115,6 +115,23 @@ var (
 // writePart is how much is written under one deadline: at the stall time of 10 s, a peer must take 6 KiB/s.
 const writePart = 64 << 10
 
+// streamHeaders are the headers of a stream.
+func streamHeaders(header http.Header) {
+	header["Content-Type"] = streamHeader
+	header.Set("Cache-Control", "no-cache, no-transform")
+	header.Set("X-Accel-Buffering", "no") // nginx would collect events until its buffer is full
+}
+
+// flushAll writes a part of a stream at once. There is no deadline afterwards, while nothing is written.
+func flushAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration, p []byte) error {
+	if err := writeAll(w, control, stall, p); err != nil {
+		return err
+	}
+	err := control.Flush()
+	control.SetWriteDeadline(time.Time{})
+	return err
+}
+
 // writeAll writes p in parts, each with a deadline of its own. The last deadline stays, for what net/http writes after the handler.
 func writeAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration, p []byte) error {
 	for {

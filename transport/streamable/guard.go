@@ -1,0 +1,152 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// Refused is why a request is turned away before anybody has looked at what it asks: a word from a closed list, a sentence, and the status.
+type Refused struct {
+	Reason, Detail string
+	Status         int
+}
+
+func refused(f refusal, detail string) *Refused {
+	if f == accepted {
+		return nil
+	}
+	return &Refused{refusals[f].word, detail, refusals[f].status}
+}
+
+// Admit makes the checks that a Handler makes of every request, for another interface on the same listener. It answers preflights itself,
+// which the second result tells.
+func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, answered bool) {
+	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
+		deadline(w).SetReadDeadline(time.Now().Add(h.options.BodyTime))
+	}
+	for _, check := range edge {
+		if f, detail := check(h, r); f != accepted {
+			return refused(f, detail), false
+		}
+	}
+	return nil, h.crossOrigin(w, r)
+}
+
+// ReadJSON reads the body of a request, within a Handler's bounds of size and time. No body at all is empty.
+func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request) ([]byte, *Refused) {
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if f, detail := checkContent(r); f != accepted {
+		return nil, refused(f, detail)
+	}
+	body, f, detail := h.readBody(w, r)
+	return body, refused(f, detail)
+}
+
+// WriteJSON writes a whole answer. An empty one has no body.
+func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
+	if len(body) == 0 {
+		h.writeEmpty(w, status)
+		return
+	}
+	h.writeJSON(w, status, body)
+}
+
+// Count reports a refusal of another interface, as Options.Refused has it.
+func (h *Handler) Count(reason string, status int) { h.options.Refused(reason, status) }
+
+// SessionID is the id that a client sent, under either of its names, and whether it sent one.
+func SessionID(r *http.Request) (id string, given bool) { return sessionID(r) }
+
+// TakesEvents reports whether the client names the media type of streams among those it takes.
+func TakesEvents(r *http.Request) bool {
+	for _, field := range r.Header["Accept"] {
+		for part := range strings.SplitSeq(field, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(name), streamType) && !refusedByQuality(params) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// EventWriter writes server-sent events as the answer to one request. It is for the goroutine of that request.
+type EventWriter struct {
+	handler  *Handler
+	response http.ResponseWriter
+	control  *http.ResponseController
+}
+
+// StartEvents begins a stream.
+func (h *Handler) StartEvents(w http.ResponseWriter) *EventWriter {
+	streamHeaders(w.Header())
+	w.WriteHeader(http.StatusOK)
+	return &EventWriter{h, w, deadline(w)}
+}
+
+// Write writes one event at once. An error means that the client has gone or does not read.
+func (e *EventWriter) Write(event Event) error { return e.write(appendEvent(nil, event)) }
+
+func (e *EventWriter) write(p []byte) error {
+	err := flushAll(e.response, e.control, e.handler.options.Stall, p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		e.handler.options.Refused(slowConsumer, 0)
+	}
+	return err
+}
+
+// Await returns true when wake yields something, or, unless that may take as long as it likes, when the answer has been awaited for so long
+// that the client and the proxies before it want a sign of life. False is that the client has gone.
+func (h *Handler) Await(ctx context.Context, wake <-chan struct{}, patient bool) bool {
+	late := make(chan struct{})
+	if !patient {
+		timer := h.options.Store.options.Clock.AfterFunc(h.options.KeepAlive, func() { close(late) })
+		defer timer.Stop()
+	}
+	select {
+	case <-wake:
+	case <-late:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// Wait returns true when wake yields something, and false when the client has gone, or, for a stream that would have no end, when the
+// handler drains. Meanwhile it shows that the stream lives, and calls touch each time.
+func (e *EventWriter) Wait(ctx context.Context, wake <-chan struct{}, endless bool, touch func()) bool {
+	var drain <-chan struct{}
+	if endless {
+		drain = e.handler.drain
+	}
+	tick := make(chan struct{}, 1)
+	for {
+		timer := e.handler.options.Store.options.Clock.AfterFunc(e.handler.options.KeepAlive, func() { tick <- struct{}{} })
+		select {
+		case <-wake:
+			timer.Stop()
+			return true
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-drain:
+			timer.Stop()
+			_ = e.Write(Event{Retry: e.handler.spread()})
+			return false
+		case <-tick:
+			touch()
+			if e.write(keepAlive) != nil {
+				return false
+			}
+		}
+	}
+}
+
+// Close leaves a deadline for the end of the response, which net/http writes.
+func (e *EventWriter) Close() { e.control.SetWriteDeadline(time.Now().Add(e.handler.options.Stall)) }
