@@ -1,0 +1,164 @@
+package negotiate
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
+	"mcpd/protocol/terms"
+	"mcpd/transport/streamable"
+)
+
+// retryParameter in the query says that the body is what a call is made anew with, after a server has asked for input: the arguments as
+// before, inputResponses and requestState (2026-07-28 §basic/patterns/mrtr).
+const retryParameter = "retry"
+
+// call calls a tool. The body is its arguments, or nothing.
+func (q *request) call() {
+	body, why := q.guard.ReadJSON(q.w, q.r)
+	if why != nil {
+		q.refuse(q.w, why)
+		return
+	}
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	if v := jsontext.Value(body); v.Kind() != '{' || !v.IsValid() {
+		q.fail(q.w, protocol.InvalidParams("the body is not a JSON object of arguments"))
+		return
+	}
+	var params jsontext.Value
+	if q.r.URL.Query().Has(retryParameter) {
+		params = splice.Without(body, "_meta", "name")
+	} else {
+		params = append(append(jsontext.Value(`{"arguments":`), body...), '}')
+	}
+	params, _ = splice.Set(params, splice.Quote(q.target.Name), "name") // params is an object
+	e := newExchange(params)
+	e.streams = q.client.Has(terms.Streaming) && streamable.TakesEvents(q.r)
+	if e.streams {
+		e.progress = q.client.Has(terms.Progress) // S3-40
+		e.level = q.client.LogLevel()
+	}
+	q.exchange("tools/call", e)
+}
+
+// read reads a resource.
+func (q *request) read() {
+	params, _ := splice.Set(nil, splice.Quote(q.target.Name), "uri") // an empty value becomes an object
+	q.exchange("resources/read", newExchange(params))
+}
+
+// exchange makes a request and answers with its outcome: alone, or behind what came before it.
+func (q *request) exchange(method string, e *exchange) {
+	if err := q.ask(method, e); err != nil {
+		q.fail(q.w, err)
+		return
+	}
+	defer q.leave(e)
+	if e.streams {
+		q.stream(e, false)
+		return
+	}
+	select {
+	case <-e.wake:
+	case <-q.r.Context().Done():
+		return
+	}
+	_, outcome, _ := e.take()
+	if outcome.Error != nil {
+		q.failed(q.w, outcome.Error)
+		return
+	}
+	q.guard.WriteJSON(q.w, http.StatusOK, outcome.Result)
+}
+
+// leave cancels a request that has no outcome yet, if its client is one that cancels (S3-41, S3-42).
+func (q *request) leave(e *exchange) {
+	if !e.ended() && q.client.Has(terms.Cancellation) {
+		q.session.Cancel(e)
+	}
+}
+
+// subscribe tells of the changes of a resource until the client leaves.
+func (q *request) subscribe() {
+	e := newExchange(subscription.Filter{URIs: []string{q.target.Name}}.Params())
+	e.streams = true
+	if err := q.ask("subscriptions/listen", e); err != nil {
+		q.fail(q.w, err)
+		return
+	}
+	defer func() {
+		if !e.ended() {
+			q.session.Cancel(e) // the request is nothing but the stream
+		}
+	}()
+	q.stream(e, true)
+}
+
+// acknowledged confirms a subscription, or does not: what is left out is not granted.
+const acknowledged = "notifications/subscriptions/acknowledged"
+
+// stream answers with events: what comes before the outcome under the name of its method, then "result" or "error". What ends before it
+// has begun is answered plainly.
+func (q *request) stream(e *exchange, endless bool) {
+	if !q.guard.Await(q.r.Context(), e.wake, endless) {
+		return
+	}
+	news, outcome, done := e.take()
+	switch {
+	case len(news) == 0 && done && outcome.Error != nil:
+		q.failed(q.w, outcome.Error)
+		return
+	case endless && !granted(news):
+		q.refuse(q.w, &streamable.Refused{Reason: "resource_not_found", Detail: "nobody tells of changes of this resource", Status: http.StatusNotFound})
+		return
+	}
+	events := q.guard.StartEvents(q.w)
+	defer events.Close()
+	for {
+		for _, m := range news {
+			if events.Write(eventOf(m)) != nil {
+				return
+			}
+		}
+		if done {
+			_ = events.Write(outcomeOf(outcome))
+			return
+		}
+		if !events.Wait(q.r.Context(), e.wake, endless, q.session.Touch) {
+			return
+		}
+		news, outcome, done = e.take()
+	}
+}
+
+// granted reports whether a subscription was confirmed with its resource.
+func granted(news []jsonrpc.Message) bool {
+	if len(news) == 0 || news[0].Method != acknowledged {
+		return false
+	}
+	uris, _ := splice.Get(news[0].Params, "notifications", "resourceSubscriptions")
+	return splice.Len(uris) > 0
+}
+
+// eventOf is a notification as an event, without what only JSON-RPC needs to tell requests apart.
+func eventOf(m jsonrpc.Message) streamable.Event {
+	data, _ := splice.Delete(m.Params, "_meta", protocol.MetaSubscriptionID)
+	if meta, _ := splice.Get(data, "_meta"); string(meta) == "{}" {
+		data, _ = splice.Delete(data, "_meta")
+	}
+	return streamable.Event{Name: strings.TrimPrefix(m.Method, "notifications/"), Data: data}
+}
+
+func outcomeOf(m jsonrpc.Message) streamable.Event {
+	if m.Error != nil {
+		return streamable.Event{Name: "error", Data: failureOf(m.Error)}
+	}
+	return streamable.Event{Name: "result", Data: m.Result}
+}

@@ -1,0 +1,89 @@
+package negotiate
+
+import (
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// maxWaiting bounds the notifications that wait for a client to read them: what a stream of the MCP endpoint keeps. More are dropped, the
+// oldest first.
+const maxWaiting = 256
+
+// exchange is one request to a session, and the sink of its outcome.
+type exchange struct {
+	params   jsontext.Value
+	progress bool   // the client is told of progress
+	level    string // of the log lines it is told; "" for none
+	streams  bool   // what comes before the outcome is kept
+
+	wake chan struct{} // holds one token: there is something new
+
+	mu      sync.Mutex // guards the rest
+	waiting []jsonrpc.Message
+	outcome jsonrpc.Message
+	done    bool
+	dropped int
+}
+
+var _ transport.Sink = (*exchange)(nil)
+
+func newExchange(params jsontext.Value) *exchange {
+	return &exchange{params: params, wake: make(chan struct{}, 1)}
+}
+
+// Send implements transport.Sink. A client of this interface is asked nothing: it is answered with the question instead.
+func (e *exchange) Send(m jsonrpc.Message) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done || m.Kind() != jsonrpc.KindNotification {
+		return transport.ErrClosed
+	}
+	if !e.streams {
+		return nil
+	}
+	if len(e.waiting) == maxWaiting {
+		e.waiting = append(e.waiting[:0], e.waiting[1:]...)
+		e.dropped++
+	}
+	e.waiting = append(e.waiting, m)
+	e.signal()
+	return nil
+}
+
+// Finish implements transport.Sink.
+func (e *exchange) Finish(m jsonrpc.Message) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done {
+		return false
+	}
+	e.done, e.outcome = true, m
+	e.signal()
+	return true
+}
+
+func (e *exchange) signal() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes what came before the outcome, and says whether that is there.
+func (e *exchange) take() (news []jsonrpc.Message, outcome jsonrpc.Message, done bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	news, e.waiting = e.waiting, nil
+	return news, e.outcome, e.done
+}
+
+// ended reports whether the outcome is there.
+func (e *exchange) ended() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.done
+}

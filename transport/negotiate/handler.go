@@ -1,0 +1,170 @@
+package negotiate
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/terms"
+	"mcpd/transport/streamable"
+)
+
+// SessionHeader names the session, in the answer to a negotiation and in the requests after it (S3-29).
+const SessionHeader = "X-MCP-Session-ID"
+
+// Handler serves the negotiation API, on any path: what a path means is the Host's to say.
+type Handler struct {
+	host  Host
+	guard *streamable.Handler
+	next  atomic.Uint64 // ids of the requests that are made of this interface's
+}
+
+// NewHandler makes a Handler. The guard's edge, bounds and drain are this interface's too: they share a listener.
+func NewHandler(host Host, guard *streamable.Handler) *Handler {
+	return &Handler{host: host, guard: guard}
+}
+
+// request is one request on its way through the handler.
+type request struct {
+	*Handler
+	w       http.ResponseWriter
+	r       *http.Request
+	target  Target
+	rules   terms.Rules
+	session Session
+	client  *terms.Client
+}
+
+// ServeHTTP implements http.Handler. The order of the checks is that of the MCP endpoint; then the session, then the rules.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	why, answered := h.guard.Admit(w, r)
+	switch {
+	case answered:
+		return
+	case why != nil:
+		h.refuse(w, why)
+		return
+	}
+	target, err := h.host.Target(r)
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
+	q := &request{Handler: h, w: w, r: r, target: target, rules: h.host.Rules(target.Endpoint)}
+	q.serve()
+}
+
+// serve hands the request to what its path and method name.
+func (q *request) serve() {
+	do := negotiation
+	if !q.target.Negotiate {
+		do = places[q.target.Place]
+	}
+	serve, ok := do[q.r.Method]
+	switch {
+	case !ok:
+		q.w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(do)), ", "))
+		q.refuse(q.w, &streamable.Refused{Reason: "http_method", Detail: "method " + q.r.Method + " is not allowed here", Status: http.StatusMethodNotAllowed})
+	case q.target.Negotiate || q.enter():
+		serve(q)
+	}
+}
+
+// verbs are what a path takes.
+type verbs map[string]func(*request)
+
+var (
+	negotiation = verbs{http.MethodPost: (*request).negotiate, http.MethodDelete: (*request).end}
+	places      = []verbs{
+		terms.Tool:         {http.MethodPost: (*request).call},
+		terms.Resource:     {http.MethodGet: (*request).read},
+		terms.Subscription: {http.MethodGet: (*request).subscribe},
+	}
+)
+
+// The texts of S3-32, S3-33, S3-35 and S3-36.
+const (
+	missingSession = "Missing session ID. Please negotiate capabilities first."
+	invalidSession = "Invalid session ID. Please negotiate capabilities again."
+	lacks          = "Client does not support required capability: "
+)
+
+// enter finds the session of a request and asks the rules, or refuses it (S3-31 to S3-36, S3-44 to S3-46).
+func (q *request) enter() bool {
+	var client *terms.Client
+	id, given := streamable.SessionID(q.r)
+	if given {
+		if !q.find(id) {
+			return false
+		}
+		client = q.client
+	}
+	need, ok := q.rules.Allows(q.target.Place, client)
+	switch {
+	case ok:
+	case client == nil && need == (terms.Need{}):
+		q.unknown(q.w, missingSession)
+		return false
+	default:
+		q.refuse(q.w, &streamable.Refused{Reason: "capability_required", Detail: lacks + need.String(), Status: http.StatusForbidden})
+		return false
+	}
+	if given {
+		return true
+	}
+	var err error
+	if q.session, err = q.host.Anonymous(q.context(), q.target.Endpoint); err != nil {
+		q.fail(q.w, err)
+		return false
+	}
+	q.client = terms.Anonymous()
+	return true
+}
+
+// find finds the session that the client names, and notes that it was heard of (S3-34).
+func (q *request) find(id string) bool {
+	session, err := q.host.Lookup(q.context(), q.target.Endpoint, id)
+	switch {
+	case errors.Is(err, streamable.ErrNoSession):
+		q.unknown(q.w, invalidSession)
+		return false
+	case err != nil:
+		q.fail(q.w, err)
+		return false
+	}
+	session.Touch()
+	q.session, q.client = session, session.Terms()
+	return true
+}
+
+// context outlives the request: whether a client that leaves ends what it asked is decided by what it declared.
+func (q *request) context() context.Context { return context.WithoutCancel(q.r.Context()) }
+
+// unknown refuses a request whose session is missing or is none.
+func (h *Handler) unknown(w http.ResponseWriter, text string) {
+	w.Header().Set("WWW-Authenticate", SessionHeader)
+	h.refuse(w, &streamable.Refused{Reason: "session_required", Detail: text, Status: http.StatusUnauthorized})
+}
+
+// ask hands a request to the session. Its outcome is e's.
+func (q *request) ask(method string, e *exchange) error {
+	params := protocol.Meta{
+		Version: q.session.Version().String(), Capabilities: q.client.Capabilities(), Info: q.client.Info, LogLevel: e.level,
+	}.Set(e.params)
+	id := jsonrpc.IntID(q.next.Add(1))
+	if e.progress {
+		params = protocol.SetProgressToken(params, []byte(id.Raw()))
+	}
+	text := jsonrpc.Request(id, method, params).Append(nil)
+	m, err := jsonrpc.Decode(text, jsonrpc.Limits{Bytes: len(text)}) // which bounds what no length does
+	if err != nil {
+		return err
+	}
+	return q.session.Call(q.context(), m, nil, e)
+}

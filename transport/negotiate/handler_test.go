@@ -1,0 +1,404 @@
+package negotiate
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/terms"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a Host with sessions in memory whose requests run scripts by method.
+type fake struct {
+	rules   terms.Rules
+	scripts map[string]func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error
+
+	mu        sync.Mutex
+	sessions  map[string]*fakeSession
+	anonymous *fakeSession
+	cancelled chan struct{} // one for each Cancel
+	running   sync.WaitGroup
+}
+
+type fakeSession struct {
+	*fake
+	id    string
+	at    streamable.Endpoint
+	terms *terms.Client
+
+	mu      sync.Mutex
+	touched int
+	asked   []jsonrpc.Message
+}
+
+// result answers with a result.
+func result(text string) func(*fakeSession, jsonrpc.Message, transport.Sink) error {
+	return func(_ *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(text)))
+		return nil
+	}
+}
+
+// failing answers with an error.
+func failing(err error) func(*fakeSession, jsonrpc.Message, transport.Sink) error {
+	return func(_ *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, protocol.Latest)))
+		return nil
+	}
+}
+
+// rig is a server with the fake behind it.
+type rig struct {
+	*fake
+	t      *testing.T
+	url    string
+	guard  *streamable.Handler
+	server *httptest.Server
+}
+
+func start(t *testing.T, change func(f *fake)) *rig {
+	f := &fake{sessions: map[string]*fakeSession{}, cancelled: make(chan struct{}, 16)}
+	f.rules.Needs[terms.Tool].Capability, f.rules.Needs[terms.Subscription].Capability = terms.Sampling, terms.Notifications
+	f.rules.Anonymous[terms.Tool], f.rules.Anonymous[terms.Resource] = true, true
+	f.scripts = map[string]func(*fakeSession, jsonrpc.Message, transport.Sink) error{
+		"server/discover": result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{"subscribe":true}},` +
+			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"7"}}}`),
+		"tools/list": func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+			if cursor, _ := splice.GetString(m.Params, "cursor"); cursor == "more" {
+				return result(`{"tools":[{"name":"b"}]}`)(s, m, out)
+			}
+			return result(`{"tools":[{"name":"a"}],"nextCursor":"more"}`)(s, m, out)
+		},
+		"resources/list": result(`{"resources":[{"uri":"x://y","name":"y"}]}`),
+		"resources/read": result(`{"contents":[]}`),
+		"tools/call":     result(`{"content":[]}`),
+	}
+	if change != nil {
+		change(f)
+	}
+	guard := streamable.NewHandler(streamable.Options{Host: nil})
+	server := httptest.NewServer(NewHandler(f, guard))
+	t.Cleanup(func() {
+		guard.Drain()
+		server.Close()
+		f.running.Wait()
+	})
+	return &rig{fake: f, t: t, url: server.URL, guard: guard, server: server}
+}
+
+// Target reads a path as the host does, without tenants: /negotiate or /place/name.
+func (f *fake) Target(r *http.Request) (Target, *protocol.Error) {
+	if r.Header.Get("Authorization") == "wrong" {
+		return Target{}, protocol.Unauthenticated()
+	}
+	place, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	t := Target{Name: name, Negotiate: place == "negotiate", Endpoint: streamable.Endpoint{Principal: r.Header.Get("Authorization")}}
+	switch place {
+	case "resource":
+		t.Place = terms.Resource
+	case "subscription":
+		t.Place = terms.Subscription
+	}
+	return t, nil
+}
+
+func (f *fake) Rules(streamable.Endpoint) terms.Rules { return f.rules }
+
+func (f *fake) Open(_ context.Context, ep streamable.Endpoint, c *terms.Client) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &fakeSession{fake: f, id: fmt.Sprintf("session-%d", len(f.sessions)+1), at: ep, terms: c}
+	f.sessions[s.id] = s
+	return s, nil
+}
+
+func (f *fake) Lookup(_ context.Context, ep streamable.Endpoint, id string) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sessions[id]; s != nil && s.at == ep {
+		return s, nil
+	}
+	return nil, streamable.ErrNoSession
+}
+
+func (f *fake) Anonymous(context.Context, streamable.Endpoint) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.anonymous == nil {
+		f.anonymous = &fakeSession{fake: f}
+	}
+	return f.anonymous, nil
+}
+
+func (s *fakeSession) ID() string                { return s.id }
+func (s *fakeSession) Version() protocol.Version { return protocol.Latest }
+func (s *fakeSession) Terms() *terms.Client      { return s.terms }
+func (s *fakeSession) Cancel(transport.Sink)     { s.cancelled <- struct{}{} }
+
+func (s *fakeSession) Touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.touched++
+}
+
+func (s *fakeSession) Close(context.Context) error {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	delete(s.sessions, s.id)
+	return nil
+}
+
+func (s *fakeSession) Call(_ context.Context, m jsonrpc.Message, _ headers.Lookup, out transport.Sink) error {
+	s.mu.Lock()
+	s.asked = append(s.asked, m)
+	s.mu.Unlock()
+	return s.scripts[m.Method](s, m, out)
+}
+
+// last is the last request that a session was asked.
+func (s *fakeSession) last() jsonrpc.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[len(s.asked)-1]
+}
+
+// answer is a response with its body read.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// do makes a request; headers are pairs.
+func (r *rig) do(method, path, body string, headers ...string) answer {
+	r.t.Helper()
+	response := r.begin(r.t.Context(), method, path, body, headers...)
+	defer response.Body.Close()
+	all, err := io.ReadAll(response.Body)
+	if err != nil {
+		r.t.Error(err)
+	}
+	return answer{response, string(all)}
+}
+
+func (r *rig) begin(ctx context.Context, method, path, body string, headers ...string) *http.Response {
+	r.t.Helper()
+	q, err := http.NewRequestWithContext(ctx, method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if body != "" {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	for pair := range slices.Chunk(headers, 2) {
+		q.Header.Set(pair[0], pair[1])
+	}
+	response, err := http.DefaultClient.Do(q)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return response
+}
+
+// negotiated is the id of a new session of a client with these capabilities.
+func (r *rig) negotiated(capabilities ...string) string {
+	r.t.Helper()
+	a := r.do("POST", "/negotiate", declaration(capabilities...))
+	if a.StatusCode != 200 || a.Header.Get(SessionHeader) == "" {
+		r.t.Fatalf("%s %s", a.Status, a.body)
+	}
+	return a.Header.Get(SessionHeader)
+}
+
+func declaration(capabilities ...string) string {
+	list := ""
+	for i, c := range capabilities {
+		if i > 0 {
+			list += ","
+		}
+		list += `"` + c + `"`
+	}
+	return `{"client_name":"probe","client_version":"1","supported_capabilities":[` + list + `]}`
+}
+
+// S3-4, S3-8, S3-28 to S3-30, S3-50: who declares what it can gets a session and is told what there is, all pages of it.
+func TestNegotiation(t *testing.T) {
+	r := start(t, nil)
+	a := r.do("POST", "/negotiate", declaration("sampling"))
+	if a.StatusCode != 200 || !strings.HasPrefix(a.body, `{"server_name":"fake","server_version":"7",`) ||
+		!strings.Contains(a.body, `"available_tools":["a","b"],"available_resources":["x://y"]`) {
+		t.Errorf("%s %s", a.Status, a.body)
+	}
+	s := r.sessions[a.Header.Get(SessionHeader)]
+	if s == nil || s.terms.Info.Name != "probe" || !s.terms.Has("sampling") {
+		t.Fatalf("session %q is %v", a.Header.Get(SessionHeader), s)
+	}
+	meta, err := protocol.ParseMeta(s.last().Params)
+	if err != nil || meta.Version != "2026-07-28" || meta.Info.Name != "probe" || !meta.Capabilities.Has("sampling") {
+		t.Errorf("a request says of its client %+v, %v", meta, err)
+	}
+}
+
+// S3-71: a negotiation that fails leaves no session behind.
+func TestFailedNegotiationLeavesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		err    error
+		status int
+	}{
+		"server lost": {"server/discover", protocol.UpstreamLost("one", false, nil), 502},
+		"overloaded":  {"tools/list", protocol.Overloaded("tenant", 0), 503},
+		"timeout":     {"resources/list", protocol.Timeout(1), 504},
+	} {
+		r := start(t, func(f *fake) { f.scripts[c.method] = failing(c.err) })
+		a := r.do("POST", "/negotiate", declaration())
+		if a.StatusCode != c.status || a.Header.Get(SessionHeader) != "" || len(r.sessions) != 0 {
+			t.Errorf("%s: %s %s, %d sessions", name, a.Status, a.body, len(r.sessions))
+		}
+	}
+	r := start(t, nil)
+	if a := r.do("POST", "/negotiate", `{"client_name":"x"}`); a.StatusCode != 400 || len(r.sessions) != 0 {
+		t.Errorf("%s %s, %d sessions", a.Status, a.body, len(r.sessions))
+	}
+}
+
+// S3-2, S3-31 to S3-37, S3-44 to S3-46, S3-49, S3-52, S3-53, S3-72: the table of who may what, with the texts of the refusals.
+func TestWhoMayWhat(t *testing.T) {
+	const missing, invalid = `{"error":"Missing session ID. Please negotiate capabilities first."}`, `{"error":"Invalid session ID. Please negotiate capabilities again."}`
+	lacks := func(c string) string { return `{"error":"Client does not support required capability: ` + c + `"}` }
+	for _, required := range []bool{false, true} {
+		r := start(t, func(f *fake) {
+			f.rules.Required = required
+			f.scripts["subscriptions/listen"] = subscribed
+		})
+		all, none := r.negotiated("sampling", "notifications"), r.negotiated()
+		foreign := r.do("POST", "/negotiate", declaration("sampling"), "Authorization", "bob").Header.Get(SessionHeader)
+		anonymous := func(status int, body string) (int, string) {
+			if required {
+				return 401, missing
+			}
+			return status, body
+		}
+		check := func(method, path, session string, status int, body string) {
+			t.Helper()
+			var headers []string
+			if session != "" {
+				headers = []string{SessionHeader, session}
+			}
+			a := r.do(method, path, "", headers...)
+			if a.StatusCode != status || body != "" && a.body != body {
+				t.Errorf("required %v: %s %s with %q: %s %s, want %d %s", required, method, path, session, a.Status, a.body, status, body)
+			}
+			if challenge := a.Header.Get("WWW-Authenticate"); (a.StatusCode == 401) != (challenge == SessionHeader) {
+				t.Errorf("%s with challenge %q", a.Status, challenge)
+			}
+		}
+		check("POST", "/tool/a", all, 200, `{"content":[]}`)
+		check("POST", "/tool/a", none, 403, lacks("sampling"))
+		check("GET", "/resource/x", all, 200, `{"contents":[]}`)
+		check("GET", "/resource/x", none, 200, `{"contents":[]}`)
+		check("GET", "/subscription/x", all, 200, "")
+		check("GET", "/subscription/x", none, 403, lacks("notifications"))
+		for _, wrong := range []string{"no-such-session", foreign, " ", "é"} {
+			check("POST", "/tool/a", wrong, 401, invalid)
+		}
+		status, body := anonymous(200, `{"content":[]}`)
+		check("POST", "/tool/a", "", status, body)
+		status, body = anonymous(200, `{"contents":[]}`)
+		check("GET", "/resource/x", "", status, body)
+		status, body = anonymous(403, lacks("notifications"))
+		check("GET", "/subscription/x", "", status, body)
+		check("DELETE", "/negotiate", "", 401, missing)
+		check("DELETE", "/negotiate", foreign, 401, invalid)
+		check("DELETE", "/negotiate", all, 204, "")
+		check("POST", "/tool/a", all, 401, invalid)
+	}
+}
+
+// An anonymous client that the table does not let in anywhere is told to negotiate where no capability would help.
+func TestAnonymousIsToldToNegotiate(t *testing.T) {
+	r := start(t, func(f *fake) { f.rules.Anonymous[terms.Resource] = false })
+	if a := r.do("GET", "/resource/x", ""); a.StatusCode != 401 || !strings.Contains(a.body, missingSession) {
+		t.Errorf("%s %s", a.Status, a.body)
+	}
+}
+
+// S3-34: each request counts as activity; the MCP endpoint's name of the header does as well, and two sessions in one request do not.
+func TestSessionIsTouched(t *testing.T) {
+	r := start(t, nil)
+	id := r.negotiated("sampling")
+	r.do("POST", "/tool/a", "", SessionHeader, id)
+	r.do("POST", "/tool/a", "", "Mcp-Session-Id", id)
+	r.do("POST", "/tool/a", "", "Mcp-Session-Id", id, SessionHeader, id)
+	if a := r.do("POST", "/tool/a", "", "Mcp-Session-Id", id, SessionHeader, "another"); a.StatusCode != 400 {
+		t.Errorf("two sessions: %s %s", a.Status, a.body)
+	}
+	if s := r.sessions[id]; s.touched != 3 {
+		t.Errorf("touched %d times, want 3", s.touched)
+	}
+}
+
+// S3-63: a client that resumes keeps its session and what was agreed; another gets a new one.
+func TestResumption(t *testing.T) {
+	r := start(t, nil)
+	for capability, same := range map[string]bool{"session_resume": true, "sampling": false} {
+		id := r.negotiated(capability)
+		a := r.do("POST", "/negotiate", declaration("sampling", "streaming"), SessionHeader, id)
+		again := a.Header.Get(SessionHeader)
+		if a.StatusCode != 200 || (again == id) != same || r.sessions[id].terms.Has("streaming") {
+			t.Errorf("%s: %s, session %q, was %q", capability, a.Status, again, id)
+		}
+	}
+	if a := r.do("POST", "/negotiate", declaration("session_resume"), SessionHeader, "gone"); a.StatusCode != 200 {
+		t.Errorf("a session that is gone: %s %s", a.Status, a.body)
+	}
+}
+
+// Each path takes its methods, and the edge is that of the MCP endpoint: S11 to S16.
+func TestEdge(t *testing.T) {
+	r := start(t, nil)
+	for _, c := range []struct {
+		method, path, body string
+		headers            []string
+		status             int
+		header, value      string
+	}{
+		{"GET", "/negotiate", "", nil, 405, "Allow", "DELETE, POST"},
+		{"GET", "/tool/a", "", nil, 405, "Allow", "POST"},
+		{"POST", "/resource/a", "", nil, 405, "Allow", "GET"},
+		{"DELETE", "/subscription/a", "", nil, 405, "Allow", "GET"},
+		{"PUT", "/tool/a", "", nil, 405, "", ""},
+		{"POST", "/tool/a", "", []string{"Origin", "http://evil.example"}, 403, "", ""},
+		{"POST", "/tool/a", "", []string{"Authorization", "wrong"}, 401, "WWW-Authenticate", "Bearer"},
+		{"POST", "/tool/a", "{}", []string{"Content-Type", "text/plain"}, 415, "", ""},
+		{"POST", "/tool/a", "[]", nil, 400, "", ""},
+		{"POST", "/tool/a", `{}},"method":"x"`, nil, 400, "", ""},
+		{"POST", "/tool/a", `{"a":1,"a":2}`, nil, 400, "", ""},
+		{"POST", "/tool/a", strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500), nil, 400, "", ""},
+	} {
+		a := r.do(c.method, c.path, c.body, c.headers...)
+		if a.StatusCode != c.status || c.header != "" && a.Header.Get(c.header) != c.value || !strings.HasPrefix(a.body, `{"error":"`) {
+			t.Errorf("%s %s %v: %s %q %s, want %d %q", c.method, c.path, c.headers, a.Status, a.Header.Get(c.header), a.body, c.status, c.value)
+		}
+	}
+}
+
+// lines reads a stream line by line.
+func lines(r *http.Response) *bufio.Scanner { return bufio.NewScanner(r.Body) }

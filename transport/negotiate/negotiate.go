@@ -1,0 +1,159 @@
+package negotiate
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/terms"
+	"mcpd/transport/streamable"
+)
+
+const (
+	// maxListed bounds the tools, and the resources, that a client is told of when it negotiates. A tenant with more has them all, but no
+	// list of names in one answer.
+	maxListed = 10_000
+	// closeTime bounds the end of a session whose negotiation failed. One that does not end now ends when it has been idle.
+	closeTime = 2 * time.Second
+)
+
+// negotiate makes a session from what a client declares and tells it what there is (S3-28 to S3-30). A client that can resume, and names a
+// session that lives, gets that again: what was negotiated does not change (S3-63).
+func (q *request) negotiate() {
+	body, why := q.guard.ReadJSON(q.w, q.r)
+	if why != nil {
+		q.refuse(q.w, why)
+		return
+	}
+	client, err := terms.ParseClient(body)
+	if err != nil {
+		q.fail(q.w, err)
+		return
+	}
+	resumed := false
+	if id, given := streamable.SessionID(q.r); given {
+		if s, err := q.host.Lookup(q.context(), q.target.Endpoint, id); err == nil && s.Terms().Has(terms.Resume) {
+			s.Touch()
+			q.session, q.client, resumed = s, s.Terms(), true
+		}
+	}
+	if !resumed {
+		if q.session, err = q.host.Open(q.context(), q.target.Endpoint, client); err != nil {
+			q.fail(q.w, err)
+			return
+		}
+		q.client = client
+	}
+	told := false
+	defer func() {
+		if !told && !resumed {
+			q.close()
+		}
+	}()
+	server, ok := q.introduce()
+	if !ok {
+		return
+	}
+	answer, err := server.Response()
+	switch {
+	case err != nil:
+		q.fail(q.w, err)
+		return
+	case q.r.Context().Err() != nil:
+		return
+	}
+	told = true
+	q.w.Header().Set(SessionHeader, q.session.ID())
+	q.guard.WriteJSON(q.w, http.StatusOK, answer)
+}
+
+func (q *request) close() {
+	ctx, cancel := context.WithTimeout(q.context(), closeTime)
+	defer cancel()
+	_ = q.session.Close(ctx)
+}
+
+// introduce asks the servers behind what there is. False means that the client has been told why it is told nothing, or has gone.
+func (q *request) introduce() (s terms.Server, ok bool) {
+	s.Rules = q.rules
+	result, e := q.inquire("server/discover", nil)
+	if e != nil {
+		q.failed(q.w, e)
+		return s, false
+	}
+	found, err := protocol.ParseDiscover(result)
+	if err != nil {
+		return s, false // the client has gone: there is no result
+	}
+	s.Info, s.Offered = found.Info, found.Capabilities
+	if s.Offered.Has("tools") {
+		s.Tools, e = q.names("tools/list", "tools", "name")
+	}
+	if e == nil && s.Offered.Has("resources") {
+		s.Resources, e = q.names("resources/list", "resources", "uri")
+	}
+	if e != nil {
+		q.failed(q.w, e)
+	}
+	return s, e == nil
+}
+
+// names reads one member of everything that a list has, page by page.
+func (q *request) names(method, list, member string) (names []string, e *jsonrpc.Error) {
+	var params jsontext.Value
+	for {
+		result, e := q.inquire(method, params)
+		if e != nil {
+			return nil, e
+		}
+		items, _ := splice.Get(result, list)
+		for item := range splice.Elements(items) {
+			if name, ok := splice.GetString(item, member); ok && len(names) < maxListed {
+				names = append(names, name)
+			}
+		}
+		cursor, more := splice.GetString(result, "nextCursor")
+		if !more || len(names) >= maxListed {
+			return names, nil
+		}
+		params, _ = splice.Set(nil, splice.Quote(cursor), "cursor") // an empty value becomes an object
+	}
+}
+
+// inquire makes a request of the session and waits for its outcome. There is none when the client has gone.
+func (q *request) inquire(method string, params jsontext.Value) (jsontext.Value, *jsonrpc.Error) {
+	e := newExchange(params)
+	if err := q.ask(method, e); err != nil {
+		return nil, protocol.Translate(err, q.session.Version())
+	}
+	select {
+	case <-e.wake:
+	case <-q.r.Context().Done():
+		q.session.Cancel(e)
+		return nil, nil
+	}
+	_, outcome, _ := e.take()
+	return outcome.Result, outcome.Error
+}
+
+// end ends a session because its client says so.
+func (q *request) end() {
+	id, given := streamable.SessionID(q.r)
+	switch {
+	case !given:
+		q.unknown(q.w, missingSession)
+		return
+	case !q.find(id):
+		return
+	}
+	if err := q.session.Close(q.context()); err != nil {
+		q.fail(q.w, err)
+		return
+	}
+	q.guard.WriteJSON(q.w, http.StatusNoContent, nil)
+}

@@ -1,0 +1,99 @@
+package negotiate
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport/streamable"
+)
+
+// failure is the body of a refusal (S3-32). Code and data are those of the JSON-RPC error, where there was one.
+type failure struct {
+	Error string         `json:"error"`
+	Code  int64          `json:"code,omitzero"`
+	Data  jsontext.Value `json:"data,omitempty"`
+}
+
+func (f failure) body() []byte {
+	body, err := json.Marshal(f)
+	if err != nil { // a server's data that is no JSON
+		f.Data = nil
+		body, _ = json.Marshal(f)
+	}
+	return body
+}
+
+func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Data}.body() }
+
+// refuse turns a request away by a word of this interface or of the listener's edge.
+func (h *Handler) refuse(w http.ResponseWriter, why *streamable.Refused) {
+	h.guard.Count(why.Reason, why.Status)
+	h.guard.WriteJSON(w, why.Status, failure{Error: why.Detail}.body())
+}
+
+// fail answers with what a Host or a Session returned.
+func (h *Handler) fail(w http.ResponseWriter, err error) {
+	if errors.Is(err, streamable.ErrNoSession) { // it ended while it was used
+		h.unknown(w, invalidSession)
+		return
+	}
+	status := protocol.HTTPStatus(err, protocol.Latest, false)
+	var expected *protocol.Error
+	if errors.As(err, &expected) && expected.RetryAfter > 0 {
+		retryAfter(w, expected.RetryAfter)
+	}
+	switch status {
+	case http.StatusOK:
+		status = http.StatusInternalServerError
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	h.guard.Count(protocol.ConditionOf(err).String(), status)
+	h.guard.WriteJSON(w, status, failureOf(protocol.Translate(err, protocol.Latest)))
+}
+
+// outcomes are the statuses of errors that a request ended with, by the word in their data; where there is none, the code decides.
+var outcomes = map[string]int{
+	protocol.ConditionToolNotFound.String():     http.StatusNotFound,
+	protocol.ConditionResourceNotFound.String(): http.StatusNotFound,
+	protocol.ConditionTimeout.String():          http.StatusGatewayTimeout,
+	protocol.ConditionUpstreamLost.String():     http.StatusBadGateway,
+	protocol.ConditionUpstreamInvalid.String():  http.StatusBadGateway,
+	protocol.ConditionRateLimited.String():      http.StatusTooManyRequests,
+	protocol.ConditionOverloaded.String():       http.StatusServiceUnavailable,
+	protocol.ConditionStopping.String():         http.StatusServiceUnavailable,
+}
+
+// failed answers a request that ended with an error.
+func (h *Handler) failed(w http.ResponseWriter, e *jsonrpc.Error) {
+	if wait := protocol.RetryAfter(e); wait > 0 {
+		retryAfter(w, wait)
+	}
+	h.guard.WriteJSON(w, statusOf(e), failureOf(e))
+}
+
+func statusOf(e *jsonrpc.Error) int {
+	reason, _ := splice.GetString(e.Data, "reason")
+	if status, ok := outcomes[reason]; ok {
+		return status
+	}
+	if status := protocol.CodeStatus(e.Code, protocol.Latest); status != http.StatusOK {
+		return status
+	}
+	if e.Code == jsonrpc.CodeInvalidParams {
+		return http.StatusBadRequest
+	}
+	return http.StatusBadGateway
+}
+
+func retryAfter(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
+}
