@@ -11,6 +11,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/terms"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -26,6 +27,8 @@ type Handle struct {
 	streams  *streamable.Streams
 	push     func(jsonrpc.Message) error // of a transport that has no streams; nil for those that have
 	peer     *peerKey                    // of a session without a handshake
+	terms    *terms.Client               // of a session that was negotiated
+	idle     time.Duration               // how long it lasts unused at most; 0 leaves it to the tenant
 	clock    clock.Clock
 	manager  otp.Ref
 
@@ -71,6 +74,9 @@ func (h *Handle) Endpoint() streamable.Endpoint { return h.endpoint }
 
 // IsPeer reports whether the session is one that no client named: it has no id that anybody could present.
 func (h *Handle) IsPeer() bool { return h.peer != nil }
+
+// Terms is what the session's client negotiated, nil for a session that began otherwise.
+func (h *Handle) Terms() *terms.Client { return h.terms }
 
 // Serving reports whether the session has had an actor and is not closed.
 func (h *Handle) Serving() bool { return h.ref.Load() != nil && !h.closed.Load() }

@@ -15,6 +15,18 @@ const (
 // long as it has calls, which may wait for its user, it is not.
 const PeerIdle = 5 * time.Minute
 
+// mayIdle is how long a session lasts unused.
+func (m *Manager) mayIdle(h *Handle) time.Duration {
+	limit := m.o.Idle(h.endpoint.Tenant)
+	switch {
+	case h.peer != nil:
+		return min(limit, PeerIdle)
+	case h.idle > 0:
+		return min(limit, h.idle)
+	}
+	return limit
+}
+
 // arm sees to it that there is a sweep in d at the latest.
 func (m *Manager) arm(d time.Duration) {
 	d = max(d, minSweep)
@@ -31,10 +43,7 @@ func (m *Manager) sweep() (ended int) {
 		if !h.Streamed() {
 			return true
 		}
-		limit := m.o.Idle(h.endpoint.Tenant)
-		if h.peer != nil {
-			limit = min(limit, PeerIdle)
-		}
+		limit := m.mayIdle(h)
 		left := limit - h.Idle(now)
 		if left < 0 && h.peer != nil && h.calls.Busy() {
 			left = limit

@@ -134,7 +134,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 func (m *Manager) open(call *Open) {
 	ep := call.Req.Endpoint
 	var peer *peerKey
-	if p := call.Req.Peer; p != nil {
+	if p := call.Req.Peer; p != nil && call.Req.Terms == nil {
 		if h, ok := m.index.Peer(ep, *p); ok { // several came at once
 			m.opening[call] = h
 			m.start(call, h)
@@ -152,9 +152,10 @@ func (m *Manager) open(call *Open) {
 	h := &Handle{
 		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
 		streams: m.o.Store.Streams(), push: call.Req.Push, peer: peer,
+		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
 	if p := call.Req.Peer; p != nil {
-		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Ready: true})
+		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true})
 	}
 	sum := sha256.Sum256([]byte(h.id))
 	h.row = hex.EncodeToString(sum[:6])
@@ -162,7 +163,7 @@ func (m *Manager) open(call *Open) {
 	m.index.add(h) // now, so that many who come at once count; nobody knows its id yet
 	m.opening[call] = h
 	if h.Streamed() {
-		m.arm(m.o.Idle(ep.Tenant))
+		m.arm(m.mayIdle(h))
 	}
 	m.start(call, h)
 }
@@ -188,6 +189,13 @@ func (m *Manager) started(s started) {
 		_ = s.ref.Send(&Expired{Reason: evicted})
 		s.call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
+	}
+	if c := s.h.terms; c != nil {
+		m.o.Emit(telemetry.SessionOpened{
+			Where:     telemetry.Where{Tenant: s.h.endpoint.Tenant, Server: s.h.endpoint.Server, Session: s.h.row},
+			Transport: s.h.Transport(), Principal: s.h.endpoint.Principal, Client: c.Info.Name + " " + c.Info.Version,
+			Revision: s.h.Version().String(), Capabilities: c.Capabilities().Fingerprint().String(),
+		})
 	}
 	s.call.Reply(s.h)
 }

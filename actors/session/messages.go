@@ -3,11 +3,13 @@ package session
 import (
 	"crypto/sha256"
 	"errors"
+	"time"
 
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/terms"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -73,6 +75,10 @@ type OpenRequest struct {
 	Push func(jsonrpc.Message) error
 	// Peer is who the session is for when there is no handshake: it is the one session of that peer at the endpoint. Nil for a handshake.
 	Peer *Peer
+	// Terms make the session one client's own, with an id to present: it negotiated them instead of a handshake. Peer goes with it.
+	Terms *terms.Client
+	// Idle is how long a session of such terms lasts unused, at most.
+	Idle time.Duration
 }
 
 // Peer is a client of a revision whose requests stand alone: each says what its client can. All requests of one principal that say the
@@ -80,6 +86,8 @@ type OpenRequest struct {
 type Peer struct {
 	Version      protocol.Version
 	Capabilities protocol.ClientCapabilities
+	// Info is who all clients of the peer are taken for; zero for a peer that is told apart by its capabilities alone.
+	Info protocol.Implementation
 }
 
 // peerKey finds a peer's session.
@@ -87,10 +95,11 @@ type peerKey struct {
 	endpoint     streamable.Endpoint
 	version      protocol.Version
 	capabilities [sha256.Size]byte
+	client       string
 }
 
 func (p *Peer) key(ep streamable.Endpoint) peerKey {
-	return peerKey{ep, p.Version, sha256.Sum256(p.Capabilities.Raw())}
+	return peerKey{ep, p.Version, sha256.Sum256(p.Capabilities.Raw()), p.Info.Name}
 }
 
 // AttachRequest asks the manager for a new actor behind a handle whose actor is gone. The answer is its address.
