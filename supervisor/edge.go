@@ -37,6 +37,11 @@ func (h *Edge) Route(r *http.Request) (streamable.Endpoint, *protocol.Error) {
 	if !ok {
 		return streamable.Endpoint{}, protocol.EndpointNotFound()
 	}
+	return h.enter(r, route)
+}
+
+// enter authenticates the caller of what a path names.
+func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, *protocol.Error) {
 	who, err := h.Keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
@@ -79,9 +84,7 @@ func (h *Edge) OpenPushed(
 }
 
 func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message, out transport.Sink) (*session.Handle, error) {
-	start, cancel := context.WithTimeout(ctx, openTime)
-	defer cancel()
-	s, err := otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)
+	s, err := h.start(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -95,25 +98,34 @@ func (h *Edge) Policy(ep streamable.Endpoint) protocol.Negotiation {
 
 // Peer finds the session that serves a client which has none, and makes it when it is the first request of its kind.
 func (h *Edge) Peer(ctx context.Context, ep streamable.Endpoint, c protocol.Class) (streamable.Peer, error) {
-	peer := session.Peer{Version: c.Version, Capabilities: c.Meta.Capabilities}
-	if s, ok := h.Index.Peer(ep, peer); ok && s.Serving() {
-		s.Touch()
-		return s, nil
-	}
-	peer.Capabilities = peer.Capabilities.Clone() // the request's bytes are not to be kept
-	start, cancel := context.WithTimeout(ctx, openTime)
-	defer cancel()
-	s, err := otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), session.OpenRequest{Endpoint: ep, Peer: &peer})
+	s, err := h.shared(ctx, ep, session.Peer{Version: c.Version, Capabilities: c.Meta.Capabilities})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Lookup finds a session. One of another endpoint or principal is none.
+// shared is the one session of a peer.
+func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint, peer session.Peer) (*session.Handle, error) {
+	if s, ok := h.Index.Peer(ep, peer); ok && s.Serving() {
+		s.Touch()
+		return s, nil
+	}
+	peer.Capabilities = peer.Capabilities.Clone() // the request's bytes are not to be kept
+	return h.start(ctx, session.OpenRequest{Endpoint: ep, Peer: &peer})
+}
+
+// start asks for a session and waits until it has its actor.
+func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
+	start, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	return otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)
+}
+
+// Lookup finds a session that began with a handshake. One of another endpoint or principal is none.
 func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (streamable.Session, error) {
 	s, ok := h.Index.Get(id)
-	if !ok || s.Endpoint() != ep || s.Record() == nil || s.IsPeer() {
+	if !ok || s.Endpoint() != ep || s.Record() == nil || s.IsPeer() || s.Terms() != nil {
 		return nil, streamable.ErrNoSession
 	}
 	return s, nil

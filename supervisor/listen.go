@@ -18,6 +18,7 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
+	"mcpd/transport/negotiate"
 	"mcpd/transport/streamable"
 )
 
@@ -62,7 +63,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(h.config.TrustedProxies, handler), Drain: []func(){func() { h.lastWords(); handler.Drain() }},
+		Handler: behindProxies(h.config.TrustedProxies, serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))), Drain: []func(){func() { h.lastWords(); handler.Drain() }},
 		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {

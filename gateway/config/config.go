@@ -12,6 +12,7 @@ import (
 	"mcpd/gateway/auth"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/terms"
 )
 
 // Config is a whole configuration with defaults filled in. It is never changed after it was loaded.
@@ -29,6 +30,7 @@ type Config struct {
 	Drain          time.Duration // what requests have to end once the host was told to stop
 	Limits         tenant.Limits
 	Negotiation    protocol.Negotiation
+	Terms          terms.Rules
 	Tenants        []Tenant // in the order of the file
 
 	Imported []Imported // servers whose name was changed

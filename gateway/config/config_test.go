@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,7 +170,8 @@ func with(k Key) string {
 	case "tenants.*.auth.keys[].sha256":
 		inside += ", name: ci"
 	}
-	if group, _, nested := strings.Cut(key, "."); nested {
+	groups := strings.Split(key, ".")
+	for _, group := range slices.Backward(groups[:len(groups)-1]) {
 		inside = group + ": {" + inside + "}"
 	}
 	if strings.HasSuffix(place, "ervers.*") && key != "command" && key != "url" && key != "builtin" {

@@ -274,7 +274,7 @@ func (l *loader) tenant(name string) *Tenant {
 			return t
 		}
 	}
-	t := &Tenant{Tenant: tenant.Tenant{Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation}}
+	t := &Tenant{Tenant: tenant.Tenant{Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation, Terms: l.config.Terms}}
 	l.tenants = append(l.tenants, t)
 	return t
 }

@@ -10,6 +10,7 @@ import (
 	"mcpd/gateway/auth"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/terms"
 )
 
 // Print returns the effective configuration as a file: defaults filled in, secrets left out, what came from mcpServers as servers, and
@@ -103,6 +104,10 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 		}
 	case *protocol.Mode:
 		p.scalar(depth, n.name, modes[*v])
+	case *bool:
+		p.line(depth, n.name+": "+strconv.FormatBool(*v))
+	case *terms.Need:
+		p.scalar(depth, n.name, v.String())
 	case *tenant.Share:
 		p.line(depth, n.name+": "+v.String()+applied(*v, s.server.Link()))
 	case *int:

@@ -7,6 +7,7 @@ import (
 	"mcpd/gateway/auth"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/terms"
 )
 
 // Reload is what a reload does with a changed key.
@@ -116,6 +117,29 @@ func negotiationKeys(at func(scope) *protocol.Negotiation) []Key {
 	}
 }
 
+// termsKeys exist at the top, where they are the default of every tenant, and in a tenant.
+func termsKeys(at func(scope) *terms.Rules) []Key {
+	return []Key{
+		{"negotiation_api.require_negotiation", boolean, "false", "", "true", AtOnce,
+			"clients of the negotiation API have to negotiate first; without it there are anonymous ones", func(s scope) any { return &at(s).Required }},
+		{"negotiation_api.requires.tool", need, "sampling", "", "acme.review@2", AtOnce,
+			"what a client that negotiated must have declared to call a tool: a capability, with @ the least version of it, or none",
+			func(s scope) any { return &at(s).Needs[terms.Tool] }},
+		{"negotiation_api.requires.resource", need, "none", "", "acme.read", AtOnce,
+			"the same, to read a resource", func(s scope) any { return &at(s).Needs[terms.Resource] }},
+		{"negotiation_api.requires.subscription", need, "notifications", "", "none", AtOnce,
+			"the same, to hear of changes of a resource", func(s scope) any { return &at(s).Needs[terms.Subscription] }},
+		{"negotiation_api.anonymous.tool", boolean, "true", "", "false", AtOnce,
+			"a client that did not negotiate may call tools", func(s scope) any { return &at(s).Anonymous[terms.Tool] }},
+		{"negotiation_api.anonymous.resource", boolean, "true", "", "false", AtOnce,
+			"and read resources", func(s scope) any { return &at(s).Anonymous[terms.Resource] }},
+		{"negotiation_api.anonymous.subscription", boolean, "false", "", "true", AtOnce,
+			"and hear of changes of resources", func(s scope) any { return &at(s).Anonymous[terms.Subscription] }},
+		{"negotiation_api.session_idle", span(time.Second, 24*time.Hour), "1h", "", "10m", NewOnes,
+			"a negotiated session ends when it is not used for so long", func(s scope) any { return &at(s).Idle }},
+	}
+}
+
 // tenantKeys are the keys of a tenant beside those above.
 var tenantKeys = []Key{
 	{"require_client_capabilities", needs, "", "", "{resources/read: resources}", NewOnes,
@@ -174,10 +198,12 @@ var table = sync.OnceValue(func() []Key {
 	keys := append([]Key(nil), hostKeys...)
 	keys = append(keys, limitKeys(func(s scope) *tenant.Limits { return &s.config.Limits })...)
 	keys = append(keys, negotiationKeys(func(s scope) *protocol.Negotiation { return &s.config.Negotiation })...)
+	keys = append(keys, termsKeys(func(s scope) *terms.Rules { return &s.config.Terms })...)
 	keys = append(keys, under("mcpServers.*.", importKeys)...)
 	keys = append(keys, under("tenants.*.", tenantKeys)...)
 	keys = append(keys, under("tenants.*.", inherited(limitKeys(func(s scope) *tenant.Limits { return &s.tenant.Limits })))...)
 	keys = append(keys, under("tenants.*.", inherited(negotiationKeys(func(s scope) *protocol.Negotiation { return &s.tenant.Negotiation })))...)
+	keys = append(keys, under("tenants.*.", inherited(termsKeys(func(s scope) *terms.Rules { return &s.tenant.Terms })))...)
 	keys = append(keys, under("tenants.*.servers.*.", serverKeys)...)
 	return append(keys, under("tenants.*.mcpServers.*.", importKeys)...)
 })

@@ -52,6 +52,8 @@ var (
 	origins  = Type{Name: "list of origins", form: list, schema: anyText, put: putOrigin}
 	prefixes = Type{Name: "list of addresses or prefixes", form: list, schema: anyText, put: putPrefix}
 	revision = Type{Name: "protocol revision", schema: enum(protocol.GetSupportedVersions()), put: putRevision}
+	boolean  = Type{Name: "true | false", loose: true, schema: `{"type":"boolean"}`, put: putFlag}
+	need     = Type{Name: "capability[@version] | none", schema: anyText, put: putRequirement}
 	needs    = Type{Name: "method: capability", form: dict, schema: anyText, put: putNeed}
 
 	keyName = Type{Name: "name", schema: anyText, put: putKeyName}

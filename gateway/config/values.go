@@ -14,6 +14,7 @@ import (
 	"mcpd/gateway/auth"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/terms"
 )
 
 func putWord(choice []string) func(any, value) *mistake {
@@ -114,6 +115,23 @@ func putPrefix(dst any, v value) *mistake {
 		p = netip.PrefixFrom(addr, addr.BitLen())
 	}
 	*dst.(*[]netip.Prefix) = append(*dst.(*[]netip.Prefix), p.Masked())
+	return nil
+}
+
+func putFlag(dst any, v value) *mistake {
+	if v.text != "true" && v.text != "false" {
+		return &mistake{"it is neither true nor false", "write one of them"}
+	}
+	*dst.(*bool) = v.text == "true"
+	return nil
+}
+
+func putRequirement(dst any, v value) *mistake {
+	n, ok := terms.ParseNeed(v.text)
+	if !ok {
+		return &mistake{"it is no capability", "write a name, a name with a version as in acme.review@2.1, or none"}
+	}
+	*dst.(*terms.Need) = n
 	return nil
 }
 

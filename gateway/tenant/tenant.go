@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/terms"
 )
 
 // Default is the tenant that paths without a tenant segment mean.
@@ -19,6 +20,7 @@ type Tenant struct {
 	Name        string
 	Limits      Limits
 	Negotiation protocol.Negotiation
+	Terms       terms.Rules       // of the negotiation API
 	Require     map[string]string // method -> client capability it needs here; empty = no such policy
 	Servers     []Server          // in configuration order, which decides clashes of resource URIs
 }

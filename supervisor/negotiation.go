@@ -1,0 +1,89 @@
+package supervisor
+
+import (
+	"context"
+	"net/http"
+
+	"mcpd/actors/session"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/terms"
+	"mcpd/transport/negotiate"
+	"mcpd/transport/streamable"
+)
+
+// negotiation is the Edge as the negotiation API sees it: its clients are served as those of the newest revision are, whose requests stand
+// alone too.
+type negotiation struct{ *Edge }
+
+var _ negotiate.Host = negotiation{}
+
+// Target finds what a path names and who is calling.
+func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error) {
+	action, ok := tenant.ParseAction(r.URL.EscapedPath(), r.URL.RawQuery)
+	if !ok {
+		return negotiate.Target{}, protocol.EndpointNotFound()
+	}
+	ep, err := n.enter(r, action.Route)
+	return negotiate.Target{Endpoint: ep, Negotiate: action.Negotiate, Place: action.Place, Name: action.Name}, err
+}
+
+// Rules are the tenant's.
+func (n negotiation) Rules(ep streamable.Endpoint) terms.Rules { return n.Tenants[ep.Tenant].Terms }
+
+// Open makes a session of a client's own.
+func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint, c *terms.Client) (negotiate.Session, error) {
+	peer, err := n.peer(ep, c)
+	if err != nil {
+		return nil, err
+	}
+	return some(n.start(ctx, session.OpenRequest{Endpoint: ep, Peer: peer, Terms: c, Idle: n.Rules(ep).Idle}))
+}
+
+// Anonymous is the peer of a name that no other client has.
+func (n negotiation) Anonymous(ctx context.Context, ep streamable.Endpoint) (negotiate.Session, error) {
+	peer, err := n.peer(ep, terms.Anonymous())
+	if err != nil {
+		return nil, err
+	}
+	return some(n.shared(ctx, ep, *peer))
+}
+
+// some keeps a handle that is nil from becoming a session that is not.
+func some(h *session.Handle, err error) (negotiate.Session, error) {
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// peer is a client as a session knows it. Where no revision is offered in which it could be served, it is refused as such a request is.
+func (n negotiation) peer(ep streamable.Endpoint, c *terms.Client) (*session.Peer, error) {
+	policy := n.Policy(ep)
+	offered := policy.Offered(protocol.Modern)
+	if len(offered) == 0 {
+		_, err := policy.Modern(protocol.Latest.String())
+		return nil, err
+	}
+	return &session.Peer{Version: offered[len(offered)-1], Capabilities: c.Capabilities(), Info: c.Info}, nil
+}
+
+// Lookup finds a session that was negotiated here, by this principal.
+func (n negotiation) Lookup(_ context.Context, ep streamable.Endpoint, id string) (negotiate.Session, error) {
+	s, ok := n.Index.Get(id)
+	if !ok || s.Endpoint() != ep || s.Terms() == nil {
+		return nil, streamable.ErrNoSession
+	}
+	return s, nil
+}
+
+// serve sends requests for the negotiation API there, and all others to the MCP endpoint.
+func serve(mcp, api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := tenant.ParseAction(r.URL.EscapedPath(), r.URL.RawQuery); ok {
+			api.ServeHTTP(w, r)
+			return
+		}
+		mcp.ServeHTTP(w, r)
+	})
+}
