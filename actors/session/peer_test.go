@@ -91,6 +91,7 @@ func TestPeerHasOneSession(t *testing.T) {
 // makes another.
 func TestPeerIsForgotten(t *testing.T) {
 	perform(t, 10, func(a *actors) {
+		time.Sleep(time.Minute) // the manager has nothing to look after
 		idle, busy, kept := a.known(here, peerOf(`{}`)), a.known(here, peerOf(`{"roots":{}}`)), a.known(here, peerOf(`{"sampling":{}}`))
 		x := &request.Exchange{ID: 1, Server: "files", Level: "info", Sink: &stage.Sink{}}
 		busy.Calls().Add(x)
