@@ -106,8 +106,8 @@ func TestEmbed(t *testing.T) {
 		{"elicitation/create", `{"message":"m","requestedSchema":{"type":"object","properties":{}},"task":{"ttl":1},"_meta":{"progressToken":1}}`, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`},
 		{"elicitation/create", `{"mode":"url","url":"https://a.example/","message":"m","elicitationId":"e"}`, `{"mode":"url","url":"https://a.example/","message":"m"}`},
 		{"sampling/createMessage", `{"_meta":{},"messages":[],"maxTokens":12345678901234567890}`, `{"messages":[],"maxTokens":12345678901234567890}`},
-		{"roots/list", `{"_meta":{"progressToken":1}}`, ``},
-		{"roots/list", ``, ``},
+		{"roots/list", `{"_meta":{"progressToken":1}}`, `{}`},
+		{"roots/list", ``, `{}`},
 	} {
 		in := mrtr.Embed("k", tc.method, jsontext.Value(tc.params))
 		if string(in.Params) != tc.want {
@@ -305,5 +305,5 @@ func ExampleRequired_Result() {
 		State:  jsontext.Value(`"v1.k7.opaque"`),
 	}
 	fmt.Println(string(ask.Result()))
-	// Output: {"resultType":"input_required","inputRequests":{"roots-1":{"method":"roots/list"}},"requestState":"v1.k7.opaque"}
+	// Output: {"resultType":"input_required","inputRequests":{"roots-1":{"method":"roots/list","params":{}}},"requestState":"v1.k7.opaque"}
 }

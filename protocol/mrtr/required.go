@@ -139,7 +139,7 @@ func SetState(result, state jsontext.Value) jsontext.Value {
 func Embed(key, method string, params jsontext.Value) Input {
 	params = splice.Without(params, "_meta", "task", "elicitationId")
 	if kind, _ := KindOf(method); kind == Roots {
-		params = nil // it has none of its own
+		params = jsontext.Value("{}") // it has none of its own, and some clients cannot read a question without any
 	}
 	return Input{Key: key, Method: method, Params: params}
 }
