@@ -26,12 +26,26 @@ type client struct {
 	t    *testing.T
 	user string // who answers questions here
 	news chan string
+	acks chan struct{} // gets one for each subscription that was confirmed
 }
 
-// connect opens a session over any transport of the SDK. It ends with the test.
+// The two eras, by the revision that stands for each.
+const legacy, modern = "2025-11-25", "2026-07-28"
+
+// modern reports whether the client found that its requests stand alone here.
+func (c *client) modern() bool { return c.InitializeResult().ProtocolVersion == modern }
+
+// connect opens a session over any transport of the SDK, in the newest revision that it and the other side have in common. It ends with
+// the test.
 func connect(t *testing.T, over mcp.Transport) *client {
 	t.Helper()
-	c := &client{t: t, user: "ann", news: make(chan string, 1000)}
+	return connectIn(t, "", over)
+}
+
+// connectIn is connect for a client that knows no later revision than that.
+func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
+	t.Helper()
+	c := &client{t: t, user: "ann", news: make(chan string, 1000), acks: make(chan struct{}, 100)}
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			said := r.Params.Messages[0].Content.(*mcp.TextContent).Text
@@ -47,28 +61,54 @@ func connect(t *testing.T, over mcp.Transport) *client {
 			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total, r.Params.Message)
 		},
 	})
+	sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "notifications/subscriptions/acknowledged" {
+				c.acks <- struct{}{}
+			}
+			return next(ctx, method, r)
+		}
+	})
 	sdk.AddRoots(&mcp.Root{URI: "file:///here"}, &mcp.Root{URI: "file:///there"})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
-	session, err := sdk.Connect(ctx, over, nil)
+	session, err := sdk.Connect(ctx, over, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() }) // the test may have ended the other side
 	c.ClientSession = session
+	if got := session.InitializeResult().ProtocolVersion; revision != "" && got != revision {
+		t.Fatalf("agreed on %s, want %s", got, revision)
+	}
 	return c
+}
+
+// confirmed waits until one more subscription is in force.
+func (c *client) confirmed() {
+	c.t.Helper()
+	select {
+	case <-c.acks:
+	case <-time.After(patience):
+		c.t.Fatalf("no subscription was confirmed within %v", patience)
+	}
 }
 
 // dial opens a session with an endpoint of a host.
 func dial(t *testing.T, url, key string) *client {
 	t.Helper()
-	return connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}})
+	return dialIn(t, "", url, key)
+}
+
+func dialIn(t *testing.T, revision, url, key string) *client {
+	t.Helper()
+	return connectIn(t, revision, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}})
 }
 
 // run opens a session with a child process.
-func run(t *testing.T, command *exec.Cmd) *client {
+func run(t *testing.T, revision string, command *exec.Cmd) *client {
 	t.Helper()
-	return connect(t, &mcp.CommandTransport{Command: command})
+	return connectIn(t, revision, &mcp.CommandTransport{Command: command})
 }
 
 // carrier sends requests with a key, on connections that end with the test.
@@ -137,10 +177,18 @@ func (c *client) names() []string {
 	return names
 }
 
-// web serves a fixture over Streamable HTTP and returns its URL.
+// web serves a fixture over Streamable HTTP with sessions, which are of the legacy era, and returns its URL.
 func web(t *testing.T, f *fixture) string {
 	t.Helper()
 	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, nil))
+}
+
+// alone serves a fixture over Streamable HTTP without sessions, in the modern era.
+func alone(t *testing.T, f *fixture) string {
+	t.Helper()
+	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true,
+	}))
 }
 
 // listen serves HTTP until the end of the test, and after the host is gone, which has streams open.

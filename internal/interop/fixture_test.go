@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -38,6 +39,25 @@ func newFixture(name string) *fixture {
 	for tool, run := range f.tools() {
 		f.addTool(tool, run)
 	}
+	for tool, q := range questions {
+		f.addQuestion(tool, q)
+	}
+	return f
+}
+
+// old makes the server one that knows no revision without a handshake, and young one that knows no other.
+func (f *fixture) old() *fixture   { return f.without("server/discover") }
+func (f *fixture) young() *fixture { return f.without("initialize") }
+
+func (f *fixture) without(method string) *fixture {
+	f.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, called string, r mcp.Request) (mcp.Result, error) {
+			if called == method {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+			}
+			return next(ctx, called, r)
+		}
+	})
 	return f
 }
 
@@ -66,6 +86,58 @@ func (f *fixture) addTool(name string, run tool) {
 			result.Content = append(result.Content, &mcp.ResourceLink{URI: text, Name: "linked"})
 		}
 		return result, nil
+	})
+}
+
+// question is what a tool asks its client for before it answers, and what it makes of that. Which era is spoken decides how: the SDK asks a
+// legacy client while the call is on its way.
+type question struct {
+	ask    func(in arguments) mcp.InputRequest
+	answer func(mcp.InputResponse) string
+}
+
+var questions = map[string]question{
+	"sample": {
+		func(in arguments) mcp.InputRequest {
+			return &mcp.CreateMessageParams{MaxTokens: 9, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}}}
+		},
+		func(got mcp.InputResponse) string {
+			return got.(*mcp.CreateMessageWithToolsResult).Content[0].(*mcp.TextContent).Text
+		},
+	},
+	"elicit": {
+		func(in arguments) mcp.InputRequest {
+			return &mcp.ElicitParams{Message: in.Text, RequestedSchema: map[string]any{
+				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+			}}
+		},
+		func(got mcp.InputResponse) string {
+			said := got.(*mcp.ElicitResult)
+			return fmt.Sprint(said.Action, " ", said.Content["name"])
+		},
+	},
+	"roots": {
+		func(arguments) mcp.InputRequest { return &mcp.ListRootsParams{} },
+		func(got mcp.InputResponse) string {
+			var uris []string
+			for _, root := range got.(*mcp.ListRootsResult).Roots {
+				uris = append(uris, root.URI)
+			}
+			return strings.Join(uris, " ")
+		},
+	},
+}
+
+func (f *fixture) addQuestion(name string, q question) {
+	f.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in arguments
+		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil && len(r.Params.Arguments) > 0 {
+			return nil, err
+		}
+		if got, ok := r.Params.InputResponses["it"]; ok {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: q.answer(got)}}}, nil
+		}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"it": q.ask(in)}, RequestState: name + " of " + in.Text}, nil
 	})
 }
 
@@ -120,35 +192,6 @@ func (f *fixture) tools() map[string]tool {
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
-		},
-		"sample": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
-			result, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
-				MaxTokens: 9, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}},
-			})
-			if err != nil {
-				return "", err
-			}
-			return result.Content.(*mcp.TextContent).Text, nil
-		},
-		"elicit": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
-			result, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: in.Text, RequestedSchema: map[string]any{
-				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
-			}})
-			if err != nil {
-				return "", err
-			}
-			return fmt.Sprint(result.Action, " ", result.Content["name"]), nil
-		},
-		"roots": func(ctx context.Context, r *mcp.CallToolRequest, _ arguments) (string, error) {
-			result, err := r.Session.ListRoots(ctx, nil)
-			if err != nil {
-				return "", err
-			}
-			var uris []string
-			for _, root := range result.Roots {
-				uris = append(uris, root.URI)
-			}
-			return strings.Join(uris, " "), nil
 		},
 		"add_tool": func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
 			f.addTool(in.Text, func(context.Context, *mcp.CallToolRequest, arguments) (string, error) { return "I am new", nil })

@@ -22,9 +22,10 @@ func hashed(name, key string) string {
 
 // What a server says on its own initiative over one client's connection reaches that client, and no other session: not another session of
 // the same principal, not another principal, not another tenant (S84).
+// In the modern era there is no such thing.
 func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	server := func() string {
-		return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")), self(t, serveSDK, "proc"))
+		return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")), self(t, serveOld, "proc"))
 	}
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`tenants:
   acme: {auth: {keys: [%s, %s]}, servers: %s}
@@ -32,7 +33,7 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 `, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server(), hashed("zoe", "key-of-zoe"), server())})
 	path := map[string]string{"ann": "acme", "bob": "acme", "zoe": "zeta"}
 	open := func(who string) *client {
-		c := dial(t, host.MCP+"/t/"+path[who]+"/mcp", "key-of-"+who)
+		c := dialIn(t, legacy, host.MCP+"/t/"+path[who]+"/mcp", "key-of-"+who)
 		if err := c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
 			t.Fatal(err)
 		}
@@ -56,16 +57,17 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	}
 }
 
-// What a server asks during a call is asked of the client that called, however many call at once and whether they share its process.
+// What a server asks during a call is asked of the client that called, however many call at once and whether they share its process, and
+// whichever eras the two are of.
 func TestQuestionsReachWhoCalled(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {web: {url: %q}, proc: %s}}}\n", web(t, newFixture("web")), self(t, serveSDK, "proc"))})
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}, proc: %s, past: %s, free: {url: %q}}}}\n",
+		web(t, newFixture("web")), self(t, serveSDK, "proc"), self(t, serveOld, "past"), alone(t, newFixture("free").young()))})
 	const users, calls = 4, 5
-	for _, server := range []string{"web", "proc"} {
+	for _, server := range []string{"web", "proc", "past", "free"} {
 		dial(t, host.MCP+"/mcp", "").call(server+"__elicit", map[string]any{"text": "the first"}) // from now on it is known to ask
 		var all sync.WaitGroup
 		for i := range users {
-			c := dial(t, host.MCP+"/mcp", "")
+			c := dialIn(t, []string{legacy, modern}[i%2], host.MCP+"/mcp", "")
 			c.user = fmt.Sprint("user ", i)
 			for j := range calls {
 				all.Go(func() {

@@ -15,6 +15,7 @@ import (
 // of running tests. The value is the server's name.
 const (
 	serveSDK = "INTEROP_SERVE_SDK" // the fixture, made with the official Go SDK
+	serveOld = "INTEROP_SERVE_OLD" // the same, without the revision that has no handshake
 	serveRaw = "INTEROP_SERVE_RAW" // a server that shows the bytes it was sent
 	serveOne = "INTEROP_SERVE_ONE" // the built-in server in the one revision that is its value
 )
@@ -22,6 +23,9 @@ const (
 func TestMain(m *testing.M) {
 	if name := os.Getenv(serveSDK); name != "" {
 		exit(newFixture(name).Run(context.Background(), &mcp.StdioTransport{}))
+	}
+	if name := os.Getenv(serveOld); name != "" {
+		exit(newFixture(name).old().Run(context.Background(), &mcp.StdioTransport{}))
 	}
 	if revision := os.Getenv(serveOne); revision != "" {
 		exit(serveDemo(revision, os.Stdin, os.Stdout))

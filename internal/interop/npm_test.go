@@ -89,6 +89,7 @@ type seen struct {
 	Prompts, Resources []string
 	Instructions       string
 	Progress           int
+	Revision           string
 }
 
 // script runs one of the clients against an endpoint.

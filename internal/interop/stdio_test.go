@@ -33,7 +33,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// A client that speaks only stdio has every feature, whether `mcpd stdio` joins a running host or is one itself.
+// A client that speaks only stdio has every feature, whether `mcpd stdio` joins a running host or is one itself, and whichever era it is of.
 func TestFeaturesOverStdio(t *testing.T) {
 	web := web(t, newFixture("web"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
@@ -49,19 +49,24 @@ func TestFeaturesOverStdio(t *testing.T) {
 		{"embedded/transparent", "web", "", nil, []string{"--config", alone, "--server", "web"}},
 	}
 	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			c := run(t, stdio(t, way.env, way.args...)) // one for all: a process costs a start
-			for _, f := range features {
-				t.Run(f.name, func(t *testing.T) {
-					c.t = t
-					f.do(t, view{c, way.server, way.prefix})
-				})
-			}
-			// The SDK closes the input, and gives a process 5 s before it sends a signal. None is needed, though a call was cancelled.
-			start := time.Now()
-			if err := c.Close(); err != nil || time.Since(start) > 4*time.Second {
-				t.Errorf("mcpd stdio ended with %v after %v", err, time.Since(start))
-			}
-		})
+		for _, revision := range []string{legacy, modern} {
+			t.Run(way.name+"/"+revision, func(t *testing.T) {
+				c := run(t, revision, stdio(t, way.env, way.args...)) // one for all: a process costs a start
+				if revision == modern {
+					c.confirmed()
+				}
+				for _, f := range features {
+					t.Run(f.name, func(t *testing.T) {
+						c.t = t
+						f.do(t, view{c, way.server, way.prefix, way.server == "web", way.server == "proc" && c.modern()})
+					})
+				}
+				// The SDK closes the input, and gives a process 5 s before it sends a signal. None is needed, though a call was cancelled.
+				start := time.Now()
+				if err := c.Close(); err != nil || time.Since(start) > 4*time.Second {
+					t.Errorf("mcpd stdio ended with %v after %v", err, time.Since(start))
+				}
+			})
+		}
 	}
 }

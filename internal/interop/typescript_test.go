@@ -75,7 +75,7 @@ func remote(t *testing.T, dir string) string {
 
 // The official TypeScript clients of both generations list and call the tools of published servers, over stdio and over HTTP, through
 // endpoints of both kinds; what the servers ask meanwhile is answered by the client. The second generation knows both eras and finds out
-// by itself which one is spoken here.
+// by itself that it may speak the newest, to servers that know the other only.
 func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
 	dir := packages(t)
 	host := published(t, dir)
@@ -104,6 +104,9 @@ func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
 				}
 				if s.Progress != 4 {
 					t.Errorf("%d reports of progress, want 4", s.Progress)
+				}
+				if want := map[string]string{"client1.mjs": legacy, "client2.mjs": modern}[client]; s.Revision != want {
+					t.Errorf("agreed on %s, want %s", s.Revision, want)
 				}
 				if !slices.Contains(s.Tools, view.prefix+"echo") || !slices.Contains(s.Prompts, view.prefix+"simple-prompt") || len(s.Resources) == 0 {
 					t.Errorf("tools %q, prompts %q, %d resources", s.Tools, s.Prompts, len(s.Resources))

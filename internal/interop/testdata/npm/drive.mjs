@@ -19,6 +19,7 @@ export async function drive(client, transport, call) {
   const progress = [];
   await client.connect(transport);
   const seen = {
+    revision: client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion,
     server: client.getServerVersion(), capabilities: client.getServerCapabilities(), instructions: client.getInstructions(),
     tools: (await client.listTools()).tools.map((t) => t.name), results: [],
   };
@@ -27,7 +28,7 @@ export async function drive(client, transport, call) {
   }
   if (seen.capabilities.prompts) seen.prompts = (await client.listPrompts()).prompts.map((p) => p.name);
   if (seen.capabilities.resources) seen.resources = (await client.listResources()).resources.map((r) => r.uri);
-  seen.progress = progress.length;
+  seen.progress = progress.filter((p) => p.total).length; // the second generation reports by itself that it asks its user
   await transport.terminateSession();
   await client.close();
   console.log(JSON.stringify(seen));
