@@ -37,6 +37,8 @@ var fates = []codes{
 	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, unknownResource, known},
 	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, visitModern, required},
 	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, visitOlder, hidden},
+	// A server of both eras may refuse in the words of the newer one, whoever asks.
+	{protocol.CodeMissingCapability, protocol.CodeMissingCapability, lacking, forward},
 	// 2026-07-28 §basic keeps these codes for the specification and discourages the rest; a legacy server meant something of its own.
 	{-32099, -32000, toModern, hidden},
 }
@@ -45,6 +47,12 @@ func modern(p *plan, _ jsontext.Value, _ string) bool { return p.from.Has(protoc
 
 func toModern(p *plan, _ jsontext.Value, _ string) bool {
 	return !modern(p, nil, "") && p.to.Has(protocol.SpecErrorCodes)
+}
+
+// lacking reports whether data says which capabilities the client lacks, as 2026-07-28 §basic has it.
+func lacking(_ *plan, data jsontext.Value, _ string) bool {
+	names, ok := splice.Get(data, "requiredCapabilities")
+	return ok && names.Kind() == '{'
 }
 
 func renumbered(p *plan, _ jsontext.Value, _ string) bool {
@@ -83,6 +91,8 @@ func Error(from, to protocol.Version, method string, params jsontext.Value, e *j
 
 func (f fate) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error {
 	switch f {
+	case forward:
+		return e
 	case notFound:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: located(e.Data, params)}
 	case known:
