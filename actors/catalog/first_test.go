@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +187,35 @@ func TestViewStaysWhileWhatItShowsDoes(t *testing.T) {
 		r.reports(files, report{state: client.Ready, tools: []string{"write"}})
 		if see("ci") == before || see("bob") == before {
 			t.Error("not made anew though a shared server has changed")
+		}
+	})
+}
+
+// Header fields are checked by the schema that the client sees: a modern server's own, and neither that of a legacy server, in which the
+// annotation means nothing, nor that in the list of all servers.
+func TestMirrorsAreThoseThatClientsSee(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		items := []jsontext.Value{jsontext.Value(`{"name":"find","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`)}
+		for _, test := range []struct {
+			speaks       protocol.Version
+			server, tool string
+			want         int
+		}{
+			{protocol.V20251125, "files", "find", 0},
+			{protocol.Latest, "files", "find", 1},
+			{protocol.Latest, "files", "files__find", 0},
+			{protocol.Latest, "", "files__find", 0},
+			{protocol.Latest, "", "find", 0},
+		} {
+			r.reports(files, report{state: client.Ready, items: items, speak: test.speaks, caps: fmt.Sprintf(`{"tools":{"for":%q}}`, test.speaks)})
+			v := <-r.looks(r.caller("ci", test.server))
+			if v.err != nil {
+				t.Fatal(v.err)
+			}
+			if got := len(v.Mirrors(test.tool)); got != test.want {
+				t.Errorf("server of %s, endpoint %q: %d arguments of %s are mirrored, want %d", test.speaks, test.server, got, test.tool, test.want)
+			}
 		}
 	})
 }

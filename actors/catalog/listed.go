@@ -55,14 +55,15 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
 	return list
 }
 
-// Mirrors are the arguments of a tool, by the name that clients know it by, which its schema wants repeated in header fields. A schema that
-// asks for it in a way that cannot be is taken for one that does not ask.
+// Mirrors are the arguments of a tool which its schema, as modern clients see it, wants repeated in header fields. That is so of a modern
+// server's own tools, and not in the list of all servers. A schema that asks for it in a way that cannot be is taken for one that does not
+// ask.
 func (v *View) Mirrors(tool string) []headers.Mirror {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.mirrors == nil {
 		v.mirrors = map[string][]headers.Mirror{}
-		for _, item := range v.List(merge.Tools).Items() {
+		for _, item := range v.annotated {
 			schema, _ := splice.Get(item, "inputSchema")
 			if m, err := headers.Mirrors(schema); err == nil && len(m) > 0 {
 				name, _ := splice.GetString(item, "name")

@@ -137,6 +137,9 @@ func (c *Catalog) view(caller Caller) *View {
 		if l.known {
 			item.Items = l.lists
 			v.Servers = append(v.Servers, Known{name, l.facts})
+			if caller.Server != "" && l.facts.Version.Era() == protocol.Modern {
+				v.annotated = l.lists[merge.Tools]
+			}
 		} else {
 			v.Missing = append(v.Missing, name)
 		}
@@ -205,7 +208,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()) {
 		c.declare(r)
 	}
-	if changed || !l.known {
+	if changed || !l.known || l.facts.Version != r.Facts.Version {
 		c.outdate(s, r.Key)
 	}
 	l.known, l.facts, l.lists = true, r.Facts, r.Lists

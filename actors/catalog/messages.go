@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
@@ -54,6 +56,7 @@ type View struct {
 	Missing []string // those that have not
 
 	disabled     []string
+	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental
 
 	mu      sync.Mutex // guards what follows: what was asked for before

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -34,7 +35,9 @@ type report struct {
 	state client.State
 	cause error
 	tools []string
+	items []jsontext.Value // tools, in full
 	caps  string
+	speak protocol.Version // zero is 2025-11-25
 }
 
 // place is the place of a connection.
@@ -80,10 +83,11 @@ func (x *place) tell(p *otp.Process, m report) {
 	if err != nil {
 		panic(err)
 	}
-	r.Facts = client.Facts{Version: protocol.V20251125, Capabilities: caps, Server: protocol.Implementation{Name: r.Server, Version: "1"}}
+	r.Facts = client.Facts{Version: cmp.Or(m.speak, protocol.V20251125), Capabilities: caps, Server: protocol.Implementation{Name: r.Server, Version: "1"}}
 	for _, name := range m.tools {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
+	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
 	x.last = r
 	_ = x.cat.Send(&r)
 }

@@ -4,7 +4,6 @@ import (
 	"mcpd/actors/held"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
-	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
@@ -65,9 +64,6 @@ func (s *Session) mirrored(d *session.Deliver) error {
 		return nil
 	}
 	name, _ := splice.GetString(d.Message.Params, "name")
-	if s.transparent() { // the view has the names of the aggregate
-		name = merge.External(s.h.Endpoint().Server, name)
-	}
 	mirrors := s.view.Mirrors(name)
 	if len(mirrors) == 0 {
 		return nil

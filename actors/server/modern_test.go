@@ -158,10 +158,11 @@ func TestMirroredArgumentsAreChecked(t *testing.T) {
 		return `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"read","inputSchema":{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"` + header + `"}}}}]}`
 	}
 	run(t, func(r *rig) { modern(r); r.script["files"]["tools/list"] = result(tools("Where")) }, func(r *rig) {
-		fields := map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"files__read"}}
+		fields := map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"read"}}
 		c := r.caller(`{}`)
+		c.server = "files"
 		c.fields = func(name string) []string { return fields[name] }
-		const call = `{"name":"files__read","arguments":{"where":"here"}}`
+		const call = `{"name":"read","arguments":{"where":"here"}}`
 		fields["Mcp-Param-Where"] = []string{"here"}
 		if out := c.ask("tools/call", call); out.Word() != "result" {
 			t.Errorf("the same: %v", out.All())
@@ -170,13 +171,21 @@ func TestMirroredArgumentsAreChecked(t *testing.T) {
 		if out := c.ask("tools/call", call); out.Word() != int64(-32020) {
 			t.Errorf("another: %v", out.All())
 		}
-		if out := c.ask("tools/call", `{"name":"files__other"}`); out.Word() != "result" {
+		if out := c.ask("tools/call", `{"name":"other"}`); out.Word() != "result" {
 			t.Errorf("a tool without a schema: %v", out.All())
+		}
+		all := r.caller(`{}`) // whose list shows no annotation
+		all.fields = func(name string) []string {
+			return map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"files__read"}}[name]
+		}
+		if out := all.ask("tools/call", `{"name":"files__read","arguments":{"where":"here"}}`); out.Word() != "result" {
+			t.Errorf("in the list of all servers: %v", out.All())
 		}
 		p := r.peer("files")
 		r.script["files"]["tools/list"] = result(tools("Place"))
 		p.Notify("notifications/tools/list_changed", `{"_meta":{}}`)
 		other := r.caller(`{"roots":{}}`) // reads the new list; the first peer has the old one
+		other.server = "files"
 		r.Rest()
 		other.ask("tools/list", "")
 		delete(fields, "Mcp-Param-Where")
