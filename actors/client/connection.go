@@ -63,6 +63,7 @@ type Connection struct {
 	state    State
 	life     *session.Lifecycle // of the handshake; nil before there is a transport
 	probed   bool               // this server was asked whether it is of the modern era
+	insisted bool               // and once more, because it refused with a revision that it was asked for
 	greeted  error              // how it refused initialize, if it did
 	facts    Facts
 	started  time.Time
@@ -121,7 +122,7 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
-	c.up, c.life, c.probed, c.greeted, c.facts, c.news, c.fetching = nil, nil, false, nil, Facts{}, nil, newFetching()
+	c.up, c.life, c.probed, c.insisted, c.greeted, c.facts, c.news, c.fetching = nil, nil, false, false, nil, Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.refused = 0, nil
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}

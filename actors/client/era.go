@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -73,6 +74,10 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 	var status *streamable.StatusError
 	switch {
 	case errors.As(err, &answer):
+		if _, ours := (protocol.Negotiation{}).Choose(supported(answer)); ours && !c.insisted {
+			c.insisted = true
+			return c.probe()
+		}
 		if protocol.SpecCode(answer.Code) && !legacyOffered(answer) {
 			return errors.Join(c.greeted, fmt.Errorf("server/discover: %w", err))
 		}
@@ -86,16 +91,26 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 	return c.fallBack(fmt.Errorf("server/discover: %w", err))
 }
 
-// legacyOffered reports whether an error that only a server of both eras sends names revisions that begin with a handshake.
-func legacyOffered(e *jsonrpc.Error) bool {
-	supported, _ := splice.Get(e.Data, "supported")
-	for name := range splice.Elements(supported) {
-		text, _ := splice.Unquote(name)
-		if v, ok := protocol.ParseVersion(text); ok && v.Era() == protocol.Legacy {
-			return true
+// supported are the revisions that an error names which only a server of the modern era sends.
+func supported(e *jsonrpc.Error) (names []string) {
+	if e.Code != protocol.CodeUnsupportedVersion {
+		return nil
+	}
+	list, _ := splice.Get(e.Data, "supported")
+	for name := range splice.Elements(list) {
+		if text, ok := splice.Unquote(name); ok {
+			names = append(names, text)
 		}
 	}
-	return false
+	return names
+}
+
+// legacyOffered reports whether such an error names revisions that begin with a handshake.
+func legacyOffered(e *jsonrpc.Error) bool {
+	return slices.ContainsFunc(supported(e), func(name string) bool {
+		v, ok := protocol.ParseVersion(name)
+		return ok && v.Era() == protocol.Legacy
+	})
 }
 
 // fallBack goes on with the other era, unless that was tried before.
@@ -119,12 +134,13 @@ func (c *Connection) greet() error {
 	return c.step(session.Start)
 }
 
-// modernOnly reports whether a refused initialize may come from a server that has no handshake. It has no one way to say so, as a legacy
-// server has none to refuse a probe.
-func modernOnly(err error) bool {
+// modernOnly reports whether initialize was answered, with a revision or an error, as by a server that has no handshake. It has no one way
+// to say so, as a legacy server has none to refuse a probe.
+func modernOnly(version string, err error) bool {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
-	return errors.As(err, &answer) || errors.As(err, &status) && status.Foreign()
+	v, known := protocol.ParseVersion(version)
+	return known && v.Era() == protocol.Modern || errors.As(err, &answer) || errors.As(err, &status) && status.Foreign()
 }
 
 // agreed is where both eras meet: it is known what the server speaks and can do.

@@ -12,6 +12,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
@@ -133,6 +134,50 @@ func TestProgramThatDiesOfTheProbe(t *testing.T) {
 		p.Close(errors.New("what?"))
 		r.ready(`{"tools":{}}`)
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+}
+
+// A server that refuses with the revision that it was asked for is asked once more, and no more than that.
+func TestProbeIsRepeatedForARevisionOfOurs(t *testing.T) {
+	refuse := func(p *mcptest.Peer, supported string) {
+		m := p.Expect("server/discover")
+		e := &jsonrpc.Error{Code: protocol.CodeUnsupportedVersion, Message: "unsupported", Data: []byte(`{"supported":` + supported + `}`)}
+		p.Send(transport.Inbound{Message: jsonrpc.Failure(m.ID, e), Related: m.ID})
+	}
+	run(t, modern(elicits), func(r *rig) {
+		p := r.server()
+		refuse(p, `["2026-07-28"]`)
+		p.Reply(p.Expect("server/discover"), discovered)
+		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+	run(t, modern(elicits), func(r *rig) {
+		p := r.server()
+		refuse(p, `["2026-07-28","2025-11-25"]`)
+		refuse(p, `["2026-07-28","2025-11-25"]`)
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+}
+
+// A server without handshake may answer initialize with a revision that has none.
+func TestHandshakeAnsweredWithAModernRevision(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.server()
+		p.Reply(p.Expect("initialize"), `{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"2"}}`)
+		p.Reply(p.Expect("server/discover"), discovered)
+		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
 			t.Errorf("report: %+v", got)
 		}
 	})

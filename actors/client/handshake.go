@@ -51,7 +51,7 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 	if err != nil {
 		_ = c.step(session.Refuse) // an answer is always taken in the phase that waits for it
 		c.greeted = fmt.Errorf("initialize: %w", err)
-		if modernOnly(err) && !c.probed {
+		if modernOnly(init.Version, err) && !c.probed {
 			return c.probe()
 		}
 		return c.greeted
