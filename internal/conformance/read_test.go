@@ -9,17 +9,21 @@ import (
 
 const when = "-2026-11-20T09-57-43-733Z"
 
-func result(scenario, checks string) (string, *fstest.MapFile) {
-	return "server-" + scenario + when + "/checks.json", &fstest.MapFile{Data: []byte(checks)}
-}
-
-func results(pairs ...string) fstest.MapFS {
+func results(prefix string, pairs ...string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for i := 0; i < len(pairs); i += 2 {
-		name, file := result(pairs[i], pairs[i+1])
-		files[name] = file
+		files[prefix+pairs[i]+when+"/checks.json"] = &fstest.MapFile{Data: []byte(pairs[i+1])}
 	}
 	return files
+}
+
+func mustRead(t *testing.T, s set, files fstest.MapFS) []outcome {
+	t.Helper()
+	outcomes, err := s.read(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
 }
 
 const (
@@ -44,32 +48,25 @@ func TestWhatCountsAsPassed(t *testing.T) {
 		{"nothing but news", `[` + info + `]`, false},
 	}
 	for _, test := range tests {
-		outcomes, err := read(results("ping", test.checks))
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcomes := mustRead(t, legacyServer, results("server-", "ping", test.checks))
 		i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.name == "ping" })
 		if got := outcomes[i].passed(); got != test.want {
 			t.Errorf("%s: passed = %t, want %t", test.name, got, test.want)
 		}
 	}
+	if o := mustRead(t, modernServer, results("server-", neverChecked[0], `[`+skipped+`]`)); !(&run{outcomes: o}).of(neverChecked[0]).passed() {
+		t.Error("what the suite never checks did not pass")
+	}
 }
 
-// A scenario that did not run shows as missing and does not pass.
-func TestTableShowsEveryScenario(t *testing.T) {
-	outcomes, err := read(results("ping", `[`+success+`]`, "server-sse-polling", `[`+success+`,`+warning+`]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := table(outcomes)
-	for _, want := range []string{
-		"ping                             scored     passed   1 passed\n",
-		"server-sse-polling               not scored FAILED   1 passed\n    warning priming: no priming event\n",
-		"tools-list                       scored     MISSING  0 passed\n",
-		"\n1 of 33 scenarios passed\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
+// A client that failed has not passed, whatever it did before.
+func TestClientMustEndWell(t *testing.T) {
+	for said, want := range map[string]bool{clientDone: true, "": false, clientDone + "and more": false} {
+		files := results("", "tools_call", `[`+success+`]`, "auth/basic-cimd", `[`+failure+`]`)
+		files["tools_call"+when+"/stdout.txt"] = &fstest.MapFile{Data: []byte(said)}
+		r := run{set: modernClient, outcomes: mustRead(t, modernClient, files)}
+		if got := r.of("tools_call").passed(); got != want {
+			t.Errorf("client said %q: passed = %t, want %t", said, got, want)
 		}
 	}
 }
@@ -80,13 +77,16 @@ func TestResultsThatMakeNoSenseAreErrors(t *testing.T) {
 		{"not json", "ping", `{`, "unexpected end"},
 	}
 	for _, test := range tests {
-		if _, err := read(results(test.scenario, test.checks)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := legacyServer.read(results("server-", test.scenario, test.checks)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error = %v, want %q", test.name, err, test.want)
 		}
 	}
-	twice := results("ping", `[]`)
+	if _, err := legacyServer.read(results("", "ping", `[]`)); err == nil {
+		t.Error("a client's result was taken for a server's")
+	}
+	twice := results("server-", "ping", `[]`)
 	twice["server-ping-2026-11-20T09-57-44-000Z/checks.json"] = &fstest.MapFile{Data: []byte(`[]`)}
-	if _, err := read(twice); err == nil || !strings.Contains(err.Error(), "ran twice") {
+	if _, err := legacyServer.read(twice); err == nil || !strings.Contains(err.Error(), "ran twice") {
 		t.Errorf("twice: error = %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -27,48 +28,61 @@ type outcome struct {
 
 // passed is stricter than the suite: what it only warns of, as it does in the scenarios that are not scored, is not passed either. A
 // check that the suite itself skips does not apply to the revision.
-func (o outcome) passed() bool { return o.ran && len(o.wrong) == 0 && o.counts["SUCCESS"] > 0 }
+func (o outcome) passed() bool { return o.ran && len(o.wrong) == 0 }
 
-// resultFolder is how the suite names the folder of a scenario: "server-", the name, and when it ran.
-var resultFolder = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z$`)
+// nothingChecked is the check that something was checked. It is ours.
+const nothingChecked = "nothing-checked"
 
-// read returns the outcome of every scenario that should have run, in the order of the table, and an error for results that belong to
-// none or cannot be read.
-func read(results fs.FS) ([]outcome, error) {
-	outcomes := make([]outcome, len(scenarios))
+// resultFolder is how the suite names the folder of a scenario: "server-" or nothing, the name, and when it ran.
+var resultFolder = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z$`)
+
+// read returns the outcome of every scenario of a set, in its order, and an error for results that belong to none or cannot be read.
+func (s set) read(results fs.FS) ([]outcome, error) {
+	outcomes := make([]outcome, len(s.scenarios))
 	byName := map[string]*outcome{}
-	for i, s := range scenarios {
-		outcomes[i] = outcome{scenario: s, counts: map[string]int{}}
-		byName[s.name] = &outcomes[i]
-	}
-	folders, err := fs.ReadDir(results, ".")
-	if err != nil {
-		return nil, err
+	for i, row := range s.scenarios {
+		outcomes[i] = outcome{scenario: row, counts: map[string]int{}}
+		byName[row.name] = &outcomes[i]
 	}
 	var errs []error
-	for _, folder := range folders {
-		match := resultFolder.FindStringSubmatch(folder.Name())
-		if match == nil || byName[match[1]] == nil {
-			errs = append(errs, fmt.Errorf("result %s belongs to no scenario of the table", folder.Name()))
-			continue
+	err := fs.WalkDir(results, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "checks.json" {
+			return err
 		}
-		errs = append(errs, byName[match[1]].read(results, path.Join(folder.Name(), "checks.json")))
-	}
-	return outcomes, errors.Join(errs...)
+		folder := path.Dir(file)
+		name := scenarioOf(s.role, folder)
+		switch {
+		case left(name):
+		case byName[name] == nil:
+			errs = append(errs, fmt.Errorf("result %s belongs to no scenario of the table", folder))
+		default:
+			errs = append(errs, byName[name].read(results, folder))
+		}
+		return nil
+	})
+	return outcomes, errors.Join(append(errs, err)...)
 }
 
-func (o *outcome) read(results fs.FS, file string) error {
+// scenarioOf is the scenario whose results are in a folder. Those of servers alone begin with the role.
+func scenarioOf(role, folder string) string {
+	if match := resultFolder.FindStringSubmatch(folder); match != nil && strings.HasPrefix(folder, "server-") == (role == "server") {
+		return match[1]
+	}
+	return ""
+}
+
+func (o *outcome) read(results fs.FS, folder string) error {
 	if o.ran {
-		return fmt.Errorf("%s: scenario %s ran twice", file, o.name)
+		return fmt.Errorf("%s: scenario %s ran twice", folder, o.name)
 	}
 	o.ran = true
-	text, err := fs.ReadFile(results, file)
+	text, err := fs.ReadFile(results, path.Join(folder, "checks.json"))
 	if err != nil {
 		return err
 	}
 	var checks []check
 	if err := json.Unmarshal(text, &checks); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", folder, err)
 	}
 	for _, c := range checks {
 		o.counts[c.Status]++
@@ -76,35 +90,13 @@ func (o *outcome) read(results fs.FS, file string) error {
 			o.wrong = append(o.wrong, c)
 		}
 	}
-	return nil
-}
-
-// table shows the outcomes to a reader.
-func table(outcomes []outcome) string {
-	var b strings.Builder
-	passed := 0
-	fmt.Fprintf(&b, "%-32s %-10s %-8s %s\n", "scenario", "scored", "result", "checks")
-	for _, o := range outcomes {
-		result, scored := "FAILED", "scored"
-		if o.passed() {
-			result = "passed"
-			passed++
-		}
-		if !o.ran {
-			result = "MISSING"
-		}
-		if !o.scored {
-			scored = "not scored"
-		}
-		line := fmt.Sprintf("%-32s %-10s %-8s %d passed", o.name, scored, result, o.counts["SUCCESS"])
-		if n := o.counts["SKIPPED"]; n > 0 {
-			line += fmt.Sprintf(", %d do not apply", n)
-		}
-		fmt.Fprintln(&b, line)
-		for _, c := range o.wrong {
-			fmt.Fprintf(&b, "    %s %s: %s\n", strings.ToLower(c.Status), c.ID, c.ErrorMessage)
-		}
+	if len(o.wrong) == 0 && o.counts["SUCCESS"] == 0 && !slices.Contains(neverChecked, o.name) {
+		o.wrong = append(o.wrong, check{ID: nothingChecked, Status: "FAILURE", ErrorMessage: "the suite checked nothing"})
 	}
-	fmt.Fprintf(&b, "%d of %d scenarios passed\n", passed, len(outcomes))
-	return b.String()
+	// The suite writes down what a client said but not how it ended.
+	if said, err := fs.ReadFile(results, path.Join(folder, "stdout.txt")); err == nil && string(said) != clientDone {
+		why, _ := fs.ReadFile(results, path.Join(folder, "stderr.txt"))
+		o.wrong = append(o.wrong, check{ID: "client", Status: "FAILURE", ErrorMessage: strings.TrimSpace(string(why))})
+	}
+	return nil
 }
