@@ -64,13 +64,23 @@ func (n Negotiation) Initialize(requested string) (Agreement, error) {
 		}
 		return Agreement{Version: n.Default}, nil
 	}
-	v, err := NegotiateVersion(requested, n.Offered(Legacy), n.Mode)
+	v, err := n.choose(requested, Legacy, n.Mode)
 	return Agreement{v, requested}, err
 }
 
 // Modern checks the revision that a modern request says it speaks.
 func (n Negotiation) Modern(requested string) (Version, error) {
-	return NegotiateVersion(requested, n.Offered(Modern), Strict)
+	return n.choose(requested, Modern, Strict)
+}
+
+// choose finds the revision to speak in an era. Where that era is not offered at all, the client is told what is in the other (2026-07-28
+// §basic/versioning), and does not try again what would fail again.
+func (n Negotiation) choose(requested string, era Era, mode Mode) (Version, error) {
+	offered := n.Offered(era)
+	if len(offered) == 0 {
+		return 0, UnsupportedVersion(requested, append(n.Offered(Legacy), n.Offered(Modern)...)...)
+	}
+	return NegotiateVersion(requested, offered, mode)
 }
 
 // Accept checks the revision that a server answered initialize with (2025-11-25 §basic/lifecycle: a client that cannot speak it leaves).

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
+	"mcpd/protocol/splice"
 )
 
 // C1, C3, S0-17 to S0-21, S2-9, S4-11, S4-88.
@@ -69,6 +70,17 @@ func TestRefusalNamesWhatIsOffered(t *testing.T) {
 	_, err = protocol.Negotiation{}.Modern("v999.0.0")
 	if e := protocol.Translate(err, protocol.Latest); e.Code != -32022 || protocol.HTTPStatus(err, protocol.Latest, false) != 400 {
 		t.Errorf("got %v", e)
+	}
+}
+
+// Where an era is not offered at all, the refusal names the revisions of the other, and none that would be refused again.
+func TestRefusalNamesTheOtherEra(t *testing.T) {
+	_, modern := protocol.Negotiation{Ceiling: protocol.V20250618, Floor: protocol.V20250326}.Modern("2026-07-28")
+	_, legacy := protocol.Negotiation{Floor: protocol.V20260728}.Initialize("2025-11-25")
+	for err, want := range map[error]string{modern: `["2025-06-18","2025-03-26"]`, legacy: `["2026-07-28"]`} {
+		if got, _ := splice.Get(protocol.Translate(err, protocol.Latest).Data, "supported"); string(got) != want {
+			t.Errorf("%v: supported is %s, want %s", err, got, want)
+		}
 	}
 }
 

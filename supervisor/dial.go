@@ -31,7 +31,7 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 	at := telemetry.Where{Tenant: t.Name, Server: s.Name}
 	o := client.Options{
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,
-		Transport: s.Link().String(), Target: target(s),
+		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
 		Close:   h.release,
 		Pending: t.Limits.MaxPending, StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,

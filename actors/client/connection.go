@@ -33,7 +33,8 @@ type Options struct {
 	Key               tenant.Key
 	Declare           protocol.ClientCapabilities // what the server may ask its client; part of Key by its fingerprint
 	Dial              Dial
-	Transport, Target string // for the log
+	Policy            protocol.Negotiation // which revisions are spoken to the server; zero for all
+	Transport, Target string               // for the log
 	// Close takes over a transport that is to be closed, so that a server which is slow to end delays nobody.
 	Close func(transport.Upstream)
 

@@ -34,10 +34,12 @@ func (c *Connection) dialled(up transport.Upstream) error {
 }
 
 // first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was
-// probed is not probed again.
+// probed is not probed again. An era that the operator has forbidden is never tried.
 func (c *Connection) first() protocol.Era {
 	switch {
-	case c.probing:
+	case !c.may(protocol.Legacy):
+		return protocol.Modern
+	case c.probing, !c.may(protocol.Modern):
 		return protocol.Legacy
 	case c.spoken != 0:
 		return c.spoken.Era()
@@ -47,6 +49,9 @@ func (c *Connection) first() protocol.Era {
 	}
 	return protocol.Legacy
 }
+
+// may reports whether the policy has a revision of an era.
+func (c *Connection) may(era protocol.Era) bool { return len(c.o.Policy.Offered(era)) > 0 }
 
 // probe asks a server whether it speaks a revision without handshake.
 func (c *Connection) probe() error {
@@ -63,7 +68,7 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 	if err == nil {
 		var r protocol.DiscoverResult
 		if r, err = protocol.ParseDiscover(result); err == nil {
-			if v, ok := (protocol.Negotiation{}).Choose(r.Versions); ok {
+			if v, ok := c.o.Policy.Choose(r.Versions); ok {
 				c.agreed(Facts{Version: v, Capabilities: r.Capabilities, Server: r.Info, Instructions: r.Instructions})
 				return c.learnAll()
 			}
@@ -74,7 +79,7 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 	var status *streamable.StatusError
 	switch {
 	case errors.As(err, &answer):
-		if _, ours := (protocol.Negotiation{}).Choose(supported(answer)); ours && !c.insisted {
+		if _, ours := c.o.Policy.Choose(supported(answer)); ours && !c.insisted {
 			c.insisted = true
 			return c.probe()
 		}
@@ -113,9 +118,9 @@ func legacyOffered(e *jsonrpc.Error) bool {
 	})
 }
 
-// fallBack goes on with the other era, unless that was tried before.
+// fallBack goes on with the other era, unless that was tried before or is forbidden.
 func (c *Connection) fallBack(why error) error {
-	if c.life != nil {
+	if c.life != nil || !c.may(protocol.Legacy) {
 		return errors.Join(c.greeted, why)
 	}
 	return c.greet()
@@ -125,9 +130,9 @@ func (c *Connection) fallBack(why error) error {
 func (c *Connection) greet() error {
 	c.up.Negotiated(0)
 	c.life = session.NewClient(c.p.Now(), session.Options{Timeout: c.o.StartTimeout - c.p.Now().Sub(c.started)})
-	ask := protocol.InitializeParams{
-		Version: protocol.LatestLegacy.String(), Capabilities: c.o.Declare.Shape(protocol.LatestLegacy), Info: c.o.Self,
-	}
+	offered := c.o.Policy.Offered(protocol.Legacy)
+	newest := offered[len(offered)-1]
+	ask := protocol.InitializeParams{Version: newest.String(), Capabilities: c.o.Declare.Shape(newest), Info: c.o.Self}
 	if err := c.request("initialize", ask.Params(), 0, c.initialized); err != nil {
 		return err
 	}

@@ -259,3 +259,34 @@ func (r *rig) standalone(session, method, params string) *request.Exchange {
 	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
 	return x
 }
+
+// The operator may pin a server to an era, or to revisions of one: what is forbidden is neither tried nor accepted.
+func TestEraOfAServerMayBePinned(t *testing.T) {
+	legacy := func(o *client.Options) { modern(elicits)(o); o.Policy.Ceiling = protocol.V20250618 }
+	run(t, legacy, func(r *rig) {
+		p := r.server()
+		m := p.Expect("initialize")
+		if v, _ := splice.GetString(m.Params, "protocolVersion"); v != "2025-06-18" {
+			t.Errorf("asked for %s", v)
+		}
+		p.Reply(m, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"peer","version":"1"}}`)
+		p.ExpectClosed()
+	})
+	run(t, legacy, func(r *rig) { // a refusal is no reason to ask for the other era
+		p := r.server()
+		p.Refuse(p.Expect("initialize"), -32022, "no handshake")
+		p.ExpectClosed()
+	})
+	only := func(o *client.Options) { o.Policy.Floor = protocol.V20260728 }
+	run(t, only, func(r *rig) {
+		r.modernly(`{"tools":{}}`)
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
+			t.Errorf("report: %+v", got)
+		}
+	})
+	run(t, only, func(r *rig) {
+		p := r.server()
+		p.Refuse(p.Expect("server/discover"), -32601, "unknown method")
+		p.ExpectClosed()
+	})
+}

@@ -46,12 +46,12 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 		init, err = protocol.ParseInitializeResult(result)
 	}
 	if err == nil {
-		v, err = protocol.Negotiation{}.Accept(init.Version)
+		v, err = c.o.Policy.Accept(init.Version)
 	}
 	if err != nil {
 		_ = c.step(session.Refuse) // an answer is always taken in the phase that waits for it
 		c.greeted = fmt.Errorf("initialize: %w", err)
-		if modernOnly(init.Version, err) && !c.probed {
+		if modernOnly(init.Version, err) && !c.probed && c.may(protocol.Modern) {
 			return c.probe()
 		}
 		return c.greeted

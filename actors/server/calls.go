@@ -56,7 +56,7 @@ func (s *Session) toServer(o *outgoing) {
 	if s.again(o) {
 		return
 	}
-	if needs, ok := s.o.Tenant.Required(o.server, o.d.Message.Method); ok && !s.record.Capabilities.Has(needs) {
+	if needs := s.lacks(o.server, o.d.Message.Method); needs != "" {
 		s.refuse(o.d, protocol.CapabilityRequired(needs))
 		return
 	}
@@ -190,7 +190,7 @@ func (s *Session) looked(m looked) {
 
 // list answers one page of a list of all servers as one.
 func (s *Session) list(d *session.Deliver, kind merge.Kind) {
-	if needs, ok := s.o.Tenant.Required("", d.Message.Method); ok && !s.record.Capabilities.Has(needs) {
+	if needs := s.lacks("", d.Message.Method); needs != "" {
 		s.refuse(d, protocol.CapabilityRequired(needs))
 		return
 	}

@@ -284,10 +284,16 @@ func TestPolicyAppliesToRequestsThatStandAlone(t *testing.T) {
 		for i := range r.tenant.Servers {
 			r.tenant.Servers[i].Require = map[string]string{"tools/call": "roots"}
 		}
+		r.tenant.Require = map[string]string{"server/discover": "roots", "subscriptions/listen": "roots", "tools/list": "roots"}
 	}, func(r *rig) {
 		c := r.caller(`{}`)
 		if out := c.call(); out.Word() != int64(-32021) {
 			t.Errorf("without: %v", out.All())
+		}
+		for _, method := range []string{"server/discover", "subscriptions/listen", "tools/list"} {
+			if out := c.ask(method, `{"notifications":{}}`); out.Word() != int64(-32021) {
+				t.Errorf("%s without: %v", method, out.All())
+			}
 		}
 		c.capabilities = `{"roots":{}}`
 		if out := c.call(); out.Word() != "result" {

@@ -169,11 +169,11 @@ func TestWhatIsNotOfferedIsRefused(t *testing.T) {
 // S0-33 to S0-36, S0-45, C4: the opt-in policy asks for capabilities of the client, by method, for the tenant or for a server.
 func TestPolicyAsksForClientCapabilities(t *testing.T) {
 	run(t, func(r *rig) {
-		r.tenant.Require = map[string]string{"prompts/list": "roots"}
+		r.tenant.Require = map[string]string{"prompts/list": "roots", "logging/setLevel": "roots"}
 		r.tenant.Servers[0].Require = map[string]string{"tools/call": "sampling"}
 	}, func(r *rig) {
 		without, with := r.ready(`{}`), r.ready(`{"roots":{},"sampling":{}}`)
-		for method, params := range map[string]string{"prompts/list": `{}`, "tools/call": `{"name":"files__read"}`} {
+		for method, params := range map[string]string{"prompts/list": `{}`, "tools/call": `{"name":"files__read"}`, "logging/setLevel": `{"level":"info"}`} {
 			if out := without.ask(method, params); out.Word() != int64(-32004) {
 				t.Errorf("%s without: %v", method, out.All())
 			}

@@ -92,6 +92,8 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.refuse(d, protocol.MethodNotFound(m.Method))
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
+	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":
+		s.refuse(d, protocol.CapabilityRequired(s.lacks("", m.Method)))
 	case m.Method == "server/discover":
 		s.discover(d)
 	case m.Method == "subscriptions/listen":
@@ -107,6 +109,14 @@ func (s *Session) dispatch(d *session.Deliver) {
 	default:
 		s.address(d)
 	}
+}
+
+// lacks is the capability that the tenant's policy asks of clients for a method, of a server or of none, and that this one did not declare.
+func (s *Session) lacks(server, method string) string {
+	if needs, ok := s.o.Tenant.Required(server, method); ok && !s.record.Capabilities.Has(needs) {
+		return needs
+	}
+	return ""
 }
 
 // gate is what this session agreed on.

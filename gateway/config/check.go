@@ -152,6 +152,9 @@ func (l *loader) checkServer(s scope, name named) {
 			l.problem(l.find(s.path, key), quoted("server", name.text)+" has "+key, "it goes with "+belongs[key]+" only", "remove it")
 		}
 	}
+	if n := s.server.Speak; len(n.Offered(protocol.Legacy))+len(n.Offered(protocol.Modern)) == 0 {
+		l.problem(l.find(s.path, "max_version"), fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
+	}
 	if b := s.server.Builtin; b != "" && !slices.Contains(l.options.Builtins, b) {
 		m := notAWord(b, l.options.Builtins)
 		l.problem(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", printable(b)), m.why, m.do)

@@ -44,7 +44,8 @@ type Limits struct {
 type Server struct {
 	Name    string
 	Share   Share
-	Require map[string]string // beside Tenant.Require, and before it
+	Speak   protocol.Negotiation // which revisions it is spoken to in; zero for all
+	Require map[string]string    // beside Tenant.Require, and before it
 
 	Command Secret            // a name found in PATH, or an absolute path; never a shell line
 	Args    []Secret          //
