@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcpd/internal/mcptest"
+	"mcpd/protocol"
 	"mcpd/telemetry/admin"
 )
 
@@ -104,12 +105,13 @@ func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession,
 	return s, end
 }
 
+// dial opens a session of the newest revision that has sessions: what these tests break is theirs.
 func (a *arena) dial(url, key string, over http.RoundTripper, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
 	return mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: url, HTTPClient: &http.Client{Transport: withKey{key, over}}, MaxRetries: a.retries,
-	}, nil)
+	}, &mcp.ClientSessionOptions{ProtocolVersion: protocol.LatestLegacy.String()})
 }
 
 // connect tries to open a session with one server, and says why there is none.
