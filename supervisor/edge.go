@@ -32,13 +32,17 @@ var _ streamable.Host = (*Edge)(nil)
 
 // Route finds the endpoint that a path names and who is calling. An unknown tenant, a missing and a wrong key are one refusal; that a
 // server does not exist is told to those only who may use the tenant.
-func (h *Edge) Route(r *http.Request) (streamable.Endpoint, *protocol.Error) {
+func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.Door, refused *protocol.Error) {
 	route, ok := tenant.ParsePath(r.URL.EscapedPath())
 	if !ok {
-		return streamable.Endpoint{}, protocol.EndpointNotFound()
+		return ep, door, protocol.EndpointNotFound()
 	}
-	return h.enter(r, route)
+	ep, refused = h.enter(r, route)
+	return ep, doors[route.Kind], refused
 }
+
+// doors says what each kind of path is to the transport.
+var doors = []streamable.Door{tenant.MCP: streamable.Streamable, tenant.Events: streamable.Events, tenant.Messages: streamable.Messages}
 
 // enter authenticates the caller of what a path names.
 func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, *protocol.Error) {
@@ -68,8 +72,10 @@ func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
 }
 
 // Open makes a session and delivers its initialize.
-func (h *Edge) Open(ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink) (streamable.Session, error) {
-	s, err := h.open(ctx, session.OpenRequest{Endpoint: ep}, init, out)
+func (h *Edge) Open(
+	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink, on *streamable.Streams,
+) (streamable.Session, error) {
+	s, err := h.open(ctx, session.OpenRequest{Endpoint: ep, Streams: on}, init, out)
 	if err != nil {
 		return nil, err
 	}

@@ -61,9 +61,12 @@ type Upstream interface {
 	Info() Info
 }
 
+// SSE is the Info.Transport of HTTP+SSE, which revisions without a handshake do not have.
+const SSE = "sse"
+
 // Info describes a connection to an operator. It never holds a credential.
 type Info struct {
-	Transport string // "stdio", "streamable", "pipe"
+	Transport string // "stdio", "streamable", "sse", "pipe"
 	PID       int    // of the child process; 0 where there is none
 	URL       string // of the endpoint, without user information or query; "" where there is none
 }

@@ -86,10 +86,13 @@ func (h *Handle) Streamed() bool { return h.push == nil }
 
 // Transport names the transport.
 func (h *Handle) Transport() string {
-	if h.Streamed() {
-		return "streamable"
+	switch {
+	case !h.Streamed():
+		return "stdio"
+	case h.streams.Channel():
+		return transport.SSE
 	}
-	return "stdio"
+	return "streamable"
 }
 
 // Streams is the transport's own state of the session.

@@ -151,8 +151,11 @@ func (m *Manager) open(call *Open) {
 	}
 	h := &Handle{
 		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
-		streams: m.o.Store.Streams(), push: call.Req.Push, peer: peer,
+		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
+	}
+	if h.streams == nil {
+		h.streams = m.o.Store.Streams()
 	}
 	if p := call.Req.Peer; p != nil {
 		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true})

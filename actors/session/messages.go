@@ -73,6 +73,8 @@ type OpenRequest struct {
 	Endpoint streamable.Endpoint
 	// Push sends the client what belongs to no exchange, on a transport that has one channel for everything. Nil keeps it for streams.
 	Push func(jsonrpc.Message) error
+	// Streams are the transport's own; nil stands for new ones.
+	Streams *streamable.Streams
 	// Peer is who the session is for when there is no handshake: it is the one session of that peer at the endpoint. Nil for a handshake.
 	Peer *Peer
 	// Terms make the session one client's own, with an id to present: it negotiated them instead of a handshake. Peer goes with it.

@@ -7,8 +7,13 @@ type Kind uint8
 
 // Kinds of path.
 const (
-	MCP Kind = iota // the Streamable HTTP endpoint
+	MCP      Kind = iota // the Streamable HTTP endpoint
+	Events               // the stream of HTTP+SSE
+	Messages             // where its clients post
 )
+
+// endings are the ends of the paths of each kind.
+var endings = []string{MCP: "/mcp", Events: "/sse", Messages: "/sse/message"}
 
 // Route is what a path names. Server is "" where the tenant's servers are seen as one.
 type Route struct {
@@ -17,16 +22,8 @@ type Route struct {
 	Server string
 }
 
-// paths are all the paths of the MCP listener. A segment in braces stands for a name; other segments are compared byte by byte.
-var paths = []struct {
-	pattern string
-	kind    Kind
-}{
-	{"/mcp", MCP},
-	{"/{server}/mcp", MCP},
-	{"/t/{tenant}/mcp", MCP},
-	{"/t/{tenant}/{server}/mcp", MCP},
-}
+// bases are what comes before the ending. A segment in braces stands for a name; other segments are compared byte by byte.
+var bases = []string{"", "/{server}", "/t/{tenant}", "/t/{tenant}/{server}"}
 
 // MaxPath is the longest path that can name anything: two names, the fixed segments, and as much again for paths to come.
 const MaxPath = 256
@@ -37,10 +34,16 @@ func ParsePath(escaped string) (Route, bool) {
 	if len(escaped) > MaxPath {
 		return Route{}, false
 	}
-	for _, p := range paths {
-		route := Route{Kind: p.kind, Tenant: Default}
-		if match(p.pattern, escaped, &route) {
-			return route, true
+	for kind, ending := range endings {
+		base, ok := strings.CutSuffix(escaped, ending)
+		if !ok {
+			continue
+		}
+		for _, pattern := range bases {
+			route := Route{Kind: Kind(kind), Tenant: Default}
+			if match(pattern, base, &route) {
+				return route, true
+			}
 		}
 	}
 	return Route{}, false
@@ -55,7 +58,7 @@ func (r Route) Path() string {
 	if r.Server != "" {
 		path += "/" + r.Server
 	}
-	return path + "/mcp"
+	return path + endings[r.Kind]
 }
 
 func match(pattern, path string, route *Route) bool {

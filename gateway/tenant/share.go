@@ -24,20 +24,23 @@ type Link uint8
 // Kinds of link.
 const (
 	Stdio   Link = iota // a child process
-	HTTP                // Streamable HTTP
+	HTTP                // Streamable HTTP, or HTTP+SSE where that is found out
+	SSE                 // HTTP+SSE of 2024-11-05
 	Builtin             // inside this process
 )
 
-var links = []string{"stdio", "http", "builtin"}
+var links = []string{"stdio", "http", "sse", "builtin"}
 
 func (l Link) String() string { return links[l] }
 
 // defaults say how a connection of the legacy era is shared when the operator did not say. A remote server knows its sessions
 // apart, and a session inside this process costs next to nothing, so each caller has its own. A child process is dear: one serves
-// all sessions of a principal, but never two principals, because what it says on its own initiative names no owner.
+// all sessions of a principal, but never two principals, because what it says on its own initiative names no owner. HTTP+SSE holds a stream
+// open for each connection, and is treated alike.
 var defaults = []Share{
 	Stdio:   ByPrincipal,
 	HTTP:    BySession,
+	SSE:     ByPrincipal,
 	Builtin: BySession,
 }
 

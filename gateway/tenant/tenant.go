@@ -53,8 +53,9 @@ type Server struct {
 	EnvPass []string          // names passed on from the host's own environment
 	Cwd     Secret            // absolute; empty = the host's
 
-	URL     Secret            // http or https
-	Headers map[string]Secret // sent with each request, by canonical name
+	URL       Secret            // http or https
+	Headers   map[string]Secret // sent with each request, by canonical name
+	Transport string            // "sse" when the URL is known to be one of HTTP+SSE, else empty
 
 	Builtin string
 
@@ -73,6 +74,8 @@ func (s Server) Link() Link {
 	switch {
 	case s.Builtin != "":
 		return Builtin
+	case s.Transport != "":
+		return SSE
 	case !s.URL.IsZero():
 		return HTTP
 	}

@@ -19,6 +19,11 @@ func TestPathNamesTenantAndServer(t *testing.T) {
 		"/t/mcp/mcp":                             {MCP, "mcp", ""}, // the words are reserved for servers, not for tenants
 		"/t/-/mcp":                               {MCP, "-", ""},
 		"/t/" + strings.Repeat("a", 63) + "/mcp": {MCP, strings.Repeat("a", 63), ""},
+		"/sse":                                   {Events, Default, ""},
+		"/t/acme/files/sse":                      {Events, "acme", "files"},
+		"/sse/message":                           {Messages, Default, ""},
+		"/files/sse/message":                     {Messages, Default, "files"},
+		"/t/acme/sse/message":                    {Messages, "acme", ""},
 	} {
 		got, ok := ParsePath(path)
 		if !ok || got != want {
@@ -31,7 +36,7 @@ func TestPathTricksNameNothing(t *testing.T) {
 	for _, path := range []string{
 		"", "/", "mcp", "//mcp", "/mcp/", "/MCP", "/t/acme", "/t/acme/", "/t//mcp", "/t/acme//mcp", "/t/acme/mcp/", "/t/mcp",
 		"/t/a/../b/mcp", "/t/../mcp", "/./mcp", "/t/%61cme/mcp", "/t/acme%2fmcp", "/t/acme/%2e%2e/mcp", "/t/acme;x=1/mcp", "/t/Acme/mcp",
-		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp", "/t/acme/a_b/mcp",
+		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/mcp/message", "/t/acme/sse/", "/sse/message/x", "/message", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp", "/t/acme/a_b/mcp",
 		"/t/" + strings.Repeat("a", 64) + "/mcp", "/" + strings.Repeat("a", 33) + "/mcp", "/t/acme/mcp?x", "/t/acme\x00/mcp", "/t/ acme/mcp",
 		"/t/acme\\mcp", "http://x/mcp", "*", "/t/" + strings.Repeat("a/", MaxPath),
 	} {
@@ -42,7 +47,7 @@ func TestPathTricksNameNothing(t *testing.T) {
 }
 
 func FuzzPathIsCanonical(f *testing.F) {
-	for _, path := range []string{"/mcp", "/a/mcp", "/t/a/mcp", "/t/a/b/mcp", "/t/default/mcp", "/t/%61/mcp"} {
+	for _, path := range []string{"/mcp", "/a/mcp", "/t/a/mcp", "/t/a/b/mcp", "/t/default/mcp", "/t/%61/mcp", "/sse", "/t/a/b/sse/message"} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -67,6 +72,7 @@ func TestShareDefaults(t *testing.T) {
 	}{
 		{ByDefault, HTTP, protocol.Legacy, BySession},
 		{ByDefault, Stdio, protocol.Legacy, ByPrincipal},
+		{ByDefault, SSE, protocol.Legacy, ByPrincipal},
 		{ByDefault, Builtin, protocol.Legacy, BySession},
 		{ByDefault, HTTP, protocol.Modern, ByTenant},
 		{ByDefault, Stdio, protocol.Modern, ByTenant},
@@ -169,6 +175,7 @@ func TestServerIsReachedByWhatItHas(t *testing.T) {
 	for want, s := range map[string]Server{
 		"stdio":   {Command: NewShown("x", "x")},
 		"http":    {URL: NewShown("http://x/", "http://x/")},
+		"sse":     {URL: NewShown("http://x/", "http://x/"), Transport: "sse"},
 		"builtin": {Builtin: "demo"},
 	} {
 		if got := s.Link().String(); got != want {

@@ -105,7 +105,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 	s := httptest.NewServer(NewHandler(Options{Host: host, Store: host.store}))
 	defer s.Close()
-	id := host.add(Endpoint{Tenant: "acme"}, protocol.V20251125).id
+	id := host.add(Endpoint{Tenant: "acme"}, protocol.V20251125, nil).id
 	b.ReportAllocs()
 	for b.Loop() {
 		req, _ := http.NewRequest(http.MethodPost, s.URL, strings.NewReader(call("echo")))

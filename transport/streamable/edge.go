@@ -11,12 +11,12 @@ const (
 	MaxHeaders = 100
 	// maxURL bounds the request target. The longest that mean anything hold one percent-encoded resource URI.
 	maxURL = 8 << 10
-	// maxQuery bounds the parameters of a query, none of which this transport reads.
+	// maxQuery bounds the parameters of a query, of which only the ticket of HTTP+SSE is read.
 	maxQuery = 100
 )
 
 // allowed is what the Allow header of a 405 says.
-const allowed = "GET, POST, DELETE"
+var allowed = []string{Streamable: "GET, POST, DELETE", Events: "GET", Messages: "POST"}
 
 // edge is what is checked of every request before it is known where it goes. The order is part of the meaning: what costs least and
 // reveals nothing comes first.
@@ -154,7 +154,7 @@ func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) (answered 
 		header.Set("Access-Control-Expose-Headers", corsExposed)
 		return false
 	}
-	header.Set("Access-Control-Allow-Methods", allowed)
+	header.Set("Access-Control-Allow-Methods", allowed[Streamable])
 	header.Set("Access-Control-Allow-Headers", corsHeaders)
 	header.Set("Access-Control-Max-Age", corsMaxAge)
 	h.writeEmpty(w, http.StatusNoContent)

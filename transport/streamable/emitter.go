@@ -20,7 +20,8 @@ type emitter struct {
 	streams  *Streams
 	outlet   *outlet
 	client   toucher
-	primed   bool            // begin with an event that has an id and no data
+	first    []byte          // what the stream begins with, before its events
+	age      time.Duration   // when the client is asked to reconnect; 0 for never
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
 }
 
@@ -62,7 +63,7 @@ func (e *emitter) run(ctx context.Context) {
 		if !e.outlet.ticked.Swap(false) {
 			continue
 		}
-		if e.drain != nil && clock.Now().Sub(opened) >= options.StreamAge {
+		if e.age > 0 && clock.Now().Sub(opened) >= e.age {
 			e.write(appendEvent(nil, Event{Retry: e.handler.spread()}))
 			return
 		}
@@ -82,20 +83,22 @@ func (e *emitter) count() {
 	}
 }
 
-// open sends the headers at once, and with them the priming event: an id to come back with should the connection break before the first
-// message (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
-func (e *emitter) open() error {
-	streamHeaders(e.response.Header())
-	e.response.WriteHeader(http.StatusOK)
-	if !e.primed {
-		return e.write(nil)
-	}
+// prime lets the stream begin with an id to come back with should the connection break before the first message (2025-11-25
+// §basic/transports, "Sending Messages to the Server" 6).
+func (e *emitter) prime() {
 	retry := e.streams.retryOf(e.outlet)
 	if retry <= 0 {
 		retry = e.handler.options.Retry
 	}
 	id := string(e.outlet.appendID(nil, e.outlet.next-1))
-	return e.write(appendEvent(nil, Event{ID: id, Data: []byte{}, Retry: retry}))
+	e.first = appendEvent(nil, Event{ID: id, Data: []byte{}, Retry: retry})
+}
+
+// open sends the headers at once, and with them what the stream begins with.
+func (e *emitter) open() error {
+	streamHeaders(e.response.Header())
+	e.response.WriteHeader(http.StatusOK)
+	return e.write(e.first)
 }
 
 // burst is what one look at the stream yields and the bytes it is written as. It is shared between emitters, so that an idle stream has

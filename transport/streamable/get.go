@@ -11,16 +11,7 @@ import (
 
 // get opens the standing stream, or with Last-Event-ID resumes any stream of the session.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
-	f, detail := checkAccept(r, streamType)
-	switch {
-	case f != accepted:
-	case r.ContentLength != 0:
-		f, detail = bodyOnGET, "GET takes no body"
-	case h.draining():
-		f, detail = draining, "the server is going down"
-	}
-	if f != accepted {
-		h.refuse(w, f, jsonrpc.ID{}, detail)
+	if !h.streams(w, r) {
 		return
 	}
 	session, ok := h.session(w, r, ep, jsonrpc.ID{})
@@ -35,9 +26,28 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	defer streams.detach(&out)
 	e := emitter{
 		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, drain: h.drain,
-		primed: session.Version().Has(protocol.PrimedStreams),
+		age: h.options.StreamAge,
+	}
+	if session.Version().Has(protocol.PrimedStreams) {
+		e.prime()
 	}
 	e.run(r.Context())
+}
+
+// streams reports whether a GET may be answered with a stream, or refuses it.
+func (h *Handler) streams(w http.ResponseWriter, r *http.Request) bool {
+	f, detail := checkAccept(r, streamType)
+	switch {
+	case f != accepted:
+	case r.ContentLength != 0:
+		f, detail = bodyOnGET, "GET takes no body"
+	case h.draining():
+		f, detail = draining, "the server is going down"
+	}
+	if f != accepted {
+		h.refuse(w, f, jsonrpc.ID{}, detail)
+	}
+	return f == accepted
 }
 
 func (h *Handler) refuseGET(w http.ResponseWriter, err error, v protocol.Version) {

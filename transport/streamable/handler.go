@@ -50,13 +50,14 @@ type Options struct {
 // LoopbackHosts are the names by which a machine calls itself.
 func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]"} }
 
-// Handler serves MCP over Streamable HTTP, on any path: what a path means is the Host's to say.
+// Handler serves MCP over Streamable HTTP and HTTP+SSE, on any path: what a path means is the Host's to say.
 type Handler struct {
-	options Options
-	hosts   map[string]bool
-	origins map[string]bool
-	drain   chan struct{}
-	drained sync.Once
+	options  Options
+	hosts    map[string]bool
+	origins  map[string]bool
+	channels channels
+	drain    chan struct{}
+	drained  sync.Once
 }
 
 // NewHandler makes a Handler. It starts nothing.
@@ -118,19 +119,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.crossOrigin(w, r) {
 		return
 	}
-	ep, err := h.options.Host.Route(r)
+	ep, door, err := h.options.Host.Route(r)
 	if err != nil {
 		h.refuseError(w, err, 0, jsonrpc.ID{})
 		return
 	}
-	switch r.Method {
-	case http.MethodPost:
-		h.post(w, r, ep)
-	case http.MethodGet:
-		h.get(w, r, ep)
-	case http.MethodDelete:
-		h.delete(w, r, ep)
+	serve := doors[door][r.Method]
+	if serve == nil {
+		w.Header().Set("Allow", allowed[door])
+		h.refuse(w, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
+		return
 	}
+	serve(h, w, r, ep)
+}
+
+// doors says what is done behind each, by method.
+var doors = []map[string]func(*Handler, http.ResponseWriter, *http.Request, Endpoint){
+	Streamable: {http.MethodPost: (*Handler).post, http.MethodGet: (*Handler).get, http.MethodDelete: (*Handler).delete},
+	Events:     {http.MethodGet: (*Handler).channel},
+	Messages:   {http.MethodPost: (*Handler).message},
 }
 
 // spread is a retry hint for one of many clients that are sent away together.

@@ -1,5 +1,6 @@
 // Package streamable is MCP over Streamable HTTP: POST for messages, GET for the standing stream, DELETE for the end, server-sent events
-// and their resumption, for the revisions that have sessions.
+// and their resumption, for the revisions that have sessions. It is also MCP over HTTP+SSE, which came before and is made of the same parts:
+// one GET stream for all that a client is sent, and a POST, answered 202, for each message it sends.
 //
 // It does not know tenants, credentials or what a method does: a Host decides those.
 package streamable
@@ -27,13 +28,24 @@ type Endpoint struct {
 	Principal string
 }
 
+// Door is what a path is for.
+type Door uint8
+
+// Doors.
+const (
+	Streamable Door = iota // Streamable HTTP
+	Events                 // the stream of HTTP+SSE (2024-11-05 §basic/transports)
+	Messages               // where the clients of such streams post: the path of Events, and "/message"
+)
+
 // Host is what the handler serves. Its methods are called by many requests at once.
 type Host interface {
-	// Route finds the endpoint that the path names and authenticates the caller. It must not read the body. Headers that only a proxy
-	// may set have been removed from r.
-	Route(r *http.Request) (Endpoint, *protocol.Error)
+	// Route finds the endpoint and the door that the path names and authenticates the caller. It must not read the body. Headers that
+	// only a proxy may set have been removed from r.
+	Route(r *http.Request) (Endpoint, Door, *protocol.Error)
 	// Open creates a session for an initialize request, whose result or error arrives through out. An error means that there is neither.
-	Open(ctx context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink) (Session, error)
+	// The session's Streams are those given; nil stands for new ones from Store.Streams.
+	Open(ctx context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink, on *Streams) (Session, error)
 	// Lookup finds a session of this endpoint and principal, or returns ErrNoSession.
 	Lookup(ctx context.Context, ep Endpoint, id string) (Session, error)
 	// Policy says which revisions are served at an endpoint.
@@ -65,7 +77,7 @@ type Session interface {
 	// Deliver hands over a message of the client. Out is nil unless m is a request, whose one outcome must then reach out.Finish, unless
 	// Deliver returns an error. The exchange goes on when the client disconnects: ctx has no end of its own.
 	Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error
-	// Streams is the session's, from Store.Streams: the same on every call.
+	// Streams is the session's: the same on every call.
 	Streams() *Streams
 	// Touch says that the client was heard of. It is called with each request and, while a stream is open, each keep-alive period.
 	Touch()

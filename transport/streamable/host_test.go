@@ -72,14 +72,22 @@ func newTestHost(t *testing.T) *testHost {
 	return h
 }
 
-func (h *testHost) Route(r *http.Request) (Endpoint, *protocol.Error) {
-	if h.route != nil {
-		return h.route(r)
+func (h *testHost) Route(r *http.Request) (Endpoint, Door, *protocol.Error) {
+	door := Streamable
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/sse"):
+		door = Events
+	case strings.HasSuffix(r.URL.Path, "/sse/message"):
+		door = Messages
 	}
-	return Endpoint{Tenant: "acme", Principal: r.Header.Get("Authorization")}, nil
+	if h.route != nil {
+		ep, err := h.route(r)
+		return ep, door, err
+	}
+	return Endpoint{Tenant: "acme", Principal: r.Header.Get("Authorization")}, door, nil
 }
 
-func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink) (Session, error) {
+func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink, on *Streams) (Session, error) {
 	if h.openErr != nil {
 		return nil, h.openErr
 	}
@@ -87,19 +95,22 @@ func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, ou
 	v, ok := protocol.ParseVersion(name)
 	if !ok {
 		out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "protocolVersion"}))
-		return h.add(ep, protocol.LatestLegacy), nil
+		return h.add(ep, protocol.LatestLegacy, on), nil
 	}
-	s := h.add(ep, v)
+	s := h.add(ep, v, on)
 	out.Finish(jsonrpc.Response(init.ID, jsontext.Value(`{"protocolVersion":"`+name+
 		`","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1"}}`)))
 	return s, nil
 }
 
-func (h *testHost) add(ep Endpoint, v protocol.Version) *testSession {
+func (h *testHost) add(ep Endpoint, v protocol.Version, on *Streams) *testSession {
+	if on == nil {
+		on = h.store.Streams()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opened++
-	s := &testSession{host: h, ep: ep, id: fmt.Sprintf("session-%d", h.opened), version: v, streams: h.store.Streams()}
+	s := &testSession{host: h, ep: ep, id: fmt.Sprintf("session-%d", h.opened), version: v, streams: on}
 	h.sessions[s.id] = s
 	return s
 }

@@ -14,19 +14,12 @@ const initialize = "initialize"
 
 // post takes one message, or an array of them where the revision has arrays.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
-	f, detail := checkContent(r)
-	if f == accepted {
-		f, detail = checkAccept(r, jsonType, streamType)
-	}
+	f, detail := checkAccept(r, jsonType, streamType)
 	if f == accepted && len(r.Header["Last-Event-Id"]) > 0 {
 		f, detail = resumeByPOST, "streams are resumed by GET"
 	}
-	var body []byte
-	if f == accepted {
-		body, f, detail = h.readBody(w, r)
-	}
-	if f != accepted {
-		h.refuse(w, f, jsonrpc.ID{}, detail)
+	body, ok := h.body(w, r, f, detail)
+	if !ok {
 		return
 	}
 	if isArray(body) {
@@ -39,6 +32,20 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	h.postOne(w, r, ep, m)
+}
+
+// body reads the body of a POST, unless that is refused already or it is none.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request, f refusal, detail string) (body []byte, ok bool) {
+	if f == accepted {
+		f, detail = checkContent(r)
+	}
+	if f == accepted {
+		body, f, detail = h.readBody(w, r)
+	}
+	if f != accepted {
+		h.refuse(w, f, jsonrpc.ID{}, detail)
+	}
+	return body, f == accepted
 }
 
 // isArray tells an array from anything else by its first token.
@@ -116,7 +123,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 		}
 	}
 	reply := newReply(h.options.Store.plain(), 1, false)
-	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply)
+	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply, nil)
 	if err != nil {
 		reply.leave()
 		h.refuseError(w, err, 0, m.ID)

@@ -40,6 +40,8 @@ const (
 	resumeByPOST
 	badEventID
 	manyGETs
+	noTicket
+	wrongEra
 	draining
 
 	refusalCount = int(iota)
@@ -76,6 +78,8 @@ var refusals = [refusalCount]struct {
 	// 400 and not 404: to a client with a session id, 404 means that the session is over, and losing an event must not cost it that.
 	badEventID: {"event_id", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	manyGETs:   {"too_many_streams", http.StatusTooManyRequests, protocol.CodeRateLimited},
+	noTicket:   {"ticket_required", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	wrongEra:   {"wrong_era", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	draining:   {"draining", http.StatusServiceUnavailable, protocol.CodeRateLimited},
 }
 
@@ -85,8 +89,8 @@ const retryAfter = time.Second
 // refuse answers with a row of the table. The id is that of the request, if it is known.
 func (h *Handler) refuse(w http.ResponseWriter, f refusal, id jsonrpc.ID, detail string) {
 	row := refusals[f]
-	if f == badMethod {
-		w.Header().Set("Allow", allowed)
+	if f == badMethod && w.Header().Get("Allow") == "" {
+		w.Header().Set("Allow", allowed[Streamable])
 	}
 	if f == sessionGone {
 		detail = "session not found" // nothing else, however it came to be

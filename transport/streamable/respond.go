@@ -36,7 +36,10 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, clie
 		h.writeOutcomes(w, p)
 	case asStream:
 		e := emitter{
-			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client, primed: p.resumes,
+			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client,
+		}
+		if p.resumes {
+			e.prime()
 		}
 		e.run(r.Context())
 	case asAccepted:

@@ -76,7 +76,7 @@ func (s *Store) Streams() *Streams { return &Streams{store: s} }
 // Bytes is how much history is kept for all sessions.
 func (s *Store) Bytes() int64 { return s.used.Load() }
 
-// plain makes streams for an exchange that belongs to no session: without event ids, since there is nothing to resume.
+// plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session, and for HTTP+SSE.
 func (s *Store) plain() *Streams { return &Streams{store: s, plain: true} }
 
 func (s *Store) now() int64 { return s.options.Clock.Now().UnixNano() }

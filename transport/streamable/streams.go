@@ -286,6 +286,19 @@ func (s *Streams) missed(o *outlet) (n int) {
 	return n
 }
 
+// Channel reports whether a client is sent everything on one stream, as in HTTP+SSE.
+func (s *Streams) Channel() bool { return s.plain }
+
+// unread is how many bytes wait on the standing stream.
+func (s *Streams) unread() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil || s.state.alone == nil {
+		return 0
+	}
+	return s.state.alone.queued
+}
+
 // Open is how many GET streams the client has open.
 func (s *Streams) Open() int {
 	s.mu.Lock()

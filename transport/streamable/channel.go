@@ -1,0 +1,253 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// The bounds of HTTP+SSE.
+const (
+	// greetingTime is how long a stream lasts whose client has not begun: as long as a handshake may take.
+	greetingTime = 30 * time.Second
+	// maxSilent is how many such streams one principal may have at an endpoint.
+	maxSilent = 64
+	// maxUnreadAnswers bounds the answers that wait for their client to read them: a few of the largest. More means that it does not read.
+	maxUnreadAnswers = 4 * protocol.MaxUpstreamMessage
+	// closingTime bounds the end of the session behind a stream that has ended.
+	closingTime = 2 * time.Second
+)
+
+// channel is one client of HTTP+SSE: the stream on which it is sent everything, and the session behind what it posts.
+type channel struct {
+	handler *Handler
+	at      Endpoint
+	streams *Streams
+
+	opening sync.Mutex // held while a session is made; taken before mu
+
+	mu       sync.Mutex // guards the rest
+	session  Session    // nil before initialize
+	ended    bool
+	inFlight map[jsonrpc.ID]struct{}
+}
+
+// channels are those that are open.
+type channels struct {
+	mu       sync.Mutex
+	byTicket map[[sha256.Size]byte]*channel // by the digest, so that the time of a look-up tells nothing of a ticket
+	silent   map[Endpoint]int               // those that have no session
+}
+
+// add makes a channel and its ticket, which is all that a client needs beside its own credentials. It returns nil when too many have not
+// begun yet.
+func (s *channels) add(h *Handler, ep Endpoint) (c *channel, ticket string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byTicket == nil {
+		s.byTicket, s.silent = map[[sha256.Size]byte]*channel{}, map[Endpoint]int{}
+	}
+	if s.silent[ep] >= maxSilent {
+		return nil, ""
+	}
+	s.silent[ep]++
+	ticket = rand.Text() + rand.Text() // 260 bits
+	c = &channel{handler: h, at: ep, streams: h.options.Store.plain(), inFlight: map[jsonrpc.ID]struct{}{}}
+	s.byTicket[sha256.Sum256([]byte(ticket))] = c
+	return c, ticket
+}
+
+// find returns the channel of a ticket, and nil for that of another endpoint or principal.
+func (s *channels) find(ep Endpoint, ticket string) *channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.byTicket[sha256.Sum256([]byte(ticket))]; c != nil && c.at == ep {
+		return c
+	}
+	return nil
+}
+
+func (s *channels) remove(ticket string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byTicket, sha256.Sum256([]byte(ticket)))
+}
+
+// spoke says that a silent channel is none any more.
+func (s *channels) spoke(ep Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent[ep]--; s.silent[ep] == 0 {
+		delete(s.silent, ep)
+	}
+}
+
+// current is the session, nil before there is one.
+func (c *channel) current() Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+func (c *channel) version() protocol.Version {
+	if s := c.current(); s != nil {
+		return s.Version()
+	}
+	return 0
+}
+
+// Touch says that the client was heard of.
+func (c *channel) Touch() {
+	if s := c.current(); s != nil {
+		s.Touch()
+	}
+}
+
+// greet makes the session.
+func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out transport.Sink) error {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	c.mu.Lock()
+	session, ended := c.session, c.ended
+	c.mu.Unlock()
+	switch {
+	case ended:
+		return ErrNoSession
+	case session != nil: // which says so
+		return session.Deliver(ctx, init, out)
+	}
+	session, err := c.handler.options.Host.Open(ctx, c.at, init, out, c.streams)
+	if err != nil {
+		return err
+	}
+	c.handler.channels.spoke(c.at)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = session
+	return nil
+}
+
+// expire ends a channel whose client has not begun.
+func (c *channel) expire() {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.current() == nil {
+		c.streams.Close()
+	}
+}
+
+// end is the end of the stream, and with it of the session.
+func (c *channel) end(ctx context.Context) {
+	c.streams.Close()
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	c.mu.Lock()
+	session := c.session
+	c.ended = true
+	c.mu.Unlock()
+	if session == nil {
+		c.handler.channels.spoke(c.at)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer cancel()
+	_ = session.Close(ctx) // one that does not end now ends when it has been idle
+}
+
+// take hands over one message. An error is one of a message that has no answer.
+func (c *channel) take(ctx context.Context, m jsonrpc.Message) error {
+	session := c.current()
+	if m.Kind() != jsonrpc.KindRequest {
+		if session == nil {
+			return protocol.NotInitialized("initialization", protocol.Action(m.Method))
+		}
+		return session.Deliver(ctx, m, nil)
+	}
+	out := &exchange{channel: c, id: m.ID}
+	err := c.begin(m.ID)
+	switch {
+	case err != nil: // the one under that id goes on
+		c.say(jsonrpc.Failure(m.ID, protocol.Translate(err, c.version())))
+		return nil
+	case protocol.IsModern(m.Params): // by 400 the official Go client, which asks so first, would take its connection for broken
+		err = protocol.InvalidRequest("the revision in _meta is not spoken over HTTP+SSE: begin with initialize")
+	case session != nil:
+		err = session.Deliver(ctx, m, out)
+	case m.Method == initialize:
+		err = c.greet(ctx, m, out)
+	default:
+		err = protocol.NotInitialized("initialization", protocol.Action(m.Method))
+	}
+	if err != nil {
+		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, c.version())))
+	}
+	return nil
+}
+
+// begin opens an exchange. The stream is shared, so an id that is in flight cannot be used again: its answers could not be told apart.
+func (c *channel) begin(id jsonrpc.ID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.inFlight[id]; taken {
+		return protocol.RequestIDConflict(id)
+	}
+	if len(c.inFlight) >= protocol.MaxPendingPerSession {
+		return protocol.Overloaded("session", 0)
+	}
+	c.inFlight[id] = struct{}{}
+	return nil
+}
+
+func (c *channel) forget(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.inFlight, id)
+}
+
+// say sends an answer. A client that leaves too many unread is given up.
+func (c *channel) say(m jsonrpc.Message) {
+	if c.streams.Push(m) == nil && c.streams.unread() > maxUnreadAnswers {
+		c.handler.options.Refused(slowConsumer, 0)
+		c.streams.Close()
+	}
+}
+
+// exchange is the transport.Sink of one request. All of a channel share its stream.
+type exchange struct {
+	channel *channel
+	id      jsonrpc.ID
+
+	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
+	over bool
+}
+
+// Send implements transport.Sink.
+func (a *exchange) Send(m jsonrpc.Message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return transport.ErrClosed
+	}
+	return a.channel.streams.Push(m)
+}
+
+// Finish implements transport.Sink.
+func (a *exchange) Finish(m jsonrpc.Message) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return false
+	}
+	a.over = true
+	a.channel.forget(a.id)
+	if m.Kind() != jsonrpc.KindInvalid {
+		a.channel.say(m)
+	}
+	return true
+}
