@@ -50,13 +50,13 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 // queued is how many messages may wait on a connection to a server: each request in flight, and its cancellation or answer.
 func queued(t tenant.Tenant) int { return 2 * t.Limits.MaxPending }
 
-// dial is how a connection of this server is opened. Which of the three it is was decided by the configuration.
+// dial is how a connection of this server is opened. Which it is was decided by the configuration.
 func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	switch s.Link() {
 	case tenant.Stdio:
 		return h.dialProgram(t, s, at)
-	case tenant.HTTP:
-		return h.dialURL(s)
+	case tenant.HTTP, tenant.SSE:
+		return h.dialURL(t, s)
 	}
 	return h.dialBuiltin(t, s)
 }
@@ -87,8 +87,10 @@ func (h *host) dialProgram(t tenant.Tenant, s tenant.Server, at telemetry.Where)
 	}
 }
 
-func (h *host) dialURL(s tenant.Server) client.Dial {
+func (h *host) dialURL(t tenant.Tenant, s tenant.Server) client.Dial {
 	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: streamable.NewTransport(nil)}
+	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name, streamable.NewDialect(s.Link() == tenant.SSE))
+	o.Dialect = known.(*streamable.Dialect)
 	for name, value := range s.Headers {
 		o.Header.Set(name, value.Reveal())
 	}
@@ -118,7 +120,7 @@ func target(s tenant.Server) string {
 	switch s.Link() {
 	case tenant.Stdio:
 		return s.Command.String()
-	case tenant.HTTP:
+	case tenant.HTTP, tenant.SSE:
 		return strings.Clone(s.URL.String())
 	}
 	return s.Builtin

@@ -34,12 +34,12 @@ func (c *Connection) dialled(up transport.Upstream) error {
 }
 
 // first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was
-// probed is not probed again. An era that the operator has forbidden is never tried.
+// probed is not probed again, and HTTP+SSE has one era only. An era that the operator has forbidden is never tried.
 func (c *Connection) first() protocol.Era {
 	switch {
 	case !c.may(protocol.Legacy):
 		return protocol.Modern
-	case c.probing, !c.may(protocol.Modern):
+	case c.probing, !c.may(protocol.Modern), c.up.Info().Transport == transport.SSE:
 		return protocol.Legacy
 	case c.spoken != 0:
 		return c.spoken.Era()

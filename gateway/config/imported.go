@@ -38,12 +38,12 @@ func (l *loader) checkKind(s scope) {
 	}
 	where := l.find(s.path, "type")
 	switch kind := *s.kind; {
-	case kind == "sse":
-		l.problem(where, `type is "sse"`, "HTTP+SSE of 2024-11-05 is not spoken to servers", "use the server's Streamable HTTP endpoint, with type http")
 	case kind == "stdio" && s.server.Command.IsZero():
 		l.problem(where, `type is "stdio"`, "that needs a command", "add it, or write type http")
-	case strings.HasSuffix(kind, "http") && s.server.URL.IsZero():
+	case kind != "" && kind != "stdio" && s.server.URL.IsZero():
 		l.problem(where, fmt.Sprintf("type is %q", kind), "that needs a url", "add it, or write type stdio")
+	case kind == "sse":
+		s.server.Transport = kind
 	}
 }
 

@@ -163,9 +163,11 @@ var serverKeys = []Key{
 	{"cwd", cwd, "", "", "/srv/acme", Replaces,
 		"its working directory", func(s scope) any { return &s.server.Cwd }},
 	{"url", link, "", "", "http://127.0.0.1:9001/mcp", Replaces,
-		"endpoint of Streamable HTTP", func(s scope) any { return &s.server.URL }},
+		"endpoint of Streamable HTTP, or of HTTP+SSE of 2024-11-05", func(s scope) any { return &s.server.URL }},
 	{"headers", headers, "", "", "{Authorization: \"Bearer ${env:TOKEN}\"}", Replaces,
 		"sent with each request to the url", func(s scope) any { return &s.server.Headers }},
+	{"transport", oneOf("sse"), "", "", "sse", Replaces,
+		"how the url is spoken to: sse is HTTP+SSE; without it that is tried when Streamable HTTP fails", func(s scope) any { return &s.server.Transport }},
 	{"builtin", builtin, "", "", "demo", Replaces,
 		"a server inside mcpd", func(s scope) any { return &s.server.Builtin }},
 	{"share", share, "auto", "", "tenant", Replaces,
@@ -189,7 +191,7 @@ var serverKeys = []Key{
 // importKeys are the keys of an entry of mcpServers, as other clients write it.
 var importKeys = []Key{
 	{"type", oneOf("stdio", "http", "streamable-http", "sse"), "", "", "http", Replaces,
-		"stdio with a command, http or streamable-http with a url; sse is not spoken to servers", func(s scope) any { return s.kind }},
+		"stdio with a command, http, streamable-http or sse with a url", func(s scope) any { return s.kind }},
 	{"command", command, "", "", "npx", Replaces, "as in a server", func(s scope) any { return &s.server.Command }},
 	{"args", args, "", "", "[-y, some-server]", Replaces, "as in a server", func(s scope) any { return &s.server.Args }},
 	{"env", env, "", "", "{TOKEN: \"${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Env }},

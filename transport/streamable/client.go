@@ -48,16 +48,21 @@ type ClientOptions struct {
 	Transport http.RoundTripper
 	// MaxMessage bounds one message of the server, in bytes. 0 is protocol.MaxUpstreamMessage.
 	MaxMessage int
+	// Dialect is what is known of the server; it should be shared by its clients. Nil is one of the client's own.
+	Dialect *Dialect
 }
 
 // Client is an upstream connection over Streamable HTTP: with a session in the revisions that have them, one request after another without
-// in the later ones. Any number may call its methods at once.
+// in the later ones. To a server of HTTP+SSE it is one stream, for as long as that lasts. Any number may call its methods at once.
 type Client struct {
 	url       *url.URL
 	given     http.Header // of the options
 	transport http.RoundTripper
 	own       *http.Transport // the same, if it ends with us
 	limits    jsonrpc.Limits
+	dialect   *Dialect
+	known     bool                    // that the server speaks HTTP+SSE, before anything was sent
+	inbox     atomic.Pointer[url.URL] // where to post, of a server of HTTP+SSE that has said so; nil for any other
 
 	in       chan transport.Inbound
 	posts    chan struct{} // holds a token for each goroutine that carries a request
@@ -77,6 +82,7 @@ type Client struct {
 	session  string
 	gate     chan struct{} // closed when notifications/initialized has arrived; nil when nothing waits for that
 	inFlight map[jsonrpc.ID]*flight
+	joining  bool // the stream of HTTP+SSE was asked for
 	closing  bool
 	lost     *time.Timer // ends the connection; nil while the session lives
 }
@@ -110,7 +116,12 @@ func NewClient(o ClientOptions) (*Client, error) {
 		door:      make(chan struct{}, 1),
 		over:      make(chan struct{}),
 		inFlight:  map[jsonrpc.ID]*flight{},
+		dialect:   o.Dialect,
 	}
+	if c.dialect == nil {
+		c.dialect = &Dialect{}
+	}
+	c.known = c.dialect.sse.Load()
 	if o.MaxMessage > 0 {
 		c.limits.Bytes = o.MaxMessage
 	}
@@ -139,6 +150,9 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	if c.stateless() && m.Kind() != jsonrpc.KindRequest {
 		c.unsaid(m)
 		return nil
+	}
+	if c.known && !c.joining {
+		c.begin()
 	}
 	places := c.notices
 	if m.Kind() == jsonrpc.KindRequest {
@@ -297,7 +311,11 @@ func (c *Client) has(f protocol.Feature) bool { return protocol.Version(c.versio
 // Info names the endpoint.
 func (c *Client) Info() transport.Info {
 	shown := url.URL{Scheme: c.url.Scheme, Host: c.url.Host, Path: c.url.Path}
-	return transport.Info{Transport: "streamable", URL: shown.String()}
+	kind := "streamable"
+	if c.known || c.inbox.Load() != nil {
+		kind = transport.SSE
+	}
+	return transport.Info{Transport: kind, URL: shown.String()}
 }
 
 // Close gives up what is on its way, ends the session with DELETE, which a server may refuse, and waits for its goroutines within ctx.

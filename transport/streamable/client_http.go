@@ -102,7 +102,11 @@ func (c *Client) do(ctx context.Context, method, session string, body []byte, ex
 	if wrote != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
 	}
-	req := (&http.Request{Method: method, URL: c.url, Host: c.url.Host, Header: header}).WithContext(ctx)
+	to := c.url
+	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
+		to = inbox
+	}
+	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: header}).WithContext(ctx)
 	if body != nil {
 		req.ContentLength = int64(len(body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }

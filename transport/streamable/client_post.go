@@ -61,6 +61,10 @@ func (o *outgoing) call(ctx context.Context) {
 		o.refused(ctx, resp, session)
 		return
 	}
+	if c.inbox.Load() != nil { // the answer comes on the stream
+		discard(resp)
+		return
+	}
 	if o.method == initialize {
 		if err := c.adopt(resp.Header); err != nil {
 			o.fail(ctx, err, true)
@@ -100,6 +104,8 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
 		m.ID = o.id
 		c.deliver(transport.Inbound{Message: m, Related: o.id})
+	case o.method == initialize && c.detour(ctx, resp.StatusCode):
+		o.call(ctx)
 	default:
 		o.fail(ctx, c.newStatusError(resp, body), executed(resp.StatusCode))
 	}

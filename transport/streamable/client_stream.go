@@ -40,7 +40,7 @@ type flow struct {
 // Messages to the Server" 6 and "Resumability and Redelivery").
 func (f *flow) follow(ctx context.Context, resp *http.Response) {
 	for failures := 0; ; {
-		answered, err := f.events(ctx, resp)
+		answered, err := f.read(ctx, resp)
 		if answered || ctx.Err() != nil {
 			return
 		}
@@ -83,7 +83,7 @@ func (f *flow) stand(ctx context.Context) {
 		case err == nil:
 			failures = 0
 			f.tell(Standing{Open: true, Gap: gap})
-			_, err = f.events(ctx, resp) // however it ended, it is taken up again
+			_, err = f.read(ctx, resp) // however it ended, it is taken up again
 			gap = f.last == ""
 		case errors.As(err, &status) && status.Status < 500 && f.last != "":
 			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
@@ -152,10 +152,21 @@ func (f *flow) pause(ctx context.Context, failures int, last error) bool {
 	}
 }
 
-// events reads one response to its end, or to the answer of the request. The body is closed then.
-func (f *flow) events(ctx context.Context, resp *http.Response) (answered bool, err error) {
+// read reads one response to its end, or to the answer of the request. The body is closed then.
+func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, err error) {
 	defer resp.Body.Close()
-	r := NewReader(resp.Body, ReaderLimits{Event: f.client.limits.Bytes + readerBuffer})
+	if answered, err = f.events(ctx, f.reader(resp)); answered {
+		f.linger(resp)
+	}
+	return answered, err
+}
+
+func (f *flow) reader(resp *http.Response) *Reader {
+	return NewReader(resp.Body, ReaderLimits{Event: f.client.limits.Bytes + readerBuffer})
+}
+
+// events reads to the end, or to the answer of the request.
+func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error) {
 	for {
 		e, err := r.Next()
 		if err != nil {
@@ -172,7 +183,6 @@ func (f *flow) events(ctx context.Context, resp *http.Response) (answered bool, 
 			continue
 		}
 		if f.message(e.Data) {
-			f.linger(resp)
 			return true, nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -197,9 +207,9 @@ func (f *flow) message(data []byte) (answered bool) {
 	}
 	switch {
 	case err == nil:
-	case f.call != nil && bad != nil && (bad.Response || bad.Empty) && bad.ID == f.call.id:
+	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() && (f.call == nil || bad.ID == f.call.id):
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
-		return true
+		return f.call != nil
 	default:
 		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
 	}

@@ -1,0 +1,144 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// endpointTime is how long a server of HTTP+SSE may take to say where to post. It is the first it says.
+const endpointTime = 10 * time.Second
+
+// Dialect is whether a server speaks HTTP+SSE (2024-11-05 §basic/transports) instead of Streamable HTTP, as far as that is known. The zero
+// Dialect finds out: Streamable HTTP is tried first (2026-07-28 §basic/transports/streamable-http, "Backward Compatibility").
+type Dialect struct {
+	sse   atomic.Bool
+	fixed bool
+}
+
+// NewDialect makes one that is sure of HTTP+SSE, or finds out.
+func NewDialect(sse bool) *Dialect {
+	d := &Dialect{fixed: sse}
+	d.sse.Store(sse)
+	return d
+}
+
+// doubt lets the next client find out anew, when a server does not do any more what it was found to.
+func (d *Dialect) doubt(err error) {
+	var status *StatusError
+	if !d.fixed && errors.As(err, &status) {
+		d.sse.Store(false)
+	}
+}
+
+// begin opens the stream of a server that is known to have one. What is sent waits for it. The mutex is held.
+func (c *Client) begin() {
+	gate := make(chan struct{})
+	c.gate, c.joining = gate, true
+	c.standing <- struct{}{} // free: nothing else takes it before the answer to initialize
+	c.run(c.standing, func() {
+		c.channel(func(err error) {
+			if err != nil {
+				c.dialect.doubt(err)
+				c.finish(err)
+			}
+			c.open(gate, false)
+		})
+	})
+}
+
+// detoured are the statuses of a refused initialize that only a server of HTTP+SSE may mean by its address.
+var detoured = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
+
+// detour looks, after initialize was refused, whether there is a stream that says where to post instead.
+func (c *Client) detour(ctx context.Context, status int) bool {
+	if c.inbox.Load() != nil || !slices.Contains(detoured, status) {
+		return false
+	}
+	select {
+	case c.standing <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	ready := make(chan error, 1)
+	c.run(c.standing, func() { c.channel(func(err error) { ready <- err }) })
+	select {
+	case err := <-ready:
+		return err == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// channel opens the stream of HTTP+SSE, tells ready when it is known where to post, or why not, and reads to the end, which is that of the
+// connection.
+func (c *Client) channel(ready func(error)) {
+	ctx, cancel := context.WithCancel(c.calls)
+	defer cancel()
+	late := time.AfterFunc(endpointTime, cancel)
+	f := &flow{client: c}
+	resp, err := f.get(ctx)
+	if err != nil {
+		ready(c.tardy(late, err))
+		return
+	}
+	defer resp.Body.Close()
+	r := f.reader(resp)
+	inbox, err := c.endpoint(r)
+	if err = c.tardy(late, err); err != nil {
+		ready(err)
+		return
+	}
+	c.inbox.Store(inbox)
+	c.dialect.sse.Store(true)
+	ready(nil)
+	_, err = f.events(ctx, r)
+	c.finish(fmt.Errorf("the stream of the server ended: %w", err))
+}
+
+// tardy names the reason when it was that the server took too long.
+func (c *Client) tardy(late *time.Timer, err error) error {
+	if !late.Stop() && c.calls.Err() == nil {
+		return fmt.Errorf("the server has not said within %s where to post", endpointTime)
+	}
+	return err
+}
+
+// endpoint reads where to post. It is where the stream is: what goes there holds our credentials.
+func (c *Client) endpoint(r *Reader) (*url.URL, error) {
+	for {
+		e, err := r.Next()
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the server has not said where to post: %w", err)
+		case len(e.Data) == 0:
+			continue
+		case e.Name != "endpoint":
+			return nil, fmt.Errorf("the server began with an event %q, not with where to post", c.printable([]byte(e.Name)))
+		}
+		to, err := c.url.Parse(string(e.Data))
+		if err != nil {
+			return nil, errors.New("where the server wants posts is no URL")
+		}
+		if to.User != nil || origin(to) != origin(c.url) {
+			return nil, fmt.Errorf("the server wants posts at another origin, %s", c.printable([]byte(origin(to))))
+		}
+		to.Fragment, to.RawFragment = "", ""
+		return to, nil
+	}
+}
+
+// origin is scheme, host and port (RFC 6454 §4).
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}

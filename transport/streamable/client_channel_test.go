@@ -1,0 +1,272 @@
+package streamable_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// oldPeer is a server of HTTP+SSE with one client at a time: what is posted to its inbox is echoed on the stream.
+type oldPeer struct {
+	*peer
+	first   string      // how the stream begins
+	refusal int         // the status of a POST to where the stream is
+	events  chan string // what is written to the stream; closed to end it
+}
+
+func newOldPeer() *oldPeer {
+	p := &oldPeer{peer: newPeer(), first: "event: endpoint\ndata: /inbox?session=7", refusal: http.StatusMethodNotAllowed, events: make(chan string, 16)}
+	p.get = func(w http.ResponseWriter, r *http.Request) {
+		stream(w, ": hello", p.first)
+		for {
+			select {
+			case e, more := <-p.events:
+				if !more {
+					return
+				}
+				emit(w, e)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+	for _, method := range []string{"initialize", "echo"} {
+		p.posts[method] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			if r.URL.RequestURI() != "/inbox?session=7" {
+				w.WriteHeader(p.refusal)
+				return
+			}
+			p.events <- data(jsonrpc.Response(m.ID, nil))
+			w.WriteHeader(http.StatusOK)
+		}
+	}
+	return p
+}
+
+func (p *oldPeer) client(t *testing.T, d *streamable.Dialect) *streamable.Client {
+	t.Helper()
+	return newTestClient(t, streamable.ClientOptions{
+		URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: d, Header: http.Header{"X-Key": {"secret"}},
+	})
+}
+
+// A server that refuses initialize and has a stream which says where to post is spoken to in HTTP+SSE, and so is it from then on.
+func TestClientFindsHTTPSSE(t *testing.T) {
+	for _, status := range []int{400, 404, 405} {
+		synctest.Test(t, func(t *testing.T) {
+			p, d := newOldPeer(), &streamable.Dialect{}
+			p.refusal = status
+			c := p.client(t, d)
+			if got := c.Info().Transport; got != "streamable" {
+				t.Errorf("begins as %q", got)
+			}
+			send(t, c, call(0, "initialize"))
+			expect(t, c, `none: {"jsonrpc":"2.0","id":0,"result":{}}`)
+			c.Negotiated(protocol.V20241105)
+			send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "echo"))
+			expect(t, c, `none: {"jsonrpc":"2.0","id":1,"result":{}}`)
+			p.events <- "event: message\ndata: " + `{"jsonrpc":"2.0","method":"notifications/x"}`
+			expect(t, c, `none: {"jsonrpc":"2.0","method":"notifications/x"}`)
+			if got := c.Info().Transport; got != transport.SSE {
+				t.Errorf("goes on as %q", got)
+			}
+			if err := c.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			again := p.client(t, d)
+			if got := again.Info().Transport; got != transport.SSE {
+				t.Errorf("the next begins as %q", got)
+			}
+			send(t, again, call(2, "initialize"))
+			expect(t, again, `none: {"jsonrpc":"2.0","id":2,"result":{}}`)
+			want := []string{
+				"POST initialize", "GET", "POST initialize", "POST notifications/initialized", "POST echo", "GET", "POST initialize",
+			}
+			if got := p.saw(); !slices.Equal(got, want) {
+				t.Errorf("the server saw %q, want %q", got, want)
+			}
+			for _, r := range p.all {
+				if r.Header.Get("X-Key") != "secret" {
+					t.Errorf("%s %s came without the configured header", r.Method, r.URL)
+				}
+			}
+		})
+	}
+}
+
+// What is no HTTP+SSE stays what it was: the refusal of initialize.
+func TestClientFindsNoHTTPSSE(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		refusal int
+		first   string
+		get     bool // a GET is tried
+	}{
+		{"other status", 403, "event: endpoint\ndata: /inbox", false},
+		{"server error", 500, "event: endpoint\ndata: /inbox", false},
+		{"no stream", 404, "", true},
+		{"another stream", 404, "data: {}", true},
+		{"a stream that says nothing", 404, ": nothing", true},
+		{"another origin", 404, "event: endpoint\ndata: http://elsewhere/inbox", true},
+		{"another port", 404, "event: endpoint\ndata: //peer:81/inbox", true},
+		{"another scheme", 404, "event: endpoint\ndata: https://peer/inbox", true},
+		{"a login", 404, "event: endpoint\ndata: http://me@peer/inbox", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, d := newOldPeer(), &streamable.Dialect{}
+				p.refusal, p.first = c.refusal, c.first
+				if c.first == "" {
+					p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }
+				}
+				client := p.client(t, d)
+				send(t, client, call(0, "initialize"))
+				if in := recv(t, client); in.Err == nil || !strings.Contains(in.Err.Error(), http.StatusText(c.refusal)) {
+					t.Errorf("got %s", show(in))
+				}
+				if got := slices.Contains(p.saw(), "GET"); got != c.get {
+					t.Errorf("GET is %t, want %t", got, c.get)
+				}
+				if got := p.client(t, d).Info().Transport; got != "streamable" {
+					t.Errorf("the next begins as %q", got)
+				}
+			})
+		})
+	}
+	t.Run("an answer", func(t *testing.T) {
+		p := newPeer()
+		p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			w.Write(jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32022, Message: "modern"}).Append(nil))
+		}
+		c := inMemory(t, p)
+		send(t, c, call(0, "initialize"))
+		if in := recv(t, c); in.Message.Error == nil || slices.Contains(p.saw(), "GET") {
+			t.Errorf("got %s after %q", show(in), p.saw())
+		}
+	})
+}
+
+// Where HTTP+SSE was configured there is nothing else; where it was found, a server that has it no more is looked at anew.
+func TestClientOfHTTPSSEAlone(t *testing.T) {
+	for _, fixed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newOldPeer()
+			d := streamable.NewDialect(fixed)
+			if !fixed {
+				c := p.client(t, d)
+				send(t, c, call(0, "initialize"))
+				recv(t, c)
+				if err := c.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }
+			c := p.client(t, d)
+			send(t, c, call(1, "initialize"), call(2, "echo"), jsonrpc.Notification("notifications/cancelled", nil))
+			if in, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+				t.Errorf("got %s, %v", show(in), err)
+			}
+			if got, want := p.client(t, d).Info().Transport == transport.SSE, fixed; got != want {
+				t.Errorf("HTTP+SSE is still assumed: %t, want %t", got, want)
+			}
+		})
+	}
+}
+
+// The end of the stream is that of the connection, after everything that came by it. A POST that fails is only its own.
+func TestClientOfHTTPSSEEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newOldPeer()
+		p.posts["lost"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusBadGateway) }
+		c := p.client(t, streamable.NewDialect(true))
+		send(t, c, call(0, "initialize"))
+		expect(t, c, `none: {"jsonrpc":"2.0","id":0,"result":{}}`)
+		send(t, c, call(1, "lost"))
+		if in := recv(t, c); in.Related != jsonrpc.IntID(1) || in.Err == nil || !in.Written {
+			t.Errorf("got %s", show(in))
+		}
+		p.events <- `data: {"jsonrpc":"2.0","id":2,"result":`
+		if in := recv(t, c); in.Related != jsonrpc.IntID(2) || in.Err == nil {
+			t.Errorf("an event that is no message: got %s", show(in))
+		}
+		p.events <- data(jsonrpc.Notification("notifications/last", nil))
+		close(p.events)
+		synctest.Wait()
+		expect(t, c, `none: {"jsonrpc":"2.0","method":"notifications/last"}`)
+		if in, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "stream of the server ended") {
+			t.Errorf("got %s, %v", show(in), err)
+		}
+	})
+}
+
+// A server that opens its stream and then says nothing does not hold its connection for ever.
+func TestClientOfHTTPSSEWaitsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newOldPeer()
+		p.first = ": wait"
+		c, start := p.client(t, streamable.NewDialect(true)), time.Now()
+		send(t, c, call(0, "initialize"))
+		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "where to post") || time.Since(start) > time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// The official server of HTTP+SSE, over loopback: found by itself, and known from the start.
+func TestClientWithOfficialHTTPSSE(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "official", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}, nil
+	})
+	s := httptest.NewServer(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	defer s.Close()
+	var all sync.WaitGroup
+	for _, d := range []*streamable.Dialect{nil, streamable.NewDialect(true)} {
+		all.Go(func() {
+			c, err := streamable.NewClient(streamable.ClientOptions{URL: s.URL + "/sse", Dialect: d})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close(context.Background())
+			ask := func(m jsonrpc.Message) string {
+				if err := c.Send(t.Context(), m); err != nil {
+					return err.Error()
+				}
+				in, err := c.Recv(t.Context())
+				if err != nil {
+					return err.Error()
+				}
+				return show(in)
+			}
+			init := jsonrpc.Request(jsonrpc.IntID(1), "initialize",
+				[]byte(`{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`))
+			if got := ask(init); !strings.Contains(got, `"protocolVersion":"2024-11-05"`) {
+				t.Errorf("initialize: got %s", got)
+			}
+			c.Negotiated(protocol.V20241105)
+			if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil {
+				t.Error(err)
+			}
+			if got := ask(jsonrpc.Request(jsonrpc.IntID(2), "tools/call", []byte(`{"name":"echo"}`))); !strings.Contains(got, `"hi"`) {
+				t.Errorf("tools/call: got %s", got)
+			}
+		})
+	}
+	all.Wait()
+}
