@@ -38,15 +38,16 @@ tenants:
     servers:
       every: {command: npx, args: [-y, "%s"], cwd: %q}
       remote: {url: %q}
+      old: {url: %q}
   zeta:
     auth: {keys: [%s]}
     servers:
       files: {command: npx, args: [-y, "%s", "${env:FOLDER}"], cwd: %q}
-`, hashed("ann", "key-of-ann"), everything, dir, remote(t, dir), hashed("zoe", "key-of-zoe"), filesystem, dir)})
+`, hashed("ann", "key-of-ann"), everything, dir, remote(t, dir, "streamableHttp", "/mcp"), remote(t, dir, "sse", "/sse"), hashed("zoe", "key-of-zoe"), filesystem, dir)})
 }
 
-// remote starts the published server over HTTP and returns its endpoint.
-func remote(t *testing.T, dir string) string {
+// remote starts the published server over a kind of HTTP and returns its endpoint.
+func remote(t *testing.T, dir, kind, path string) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,14 +56,14 @@ func remote(t *testing.T, dir string) string {
 	addr := free.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	free.Close()
-	server := exec.Command("npx", "-y", everything, "streamableHttp")
+	server := exec.Command("npx", "-y", everything, kind)
 	server.Dir, server.Env = dir, append(os.Environ(), "PORT="+port)
 	group(server)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { killGroup(server) })
-	url := "http://" + addr + "/mcp"
+	url := "http://" + addr + path
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if response, err := http.Get(url); err == nil {
 			response.Body.Close()
@@ -125,6 +126,29 @@ func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The first generation also speaks HTTP+SSE, both to us and to a published server.
+func TestTypeScriptClientOverHTTPSSE(t *testing.T) {
+	host := published(t, packages(t))
+	for _, view := range []struct{ path, prefix string }{{"/t/acme/sse", "every__"}, {"/t/acme/every/sse", ""}, {"/t/acme/old/sse", ""}} {
+		t.Run(view.path, func(t *testing.T) {
+			s := script(t, "client1.mjs", host.MCP+view.path, "key-of-ann",
+				map[string]any{"name": view.prefix + "echo", "arguments": map[string]any{"message": "grüße"}},
+				map[string]any{"name": view.prefix + "trigger-sampling-request", "arguments": map[string]any{"prompt": "a question", "maxTokens": 5}},
+				map[string]any{"name": view.prefix + "trigger-long-running-operation", "arguments": map[string]any{"duration": 0.2, "steps": 4}},
+			)
+			for i, want := range []string{"Echo: grüße", "sampled: ", "Steps: 4."} {
+				if !strings.Contains(s.text(i), want) {
+					t.Errorf("result %d = %q, want %q", i, s.text(i), want)
+				}
+			}
+			// The client loses a report that it reads together with the answer.
+			if s.Progress < 3 || !slices.Contains(s.Tools, view.prefix+"echo") {
+				t.Errorf("%d reports of progress, tools %q", s.Progress, s.Tools)
+			}
+		})
 	}
 }
 

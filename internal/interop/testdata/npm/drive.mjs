@@ -29,7 +29,7 @@ export async function drive(client, transport, call) {
   if (seen.capabilities.prompts) seen.prompts = (await client.listPrompts()).prompts.map((p) => p.name);
   if (seen.capabilities.resources) seen.resources = (await client.listResources()).resources.map((r) => r.uri);
   seen.progress = progress.filter((p) => p.total).length; // the second generation reports by itself that it asks its user
-  await transport.terminateSession();
+  await transport.terminateSession?.(); // HTTP+SSE has none
   await client.close();
   console.log(JSON.stringify(seen));
 }

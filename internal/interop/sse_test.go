@@ -1,0 +1,124 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's clients and servers do
+
+package interop
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// old serves a fixture over HTTP+SSE of 2024-11-05.
+func old(t *testing.T, name string) string {
+	t.Helper()
+	f := newFixture(name)
+	return listen(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return f.Server }, nil)) + "/sse"
+}
+
+// dialSSE opens a session over HTTP+SSE.
+func dialSSE(t *testing.T, url, key string) *client {
+	t.Helper()
+	return connect(t, lasting{&mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}}})
+}
+
+// lasting is a transport whose stream outlives the context that it was opened with.
+type lasting struct{ mcp.Transport }
+
+func (l lasting) Connect(ctx context.Context) (mcp.Connection, error) {
+	return l.Transport.Connect(context.WithoutCancel(ctx))
+}
+
+// Over HTTP+SSE a client and a server can do all that they can over other transports, on either side of the host and on both; and that a
+// server speaks it is found out without a restart.
+func TestFeaturesOverHTTPSSE(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {servers: {proc: %s, found: {url: %q}, known: {url: %q, transport: sse}}}}\n",
+		self(t, serveSDK, "proc"), old(t, "found"), old(t, "known"))})
+	for _, way := range []struct{ server, path, prefix, revision string }{
+		{"proc", "/sse", "proc__", ""},
+		{"proc", "/proc/sse", "", ""},
+		{"found", "/sse", "found__", ""},
+		{"found", "/found/mcp", "", legacy},
+		{"known", "/known/sse", "", ""},
+		{"known", "/mcp", "known__", modern},
+	} {
+		t.Run(way.server+way.path, func(t *testing.T) {
+			for _, f := range features {
+				t.Run(f.name, func(t *testing.T) {
+					var c *client
+					switch way.revision {
+					case "":
+						c = dialSSE(t, host.MCP+way.path, "")
+					case modern:
+						c = dialIn(t, modern, host.MCP+way.path, "")
+						c.confirmed()
+					default:
+						c = dialIn(t, way.revision, host.MCP+way.path, "")
+					}
+					f.do(t, view{client: c, server: way.server, prefix: way.prefix, old: way.server != "proc"})
+				})
+			}
+		})
+	}
+	for _, row := range restarts(t, host) {
+		t.Errorf("restarted: %+v", row)
+	}
+}
+
+// A ticket is good for whom it was given to only; strangers cannot tell anything from the answers.
+func TestTicketsAreTheirOwners(t *testing.T) {
+	host := town(t)
+	post := func(path, key string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, host.MCP+path, strings.NewReader(hello))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		response, err := (&http.Client{Transport: carrier(t, key)}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, host.MCP+"/t/acme/sse", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := (&http.Client{Transport: carrier(t, "key-of-ann")}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	lines.Scan()
+	lines.Scan()
+	at, ok := strings.CutPrefix(lines.Text(), "data: ")
+	if !ok || !strings.HasPrefix(at, "/t/acme/sse/message?ticket=") {
+		t.Fatalf("the stream begins with %q", lines.Text())
+	}
+	_, query, _ := strings.Cut(at, "?")
+	for _, c := range []struct {
+		name, path, key string
+		want            int
+	}{
+		{"no key", at, "", 401},
+		{"another tenant's key", at, "key-of-zoe", 401},
+		{"another principal", at, "key-of-bob", 404},
+		{"another tenant", "/t/zeta/sse/message?" + query, "key-of-zoe", 404},
+		{"no such ticket", at + "x", "key-of-ann", 404},
+		{"no ticket", "/t/acme/sse/message", "key-of-ann", 400},
+		{"the owner", at, "key-of-ann", 202},
+	} {
+		if got := post(c.path, c.key); got != c.want {
+			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
+		}
+	}
+}
