@@ -80,7 +80,7 @@ type Client struct {
 
 	mu       sync.Mutex // guards what follows
 	session  string
-	gate     chan struct{} // closed when notifications/initialized has arrived; nil when nothing waits for that
+	gate     chan struct{} // closed when what is sent may go; nil before notifications/initialized
 	inFlight map[jsonrpc.ID]*flight
 	joining  bool // the stream of HTTP+SSE was asked for
 	closing  bool
@@ -135,7 +135,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 }
 
 // Send starts a POST. An answer, or the failure of a request, arrives through Recv; a notification that fails arrives there as Undelivered.
-// Sending notifications/initialized holds back what is sent after it until the server has accepted it, and then opens the standing stream.
+// Sending notifications/initialized holds back what is sent after it until the server has accepted it, and has answered the GET that then
+// opens the standing stream, or has had the time to.
 // Sending notifications/cancelled stops reading the answer of that request: nothing more comes of it.
 //
 // Where requests stand alone the latter is all that leaves: it ends the POST, and other notifications are not sent.

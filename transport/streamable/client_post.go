@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -194,6 +196,9 @@ func (o *outgoing) notify() {
 	if err != nil && c.all.Err() == nil {
 		c.deliver(transport.Inbound{Control: Undelivered{Method: o.method, ID: o.id, Err: err}})
 	}
+	if errors.Is(err, ErrSessionLost) { // after that was said: with nothing else in flight it is the end
+		c.lose()
+	}
 }
 
 func (o *outgoing) post(ctx context.Context) error {
@@ -208,26 +213,28 @@ func (o *outgoing) post(ctx context.Context) error {
 	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
 		return nil
 	case resp.StatusCode == http.StatusNotFound && session != "":
-		c.lose()
 		return ErrSessionLost
 	}
 	return c.newStatusError(resp, excuse(resp))
 }
 
-// open lets go what waited for notifications/initialized, and starts the standing stream if the server took it.
+// open starts the standing stream, if the server took notifications/initialized, and lets go what waited for both.
 func (c *Client) open(gate chan struct{}, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(gate)
-	if c.gate == gate {
-		c.gate = nil
+	pass := sync.OnceFunc(func() { close(gate) })
+	if accepted && !c.closing {
+		select {
+		case c.standing <- struct{}{}:
+			c.run(c.standing, func() {
+				late := time.AfterFunc(standTime, pass)
+				defer late.Stop()
+				defer pass()
+				(&flow{client: c, answered: pass}).stand(c.calls)
+			})
+			return
+		default: // there is one already
+		}
 	}
-	if !accepted || c.closing {
-		return
-	}
-	select {
-	case c.standing <- struct{}{}:
-		c.run(c.standing, func() { (&flow{client: c}).stand(c.calls) })
-	default: // there is one already
-	}
+	pass()
 }

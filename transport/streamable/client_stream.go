@@ -21,6 +21,9 @@ const (
 	maxReconnect = 30 * time.Second
 	// maxResumes is how many attempts in a row to resume a request's stream may fail before the request has failed.
 	maxResumes = 5
+	// standTime is how long requests wait for the standing stream: a server may ask its client something there as soon as it has the first,
+	// and not all keep what nobody reads yet. Some answer the GET only when they have something to send.
+	standTime = time.Second
 	// lingerTime is how long after the answer a stream may take to end by itself. A connection whose stream is cut cannot be used again.
 	lingerTime = 50 * time.Millisecond
 )
@@ -30,10 +33,11 @@ var getAccept = http.Header{"Accept": {streamType}}
 
 // flow is a stream of events over one or more responses: that of a request, or the standing one.
 type flow struct {
-	client *Client
-	call   *outgoing     // nil for the standing stream
-	last   string        // the id of the last event that had one
-	retry  time.Duration // what the server asked us to wait; 0 if it did not
+	client   *Client
+	call     *outgoing     // nil for the standing stream
+	answered func()        // of the standing stream: told that the server has answered
+	last     string        // the id of the last event that had one
+	retry    time.Duration // what the server asked us to wait; 0 if it did not
 }
 
 // follow reads the stream of a request until its answer, resuming it as often as the server wants (2025-11-25 §basic/transports, "Sending
@@ -76,6 +80,7 @@ func (f *flow) stand(ctx context.Context) {
 	gap := false
 	for failures := 0; ; {
 		resp, err := f.get(ctx)
+		f.answered()
 		var status *StatusError
 		switch {
 		case ctx.Err() != nil:

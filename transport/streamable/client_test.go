@@ -261,6 +261,38 @@ func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
 	})
 }
 
+// A server may ask something on the standing stream as soon as it has a request, so the stream is there first; but it is not waited for
+// without end.
+func TestClientHoldsBackUntilTheStandingStreamIsThere(t *testing.T) {
+	for name, answered := range map[string]time.Duration{"at once": 0, "soon": 300 * time.Millisecond, "never": time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.get = func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case <-time.After(answered):
+				case <-r.Context().Done():
+				}
+				stream(w, ": quiet")
+				<-r.Context().Done()
+			}
+			var got time.Duration
+			start := time.Now()
+			p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+				got = time.Since(start)
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+			}
+			c := inMemory(t, p)
+			initialized(t, c)
+			send(t, c, call(1, "tools/list"))
+			for recv(t, c).Control != nil {
+			}
+			if want := min(answered, time.Second); got != want {
+				t.Errorf("%s: sent after %v, want %v", name, got, want)
+			}
+		})
+	}
+}
+
 // In the legacy revisions a notification cancels, not the disconnect; we stop listening after it.
 func TestClientCancelsByNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
