@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"time"
 
 	"mcpd/protocol"
@@ -63,6 +65,12 @@ type Upstream interface {
 
 // SSE is the Info.Transport of HTTP+SSE, which revisions without a handshake do not have.
 const SSE = "sse"
+
+// Severed reports whether err is the end of a line rather than something that came over it.
+func Severed(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
 
 // Info describes a connection to an operator. It never holds a credential.
 type Info struct {

@@ -3,8 +3,6 @@ package client
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -55,19 +53,13 @@ func (c *Connection) blame(reason error) error {
 func (c *Connection) broken(in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.blame(in.Err)
-	if !errors.As(in.Err, &status) && (!in.Written || cut(in.Err)) {
+	if !errors.As(in.Err, &status) && (!in.Written || transport.Severed(in.Err)) {
 		return LostError(c.o.Server, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
 	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted") // e.Data is an object
 	return e
-}
-
-// cut reports whether err is the end of a line rather than something that came over it.
-func cut(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // stderrOf is the end of what a program wrote to its standard error, fit to be shown.

@@ -183,7 +183,7 @@ func (s *Session) looked(m looked) {
 	}
 	s.view = m.view
 	if s.modern() {
-		s.store(func(r *session.Record) { r.Offered = s.view.Offer(r.Version) }) // what there is now
+		s.store(func(r *session.Record) { r.Offered = r.Offered.Union(s.view.Offer(r.Version)) }) // a list that there was is empty at worst
 	}
 	m.then(m.d)
 }
