@@ -121,6 +121,7 @@ func (q *request) stream(e *exchange, endless bool) {
 	}
 	events := q.guard.StartEvents(q.w)
 	defer events.Close()
+	defer func() { q.guard.CountDropped(e.missed()) }()
 	for {
 		for _, m := range news {
 			if events.Write(eventOf(m)) != nil {

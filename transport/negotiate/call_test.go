@@ -234,8 +234,8 @@ func TestUnreadNewsAreBounded(t *testing.T) {
 		t.Error("a question is taken")
 	}
 	news, _, done := e.take()
-	if len(news) != maxWaiting || e.dropped != 3 || done {
-		t.Errorf("%d wait, %d dropped, done %v", len(news), e.dropped, done)
+	if len(news) != maxWaiting || e.missed() != 3 || done {
+		t.Errorf("%d wait, %d dropped, done %v", len(news), e.missed(), done)
 	}
 	if !e.Finish(jsonrpc.Message{}) || e.Finish(jsonrpc.Message{}) || !e.ended() {
 		t.Error("an exchange has one outcome")

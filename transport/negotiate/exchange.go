@@ -81,6 +81,13 @@ func (e *exchange) take() (news []jsonrpc.Message, outcome jsonrpc.Message, done
 	return news, e.outcome, e.done
 }
 
+// missed is how many notifications were dropped.
+func (e *exchange) missed() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dropped
+}
+
 // ended reports whether the outcome is there.
 func (e *exchange) ended() bool {
 	e.mu.Lock()

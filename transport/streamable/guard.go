@@ -60,6 +60,13 @@ func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
 // Count reports a refusal of another interface, as Options.Refused has it.
 func (h *Handler) Count(reason string, status int) { h.options.Refused(reason, status) }
 
+// CountDropped reports notifications that a client of another interface was not given, as Options.Dropped has it.
+func (h *Handler) CountDropped(n int) {
+	if n > 0 {
+		h.options.Dropped(n)
+	}
+}
+
 // SessionID is the id that a client sent, under either of its names, and whether it sent one.
 func SessionID(r *http.Request) (id string, given bool) { return sessionID(r) }
 
