@@ -197,7 +197,7 @@ var badRequests = []bad{
 	{"two keys", ping("Authorization", "Bearer key-of-ann", "Authorization", "Bearer key-of-bob"), "400 -32600 header Authorization given more than once"},
 	{"scheme in another case is a key", ping("Authorization", "bEARER key-of-ann"), "200 result"},
 	{"unknown server", at("/t/acme/nowhere/mcp"), "404 -32600 no such server"},
-	{"reserved name", at("/t/acme/sse"), "404 -32600 no such server"},
+	{"reserved name", at("/t/acme/sse"), "405 -32600 method POST"},
 }
 
 // badPaths name nothing, though some readers would make them name something (S11).

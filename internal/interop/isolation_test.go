@@ -64,7 +64,9 @@ func TestQuestionsReachWhoCalled(t *testing.T) {
 		web(t, newFixture("web")), self(t, serveSDK, "proc"), self(t, serveOld, "past"), alone(t, newFixture("free").young()))})
 	const users, calls = 4, 5
 	for _, server := range []string{"web", "proc", "past", "free"} {
-		dial(t, host.MCP+"/mcp", "").call(server+"__elicit", map[string]any{"text": "the first"}) // from now on it is known to ask
+		for _, era := range []string{legacy, modern} { // from now on each connection is known to ask
+			dialIn(t, era, host.MCP+"/mcp", "").call(server+"__elicit", map[string]any{"text": "the first"})
+		}
 		var all sync.WaitGroup
 		for i := range users {
 			c := dialIn(t, []string{legacy, modern}[i%2], host.MCP+"/mcp", "")
