@@ -54,9 +54,10 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": c.user + " for " + r.Params.Message}}, nil
 		},
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
-		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.hear("updated", r.Params.URI) },
-		LoggingMessageHandler:  func(_ context.Context, r *mcp.LoggingMessageRequest) { c.hear(r.Params.Level, r.Params.Data) },
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.hear("resources") },
+		ResourceUpdatedHandler:     func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.hear("updated", r.Params.URI) },
+		LoggingMessageHandler:      func(_ context.Context, r *mcp.LoggingMessageRequest) { c.hear(r.Params.Level, r.Params.Data) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total, r.Params.Message)
 		},
