@@ -41,7 +41,7 @@ func build(pkg string) (string, error) {
 	}
 	file := filepath.Join(dir, filepath.Base(pkg))
 	args := []string{"build", "-o", file}
-	if raceEnabled {
+	if Raced {
 		args = append(args, "-race")
 	}
 	output, err := exec.Command("go", append(args, pkg)...).CombinedOutput()

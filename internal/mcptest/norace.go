@@ -2,5 +2,5 @@
 
 package mcptest
 
-// raceEnabled: binaries are built like the test that runs them.
-const raceEnabled = false
+// Raced says that the race detector is in this test, and in the binaries, which are built like the test that runs them.
+const Raced = false

@@ -1,0 +1,226 @@
+package interop
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry/admin"
+)
+
+// alone sends a request that stands alone, from a client that can be asked anything. More are members of its params, each with a comma behind.
+func (w *wire) alone(id, method, name, more string) reply {
+	w.t.Helper()
+	key := "name"
+	if method == "resources/read" {
+		key = "uri"
+	}
+	return w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%q:%q,%s"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{},"roots":{}}}}}`,
+		id, method, key, name, more), "Mcp-Protocol-Version", modern, "Mcp-Method", method, "Mcp-Name", name)
+}
+
+// asked calls a tool that asks the user, and returns the state to come back with.
+func (w *wire) asked(tool, text string) (state string) {
+	w.t.Helper()
+	r := w.alone("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)
+	if got := string(r.result(w.t, "resultType")); got != `"input_required"` {
+		w.t.Fatalf("got %s", r.body)
+	}
+	state, _ = splice.Unquote(r.result(w.t, "requestState"))
+	return state
+}
+
+// back comes back with an answer to every question of a fixture's tool, under whatever key.
+func (w *wire) back(tool, text, state string) reply {
+	w.t.Helper()
+	answer := `{"action":"accept","content":{"name":"ann"}}`
+	return w.alone("2", "tools/call", tool, `"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
+}
+
+// accepted checks that the call went on.
+func (r reply) accepted(t *testing.T) {
+	t.Helper()
+	m := r.message(t)
+	if m.Error != nil || !strings.Contains(string(m.Result), "accept ann") {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+// refused checks that the state was turned down, with the same words whatever is wrong with it.
+func (r reply) refused(t *testing.T, what string) {
+	t.Helper()
+	const want = `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"requestState is invalid or expired","data":{"reason":"state_invalid","state":"requestState"}}}`
+	if got := r.message(t); string(got.Append(nil)) != want {
+		t.Errorf("%s: got %d %s", what, r.status, r.body)
+	}
+}
+
+// tampering is a host whose servers ask the user: past while the call is held here, free by a result of its own.
+func tampering(t *testing.T, limits string, o mcptest.HostOptions) (host *mcptest.Host, as func(who, server string) *wire) {
+	t.Helper()
+	servers := fmt.Sprintf("{past: %s, free: {url: %q}}", self(t, serveOld, "past"), alone(t, newFixture("free").young()))
+	o.Config = fmt.Sprintf(`limits: {%s}
+tenants:
+  acme: {auth: {keys: [%s, %s]}, servers: %s}
+  zeta: {auth: {keys: [%s]}, servers: %s}
+`, limits, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), servers, hashed("zoe", "key-of-zoe"), servers)
+	host = mcptest.Start(t, o)
+	tenants := map[string]string{"ann": "acme", "bob": "acme", "zoe": "zeta"}
+	return host, func(who, server string) *wire {
+		return newWire(t, host.MCP+"/t/"+tenants[who]+"/"+server+"/mcp", "key-of-"+who)
+	}
+}
+
+// A requestState is good for the one who got it, for what he had asked, as it is (S17-S39). What is refused says nothing about why, and takes
+// nothing from who comes back as he should.
+func TestRequestStateIsBound(t *testing.T) {
+	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	for _, server := range []string{"past", "free"} {
+		t.Run(server, func(t *testing.T) {
+			ann := as("ann", server)
+			state := ann.asked("elicit", "a name")
+			raw, err := base64.RawURLEncoding.DecodeString(state[strings.LastIndexByte(state, '.')+1:])
+			if err == nil { // its payload shows nothing of what is in it
+				for _, secret := range []string{"a name", "ann", "acme", server} {
+					if strings.Contains(string(raw), secret) {
+						t.Errorf("the state shows %q", secret)
+					}
+				}
+			}
+			for name, s := range map[string]string{
+				"something behind": state + "-TAMPERED", "cut": state[:len(state)-1], "half": state[:len(state)/2], "empty": "", "foreign": "v1.k1.AAAA",
+				"spaces": " " + state, "case": strings.ToUpper(state), "twice": state + state, "long": strings.Repeat("A", 60000), "zero": "\x00" + state[1:],
+			} {
+				ann.back("elicit", "a name", s).refused(t, name)
+			}
+			for i := 0; i < len(state); i += 1 + len(state)/40 {
+				changed := []byte(state)
+				changed[i] ^= 1
+				ann.back("elicit", "a name", string(changed)).refused(t, fmt.Sprint("bit in byte ", i))
+			}
+			as("bob", server).back("elicit", "a name", state).refused(t, "another principal")
+			as("zoe", server).back("elicit", "a name", state).refused(t, "another tenant")
+			other := map[string]string{"past": "free", "free": "past"}[server]
+			as("ann", other).back("elicit", "a name", state).refused(t, "another server")
+			ann.back("elicit", "another name", state).refused(t, "other arguments")
+			ann.back("sample", "a name", state).refused(t, "another tool")
+			ann.alone("2", "prompts/get", "greet", `"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t, "another method")
+			ann.back("elicit", "a name", state).accepted(t)
+		})
+	}
+}
+
+// What a held call is told, it is told once, however many say it at the same time.
+func TestRequestStateIsGoodOnce(t *testing.T) {
+	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	ann := as("ann", "past")
+	state := ann.asked("elicit", "a name")
+	const together = 8
+	replies := make(chan reply, together)
+	var all sync.WaitGroup
+	for range together {
+		all.Go(func() { replies <- ann.back("elicit", "a name", state) })
+	}
+	all.Wait()
+	went := 0
+	for range together {
+		r := <-replies
+		if strings.Contains(string(r.body), "accept ann") {
+			went++
+		} else {
+			r.refused(t, "together")
+		}
+	}
+	if went != 1 {
+		t.Errorf("%d of %d went on, want 1", went, together)
+	}
+	ann.back("elicit", "a name", state).refused(t, "afterwards")
+}
+
+// Who comes back too late is told no more than anybody else, and what he had asked holds up nobody then.
+func TestRequestStateExpires(t *testing.T) {
+	_, as := tampering(t, "park_time: 1s", mcptest.HostOptions{})
+	for _, server := range []string{"past", "free"} {
+		ann := as("ann", server)
+		state := ann.asked("elicit", "a name")
+		time.Sleep(1500 * time.Millisecond)
+		ann.back("elicit", "a name", state).refused(t, server)
+		ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
+	}
+}
+
+// A server that dies while a call waits for its user takes that call with it, and not the next.
+func TestHeldCallIsLostWithItsServer(t *testing.T) {
+	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	ann := as("ann", "past")
+	state := ann.asked("elicit", "a name")
+	var pids []int
+	for line := range strings.Lines(host.Log()) {
+		var e struct {
+			Event, Server string
+			PID           int
+		}
+		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "upstream_ready" && e.Server == "past" {
+			pids = append(pids, e.PID)
+		}
+	}
+	if len(pids) == 0 {
+		t.Fatal("no server is running")
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the host notices", func() bool {
+		return strings.Contains(host.Log(), `"upstream_exited"`) || strings.Count(host.Log(), `"upstream_ready"`) > len(pids)
+	})
+	r := ann.back("elicit", "a name", state)
+	if m := r.message(t); m.Error == nil || m.Error.Code != jsonrpc.CodeInvalidParams && m.Error.Code != -32603 {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+	ann.back("elicit", "a name", state).refused(t, "once more")
+	ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
+}
+
+// The actor of a held call that crashes answers whoever it was handling, and its server does not wait for ever.
+func TestHeldCallIsLostWithItsActor(t *testing.T) {
+	home := t.TempDir()
+	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + home}})
+	token, err := admin.ReadToken(filepath.Join(home, "mcpd"), strings.TrimPrefix(host.Admin, "http://"), admin.Chaos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := as("ann", "past")
+	state := ann.asked("elicit", "a name")
+	armed := newWire(t, host.Admin+"/admin/v1/faults", token).post(
+		`{"action":"panic","path":"mcpd/tenants/acme/held_sup/*","kind":"*held.Retry","count":1,"lease":"60s"}`)
+	if armed.status > 299 {
+		t.Fatalf("fault: %d %s", armed.status, armed.body)
+	}
+	ann.back("elicit", "a name", state).refused(t, "the one that it crashed on")
+	ann.back("elicit", "a name", state).refused(t, "the next")
+	if !strings.Contains(host.Log(), "injected panic") {
+		t.Error("nothing crashed")
+	}
+	ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
+}
+
+// eventually waits for something that a test is sure will come.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
