@@ -54,7 +54,7 @@ func (w *wire) nonce(n int) error {
 		}
 		return nil
 	}
-	r := w.alone("1", "tools/call", tool, `"arguments":{"text":"`+text+`","count":2},`)
+	r := w.single("1", "tools/call", tool, `"arguments":{"text":"`+text+`","count":2},`)
 	got, want := string(r.body), 1
 	if strings.HasSuffix(tool, "steps") {
 		want = 2 // reports, and an answer that does not tell

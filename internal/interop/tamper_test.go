@@ -17,8 +17,8 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// alone sends a request that stands alone, from a client that can be asked anything. More are members of its params, each with a comma behind.
-func (w *wire) alone(id, method, name, more string) reply {
+// single sends a request that stands alone, from a client that can be asked anything. More are members of its params, each with a comma behind.
+func (w *wire) single(id, method, name, more string) reply {
 	w.t.Helper()
 	key := "name"
 	if method == "resources/read" {
@@ -31,7 +31,7 @@ func (w *wire) alone(id, method, name, more string) reply {
 // asked calls a tool that asks the user, and returns the state to come back with.
 func (w *wire) asked(tool, text string) (state string) {
 	w.t.Helper()
-	r := w.alone("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)
+	r := w.single("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)
 	if got := string(r.result(w.t, "resultType")); got != `"input_required"` {
 		w.t.Fatalf("got %s", r.body)
 	}
@@ -43,7 +43,7 @@ func (w *wire) asked(tool, text string) (state string) {
 func (w *wire) back(tool, text, state string) reply {
 	w.t.Helper()
 	answer := `{"action":"accept","content":{"name":"ann"}}`
-	return w.alone("2", "tools/call", tool, `"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
+	return w.single("2", "tools/call", tool, `"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
 }
 
 // accepted checks that the call went on.
@@ -113,7 +113,7 @@ func TestRequestStateIsBound(t *testing.T) {
 			as("ann", other).back("elicit", "a name", state).refused(t, "another server")
 			ann.back("elicit", "another name", state).refused(t, "other arguments")
 			ann.back("sample", "a name", state).refused(t, "another tool")
-			ann.alone("2", "prompts/get", "greet", `"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t, "another method")
+			ann.single("2", "prompts/get", "greet", `"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t, "another method")
 			ann.back("elicit", "a name", state).accepted(t)
 		})
 	}
