@@ -56,7 +56,7 @@ func (r *run) verdict(o outcome) (verdict, []check) {
 		return notThere, o.wrong
 	}
 	blame := slices.DeleteFunc(slices.Clone(o.wrong), func(c check) bool {
-		return slices.ContainsFunc(listed, func(u uncarriable) bool { return slices.Contains(u.checks, c.ID) })
+		return slices.ContainsFunc(listed, func(u uncarriable) bool { return u.checks == nil || slices.Contains(u.checks, c.ID) })
 	})
 	if len(blame) == 0 && len(listed) > 0 {
 		return uncarried, nil
