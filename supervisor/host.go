@@ -45,6 +45,7 @@ type host struct {
 	metrics  *telemetry.Metrics
 	system   *otp.System
 	spawner  *stdio.Spawner
+	last     *process.Last // closes what the process manager could not
 	store    *streamable.Store
 	index    *session.Index
 	edge     *Edge
@@ -148,7 +149,7 @@ func (h *host) tenants() []otp.Child {
 
 // release hands a transport to the process manager for closing.
 func (h *host) release(up transport.Upstream) {
-	m := &process.Release{Upstream: up}
+	m := &process.Release{Upstream: up, Last: h.last}
 	if err := h.core("process_manager").Send(m); err != nil {
 		m.Fail(err)
 	}

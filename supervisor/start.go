@@ -9,6 +9,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
+	"mcpd/actors/process"
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
 	"mcpd/gateway/quota"
@@ -78,6 +79,7 @@ func newHost(c *config.Config, o Options) *host {
 		spawner: stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance}),
 		store:   streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
 		index:   session.NewIndex(),
+		last:    process.NewLast(),
 		ring:    newRing(), instance: rand.Text(),
 	}
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
@@ -154,6 +156,7 @@ func (h *host) end(ctx context.Context) error {
 	defer cancel()
 	err := h.spawner.Close(ctx)
 	h.system.Close()
+	h.last.Stop()
 	h.recorder.Flush()
 	return err
 }

@@ -36,7 +36,7 @@ func (h *host) tree() otp.Spec {
 			actor("protocol_version", 5*second, func() otp.Behaviour { return version.New(h.recorder.Emit) }),
 			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
 			actor("session_manager", 5*second, func() otp.Behaviour { return session.New(h.sessionOptions(), h.index) }),
-			actor("process_manager", 10*second, func() otp.Behaviour { return process.New(h.spawner) }),
+			actor("process_manager", 10*second, func() otp.Behaviour { return process.New(h.spawner, h.last) }),
 		),
 		sup("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants()...),
 		// Last to start, so first to stop: nothing new comes in while what is there is finished.

@@ -43,6 +43,7 @@ func (s *starting) running() bool {
 
 // kept is the heir: the children outlive their manager's crash and notice nothing of it, and so do those that are being started.
 type kept struct {
+	last     *Last
 	children map[*stdio.Child]*child
 	starts   map[*starting]bool
 	releases map[transport.Upstream]bool
@@ -54,23 +55,24 @@ func (k *kept) Abandon(reason error) {
 	for s := range k.starts {
 		s.call.Fail(reason)
 		if s.running() {
-			atLast(s.child.Stop)
+			k.last.end(s.child.Stop)
 		}
 	}
 	for up := range k.releases {
-		atLast(up.Close)
+		k.last.end(up.Close)
 	}
 }
 
 // Manager is the behaviour of core/process_manager.
 type Manager struct {
 	spawner *stdio.Spawner
+	last    *Last
 	p       *otp.Process
 	*kept
 }
 
-// New makes one incarnation. The spawner outlives it.
-func New(spawner *stdio.Spawner) *Manager { return &Manager{spawner: spawner} }
+// New makes one incarnation. The spawner outlives it, and so does what ends the rest after the last one.
+func New(spawner *stdio.Spawner, last *Last) *Manager { return &Manager{spawner: spawner, last: last} }
 
 // Messages that only the manager sends itself.
 type (
@@ -84,7 +86,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	m.kept, _ = p.Heir().(*kept)
 	if m.kept == nil {
-		m.kept = &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]bool{}}
+		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]bool{}}
 		p.SetHeir(m.kept)
 	}
 	for _, c := range m.children {

@@ -147,7 +147,7 @@ func (*slow) Negotiated(protocol.Version)                 {}
 func TestTransportIsClosedOverACrash(t *testing.T) {
 	r := start(t)
 	up := &slow{closes: make(chan struct{}, 10), release: make(chan struct{})}
-	if err := r.ref("manager").Send(&process.Release{Upstream: up}); err != nil {
+	if err := r.ref("manager").Send(&process.Release{Upstream: up, Last: r.last}); err != nil {
 		t.Fatal(err)
 	}
 	<-up.closes
@@ -169,14 +169,14 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	r := start(t)
 	r.breaks("*process.Release")
 	crashes := up()
-	if err := r.ref("manager").Send(&process.Release{Upstream: crashes}); err != nil {
+	if err := r.ref("manager").Send(&process.Release{Upstream: crashes, Last: r.last}); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually("closed after the crash", crashes.closed.Load)
 	r.list()
 
 	held := &slow{closes: make(chan struct{}, 1000), release: make(chan struct{})} // one that takes its time
-	if err := r.ref("manager").Send(&process.Release{Upstream: held}); err != nil {
+	if err := r.ref("manager").Send(&process.Release{Upstream: held, Last: r.last}); err != nil {
 		t.Fatal(err)
 	}
 	<-held.closes
@@ -184,7 +184,7 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	r.giveUp()
 	close(held.release)
 	r.eventually("closed once the manager is gone", held.closed.Load)
-	late := &process.Release{Upstream: up()}
+	late := &process.Release{Upstream: up(), Last: r.last}
 	if err := manager.Send(late); err == nil {
 		t.Fatal("there is still a manager")
 	} else {

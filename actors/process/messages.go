@@ -1,8 +1,6 @@
 package process
 
 import (
-	"context"
-
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -21,23 +19,16 @@ type StartRequest struct {
 }
 
 // Release hands over a transport that nobody uses any more. The manager closes it, politely first; nothing comes back.
-type Release struct{ Upstream transport.Upstream }
+type Release struct {
+	Upstream transport.Upstream
+	Last     *Last // closes it when the manager cannot
+}
 
 // Class says that it is owed: there is one for each transport that was opened.
 func (*Release) Class() otp.Class { return otp.Owed }
 
 // Fail closes the transport all the same when the manager could not: it has crashed on it, is too busy, or is gone.
-func (r *Release) Fail(error) { atLast(r.Upstream.Close) }
-
-// atLast ends what no manager will. Nobody waits for it.
-func atLast(stop func(context.Context) error) {
-	// owner: nobody is left to be one, so it has its time and no more
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
-		defer cancel()
-		_ = stop(ctx)
-	}()
-}
+func (r *Release) Fail(error) { r.Last.end(r.Upstream.Close) }
 
 // List asks for every child that has not gone yet.
 type List = otp.Call[ListRequest, []Info]

@@ -25,6 +25,7 @@ type rig struct {
 	system *otp.System
 	tree   *otp.Tree
 	faults *fault.Registry
+	last   *process.Last
 }
 
 func start(t *testing.T) *rig {
@@ -32,9 +33,10 @@ func start(t *testing.T) *rig {
 	r := &rig{t: t, faults: fault.New(clock.System)}
 	r.system = otp.NewSystem(otp.Options{Faults: r.faults})
 	spawner := stdio.NewSpawner(stdio.SpawnerOptions{Instance: "test"})
+	r.last = process.NewLast()
 	var err error
 	r.tree, err = r.system.Start(t.Context(), "top", otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
-		{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour { return process.New(spawner) })},
+		{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
 		new(stage.Box).Child("one"), new(stage.Box).Child("two"),
 	}})
 	if err != nil {
@@ -42,6 +44,7 @@ func start(t *testing.T) *rig {
 	}
 	t.Cleanup(func() {
 		r.system.Close()
+		r.last.Stop()
 		if err := spawner.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
