@@ -12,7 +12,7 @@ import (
 	"mcpd/transport"
 )
 
-// questions are the capabilities by which a client can be asked something during a call.
+// questionable are the capabilities by which a client can be asked something during a call.
 var questionable = []string{"elicitation", "sampling", "roots"}
 
 // sink is where the outcome of a call goes: to the client, or by a relay, when its server might ask the client something that can only be

@@ -161,31 +161,3 @@ func token(name string) bool {
 	}
 	return name != ""
 }
-
-// Strip takes all annotations away, valid or not: a tool of a server that does not check the fields is offered without them.
-func Strip(inputSchema jsontext.Value) jsontext.Value {
-	if !annotated(inputSchema) {
-		return inputSchema
-	}
-	return strip(inputSchema, 0)
-}
-
-func strip(schema jsontext.Value, depth int) jsontext.Value {
-	if depth > MaxDepth {
-		return schema
-	}
-	below := func(v jsontext.Value) (jsontext.Value, bool) { return strip(v, depth+1), true }
-	return splice.MapMembers(schema, func(m splice.Member) (jsontext.Value, bool) {
-		switch where := places[m.Key()]; {
-		case m.Is(annotation):
-			return nil, false
-		case where == values:
-			return splice.MapMembers(m.Value, func(m splice.Member) (jsontext.Value, bool) { return below(m.Value) }), true
-		case where == itself && m.Value.Kind() == '[':
-			return splice.MapElements(m.Value, below), true
-		case where == itself:
-			return below(m.Value)
-		}
-		return m.Value, true
-	})
-}
