@@ -205,7 +205,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case relisten:
 		c.listenAgain(m.l)
 	case lateAck:
-		c.lateAck(m.l)
+		c.lateAck(c.listens[m.id])
 	case exhausted:
 		return inflight.ErrExhausted
 	case lingered:

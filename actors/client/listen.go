@@ -24,22 +24,28 @@ const (
 	LastListen  = 30 * time.Second
 )
 
+// LeaveTime is how long a server on a pipe is given to answer a subscription that was ended. One that keeps to the specification never
+// does; one that does not is not done with it before (see renewLists).
+const LeaveTime = time.Second
+
 // listen is a subscription of ours to a modern server (2026-07-28 §basic/patterns/subscriptions). There is one for the lists and one for
 // each resource, which never have anything in common: some servers take a second subscription to the same for a replacement.
 type listen struct {
-	uri    string              // of the resource; empty for the lists
-	filter subscription.Filter // asked for
-	acked  bool
-	then   []func(error) // are told once whether the server agreed
-	timer  otp.Timer
-	pace   pace
+	uri     string              // of the resource; empty for the lists
+	filter  subscription.Filter // asked for
+	acked   bool
+	missed  bool          // it was in force before, and nobody was told what changed since
+	leaving bool          // it was ended from here, and the server may not be done with it
+	then    []func(error) // are told once whether the server agreed
+	timer   otp.Timer
+	pace    pace
 }
 
 // relisten says that the pause before a subscription is opened again is over.
 type relisten struct{ l *listen }
 
-// lateAck says that a server has not confirmed a subscription in time.
-type lateAck struct{ l *listen }
+// lateAck says that a server has not confirmed a subscription in time, or its end.
+type lateAck struct{ id jsonrpc.ID }
 
 // listenLists subscribes to the changes of every list that the server announces.
 func (c *Connection) listenLists() {
@@ -53,7 +59,7 @@ func newListen(uri string, f subscription.Filter) *listen {
 	return &listen{uri: uri, filter: f, pace: pace{first: FirstListen, last: LastListen}}
 }
 
-// listenTo subscribes to a resource. Then is told what the server thinks of it.
+// listenTo subscribes to a resource, when an earlier subscription to it is over. Then is told what the server thinks of it.
 func (c *Connection) listenTo(uri string, then func(error)) {
 	for _, l := range c.listens {
 		if l.uri == uri && !l.acked {
@@ -86,23 +92,27 @@ func (c *Connection) openListen(l *listen) {
 		return
 	}
 	c.listens[id] = l
-	l.timer = c.p.After(c.o.RequestTimeout, lateAck{l})
+	l.timer = c.p.After(c.o.RequestTimeout, lateAck{id})
 }
 
 // acknowledged takes what a server agreed to.
 func (c *Connection) acknowledged(m jsonrpc.Message) {
 	l := c.listens[subscriptionOf(m.Params)]
-	if l == nil {
+	if l == nil || l.leaving {
 		return
 	}
 	l.timer.Stop()
 	l.acked = true
 	granted, err := subscription.ParseFilter(m.Params)
 	if err == nil && l.uri != "" && len(granted.URIs) == 0 {
+		c.settleListen(l, protocol.ResourceNotFound(l.uri))
 		c.unlisten(l)
-		err = protocol.ResourceNotFound(l.uri)
+		return
 	}
 	c.settleListen(l, err)
+	if l.missed {
+		c.missed(l)
+	}
 }
 
 // subscriptionOf is the subscription that a notification came on.
@@ -123,8 +133,12 @@ func (c *Connection) settleListen(l *listen, err error) {
 // listenEnded opens a subscription again that ended without our doing. What changed meanwhile was not told, so it counts as changed. A
 // server that does not know the method, or refused what it was asked, is left alone.
 func (c *Connection) listenEnded(l *listen, err error) {
+	if l.leaving {
+		c.left(l)
+		return
+	}
 	c.forgetListen(l)
-	l.timer.Stop()
+	c.renewLists(l)
 	if !l.acked {
 		if err == nil {
 			err = protocol.ResourceNotFound(l.uri)
@@ -144,24 +158,30 @@ func (c *Connection) listenLater(l *listen) {
 	c.p.After(wait, relisten{l})
 }
 
-// lateAck gives up on a server that does not confirm. Its lists are listened for again.
+// lateAck gives up on a server that does not confirm.
 func (c *Connection) lateAck(l *listen) {
-	if l.acked {
-		return
-	}
-	c.unlisten(l)
-	c.settleListen(l, protocol.Timeout(c.o.RequestTimeout))
-	if l.uri == "" {
-		c.listenLater(l)
+	switch {
+	case l == nil, l.acked:
+	case l.leaving:
+		c.left(l)
+	default:
+		c.settleListen(l, protocol.Timeout(c.o.RequestTimeout))
+		c.unlisten(l)
 	}
 }
 
-// listenAgain opens it, and tells what may have changed.
+// listenAgain opens it.
 func (c *Connection) listenAgain(l *listen) {
 	if c.state != Ready || l.uri != "" && !c.subscribed(l.uri) {
 		return
 	}
+	l.missed = true
 	c.openListen(l)
+}
+
+// missed tells what may have changed while a subscription was not in force.
+func (c *Connection) missed(l *listen) {
+	l.missed = false
 	if l.uri != "" {
 		params, _ := splice.Set(nil, splice.Quote(l.uri), "uri") // an empty value becomes an object
 		_ = c.o.Dispatcher.Send(&notification.Dispatch{
@@ -180,6 +200,7 @@ func (c *Connection) listenAgain(l *listen) {
 func (c *Connection) unlistenTo(uri string) {
 	for _, l := range c.listens {
 		if l.uri == uri && uri != "" {
+			c.settleListen(l, nil) // whoever waited has let go
 			c.unlisten(l)
 		}
 	}
@@ -187,19 +208,60 @@ func (c *Connection) unlistenTo(uri string) {
 
 // unlisten ends a subscription from here.
 func (c *Connection) unlisten(l *listen) {
-	id, ok := c.forgetListen(l)
-	if !ok {
+	id, ok := c.listenID(l)
+	if !ok || l.leaving {
 		return
 	}
 	l.timer.Stop()
-	delete(c.asked, id)
+	l.acked, l.leaving = false, true
 	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, "nobody listens any more")))
+	if c.piped() {
+		l.timer = c.p.After(LeaveTime, lateAck{id})
+	} else {
+		c.left(l)
+	}
 }
 
-func (c *Connection) forgetListen(l *listen) (jsonrpc.ID, bool) {
+// left goes on after the end of a subscription from here. Lists are listened for again, and a resource that somebody wants meanwhile.
+func (c *Connection) left(l *listen) {
+	c.forgetListen(l)
+	c.renewLists(l)
+	switch {
+	case l.uri == "":
+		c.listenLater(l)
+	case len(l.then) > 0:
+		c.openListen(l)
+	}
+}
+
+// renewLists opens the subscription to lists anew after one to a resource has ended on a pipe. A server of the Go SDK (1.8.0) has one
+// subscription to lists in a session, which on a pipe is all there is, and forgets it with whichever subscription ends first.
+func (c *Connection) renewLists(ended *listen) {
+	if ended.uri == "" || !c.piped() {
+		return
+	}
+	for _, l := range c.listens {
+		if l.uri == "" {
+			c.unlisten(l)
+		}
+	}
+}
+
+// piped reports whether the server takes everything for one session.
+func (c *Connection) piped() bool { return c.info().URL == "" }
+
+func (c *Connection) forgetListen(l *listen) {
+	l.timer.Stop()
+	l.leaving = false
+	if id, ok := c.listenID(l); ok {
+		delete(c.listens, id)
+		delete(c.asked, id)
+	}
+}
+
+func (c *Connection) listenID(l *listen) (jsonrpc.ID, bool) {
 	for id, other := range c.listens {
 		if other == l {
-			delete(c.listens, id)
 			return id, true
 		}
 	}

@@ -124,6 +124,48 @@ func TestResourceOfAModernServer(t *testing.T) {
 	})
 }
 
+// A server on a pipe may forget whom it tells of its lists when a subscription to a resource ends, and is done with that when it has
+// answered. Its lists are listened for anew then, and the same resource not before.
+func TestEndOfASubscriptionOnAPipe(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p, lists := r.announcing()
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		r.attach("one")
+		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		listen := p.Expect("subscriptions/listen")
+		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
+		r.Rest()
+		ended := func(listen jsonrpc.Message) {
+			t.Helper()
+			if id, _ := splice.Get(p.Expect("notifications/cancelled").Params, "requestId"); string(id) != listen.ID.Raw() {
+				t.Errorf("ended %s, want %s", id, listen.ID.Raw())
+			}
+		}
+		r.forward("one", "resources/unsubscribe", `{"uri":"a:1"}`)
+		ended(listen)
+		again := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		p.ExpectNothing(client.LeaveTime / 2)
+		p.Reply(listen, `{"resultType":"complete"}`)
+		ended(lists)
+		listen = p.Expect("subscriptions/listen")
+		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
+		r.Rest()
+		if got := r.outcome(again); got.Err != nil {
+			t.Error(got.Err)
+		}
+		p.ExpectNothing(client.LeaveTime / 2)
+		time.Sleep(client.LeaveTime / 2) // without an answer it is taken for done
+		lists = p.Expect("subscriptions/listen")
+		if f, _ := splice.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
+			t.Errorf("listens for %s", f)
+		}
+		p.ExpectNothing(client.LeaveTime / 2)
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"},{"name":"b"}]}`)
+		p.ExpectNothing(time.Minute)
+	})
+}
+
 // A resource that the server leaves out of its agreement, or is silent about, is an error of the one who asked.
 func TestResourceThatIsNotGranted(t *testing.T) {
 	for name, answer := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){

@@ -22,9 +22,6 @@ type view struct {
 	server string // its name, which is also its fixture's
 	prefix string // before the names of tools and prompts
 	old    bool   // the server knows the legacy era only
-	// forgets says that what is spoken to the server is the modern era on a pipe, where the SDK forgets who hears of its lists as soon as a
-	// subscription to a resource ends.
-	forgets bool
 }
 
 func (v view) tool(name string) string { return v.prefix + name }
@@ -171,9 +168,6 @@ var features = []struct {
 		}
 	}},
 	{"updates of a resource arrive while subscribed", func(t *testing.T, v view) {
-		if v.forgets {
-			return // the next would hear of nothing
-		}
 		uri := v.uri("watched")
 		if err := v.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
@@ -264,7 +258,7 @@ func TestFeaturesWithTheGoSDKOnBothSides(t *testing.T) {
 							if revision == modern {
 								c.confirmed() // the lists, of which it wants to hear
 							}
-							f.do(t, view{c, server, endpoint.prefix, server == "past" || server == "web", server == "proc" && c.modern()})
+							f.do(t, view{c, server, endpoint.prefix, server == "past" || server == "web"})
 						})
 					}
 				})

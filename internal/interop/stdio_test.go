@@ -58,7 +58,7 @@ func TestFeaturesOverStdio(t *testing.T) {
 				for _, f := range features {
 					t.Run(f.name, func(t *testing.T) {
 						c.t = t
-						f.do(t, view{c, way.server, way.prefix, way.server == "web", way.server == "proc" && c.modern()})
+						f.do(t, view{c, way.server, way.prefix, way.server == "web"})
 					})
 				}
 				// The SDK closes the input, and gives a process 5 s before it sends a signal. None is needed, though a call was cancelled.

@@ -1,0 +1,31 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's servers do to a host
+
+package interop
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// A program of the SDK forgets who hears of its lists when a subscription to a resource ends. Its clients hear of them all the same.
+func TestListsAreHeardOfAfterASubscriptionEnded(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc"))})
+	c := dialIn(t, modern, host.MCP+"/proc/mcp", "")
+	c.confirmed()
+	uri := "fixture://proc/watched"
+	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	c.confirmed()
+	if err := c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) // nothing tells the client when it has ended
+	c.call("add_tool", map[string]any{"text": "later"})
+	c.until("tools")
+}
