@@ -40,6 +40,7 @@ var classes = map[string]struct {
 	"catalog.Look":           {&catalog.Look{}, otp.Ordinary},
 	"catalog.Servers":        {&catalog.Servers{}, otp.Ordinary},
 	"client.Answer":          {&client.Answer{}, otp.Owed},
+	"client.Another":         {&client.Another{}, otp.Ordinary},
 	"client.Attach":          {&client.Attach{}, otp.Owed},
 	"client.Describe":        {client.Describe{}, otp.Owed},
 	"client.Left":            {&client.Left{}, otp.Owed},

@@ -81,6 +81,12 @@ const (
 	CanTasks
 )
 
+// Asks reports whether a server may ask its client something.
+func (f Fingerprint) Asks() bool { return f != f.Unasked() }
+
+// Unasked is the fingerprint of a client that is asked nothing.
+func (f Fingerprint) Unasked() Fingerprint { return f & (CanUI | CanTasks) }
+
 var fingerprints = []struct {
 	bit  Fingerprint
 	path string

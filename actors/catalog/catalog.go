@@ -74,7 +74,7 @@ func (k *kept) Abandon(reason error) {
 	for _, s := range k.servers {
 		for _, waiting := range s.opening {
 			for _, w := range waiting {
-				fail(w.call, reason)
+				w.reply(otp.Ref{}, reason)
 			}
 		}
 	}
@@ -170,13 +170,16 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
 		if s, ok := c.servers[m.Req.Server]; ok {
-			c.connect(s, Key(s.config, m.Req.Caller), m.Req.Caller, m)
+			c.connect(s, Key(s.config, m.Req.Caller), pending{answering(m), m.Req.Caller})
 		} else {
 			m.Fail(protocol.EndpointNotFound())
 		}
 		return nil
 	case *Look:
 		c.look(m)
+		return nil
+	case *client.Another:
+		c.another(m)
 		return nil
 	case overdue:
 		c.flush()

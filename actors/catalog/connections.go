@@ -16,15 +16,47 @@ import (
 
 // pending is a caller that waits for a connection to be started.
 type pending struct {
-	call   *Connect // nil when the catalogue itself wants the connection, for its lists
+	answer func(otp.Ref, error) // nil when the catalogue itself wants the connection, for its lists
 	caller Caller
+}
+
+func (w pending) reply(ref otp.Ref, err error) {
+	if w.answer != nil {
+		w.answer(ref, err)
+	}
+}
+
+// answering answers a session's call.
+func answering(call *Connect) func(otp.Ref, error) {
+	return func(ref otp.Ref, err error) {
+		if err != nil {
+			call.Fail(err)
+		} else {
+			call.Reply(ref)
+		}
+	}
 }
 
 // Key is the connection that a caller's requests to a server go through.
 func Key(s tenant.Server, c Caller) tenant.Key {
-	k := tenant.NewKey(s.Share.Applied(s.Link(), protocol.Legacy), c.Principal, c.Session, c.Capabilities.Fingerprint())
+	k := tenant.NewKey(s.Share.Applied(s.Link(), protocol.Legacy), c.Principal, c.Session, shown(s, c.Capabilities.Fingerprint()))
 	k.Modern = c.Modern
 	return k
+}
+
+// shown is the fingerprint of what a server may know of a client's capabilities, and declared are these.
+func shown(s tenant.Server, f protocol.Fingerprint) protocol.Fingerprint {
+	if s.Mute {
+		return f.Unasked()
+	}
+	return f
+}
+
+func declared(s tenant.Server, c protocol.ClientCapabilities) protocol.ClientCapabilities {
+	if s.Mute {
+		c = c.Without("roots", "sampling", "elicitation")
+	}
+	return client.Carried(c)
 }
 
 // ListKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call, not
@@ -38,29 +70,50 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 	if share == tenant.BySession {
 		share = tenant.ByPrincipal
 	}
-	k := tenant.NewKey(share, principal, "", fingerprint)
+	k := tenant.NewKey(share, principal, "", shown(s, fingerprint))
 	k.Modern = modern
 	return k
 }
 
 // connect hands out a connection, starting it when there is none.
-func (c *Catalog) connect(s *server, key tenant.Key, caller Caller, call *Connect) {
+func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	if conn := s.conns[key]; conn != nil {
-		c.use(conn, caller)
-		if call != nil {
-			call.Reply(conn.ref)
-		}
+		c.use(conn, w.caller)
+		w.reply(conn.ref, nil)
 		return
 	}
 	if !s.retry.IsZero() && c.p.Now().Before(s.retry) {
-		fail(call, s.unavailable(s.why(caller), s.retry.Sub(c.p.Now())))
+		w.reply(otp.Ref{}, s.unavailable(s.why(w.caller), s.retry.Sub(c.p.Now())))
 		return
 	}
-	if len(s.opening[key]) == 0 && s.held[owner(key, caller)] >= c.o.Connections {
-		fail(call, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
+	if len(s.opening[key]) == 0 && s.held[owner(key, w.caller)] >= c.o.Connections {
+		w.reply(otp.Ref{}, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
 		return
 	}
-	c.await(s, key, pending{call, caller})
+	c.await(s, key, w)
+}
+
+// another has one more instance of a connection's server started. Its first instance alone asks for that.
+func (c *Catalog) another(call *client.Another) {
+	s, key := c.servers[call.Req.Server], call.Req.Key
+	if s == nil || s.conns[key] == nil {
+		call.Fail(otp.ErrNoProc)
+		return
+	}
+	caller := Caller{Principal: s.conns[key].principal, Capabilities: call.Req.Declare}
+	for key.Instance = 1; int(key.Instance) < s.config.Instances; key.Instance++ {
+		if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
+			c.connect(s, key, pending{func(ref otp.Ref, err error) {
+				if err != nil {
+					call.Fail(err)
+				} else {
+					call.Reply(client.Instance{Ref: ref, Key: key})
+				}
+			}, caller})
+			return
+		}
+	}
+	call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
 }
 
 // await adds to those who wait for a connection. For the first of them it is started.
@@ -96,12 +149,6 @@ func started(ref otp.Ref, err error) (otp.Ref, error) {
 	return ref, err
 }
 
-func fail(call *Connect, err error) {
-	if call != nil {
-		call.Fail(err)
-	}
-}
-
 // use tells a connection that a session uses it, and takes note that it is on its way there until the connection has it, crashed on it or is
 // gone. What the catalogue opens for its lists has no session.
 func (c *Catalog) use(conn *conn, caller Caller) {
@@ -119,7 +166,7 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	if len(waiting) == 0 || s.sup == (otp.Ref{}) || s.retiring[key] {
 		return
 	}
-	child := c.o.Connection(s.config, key, client.Carried(waiting[0].caller.Capabilities), s.left[key], c.p.Self())
+	child := c.o.Connection(s.config, key, declared(s.config, waiting[0].caller.Capabilities), s.left[key], c.p.Self())
 	name := s.config.Name
 	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
@@ -185,9 +232,7 @@ func (c *Catalog) opened(m opened) {
 	_ = m.ref.Send(client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
 		c.use(conn, w.caller)
-		if w.call != nil {
-			w.call.Reply(m.ref)
-		}
+		w.reply(m.ref, nil)
 	}
 }
 
@@ -197,7 +242,7 @@ func (s *server) refuse(key tenant.Key, why func(Caller) error, retry time.Durat
 	delete(s.opening, key)
 	s.release(owner(key, waiting[0].caller))
 	for _, w := range waiting {
-		fail(w.call, s.unavailable(why(w.caller), retry))
+		w.reply(otp.Ref{}, s.unavailable(why(w.caller), retry))
 	}
 }
 
@@ -214,17 +259,18 @@ func (c *Catalog) report(r *client.Report) {
 		}
 		s.took(conn, r)
 	}
-	s.asks = s.asks || r.Asks
 	if r.Cause != nil {
 		s.ended(r.Key, r.Cause)
 	}
 	if r.State == client.Ready {
 		s.ended(r.Key, nil)
-		if r.Key.Share == tenant.BySession {
+		switch {
+		case r.Key.Instance > 0: // the lists are those of the first
+		case r.Key.Share == tenant.BySession:
 			for _, k := range r.Changed { // what one session's own connection lists concerns nobody else
 				c.announce(r, k)
 			}
-		} else {
+		default:
 			c.learn(s, r)
 		}
 	}

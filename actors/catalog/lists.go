@@ -60,7 +60,7 @@ func (c *Catalog) discover(name string, caller Caller) {
 		return
 	}
 	caller.Session = "" // to look is no reason to keep the server for this session
-	c.connect(s, key, caller, nil)
+	c.connect(s, key, pending{nil, caller})
 }
 
 // mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than the caller waits for

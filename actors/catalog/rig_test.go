@@ -99,7 +99,7 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage = s
 		servers := []tenant.Server{
 			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
-			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
+			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Instances: 3, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
 		}
 		make := func() otp.Behaviour {
 			return catalog.New(catalog.Options{

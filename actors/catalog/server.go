@@ -35,7 +35,6 @@ type server struct {
 	opening  map[tenant.Key][]pending
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
-	asks     bool
 	left     map[tenant.Key]*client.Left // of connections that were given up
 
 	// What follows is counted from the fields above by each incarnation anew.

@@ -34,6 +34,7 @@ func (c *Connection) forward(x *request.Exchange) {
 			return
 		}
 		c.queue = append(c.queue, x)
+		c.spread()
 		return
 	}
 	c.write(x)
@@ -166,6 +167,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		if x.ID == m.ID {
 			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
 			c.settled(m.ID)
+			c.dropQuestionsOf(m.ID)
 			c.takeTurns()
 			return
 		}
@@ -188,6 +190,9 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
 		c.takeTurns()
 		return
+	}
+	for _, i := range c.instances {
+		_ = i.Ref.Send(m)
 	}
 }
 

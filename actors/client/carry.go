@@ -32,6 +32,9 @@ type carry struct {
 	listed bool
 	// asks says that the server was seen to ask its client something without saying during which call.
 	asks bool
+	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
+	instances []*instance
+	primary   otp.Ref
 	// spoken is the revision that was agreed on last, 0 before the first; probing says that the server has not answered a probe yet.
 	spoken  protocol.Version
 	probing bool

@@ -44,6 +44,8 @@ type Options struct {
 	// refused here.
 	Pending int
 	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
+	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.
+	Instances int
 
 	Requests   otp.Ref // the tenant's request manager
 	Dispatcher otp.Ref // the tenant's notification dispatcher
@@ -66,12 +68,14 @@ type Connection struct {
 	probed   bool               // this server was asked whether it is of the modern era
 	insisted bool               // and once more, because it refused with a revision that it was asked for
 	greeted  error              // how it refused initialize, if it did
+	answered *Facts             // how it answered initialize, while it is asked whether it is of the modern era beside
 	facts    Facts
 	started  time.Time
 	calls    map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked    map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids      inflight.Counter
 	open     map[string]*open // questions of the server that a client has not answered, by the server's id
+	unclear  []unclear
 	drives   map[uint64]*drive
 	listens  map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
 	fetching [Kinds]fetching        // how far each list is
@@ -79,6 +83,8 @@ type Connection struct {
 	renewals pace                   // of sessions that the server forgot
 
 	start, linger otp.Timer
+	patient       bool  // those who wait for their turn are going to be looked at
+	growing       bool  // another instance was asked for, or is not for a while
 	asides        int   // what was asked for wishes and not answered
 	refused       error // the server's answer to the log level it was asked for last, if it refused it
 }
@@ -117,15 +123,19 @@ func (c *Connection) Init(p *otp.Process) error {
 	for _, s := range c.sessions {
 		p.Monitor(s)
 	}
+	for _, i := range c.instances {
+		p.Monitor(i.Ref)
+	}
 	c.begin(0)
 	return nil
 }
 
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
-	c.up, c.life, c.probed, c.insisted, c.greeted, c.facts, c.news, c.fetching = nil, nil, false, false, nil, Facts{}, nil, newFetching()
+	c.up, c.life, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, nil, nil
+	c.facts, c.news, c.fetching = Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
-	c.asides, c.refused = 0, nil
+	c.asides, c.refused, c.unclear = 0, nil, nil
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.started = c.p.Now()
 	c.start.Stop()
@@ -210,8 +220,34 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return inflight.ErrExhausted
 	case lingered:
 		c.idle()
+	case stillUnclear:
+		c.stayedUnclear(m.id)
+	default:
+		c.amongInstances(msg)
 	}
 	return nil
+}
+
+// amongInstances handles what concerns the other instances of the server.
+func (c *Connection) amongInstances(msg any) {
+	switch m := msg.(type) {
+	case *handed:
+		c.handed(m)
+	case adopt:
+		c.primary = m.by
+	case vacant:
+		c.vacated(m.ref)
+	case impatient:
+		c.patient = false
+		c.spread()
+	case regrow:
+		c.growing = false
+		c.spread()
+	case another:
+		c.joined(m)
+	case rested:
+		c.rested(m.ref)
+	}
 }
 
 // over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:

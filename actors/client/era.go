@@ -69,11 +69,17 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 		var r protocol.DiscoverResult
 		if r, err = protocol.ParseDiscover(result); err == nil {
 			if v, ok := c.o.Policy.Choose(r.Versions); ok {
+				if c.answered != nil {
+					_ = c.step(session.Refuse) // the handshake is not gone on with
+				}
 				c.agreed(Facts{Version: v, Capabilities: r.Capabilities, Server: r.Info, Instructions: r.Instructions})
 				return c.learnAll()
 			}
 		}
 		return c.fallBack(fmt.Errorf("server/discover: no revision of ours: %w", err))
+	}
+	if c.answered != nil {
+		return c.greetedBy(*c.answered)
 	}
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
@@ -120,6 +126,9 @@ func legacyOffered(e *jsonrpc.Error) bool {
 
 // fallBack goes on with the other era, unless that was tried before or is forbidden.
 func (c *Connection) fallBack(why error) error {
+	if c.answered != nil {
+		return c.greetedBy(*c.answered)
+	}
 	if c.life != nil || !c.may(protocol.Legacy) {
 		return errors.Join(c.greeted, why)
 	}

@@ -56,7 +56,18 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 		}
 		return c.greeted
 	}
-	c.agreed(Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions})
+	greeted := Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions}
+	if c.info().Stateless && !c.probed && c.may(protocol.Modern) {
+		c.answered = &greeted
+		return c.probe()
+	}
+	return c.greetedBy(greeted)
+}
+
+// greetedBy goes on with a server that has answered initialize.
+func (c *Connection) greetedBy(f Facts) error {
+	c.answered = nil
+	c.agreed(f)
 	if err := c.step(session.Answer); err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (c *Connection) dispatch(m jsonrpc.Message) {
 			return
 		}
 	}
-	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key, Method: m.Method, Params: params}
+	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params}
 	n.URI, _ = splice.GetString(m.Params, "uri")
 	if c.o.Dispatcher.Send(n) != nil {
 		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "queue_full", Count: 1})

@@ -154,5 +154,4 @@ type Report struct {
 	Facts       Facts          // of Ready
 	Lists       Lists          // of Ready
 	Changed     []catalog.Kind // lists that are new since the last report, when only some are
-	Asks        bool           // the server was seen to ask its client something without saying during which call
 }

@@ -36,7 +36,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	c.p.SetStatus(s)
 	_ = c.o.Catalog.Send(&Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, At: c.started, Facts: c.facts, Lists: c.lists, Changed: changed, Asks: c.asks,
+		State: c.state, Cause: cause, At: c.started, Facts: c.facts, Lists: c.lists, Changed: changed,
 	})
 }
 

@@ -26,9 +26,10 @@ type rig struct {
 	*stage.Stage
 	requests, dispatcher, catalog stage.Box
 	one, two                      stage.Box // sessions
-	dials                         chan dial
+	dials, others                 chan dial // of the connection, and of another instance of its server
 	next                          uint64
 	closed                        chan transport.Upstream
+	other                         func() otp.Child // the row of another instance
 }
 
 // dial is what comes of dialling once.
@@ -54,8 +55,8 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 	t.Helper()
 	r := &rig{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage, r.dials, r.closed = s, make(chan dial, 10), make(chan transport.Upstream, 10)
-		make := func() otp.Behaviour {
+		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial, 10), make(chan transport.Upstream, 10)
+		connection := func(instance uint8, dials chan dial) otp.Behaviour {
 			o := client.Options{
 				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe", Target: "files",
 				Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
@@ -67,7 +68,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 				},
 				Dial: func(ctx context.Context, _ otp.Ref) (transport.Upstream, error) {
 					select {
-					case d := <-r.dials:
+					case d := <-dials:
 						return d.up, d.err
 					case <-ctx.Done():
 						return nil, ctx.Err()
@@ -77,11 +78,15 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 			if change != nil {
 				change(&o)
 			}
+			o.Key.Instance = instance
 			return client.New(o)
+		}
+		r.other = func() otp.Child {
+			return otp.Child{ID: "other", Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return connection(1, r.others) })}
 		}
 		return []otp.Child{
 			r.requests.Child("requests"), r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),
-			{ID: "conn", Restart: otp.Transient, Start: otp.Worker(make)},
+			{ID: "conn", Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return connection(0, r.dials) })},
 		}
 	}, func(*stage.Stage) { test(r) })
 }

@@ -231,6 +231,9 @@ type detached struct{ ref otp.Ref }
 
 // down hears that a session's actor has ended.
 func (c *Connection) down(m otp.Down) {
+	if c.instanceDown(m) {
+		return
+	}
 	if otp.IsNormal(m.Reason) {
 		c.detach(m.Ref)
 		return
@@ -264,15 +267,19 @@ func (c *Connection) detach(ref otp.Ref) {
 // maybeLinger sees to it that a connection which nobody uses does not last: one of a single session only as long as a crash of that
 // session takes, a shared one for Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
-	after := c.o.Linger
-	if c.o.Key.Share == tenant.BySession {
-		after = Reattach
-	}
-	if len(c.sessions) > 0 || after == 0 {
+	after := c.lingers()
+	if len(c.sessions) > 0 || after == 0 || c.primary != (otp.Ref{}) {
 		return
 	}
 	c.linger.Stop()
 	c.linger = c.p.After(after, lingered{})
+}
+
+func (c *Connection) lingers() time.Duration {
+	if c.o.Key.Share == tenant.BySession {
+		return Reattach
+	}
+	return c.o.Linger
 }
 
 // idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here.
@@ -280,7 +287,7 @@ func (c *Connection) idle() {
 	if len(c.sessions) > 0 {
 		return
 	}
-	if len(c.calls) == 0 && len(c.queue) == 0 {
+	if len(c.calls)+len(c.queue)+len(c.instances) == 0 {
 		_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
 	}
 	c.maybeLinger() // the catalogue may know better, or have missed this

@@ -11,38 +11,60 @@ import (
 // interactive are the requests during which a server may ask its client something (2025-11-25 §client/sampling, §client/elicitation).
 var interactive = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
 
-// free reports whether a call may be written beside those in flight. A server that asks over a pipe does not say during which call. Once
-// it was seen to, it has calls of one session at a time, so that there is no doubt whom it asks.
+// exclusive reports whether a question of the server might be anybody's, if calls of several clients were in flight: it may ask, and its
+// transport does not say during which call; or it could, and the server was seen not to make use of that.
+func (c *Connection) exclusive() bool {
+	return c.o.Declare.Fingerprint().Asks() && c.facts.Version.Era() == protocol.Legacy && (c.asks || !c.info().Correlates)
+}
+
+// free reports whether a call may be written beside those in flight: where a question could be anybody's, they must all be one client's. A
+// request that stands alone does not say whose it is, so that it has the server for itself.
 func (c *Connection) free(x *request.Exchange) bool {
-	if !interactive[x.Method] || !c.asks && !c.alone(x) {
+	if !interactive[x.Method] || !c.exclusive() {
 		return true
 	}
 	for _, f := range c.calls {
-		if interactive[f.x.Method] && (f.x.Session != x.Session || c.alone(x)) {
+		if interactive[f.x.Method] && (f.x.Session != x.Session || x.Version.Has(protocol.MultiRoundTrip)) {
 			return false
 		}
 	}
 	return true
 }
 
-// alone reports whether a question during the call must not be taken for one of another, not even of the same session: many clients send
-// requests that stand alone, and their server says on a pipe what it asks, and not during which call.
-func (c *Connection) alone(x *request.Exchange) bool {
-	return c.info().PID != 0 && x.Version.Has(protocol.MultiRoundTrip) && c.o.Declare.Fingerprint() != 0
-}
-
 // behind reports whether others wait for their turn already, who were here first.
 func (c *Connection) behind(x *request.Exchange) bool {
-	return (c.asks || c.alone(x)) && interactive[x.Method] && len(c.queue) > 0
+	return len(c.queue) > 0 && interactive[x.Method] && c.exclusive()
 }
 
-// takeTurns writes what waited for its turn and has it now, in the order of arrival.
+// takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
 func (c *Connection) takeTurns() {
+	c.clarify()
 	for n := len(c.queue); n > 0 && c.state == Ready && c.free(c.queue[0]); n-- {
 		x := c.queue[0]
 		c.queue = c.queue[1:]
 		c.write(x)
 	}
+	c.spread()
+	c.vacate()
+}
+
+// during are the calls in which the server may have asked something that names none. Before it takes calls, it can only mean those who wait
+// for it.
+func (c *Connection) during() (calls []*request.Exchange) {
+	for _, f := range c.calls {
+		if interactive[f.x.Method] {
+			calls = append(calls, f.x)
+		}
+	}
+	if c.state == Ready {
+		return calls
+	}
+	for _, x := range c.queue {
+		if interactive[x.Method] {
+			calls = append(calls, x)
+		}
+	}
+	return calls
 }
 
 // address says whom a question is for. One that came on a call's stream belongs to that call, any other to the only call during which it
@@ -53,10 +75,8 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 		return f.x.Owner, true
 	}
 	var during []*request.Exchange
-	for _, f := range c.calls {
-		if related.IsZero() && interactive[f.x.Method] {
-			during = append(during, f.x)
-		}
+	if related.IsZero() {
+		during = c.during()
 	}
 	c.asks = c.asks || len(during) > 0
 	switch {
@@ -65,7 +85,9 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 		return q.Exchange.Owner, true
 	case len(during) > 1:
 		q.On = during[0]
-		return q.On.Owner, !slices.ContainsFunc(during, func(x *request.Exchange) bool { return x.Session != q.On.Session })
+		return q.On.Owner, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
+			return x.Session != q.On.Session || x.Version.Has(protocol.MultiRoundTrip)
+		})
 	case len(c.sessions) == 1:
 		for _, to = range c.sessions {
 			return to, true

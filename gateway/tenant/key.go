@@ -16,6 +16,13 @@ type Key struct {
 	Session     string               // set when shared by session
 	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream
 	Modern      bool                 // the callers speak a revision without handshake, and the server is first asked for one
+	Instance    uint8                // of the server; 0 is the first, which hands calls to the others
+}
+
+// First is the key of the first instance.
+func (k Key) First() Key {
+	k.Instance = 0
+	return k
 }
 
 // NewKey returns the key of a caller's connection; share is an applied one, not ByDefault. Parts that do not matter for this way of
@@ -46,6 +53,9 @@ func (k Key) String() string {
 	}
 	if k.Modern {
 		id += ",modern"
+	}
+	if k.Instance > 0 {
+		id += fmt.Sprintf(",instance=%d", k.Instance+1)
 	}
 	return id
 }

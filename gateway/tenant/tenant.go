@@ -42,10 +42,13 @@ type Limits struct {
 
 // Server is one upstream as the operator declared it. Exactly one of Command, URL and Builtin is set.
 type Server struct {
-	Name    string
-	Share   Share
-	Speak   protocol.Negotiation // which revisions it is spoken to in; zero for all
-	Require map[string]string    // beside Tenant.Require, and before it
+	Name  string
+	Share Share
+	// Instances bounds how many instances of it serve those who share a connection, when it may ask them something and does not say whom.
+	Instances int
+	Mute      bool                 // it may ask clients nothing
+	Speak     protocol.Negotiation // which revisions it is spoken to in; zero for all
+	Require   map[string]string    // beside Tenant.Require, and before it
 
 	Command Secret            // a name found in PATH, or an absolute path; never a shell line
 	Args    []Secret          //

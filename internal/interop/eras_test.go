@@ -136,8 +136,7 @@ func (c *client) heard(want string) {
 }
 
 // useEverything does what one can do with server-everything. Updates of resources begin when all have subscribed, since each start or stop of
-// them is for everybody who shares a process, or, with the remote one, a session. That asks for roots on the stream of no call: where two of
-// one principal have calls on their way the question is nobody's.
+// them is for everybody who shares a process, or, with the remote one, a session.
 func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, remote bool) {
 	t := c.t
 	expect := func(what, got, want string) {
@@ -150,9 +149,7 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 	expect("echo", c.ask(prefix+"echo", map[string]any{"message": name}), "Echo: "+name)
 	expect("sampling", c.ask(prefix+"trigger-sampling-request", map[string]any{"prompt": name, "maxTokens": 5}), name)
 	expect("elicitation", c.ask(prefix+"trigger-elicitation-request", nil), "User provided the requested information")
-	if !remote || !c.modern() {
-		expect("roots", c.ask(prefix+"get-roots-list", nil), "file:///here")
-	}
+	expect("roots", c.ask(prefix+"get-roots-list", nil), "file:///here")
 
 	if list, err := c.ListPrompts(t.Context(), nil); err != nil || !slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool { return p.Name == prefix+"simple-prompt" }) {
 		t.Errorf("%s: prompts %v, %v", c.user, list, err)

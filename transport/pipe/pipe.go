@@ -83,7 +83,7 @@ func (c Client) Close(context.Context) error {
 }
 
 // Info says that this is a pipe.
-func (c Client) Info() transport.Info { return transport.Info{Transport: "pipe"} }
+func (c Client) Info() transport.Info { return transport.Info{Transport: "pipe", Correlates: true} }
 
 // Send delivers in, with its Related, Err and Control as they are, and waits for room. It returns transport.ErrClosed when either end
 // is closed, or the error of ctx.

@@ -312,11 +312,10 @@ func (c *Client) has(f protocol.Feature) bool { return protocol.Version(c.versio
 // Info names the endpoint.
 func (c *Client) Info() transport.Info {
 	shown := url.URL{Scheme: c.url.Scheme, Host: c.url.Host, Path: c.url.Path}
-	kind := "streamable"
 	if c.known || c.inbox.Load() != nil {
-		kind = transport.SSE
+		return transport.Info{Transport: transport.SSE, URL: shown.String()}
 	}
-	return transport.Info{Transport: kind, URL: shown.String()}
+	return transport.Info{Transport: "streamable", URL: shown.String(), Correlates: true, Stateless: c.current() == ""}
 }
 
 // Close gives up what is on its way, ends the session with DELETE, which a server may refuse, and waits for its goroutines within ctx.

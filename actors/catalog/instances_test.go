@@ -1,0 +1,70 @@
+package catalog_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// another asks for one more instance of the server "search" for a principal.
+func (r *rig) another(principal string) (client.Instance, error) {
+	key := tenant.Key{Share: tenant.ByPrincipal, Principal: principal}
+	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{Server: "search", Key: key})
+}
+
+// A connection gets more instances of its server up to their bound, and one that has ended makes room. What they list is not what clients
+// see: the first instance's lists are.
+func TestInstancesOfAServer(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		for n, want := range []string{search + ",instance=2", search + ",instance=3"} {
+			i, err := r.another("ci")
+			if err != nil || i.Ref.Path() != "top/client_sup/"+want || int(i.Key.Instance) != n+1 {
+				t.Fatalf("got %s, %+v, %v", i.Ref.Path(), i.Key, err)
+			}
+		}
+		if _, err := r.another("ci"); !errors.Is(err, protocol.ConditionOverloaded) {
+			t.Errorf("one above the bound: %v", err)
+		}
+		if _, err := r.another("nobody"); err == nil {
+			t.Error("an instance of a connection that is not there")
+		}
+		r.reports(search+",instance=2", report{state: client.Ready, tools: []string{"other"}})
+		if v := <-r.looks(r.caller("ci", "search")); v.err != nil || len(v.List(0).Items()) != 1 {
+			t.Errorf("view: %+v, %v", v.View, v.err)
+		}
+		if got := r.record("search"); got.Open != 3 {
+			t.Errorf("%d connections", got.Open)
+		}
+		second := r.Ref("client_sup/" + search + ",instance=2")
+		r.Send("catalog", &client.Unused{Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Instance: 1}, From: second})
+		if second.Alive() {
+			t.Error("an instance that nobody uses lives on")
+		}
+		if i, err := r.another("ci"); err != nil || i.Key.Instance != 1 {
+			t.Errorf("got %+v, %v", i.Key, err)
+		}
+	})
+}
+
+// A server that may ask clients nothing is told of nothing that it could ask for, and is shared whatever they declare.
+func TestMuteServerIsSharedByAll(t *testing.T) {
+	asks, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"roots":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mute, want := range map[bool]string{true: "principal=ci", false: "principal=ci,caps=11"} {
+		s := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Mute: mute}
+		c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks}
+		if own, lists := catalog.Key(s, c).String(), catalog.ListKey(s, c).String(); own != want || lists != want {
+			t.Errorf("mute %t: connections %s and %s, want %s", mute, own, lists, want)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package client
+
+import (
+	"slices"
+	"time"
+
+	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// Where calls of several clients cannot be in flight at once, one that lasts would keep all others waiting: a call that asks its user
+// something lasts for minutes. So the first connection of a key has more instances of the server started, and hands them the calls that
+// wait for their turn. They know no sessions: subscriptions and lists are those of the first.
+
+// Patience is how long a call may last before those that wait for it go elsewhere. Starting a program takes as long; and what is done soon is
+// better done where the rest was done.
+const Patience = 500 * time.Millisecond
+
+// InstanceRetry is how long none is started after one could not be.
+const InstanceRetry = 10 * time.Second
+
+// instance is another connection to a server of its own.
+type instance struct {
+	Instance
+	busy bool      // it has calls
+	idle time.Time // since when it has none
+}
+
+// Another asks the catalogue for one more instance of a connection's server. A connection makes this call. The answer may come before the
+// instance is ready: it keeps what it is handed until then.
+type Another = otp.Call[AnotherRequest, Instance]
+
+// AnotherRequest says which connection wants another instance, and what its clients can be asked.
+type AnotherRequest struct {
+	Server  string
+	Key     tenant.Key
+	Declare protocol.ClientCapabilities
+}
+
+// Instance is a connection of the same key but for its number.
+type Instance struct {
+	Ref otp.Ref
+	Key tenant.Key
+}
+
+// What the instances of a server tell each other. Classes: handed is ordinary, adopt and vacant are owed, one for each instance and one for
+// each call.
+type (
+	// adopt says who hands an instance its calls.
+	adopt struct{ by otp.Ref }
+	// handed is a call, and the log level that its session asked for.
+	handed struct {
+		*request.Forward
+		level string
+	}
+	// vacant says that an instance has no calls.
+	vacant struct{ ref otp.Ref }
+)
+
+func (adopt) Class() otp.Class  { return otp.Owed }
+func (vacant) Class() otp.Class { return otp.Owed }
+
+// Messages that only this connection sends itself.
+type (
+	impatient struct{}
+	regrow    struct{}
+	another   struct {
+		i   Instance
+		err error
+	}
+	rested struct{ ref otp.Ref }
+)
+
+// spread hands calls that wait for their turn to instances that have nothing to do, once what they wait for has lasted. If none has, another
+// is started.
+func (c *Connection) spread() {
+	for c.waits() {
+		if wait := Patience - c.p.Now().Sub(c.since()); wait > 0 {
+			c.lookAgain(wait)
+			return
+		}
+		i := slices.IndexFunc(c.instances, func(i *instance) bool { return !i.busy })
+		if i < 0 {
+			c.grow()
+			return
+		}
+		x, to := c.queue[0], c.instances[i]
+		if to.Ref.Send(&handed{&request.Forward{Exchange: x, Manager: c.o.Requests}, c.levels[x.Session]}) != nil {
+			c.instances = slices.Delete(c.instances, i, i+1)
+			continue
+		}
+		to.busy = true
+		c.queue = c.queue[1:]
+	}
+}
+
+// waits reports whether the first in the queue waits for its turn here, and not for the server.
+func (c *Connection) waits() bool {
+	return c.state == Ready && len(c.queue) > 0 && c.primary == (otp.Ref{}) && c.o.Instances > 1 && !c.free(c.queue[0])
+}
+
+// since is when the oldest of the calls was written that others wait for.
+func (c *Connection) since() time.Time {
+	first := c.p.Now()
+	for _, f := range c.calls {
+		if interactive[f.x.Method] && f.at.Before(first) {
+			first = f.at
+		}
+	}
+	return first
+}
+
+// lookAgain has somebody who waits looked at again after a while.
+func (c *Connection) lookAgain(wait time.Duration) {
+	if !c.patient {
+		c.patient = true
+		c.p.After(wait, impatient{})
+	}
+}
+
+// grow asks for another instance, if there may be one.
+func (c *Connection) grow() {
+	if c.growing || len(c.instances)+1 >= c.o.Instances {
+		return
+	}
+	c.growing = true
+	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare},
+		func(i Instance, err error) any { return another{i, err} })
+}
+
+// joined takes another instance into use.
+func (c *Connection) joined(m another) {
+	if m.err == nil {
+		m.err = m.i.Ref.Send(adopt{c.p.Self()})
+	}
+	if m.err != nil {
+		c.p.After(InstanceRetry, regrow{})
+		return
+	}
+	c.growing = false
+	c.p.Monitor(m.i.Ref)
+	c.instances = append(c.instances, &instance{Instance: m.i})
+	c.vacated(m.i.Ref)
+}
+
+// vacated hears that an instance has nothing to do. When that lasts, it is ended.
+func (c *Connection) vacated(ref otp.Ref) {
+	i := c.instance(ref)
+	if i == nil {
+		return
+	}
+	i.busy, i.idle = false, c.p.Now()
+	if c.lingers() > 0 {
+		c.p.After(c.lingers(), rested{ref})
+	}
+	c.takeTurns()
+}
+
+// rested ends an instance that had nothing to do for a while. It is not handed anything from here on.
+func (c *Connection) rested(ref otp.Ref) {
+	i := c.instance(ref)
+	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.lingers() {
+		return
+	}
+	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == ref })
+	_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: i.Key, From: ref})
+}
+
+// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed is on its way back.
+func (c *Connection) instanceDown(m otp.Down) bool {
+	switch {
+	case c.instance(m.Ref) == nil:
+		return false
+	case otp.IsNormal(m.Reason) || !m.Ref.Alive():
+		c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == m.Ref })
+		c.takeTurns()
+	default:
+		c.p.Monitor(m.Ref)
+	}
+	return true
+}
+
+func (c *Connection) instance(ref otp.Ref) *instance {
+	for _, i := range c.instances {
+		if i.Ref == ref {
+			return i
+		}
+	}
+	return nil
+}
+
+// handed takes a call of another connection, whose session's log level is the server's until the next.
+func (c *Connection) handed(m *handed) {
+	before := c.verbose()
+	clear(c.levels)
+	c.levels[m.Exchange.Session] = m.level
+	if after := c.verbose(); c.state == Ready && after != before {
+		c.setLevel(after)
+	}
+	c.forward(m.Exchange)
+}
+
+// vacate tells who hands this instance its calls that it has none. Without anybody who does, it ends when that lasts.
+func (c *Connection) vacate() {
+	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+len(c.calls) > 0 {
+		return
+	}
+	if c.primary.Send(vacant{c.p.Self()}) != nil {
+		c.primary = otp.Ref{}
+		c.maybeLinger()
+	}
+}

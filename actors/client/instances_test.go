@@ -1,0 +1,300 @@
+package client_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// shared is a connection to a program that may ask its clients something, and of which there may be two.
+func shared(o *client.Options) {
+	declares(elicits)(o)
+	o.Instances, o.Linger = 2, time.Minute
+}
+
+// program is a program that has shaken hands, as the server of the next dial of these.
+func (r *rig) program(dials chan dial) *mcptest.Peer {
+	r.T.Helper()
+	p, up := mcptest.NewPeer(r.T)
+	dials <- dial{up: &wire{Upstream: up, pid: 4242}}
+	p.Handshake(`{"tools":{},"logging":{}}`)
+	p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+	r.Rest()
+	return p
+}
+
+// wanted are the other instances that the catalogue was asked for.
+func (r *rig) wanted() []*client.Another { return stage.Of[*client.Another](&r.catalog.Log) }
+
+// grow gives the connection the other instance it has asked for.
+func (r *rig) grow() *mcptest.Peer {
+	r.T.Helper()
+	time.Sleep(client.Patience)
+	r.Rest()
+	asked := r.wanted()
+	if len(asked) != 1 || asked[0].Req.Server != "files" || asked[0].Req.Declare.Fingerprint() != protocol.CanElicitForm {
+		r.T.Fatalf("asked for %+v", asked)
+	}
+	ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	asked[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+	return r.program(r.others)
+}
+
+// Calls of two sessions are never in flight at once at a program that may ask their users, so that there is no doubt whom it means from its
+// first question on. The one that waits gets an instance of its own before long, and what either server asks reaches the right user.
+func TestCallThatWaitsGetsAnInstance(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.attach("one")
+		r.attach("two")
+		<-r.wish(client.Wish{Session: "one"})
+		granted := r.wish(client.Wish{Session: "two", Level: "debug"})
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		<-granted
+		first, second := r.call("one"), r.call("two")
+		p.Expect("tools/call")
+		p.ExpectNothing(client.Patience / 2)
+		if len(r.wanted()) > 0 {
+			t.Error("it was not patient")
+		}
+
+		q := r.grow()
+		if m := q.Expect("logging/setLevel"); string(m.Params) != `{"level":"debug"}` {
+			t.Errorf("logs at %s", m.Params)
+		} else {
+			q.Reply(m, `{}`)
+		}
+		m := q.Expect("tools/call")
+		for box, peer := range map[*stage.Box]*mcptest.Peer{&r.one: p, &r.two: q} {
+			peer.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+			r.Rest()
+			if got := asked(box); len(got) != 1 {
+				t.Errorf("asked %v", got)
+			}
+		}
+		if a, b := asked(&r.one)[0], asked(&r.two)[0]; a.Exchange != first || b.Exchange != second || a.From == b.From {
+			t.Errorf("asked %+v and %+v", a, b)
+		}
+		q.Reply(m, `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(second); got.Err != nil {
+			t.Error(got.Err)
+		}
+		if got := r.report(); got.State != client.Ready || len(r.wanted()) != 1 {
+			t.Errorf("%+v, %d instances", got, len(r.wanted())+1)
+		}
+	})
+}
+
+// The next that waits gets the instance that has nothing to do at once; when all have, it waits for the first that has not.
+func TestInstanceTakesTheNext(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.call("one")
+		r.call("two")
+		p.Expect("tools/call")
+		q := r.grow()
+		m := q.Expect("tools/call")
+		time.Sleep(client.Patience)
+		third := r.exchange("two", "tools/call", `{"name":"a"}`)
+		third.Session = "three"
+		r.send(&request.Forward{Exchange: third, Manager: r.Ref("requests")})
+		q.ExpectNothing(time.Second)
+		q.Reply(m, `{"content":[]}`)
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(third); got.Err != nil {
+			t.Error(got.Err)
+		}
+		r.call("two")
+		q.Expect("tools/call")
+		if len(r.wanted()) != 1 {
+			t.Errorf("%d instances were asked for beyond their bound", len(r.wanted()))
+		}
+	})
+}
+
+// A call that an instance has is withdrawn there.
+func TestCallOfAnInstanceIsWithdrawn(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.call("one")
+		x := r.call("two")
+		p.Expect("tools/call")
+		q := r.grow()
+		q.Expect("tools/call")
+		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
+		q.Expect("notifications/cancelled")
+		p.ExpectNothing(time.Second)
+	})
+}
+
+// An instance without calls is ended before long. One that crashed takes the next call when it is back; one that is gone is not waited for.
+func TestInstanceEnds(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.call("one")
+		r.call("two")
+		held := p.Expect("tools/call")
+		q := r.grow()
+		q.Expect("tools/call")
+		q.Close(nil)
+		time.Sleep(time.Second)
+		q = r.program(r.others)
+		r.call("two")
+		m := q.Expect("tools/call")
+		q.Reply(m, `{"content":[]}`)
+		time.Sleep(time.Minute)
+		r.Rest()
+		unused := stage.Of[*client.Unused](&r.catalog.Log)
+		if len(unused) != 1 || unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
+			t.Fatalf("unused: %+v", unused)
+		}
+		x := r.call("two")
+		q.ExpectNothing(time.Millisecond)
+		p.Reply(held, `{"content":[]}`)
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(x); got.Err != nil {
+			t.Error(got.Err)
+		}
+	})
+}
+
+// An instance that cannot be had is asked for again later, and the calls wait for their turn.
+func TestInstanceCannotBeHad(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.call("one")
+		r.call("two")
+		m := p.Expect("tools/call")
+		time.Sleep(client.Patience)
+		r.Rest()
+		r.wanted()[0].Fail(protocol.Overloaded("instances", time.Minute))
+		time.Sleep(client.InstanceRetry)
+		r.Rest()
+		if n := len(r.wanted()); n != 2 {
+			t.Errorf("asked %d times", n)
+		}
+		p.Reply(m, `{"content":[]}`)
+		p.Expect("tools/call")
+	})
+}
+
+// A server that asks while it starts means those who wait for it, when they are one.
+func TestQuestionDuringTheStart(t *testing.T) {
+	run(t, declares(`{"roots":{}}`), func(r *rig) {
+		x := r.call("one")
+		p := r.server()
+		p.Handshake(`{"tools":{}}`)
+		p.Expect("tools/list")
+		p.Ask(jsonrpc.ID{}, question, "roots/list", `{}`)
+		r.Rest()
+		if got := asked(&r.one); len(got) != 1 || got[0].Exchange != x {
+			t.Errorf("asked %+v", got)
+		}
+		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
+		if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 {
+			t.Errorf("withdrawn: %v", got)
+		}
+	})
+}
+
+// Where a transport names the call of a question, calls of several clients are in flight at once. The first question that names none waits
+// until it is clear whose it is, and from then on calls take turns.
+func TestQuestionBecomesClear(t *testing.T) {
+	for name, end := range map[string]func(r *rig, p *mcptest.Peer, first jsonrpc.Message){
+		"when the others have ended": func(r *rig, p *mcptest.Peer, first jsonrpc.Message) {
+			p.Reply(first, `{"content":[]}`)
+			r.Rest()
+			if len(asked(&r.one)) != 0 || len(asked(&r.two)) != 1 {
+				r.T.Errorf("asked %v and %v", asked(&r.one), asked(&r.two))
+			}
+		},
+		"not in time": func(r *rig, p *mcptest.Peer, _ jsonrpc.Message) {
+			time.Sleep(client.Clarity)
+			if a := p.ExpectAnswer(question); a.Error == nil {
+				r.T.Errorf("answered %s", a.Result)
+			}
+		},
+		"when the server lets go of it": func(r *rig, p *mcptest.Peer, first jsonrpc.Message) {
+			p.Notify(jsonrpc.ID{}, "notifications/cancelled", `{"requestId":"q"}`)
+			p.Reply(first, `{"content":[]}`)
+			r.Rest()
+			p.ExpectNothing(client.Clarity)
+			if len(asked(&r.one))+len(asked(&r.two)) > 0 {
+				r.T.Error("somebody was asked")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, declares(elicits), func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				r.call("one")
+				r.call("two")
+				first := p.Expect("tools/call")
+				p.Expect("tools/call")
+				p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+				r.Rest()
+				r.call("one")
+				p.ExpectNothing(time.Second)
+				end(r, p, first)
+			})
+		})
+	}
+}
+
+// unmindful is a remote server that keeps no session.
+type unmindful struct{ transport.Upstream }
+
+func (unmindful) Info() transport.Info {
+	return transport.Info{Transport: "streamable", Correlates: true, Stateless: true}
+}
+
+// A server that answers initialize and keeps no session can neither ask nor tell anything in the legacy era. It is spoken to in the modern
+// one, if it knows that.
+func TestServerWithoutSessionsIsProbed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer func(p *mcptest.Peer, m jsonrpc.Message)
+		want   protocol.Version
+	}{
+		"knows":    {func(p *mcptest.Peer, m jsonrpc.Message) { p.Reply(m, discovered) }, protocol.V20260728},
+		"does not": {func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, -32601, "what?") }, protocol.V20251125},
+		"trouble": {func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Send(transport.Inbound{Related: m.ID, Err: transport.ErrClosed})
+		}, protocol.V20251125},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p, up := mcptest.NewPeer(r.T)
+				r.dials <- dial{up: unmindful{up}}
+				p.Reply(p.Expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+				tt.answer(p, p.Expect("server/discover"))
+				if tt.want == protocol.V20251125 {
+					p.Expect("notifications/initialized")
+				}
+				m := p.Expect("tools/list")
+				if protocol.IsModern(m.Params) != (tt.want == protocol.V20260728) {
+					t.Errorf("listed with %s", m.Params)
+				}
+				p.Reply(m, `{"tools":[]}`)
+				r.Rest()
+				if got := r.report(); got.State != client.Ready || got.Facts.Version != tt.want {
+					t.Errorf("report: %+v", got)
+				}
+			})
+		})
+	}
+}
