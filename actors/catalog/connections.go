@@ -39,7 +39,7 @@ func answering(call *Connect) func(otp.Ref, error) {
 
 // Key is the connection that a caller's requests to a server go through.
 func Key(s tenant.Server, c Caller) tenant.Key {
-	k := tenant.NewKey(s.Share.Applied(s.Link(), protocol.Legacy), c.Principal, c.Session, shown(s, c.Capabilities.Fingerprint()))
+	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session, shown(s, c.Capabilities.Fingerprint()))
 	k.Modern = c.Modern
 	return k
 }
@@ -66,7 +66,7 @@ func ListKey(s tenant.Server, c Caller) tenant.Key {
 }
 
 func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint, modern bool) tenant.Key {
-	share := s.Share.Applied(s.Link(), protocol.Legacy)
+	share := s.Share.Applied(s.Link())
 	if share == tenant.BySession {
 		share = tenant.ByPrincipal
 	}

@@ -7,7 +7,6 @@ import (
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
-	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
 
@@ -138,7 +137,7 @@ func (s *server) why(caller Caller) error {
 // record describes the server.
 func (s *server) record() Record {
 	r := Record{
-		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link(), protocol.Legacy),
+		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link()),
 		State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
 	}
 	if s.cause != nil {

@@ -128,10 +128,7 @@ func applied(s tenant.Share, link tenant.Link) string {
 	if s != tenant.ByDefault {
 		return ""
 	}
-	if link == tenant.SSE {
-		return fmt.Sprintf(" # %s", s.Applied(link, protocol.Legacy))
-	}
-	return fmt.Sprintf(" # %s, or %s with a server of 2026-07-28", s.Applied(link, protocol.Legacy), s.Applied(link, protocol.Modern))
+	return fmt.Sprintf(" # %s", s.Applied(link))
 }
 
 func (p *printer) scalar(depth int, name, value string) {

@@ -1,13 +1,11 @@
 package tenant
 
-import "mcpd/protocol"
-
 // Share says who shares one connection to a server.
 type Share uint8
 
 // Ways to share.
 const (
-	ByDefault   Share = iota // decided by link and era, see Applied
+	ByDefault   Share = iota // decided by the link, see Applied
 	ByTenant                 // everyone in the tenant
 	ByPrincipal              // all sessions of one principal
 	BySession                // nobody: one connection a session
@@ -33,7 +31,7 @@ var links = []string{"stdio", "http", "sse", "builtin"}
 
 func (l Link) String() string { return links[l] }
 
-// defaults say how a connection of the legacy era is shared when the operator did not say. A remote server knows its sessions
+// defaults say how a connection is shared when the operator did not say. A remote server knows its sessions
 // apart, and a session inside this process costs next to nothing, so each caller has its own. A child process is dear: one serves
 // all sessions of a principal, but never two principals, because what it says on its own initiative names no owner. HTTP+SSE holds a stream
 // open for each connection, and is treated alike.
@@ -44,14 +42,11 @@ var defaults = []Share{
 	Builtin: BySession,
 }
 
-// Applied returns how connections to a server of that era are shared. In the modern era each request says who it is for, so that one
-// connection serves all of the tenant.
-func (s Share) Applied(l Link, era protocol.Era) Share {
-	switch {
-	case s != ByDefault:
+// Applied returns how connections are shared over a link. It does not depend on the server's era: what a server says without naming a request,
+// such as a log line on a pipe, has no owner in either.
+func (s Share) Applied(l Link) Share {
+	if s != ByDefault {
 		return s
-	case era == protocol.Modern:
-		return ByTenant
 	}
 	return defaults[l]
 }

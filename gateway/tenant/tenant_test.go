@@ -67,21 +67,18 @@ func TestShareDefaults(t *testing.T) {
 	for _, c := range []struct {
 		share Share
 		link  Link
-		era   protocol.Era
 		want  Share
 	}{
-		{ByDefault, HTTP, protocol.Legacy, BySession},
-		{ByDefault, Stdio, protocol.Legacy, ByPrincipal},
-		{ByDefault, SSE, protocol.Legacy, ByPrincipal},
-		{ByDefault, Builtin, protocol.Legacy, BySession},
-		{ByDefault, HTTP, protocol.Modern, ByTenant},
-		{ByDefault, Stdio, protocol.Modern, ByTenant},
-		{ByTenant, HTTP, protocol.Legacy, ByTenant},
-		{BySession, Stdio, protocol.Modern, BySession},
-		{ByPrincipal, Builtin, protocol.Modern, ByPrincipal},
+		{ByDefault, HTTP, BySession},
+		{ByDefault, Stdio, ByPrincipal},
+		{ByDefault, SSE, ByPrincipal},
+		{ByDefault, Builtin, BySession},
+		{ByTenant, HTTP, ByTenant},
+		{BySession, Stdio, BySession},
+		{ByPrincipal, Builtin, ByPrincipal},
 	} {
-		if got := c.share.Applied(c.link, c.era); got != c.want {
-			t.Errorf("%v over %v, %v = %v, want %v", c.share, c.link, c.era, got, c.want)
+		if got := c.share.Applied(c.link); got != c.want {
+			t.Errorf("%v over %v = %v, want %v", c.share, c.link, got, c.want)
 		}
 	}
 }
