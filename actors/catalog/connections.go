@@ -267,9 +267,7 @@ func (c *Catalog) report(r *client.Report) {
 		switch {
 		case r.Key.Instance > 0: // the lists are those of the first
 		case r.Key.Share == tenant.BySession:
-			for _, k := range r.Changed { // what one session's own connection lists concerns nobody else
-				c.announce(r, k)
-			}
+			c.announce(r, r.Changed) // what one session's own connection lists concerns nobody else
 		default:
 			c.learn(s, r)
 		}
@@ -301,13 +299,20 @@ func (c *Catalog) settle(s *server) {
 	}
 }
 
-// announce tells sessions that a list of a server has changed.
-func (c *Catalog) announce(r *client.Report, k merge.Kind) {
-	n := &notification.Dispatch{Server: r.Server, Key: r.Key, Method: k.Changed()}
-	if c.o.Dispatcher.Send(n) != nil {
-		c.o.Emit(telemetry.NotificationDropped{
-			Where: telemetry.Where{Tenant: c.o.Tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
-		})
+// announce tells sessions that lists of a server have changed: once of those that have an announcement in common.
+func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
+	told := map[string]bool{}
+	for _, k := range lists {
+		n := &notification.Dispatch{Server: r.Server, Key: r.Key, Method: k.Changed()}
+		if told[n.Method] {
+			continue
+		}
+		told[n.Method] = true
+		if c.o.Dispatcher.Send(n) != nil {
+			c.o.Emit(telemetry.NotificationDropped{
+				Where: telemetry.Where{Tenant: c.o.Tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
+			})
+		}
 	}
 }
 

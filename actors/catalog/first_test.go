@@ -15,6 +15,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 )
@@ -108,7 +109,7 @@ func TestWaitingListsAreBounded(t *testing.T) {
 }
 
 // S1-9, S1-14, F36: clients hear of a change in what they were given, once, and not of lists that are the same, nor of those that nobody
-// was given.
+// was given. What the server itself announces they hear of in any case, and of resources and their templates together.
 func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -125,6 +126,14 @@ func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
 		after := <-r.looks(r.caller("ci", ""))
 		if before.View == after.View || len(after.Servers) != 2 {
 			t.Error("the view is the same")
+		}
+		same := report{state: client.Ready, tools: []string{"read", "write"}, told: []merge.Kind{merge.Tools, merge.Resources, merge.Templates}}
+		r.reports(files, same)
+		if got := announced(); got != 3 {
+			t.Errorf("the server announced two: announced %d", got-1)
+		}
+		if again := <-r.looks(r.caller("ci", "")); again.View != after.View {
+			t.Error("the view is another, though nothing has changed")
 		}
 	})
 }

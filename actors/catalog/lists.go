@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"maps"
+	"slices"
 	"time"
 
 	"mcpd/actors/client"
@@ -192,18 +193,19 @@ func (s *server) eldest(principal string) (found tenant.Key) {
 	return found
 }
 
-// learn stores what a server listed, and announces to clients what is different from what they were given.
+// learn stores what a server listed, and announces to clients what is different from what they were given, or said to be by the server.
 func (c *Catalog) learn(s *server, r *client.Report) {
 	l := s.listing(r.Key, c.p.Now())
 	changed := false
+	var news []merge.Kind
 	for _, k := range merge.Kinds() {
-		if l.known && !merge.Diff(k, l.lists[k], r.Lists[k]).Any() || !l.known && len(r.Lists[k]) == 0 {
-			continue
+		differs := l.known && merge.Diff(k, l.lists[k], r.Lists[k]).Any() || !l.known && len(r.Lists[k]) > 0
+		if changed = changed || differs; differs || slices.Contains(r.Changed, k) {
+			news = append(news, k)
 		}
-		changed = true
-		if l.served && k != merge.Templates || l.served && len(r.Lists[merge.Resources]) == 0 {
-			c.announce(r, k)
-		}
+	}
+	if l.served {
+		c.announce(r, news)
 	}
 	if !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()) {
 		c.declare(r)

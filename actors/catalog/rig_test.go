@@ -38,6 +38,7 @@ type report struct {
 	items []jsontext.Value // tools, in full
 	caps  string
 	speak protocol.Version // zero is 2025-11-25
+	told  []merge.Kind     // of which the server says that they have changed
 }
 
 // place is the place of a connection.
@@ -88,6 +89,7 @@ func (x *place) tell(p *otp.Process, m report) {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
+	r.Changed = m.told
 	x.last = r
 	_ = x.cat.Send(&r)
 }

@@ -59,9 +59,7 @@ func (c *Connection) notified(in transport.Inbound) {
 		if len(lists) == 0 {
 			c.dispatch(m)
 		}
-		for _, k := range lists {
-			c.changed(k)
-		}
+		c.announced(lists)
 	}
 }
 

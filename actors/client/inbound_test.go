@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,38 @@ func TestChangedListIsFetchedAgain(t *testing.T) {
 		}
 		p.Notify(jsonrpc.ID{}, "notifications/prompts/list_changed", "") // which it does not have
 		p.ExpectNothing(time.Second)
+	})
+}
+
+// What a server says to have changed clients hear of once it is fetched, though it be the same; of resources and their templates once.
+func TestAnnouncedListMayBeTheSame(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"resources":{"listChanged":true}}`)
+		answer := func() (told [][]catalog.Kind) {
+			t.Helper()
+			before := len(r.reports())
+			for range 2 {
+				m := p.Next()
+				p.Reply(m, strings.Replace(`{"resources":[]}`, "resources", map[string]string{
+					"resources/list": "resources", "resources/templates/list": "resourceTemplates",
+				}[m.Method], 1))
+			}
+			r.Rest()
+			for _, report := range r.reports()[before:] {
+				if len(report.Changed) > 0 {
+					told = append(told, report.Changed)
+				}
+			}
+			return told
+		}
+		if told := answer(); told != nil {
+			t.Errorf("the first list: told %v", told)
+		}
+		p.Notify(jsonrpc.ID{}, "notifications/resources/list_changed", "")
+		if told := answer(); len(told) != 1 || !slices.Equal(told[0], []catalog.Kind{catalog.Resources}) {
+			t.Errorf("told %v", told)
+		}
 	})
 }
 

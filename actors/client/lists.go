@@ -32,6 +32,7 @@ type fetching struct {
 	busy  bool // it is being fetched
 	again bool // and then once more; or, before the server is ready, as soon as it is
 	due   bool // it is going to be, after a pause
+	told  bool // the server said that it has changed, and its clients have not heard of it
 	pace  pace
 }
 
@@ -59,6 +60,15 @@ func (c *Connection) listing() bool {
 func (c *Connection) fetch(k catalog.Kind) {
 	c.fetching[k].busy, c.fetching[k].again = true, false
 	c.page(k, nil, nil, 1)
+}
+
+// announced fetches the lists of which the server says that they have changed. Clients hear of it when the new list is known, even if that
+// is the same; of several lists that have an announcement in common, with the first.
+func (c *Connection) announced(lists []catalog.Kind) {
+	for i, k := range lists {
+		c.fetching[k].told = c.fetching[k].told || i == 0
+		c.changed(k)
+	}
 }
 
 // page asks for one page behind the items that are there. A list that cannot be had stays what it was, or, when it was never listed, is
@@ -117,11 +127,13 @@ func (c *Connection) fetched(k catalog.Kind, items []jsontext.Value) error {
 	return nil
 }
 
-// learn takes note of a list, and of whether it is what the server listed last, be it in an earlier incarnation.
+// learn takes note of a list, and of whether the server said that it has changed or it is not what it listed last, be it in an earlier
+// incarnation.
 func (c *Connection) learn(k catalog.Kind, items []jsontext.Value) {
-	if c.listed && catalog.Diff(k, c.lists[k], items).Any() {
+	if c.fetching[k].told || c.listed && catalog.Diff(k, c.lists[k], items).Any() {
 		c.news = append(c.news, k)
 	}
+	c.fetching[k].told = false
 	c.lists[k] = items
 }
 
@@ -131,7 +143,7 @@ func (c *Connection) report() {
 	c.news = nil
 }
 
-// changed fetches a list again that the server says has changed. Clients hear of it when the new list is known.
+// changed fetches a list again that may have changed.
 func (c *Connection) changed(k catalog.Kind) {
 	f := &c.fetching[k]
 	switch {

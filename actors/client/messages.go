@@ -153,5 +153,5 @@ type Report struct {
 	At          time.Time
 	Facts       Facts          // of Ready
 	Lists       Lists          // of Ready
-	Changed     []catalog.Kind // lists that are new since the last report, when only some are
+	Changed     []catalog.Kind // lists that are new since the last report, or of which the server says so
 }
