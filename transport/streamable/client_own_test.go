@@ -51,10 +51,12 @@ func TestOwnClientAndServer(t *testing.T) {
 	}
 	send(jsonrpc.Request(jsonrpc.IntID(7), "tools/call", []byte(`{"n":12345678901234567890}`)))
 	var onCall []string
-	alone := 0
+	alone, hangUps := 0, 0
 	for len(onCall) < 3 || alone < 1 {
 		in := next()
-		switch {
+		switch _, hungUp := in.Control.(transport.CloseStream); {
+		case hungUp:
+			hangUps++
 		case in.Related == jsonrpc.IntID(7):
 			onCall = append(onCall, line(in.Message))
 		case in.Related.IsZero() && in.Message.Method == "notifications/tools/list_changed":
@@ -69,6 +71,9 @@ func TestOwnClientAndServer(t *testing.T) {
 		if onCall[i] != want[i] {
 			t.Errorf("message %d of the call: got %s, want %s", i, onCall[i], want[i])
 		}
+	}
+	if hangUps != 1 {
+		t.Errorf("the server hung up once, and %d times were told", hangUps)
 	}
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -40,7 +41,7 @@ type flow struct {
 	retry    time.Duration // what the server asked us to wait; 0 if it did not
 }
 
-// follow reads the stream of a request until its answer, resuming it as often as the server wants (2025-11-25 §basic/transports, "Sending
+// follow reads the stream of a request until its answer, telling of each time that the server ends it, and resuming it as often as it wants (2025-11-25 §basic/transports, "Sending
 // Messages to the Server" 6 and "Resumability and Redelivery").
 func (f *flow) follow(ctx context.Context, resp *http.Response) {
 	for failures := 0; ; {
@@ -55,6 +56,9 @@ func (f *flow) follow(ctx context.Context, resp *http.Response) {
 		if f.last == "" {
 			f.call.fail(ctx, fmt.Errorf("%w: %w", errCutOff, err), true)
 			return
+		}
+		if errors.Is(err, io.EOF) { // the server has hung up, which is for the client of the call too
+			f.client.deliver(transport.Inbound{Related: f.call.id, Control: transport.CloseStream{Retry: f.retry}})
 		}
 		for resp = nil; resp == nil; {
 			if !f.pause(ctx, failures, err) {

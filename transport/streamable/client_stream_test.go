@@ -47,7 +47,7 @@ func TestClientReadsTheStreamOfARequest(t *testing.T) {
 }
 
 // 2025-11-25 §basic/transports: a server may hang up after an event with an id; the client waits as long as it was told and comes back with
-// the id of the last event, by GET.
+// the id of the last event, by GET. Whoever reads from the client hears of it, so as to do the same.
 func TestClientPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -74,7 +74,8 @@ func TestClientPolls(t *testing.T) {
 		}
 		c := inMemory(t, p)
 		send(t, c, call(1, "x"))
-		expect(t, c, `1: {"jsonrpc":"2.0","method":"n"}`, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+		hungUp := "transport.CloseStream{Retry:4s}"
+		expect(t, c, hungUp, `1: {"jsonrpc":"2.0","method":"n"}`, hungUp, hungUp, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
 		if !slices.Equal(asked, []string{"1/0", "1/1", "1/1", "1/1"}) {
 			t.Errorf("last event ids: got %q", asked)
 		}
@@ -106,6 +107,7 @@ func TestClientGivesUpResuming(t *testing.T) {
 				shake(t, c, protocol.V20251125)
 				began := time.Now()
 				send(t, c, call(1, "x"))
+				expect(t, c, "transport.CloseStream{Retry:0s}")
 				in := recv(t, c)
 				if in.Err == nil || !in.Written || errors.Is(in.Err, streamable.ErrSessionLost) {
 					t.Errorf("got %s", show(in))
