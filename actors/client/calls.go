@@ -42,7 +42,7 @@ func (c *Connection) forward(x *request.Exchange) {
 
 // write sends one call under an id of ours.
 func (c *Connection) write(x *request.Exchange) {
-	if c.listening(x) {
+	if c.listening(x) || c.resubscribe(x) {
 		return
 	}
 	done, local := c.intercept(x)

@@ -83,10 +83,11 @@ type Connection struct {
 	renewals pace                   // of sessions that the server forgot
 
 	start, linger otp.Timer
-	patient       bool  // those who wait for their turn are going to be looked at
-	growing       bool  // another instance was asked for, or is not for a while
-	asides        int   // what was asked for wishes and not answered
-	refused       error // the server's answer to the log level it was asked for last, if it refused it
+	patient       bool                  // those who wait for their turn are going to be looked at
+	growing       bool                  // another instance was asked for, or is not for a while
+	asides        int                   // what was asked for wishes and not answered
+	following     map[string]*following // by the URI of the resource
+	refused       error                 // the server's answer to the log level it was asked for last, if it refused it
 }
 
 // New makes one incarnation.
@@ -135,7 +136,7 @@ func (c *Connection) begin(wait time.Duration) {
 	c.up, c.life, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, nil, nil
 	c.facts, c.news, c.fetching = Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
-	c.asides, c.refused, c.unclear = 0, nil, nil
+	c.asides, c.refused, c.unclear, c.following = 0, nil, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.started = c.p.Now()
 	c.start.Stop()

@@ -127,6 +127,40 @@ func TestSessionThatEndsLetsGo(t *testing.T) {
 	})
 }
 
+// A resource that is let go of and wanted again at once is wanted: the second request waits for the answer to the first, which it could
+// overtake over HTTP.
+func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		wished := client.Wish{Session: "one", URIs: []string{"test://x"}}
+		r.wish(wished)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		r.Send("one", otp.Normal)
+		leaving := p.Expect("resources/unsubscribe")
+		r.attach("two")
+		wished.Session = "two"
+		r.wish(wished)
+		p.ExpectNothing(time.Second)
+		p.Reply(leaving, `{}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		p.ExpectNothing(time.Second)
+
+		r.forward("two", "resources/unsubscribe", `{"uri":"test://x"}`)
+		leaving = p.Expect("resources/unsubscribe")
+		r.attach("one")
+		again := r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.ExpectNothing(time.Second)
+		p.Reply(leaving, `{}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		if got := r.outcome(again); got.Err != nil || string(got.Result) != `{}` {
+			t.Errorf("got %v", got)
+		}
+		p.ExpectNothing(time.Second)
+	})
+}
+
 // A connection that nobody uses says so after its time, again and again, and never while a call is under way; the catalogue ends it.
 func TestConnectionThatNobodyUsesSaysSo(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -20,7 +20,7 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), local boo
 	case "resources/subscribe":
 		return c.subscribe(x)
 	case "resources/unsubscribe":
-		return nil, !c.unsubscribe(x)
+		return c.unsubscribe(x)
 	}
 	return nil, false
 }
@@ -41,14 +41,7 @@ func (c *Connection) listening(x *request.Exchange) (taken bool) {
 		c.unlistenTo(uri)
 		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
 	default:
-		c.written[x.ID] = x
-		c.listenTo(uri, func(err error) {
-			done(err)
-			if c.written[x.ID] == x { // not withdrawn meanwhile
-				c.settled(x.ID)
-				complete(c.o.Requests, x, jsontext.Value("{}"), err)
-			}
-		})
+		c.listenTo(uri, c.answering(x, done))
 	}
 	return true
 }
@@ -64,10 +57,61 @@ func (c *Connection) follow(uri string, wanted bool) {
 		})
 	case c.facts.Version.Has(protocol.Listen):
 		c.unlistenTo(uri)
-	case wanted:
-		c.askAside("resources/subscribe", "uri", uri, nil)
-	default:
-		c.askAside("resources/unsubscribe", "uri", uri, nil)
+	case c.following[uri] == nil:
+		c.following[uri] = &following{}
+		method := map[bool]string{true: "resources/subscribe", false: "resources/unsubscribe"}[wanted]
+		c.askAside(method, "uri", uri, func(err error) { c.followed(uri, wanted, err) })
+	}
+}
+
+// following is a resource of which the server is being told that it is wanted, or is not any more. There is one such request at a time, as
+// two over HTTP may overtake each other.
+type following struct {
+	then []func(error) // are told once whether the server agreed
+}
+
+// followed goes on when the server has answered: meanwhile it may be that the contrary is wanted.
+func (c *Connection) followed(uri string, wanted bool, err error) {
+	f, now := c.following[uri], len(c.uris[uri]) > 0
+	delete(c.following, uri)
+	if now && !wanted {
+		c.follow(uri, true)
+		c.following[uri].then = f.then
+		return
+	}
+	for _, then := range f.then {
+		then(err)
+	}
+	if !now && wanted {
+		c.follow(uri, false)
+	}
+}
+
+// resubscribe takes a subscription to a resource that the server is being told is not wanted.
+func (c *Connection) resubscribe(x *request.Exchange) (taken bool) {
+	uri, _ := splice.GetString(x.Params, "uri")
+	f := c.following[uri]
+	if f == nil || x.Method != "resources/subscribe" {
+		return false
+	}
+	done, local := c.subscribe(x)
+	if local {
+		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+		return true
+	}
+	f.then = append(f.then, c.answering(x, done))
+	return true
+}
+
+// answering is what to do when a subscription is answered that is not a call of its own.
+func (c *Connection) answering(x *request.Exchange, done func(error)) func(error) {
+	c.written[x.ID] = x
+	return func(err error) {
+		done(err)
+		if c.written[x.ID] == x { // not withdrawn meanwhile
+			c.settled(x.ID)
+			complete(c.o.Requests, x, jsontext.Value("{}"), err)
+		}
 	}
 }
 
@@ -110,10 +154,19 @@ func (c *Connection) hold(uri, session string, agreed bool) {
 	c.uris[uri][session] = c.uris[uri][session] || agreed
 }
 
-// unsubscribe reports whether the server must be told: the last session let go of the resource.
-func (c *Connection) unsubscribe(x *request.Exchange) bool {
+// unsubscribe has the server told when the last session let go of the resource.
+func (c *Connection) unsubscribe(x *request.Exchange) (func(error), bool) {
 	uri, ok := splice.GetString(x.Params, "uri")
-	return !ok || c.release(uri, x.Session)
+	switch {
+	case !ok:
+		return nil, false // the server says what is wrong
+	case !c.release(uri, x.Session) || c.following[uri] != nil:
+		return nil, true
+	case c.facts.Version.Has(protocol.Listen):
+		return nil, false
+	}
+	c.following[uri] = &following{}
+	return func(error) { c.followed(uri, false, nil) }, false
 }
 
 func (c *Connection) release(uri, session string) (last bool) {
