@@ -66,7 +66,7 @@ func (s *Session) negotiated(m negotiated) {
 		s.refuse(m.h.d, m.err)
 		return
 	}
-	m.h.agreed = m.a
+	m.h.agreed, m.h.caps = m.a, m.h.caps.Shape(m.a.Version) // what the agreed revision has no word for, nobody can use
 	caller := s.caller()
 	caller.Capabilities = m.h.caps
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: s.firstWait()},

@@ -104,6 +104,19 @@ func TestInitializeOffersWhatTheServersHave(t *testing.T) {
 	})
 }
 
+// §10.0: what a client declares and the agreed revision has no word for is declared to no server, which would ask for it.
+func TestClientCanDoWhatItsRevisionHasWordsFor(t *testing.T) {
+	for version, want := range map[string]bool{"2025-03-26": false, "2025-06-18": true} {
+		run(t, nil, func(r *rig) {
+			u := r.open("ci", "")
+			u.ask("initialize", greeting(version, `{"roots":{},"elicitation":{}}`)).End()
+			if got := u.h.Record().Capabilities; got.Has("elicitation") != want || !got.Has("roots") {
+				t.Errorf("%s: declared %+v", version, got)
+			}
+		})
+	}
+}
+
 // A transparent endpoint shows its server as it is, and nothing of the others.
 func TestTransparentEndpointIsItsServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
