@@ -123,7 +123,7 @@ func (c *Connection) ask(
 		return id, err
 	}
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
-		params = protocol.Meta{Version: c.facts.Version.String(), Info: c.o.Self}.Set(params)
+		params = protocol.Meta{Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.o.Self}.Set(params)
 	}
 	a := ask{then: then}
 	if timeout > 0 {
