@@ -1,11 +1,7 @@
 package interop
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,66 +9,51 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/splice"
-	"mcpd/transport/streamable"
 )
 
 // declared is what a client of the matrix declares, in its revision's words.
 const declared = `{"roots":{},"sampling":{},"elicitation":{}}`
 
-// compat is a client of one revision, no more than the revision asks for: a session with a standing stream, or requests that stand alone.
+// hop is what carries the messages of a client.
+type hop interface {
+	// exchange sends a request and shows every message that may belong to it, until take says that one was the last or the context ends,
+	// which cancels the request in the way of the transport and the revision.
+	exchange(ctx context.Context, m jsonrpc.Message, take func(jsonrpc.Message) bool) error
+	// send sends what has no answer.
+	send(m jsonrpc.Message) error
+	// opened tells of the answer to initialize, and that the client is to hear what belongs to no request.
+	opened(keep func(jsonrpc.Message)) error
+}
+
+// compat is a client of one revision, no more than the revision asks for: a session, or requests that stand alone.
 type compat struct {
 	t       *testing.T
-	url     string
 	version protocol.Version
-	session string
-	carrier *http.Transport
+	hop     hop
 
 	mu    sync.Mutex // guards what follows
 	next  uint64
-	heard []jsonrpc.Message // what came on the standing stream, or on listens
+	heard []jsonrpc.Message // what belonged to no request, or came for listens
 }
 
 // compatible makes a client and, where its revision has that, its session.
-func compatible(t *testing.T, url string, v protocol.Version) *compat {
+func compatible(t *testing.T, over hop, v protocol.Version) *compat {
 	t.Helper()
-	c := &compat{t: t, url: url, version: v, carrier: &http.Transport{DisableCompression: true}}
-	t.Cleanup(c.carrier.CloseIdleConnections)
-	if !v.Has(protocol.Initialize) {
-		return c
-	}
-	answer, header := c.exchange("initialize",
-		`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+`,"clientInfo":{"name":"compat","version":"1"}}`, nil)
-	if got, _ := splice.GetString(answer.Result, "protocolVersion"); got != v.String() {
-		t.Fatalf("initialize: %s", answer.Append(nil))
-	}
-	c.session = header.Get("Mcp-Session-Id")
-	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	c.stand()
-	return c
-}
-
-// stand reads the standing stream until the test ends.
-func (c *compat) stand() {
-	ctx, cancel := context.WithCancel(context.Background())
-	open := make(chan struct{})
-	done := make(chan struct{})
-	go func() { // owner: the cleanup waits for it
-		defer close(done)
-		r := c.request(ctx, http.MethodGet, "", nil)
-		response, err := c.carrier.RoundTrip(r)
-		close(open)
-		if err != nil {
-			return
+	c := &compat{t: t, version: v, hop: over}
+	if v.Has(protocol.Initialize) {
+		answer := c.exchange("initialize",
+			`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+`,"clientInfo":{"name":"compat","version":"1"}}`, nil)
+		if got, _ := splice.GetString(answer.Result, "protocolVersion"); got != v.String() {
+			t.Fatalf("initialize: %s", answer.Append(nil))
 		}
-		defer response.Body.Close()
-		c.read(response.Body, func(m jsonrpc.Message) bool { c.keep(m); return false })
-	}()
-	c.t.Cleanup(func() { cancel(); <-done })
-	<-open
+	}
+	if err := over.opened(c.keep); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func (c *compat) keep(m jsonrpc.Message) {
@@ -81,92 +62,35 @@ func (c *compat) keep(m jsonrpc.Message) {
 	c.heard = append(c.heard, m)
 }
 
+// forget makes what was heard so far no news.
+func (c *compat) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = nil
+}
+
 // told reports whether a notification of that method came, within a time in which anything local would have.
 func (c *compat) told(method string) bool {
-	for range 100 {
+	return within(func() bool {
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		for _, m := range c.heard {
 			if m.Method == method {
-				c.mu.Unlock()
 				return true
 			}
 		}
-		c.mu.Unlock()
-		time.Sleep(30 * time.Millisecond)
-	}
-	return false
-}
-
-func (c *compat) request(ctx context.Context, method, body string, m *jsonrpc.Message) *http.Request {
-	r, err := http.NewRequestWithContext(ctx, method, c.url, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if c.session != "" {
-		r.Header.Set("Mcp-Session-Id", c.session)
-	}
-	if c.version.Has(protocol.VersionHeader) && (c.session != "" || c.version.Has(protocol.PerRequestMeta)) {
-		r.Header.Set("Mcp-Protocol-Version", c.version.String())
-	}
-	if m != nil && c.version.Has(protocol.RoutingHeaders) {
-		fields, err := headers.Request{Method: m.Method, Params: m.Params}.Fields()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		for _, f := range fields {
-			r.Header.Set(f.Name, f.Value)
-		}
-	}
-	return r
-}
-
-// send posts what has no answer.
-func (c *compat) send(body string) {
-	response, err := c.carrier.RoundTrip(c.request(c.t.Context(), http.MethodPost, body, nil))
-	if err != nil {
-		c.t.Error(err)
-		return
-	}
-	response.Body.Close()
-}
-
-// exchange sends one request and returns its answer. What comes before it is handed to during.
-func (c *compat) exchange(method, params string, during func(jsonrpc.Message)) (jsonrpc.Message, http.Header) {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
-	defer cancel()
-	m := c.message(method, params)
-	response, err := c.carrier.RoundTrip(c.request(ctx, http.MethodPost, string(m.Append(nil)), &m))
-	if err != nil {
-		c.t.Fatalf("%s: %v", method, err)
-	}
-	defer response.Body.Close()
-	var answer jsonrpc.Message
-	take := func(got jsonrpc.Message) bool {
-		if got.Method == "" && got.ID == m.ID {
-			answer = got
-			return true
-		}
-		if during != nil {
-			during(got)
-		}
 		return false
-	}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		c.read(response.Body, take)
-	} else {
-		body, _ := io.ReadAll(response.Body)
-		got, err := jsonrpc.Decode(body, jsonrpc.Limits{})
-		if err != nil {
-			c.t.Fatalf("%s: %d %s", method, response.StatusCode, body)
+	})
+}
+
+// within reports whether something is so soon.
+func within(is func() bool) bool {
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
 		}
-		take(got)
 	}
-	return answer, response.Header
+	return true
 }
 
 // message is a request under a fresh id, with what its revision wants it to say of itself.
@@ -183,31 +107,31 @@ func (c *compat) message(method, params string) jsonrpc.Message {
 	return jsonrpc.Request(id, method, raw)
 }
 
-// read hands on the messages of a stream until one is the last.
-func (c *compat) read(body io.Reader, last func(jsonrpc.Message) bool) {
-	events := streamable.NewReader(body, streamable.ReaderLimits{})
-	for {
-		e, err := events.Next()
-		if err != nil {
-			return
+// exchange sends a request and returns its answer. What comes before it goes to during.
+func (c *compat) exchange(method, params string, during func(jsonrpc.Message)) (answer jsonrpc.Message) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 3*patience)
+	defer cancel()
+	m := c.message(method, params)
+	err := c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool {
+		if got.Method == "" && got.ID == m.ID {
+			answer = got
+			return true
 		}
-		if len(bytes.TrimSpace(e.Data)) == 0 {
-			continue
+		if during != nil {
+			during(got)
 		}
-		m, err := jsonrpc.Decode(e.Data, jsonrpc.Limits{})
-		if err != nil {
-			c.t.Errorf("event %s: %v", e.Data, err)
-			return
-		}
-		if last(m) {
-			return
-		}
+		return false
+	})
+	if err != nil {
+		c.t.Fatalf("%s: %v", method, err)
 	}
+	return answer
 }
 
 // answers are what the user and the model of the client say to everything.
 var answers = map[string]string{
-	"elicitation/create":     `{"action":"accept","content":{"username":"ann","email":"a@b.c"}}`,
+	"elicitation/create":     `{"action":"accept","content":{"username":"ann","name":"ann","color":"blue","email":"a@b.c"}}`,
 	"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"forty-two"},"model":"m"}`,
 	"roots/list":             `{"roots":[{"uri":"file:///home","name":"home"}]}`,
 }
@@ -215,16 +139,24 @@ var answers = map[string]string{
 // call calls a tool and answers what is asked meanwhile, in the way of the revision. It returns the result and what was heard.
 func (c *compat) call(tool, arguments string) (jsonrpc.Message, []jsonrpc.Message) {
 	c.t.Helper()
-	params := jsontext.Value(`{"name":"` + tool + `","arguments":` + arguments + `,"_meta":{"progressToken":"p"}}`)
+	return c.request("tools/call", `{"name":"`+tool+`","arguments":`+arguments+`,"_meta":{"progressToken":"p"}}`)
+}
+
+// request is call for any method in which the client may be asked.
+func (c *compat) request(method, text string) (jsonrpc.Message, []jsonrpc.Message) {
+	c.t.Helper()
+	params := jsontext.Value(text)
 	var heard []jsonrpc.Message
 	during := func(m jsonrpc.Message) {
 		heard = append(heard, m)
 		if answer, ok := answers[m.Method]; ok {
-			c.send(string(jsonrpc.Response(m.ID, jsontext.Value(answer)).Append(nil)))
+			if err := c.hop.send(jsonrpc.Response(m.ID, jsontext.Value(answer))); err != nil {
+				c.t.Errorf("answering %s: %v", m.Method, err)
+			}
 		}
 	}
 	for range 5 {
-		answer, _ := c.exchange("tools/call", string(params), during)
+		answer := c.exchange(method, string(params), during)
 		if mrtr.TypeOf(answer.Result) != mrtr.InputRequired {
 			return answer, heard
 		}
@@ -238,41 +170,57 @@ func (c *compat) call(tool, arguments string) (jsonrpc.Message, []jsonrpc.Messag
 		}
 		params = retry.Set(params)
 	}
-	c.t.Fatalf("%s: asked without end", tool)
+	c.t.Fatalf("%s %s: asked without end", method, text)
 	return jsonrpc.Message{}, nil
 }
 
-// listen subscribes to the changes of tools, and of a resource, in the way of the revision.
-func (c *compat) listen(uri string) {
+// listen subscribes to the changes of tools, and of a resource, in the way of the revision, until what it returns is called.
+func (c *compat) listen(uri string) (end func()) {
 	c.t.Helper()
 	if c.version.Has(protocol.Initialize) {
-		if answer, _ := c.exchange("resources/subscribe", `{"uri":"`+uri+`"}`, nil); answer.Error != nil {
+		if answer := c.exchange("resources/subscribe", `{"uri":"`+uri+`"}`, nil); answer.Error != nil {
 			c.t.Errorf("subscribe: %v", answer.Error)
 		}
-		return
-	}
-	m := c.message("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["`+uri+`"]}}`)
-	ctx, cancel := context.WithCancel(context.Background())
-	acknowledged, done := make(chan struct{}), make(chan struct{})
-	go func() { // owner: the cleanup waits for it
-		defer close(done)
-		response, err := c.carrier.RoundTrip(c.request(ctx, http.MethodPost, string(m.Append(nil)), &m))
-		if err != nil {
-			return
-		}
-		defer response.Body.Close()
-		c.read(response.Body, func(got jsonrpc.Message) bool {
-			if got.Method == "notifications/subscriptions/acknowledged" {
-				close(acknowledged)
+		return func() {
+			if answer := c.exchange("resources/unsubscribe", `{"uri":"`+uri+`"}`, nil); answer.Error != nil {
+				c.t.Errorf("unsubscribe: %v", answer.Error)
 			}
-			c.keep(got)
+		}
+	}
+	acknowledged := make(chan struct{}, 1)
+	m := c.message("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["`+uri+`"]}}`)
+	stop := c.start(m, func(got jsonrpc.Message) {
+		if id, _ := splice.Get(got.Params, "_meta", "io.modelcontextprotocol/subscriptionId"); string(id) != m.ID.Raw() {
+			return // of another, on the same channel
+		}
+		if got.Method == "notifications/subscriptions/acknowledged" {
+			acknowledged <- struct{}{}
+		}
+		c.keep(got)
+	})
+	select {
+	case <-acknowledged:
+	case <-time.After(patience):
+		c.t.Error("listen is not acknowledged")
+	}
+	return func() { stop() }
+}
+
+// start sends a request and does not wait for its answer. What it returns cancels it and returns what was answered before that took effect.
+func (c *compat) start(m jsonrpc.Message, during func(jsonrpc.Message)) (end func() []jsonrpc.Message) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	var answered []jsonrpc.Message
+	go func() { // owner: who calls end, which waits for it
+		defer close(done)
+		_ = c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool { // ends with the context, as it should
+			if got.Method == "" && got.ID == m.ID {
+				answered = append(answered, got)
+				return true
+			}
+			during(got)
 			return false
 		})
 	}()
-	c.t.Cleanup(func() { cancel(); <-done })
-	select {
-	case <-acknowledged:
-	case <-time.After(10 * time.Second):
-		c.t.Error("listen is not acknowledged")
-	}
+	return func() []jsonrpc.Message { cancel(); <-done; return answered }
 }

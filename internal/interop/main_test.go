@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		exit(newFixture(name).old().Run(context.Background(), &mcp.StdioTransport{}))
 	}
 	if revision := os.Getenv(serveOne); revision != "" {
-		exit(serveDemo(revision, os.Stdin, os.Stdout))
+		exit(serveNoting(revision))
 	}
 	if os.Getenv(serveRaw) != "" {
 		exit(serveMirror(os.Stdin, os.Stdout))
