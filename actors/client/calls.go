@@ -101,6 +101,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		return nil
 	}
 	c.settled(f.x.ID)
+	c.closeQuestionsOf(f.x.ID)
 	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
 	if failed, ok := splice.Get(m.Result, "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true
@@ -150,6 +151,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 		return nil
 	}
 	c.settled(f.x.ID)
+	c.closeQuestionsOf(f.x.ID)
 	complete(c.o.Requests, f.x, nil, c.broken(in))
 	c.takeTurns()
 	return nil

@@ -25,6 +25,7 @@ type open struct {
 	session request.Owner
 	client  protocol.Version // of whoever is asked; 0 when that is not known
 	call    uint64           // the exchange it belongs to; 0 when none
+	bound   bool             // and nobody can answer it any more when that has ended
 	drive   *drive           // that asks in the server's name; nil for a request of the server
 	number  int              // of the question there
 }
@@ -56,6 +57,7 @@ func (c *Connection) question(in transport.Inbound) {
 	switch {
 	case q.Exchange != nil:
 		o.call, o.client = q.Exchange.ID, q.Exchange.Version
+		o.bound = !in.Related.IsZero() || o.client.Has(protocol.MultiRoundTrip)
 	case q.On != nil:
 		o.client = q.On.Version
 	}
@@ -158,6 +160,17 @@ func (c *Connection) dropQuestionsOf(call uint64) {
 	for id, o := range c.open {
 		if o.call == call {
 			c.dropQuestion(id)
+		}
+	}
+}
+
+// closeQuestionsOf ends the questions of a call that the server has answered without waiting for them. One that came on no call's stream may
+// be about something else, and a client with a session answers it all the same.
+func (c *Connection) closeQuestionsOf(call uint64) {
+	for id, o := range c.open {
+		if o.call == call && o.bound {
+			c.dropQuestion(id)
+			c.refuse(o.id, protocol.InvalidParams("the call during which this was asked has ended"))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -168,6 +169,48 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 				if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != question || got[0].From != r.Ref("conn") {
 					t.Errorf("withdrawn: %v", got)
 				}
+			})
+		})
+	}
+}
+
+// A server that answers a call does not wait any more for what it asked on its stream, nor of a client whose requests stand alone. Such
+// questions do not count; what a client with a session was asked on no stream may be about something else, and it can still answer.
+func TestAnswerEndsItsQuestions(t *testing.T) {
+	for name, tt := range map[string]struct {
+		version protocol.Version
+		onCall  bool
+		ends    bool
+	}{
+		"on the stream":                        {protocol.V20251125, true, true},
+		"on none":                              {protocol.V20251125, false, false},
+		"on none, of a client without session": {protocol.V20260728, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, declares(elicits), func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				r.attach("one")
+				x := r.exchange("one", "tools/call", `{"name":"a"}`)
+				x.Version = tt.version
+				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				m := p.Expect("tools/call")
+				related := jsonrpc.ID{}
+				if tt.onCall {
+					related = m.ID
+				}
+				p.Ask(related, question, "elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
+				r.Rest()
+				p.Reply(m, `{"content":[]}`)
+				r.Rest()
+				withdrawn := stage.Of[*client.Withdrawn](&r.one.Log)
+				if tt.ends != (len(withdrawn) == 1) || r.outcome(x).Err != nil {
+					t.Errorf("withdrawn %v, outcome %v", withdrawn, r.outcome(x).Err)
+				}
+				r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
+				if got := p.ExpectAnswer(question); tt.ends != (got.Error != nil) {
+					t.Errorf("answered %s", got.Append(nil))
+				}
+				p.ExpectNothing(time.Second)
 			})
 		})
 	}
