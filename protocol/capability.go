@@ -140,9 +140,22 @@ func (c capabilities) with(path string, settings jsontext.Value) capabilities {
 func (c capabilities) without(paths ...string) capabilities {
 	raw := c.raw
 	for _, path := range paths {
-		raw, _ = splice.Delete(raw, split(path)...)
+		at, before := split(path), len(raw)
+		raw, _ = splice.Delete(raw, at...)
+		if len(raw) < before && (at[0] == "experimental" || at[0] == "extensions") && (capabilities{raw}).bare(at[0]) {
+			raw, _ = splice.Delete(raw, at[0]) // elsewhere {} says something
+		}
 	}
 	return capabilities{raw}
+}
+
+// bare reports whether there is nothing in a member.
+func (c capabilities) bare(name string) bool {
+	all, _ := splice.Get(c.raw, name)
+	for range splice.Members(all) {
+		return false
+	}
+	return true
 }
 
 // Clone is c in memory of its own: what was parsed shares that of its message.

@@ -29,8 +29,8 @@ func TestShapeForVersion(t *testing.T) {
 	}
 	server := serverCaps(t, `{"tools":{},"completions":{},"tasks":{},"experimental":{"completions":{},"tasks":{}}}`)
 	for v, want := range map[protocol.Version]string{
-		0:                  `{"tools":{},"experimental":{}}`,
-		protocol.V20241105: `{"tools":{},"experimental":{}}`,
+		0:                  `{"tools":{}}`,
+		protocol.V20241105: `{"tools":{}}`,
 		protocol.V20250326: `{"tools":{},"completions":{},"experimental":{"completions":{}}}`,
 		protocol.V20260728: `{"tools":{},"completions":{},"experimental":{"completions":{},"tasks":{}}}`,
 	} {
@@ -96,7 +96,7 @@ func TestCapabilitiesChangeAtRuntime(t *testing.T) {
 	if string(before.Raw()) != `{"tools":{}}` {
 		t.Errorf("a session's value changed to %s", before.Raw())
 	}
-	if got := after.Without("prompts", "experimental.a.b", "none"); string(got.Raw()) != `{"tools":{},"experimental":{}}` {
+	if got := after.Without("prompts", "experimental.a.b", "none"); string(got.Raw()) != `{"tools":{}}` {
 		t.Errorf("got %s", got.Raw())
 	}
 	if got := serverCaps(t, `{"resources":true}`).With("resources.subscribe", jsontext.Value("true")); string(got.Raw()) != `{"resources":{"subscribe":true}}` {
