@@ -121,11 +121,32 @@ type group struct {
 	principal, server string
 	fingerprint       protocol.Fingerprint
 	modern            bool
+	withheld          string // see Catalog.withheld
+}
+
+// withheld reports whether the policy of a server keeps a list from clients that cannot do what the caller cannot. Who sees the server
+// alone is refused; in the list of all, what it has is left out.
+func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
+	needs, ok := c.servers[name].config.Require[k.Method()]
+	return ok && caller.Server == "" && !caller.Capabilities.Has(needs)
+}
+
+// group is whose view a caller sees.
+func (c *Catalog) group(caller Caller) group {
+	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint(), caller.Modern, ""}
+	for _, name := range c.scope(caller) {
+		for _, k := range merge.Kinds() {
+			if c.withheld(caller, name, k) {
+				g.withheld += name + " " + k.String() + " "
+			}
+		}
+	}
+	return g
 }
 
 // view is what the caller sees now. It is made once for all who see the same, and again after a change.
 func (c *Catalog) view(caller Caller) *View {
-	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint(), caller.Modern}
+	g := c.group(caller)
 	if v := c.views[g]; v != nil {
 		return v
 	}
@@ -137,6 +158,11 @@ func (c *Catalog) view(caller Caller) *View {
 		item := merge.Server{Name: name}
 		if l.known {
 			item.Items = l.lists
+			for _, k := range merge.Kinds() {
+				if c.withheld(caller, name, k) {
+					item.Items[k] = nil
+				}
+			}
 			v.Servers = append(v.Servers, Known{name, l.facts})
 			if caller.Server != "" && l.facts.Version.Era() == protocol.Modern {
 				v.annotated = l.lists[merge.Tools]

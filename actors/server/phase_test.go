@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,7 +184,7 @@ func TestWhatIsNotOfferedIsRefused(t *testing.T) {
 func TestPolicyAsksForClientCapabilities(t *testing.T) {
 	run(t, func(r *rig) {
 		r.tenant.Require = map[string]string{"prompts/list": "roots", "logging/setLevel": "roots"}
-		r.tenant.Servers[0].Require = map[string]string{"tools/call": "sampling"}
+		r.tenant.Servers[0].Require = map[string]string{"tools/call": "sampling", "resources/list": "roots"}
 	}, func(r *rig) {
 		without, with := r.ready(`{}`), r.ready(`{"roots":{},"sampling":{}}`)
 		for method, params := range map[string]string{"prompts/list": `{}`, "tools/call": `{"name":"files__read"}`, "logging/setLevel": `{"level":"info"}`} {
@@ -192,6 +193,12 @@ func TestPolicyAsksForClientCapabilities(t *testing.T) {
 			}
 			if out := with.ask(method, params); out.Word() != "result" {
 				t.Errorf("%s with: %v", method, out.All())
+			}
+		}
+		for u, want := range map[*user]int{without: 0, with: 1} {
+			list, _ := splice.Get(u.ask("resources/list", "").End().Result, "resources")
+			if got := len(slices.Collect(splice.Elements(list))); got != want {
+				t.Errorf("%d resources, want %d", got, want)
 			}
 		}
 	})
