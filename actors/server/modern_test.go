@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/server"
 	"mcpd/protocol/jsonrpc"
@@ -103,6 +105,30 @@ func TestDiscoverInEveryState(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What was offered of a server that was starting is not refused when it turns out to have none of it.
+func TestWhatWasOfferedIsEmptyAtWorst(t *testing.T) {
+	run(t, func(r *rig) {
+		r.script["files"]["initialize"] = func(jsontext.Value) string {
+			time.Sleep(server.AggregateWait + time.Second)
+			return offers(`{"tools":{}}`)(nil)
+		}
+	}, func(r *rig) {
+		c := r.caller(`{}`)
+		out := c.ask("server/discover", "")
+		time.Sleep(server.AggregateWait + time.Millisecond)
+		if offered, _ := splice.Get(out.End().Result, "capabilities", "prompts"); offered == nil {
+			t.Fatalf("discovered %v", out.All())
+		}
+		time.Sleep(time.Minute)
+		for method, list := range map[string]string{"prompts/list": "prompts", "resources/list": "resources"} {
+			out := c.ask(method, "")
+			if items, _ := splice.Get(out.End().Result, list); string(items) != "[]" {
+				t.Errorf("%s: %v", method, out.All())
+			}
+		}
+	})
 }
 
 // A transparent endpoint is its server, under its server's name, and has nothing to say without it.
