@@ -239,7 +239,11 @@ func UserRejected() *Error {
 
 // data is the object of the given names and strings, in their order. The names need no escapes.
 func data(pairs ...string) jsontext.Value {
-	d := jsontext.Value{'{'}
+	room := 2
+	for _, text := range pairs {
+		room += len(text) + len(`"",`)
+	}
+	d := append(make(jsontext.Value, 0, room), '{')
 	for i := 0; i < len(pairs); i += 2 {
 		if i > 0 {
 			d = append(d, ',')

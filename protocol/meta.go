@@ -75,23 +75,31 @@ func parseMeta(meta jsontext.Value) (m Meta, err error) {
 
 // Set puts m into the params of a modern request, which may be empty.
 func (m Meta) Set(params jsontext.Value) jsontext.Value {
-	members := []struct {
-		name  string
-		value jsontext.Value
-	}{
-		{MetaProtocolVersion, splice.Quote(m.Version)},
-		{MetaClientCapabilities, m.Capabilities.Raw()},
-		{MetaClientInfo, m.Info.Raw()},
-		{MetaLogLevel, splice.Quote(m.LogLevel)},
-	}
 	meta, _ := splice.Get(params, "_meta")
-	for i, member := range members {
-		if i == 3 && m.LogLevel == "" || i == 2 && m.Info.Name == "" {
-			continue
-		}
-		meta, _ = splice.Set(meta, member.value, member.name) // _meta is an object: CheckMeta
+	capabilities, info := m.Capabilities.Raw(), jsontext.Value(nil)
+	if m.Info.Name != "" {
+		info = m.Info.Raw()
 	}
-	params, _ = splice.Set(params, meta, "_meta")
+	const names = len(MetaProtocolVersion + MetaClientCapabilities + MetaClientInfo + MetaLogLevel)
+	all := make([]byte, 1, len(meta)+len(capabilities)+len(info)+names+64) // and two words, with what stands between
+	all[0] = '{'
+	for member := range splice.Members(meta) { // _meta is an object: CheckMeta
+		switch {
+		case member.Is(MetaProtocolVersion), member.Is(MetaClientCapabilities):
+		case len(info) > 0 && member.Is(MetaClientInfo), m.LogLevel != "" && member.Is(MetaLogLevel):
+		default:
+			all = append(append(append(append(all, member.Name...), ':'), member.Value...), ',')
+		}
+	}
+	all, _ = jsontext.AppendQuote(append(all, `"`+MetaProtocolVersion+`":`...), m.Version)
+	all = append(append(all, `,"`+MetaClientCapabilities+`":`...), capabilities...)
+	if len(info) > 0 {
+		all = append(append(all, `,"`+MetaClientInfo+`":`...), info...)
+	}
+	if m.LogLevel != "" {
+		all, _ = jsontext.AppendQuote(append(all, `,"`+MetaLogLevel+`":`...), m.LogLevel)
+	}
+	params, _ = splice.Set(params, append(all, '}'), "_meta")
 	return params
 }
 

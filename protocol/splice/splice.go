@@ -90,8 +90,11 @@ func insert(raw jsontext.Value, at int, value jsontext.Value, path []string, i i
 	if !ok || !c.object {
 		return nil, fmt.Errorf("no place for %q in %.64q", strings.Join(path[:i+1], "."), raw[at:])
 	}
-	end := c.at
-	member := []byte(nil)
+	end, room := c.at, len(value)
+	for _, name := range path[i:] {
+		room += len(name) + len(`,"":{}`)
+	}
+	member := make([]byte, 0, room)
 	for it, ok := c.next(); ok; it, ok = c.next() {
 		end = it.end
 		member = append(member[:0], ',')
