@@ -20,6 +20,15 @@ const (
 	// startGoal bounds the time from exec to ready. Clients that spawn or wait for a host give it about a second, and people notice
 	// from a few hundred milliseconds on.
 	startGoal = 300 * time.Millisecond
+
+	// negotiationGoal bounds what is pure in the first message of a client and its answer, and bridgeGoal in a call and its answer between
+	// two eras: both are to be lost in what HTTP takes for them.
+	negotiationGoal = 10 * time.Microsecond
+	bridgeGoal      = 20 * time.Microsecond
+
+	// bridgeAllocations bounds how often a call and its answer between two eras ask for memory, beyond the same with only the ids
+	// exchanged: fewer than ten times. It holds in both forms, since it does not depend on the machine.
+	bridgeAllocations = 9
 )
 
 var (
