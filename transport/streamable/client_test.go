@@ -324,6 +324,8 @@ func TestClientBoundsItsRequests(t *testing.T) {
 		p := newPeer()
 		hang := func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
 		p.posts["slow"], p.posts["n"] = hang, hang
+		full := make(chan struct{})
+		p.posts["notifications/cancelled"] = func(http.ResponseWriter, *http.Request, jsonrpc.Message) { <-full }
 		c := inMemory(t, p)
 		for id := range uint64(streamable.MaxPosts) {
 			send(t, c, call(id, "slow"))
@@ -335,9 +337,11 @@ func TestClientBoundsItsRequests(t *testing.T) {
 			send(t, c, jsonrpc.Notification("n", nil))
 		}
 		send(t, c, jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":3}`)))
+		synctest.Wait()
 		if err := c.Send(t.Context(), jsonrpc.Notification("n", nil)); !errors.Is(err, transport.ErrSlowConsumer) {
 			t.Errorf("notice: got %v, want %v", err, transport.ErrSlowConsumer)
 		}
+		close(full)
 		synctest.Wait()
 		send(t, c, call(1000, "slow")) // in the place of the cancelled one
 	})
