@@ -189,7 +189,7 @@ type (
 	ReplyDropped struct {
 		Where
 		Method string        `key:"method" is:"of the request"`
-		Reason string        `key:"reason" is:"late, duplicate, unknown"`
+		Reason string        `key:"reason" is:"late, duplicate, unknown, queue_full"`
 		After  time.Duration `key:"after" is:"since the request was sent, if that is known"`
 	}
 )

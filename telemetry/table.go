@@ -59,7 +59,7 @@ var events = []row{
 	{PhaseChanged{}, "phase_changed", debug, "phase changed", false, peer, "a step in the lifecycle of a connection"},
 	{Rejected{}, "rejected", info, "request rejected", false, peer, "refused before it reached a server"},
 	{NotificationDropped{}, "notification_dropped", info, "notification dropped", false, peer, "a notification that nobody will get"},
-	{ReplyDropped{}, "reply_dropped", info, "reply dropped", false, peer, "a reply that nobody waits for any more"},
+	{ReplyDropped{}, "reply_dropped", info, "reply dropped", false, peer, "a reply that nobody waits for any more, or that its server does not read"},
 
 	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},

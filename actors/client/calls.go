@@ -220,8 +220,11 @@ func (c *Connection) fresh() (jsonrpc.ID, error) {
 
 // send writes what is not a call. A server that does not read loses it; its calls are refused by then.
 func (c *Connection) send(m jsonrpc.Message) {
-	if c.up != nil {
-		_ = c.up.Send(c.p.Context(), m)
+	if c.up == nil {
+		return
+	}
+	if err := c.up.Send(c.p.Context(), m); errors.Is(err, transport.ErrSlowConsumer) && m.Method == "" {
+		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "queue_full"})
 	}
 }
 

@@ -258,6 +258,20 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 	}
 }
 
+// However much a server writes before it reads, its own questions are all answered.
+func TestServerThatAsksBeforeItReadsIsAnswered(t *testing.T) {
+	c := connect(t, spec("eager"))
+	for {
+		in := next(t, c)
+		if in.Message.Method == "done" {
+			return
+		}
+		if err := c.Send(t.Context(), jsonrpc.Response(in.Message.ID, []byte("{}"))); err != nil {
+			t.Fatalf("answer %s: %v", in.Message.ID.Raw(), err)
+		}
+	}
+}
+
 func TestRequestCutInHalfCountsAsWritten(t *testing.T) {
 	c := connect(t, spec("bite"))
 	params := `{"p":"` + strings.Repeat("x", 1<<20) + `"}`

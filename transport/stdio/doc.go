@@ -24,6 +24,8 @@ const (
 	// flight unless the options say otherwise, with room for cancellations, and two of the largest request bodies. One message always fits an empty queue.
 	maxQueued      = 1024
 	maxQueuedBytes = 2 * protocol.MaxRequestBody
+	// maxRepliedBytes bounds what waits when there are answers to what the server asked. Beyond it they are dropped, and their server waits.
+	maxRepliedBytes = 2 * maxQueuedBytes
 	// flushTime is how long Close waits for queued messages before it closes the server's input: a reading server needs far less.
 	flushTime = 200 * time.Millisecond
 

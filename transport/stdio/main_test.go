@@ -37,6 +37,7 @@ var roles = map[string]func(){
 	"stubborn": stubborn,
 	"deaf":     func() { hello(); sleep() },
 	"flood":    flood,
+	"eager":    eager,
 	"quit":     func() { fmt.Fprintln(os.Stderr, "no database"); os.Exit(3) },
 	"killed":   func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); sleep() },
 	"long":     func() { say(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 20<<20) + `"}`); sleep() },
@@ -64,6 +65,24 @@ func sleep() {
 
 // hello shows that main is running.
 func hello() { say(`{"jsonrpc":"2.0","method":"hello"}`) }
+
+// asksAtOnce is how many pings the eager server sends before it reads an answer.
+const asksAtOnce = 10_000
+
+// eager asks all that before it reads.
+func eager() {
+	for id := range asksAtOnce {
+		say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id))
+	}
+	answers := bufio.NewScanner(os.Stdin)
+	for range asksAtOnce {
+		if !answers.Scan() {
+			os.Exit(1)
+		}
+	}
+	say(`{"jsonrpc":"2.0","method":"done"}`)
+	sleep()
+}
 
 // echo answers every request with its params.
 func echo() {
