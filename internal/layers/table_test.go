@@ -31,6 +31,7 @@ var ours = []row{
 	{"protocol/bridge/...", []string{"protocol/..."}, "bridging is pure and may use all of protocol"},
 	{"protocol/held", []string{"protocol", "protocol/jsonrpc", "protocol/splice", "protocol/mrtr"}, "a round trip is read and written by mrtr; sealing is for the shell"},
 	{"protocol/rounds", []string{"protocol", "protocol/jsonrpc", "protocol/splice", "protocol/mrtr"}, "a round trip is read and written by mrtr"},
+	{"protocol/tasks", []string{"protocol", "protocol/jsonrpc", "protocol/splice", "protocol/mrtr", "protocol/rewrite"}, "a task says the same in two revisions"},
 	{"protocol/...", []string{"protocol", "protocol/jsonrpc", "protocol/splice"}, "the state machines do not know one another"},
 	{"supervisor/otp/...", layer0, "otp knows nothing of MCP"},
 	{"proto/gen/...", nil, "generated code imports its runtime only"},
@@ -41,7 +42,8 @@ var ours = []row{
 	{"store/...", join(layer1, "store/..."), "packages of layer 2 never import one another"},
 	// 3: actors import one another's messages downward only, so that answers
 	// travel by reference and no arrow points up.
-	{"actors/server/...", join(layer2, "actors/catalog", "actors/client", "actors/held", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/server/...", join(layer2, "actors/catalog", "actors/client", "actors/held", "actors/task", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/task/...", join(layer2, "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
 	{"actors/held/...", join(layer2, "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
 	{"actors/catalog/...", join(layer2, "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/client/...", join(layer2, "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},

@@ -1,0 +1,137 @@
+package tasks
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/splice"
+)
+
+// Status is how a task is doing, in the one word that both dialects have for it.
+type Status string
+
+// The last three are final.
+const (
+	Working       Status = "working"
+	InputRequired Status = "input_required"
+	Completed     Status = "completed"
+	Failed        Status = "failed"
+	Cancelled     Status = "cancelled"
+)
+
+// Final reports whether a task stays as it is.
+func (s Status) Final() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// names are what the dialects call the same members.
+var names = map[Dialect]struct{ ttl, poll string }{
+	Core:      {"ttl", "pollInterval"},
+	Extension: {"ttlMs", "pollIntervalMs"},
+}
+
+// Status is how the client sees the task doing.
+func (t *Task) Status() Status { return t.status }
+
+// Object is the task as the client's revision has it, without what came of it.
+func (t *Task) Object() jsontext.Value {
+	of := names[t.o.Down]
+	o := jsontext.Value("{}")
+	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) } // o is an object
+	set("taskId", splice.Quote(t.o.ID))
+	set("status", splice.Quote(string(t.status)))
+	if t.message != "" {
+		set("statusMessage", splice.Quote(t.message))
+	}
+	set("createdAt", moment(t.created))
+	set("lastUpdatedAt", moment(t.updated))
+	set(of.ttl, millis(t.ttl))
+	set(of.poll, millis(t.poll))
+	return o
+}
+
+// Detail is the task with what belongs to its status, as the extension tells it.
+func (t *Task) Detail() jsontext.Value {
+	o := t.Object()
+	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) }
+	switch {
+	case t.status == InputRequired:
+		var inputs []mrtr.Input
+		for _, in := range t.inputs {
+			inputs = append(inputs, mrtr.Embed(in.key, in.kind.Method(), in.params))
+		}
+		requests, _ := splice.Get(mrtr.Required{Inputs: inputs}.Result(), "inputRequests")
+		set("inputRequests", requests)
+	case t.status == Completed:
+		set("result", t.result)
+	case t.status == Failed:
+		e := protocol.Translate(t.err, t.o.Client)
+		failure, _ := splice.Set(nil, strconv.AppendInt(nil, e.Code, 10), "code")
+		failure, _ = splice.Set(failure, splice.Quote(e.Message), "message")
+		if len(e.Data) > 0 {
+			failure, _ = splice.Set(failure, e.Data, "data")
+		}
+		set("error", failure)
+	}
+	return o
+}
+
+// creation is what the client's call is answered with.
+func (t *Task) creation() jsontext.Value {
+	if t.o.Down == Core {
+		o, _ := splice.Set(nil, t.Object(), "task")
+		return o
+	}
+	o, _ := splice.Set(t.Object(), jsontext.Value(`"task"`), "resultType")
+	return o
+}
+
+var complete = jsontext.Value(`"complete"`)
+
+// related says of a message that it belongs to the task (2025-11-25 §basic/utilities/tasks, "Related Task Metadata").
+func (t *Task) related(message jsontext.Value) jsontext.Value {
+	id, _ := splice.Set(nil, splice.Quote(t.o.ID), "taskId")
+	if changed, err := splice.Set(message, id, "_meta", protocol.MetaRelatedTask); err == nil {
+		return changed
+	}
+	return message
+}
+
+// unrelated is a message of the server without its own id of the task.
+func unrelated(message jsontext.Value) jsontext.Value {
+	message, gone := splice.Delete(message, "_meta", protocol.MetaRelatedTask)
+	if meta, _ := splice.Get(message, "_meta"); gone && splice.Len(meta) == 0 && string(meta) == "{}" {
+		message, _ = splice.Delete(message, "_meta")
+	}
+	return message
+}
+
+// moment is a time as both dialects write it (ISO 8601).
+func moment(at time.Time) jsontext.Value {
+	return splice.Quote(at.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+func millis(d time.Duration) jsontext.Value { return strconv.AppendInt(nil, d.Milliseconds(), 10) }
+
+// duration reads milliseconds. What is no number of them, or null, is not there.
+func duration(o jsontext.Value, name string) (time.Duration, bool) {
+	raw, _ := splice.Get(o, name)
+	if raw.Kind() != '0' {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || n < 0 {
+		return 0, false
+	}
+	return time.Duration(min(n, float64(MaxTTL.Milliseconds()))) * time.Millisecond, true
+}
+
+// TTLOf is how long a client wants a task to be kept, within the bounds.
+func TTLOf(params jsontext.Value) time.Duration {
+	if ttl, ok := duration(params, "ttl"); ok && ttl > 0 {
+		return ttl
+	}
+	return DefaultTTL
+}
