@@ -58,11 +58,11 @@ func (a ask) do(c *core, k *call) ([]effect, bool) {
 		return nil, true
 	case k.task != nil:
 		k.task.pending = missing
-		return c.turn(k.task, inputRequired), false
+		return append(c.turn(k.task, inputRequired), c.askOn(k.task)...), false
 	case k.version.Has(protocol.MultiRoundTrip):
 		return c.require(k, a, missing), false
 	}
-	return c.question(k, missing), false
+	return c.question(k, missing, k.id), false
 }
 
 // worded is the question for an input in the client's revision, which may have none for it.
@@ -75,15 +75,18 @@ func (k *call) expressible(in input) bool {
 	return k.version.Has(protocol.MultiRoundTrip) || err == nil
 }
 
-// question sends the client a request for each input.
-func (c *core) question(k *call, missing []input) (effects []effect) {
+// question sends the client a request for each input, on the stream of that request of its.
+func (c *core) question(k *call, missing []input, on jsonrpc.ID) (effects []effect) {
 	for _, in := range missing {
 		params, _ := k.worded(in) // it was found to have words
 		c.questions++
 		// A string, so that it cannot be mistaken for one of the client's own ids, which are mostly numbers.
-		q := question{jsonrpc.StringID("demo-" + strconv.FormatUint(c.questions, 10)), in.key}
+		q := question{jsonrpc.StringID("demo-" + strconv.FormatUint(c.questions, 10)), in.key, on}
+		if k.task != nil {
+			params = k.task.related(params)
+		}
 		k.open, c.asked[q.id] = append(k.open, q), k
-		effects = append(effects, send{jsonrpc.Request(q.id, in.kind.Method(), params), k.id})
+		effects = append(effects, send{jsonrpc.Request(q.id, in.kind.Method(), params), on})
 	}
 	return append(effects, k.wait(protocol.ParkTimeout))
 }
@@ -107,7 +110,12 @@ func (c *core) reply(m jsonrpc.Message) []effect {
 		return nil
 	}
 	k.waiting = false
-	return append([]effect{rest{k.number}}, c.run(k)...)
+	effects := []effect{rest{k.number}}
+	if k.task != nil {
+		k.task.pending = nil
+		effects = append(effects, c.turn(k.task, working)...)
+	}
+	return append(effects, c.run(k)...)
 }
 
 // require ends a modern call with the inputs that it needs.

@@ -22,6 +22,7 @@ type call struct {
 	stage  int            // the step that is done next, or is waiting
 	now    time.Time      // of the step
 	task   *task          // nil while the client waits
+	wanted bool           // the client asked for a task
 
 	waiting bool // for time to pass or, at most so long, for the client
 	open    []question
@@ -33,7 +34,8 @@ type call struct {
 // question is a request of ours that the client has not answered.
 type question struct {
 	id  jsonrpc.ID
-	key string // of the input
+	key string     // of the input
+	on  jsonrpc.ID // the request on whose stream it is
 }
 
 // begin takes a request that is done in steps.
@@ -74,9 +76,7 @@ func (c *core) run(k *call) []effect {
 func (c *core) finish(k *call, result object) []effect {
 	effects := c.forget(k)
 	if k.task != nil {
-		// The result of a task is what the client would have had without one, but for its sender.
-		k.task.result = set(encode(result), `"complete"`, "resultType")
-		return append(effects, c.turn(k.task, completed)...)
+		return append(effects, c.outcome(k.task, encode(result))...)
 	}
 	return append(effects, c.complete(k.request, encode(result)))
 }
@@ -102,7 +102,8 @@ func (c *core) excuse(k *call, reason string, err error) []effect {
 // giveUp withdraws the questions that a call waits for.
 func (c *core) giveUp(k *call, reason string) (effects []effect) {
 	for _, q := range k.open {
-		effects = append(effects, notify(k, "notifications/cancelled", object{"requestId": jsontext.Value(q.id.Raw()), "reason": reason}))
+		params := object{"requestId": jsontext.Value(q.id.Raw()), "reason": reason}
+		effects = append(effects, send{jsonrpc.Notification("notifications/cancelled", encode(params)), q.on})
 	}
 	return effects
 }

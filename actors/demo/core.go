@@ -117,6 +117,7 @@ func (c *core) notified(m jsonrpc.Message) []effect {
 		return nil // malformed: ignored (2025-11-25 §basic/utilities/cancellation "Error Handling")
 	}
 	c.unlisten(id)
+	c.unwait(id)
 	k := c.byID[id]
 	if k == nil {
 		return nil

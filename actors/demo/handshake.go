@@ -15,6 +15,7 @@ var capabilities = encode(object{
 	"logging":     object{},
 	"prompts":     object{"listChanged": true},
 	"resources":   object{"subscribe": true},
+	"tasks":       object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}},
 	"tools":       object{"listChanged": true},
 })
 

@@ -40,6 +40,8 @@ var methods = map[string]method{
 	"tasks/get":                {false, answers(getTask)},
 	"tasks/update":             {false, updateTask},
 	"tasks/cancel":             {false, cancelTask},
+	"tasks/result":             {false, resultOfTask},
+	"tasks/list":               {false, answers(listTasks)},
 }
 
 // answers is a handler that has its result at once.
@@ -67,33 +69,34 @@ func setLevel(c *core, r request) (any, error) {
 
 // row is what a list consists of.
 type row interface {
-	listed() object
-	changing() bool // whether it comes and goes
+	listed(tasks bool) object // as revisions show it with tasks of the core, or all others
+	changing() bool           // whether it comes and goes
 }
 
-// listOf answers with a whole table, or with what is there of it at the moment. Both are written once: every connection begins with these
+// listOf answers with a whole table, or with what is there of it at the moment. All are written once: every connection begins with these
 // lists.
 func listOf[T row](member string, rows []T) func(c *core, r request) (any, error) {
-	write := func(changed bool) func() jsontext.Value {
+	write := func(changed, tasks bool) func() jsontext.Value {
 		return sync.OnceValue(func() jsontext.Value {
 			list := make([]object, 0, len(rows))
 			for _, row := range rows {
 				if changed || !row.changing() {
-					list = append(list, row.listed())
+					list = append(list, row.listed(tasks))
 				}
 			}
 			return encode(object{member: list})
 		})
 	}
-	usual, changed := write(false), write(true)
+	type as struct{ changed, tasks bool }
+	written := map[as]func() jsontext.Value{}
+	for _, a := range []as{{false, false}, {false, true}, {true, false}, {true, true}} {
+		written[a] = write(a.changed, a.tasks)
+	}
 	return func(c *core, r request) (any, error) {
 		if _, given := splice.Get(r.params, "cursor"); given {
 			return nil, protocol.StateInvalid("cursor")
 		}
-		if c.changed[member] {
-			return changed(), nil
-		}
-		return usual(), nil
+		return written[as{c.changed[member], r.version.Has(protocol.Tasks)}](), nil
 	}
 }
 
@@ -111,10 +114,15 @@ func callTool(c *core, r request) ([]effect, error) {
 	if err != nil {
 		return nil, err
 	}
+	wanted, err := t.wanted(r)
+	if err != nil {
+		return nil, err
+	}
 	k, err := c.begin(r, t.name, t.steps, args)
 	if err != nil {
 		return nil, err
 	}
+	k.wanted = wanted
 	if wrong := t.invalid(args); wrong != "" {
 		return c.finish(k, failed(wrong)), nil
 	}

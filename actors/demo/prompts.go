@@ -55,7 +55,7 @@ var prompts = []prompt{
 
 func user(block object) object { return object{"role": "user", "content": block} }
 
-func (p prompt) listed() object {
+func (p prompt) listed(bool) object {
 	o := object{"name": p.name, "title": p.title, "description": p.description}
 	if len(p.args) > 0 {
 		args := make([]object, len(p.args))

@@ -67,11 +67,11 @@ func (t template) match(uri string) (string, bool) {
 	return value, err == nil
 }
 
-func (r resource) listed() object {
+func (r resource) listed(bool) object {
 	return object{"uri": r.uri, "name": r.name, "title": r.title, "description": r.description, "mimeType": r.mimeType}
 }
 
-func (t template) listed() object {
+func (t template) listed(bool) object {
 	return object{"uriTemplate": t.uriTemplate(), "name": t.name, "title": t.title, "description": t.description, "mimeType": t.mimeType}
 }
 

@@ -236,6 +236,9 @@ func (s *scene) show(effects []effect) {
 			state, _ := splice.GetString(e.message.Result, "requestState")
 			s.name("state", state)
 			task, _ := splice.GetString(e.message.Result, "taskId")
+			if asked, ok := splice.GetString(e.message.Result, "task", "taskId"); ok {
+				task = asked
+			}
 			s.name("task", task)
 			text := strings.Replace(string(e.message.Append(nil)), `"jsonrpc":"2.0",`, "", 1)
 			if e.message.Method != "" && !e.related.IsZero() {

@@ -34,7 +34,7 @@ type needs string
 
 func (n needs) do(c *core, k *call) ([]effect, bool) {
 	switch capability := string(n); {
-	case k.client.Has(capability):
+	case k.client.Has(capability) || capability == tasksCapability && k.wanted:
 		return nil, true
 	case k.version.Has(protocol.SpecErrorCodes):
 		return c.fail(k, protocol.CapabilityRequired(capability)), false
@@ -115,11 +115,12 @@ func (l change) do(c *core, _ *call) ([]effect, bool) {
 	return c.announce(topic, nil, c.session.version != 0), true
 }
 
-// inTask goes on in a task, if the client can follow one; any other client waits for the end (2026-07-28, SEP-2663).
+// inTask goes on in a task, if the client can follow one (2026-07-28, SEP-2663) or asks for one (2025-11-25); any other client waits for
+// the end.
 type inTask struct{}
 
 func (inTask) do(c *core, k *call) ([]effect, bool) {
-	if !k.version.Has(protocol.TasksExtension) || !k.client.Has(tasksCapability) {
+	if !k.wanted && !(k.version.Has(protocol.TasksExtension) && k.client.Has(tasksCapability)) {
 		return nil, true
 	}
 	created, err := c.newTask(k)

@@ -100,7 +100,7 @@ func TestCapabilitiesAreTheMethods(t *testing.T) {
 		"tools/list": "tools", "tools/call": "tools", "prompts/list": "prompts", "prompts/get": "prompts",
 		"resources/list": "resources", "resources/templates/list": "resources", "resources/read": "resources",
 		"resources/subscribe": "resources.subscribe", "resources/unsubscribe": "resources.subscribe",
-		"tasks/get": tasksCapability, "tasks/update": tasksCapability, "tasks/cancel": tasksCapability,
+		"tasks/get": tasksCapability, "tasks/update": tasksCapability, "tasks/cancel": tasksCapability, "tasks/result": "tasks", "tasks/list": "tasks.list",
 	}
 	for _, v := range protocol.Versions() {
 		for name := range methods {
@@ -121,13 +121,16 @@ func TestCapabilitiesAreTheMethods(t *testing.T) {
 				t.Errorf("%s change and %s is not told", list, v)
 			}
 		}
-		for _, never := range []string{"resources.listChanged", "tasks"} {
+		for _, never := range []string{"resources.listChanged"} {
 			if offered(v).Has(never) {
 				t.Errorf("%s is declared in %s and never comes", never, v)
 			}
 		}
 		if got := offered(v).Has(tasksCapability); got != v.Has(protocol.TasksExtension) {
 			t.Errorf("tasks are declared in %s: %t", v, got)
+		}
+		if got := offered(v).Has("tasks.requests.tools.call"); got != v.Has(protocol.Tasks) {
+			t.Errorf("tasks of the core are declared in %s: %t", v, got)
 		}
 	}
 	for name := range needs {

@@ -47,12 +47,15 @@ func (s status) final() bool { return s == completed || s == broken || s == canc
 // task is a call that goes on after its request was answered.
 type task struct {
 	id               string
+	core             bool  // of 2025-11-25; of the extension otherwise
 	call             *call // nil when it is over
 	created, updated time.Time
 	status           status
 	pending          []input        // that the task waits for, while input is required
-	result           jsontext.Value // when completed
+	result           jsontext.Value // when completed; when broken, where the tool says so itself
 	err              *jsonrpc.Error // when broken
+	ttl              time.Duration
+	waiters          []request // tasks/result without an answer
 }
 
 // newTask makes a task of a call, and the answer that says so. From now on the call has no request, and hence neither progress nor log
@@ -68,12 +71,15 @@ func (c *core) newTask(k *call) (effect, error) {
 	if _, err := io.ReadFull(c.random, id); err != nil {
 		return nil, protocol.InternalError(err)
 	}
-	t := &task{id: hex.EncodeToString(id), call: k, created: c.now, updated: c.now, status: working}
+	t := &task{id: hex.EncodeToString(id), core: k.wanted, call: k, created: c.now, updated: c.now, status: working, ttl: ttlOf(k)}
 	c.tasks = append(c.tasks, t)
 	delete(c.byID, k.id)
 	k.task, k.token, k.level = t, nil, ""
 	k.args, k.params = slices.Clone(k.args), nil // the message they stand in can go
 	created := t.object()
+	if t.core {
+		return send{jsonrpc.Response(k.id, encode(object{"task": created})), k.id}, nil
+	}
 	created["resultType"] = "task"
 	return send{jsonrpc.Response(k.id, c.signed(encode(created))), k.id}, nil
 }
@@ -84,18 +90,26 @@ func (c *core) turn(t *task, to status) []effect {
 	if to.final() {
 		t.call, t.pending = nil, nil
 	}
+	if t.core {
+		effects := []effect{send{message: jsonrpc.Notification("notifications/tasks/status", encode(t.object()))}}
+		return append(effects, c.settle(t)...)
+	}
 	return c.announce(subscription.Topic{Method: "notifications/tasks", URI: t.id}, t.detail(), false)
 }
 
 // object is the task as CreateTaskResult has it.
 func (t *task) object() object {
+	ttl, poll := "ttlMs", "pollIntervalMs"
+	if t.core {
+		ttl, poll = "ttl", "pollInterval"
+	}
 	return object{
-		"taskId":         t.id,
-		"status":         t.status,
-		"createdAt":      t.created.UTC().Format(time.RFC3339Nano),
-		"lastUpdatedAt":  t.updated.UTC().Format(time.RFC3339Nano),
-		"ttlMs":          taskTTL.Milliseconds(),
-		"pollIntervalMs": taskPoll.Milliseconds(),
+		"taskId":        t.id,
+		"status":        t.status,
+		"createdAt":     t.created.UTC().Format(time.RFC3339Nano),
+		"lastUpdatedAt": t.updated.UTC().Format(time.RFC3339Nano),
+		ttl:             t.ttl.Milliseconds(),
+		poll:            taskPoll.Milliseconds(),
 	}
 }
 
@@ -117,17 +131,16 @@ func (t *task) detail() object {
 	return o
 }
 
-// expire forgets the tasks whose time is over. They are in the order of their ends.
+// expire forgets the tasks whose time is over.
 func (c *core) expire() (effects []effect) {
-	n := 0
-	for n < len(c.tasks) && !c.now.Before(c.tasks[n].created.Add(taskTTL)) {
-		if t := c.tasks[n]; !t.status.final() {
+	over := func(t *task) bool { return !c.now.Before(t.created.Add(t.ttl)) }
+	for _, t := range c.tasks {
+		if over(t) && !t.status.final() {
 			effects = append(effects, c.forget(t.call)...)
+			t.err, t.status = protocol.Translate(protocol.StateInvalid("taskId"), protocol.LatestLegacy), broken
+			effects = append(effects, c.settle(t)...)
 		}
-		n++
 	}
-	if n > 0 {
-		c.tasks = append([]*task(nil), c.tasks[n:]...) // so that those before can go
-	}
+	c.tasks = slices.DeleteFunc(c.tasks, over)
 	return effects
 }

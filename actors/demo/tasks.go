@@ -10,19 +10,22 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The methods of the tasks extension (SEP-2663). That the client declared it was checked with the method.
+// The methods of tasks: of the extension (SEP-2663), whose client declared it, and of 2025-11-25, where that is for the server to do.
 
 func getTask(c *core, r request) (any, error) {
-	t, err := c.task(r.params)
+	t, err := c.task(r)
 	if err != nil {
 		return nil, err
+	}
+	if t.core {
+		return t.object(), nil
 	}
 	return t.detail(), nil
 }
 
 // updateTask gives a task the inputs that it waits for, or some of them. What it does not wait for is ignored.
 func updateTask(c *core, r request) ([]effect, error) {
-	t, err := c.task(r.params)
+	t, err := c.task(r)
 	if err != nil {
 		return nil, err
 	}
@@ -54,25 +57,35 @@ func updateTask(c *core, r request) ([]effect, error) {
 
 // cancelTask stops a task. One that has ended stays as it is, which is no error.
 func cancelTask(c *core, r request) ([]effect, error) {
-	t, err := c.task(r.params)
+	t, err := c.task(r)
 	if err != nil {
 		return nil, err
 	}
-	effects := []effect{c.complete(r, jsontext.Value("{}"))}
-	if t.status.final() {
-		return effects, nil
+	if t.status.final() && t.core {
+		return nil, protocol.InvalidParams("the task is " + string(t.status) + " already")
 	}
-	effects = append(effects, c.forget(t.call)...)
-	return append(effects, c.turn(t, cancelled)...), nil
+	var effects []effect
+	if !t.core {
+		effects = append(effects, c.complete(r, jsontext.Value("{}")))
+	}
+	if !t.status.final() {
+		effects = append(effects, c.giveUp(t.call, "the task was cancelled")...)
+		effects = append(effects, c.forget(t.call)...)
+		effects = append(effects, c.turn(t, cancelled)...)
+	}
+	if t.core {
+		effects = append(effects, c.complete(r, encode(t.object())))
+	}
+	return effects, nil
 }
 
-// task is the task that params name.
-func (c *core) task(params jsontext.Value) (*task, error) {
-	id, err := required(params, "taskId")
+// task is the task that a request names. One of the other kind is not there.
+func (c *core) task(r request) (*task, error) {
+	id, err := required(r.params, "taskId")
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.id == id })
+	i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.id == id && t.core == r.version.Has(protocol.Tasks) })
 	if i < 0 {
 		return nil, protocol.StateInvalid("task")
 	}

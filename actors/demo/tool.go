@@ -42,13 +42,16 @@ const (
 func (t tool) changing() bool { return t.comesAndGoes }
 
 // listed is the tool as tools/list shows it.
-func (t tool) listed() object {
+func (t tool) listed(tasks bool) object {
 	o := object{"name": t.name, "title": t.title, "description": t.description, "inputSchema": t.inputSchema()}
 	if t.output != nil {
 		o["outputSchema"] = t.output
 	}
 	if t.readOnly {
 		o["annotations"] = object{"readOnlyHint": true}
+	}
+	if support := t.support(); tasks && support != "" {
+		o["execution"] = object{"taskSupport": support}
 	}
 	return o
 }

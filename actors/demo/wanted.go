@@ -1,0 +1,153 @@
+package demo
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// What tasks of 2025-11-25 have of their own (§basic/utilities/tasks): the client asks for one, waits for the end in a request, and is
+// asked on the stream of that.
+
+// support is what a tool says of tasks: those that go on in one may, and one that needs a client that follows it must.
+func (t tool) support() string {
+	support := ""
+	for _, s := range t.steps {
+		switch s := s.(type) {
+		case needs:
+			if string(s) == tasksCapability {
+				return "required"
+			}
+		case inTask:
+			support = "optional"
+		}
+	}
+	return support
+}
+
+// wanted reports whether the client wants a task of a call, which the tool may forbid or insist on.
+func (t tool) wanted(r request) (bool, error) {
+	if !r.version.Has(protocol.Tasks) {
+		return false, nil
+	}
+	_, asked := splice.Get(r.params, "task")
+	switch support := t.support(); {
+	case asked && support == "":
+		return false, &protocol.Error{Condition: protocol.ConditionMethodNotFound, Message: t.name + " is not run as a task"}
+	case !asked && support == "required":
+		return false, &protocol.Error{Condition: protocol.ConditionMethodNotFound, Message: t.name + " is run as a task only"}
+	}
+	return asked, nil
+}
+
+// ttlOf is how long a task is kept: as long as the client wishes, if that is not longer than usual.
+func ttlOf(k *call) time.Duration {
+	raw, _ := splice.Get(k.request.params, "task", "ttl")
+	if n, err := strconv.ParseUint(string(raw), 10, 32); err == nil && k.wanted && n > 0 {
+		return min(time.Duration(n)*time.Millisecond, taskTTL)
+	}
+	return taskTTL
+}
+
+// outcome is the result of the tool in a task: what the client would have had without one, but for its sender.
+func (c *core) outcome(t *task, result jsontext.Value) []effect {
+	if !t.core {
+		t.result = set(result, `"complete"`, "resultType")
+		return c.turn(t, completed)
+	}
+	t.result = t.related(result)
+	if failed, _ := splice.Get(result, "isError"); failed.Kind() == 't' {
+		return c.turn(t, broken)
+	}
+	return c.turn(t, completed)
+}
+
+// related says of a message that it belongs to the task.
+func (t *task) related(message jsontext.Value) jsontext.Value {
+	if !t.core {
+		return message
+	}
+	return set(message, encode(object{"taskId": t.id}), "_meta", protocol.MetaRelatedTask)
+}
+
+// listTasks lists the tasks of the client. They fit one page.
+func listTasks(c *core, r request) (any, error) {
+	if _, given := splice.Get(r.params, "cursor"); given {
+		return nil, protocol.StateInvalid("cursor")
+	}
+	list := []object{}
+	for _, t := range c.tasks {
+		if t.core {
+			list = append(list, t.object())
+		}
+	}
+	return object{"tasks": list}, nil
+}
+
+// maxWaiters bounds the requests that wait for the end of one task.
+const maxWaiters = 16
+
+// resultOfTask answers when the task has ended. Meanwhile the client can be asked.
+func resultOfTask(c *core, r request) ([]effect, error) {
+	t, err := c.task(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(t.waiters) >= maxWaiters:
+		return nil, protocol.Overloaded("task", 0)
+	}
+	t.waiters = append(t.waiters, r)
+	if t.status.final() {
+		return c.settle(t), nil
+	}
+	return c.askOn(t), nil
+}
+
+// settle answers those who wait for the end of a task that has ended.
+func (c *core) settle(t *task) (effects []effect) {
+	if !t.status.final() {
+		return nil
+	}
+	for _, r := range t.waiters {
+		switch {
+		case t.err != nil:
+			effects = append(effects, send{jsonrpc.Failure(r.id, t.err), r.id})
+		case t.result != nil:
+			effects = append(effects, c.complete(r, t.result))
+		default:
+			effects = append(effects, r.failure(protocol.InvalidParams("the task was cancelled")))
+		}
+	}
+	t.waiters = nil
+	return effects
+}
+
+// askOn asks the client what a task waits for, once it has a request open on whose stream that can be.
+func (c *core) askOn(t *task) []effect {
+	if !t.core || t.status != inputRequired || len(t.waiters) == 0 || len(t.call.open) > 0 {
+		return nil
+	}
+	return c.question(t.call, t.pending, t.waiters[0].id)
+}
+
+// unwait forgets a request that waits for the end of a task, with what was asked on its stream; that is asked again on the next one.
+func (c *core) unwait(id jsonrpc.ID) {
+	for _, t := range c.tasks {
+		n := len(t.waiters)
+		if t.waiters = slices.DeleteFunc(t.waiters, func(r request) bool { return r.id == id }); len(t.waiters) == n || t.call == nil {
+			continue
+		}
+		t.call.open = slices.DeleteFunc(t.call.open, func(q question) bool {
+			if q.on == id {
+				delete(c.asked, q.id)
+			}
+			return q.on == id
+		})
+	}
+}
