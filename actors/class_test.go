@@ -18,6 +18,7 @@ import (
 	"mcpd/actors/process"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/actors/task"
 	"mcpd/actors/version"
 	"mcpd/supervisor/otp"
 )
@@ -43,6 +44,7 @@ var classes = map[string]struct {
 	"client.Another":         {&client.Another{}, otp.Ordinary},
 	"client.Attach":          {&client.Attach{}, otp.Owed},
 	"client.Describe":        {client.Describe{}, otp.Owed},
+	"client.Detach":          {client.Detach{}, otp.Owed},
 	"client.Left":            {&client.Left{}, otp.Owed},
 	"client.Question":        {&client.Question{}, otp.Ordinary},
 	"client.Report":          {&client.Report{}, otp.Owed},
@@ -80,6 +82,9 @@ var classes = map[string]struct {
 	"session.Open":           {&session.Open{}, otp.Ordinary},
 	"session.Sweep":          {&session.Sweep{}, otp.Ordinary},
 	"session.Undelivered":    {&session.Undelivered{}, otp.Owed},
+	"task.Changed":           {&task.Changed{}, otp.Sheddable},
+	"task.Drop":              {task.Drop{}, otp.Owed},
+	"task.Watch":             {task.Watch{}, otp.Ordinary},
 	"version.Features":       {&version.Features{}, otp.Ordinary},
 	"version.Negotiate":      {&version.Negotiate{}, otp.Ordinary},
 	"version.Negotiated":     {&version.Negotiated{}, otp.Ordinary},

@@ -18,6 +18,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/server"
 	"mcpd/actors/session"
+	"mcpd/actors/task"
 	"mcpd/gateway/auth"
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
@@ -113,7 +114,7 @@ func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
 
 // session is the template of a tenant's sessions. What they share is made with the first of them, when the rows that they talk to are
 // there; rows stay for as long as the tree does.
-func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
+func (h *host) session(t tenant.Tenant, kept func() *task.Options) func(args any) otp.Behaviour {
 	shared := sync.OnceValue(func() *server.Options {
 		return &server.Options{
 			Tenant: t, Self: h.self, Policy: t.Negotiation,
@@ -124,6 +125,11 @@ func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
 			HeldCall: func(row string) (otp.Ref, bool) {
 				return h.system.Whereis(root + "/tenants/" + t.Name + "/held_sup/" + row)
 			},
+			Tasks: func() otp.Ref { return h.at(t, "task_sup") },
+			Task: func(row string) (otp.Ref, bool) {
+				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row)
+			},
+			TaskIndex: kept().Index,
 		}
 	})
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }
@@ -132,6 +138,16 @@ func (h *host) session(t tenant.Tenant) func(args any) otp.Behaviour {
 // heldOptions are what the held calls of a tenant share.
 func (h *host) heldOptions(t tenant.Tenant) *held.Options {
 	return &held.Options{Ring: h.ring, Instance: h.instance, Park: t.Limits.ParkTime, Requests: h.at(t, "request_manager")}
+}
+
+// taskOptions are what the tasks of a tenant share, made with the first of them or with the first session.
+func (h *host) taskOptions(t tenant.Tenant) func() *task.Options {
+	return sync.OnceValue(func() *task.Options {
+		return &task.Options{
+			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID, Timeout: t.Limits.RequestTimeout,
+			Index: &task.Index{},
+		}
+	})
 }
 
 func (h *host) heldCall(t tenant.Tenant) func(args any) otp.Behaviour {

@@ -11,6 +11,7 @@ import (
 	"mcpd/actors/process"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/actors/task"
 	"mcpd/actors/version"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
@@ -46,7 +47,7 @@ func (h *host) tree() otp.Spec {
 
 // tenant is the template of one tenant's subtree.
 func (h *host) tenant(t tenant.Tenant) otp.Child {
-	in := h.in
+	in, kept := h.in, h.taskOptions(t)
 	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
 		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),
 		actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) }),
@@ -59,9 +60,15 @@ func (h *host) tenant(t tenant.Tenant) otp.Child {
 		pool("held_sup", in(5, 30*second), 10*second, otp.Child{
 			Label: "held", Restart: otp.Temporary, Shutdown: 1 * second, Start: otp.WorkerWith(h.heldCall(t)),
 		}),
+		// One actor a task that the host keeps; sessions and connections come and go meanwhile.
+		pool("task_sup", in(5, 30*second), 10*second, otp.Child{
+			Label: "task", Restart: otp.Temporary, Shutdown: 1 * second, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+				return task.New(kept(), args.(task.Args))
+			}),
+		}),
 		// TIER 2: one actor a downstream session. One that ended is attached anew while its session goes on.
 		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
-			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t)),
+			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t, kept)),
 		})),
 	)
 }

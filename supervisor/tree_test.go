@@ -49,6 +49,8 @@ var why = map[string]string{
 	"mcpd/tenants/T/client_sup/S/C":          "one connection to it: a child process, a URL, or an instance of a built-in server",
 	"mcpd/tenants/T/held_sup":                "calls whose legacy server asks something and whose client has to come back with the answer",
 	"mcpd/tenants/T/held_sup/X":              "one such call: keeps the server's questions open and knows which answers are still good",
+	"mcpd/tenants/T/task_sup":                "tasks that the host keeps, because their servers have none of the client's kind or none that outlives its session",
+	"mcpd/tenants/T/task_sup/K":              "one such task: follows its server's, asks the client what that asks, and is there until its ttl is over",
 	"mcpd/tenants/T/server_sup":              "the tenant's sessions",
 	"mcpd/tenants/T/server_sup/N":            "one client; one whose actor ended is attached anew, at once or with the next message of its client",
 	"mcpd/listeners":                         "last to start, so first to stop: nothing new comes in while what is there is finished",
@@ -143,7 +145,7 @@ func literal(t *testing.T) *host {
 	return h
 }
 
-// rows is the tree of such a host. What comes and goes stands for its pool: the server S, its connection C, the held call X, the session N.
+// rows is the tree of such a host. What comes and goes stands for its pool: the server S, its connection C, the held call X, the task K, the session N.
 func rows(t *testing.T) []line {
 	t.Helper()
 	h := literal(t)
@@ -162,6 +164,8 @@ func rows(t *testing.T) []line {
 				kid.ID = "N"
 			case "held":
 				kid.ID = "X"
+			case "task":
+				kid.ID = "K"
 			}
 			below, ok := kid.Start.Spec()
 			if !ok && kid.ID == "S" {
@@ -179,8 +183,8 @@ func rows(t *testing.T) []line {
 func document(lines []line) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision tree\n\n" +
-		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C a connection to it, X a held call, N a session. Rows start\n" +
-		"from the top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
+		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C a connection to it, X a held call, K a task, N a session. Rows\n" +
+		"start from the top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
 	for i, l := range lines {
 		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
 	}

@@ -170,7 +170,11 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
 		if s, ok := c.servers[m.Req.Server]; ok {
-			c.connect(s, Key(s.config, m.Req.Caller), pending{answering(m), m.Req.Caller})
+			key := Key(s.config, m.Req.Caller)
+			if m.Req.Shared {
+				key = ListKey(s.config, m.Req.Caller)
+			}
+			c.connect(s, key, pending{answering(m), m.Req.Caller})
 		} else {
 			m.Fail(protocol.EndpointNotFound())
 		}

@@ -1,13 +1,17 @@
 package catalog
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
+	"mcpd/protocol/tasks"
 )
 
 // listAs is a list as a revision shows it.
@@ -38,8 +42,12 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
 	var items []jsontext.Value // nil while nothing is another
 	for i, item := range list.Items() {
 		said := rewrite.Item(rewritten[kind], from, version, item)
-		if items == nil && len(said) != len(item) {
-			items = append(items, list.Items()[:i]...)
+		if kind == merge.Tools && version.Has(protocol.ToolExecution) {
+			dialect, _ := v.Dialect(v.owner(item).server)
+			said = v.tasked(said, dialect)
+		}
+		if items == nil && !bytes.Equal(said, item) {
+			items = append(make([]jsontext.Value, 0, len(list.Items())), list.Items()[:i]...)
 		}
 		if items != nil {
 			items = append(items, said)
@@ -53,6 +61,72 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
 	}
 	v.lists[key] = list
 	return list
+}
+
+// Dialect is how a server speaks of tasks, as far as it is known.
+func (v *View) Dialect(server string) (tasks.Dialect, client.Facts) {
+	for _, known := range v.Servers {
+		if known.Name == server {
+			return tasks.DialectOf(known.Facts.Version, known.Facts.Capabilities), known.Facts
+		}
+	}
+	return tasks.None, client.Facts{}
+}
+
+// owned is a tool by its server and that server's own name of it.
+type owned struct{ server, name string }
+
+// owner finds the server of a tool in the list, which may be under another name there.
+func (v *View) owner(tool jsontext.Value) owned {
+	name, _ := splice.Get(tool, "name")
+	params, err := splice.Set(nil, name, "name")
+	if err != nil {
+		return owned{}
+	}
+	to, err := v.Route("tools/call", params)
+	if err != nil {
+		return owned{}
+	}
+	own, _ := splice.GetString(to.Params, "name")
+	return owned{to.Server, own}
+}
+
+// Support is what a tool says of tasks, by the name that its server has for it.
+func (v *View) Support(server, tool string) tasks.Support {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.supports == nil {
+		v.supports = map[owned]tasks.Support{}
+		for _, item := range v.List(merge.Tools).Items() {
+			if s := tasks.SupportOf(item); s != tasks.Forbidden {
+				v.supports[v.owner(item)] = s
+			}
+		}
+	}
+	return v.supports[owned{server, tool}]
+}
+
+// tasked is a tool as clients of 2025-11-25 see it when its server has tasks of the extension: any may become one. One of a server without
+// tasks says nothing of them.
+func (v *View) tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
+	switch dialect {
+	case tasks.Extension:
+		tool, _ = splice.Set(tool, jsontext.Value(`{"taskSupport":"optional"}`), "execution")
+	case tasks.None:
+		tool, _ = splice.Delete(tool, "execution")
+	}
+	return tool
+}
+
+// Tasked is a page of tools of one server, as such clients see it.
+func (v *View) Tasked(server string, page jsontext.Value) jsontext.Value {
+	dialect, _ := v.Dialect(server)
+	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
+		if !m.Is("tools") {
+			return m.Value, true
+		}
+		return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) { return v.tasked(tool, dialect), true }), true
+	})
 }
 
 // Mirrors are the arguments of a tool which its schema, as modern clients see it, wants repeated in header fields. That is so of a modern

@@ -12,6 +12,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
+	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 )
 
@@ -40,6 +41,7 @@ type (
 type ConnectRequest struct {
 	Caller Caller
 	Server string
+	Shared bool // the one that the caller's lists come from, instead of one of its own
 }
 
 // LookRequest bounds the wait for servers that are starting. For one of several it is counted from when that was first asked for, so that
@@ -59,10 +61,11 @@ type View struct {
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental
 
-	mu      sync.Mutex // guards what follows: what was asked for before
-	offers  map[protocol.Version]protocol.ServerCapabilities
-	lists   map[listAs]merge.List
-	mirrors map[string][]headers.Mirror // by tool; nil before the first
+	mu       sync.Mutex // guards what follows: what was asked for before
+	offers   map[protocol.Version]protocol.ServerCapabilities
+	lists    map[listAs]merge.List
+	mirrors  map[string][]headers.Mirror // by tool; nil before the first
+	supports map[owned]tasks.Support     // of tools that have any; nil before the first
 }
 
 // Known is a server and what its handshake established.

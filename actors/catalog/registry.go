@@ -4,9 +4,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/capability"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/tasks"
 )
 
 // subscribed takes how the capability registry stands. A registry that has no room for another subscriber is done without.
@@ -36,8 +39,8 @@ func (c *Catalog) registered(m capability.Changed) {
 }
 
 // Offer is what a client of revision version can be offered of these servers: what they declare, without what is disabled here and with the
-// experimental features of the host. Tasks of the core are left out: they belong to a connection, and the host does not keep them. It is put
-// together once for all who see the same.
+// experimental features of the host. Tasks are offered in the client's dialect when any server has either: the host keeps those that are
+// not the client's. It is put together once for all who see the same.
 func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -49,7 +52,14 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 		known = append(known, s.Facts.Capabilities)
 	}
 	all := merge.Capabilities(known, len(v.Missing) == 0)
-	offer := all.Without("tasks").Without(v.disabled...)
+	all = all.Without("tasks", tasks.Extended)
+	switch follow := slices.ContainsFunc(v.Servers, follows); {
+	case follow && version.Has(protocol.Tasks):
+		all = all.With("tasks", jsontext.Value(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`))
+	case follow && version.Has(protocol.TasksExtension):
+		all = all.With(tasks.Extended, jsontext.Value("{}"))
+	}
+	offer := all.Without(v.disabled...)
 	for _, e := range v.experimental {
 		offer = offer.With("experimental."+e.Name, e.Settings)
 	}
@@ -58,6 +68,11 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	}
 	v.offers[version] = offer.Shape(version)
 	return v.offers[version]
+}
+
+// follows reports whether a server has tasks of any kind.
+func follows(s Known) bool {
+	return tasks.DialectOf(s.Facts.Version, s.Facts.Capabilities) != tasks.None
 }
 
 // extras puts what the registry says into a view.

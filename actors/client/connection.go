@@ -190,8 +190,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.publish(nil, nil)
 	case otp.Down:
 		c.down(m)
-	case detached:
-		c.detach(m.ref)
+	case Detach:
+		c.detach(m.Ref)
 	case dialled:
 		return c.dialled(m.up)
 	case otp.Done:

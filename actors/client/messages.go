@@ -21,6 +21,7 @@ import (
 //	Tell                sheddable: a notification
 //	Attach, Want        owed: one for each request for which a session waits
 //	Answer, Withdrawn   owed: one for each Question
+//	Detach              owed: one for each Attach
 //	Describe            owed: one for each start of the connection or the catalogue
 //	Report              owed: one for each state, and for each list that was asked for again
 //	Unused, Left        owed: one for each end of use, and of the connection
@@ -29,6 +30,7 @@ func (*Tell) Class() otp.Class         { return otp.Sheddable }
 func (AttachRequest) Class() otp.Class { return otp.Owed }
 func (*Answer) Class() otp.Class       { return otp.Owed }
 func (*Withdrawn) Class() otp.Class    { return otp.Owed }
+func (Detach) Class() otp.Class        { return otp.Owed }
 func (Describe) Class() otp.Class      { return otp.Owed }
 func (*Report) Class() otp.Class       { return otp.Owed }
 func (*Unused) Class() otp.Class       { return otp.Owed }
@@ -44,6 +46,9 @@ type AttachRequest struct {
 	Session string // the session's row
 	Ref     otp.Ref
 }
+
+// Detach tells the connection that one who used it needs it no more. The end of a session says the same.
+type Detach struct{ Ref otp.Ref }
 
 // Unused is what a connection that nobody uses tells the catalogue, which ends it unless an Attach is on the way.
 type Unused struct {

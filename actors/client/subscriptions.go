@@ -280,8 +280,6 @@ func (c *Connection) attach(m *Attach) {
 // Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.
 const Reattach = 5 * time.Second
 
-type detached struct{ ref otp.Ref }
-
 // down hears that a session's actor has ended.
 func (c *Connection) down(m otp.Down) {
 	if c.instanceDown(m) {
@@ -291,7 +289,7 @@ func (c *Connection) down(m otp.Down) {
 		c.detach(m.Ref)
 		return
 	}
-	c.p.After(Reattach, detached{m.Ref})
+	c.p.After(Reattach, Detach{m.Ref})
 }
 
 // detach forgets a session, and lets go of what only it had wanted.

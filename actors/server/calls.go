@@ -17,12 +17,14 @@ import (
 
 // outgoing is a request whose server is known and whose connection may not be.
 type outgoing struct {
-	d       *session.Deliver
-	server  string
-	params  jsontext.Value // with the server's own names
-	rewrite func(jsontext.Value) jsontext.Value
-	own     bool // the session itself asks, in the words of the legacy era
-	fresh   bool // what the session knows of the server was looked at anew for this
+	d         *session.Deliver
+	server    string
+	params    jsontext.Value // with the server's own names
+	rewrite   func(jsontext.Value) jsontext.Value
+	own       bool // the session itself asks, in the words of the legacy era
+	fresh     bool // what the session knows of the server was looked at anew for this
+	mayInsist bool // its server may refuse it because its client cannot follow tasks
+	insisted  bool // and did
 }
 
 // Answers of the catalogue.
@@ -58,6 +60,9 @@ func (s *Session) toServer(o *outgoing) {
 	}
 	if needs := s.lacks(o.server, o.d.Message.Method); needs != "" {
 		s.refuse(o.d, protocol.CapabilityRequired(needs))
+		return
+	}
+	if s.asTask(o) {
 		return
 	}
 	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
@@ -98,7 +103,7 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 // submit makes the exchange and hands it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, s.o.Tenant.Limits
-	if m.Method == "tools/call" { // tasks are not offered, and who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
+	if m.Method == "tools/call" { // a task is asked for by whoever keeps it; who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
@@ -108,8 +113,11 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		Sink: s.sink(o), Rewrite: s.wrap(o),
 	}
 	if o.own {
-		x.Version, x.Timeout = protocol.LatestLegacy, limits.RequestTimeout
+		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" { // which the other era has in another shape
+			x.Version = protocol.LatestLegacy
+		}
 	}
+	forTask(x, o)
 	if x.Version.Has(protocol.PerRequestMeta) {
 		x.Level = logLevel(m.Params)
 	}

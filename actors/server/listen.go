@@ -12,6 +12,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
+	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
@@ -22,7 +23,7 @@ const MaxListens = 1024
 // listen is one subscriptions/listen (2026-07-28 §basic/patterns/subscriptions).
 type listen struct {
 	d       *session.Deliver
-	granted subscription.Filter
+	granted subscription.Filter    // its tasks are those that there are
 	uris    []session.Subscription // those of granted that no server has refused
 	waiting int                    // servers that have not answered yet
 }
@@ -36,8 +37,9 @@ type inquiry struct {
 
 // inquired is the outcome of an inquiry.
 type inquired struct {
-	about any
-	err   *jsonrpc.Error
+	about  any
+	result jsontext.Value
+	err    *jsonrpc.Error
 }
 
 // Class lets it in however full the mailbox is: it is one for each inquiry.
@@ -51,7 +53,7 @@ func (q *inquiry) Finish(m jsonrpc.Message) bool {
 	if !q.once.CompareAndSwap(false, true) {
 		return false
 	}
-	_ = q.h.Send(inquired{q.about, m.Error})
+	_ = q.h.Send(inquired{q.about, m.Result, m.Error})
 	return true
 }
 
@@ -75,19 +77,23 @@ func (s *Session) subscribe(d *session.Deliver) {
 		s.refuse(d, err)
 		return
 	}
+	if len(wanted.Tasks) > 0 && !s.follows() {
+		s.refuse(d, protocol.CapabilityRequired(tasks.Extended))
+		return
+	}
 	s.look(d, s.firstWait(), func(d *session.Deliver) {
 		if len(s.listens) >= MaxListens {
 			s.refuse(d, protocol.Overloaded("subscriptions", 0))
 			return
 		}
 		l := &listen{d: d, granted: wanted.Grant(s.record.Offered)}
-		l.granted.Tasks = nil // they are polled: a server need not announce them (SEP-2663)
-		s.waiting.add(d)      // until it ends
+		s.waiting.add(d) // until it ends
 		if s.listens == nil {
 			s.listens = map[transport.Sink]*listen{}
 		}
 		s.listens[d.Out] = l
 		s.listen()
+		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool { return !s.watchTask(l, id) })
 		for _, uri := range l.granted.URIs {
 			params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
 			target, err := s.view.Route("resources/subscribe", params)
@@ -106,6 +112,10 @@ func (s *Session) subscribe(d *session.Deliver) {
 
 // inquired goes on with a listen when one more server has said what it thinks of it. One that ended meanwhile has let go of it already.
 func (s *Session) inquired(m inquired) {
+	if w, ok := m.about.(*taskWatch); ok {
+		s.polledTask(w, m)
+		return
+	}
 	a, ok := m.about.(agreement)
 	if !ok || s.listens[a.l.d.Out] != a.l {
 		return

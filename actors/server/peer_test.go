@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/internal/stage"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 	"mcpd/transport/pipe"
@@ -35,10 +36,18 @@ func (p *peer) serve(lines script) {
 		if line, ok := lines[m.Method]; ok && line == nil {
 			continue
 		} else if ok {
-			answer = jsonrpc.Response(m.ID, jsontext.Value(line(m.Params)))
+			answer = answered(m.ID, line(m.Params))
 		}
 		p.send(transport.Inbound{Message: answer, Related: m.ID})
 	}
+}
+
+// answered is what a line answers: a result, or the error of a modern server that wants its client to follow tasks.
+func answered(id jsonrpc.ID, line string) jsonrpc.Message {
+	if line == "-32021" {
+		return jsonrpc.Failure(id, protocol.Translate(protocol.CapabilityRequired("extensions."+protocol.ExtensionTasks), protocol.Latest))
+	}
+	return jsonrpc.Response(id, jsontext.Value(line))
 }
 
 func (p *peer) send(in transport.Inbound) { _ = p.end.Send(context.Background(), in) }

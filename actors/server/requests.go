@@ -45,6 +45,8 @@ var routes = map[string]struct {
 	"tasks/get":                {byTask, 0},
 	"tasks/update":             {byTask, 0},
 	"tasks/cancel":             {byTask, 0},
+	"tasks/result":             {byTask, 0},
+	"tasks/list":               {here, 0},
 	"subscriptions/listen":     {here, 0},
 }
 
@@ -98,12 +100,14 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.discover(d)
 	case m.Method == "subscriptions/listen":
 		s.subscribe(d)
+	case m.Method == "tasks/list":
+		s.listTasks(d)
 	case r.route == byTask:
 		s.task(d)
 	case r.route == level:
 		s.setLevel(d)
 	case s.transparent():
-		s.toServer(&outgoing{d: d, server: s.h.Endpoint().Server, params: m.Params})
+		s.toServer(s.through(d))
 	case r.route == byList:
 		s.list(d, r.kind)
 	default:

@@ -19,6 +19,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/server"
 	"mcpd/actors/session"
+	"mcpd/actors/task"
 	"mcpd/actors/version"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
@@ -38,6 +39,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // the tests themselves.
 type rig struct {
 	*stage.Stage
+	tasks  task.Index
+	task   atomic.Pointer[string] // what tasks/get says
 	index  *session.Index
 	next   atomic.Uint64
 	script map[string]script // of each server; one without never answers anything
@@ -155,6 +158,11 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			o.Requests = s.Ref("requests")
 			return held.New(&o, args.(held.Args))
 		})}),
+		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+			return task.New(&task.Options{
+				Requests: s.Ref("requests"), Catalog: s.Ref("catalog"), NextID: &r.next, Timeout: r.tenant.Limits.RequestTimeout, Index: &r.tasks,
+			}, args.(task.Args))
+		})}),
 		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
 	}
 }
@@ -167,8 +175,11 @@ func (r *rig) session() func(args any) otp.Behaviour {
 				Tenant: r.tenant, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
 				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Policy: r.tenant.Negotiation,
 				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
-				HeldCall: func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row) },
-				Failed:   func(int64) {}, Emit: r.Events.Emit,
+				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row) },
+				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
+				Task:      func(row string) (otp.Ref, bool) { return r.System.Whereis("top/task_sup/" + row) },
+				TaskIndex: &r.tasks,
+				Failed:    func(int64) {}, Emit: r.Events.Emit,
 			}
 		}
 		return server.New(o, args.(session.Args))
@@ -178,7 +189,7 @@ func (r *rig) session() func(args any) otp.Behaviour {
 func (r *rig) connection(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, left *client.Left, cat otp.Ref) otp.Child {
 	o := client.Options{
 		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
-		Self: protocol.Implementation{Name: "mcpd", Version: "1"}, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second,
+		Self: protocol.Implementation{Name: "mcpd", Version: "1"}, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second, Pending: 100,
 		Requests: r.Ref("requests"), Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
 		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
 		Dial: func(context.Context, otp.Ref) (transport.Upstream, error) {
@@ -308,6 +319,15 @@ func (r *rig) peer(server string) *peer {
 		r.T.Fatalf("nobody has dialled %s", server)
 		return nil
 	}
+}
+
+// latest is the server's end of the last connection to a server.
+func (r *rig) latest(server string) (last *peer) {
+	r.T.Helper()
+	for last = r.peer(server); len(r.peers[server]) > 0; {
+		last = r.peer(server)
+	}
+	return last
 }
 
 // silent makes calls to "files" stay unanswered.

@@ -18,6 +18,9 @@ var questionable = []string{"elicitation", "sampling", "roots"}
 // sink is where the outcome of a call goes: to the client, or by a relay, when its server might ask the client something that can only be
 // answered by another request.
 func (s *Session) sink(o *outgoing) transport.Sink {
+	if o.mayInsist {
+		return &insisting{Sink: o.d.Out, h: s.h, o: o, waiting: s.waiting}
+	}
 	if o.own || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
 		return o.d.Out
 	}

@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/actors/task"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -36,6 +37,10 @@ type Options struct {
 	HeldCalls func() otp.Ref
 	HeldCall  func(row string) (otp.Ref, bool)
 	Held      *held.Options
+	// Tasks is the pool of tasks that the host keeps, Task finds one by its row, and TaskIndex lists them.
+	Tasks     func() otp.Ref
+	Task      func(row string) (otp.Ref, bool)
+	TaskIndex *task.Index
 	Self      protocol.Implementation // who the host says it is
 	Policy    protocol.Negotiation
 	Failed    func(code int64) // counts an error that the client is sent
@@ -152,6 +157,14 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.inquired(m)
 	case delegated:
 		s.delegated(m)
+	case kept:
+		s.kept(m)
+	case *insisted:
+		s.insisted(m)
+	case *task.Changed:
+		s.taskChanged(m)
+	case pollDue:
+		s.pollTask(m.w)
 	case *client.Question:
 		s.question(m)
 	case *client.Withdrawn:

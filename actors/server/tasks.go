@@ -41,6 +41,11 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 	}
 }
 
+// ownTask reports whether a state is that of a task that its server and this client follow in the same way.
+func (s *Session) ownTask(state seal.State) bool {
+	return state.Kind == seal.Task && s.modern() && (!s.transparent() || state.Instance == s.h.Endpoint().Server)
+}
+
 // task sends a request about a task to the server that has it. What comes back names the task as the client did.
 func (s *Session) task(d *session.Deliver) {
 	raw, _ := splice.Get(d.Message.Params, "taskId")
@@ -50,7 +55,13 @@ func (s *Session) task(d *session.Deliver) {
 		return
 	}
 	state, err := s.o.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
-	if err != nil || state.Kind != seal.Task || s.transparent() && state.Instance != s.h.Endpoint().Server {
+	if err == nil && state.Kind == seal.Kept {
+		if server, ref, ok := s.keptTask(state); ok {
+			s.submit(&outgoing{d: d, server: server, params: d.Message.Params}, ref)
+			return
+		}
+	}
+	if err != nil || !s.ownTask(state) {
 		s.refuse(d, protocol.StateInvalid("taskId"))
 		return
 	}

@@ -38,16 +38,6 @@ var uncarriables = []uncarriable{
 		"legacy revisions have no code for a capability that a client lacks: a result with isError passes as it is"},
 	{"demo legacy", "http-custom-header-server-validation", customHeader, "10.3", "in a legacy schema the keyword is no annotation, and is taken out"},
 
-	{"demo legacy", "tasks-lifecycle", nil, "10.14", "tasks of 2025-11-25 are not made of those of the extension, nor the other way round: not built yet"},
-	{"demo legacy", "tasks-capability-negotiation", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-wire-fields", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-request-state-removal", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-mrtr-input", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-request-headers", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-dispatch-and-envelope", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-required-task-error", nil, "10.14", "as above"},
-	{"demo legacy", "tasks-mrtr-composition", nil, "10.14", "as above"},
-
 	{"for 2025-11-25", "request-metadata", []string{
 		"sep-2575-http-client-sends-version-header", "sep-2575-client-populates-meta", "sep-2575-client-sends-client-info",
 	}, "10.1", "a server is greeted in the era of its client first, so initialize comes before the requests that are checked"},

@@ -242,7 +242,7 @@ func TestSealRefuses(t *testing.T) {
 	r := ring(t, key("aZ0-", 1))
 	for name, change := range map[string]func(*seal.State){
 		"no kind":       func(s *seal.State) { s.Kind = 0 },
-		"unknown kind":  func(s *seal.State) { s.Kind = 4 },
+		"unknown kind":  func(s *seal.State) { s.Kind = 5 },
 		"upstream":      func(s *seal.State) { s.Upstream = make([]byte, seal.MaxUpstream+1) },
 		"long instance": func(s *seal.State) { s.Instance = strings.Repeat("i", seal.MaxInstance+1) },
 	} {

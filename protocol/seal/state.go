@@ -16,15 +16,16 @@ const (
 	Wrap Kind = 1 // a modern server's own state: the retry goes to the server with it
 	Held Kind = 2 // a call to a legacy server that waits for the answer
 	Task Kind = 3 // a task of a modern server: what is asked about it goes to that server
+	Kept Kind = 4 // a task that a host keeps
 )
 
 // State is what a token holds.
 type State struct {
 	Kind     Kind
-	Upstream jsontext.Value // Wrap: the server's state; Task: its id there; a JSON string verbatim, empty for none
-	Instance string         // Held: the host that keeps the call; Task: the server
-	Handle   [16]byte       // Held: the call there
-	Round    uint32         // Held: which questions it answers
+	Upstream jsontext.Value // Wrap: the server's state; Task: its id there; Kept: its name; a JSON string verbatim, empty for none
+	Instance string         // Held, Kept: the host that keeps it; Task: the server
+	Handle   [16]byte       // Held, Kept: the call or task there
+	Round    uint32         // Held: which questions it answers; Kept: how its client speaks of tasks
 	Expiry   time.Time      // to the millisecond; from then on the token is no good
 }
 
@@ -33,7 +34,7 @@ const fixed = 1 + 8 + 4 + 16
 
 func (s State) encode() ([]byte, error) {
 	switch {
-	case s.Kind < Wrap || s.Kind > Task:
+	case s.Kind < Wrap || s.Kind > Kept:
 		return nil, fmt.Errorf("state of kind %d", s.Kind)
 	case len(s.Upstream) > MaxUpstream:
 		return nil, fmt.Errorf("the server's state has %d bytes, more than %d", len(s.Upstream), MaxUpstream)
@@ -65,7 +66,7 @@ func decode(in []byte) (s State, ok bool) {
 		return State{}, false
 	}
 	upstream, rest, ok := cut(rest)
-	if !ok || len(rest) > 0 || s.Kind < Wrap || s.Kind > Task {
+	if !ok || len(rest) > 0 || s.Kind < Wrap || s.Kind > Kept {
 		return State{}, false
 	}
 	s.Instance = string(instance)

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/actors/task"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rewrite"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/tasks"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// A task that is not the client's own kind at its server is kept by the host: an actor follows it, which is a server to this session
+// ([task.Task]).
+
+// kept is the actor of a task that a call is to become.
+type kept struct {
+	o   *outgoing
+	ref otp.Ref
+	err error
+}
+
+// follows reports whether the client can follow tasks of the extension.
+func (s *Session) follows() bool {
+	return s.record.Version.Has(protocol.TasksExtension) && s.record.Capabilities.Has(tasks.Extended)
+}
+
+// asksForTask reports whether a request asks for a task, of a host that offered it.
+func (s *Session) asksForTask(m jsonrpc.Message) bool {
+	_, asks := splice.Get(m.Params, "task")
+	return asks && s.record.Version.Has(protocol.Tasks) && s.record.Offered.Has("tasks.requests.tools.call")
+}
+
+// asTask makes a task of a call where one is to be made, and reports whether that was all.
+func (s *Session) asTask(o *outgoing) (taken bool) {
+	m := o.d.Message
+	if o.own || m.Method != "tools/call" {
+		return false
+	}
+	if s.view == nil { // what the tool says of tasks is needed
+		if s.modern() && !s.follows() {
+			return false
+		}
+		s.fresh(o)
+		return true
+	}
+	name, _ := splice.GetString(o.params, "name")
+	up, facts := s.view.Dialect(o.server)
+	plan, err := tasks.Decide(tasks.Caller{Version: s.record.Version, Asked: s.asksForTask(m), Follows: s.follows()}, up, s.view.Support(o.server, name))
+	switch {
+	case o.insisted:
+		plan = tasks.Await
+	case err != nil:
+		s.refuse(o.d, err)
+		return true
+	}
+	switch {
+	case plan == tasks.Await:
+		s.keep(o, tasks.None, up, facts.Version, facts.Capabilities)
+	case plan == tasks.Keep && s.modern():
+		s.keep(o, tasks.Extension, up, facts.Version, facts.Capabilities)
+	case plan == tasks.Keep:
+		s.keep(o, tasks.Core, up, facts.Version, facts.Capabilities)
+	default:
+		o.mayInsist = up == tasks.Extension && !s.modern()
+		return false
+	}
+	return true
+}
+
+// through is a request on the way to the one server of a transparent endpoint.
+func (s *Session) through(d *session.Deliver) *outgoing {
+	o := &outgoing{d: d, server: s.h.Endpoint().Server, params: d.Message.Params}
+	if view := s.view; view != nil && d.Message.Method == "tools/list" && s.record.Version.Has(protocol.ToolExecution) {
+		o.rewrite = func(page jsontext.Value) jsontext.Value { return view.Tasked(o.server, page) }
+	}
+	return o
+}
+
+// keep starts the actor of a task. The call goes to it when it is there.
+func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Version, offered protocol.ServerCapabilities) {
+	number := s.o.NextID.Add(1)
+	wish, _ := splice.Get(o.d.Message.Params, "task")
+	ttl := min(tasks.TTLOf(wish), tasks.MaxTTL)
+	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
+		Kind: seal.Kept, Instance: s.o.Held.Instance, Handle: task.Handle(number), Round: uint32(down),
+		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(ttl),
+	})
+	if err != nil {
+		s.refuse(o.d, protocol.InternalError(err))
+		return
+	}
+	params, _ := splice.Delete(o.params, "task")
+	params, _ = splice.Delete(params, "_meta", "progressToken") // tasks have no progress here
+	if params, err = rewrite.Request("tools/call", s.record.Version, server, params); err != nil {
+		s.refuse(o.d, protocol.InternalError(err))
+		return
+	}
+	caller := s.caller()
+	if up == tasks.Extension {
+		caller.Capabilities = caller.Capabilities.With(tasks.Extended, jsontext.Value("{}"))
+	}
+	args := task.Args{
+		Number: number, Server: o.server, Caller: caller, Owner: s.h,
+		Task: tasks.Options{
+			ID: id, Down: down, Up: up, Client: s.record.Version, Server: server, Params: params, TTL: ttl,
+			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rewrite,
+		},
+	}
+	s.waiting.add(o.d)
+	otp.StartChildArgsAsync(s.p, s.o.Tasks(), task.Row(number), args, func(ref otp.Ref, err error) any { return kept{o, ref, err} })
+}
+
+// kept gives the call to the actor that is to make a task of it.
+func (s *Session) kept(m kept) {
+	switch {
+	case !s.waiting.has(m.o.d): // cancelled meanwhile
+		if m.err == nil {
+			_ = m.ref.Send(task.Drop{})
+		}
+	case m.err != nil:
+		var why *protocol.Error
+		if !errors.As(m.err, &why) {
+			why = protocol.Overloaded("tasks", time.Second)
+		}
+		s.refuse(m.o.d, why)
+	default:
+		s.submit(m.o, m.ref)
+	}
+}
+
+// keptTask is the actor of a task that the host keeps, by what its id holds.
+func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok bool) {
+	down := tasks.Core
+	if s.modern() {
+		down = tasks.Extension
+	}
+	server, _ = splice.Unquote(state.Upstream)
+	if state.Instance != s.o.Held.Instance || state.Round != uint32(down) || s.transparent() && server != s.h.Endpoint().Server {
+		return "", otp.Ref{}, false
+	}
+	ref, ok = s.o.Task(task.RowOf(state))
+	return server, ref, ok
+}
+
+// listTasks lists the tasks that the principal has. They fit one page.
+func (s *Session) listTasks(d *session.Deliver) {
+	if _, given := splice.Get(d.Message.Params, "cursor"); given {
+		s.refuse(d, protocol.StateInvalid("cursor"))
+		return
+	}
+	ep := s.h.Endpoint()
+	list := jsontext.Value{'['}
+	for i, o := range s.o.TaskIndex.List(ep.Principal, ep.Server) {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, o...)
+	}
+	result, _ := splice.Set(nil, append(list, ']'), "tasks") // an empty value becomes an object
+	s.answer(d, result)
+}
+
+// taskChanged tells the client how a task is that the host keeps: whoever made it in a session, whoever listens without one.
+func (s *Session) taskChanged(m *task.Changed) {
+	switch {
+	case s.record == nil:
+	case s.modern():
+		s.announceTask(m.ID, m.Params)
+	default:
+		_ = s.h.Push(jsonrpc.Notification("notifications/tasks/status", m.Params))
+	}
+}
+
+// insisting is the sink of a legacy client's call to a server that may refuse whoever cannot follow tasks. Such a call is repeated, as a
+// task of which the client sees the end (SEP-2663).
+type insisting struct {
+	transport.Sink
+	h       *session.Handle
+	o       *outgoing
+	waiting *waiting
+	told    atomic.Bool
+}
+
+// Carries reports whether this is the sink of the client's request out.
+func (i *insisting) Carries(out transport.Sink) bool { return i.Sink == out }
+
+// Finish passes every other outcome on.
+func (i *insisting) Finish(m jsonrpc.Message) bool {
+	if m.Error == nil || !tasks.Insists(m.Error.Code, m.Error.Data) || !i.told.CompareAndSwap(false, true) {
+		return i.Sink.Finish(m)
+	}
+	i.waiting.add(i.o.d)
+	if i.h.Send(&insisted{i.o, m}) != nil {
+		i.waiting.remove(i.o.d)
+		return i.Sink.Finish(m)
+	}
+	return true
+}
+
+// insisted says that a call was refused because it may become a task.
+type insisted struct {
+	o *outgoing
+	m jsonrpc.Message
+}
+
+// Class lets it in however full the mailbox is: it is one for each call.
+func (*insisted) Class() otp.Class { return otp.Owed }
+
+// Fail answers the call as its server did.
+func (m *insisted) Fail(error) { m.o.d.Out.Finish(m.m) }
+
+// insisted repeats the call.
+func (s *Session) insisted(m *insisted) {
+	if s.record == nil || !s.waiting.has(m.o.d) {
+		return
+	}
+	m.o.insisted, m.o.mayInsist = true, false
+	s.toServer(m.o)
+}
+
+// forTask is how long a request may wait that ends with a task.
+func forTask(x *request.Exchange, o *outgoing) {
+	if x.Method == "tasks/result" || o.insisted {
+		x.Timeout, x.MaxTimeout = tasks.MaxTTL, tasks.MaxTTL
+	}
+}

@@ -1,0 +1,346 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/task"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+const (
+	asTask  = `{"name":"files__read","task":{"ttl":60000}}`
+	follows = `{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+)
+
+// tasked makes "files" a server with tasks of 2025-11-25, whose tool may be run as one or must be.
+func tasked(support string) func(r *rig) {
+	return func(r *rig) {
+		files := r.script["files"]
+		files["initialize"] = offers(`{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}`)
+		files["tools/list"] = result(`{"tools":[{"name":"read","inputSchema":{"type":"object"},"execution":{"taskSupport":"` + support + `"}}]}`)
+		files["tools/call"] = func(params jsontext.Value) string {
+			if _, asked := splice.Get(params, "task"); asked {
+				return `{"task":{"taskId":"s-1","status":"working","ttl":60000,"pollInterval":1000}}`
+			}
+			return `{"content":[]}`
+		}
+		r.doing(`{"taskId":"s-1","status":"working"}`)
+		files["tasks/get"] = r.tasksGet
+		files["tasks/result"], files["tasks/cancel"] = nil, result(`{"taskId":"s-1","status":"cancelled"}`)
+	}
+}
+
+// extended makes "files" a server with tasks of the extension.
+func extended(r *rig) {
+	modern(r)
+	files := r.script["files"]
+	files["server/discover"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],` +
+		`"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`)
+	files["tools/call"] = result(`{"resultType":"task","taskId":"s-1","status":"working","ttlMs":60000}`)
+	r.doing(`{"resultType":"complete","taskId":"s-1","status":"working"}`)
+	files["tasks/get"] = r.tasksGet
+	files["tasks/update"] = result(`{"resultType":"complete"}`)
+	files["tasks/cancel"] = result(`{"resultType":"complete"}`)
+}
+
+// doing is how the server's task is from now on.
+func (r *rig) doing(task string) { r.task.Store(&task) }
+
+func (r *rig) tasksGet(jsontext.Value) string { return *r.task.Load() }
+
+func member(t *testing.T, out *stage.Sink, path ...string) string {
+	t.Helper()
+	text, ok := splice.GetString(out.End().Result, path...)
+	if !ok {
+		t.Fatalf("no %v in %v", path, out.All())
+	}
+	return text
+}
+
+func about(id string) string { return `{"taskId":"` + id + `"}` }
+
+// Tasks of 2025-11-25 at both ends: the client never sees the server's id, and is told how the task is.
+func TestTasksOfBothLegacyEnds(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{"elicitation":{}}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.peer("files")
+		if got := p.heard("tools/call"); len(got) != 1 || !strings.Contains(string(got[0].Params), `"task":{"ttl":60000}`) {
+			t.Errorf("the server got %v", got)
+		}
+		if out := u.ask("tasks/get", about(id)); id == "s-1" || member(t, out, "taskId") != id || member(t, out, "status") != "working" {
+			t.Errorf("got %v", out.All())
+		}
+		if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), id) != 1 {
+			t.Errorf("listed: %v", out.All())
+		}
+		r.doing(`{"taskId":"s-1","status":"input_required"}`)
+		time.Sleep(time.Second)
+		p.Ask(jsonrpc.IntID(9), "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
+		r.Rest()
+		if got := u.heard("notifications/tasks/status"); len(got) != 1 || !strings.Contains(string(got[0].Params), "input_required") {
+			t.Errorf("told of %v", got)
+		}
+		wait := u.ask("tasks/result", about(id))
+		asked := wait.Sent()
+		if len(asked) != 1 || !strings.Contains(string(asked[0].Params), id) {
+			t.Fatalf("asked %v", asked)
+		}
+		u.answer(asked[0].ID, yes)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes {
+			t.Errorf("the server got %v", got)
+		}
+		p.answer("tasks/result", `{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
+		if got := member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId"); got != id {
+			t.Errorf("related to %s, want %s", got, id)
+		}
+		if out := u.ask("tasks/cancel", about(id)); out.Word() != int64(-32602) {
+			t.Errorf("cancelled when it was over: %v", out.All())
+		}
+		time.Sleep(time.Minute)
+		if out := u.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
+			t.Errorf("when the ttl was over: %v", out.All())
+		}
+		if out := u.ask("tasks/list", ""); string(out.End().Result) != `{"tasks":[]}` {
+			t.Errorf("listed then: %v", out.All())
+		}
+	})
+}
+
+// S47: the id of a task is good for its principal, in its dialect, at its server and in its time. Whatever is wrong with it, the answer is
+// the same, and tells nothing.
+func TestTaskIDsAreTheirOwners(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		other, elsewhere := r.open("ann", ""), r.open("ci", "search")
+		other.shake(`{}`)
+		elsewhere.shake(`{}`)
+		again := r.ready(`{}`)
+		if out := again.ask("tasks/get", about(id)); member(t, out, "status") != "working" {
+			t.Errorf("another session of the principal: %v", out.All())
+		}
+		if out := other.ask("tasks/list", ""); string(out.End().Result) != `{"tasks":[]}` {
+			t.Errorf("somebody else's list: %v", out.All())
+		}
+		var said []string
+		for name, out := range map[string]*stage.Sink{
+			"another principal": other.ask("tasks/get", about(id)),
+			"its result":        other.ask("tasks/result", about(id)),
+			"its end":           other.ask("tasks/cancel", about(id)),
+			"tampered":          u.ask("tasks/get", about(id[:len(id)-4]+"AAAA")),
+			"the server's own":  u.ask("tasks/get", about("s-1")),
+			"made up":           u.ask("tasks/get", about("x")),
+			"another dialect":   r.caller(follows).ask("tasks/get", about(id)),
+		} {
+			if out.Word() != int64(-32602) {
+				t.Errorf("%s: %v", name, out.All())
+				continue
+			}
+			said = append(said, out.End().Error.Message+string(out.End().Error.Data))
+		}
+		for _, text := range said {
+			if text != said[0] {
+				t.Errorf("%q is not %q", text, said[0])
+			}
+		}
+		if out := elsewhere.ask("tasks/get", about(id)); out.Word() == "result" {
+			t.Errorf("at another server: %v", out.All())
+		}
+		if got := r.peer("files").heard("tasks/cancel"); len(got) != 0 {
+			t.Errorf("the server was told %v", got)
+		}
+	})
+}
+
+// A principal has so many tasks and no more, until one is forgotten.
+func TestTasksAreBounded(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		for n := range task.MaxPrincipal {
+			if out := u.ask("tools/call", asTask); out.Word() != "result" {
+				t.Fatalf("%d: %v", n, out.All())
+			}
+		}
+		if out := u.ask("tools/call", asTask); out.Word() == "result" || out.End().Error == nil {
+			t.Errorf("one more: %v", out.All())
+		}
+		time.Sleep(time.Minute)
+		if out := u.ask("tools/call", asTask); out.Word() != "result" {
+			t.Errorf("later: %v", out.All())
+		}
+	})
+}
+
+// The connection to the server is there for as long as the task goes on, whatever becomes of the session that made it.
+func TestTaskOutlivesItsSession(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.peer("files")
+		if err := u.h.Close(r.T.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.doing(`{"taskId":"s-1","status":"completed"}`)
+		time.Sleep(10 * time.Second)
+		p.answer("tasks/result", `{"content":[]}`)
+		if out := r.ready(`{}`).ask("tasks/get", about(id)); member(t, out, "status") != "completed" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// A task whose actor crashes is gone; whoever waited for it is told so at once.
+func TestCrashOfATask(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		wait := u.ask("tasks/result", about(id))
+		r.Break("task_sup/*", "task.expired")
+		time.Sleep(time.Second)
+		r.Struck()
+		if wait.Word() != int64(-32603) {
+			t.Errorf("who waited: %v", wait.All())
+		}
+		if out := u.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
+			t.Errorf("then: %v", out.All())
+		}
+		if out := u.ask("tasks/list", ""); string(out.End().Result) != `{"tasks":[]}` {
+			t.Errorf("listed: %v", out.All())
+		}
+	})
+}
+
+// A modern client follows the task of a legacy server, hears of it, and answers its questions; to one that cannot follow the call is
+// refused if the tool insists.
+func TestModernClientFollowsLegacyTask(t *testing.T) {
+	run(t, tasked("required"), func(r *rig) {
+		if out := r.caller(`{}`).call(); out.Word() != int64(-32021) {
+			t.Errorf("a client that cannot follow: %v", out.All())
+		}
+		c := r.caller(follows)
+		out := c.call()
+		id := member(t, out, "taskId")
+		if member(t, out, "resultType") != "task" {
+			t.Errorf("got %v", out.All())
+		}
+		if refused := r.caller(`{}`).ask("subscriptions/listen", `{"notifications":{"taskIds":["`+id+`"]}}`); refused.Word() != int64(-32021) {
+			t.Errorf("listening without the extension: %v", refused.All())
+		}
+		listen := c.ask("subscriptions/listen", `{"notifications":{"taskIds":["`+id+`","x"]}}`)
+		if got := listen.Sent(); len(got) != 1 || !strings.Contains(string(got[0].Params), `"taskIds":["`+id+`"]`) {
+			t.Fatalf("acknowledged: %v", got)
+		}
+		r.doing(`{"taskId":"s-1","status":"input_required"}`)
+		p := r.latest("files")
+		time.Sleep(time.Second)
+		p.Ask(jsonrpc.IntID(9), "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
+		r.Rest()
+		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1", "method") != "elicitation/create" {
+			t.Fatalf("got %v", got.All())
+		}
+		if got := c.ask("tasks/update", `{"taskId":"`+id+`","inputResponses":{"elicit-1":`+yes+`}}`); string(got.End().Result) != `{"resultType":"complete"}` {
+			t.Errorf("got %v", got.All())
+		}
+		p.answer("tasks/result", `{"content":[],"isError":true}`)
+		if got := c.ask("tasks/get", about(id)); member(t, got, "result", "resultType") != "complete" || member(t, got, "status") != "completed" {
+			t.Errorf("got %v", got.All())
+		}
+		var states []string
+		for _, m := range listen.Sent()[1:] {
+			status, _ := splice.GetString(m.Params, "status")
+			states = append(states, m.Method+" "+status)
+		}
+		const each = "notifications/tasks "
+		if got := strings.Join(states, ", "); got != each+"input_required, "+each+"working, "+each+"completed" {
+			t.Errorf("heard %s", got)
+		}
+	})
+}
+
+// A legacy client follows the task of a modern server.
+func TestLegacyClientFollowsModernTask(t *testing.T) {
+	run(t, extended, func(r *rig) {
+		u := r.ready(`{"elicitation":{}}`)
+		if out := u.ask("tools/list", ""); member(t, out, "tools", "0", "execution", "taskSupport") != "optional" {
+			t.Errorf("listed: %v", out.All())
+		}
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.latest("files")
+		r.doing(`{"resultType":"complete","taskId":"s-1","status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`)
+		wait := u.ask("tasks/result", about(id))
+		time.Sleep(time.Second)
+		asked := wait.Sent()
+		if len(asked) != 1 || !strings.Contains(string(asked[0].Params), id) {
+			t.Fatalf("asked %v", asked)
+		}
+		r.doing(`{"resultType":"complete","taskId":"s-1","status":"completed","result":{"resultType":"complete","content":[]}}`)
+		u.answer(asked[0].ID, yes)
+		if got := p.heard("tasks/update"); len(got) != 1 || !strings.Contains(string(got[0].Params), `"k":`+yes) {
+			t.Errorf("the server got %v", got)
+		}
+		time.Sleep(time.Second)
+		if _, stays := splice.Get(wait.End().Result, "resultType"); stays || member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId") != id {
+			t.Errorf("got %v", wait.All())
+		}
+	})
+}
+
+// A modern server that refuses whoever cannot follow its tasks is called again on behalf of a legacy client, which waits for the end.
+func TestServerThatInsistsOnTasks(t *testing.T) {
+	run(t, func(r *rig) {
+		extended(r)
+		task := r.script["files"]["tools/call"]
+		r.script["files"]["tools/call"] = func(params jsontext.Value) string {
+			if _, can := splice.Get(params, "_meta", protocol.MetaClientCapabilities, "extensions", protocol.ExtensionTasks); can {
+				return task(params)
+			}
+			return "-32021"
+		}
+		r.doing(`{"resultType":"complete","taskId":"s-1","status":"completed","result":{"resultType":"complete","content":[]}}`)
+	}, func(r *rig) {
+		u := r.open("ci", "")
+		if out := u.ask("initialize", greeting("2025-06-18", `{}`)); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		u.tell("notifications/initialized", "")
+		r.Rest()
+		out := u.call()
+		if out.Word() != "none" {
+			t.Fatalf("at once: %v", out.All())
+		}
+		time.Sleep(time.Second)
+		if string(out.End().Result) != `{"content":[]}` {
+			t.Errorf("got %v", out.All())
+		}
+		left := u.call()
+		u.tell("notifications/cancelled", `{"requestId":`+jsonrpc.IntID(u.id).Raw()+`}`)
+		time.Sleep(time.Second)
+		if left.Word() == "result" {
+			t.Errorf("cancelled, and got %v", left.All())
+		}
+	})
+}
+
+// Whoever listens to a task of a modern server hears of it, though the server announces nothing.
+func TestListeningToAModernTask(t *testing.T) {
+	run(t, extended, func(r *rig) {
+		c := r.caller(follows)
+		id := member(t, c.call(), "taskId")
+		listen := c.ask("subscriptions/listen", `{"notifications":{"taskIds":["`+id+`"]}}`)
+		time.Sleep(time.Second)
+		r.doing(`{"resultType":"complete","taskId":"s-1","status":"completed","result":{"resultType":"complete","content":[]}}`)
+		time.Sleep(time.Minute)
+		got := listen.Sent()
+		if len(got) != 3 || !strings.Contains(string(got[2].Params), `"content":[]`) || !strings.Contains(string(got[2].Params), id) {
+			t.Errorf("heard %v", got)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package task
+
+import (
+	"sync/atomic"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/tasks"
+	"mcpd/supervisor/otp"
+)
+
+// call sends the server a request, over a connection that may have to be asked for first.
+func (t *Task) call(e tasks.Effect) {
+	if !t.conn.Alive() {
+		t.waiting = append(t.waiting, e)
+		t.dial()
+		return
+	}
+	t.submit(e)
+}
+
+func (t *Task) submit(e tasks.Effect) {
+	x := &request.Exchange{
+		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Owner: t.p.Self(), Version: t.a.Task.Server, Downstream: jsonrpc.IntID(e.Number),
+		Server: t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params,
+		Arrived: t.p.Now(), Timeout: t.o.Timeout, MaxTimeout: t.o.Timeout, Sink: &sink{to: t.p.Self(), number: e.Number},
+	}
+	if e.Method == "tools/call" || e.Method == "tasks/result" { // they last as long as the task, at most
+		x.Timeout = e.At.Sub(x.Arrived) + grace
+		x.MaxTimeout = x.Timeout
+	}
+	t.sent[e.Number] = x.ID
+	if err := t.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
+		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
+	}
+}
+
+// grace is how much longer the request manager waits than the task lasts, which ends what is left at the server.
+const grace = time.Second
+
+// recall cancels a request to the server.
+func (t *Task) recall(number uint64) {
+	exchange, ok := t.sent[number]
+	delete(t.sent, number)
+	if ok {
+		_ = t.o.Requests.Send(&request.Cancel{ID: exchange})
+		return
+	}
+	for i, e := range t.waiting {
+		if e.Number == number {
+			t.waiting = append(t.waiting[:i:i], t.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+func (t *Task) dial() {
+	if t.dialling {
+		return
+	}
+	t.dialling = true
+	otp.CallAsync(t.p, t.o.Catalog, t.caller(), func(ref otp.Ref, err error) any { return connected{ref, err} })
+}
+
+// connected sends what waited for a connection, or settles it.
+func (t *Task) connected(m connected) error {
+	t.dialling = false
+	waiting := t.waiting
+	t.waiting = nil
+	t.conn = m.ref
+	for _, e := range waiting {
+		if m.err == nil {
+			t.submit(e)
+			continue
+		}
+		if err := t.step(tasks.Event{Op: tasks.Answered, Number: e.Number, Err: m.err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer gives the server an answer to what it asked.
+func (t *Task) answer(id jsonrpc.ID, a *client.Answer) {
+	if q := t.asked[id]; q != nil {
+		delete(t.asked, id)
+		_ = q.From.Send(a)
+	}
+}
+
+// sink takes the outcome of a request to the server. What is said before that belongs to nobody: tasks have no progress here.
+type sink struct {
+	to     otp.Ref
+	number uint64
+	done   atomic.Bool
+}
+
+// Send drops news.
+func (s *sink) Send(jsonrpc.Message) error { return nil }
+
+// Finish tells the task.
+func (s *sink) Finish(m jsonrpc.Message) bool {
+	if !s.done.CompareAndSwap(false, true) {
+		return false
+	}
+	_ = s.to.Send(&finished{s.number, m})
+	return true
+}

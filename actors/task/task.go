@@ -1,0 +1,272 @@
+// Package task holds the actor of one task that the host keeps for a client: of 2025-11-25, of the 2026-07-28 extension, or of one on
+// behalf of a client that knows neither. It follows the server's task over the principal's shared connection, which lasts as long as it
+// does. What it does is decided by package protocol/tasks; this performs it.
+package task
+
+import (
+	"maps"
+	"sync"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/tasks"
+	"mcpd/supervisor/otp"
+)
+
+// Task is the behaviour of tenants/<t>/task_sup/<number>.
+type Task struct {
+	otp.Base
+	o        *Options
+	a        Args
+	p        *otp.Process
+	task     *tasks.Task
+	timer    otp.Timer
+	conn     otp.Ref
+	dialling bool
+	waiting  []tasks.Effect                  // requests for which there is no connection yet
+	sent     map[uint64]uint64               // requests at the server: our number of each, its exchange
+	puts     map[jsonrpc.ID]put              // what the client is asked
+	asked    map[jsonrpc.ID]*client.Question // by a legacy server
+	watchers map[string]request.Owner        // by session
+	*estate
+}
+
+// put is a question that is put to the client.
+type put struct {
+	number uint64
+	on     *request.Exchange
+}
+
+// estate is what has to be settled whatever becomes of the actor. It is its heir, although there is no next incarnation.
+type estate struct {
+	mu    sync.Mutex // guards what follows; an actor that hangs is abandoned while it runs
+	o     *Options
+	entry *Entry
+	open  map[uint64]*request.Exchange // the client's requests without outcome
+}
+
+// New makes the actor of a task.
+func New(o *Options, a Args) *Task { return &Task{o: o, a: a} }
+
+// Messages that only the task sends itself.
+type (
+	connected struct {
+		ref otp.Ref
+		err error
+	}
+	expired struct{}
+	replied struct {
+		id  jsonrpc.ID
+		err error
+	}
+)
+
+// Init takes a place in the index. There is none when the principal has too many tasks.
+func (t *Task) Init(p *otp.Process) error {
+	t.p = p
+	t.estate = &estate{
+		o: t.o, open: map[uint64]*request.Exchange{},
+		entry: &Entry{Principal: t.a.Caller.Principal, Server: t.a.Server, Number: t.a.Number, Dialect: t.a.Task.Down},
+	}
+	if err := t.o.Index.add(t.entry); err != nil {
+		return err
+	}
+	p.SetHeir(t.estate)
+	t.task = tasks.New(p.Now(), t.a.Task)
+	t.sent, t.puts, t.asked = map[uint64]uint64{}, map[jsonrpc.ID]put{}, map[jsonrpc.ID]*client.Question{}
+	t.a.Caller.Session, t.a.Caller.Ref = "task-"+Row(t.a.Number), p.Self()
+	return nil
+}
+
+// Receive handles one message.
+func (t *Task) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *request.Forward:
+		return t.request(m.Exchange)
+	case *request.Withdraw:
+		if t.take(m.ID) != nil {
+			return t.step(tasks.Event{Op: tasks.Leave, Request: m.ID})
+		}
+	case *client.Answer:
+		return t.replied(m)
+	case *client.Question:
+		t.asked[m.ID] = m
+		return t.step(tasks.Event{Op: tasks.Inquire, ID: m.ID, Method: m.Method, Params: m.Params})
+	case *client.Withdrawn:
+		delete(t.asked, m.Question)
+		return t.step(tasks.Event{Op: tasks.Withdraw, ID: m.Question})
+	case *finished:
+		return t.finished(m)
+	case connected:
+		return t.connected(m)
+	case replied:
+		if q, ok := t.puts[m.id]; ok {
+			delete(t.puts, m.id)
+			return t.step(tasks.Event{Op: tasks.Reply, Number: q.number, Err: m.err})
+		}
+	case Watch:
+		t.watch(m)
+	case Drop:
+		return otp.Normal
+	case expired:
+		return t.step(tasks.Event{Op: tasks.Expire})
+	}
+	return nil
+}
+
+// request takes a request of the client: the call that is to be a task, or one about it.
+func (t *Task) request(x *request.Exchange) error {
+	t.mu.Lock()
+	t.open[x.ID] = x
+	t.mu.Unlock()
+	if x.Method == "tools/call" {
+		return t.step(tasks.Event{Op: tasks.Start, Request: x.ID})
+	}
+	return t.step(tasks.Event{Op: tasks.Ask, Request: x.ID, Method: x.Method, Params: x.Params})
+}
+
+// replied is what the client's session says to a question.
+func (t *Task) replied(m *client.Answer) error {
+	q, ok := t.puts[m.Question]
+	if !ok {
+		return nil
+	}
+	delete(t.puts, m.Question)
+	in := tasks.Event{Op: tasks.Reply, Number: q.number, Result: m.Result}
+	if m.Err != nil {
+		in.Err = m.Err
+	}
+	return t.step(in)
+}
+
+// finished takes the outcome of a request to the server. One that was taken back has none that counts.
+func (t *Task) finished(m *finished) error {
+	if _, ok := t.sent[m.number]; !ok {
+		return nil
+	}
+	delete(t.sent, m.number)
+	in := tasks.Event{Op: tasks.Answered, Number: m.number, Result: m.m.Result}
+	if m.m.Error != nil {
+		in.Err = m.m.Error
+	}
+	return t.step(in)
+}
+
+// step takes an event and does what comes of it.
+func (t *Task) step(in tasks.Event) error {
+	for _, e := range t.task.Step(t.p.Now(), in) {
+		switch e.Do {
+		case tasks.Call:
+			t.call(e)
+		case tasks.Recall:
+			t.recall(e.Number)
+		case tasks.Answer:
+			t.answer(e.ID, &client.Answer{Question: e.ID, Result: e.Result})
+		case tasks.Reject:
+			t.answer(e.ID, &client.Answer{Question: e.ID, Err: protocol.Translate(e.Err, t.a.Task.Server)})
+		case tasks.Deliver:
+			t.deliver(e)
+		case tasks.Put:
+			t.put(e)
+		case tasks.Retract:
+			t.retract(e.Number)
+		case tasks.Tell:
+			t.tell()
+		case tasks.Release:
+			_ = t.conn.Send(client.Detach{Ref: t.p.Self()})
+		case tasks.Arm:
+			t.timer.Stop()
+			t.timer = t.p.After(e.At.Sub(t.p.Now()), expired{})
+		case tasks.Forget:
+			return otp.Normal
+		}
+	}
+	return nil
+}
+
+// deliver answers a request of the client. With the first answer the task is there for those who list tasks.
+func (t *Task) deliver(e tasks.Effect) {
+	t.entry.show(t.task.Object())
+	if x := t.take(e.Request); x != nil {
+		complete(t.o.Requests, x, e)
+	}
+}
+
+func complete(requests otp.Ref, x *request.Exchange, e tasks.Effect) {
+	m := &request.Complete{ID: x.ID, Exchange: x, Result: e.Result, Err: e.Err}
+	if requests.Send(m) != nil {
+		x.Finish(m.Result, m.Err)
+	}
+}
+
+// put asks the client something on the stream of a request of its.
+func (t *Task) put(e tasks.Effect) {
+	x := t.open[e.Request]
+	id := jsonrpc.StringID("task-" + Row(t.a.Number) + "-" + Row(e.Number))
+	t.puts[id] = put{e.Number, x}
+	q := &client.Question{From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x}
+	if err := x.Owner.Send(q); err != nil {
+		_ = t.p.Post(replied{id, err}) // a step does not step itself
+	}
+}
+
+func (t *Task) retract(number uint64) {
+	for id, q := range t.puts {
+		if q.number == number {
+			delete(t.puts, id)
+			_ = q.on.Owner.Send(&client.Withdrawn{From: t.p.Self(), Question: id, Call: q.on.ID})
+		}
+	}
+}
+
+// tell tells those who follow the task how it is.
+func (t *Task) tell() {
+	o := t.task.Object()
+	t.entry.show(o)
+	if t.a.Task.Down == tasks.Core {
+		_ = t.a.Owner.Send(&Changed{ID: t.a.Task.ID, Params: o})
+	}
+	for session, by := range t.watchers {
+		if by.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
+			delete(t.watchers, session)
+		}
+	}
+}
+
+func (t *Task) watch(m Watch) {
+	if t.watchers == nil {
+		t.watchers = map[string]request.Owner{}
+	}
+	t.watchers[m.Session] = m.By
+	if t.task.Status().Final() {
+		_ = m.By.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()})
+	}
+}
+
+func (e *estate) take(id uint64) *request.Exchange {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x := e.open[id]
+	delete(e.open, id)
+	return x
+}
+
+// Abandon settles what an actor that is no more has left: its place, and the client's requests.
+func (e *estate) Abandon(reason error) {
+	e.o.Index.remove(e.entry)
+	e.mu.Lock()
+	open := maps.Clone(e.open)
+	clear(e.open)
+	e.mu.Unlock()
+	for _, x := range open {
+		complete(e.o.Requests, x, tasks.Effect{Err: protocol.InternalError(reason)})
+	}
+}
+
+// caller is the task as the catalogue knows it.
+func (t *Task) caller() catalog.ConnectRequest {
+	return catalog.ConnectRequest{Caller: t.a.Caller, Server: t.a.Server, Shared: true}
+}
