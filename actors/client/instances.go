@@ -98,7 +98,7 @@ func (c *Connection) spread() {
 
 // waits reports whether the first in the queue waits for its turn here, and not for the server.
 func (c *Connection) waits() bool {
-	return c.state == Ready && len(c.queue) > 0 && c.primary == (otp.Ref{}) && c.o.Instances > 1 && !c.free(c.queue[0])
+	return c.state == Ready && len(c.queue) > 0 && !c.queue[0].Stays && c.primary == (otp.Ref{}) && c.o.Instances > 1 && !c.free(c.queue[0])
 }
 
 // since is when the oldest of the calls was written that others wait for.

@@ -298,3 +298,40 @@ func TestServerWithoutSessionsIsProbed(t *testing.T) {
 		})
 	}
 }
+
+// A call that is asked about later waits for its turn: another instance would know nothing of it.
+func TestCallThatStaysGetsNoInstance(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.attach("one")
+		r.attach("two")
+		r.call("one")
+		m := p.Expect("tools/call")
+		x := r.exchange("two", "tools/call", `{"name":"a","task":{}}`)
+		x.Stays = true
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		p.ExpectNothing(3 * client.Patience)
+		if got := r.wanted(); len(got) > 0 {
+			t.Errorf("asked for %+v", got)
+		}
+		p.Reply(m, `{"content":[]}`)
+		p.Expect("tools/call")
+	})
+}
+
+// Whoever says that it needs the connection no more does not keep it.
+func TestDetachedConnectionEnds(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		r.program(r.dials)
+		r.attach("one")
+		time.Sleep(2 * time.Minute)
+		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) > 0 {
+			t.Fatalf("in use, and said %+v", got)
+		}
+		r.send(client.Detach{Ref: r.Ref("one")})
+		time.Sleep(2 * time.Minute)
+		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
+			t.Error("it says nothing of it")
+		}
+	})
+}

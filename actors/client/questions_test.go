@@ -228,3 +228,23 @@ func TestClientsNotificationsArePassedOn(t *testing.T) {
 		}
 	})
 }
+
+// A question that names a task belongs to whoever waits for that, whichever calls are in flight.
+func TestQuestionOfATaskReachesWhoWaitsForIt(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`)
+		r.attach("one")
+		r.attach("two")
+		r.call("two")
+		p.Expect("tools/call")
+		x := r.forward("one", "tasks/result", `{"taskId":"t"}`)
+		p.Expect("tasks/result")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{"message":"name?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`)
+		if got := asked(&r.one); len(got) != 1 || got[0].Exchange != x {
+			t.Errorf("who waits was asked %+v", got)
+		}
+		if got := asked(&r.two); len(got) != 0 {
+			t.Errorf("who calls was asked %v", got)
+		}
+	})
+}

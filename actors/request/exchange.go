@@ -41,6 +41,9 @@ type Exchange struct {
 	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
 	Token jsontext.Value
 
+	// Stays says that what the request begins at the server is asked about later, over the same connection to it.
+	Stays bool
+
 	Arrived time.Time
 	// Timeout bounds the wait for the outcome in the request manager. Progress starts it anew, within MaxTimeout of the arrival.
 	Timeout    time.Duration
