@@ -34,6 +34,8 @@ type compat struct {
 	version protocol.Version
 	hop     hop
 
+	tasks bool // it declares that it can follow tasks, where each request says that
+
 	mu    sync.Mutex // guards what follows
 	next  uint64
 	heard []jsonrpc.Message // what belonged to no request, or came for listens
@@ -102,6 +104,9 @@ func (c *compat) message(method, params string) jsonrpc.Message {
 	raw := jsontext.Value(params)
 	if c.version.Has(protocol.PerRequestMeta) {
 		caps, _ := protocol.ParseClientCapabilities(jsontext.Value(declared))
+		if c.tasks {
+			caps = caps.With("extensions."+protocol.ExtensionTasks, jsontext.Value("{}"))
+		}
 		raw = protocol.Meta{Version: c.version.String(), Capabilities: caps, LogLevel: "info"}.Set(raw)
 	}
 	return jsonrpc.Request(id, method, raw)

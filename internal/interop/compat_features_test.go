@@ -138,6 +138,20 @@ var compatFeatures = []feature{
 		answer, _ := c.request("prompts/get", `{"name":"test_input_required_result_prompt"}`)
 		return holds(answer, `"messages"`)
 	}},
+	{"tasks, and a question in one", "10.12, 10.14", func(client, server protocol.Version) string {
+		switch {
+		case !client.Has(protocol.Tasks) && !client.Has(protocol.TasksExtension):
+			return "the client's revision has no tasks: its call is answered when it is done"
+		case !server.Has(protocol.Tasks) && !server.Has(protocol.TasksExtension):
+			return "the server's revision has no tasks, so none are offered: the call is answered when it is done"
+		}
+		return ""
+	}, "Computed: it", func(c *compat, _ upstream) string {
+		if wrong := c.follow("slow_compute", `{"seconds":0,"label":"it"}`, "Computed: it"); wrong != "" {
+			return wrong
+		}
+		return c.follow("confirm_delete", `{"filename":"it"}`, "Deletion of it confirmed")
+	}},
 	{"resource not found", "10.16", always, "", func(c *compat, _ upstream) string {
 		answer := c.exchange("resources/read", `{"uri":"test://nowhere"}`, nil)
 		want := int64(protocol.CodeResourceNotFound)
