@@ -226,10 +226,10 @@ func (m *Manager) stop(c *child) {
 // release closes a transport without anybody waiting for it.
 func (m *Manager) release(up transport.Upstream) {
 	m.p.Go("close", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, CloseTimeout)
+		closing, cancel := context.WithTimeout(ctx, CloseTimeout)
 		defer cancel()
-		err := up.Close(ctx)
-		_ = m.p.PostWait(ctx, released{up})
+		err := up.Close(closing)
+		_ = m.p.PostWait(ctx, released{up}) // the next incarnation releases it once more
 		return err
 	})
 }

@@ -22,6 +22,7 @@ type actors struct {
 	index  *session.Index
 	limit  int
 	starts atomic.Int32
+	ended  atomic.Int32  // actors that were told of the end of their session
 	hold   chan struct{} // when it is set, an actor that was asked to "hold" stays at it until it is closed
 	slow   chan struct{} // when it is set, an actor starts when it is closed
 }
@@ -43,6 +44,7 @@ func (x *actor) Init(*otp.Process) error {
 func (x *actor) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *session.Expired:
+		x.a.ended.Add(1)
 		return otp.ErrShutdown
 	case *session.Deliver:
 		switch m.Message.Method {
@@ -169,6 +171,24 @@ func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
 		}
 		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
 			t.Errorf("next: %v, %v", out.All(), err)
+		}
+	})
+}
+
+// A session that ends while it has no actor gets one that lets go of what it had asked of others.
+func TestSessionWithoutAnActorEnds(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		for range 2 { // the second time nobody mends it
+			_, _ = a.deliver(h, "crash")
+			a.Rest()
+		}
+		if err := h.Close(a.T.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a.Rest()
+		if got := a.ended.Load(); got != 1 {
+			t.Errorf("%d actors were told that it has ended, want one", got)
 		}
 	})
 }

@@ -243,14 +243,17 @@ func (m *Manager) evict(tenant string) bool {
 	return true
 }
 
-// end makes a session unknown and its actor go.
+// end makes a session unknown and its actor go. One that has crashed is replaced for that: it must let go of what the session had asked of
+// others.
 func (m *Manager) end(h *Handle, reason string) {
 	if !m.index.remove(h) {
 		return
 	}
 	h.closed.Store(true)
 	h.streams.Close()
-	_ = h.Send(&Expired{Reason: reason})
+	if h.Send(&Expired{Reason: reason}) != nil && h.Record() != nil {
+		m.begin(&attempt{h: h, old: h.actor()})
+	}
 	m.o.Emit(telemetry.SessionClosed{
 		Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: reason, Age: m.o.Clock.Now().Sub(h.opened),
 	})
