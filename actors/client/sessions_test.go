@@ -127,6 +127,25 @@ func TestSessionThatEndsLetsGo(t *testing.T) {
 	})
 }
 
+// A connection that crashes on the news that a session has ended lets go of what it had wanted all the same.
+func TestSessionEndsWhileItsConnectionIsDown(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		r.Break("conn", "otp.Down")
+		r.Send("one", otp.Normal)
+		r.Struck()
+		p = r.watched()
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		if m := p.Expect("resources/unsubscribe"); string(m.Params) != `{"uri":"test://x"}` {
+			t.Errorf("got %s", m.Params)
+		}
+	})
+}
+
 // A resource that is let go of and wanted again at once is wanted: the second request waits for the answer to the first, which it could
 // overtake over HTTP.
 func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
