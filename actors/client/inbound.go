@@ -9,7 +9,6 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/rounds"
 	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -70,23 +69,25 @@ func (c *Connection) progress(m jsonrpc.Message) {
 		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
 		return
 	}
-	if d := c.drives[f.x.ID]; d != nil {
-		c.drive(d, rounds.Event{Op: rounds.Progress, Params: m.Params})
-	} else {
-		c.relay(f, m.Params)
-	}
+	c.relay(f.x, m.Params)
 	_ = c.o.Requests.Send(&request.Progress{ID: f.x.ID})
 }
 
-// relay tells the client of a call how far it is, under the client's own token.
-func (c *Connection) relay(f *flight, params jsontext.Value) {
+// relay tells the client of a call how far it is, under the client's own token. Each attempt of a call counts from its own beginning, but to
+// the client they are one.
+func (c *Connection) relay(x *request.Exchange, params jsontext.Value) {
 	const method = "notifications/progress"
-	params, err := splice.Set(params, f.x.Token, "progressToken")
+	params, ok := x.Progress.Next(params)
+	if !ok {
+		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: method, Reason: "invalid", Count: 1})
+		return
+	}
+	params, err := splice.Set(params, x.Token, "progressToken")
 	if err == nil {
-		params, err = rewrite.Notification(method, c.facts.Version, f.x.Version, params)
+		params, err = rewrite.Notification(method, c.facts.Version, x.Version, params)
 	}
 	if err == nil {
-		_ = f.x.Sink.Send(jsonrpc.Notification(method, params))
+		_ = x.Sink.Send(jsonrpc.Notification(method, params))
 	}
 }
 

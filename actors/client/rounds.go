@@ -77,8 +77,6 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 			if id := questionID(x, e.Question); c.open[id.Raw()] != nil {
 				c.dropQuestion(id.Raw())
 			}
-		case rounds.Relay:
-			c.relay(d.f, e.Params)
 		case rounds.Complete:
 			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId") // an empty value becomes an object
 			_ = x.Sink.Send(jsonrpc.Notification("notifications/elicitation/complete", params))

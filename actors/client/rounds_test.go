@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,37 @@ func TestModernServerAsksALegacyClient(t *testing.T) {
 			t.Errorf("the client heard %v", heard)
 		}
 		p.ExpectNothing(time.Second)
+	})
+}
+
+// To the client the rounds are one call: what it hears of its progress increases, wherever each round begins to count. What is no progress
+// is not told.
+func TestProgressGoesOnInTheNextRound(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.modernly(`{"tools":{}}`)
+		x := r.exchange("one", "tools/call", `{"name":"a"}`)
+		x.Token = jsontext.Value(`"t"`)
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		report := func(call jsonrpc.Message, values ...string) {
+			for _, v := range values {
+				p.Notify(call.ID, "notifications/progress", `{"progressToken":`+call.ID.Raw()+`,"progress":`+v+`}`)
+			}
+		}
+		first := p.Expect("tools/call")
+		report(first, "1", "2", `"3"`, "1")
+		p.Reply(first, `{"resultType":"input_required","requestState":"later"}`)
+		again := p.Expect("tools/call")
+		report(again, "1", "2", "3")
+		p.Reply(again, `{"resultType":"complete","content":[]}`)
+		r.outcome(x)
+		var got []string
+		for _, m := range x.Sink.(*stage.Sink).Sent() {
+			v, _ := splice.Get(m.Params, "progress")
+			got = append(got, string(v))
+		}
+		if want := []string{"1", "2", "3"}; !slices.Equal(got, want) {
+			t.Errorf("the client heard %v, want %v", got, want)
+		}
 	})
 }
 

@@ -53,6 +53,8 @@ type Exchange struct {
 	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
 
+	// Progress is how far the client knows the upstream to be. It is for the connection that the exchange is at.
+	Progress protocol.Progress
 	// failed says that the message which crashed the manager has given the exchange its outcome, so that the next incarnation lets go of it.
 	failed atomic.Bool
 }

@@ -2,15 +2,12 @@ package rounds
 
 import (
 	"errors"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // Options of a call.
@@ -35,7 +32,6 @@ type Drive struct {
 	rounds    int
 	waits     int     // in a row
 	visits    []visit // that the user agreed to
-	reported  float64 // the client's progress
 
 	now     time.Time // of the step
 	end     time.Time // of the call at the latest
@@ -49,7 +45,7 @@ func NewDrive(now time.Time, params jsontext.Value, o Options) *Drive {
 	if o.Patience == 0 {
 		o.Patience = protocol.ParkTimeout
 	}
-	return &Drive{options: o, params: mrtr.Strip(params), reported: math.Inf(-1), end: now.Add(MaxTime)}
+	return &Drive{options: o, params: mrtr.Strip(params), end: now.Add(MaxTime)}
 }
 
 // Phase is where the call is.
@@ -80,10 +76,6 @@ func (d *Drive) Step(now time.Time, in Event) []Effect {
 	case Fail:
 		if d.phase == Calling {
 			d.finish(Effect{Do: Deliver, Err: in.Err})
-		}
-	case Progress:
-		if d.phase == Calling {
-			d.report(in.Params)
 		}
 	case Answer:
 		if q := d.open(in.Question); q != nil {
@@ -196,16 +188,6 @@ func (d *Drive) often() {
 
 func (d *Drive) invalid(cause error) {
 	d.finish(Effect{Do: Deliver, Err: protocol.UpstreamInvalid(d.options.Server, cause)})
-}
-
-// report passes progress on. Each attempt counts from its own beginning, but to the client it is one call whose progress must increase.
-func (d *Drive) report(params jsontext.Value) {
-	v, _ := splice.Get(params, "progress")
-	n, err := strconv.ParseFloat(string(v), 64)
-	if err == nil && n > d.reported {
-		d.reported = n
-		d.do(Effect{Do: Relay, Params: params})
-	}
 }
 
 // fail ends the call with an error that did not come from the server.

@@ -196,9 +196,6 @@ func TestDriveAgainstModel(t *testing.T) {
 					w.step(rounds.Event{Op: rounds.Refuse, Question: number(t), Err: errors.New("no")})
 				}
 			},
-			"progress": func(t *rapid.T) {
-				w.step(rounds.Event{Op: rounds.Progress, Params: jsontext.Value(`{"progress":1}`)})
-			},
 			"cancel": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "really") == 0 && !w.late() && w.delivered == 0 {
 					w.cancelled = true

@@ -11,15 +11,14 @@ type Op uint8
 
 // The events, and which members of Event they read.
 const (
-	Start    Op = iota + 1 // the client's call is there
-	Result                 // the server answered: Result, of any type
-	Fail                   // it answered with an error, or is gone: Err, for the client
-	Progress               // it reports progress: Params
-	Answer                 // the client answered a question: Question, Result
-	Refuse                 // it answered with an error, or cannot be asked that: Question, Err
-	Cancel                 // the client cancels its call
-	Abort                  // the host gives the call up: Err, for the client
-	Expire                 // the timer fired
+	Start  Op = iota + 1 // the client's call is there
+	Result               // the server answered: Result, of any type
+	Fail                 // it answered with an error, or is gone: Err, for the client
+	Answer               // the client answered a question: Question, Result
+	Refuse               // it answered with an error, or cannot be asked that: Question, Err
+	Cancel               // the client cancels its call
+	Abort                // the host gives the call up: Err, for the client
+	Expire               // the timer fired
 )
 
 // Event is one thing that happened.
@@ -40,7 +39,6 @@ const (
 	Stop                   // cancel the call that is at the server
 	Ask                    // ask the client, within its call: Question, Method, Params
 	Recall                 // send the client notifications/cancelled for Question
-	Relay                  // report progress to the client: Params, with the server's token
 	Complete               // send the client notifications/elicitation/complete: ElicitationID
 	Deliver                // answer the client's call, which ends it: Result or Err
 	Arm                    // set the one timer to At

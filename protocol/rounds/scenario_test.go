@@ -32,7 +32,6 @@ var start = time.Unix(1_800_000_000, 0)
 //	client cancels
 //	server answers {…}
 //	server fails -32603 out of paper
-//	server reports {…}                                 progress
 //	host gives up
 //	host sleeps 50ms                                   time passes, and no timer fires
 //	wait 50ms
@@ -160,8 +159,6 @@ func (s *scene) play(line string) {
 		s.step(rounds.Event{Op: rounds.Result, Result: jsontext.Value(rest)})
 	case "server fails":
 		s.step(rounds.Event{Op: rounds.Fail, Err: failure(rest)})
-	case "server reports":
-		s.step(rounds.Event{Op: rounds.Progress, Params: jsontext.Value(rest)})
 	case "host gives":
 		s.step(rounds.Event{Op: rounds.Abort, Err: protocol.Timeout(time.Minute)})
 	case "host sleeps":
@@ -224,8 +221,6 @@ func (s *scene) step(in rounds.Event) {
 			s.print("client ? %d %s %s", e.Question, e.Method, e.Params)
 		case rounds.Recall:
 			s.print("client ~ question %d is recalled", e.Question)
-		case rounds.Relay:
-			s.print("client ~ progress %s", e.Params)
 		case rounds.Complete:
 			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId")
 			s.sent = append(s.sent, jsonrpc.Notification("notifications/elicitation/complete", params))
