@@ -136,7 +136,7 @@ func (c *compat) exchange(method, params string, during func(jsonrpc.Message)) (
 
 // answers are what the user and the model of the client say to everything.
 var answers = map[string]string{
-	"elicitation/create":     `{"action":"accept","content":{"username":"ann","name":"ann","color":"blue","email":"a@b.c"}}`,
+	"elicitation/create":     `{"action":"accept","content":{"username":"ann","name":"ann","color":"blue","email":"a@b.c","interpretation":"technical"}}`,
 	"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"forty-two"},"model":"m"}`,
 	"roots/list":             `{"roots":[{"uri":"file:///home","name":"home"}]}`,
 }

@@ -300,14 +300,14 @@ func (t *Task) create() {
 
 var errCancelled = &protocol.Error{Condition: protocol.ConditionInternal, Message: "the task was cancelled"}
 
-// end is where a task ends: whoever waits for it is answered, and its server let go.
+// end is where a task ends: its server is let go, and whoever waits for it answered.
 func (t *Task) end(s Status) {
 	t.due = time.Time{}
 	t.calling, t.polling, t.getting = 0, 0, 0
 	t.turn(s)
 	t.drop(func(input) bool { return true }, true)
-	t.deliver()
 	t.release()
+	t.deliver()
 }
 
 // deliver answers those who wait for the end.

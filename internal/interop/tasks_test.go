@@ -1,0 +1,33 @@
+package interop
+
+import (
+	"fmt"
+	"testing"
+
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+)
+
+// A published server runs a tool as a task of 2025-11-25 alone, and asks in its midst. Clients of that revision and of 2026-07-28 follow it,
+// each in its own way; one of a revision without tasks has the answer when it is done.
+func TestTasksOfAPublishedServer(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}", everything, packages(t))})
+	const tool, arguments, want = "simulate-research-query", `{"topic":"python","ambiguous":true}`, "Research Report: python"
+	for _, v := range []protocol.Version{protocol.V20250618, protocol.V20251125, protocol.V20260728} {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			c := compatible(t, dialHTTP(t, host.MCP+"/every", v), v)
+			if v.Has(protocol.Tasks) || v.Has(protocol.TasksExtension) {
+				if wrong := c.follow(tool, arguments, want); wrong != "" {
+					t.Error(wrong)
+				}
+				return
+			}
+			answer, _ := c.call(tool, arguments)
+			if wrong := holds(answer, want); wrong != "" {
+				t.Error(wrong)
+			}
+		})
+	}
+}

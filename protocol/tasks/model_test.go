@@ -1,0 +1,224 @@
+package tasks_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/tasks"
+)
+
+// ends are a client and a server with a task between them.
+type ends struct {
+	down, up       tasks.Dialect
+	client, server protocol.Version
+}
+
+var between = []ends{
+	{tasks.Core, tasks.Core, protocol.V20251125, protocol.V20251125},
+	{tasks.Core, tasks.Extension, protocol.V20251125, protocol.V20260728},
+	{tasks.Extension, tasks.Core, protocol.V20260728, protocol.V20251125},
+	{tasks.None, tasks.Core, protocol.V20250618, protocol.V20251125},
+	{tasks.None, tasks.Extension, protocol.V20251125, protocol.V20260728},
+}
+
+// What a server may say, whatever it was asked.
+var said = []string{
+	`{"content":[]}`, `{"resultType":"complete","content":[],"isError":true}`, `{}`, `{"task":{"taskId":"s","status":"working","ttl":9000}}`,
+	`{"task":{"taskId":7}}`, `{"resultType":"task","taskId":"s","status":"working","ttlMs":null}`, `{"taskId":"s","status":"completed"}`,
+	`{"resultType":"complete","taskId":"s","status":"completed","result":{"resultType":"complete","content":[]}}`,
+	`{"resultType":"complete","taskId":"s","status":"failed","error":{"code":-1,"message":"no"}}`, `{"taskId":"s","status":"failed"}`,
+	`{"resultType":"complete","taskId":"s","status":"cancelled"}`, `{"resultType":"complete","taskId":"s","status":"working","pollIntervalMs":1}`,
+	`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":` + asksUser + `},"requestState":"x"}`,
+	`{"resultType":"complete","taskId":"s","status":"input_required","inputRequests":{"c":` + asksUser + `,"d":{"method":"roots/list"}}}`,
+	`{"taskId":"s","status":"input_required"}`, `{"resultType":"input_required","requestState":"x"}`,
+}
+
+const asksUser = `{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`
+
+// Whatever the two ends do, in any order: each request of the client that it does not withdraw is answered once, each question of a legacy
+// server that it does not take back as well, a final status stays, and when the time is over nothing is left.
+func TestTaskAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := rapid.SampledFrom(between).Draw(t, "ends")
+		w := &model{
+			T: t, now: start, open: map[uint64]bool{}, sent: map[uint64]bool{}, asked: map[string]bool{}, puts: map[uint64]uint64{},
+			task: tasks.New(start, tasks.Options{
+				ID: "T", Down: e.down, Up: e.up, Client: e.client, Server: e.server, Params: jsontext.Value(`{"name":"a"}`), TTL: time.Minute, Cancels: true,
+			}),
+		}
+		w.request("")
+		methods := map[tasks.Dialect][]string{
+			tasks.Core: {"tasks/get", "tasks/result", "tasks/cancel"}, tasks.Extension: {"tasks/get", "tasks/update", "tasks/cancel"}, tasks.None: nil,
+		}[e.down]
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
+			case 0, 1, 2:
+				if number, ok := w.any(w.sent, "call"); ok {
+					in := tasks.Event{Op: tasks.Answered, Number: number, Result: jsontext.Value(rapid.SampledFrom(said).Draw(t, "answer"))}
+					if rapid.IntRange(0, 7).Draw(t, "fails") == 0 {
+						in.Result, in.Err = nil, &jsonrpc.Error{Code: -32602, Message: "no"}
+					}
+					delete(w.sent, number)
+					w.step(in)
+				}
+			case 3:
+				if e.up == tasks.Core {
+					w.questions++
+					id := jsonrpc.IntID(w.questions)
+					w.asked[id.Raw()] = true
+					method := rapid.SampledFrom([]string{"roots/list", "elicitation/create", "unknown"}).Draw(t, "method")
+					w.step(tasks.Event{Op: tasks.Inquire, ID: id, Method: method, Params: jsontext.Value(`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)})
+				}
+			case 4:
+				if len(methods) > 0 && !w.promised {
+					w.request(rapid.SampledFrom(methods).Draw(t, "method"))
+				}
+			case 5:
+				if request, ok := w.any(w.open, "request"); ok {
+					delete(w.open, request)
+					w.step(tasks.Event{Op: tasks.Leave, Request: request})
+				}
+			case 6:
+				for number := range w.puts {
+					in := tasks.Event{Op: tasks.Reply, Number: number, Result: jsontext.Value(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"roots":[]}`, `7`}).Draw(t, "reply"))}
+					if rapid.Bool().Draw(t, "refuses") {
+						in.Result, in.Err = nil, errors.New("no")
+					}
+					delete(w.puts, number)
+					w.step(in)
+					break
+				}
+			case 7:
+				w.pass(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "time")) * time.Millisecond)
+			}
+		}
+		w.pass(time.Minute)
+		if !w.forgotten || len(w.open) > 0 || len(w.asked) > 0 || len(w.puts) > 0 {
+			t.Fatalf("forgotten %t, left %v, %v, %v", w.forgotten, w.open, w.asked, w.puts)
+		}
+	})
+}
+
+type model struct {
+	*rapid.T
+	task      *tasks.Task
+	now       time.Time
+	armed     time.Time
+	requests  uint64
+	questions uint64
+	promised  bool              // the client does not know of a task yet
+	open      map[uint64]bool   // requests of the client without answer
+	sent      map[uint64]bool   // ours at the server
+	asked     map[string]bool   // the server's
+	puts      map[uint64]uint64 // questions at the client, by the request that they are on
+	forgotten bool
+}
+
+func (w *model) any(of map[uint64]bool, label string) (n uint64, ok bool) {
+	least := uint64(0)
+	for k := range of {
+		if least == 0 || k < least {
+			least = k
+		}
+	}
+	if least == 0 {
+		return 0, false
+	}
+	last := least
+	for k := range of {
+		last = max(last, k)
+	}
+	if rapid.Bool().Draw(w.T, label) {
+		return last, true
+	}
+	return least, true
+}
+
+// request is a request of the client, the call when the method is empty.
+func (w *model) request(method string) {
+	if w.forgotten {
+		return // nobody finds it
+	}
+	w.requests++
+	w.open[w.requests] = true
+	if method == "" {
+		w.promised = true
+		w.step(tasks.Event{Op: tasks.Start, Request: w.requests})
+		return
+	}
+	w.step(tasks.Event{Op: tasks.Ask, Request: w.requests, Method: method, Params: jsontext.Value(`{"inputResponses":{"elicit-1":{"action":"decline"},"roots-1":{"roots":[]}}}`)})
+}
+
+func (w *model) pass(d time.Duration) {
+	until := w.now.Add(d)
+	for !w.armed.IsZero() && !w.armed.After(until) {
+		w.now, w.armed = w.armed, time.Time{}
+		w.step(tasks.Event{Op: tasks.Expire})
+	}
+	w.now = until
+}
+
+func (w *model) step(in tasks.Event) {
+	if w.forgotten {
+		if in.Op == tasks.Inquire {
+			delete(w.asked, in.ID.Raw()) // it goes nowhere
+		}
+		return
+	}
+	before := w.task.Status()
+	for _, e := range w.task.Step(w.now, in) {
+		if w.forgotten {
+			w.Fatalf("effect %+v of a task that is forgotten", e)
+		}
+		switch e.Do {
+		case tasks.Call:
+			w.sent[e.Number] = true
+		case tasks.Recall:
+			if !w.sent[e.Number] {
+				w.Fatalf("%d is recalled and not there", e.Number)
+			}
+			delete(w.sent, e.Number)
+		case tasks.Answer, tasks.Reject:
+			if !w.asked[e.ID.Raw()] {
+				w.Fatalf("question %v is answered and not open", e.ID)
+			}
+			delete(w.asked, e.ID.Raw())
+		case tasks.Deliver:
+			if !w.open[e.Request] {
+				w.Fatalf("request %d is answered and not open", e.Request)
+			}
+			w.promised = w.promised && e.Request != 1
+			delete(w.open, e.Request)
+			for number, on := range w.puts {
+				if on == e.Request { // it ends with the request
+					delete(w.puts, number)
+				}
+			}
+		case tasks.Put:
+			if !w.open[e.Request] {
+				w.Fatalf("question %d is put on request %d, which is not open", e.Number, e.Request)
+			}
+			w.puts[e.Number] = e.Request
+		case tasks.Retract:
+			delete(w.puts, e.Number)
+		case tasks.Arm:
+			w.armed = e.At
+		case tasks.Forget:
+			w.forgotten = true
+		}
+	}
+	for number, on := range w.puts {
+		if in.Op == tasks.Leave && in.Request == on {
+			delete(w.puts, number)
+		}
+	}
+	if before.Final() && w.task.Status() != before {
+		w.Fatalf("%s became %s", before, w.task.Status())
+	}
+}
