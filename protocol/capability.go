@@ -18,7 +18,7 @@ const (
 // capabilities is what one side declared, as it declared it. Nothing is lost: members that mcpd does not know stay in raw.
 //
 // A capability is named by its path, "resources.subscribe". After "experimental." and "extensions." the rest is one name, dots and all.
-// An empty object enables it (S0-24); null, false and absence do not (S0-51).
+// An empty object enables it (S0-24); null, false and absence do not (S0-51). What a client declares is no boolean: ParseClientCapabilities.
 type capabilities struct{ raw jsontext.Value }
 
 // ClientCapabilities is what a client declared. It is immutable, and safe to share; the zero value declares nothing.
@@ -27,7 +27,7 @@ type ClientCapabilities struct{ capabilities }
 // ServerCapabilities is what a server declared. It is immutable, and safe to share; the zero value declares nothing.
 type ServerCapabilities struct{ capabilities }
 
-// shapes says what the published schemas allow in place of a capability; anything else is refused (S4-130). Others are not looked into.
+// shapes are the capabilities that the published schemas know. Others are not looked into.
 var shapes = map[Side][]string{
 	Client: {
 		"experimental", "roots", "roots.listChanged", "sampling", "sampling.context", "sampling.tools", "elicitation", "elicitation.form",
@@ -39,10 +39,48 @@ var shapes = map[Side][]string{
 	},
 }
 
-// ParseClientCapabilities checks the structure of what a client declares. The value is kept, not copied. Empty declares nothing.
+// misshapen says what a capability should be that cannot be what was declared, else "" (S4-130). null counts as absence. A client is held
+// to the schemas, as a server would refuse what is not true to them; what servers declare is read with indulgence.
+func misshapen(side Side, path string, declared jsontext.Value) string {
+	kind, want := declared.Kind(), "an object"
+	if path == "roots.listChanged" {
+		want = "true or false"
+	}
+	switch {
+	case len(declared) == 0, kind == 'n':
+		return ""
+	case kind == '{' && (side == Server || want == "an object"), (kind == 't' || kind == 'f') && (side == Server || want != "an object"):
+		return ""
+	case side == Server:
+		return "an object, true or false"
+	}
+	return want
+}
+
+// ParseClientCapabilities checks the structure of what a client declares, so that it can be declared on to a server. The value is kept, not
+// copied, but for what is null: that is left out. Empty declares nothing.
 func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
 	c, err := parseCapabilities(raw, Client)
-	return ClientCapabilities{c}, err
+	if err != nil {
+		return ClientCapabilities{}, err
+	}
+	extensions, _ := splice.Get(c.raw, "extensions")
+	for m := range splice.Members(extensions) {
+		if want := misshapen(Client, "extensions", m.Value); want != "" {
+			return ClientCapabilities{}, InvalidParams("what is declared of extension " + shown(m.Key()) + " is not " + want)
+		}
+	}
+	return ClientCapabilities{capabilities{present(c.raw, 2)}}, nil
+}
+
+// present is an object without the members that are null, and so those in it down to a depth.
+func present(raw jsontext.Value, depth int) jsontext.Value {
+	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+		if depth > 1 && m.Value.Kind() == '{' {
+			return present(m.Value, depth-1), true
+		}
+		return m.Value, m.Value.Kind() != 'n'
+	})
 }
 
 // ParseServerCapabilities does the same for a server.
@@ -68,9 +106,8 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 			if nested {
 				v, _ = splice.Get(v, flag)
 			}
-			switch v.Kind() {
-			case '"', '0', '[':
-				return capabilities{}, InvalidParams("capabilities." + path + " is neither an object nor a boolean")
+			if want := misshapen(side, path, v); want != "" {
+				return capabilities{}, InvalidParams("capabilities." + path + " is not " + want)
 			}
 		}
 	}

@@ -50,7 +50,6 @@ func TestElicitationModes(t *testing.T) {
 		`{"elicitation":{"form":{},"url":{}}}`:             "elicitation.form,elicitation.url",
 		`{"elicitation":null}`:                             "none",
 		`{"elicitation":{"url":null}}`:                     "elicitation.form",
-		`{"elicitation":true}`:                             "elicitation.form",
 		`{"roots":{},"sampling":{"tools":{}}}`:             "roots,sampling,sampling.tools",
 		`{"sampling":{"context":{}}}`:                      "sampling,sampling.context",
 		`{"extensions":{"io.modelcontextprotocol/ui":{}}}`: "extensions.io.modelcontextprotocol/ui",
@@ -74,6 +73,15 @@ func TestUnionOfServers(t *testing.T) {
 	}
 	if got := (protocol.ServerCapabilities{}).Union(serverCaps(t, `{"tools":{}}`)); string(got.Raw()) != `{"tools":{}}` {
 		t.Errorf("got %s", got.Raw())
+	}
+}
+
+// What is null is not declared, and not passed on: a server of an SDK refuses its client for it.
+func TestNullIsNotPassedOn(t *testing.T) {
+	const raw = `{"sampling":null,"roots":{"listChanged":null},"elicitation":{"form":null,"url":{"k":null}},"extensions":{"a":null,"b":{}}}`
+	const want = `{"roots":{},"elicitation":{"url":{"k":null}},"extensions":{"b":{}}}`
+	if got := string(clientCaps(t, raw).Raw()); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -118,7 +118,7 @@ func TestExtractSamplingCapability(t *testing.T) {
 }
 
 func TestExtractEmptyCapabilities(t *testing.T) {
-	for _, raw := range []string{``, `{}`, `{"roots":null,"sampling":false}`} {
+	for _, raw := range []string{``, `{}`, `{"roots":null,"sampling":null}`} {
 		c := clientCaps(t, raw)
 		if c.Has("roots") || c.Has("sampling") || c.Fingerprint() != 0 {
 			t.Errorf("%s declares %v", raw, c.Fingerprint())
