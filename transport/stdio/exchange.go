@@ -254,9 +254,12 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 		s.call(ctx, m, e)
 		return
 	}
-	if s.session != nil {
+	switch {
+	case s.session != nil:
 		err = s.session.Deliver(ctx, m, e)
-	} else {
+	case m.Method == "ping": // the one request that may come before initialize (2025-11-25 §basic/lifecycle)
+		e.Finish(jsonrpc.Response(m.ID, nil))
+	default:
 		var session Session
 		if session, err = s.handler.Open(ctx, m, e, s.push); err == nil {
 			s.session, s.opening = session, e

@@ -163,6 +163,20 @@ func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
 	}
 }
 
+// 2025-11-25 §basic/lifecycle: before initialize a client may ask nothing but whether there is somebody.
+func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(protocol.V20251125)
+		c := serve(t, d)
+		c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		c.expect(t, `{"jsonrpc":"2.0","id":"p","result":{}}`)
+		c.send(`{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
+		c.expectError(t, `"l"`, "-32005")
+		c.send(initialize)
+		c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{}}`)
+	})
+}
+
 func TestServeAnswersInAnyOrderUnderTheClientsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)

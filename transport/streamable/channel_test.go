@@ -181,6 +181,7 @@ func TestChannelAnswersRefusedRequestsOnTheStream(t *testing.T) {
 		}
 	}
 	expect(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `"id":1,"error"`)
+	expect(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	const modern = `"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
 	expect(`{"jsonrpc":"2.0","id":1,"method":"server/discover",`+modern, `"id":1,"error":{"code":-32600`)
 	expect(`{"jsonrpc":"2.0","id":1,"method":"initialize",`+modern, `"id":1,"error":{"code":-32600`)
