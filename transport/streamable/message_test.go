@@ -330,3 +330,22 @@ func TestOutcomesThatMayBeTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A request that its client has cancelled has no answer, which a stream can say (2025-11-25 §basic/utilities/cancellation). It has no id
+// that a client would come back with.
+func TestCancelledRequestEndsInSilence(t *testing.T) {
+	host := newTestHost(t)
+	host.scripts["cancelled"] = func(_ *testSession, _ jsonrpc.Message, out transport.Sink) { out.Finish(jsonrpc.Message{}) }
+	s := serve(t, host, Options{})
+	for v, body := range map[protocol.Version]string{
+		protocol.V20250326: `[{"jsonrpc":"2.0","id":1,"method":"cancelled"},{"jsonrpc":"2.0","id":2,"method":"cancelled"}]`,
+		protocol.V20250618: `{"jsonrpc":"2.0","id":1,"method":"cancelled"}`,
+		protocol.V20251125: `{"jsonrpc":"2.0","id":1,"method":"cancelled"}`,
+	} {
+		resp := s.post(body, "Mcp-Session-Id", s.session(v))
+		text := content(t, resp)
+		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != streamType || text != "" {
+			t.Errorf("%s: got %d %s %q", v, resp.StatusCode, resp.Header.Get("Content-Type"), text)
+		}
+	}
+}

@@ -148,8 +148,8 @@ const (
 	undecided shape = iota
 	asJSON          // outcomes holds all of it
 	asStream
-	asAccepted // the client cancelled what it had asked, so there is no answer
-	asNothing  // the session ended while we waited for it
+	asSilence // the client cancelled what it had asked, so there is no answer
+	asNothing // the session ended while we waited for it
 )
 
 // decide says how to answer, now. Late asks for an answer in any case: the client, and the proxies before it, want a sign of life.
@@ -160,7 +160,7 @@ func (r *reply) decide(late bool) shape {
 	case r.stream != nil:
 		return asStream
 	case r.pending == 0 && len(r.outcomes) == 0:
-		return asAccepted
+		return asSilence
 	case r.pending == 0:
 		return asJSON
 	case !late:

@@ -42,8 +42,9 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, clie
 			e.prime()
 		}
 		e.run(r.Context())
-	case asAccepted:
-		h.writeEmpty(w, http.StatusAccepted)
+	case asSilence: // 202 is for what has no answer, and by it the official Go client takes its connection for broken; no id, to come back for nothing
+		streamHeaders(w.Header())
+		h.writeEmpty(w, http.StatusOK)
 	case asNothing:
 		h.refuse(w, sessionGone, jsonrpc.ID{}, "")
 	}
