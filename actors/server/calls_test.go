@@ -32,6 +32,28 @@ func TestCallReachesItsServer(t *testing.T) {
 	})
 }
 
+// What cannot be right is refused on every endpoint alike, and no server hears of it.
+func TestParamsOfTheWrongKindGoNowhere(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		for _, endpoint := range []string{"", "files"} {
+			u := r.open("ci", endpoint)
+			u.shake(`{}`)
+			for method, params := range map[string]string{
+				"tools/call": `{"name":5}`, "prompts/get": `{"name":"greet","arguments":[1]}`, "resources/read": `{"uri":{}}`,
+				"resources/subscribe": `{}`, "resources/unsubscribe": `{"uri":7}`, "completion/complete": `{"ref":7}`,
+			} {
+				out := u.ask(method, params)
+				if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, "params.") {
+					t.Errorf("%s at %q: %v", method, endpoint, out.All())
+				}
+			}
+		}
+		if out := r.peer("files").heard("resources/subscribe"); len(out) != 0 {
+			t.Errorf("the server heard %v", out)
+		}
+	})
+}
+
 // S4-36, F46, I2: calls with one and the same id, as pooled clients send them, are answered each with its own result.
 func TestEqualIdsAreToldApart(t *testing.T) {
 	run(t, nil, func(r *rig) {

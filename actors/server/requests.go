@@ -89,9 +89,12 @@ func (s *Session) dispatch(d *session.Deliver) {
 		bound = s.o.Tenant.Limits.MaxPending
 	}
 	r, ok := routes[m.Method]
+	err := protocol.CheckParams(m.Method, m.Params)
 	switch {
 	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
+	case err != nil:
+		s.refuse(d, err)
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":
@@ -152,8 +155,9 @@ func (s *Session) notified(m jsonrpc.Message) {
 	}
 }
 
-// cancel ends the call with the client's id. When several of its calls in flight have that id, nobody can tell which is meant, and none
-// is ended.
+// cancel ends the call with the client's id. When several of its calls in flight have that id, as pooled clients send them, nobody can tell
+// which is meant, and none is ended: that costs work for nothing, to end another's call would cost its answer. A receiver may ignore
+// what it cannot cancel (2025-11-25 §basic/utilities/cancellation).
 func (s *Session) cancel(params jsontext.Value) {
 	raw, ok := splice.Get(params, "requestId")
 	if !ok {

@@ -47,12 +47,12 @@ func (c *Calls) Has(exchange uint64) bool {
 	return c.all[exchange] != nil
 }
 
-// Find lists the calls with that id, as the client wrote it.
+// Find lists the calls with that id, as the client wrote it, that are not being cancelled already.
 func (c *Calls) Find(id string) (exchanges []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, call := range c.all {
-		if call.x.Downstream.Raw() == id {
+		if call.x.Downstream.Raw() == id && !call.cancelled {
 			exchanges = append(exchanges, key)
 		}
 	}

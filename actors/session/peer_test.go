@@ -202,6 +202,9 @@ func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	if !c.Cancel(1) || c.Cancel(1) || c.Cancel(9) {
 		t.Error("a call is cancelled twice, or a stranger's")
 	}
+	if found := c.Find(`"a"`); len(found) != 1 || found[0] != 2 {
+		t.Errorf("to be cancelled by their id are %d, want the one that is not yet", found)
+	}
 	if c.Answered(back); !c.Busy() {
 		t.Error("there are calls")
 	}

@@ -1,0 +1,44 @@
+package protocol_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+)
+
+// A refusal names the member that is wrong.
+func TestParamsAreChecked(t *testing.T) {
+	for _, c := range []struct{ method, params, wrong string }{
+		{"tools/call", ``, "params.name is missing"},
+		{"tools/call", `{"arguments":{}}`, "params.name is missing"},
+		{"tools/call", `{"name":5}`, "params.name is not a string"},
+		{"tools/call", `{"name":null}`, "params.name is not a string"},
+		{"tools/call", `{"name":"a","arguments":[1]}`, "params.arguments is not an object"},
+		{"tools/call", `{"name":"a","arguments":"{}"}`, "params.arguments is not an object"},
+		{"prompts/get", `{"name":{}}`, "params.name is not a string"},
+		{"prompts/get", `{"name":"a","arguments":7}`, "params.arguments is not an object"},
+		{"resources/read", `{"uri":{}}`, "params.uri is not a string"},
+		{"resources/subscribe", `{}`, "params.uri is missing"},
+		{"resources/unsubscribe", `{"uri":1}`, "params.uri is not a string"},
+		{"completion/complete", `{"ref":"a","argument":{}}`, "params.ref is not an object"},
+		{"completion/complete", `{"ref":{}}`, "params.argument is missing"},
+
+		{"tools/call", `{"name":"a"}`, ""},
+		{"tools/call", `{"name":"a","arguments":null}`, ""},
+		{"tools/call", `{"name":"a","arguments":{"b":[1]},"more":1}`, ""},
+		{"completion/complete", `{"ref":{},"argument":{}}`, ""},
+		{"tools/list", ``, ""},
+		{"own/method", `{"name":5}`, ""},
+	} {
+		err := protocol.CheckParams(c.method, jsontext.Value(c.params))
+		switch {
+		case c.wrong == "" && err != nil:
+			t.Errorf("%s %s: %v", c.method, c.params, err)
+		case c.wrong != "" && (protocol.ConditionOf(err) != protocol.ConditionInvalidParams || !strings.Contains(err.Error(), c.wrong)):
+			t.Errorf("%s %s: got %v, want %q", c.method, c.params, err, c.wrong)
+		}
+	}
+}
