@@ -24,13 +24,13 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 		return f, protocol.InvalidParams("notifications is missing")
 	}
 	for m := range splice.Members(wanted) {
-		switch yes := m.Value.Kind() == 't'; m.Key() {
+		switch m.Key() {
 		case "toolsListChanged":
-			f.Tools = yes
+			f.Tools, err = choice(m)
 		case "promptsListChanged":
-			f.Prompts = yes
+			f.Prompts, err = choice(m)
 		case "resourcesListChanged":
-			f.Resources = yes
+			f.Resources, err = choice(m)
 		case "resourceSubscriptions":
 			f.URIs, err = names(m)
 		case "taskIds":
@@ -41,6 +41,17 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 		}
 	}
 	return f, nil
+}
+
+// choice reads a yes or a no.
+func choice(m splice.Member) (yes bool, err error) {
+	switch m.Value.Kind() {
+	case 't':
+		return true, nil
+	case 'f':
+		return false, nil
+	}
+	return false, protocol.InvalidParams("notifications." + m.Key() + " is neither true nor false")
 }
 
 // names reads a bounded list of strings, without repetitions.

@@ -335,6 +335,9 @@ func TestFilter(t *testing.T) {
 		`{"notifications":[]}`:                               false,
 		`{"notifications":{"resourceSubscriptions":"a"}}`:    false,
 		`{"notifications":{"taskIds":[1]}}`:                  false,
+		`{"notifications":{"toolsListChanged":"yes"}}`:       false,
+		`{"notifications":{"promptsListChanged":null}}`:      false,
+		`{"notifications":{"resourcesListChanged":1}}`:       false,
 	} {
 		if _, err := subscription.ParseFilter(jsontext.Value(params)); (err == nil) != good {
 			t.Errorf("%.80s: got %v", params, err)
