@@ -40,8 +40,16 @@ type request struct {
 	Name         *string                   `json:"client_name"`
 	Version      *string                   `json:"client_version"`
 	Capabilities *[]string                 `json:"supported_capabilities"`
-	Details      map[string]Detail         `json:"capability_details"`
+	Details      map[string]detail         `json:"capability_details"`
 	Extensions   map[string]jsontext.Value `json:"extensions"`
+}
+
+// detail is a Detail as it is read: all but its parameters is required (S3-15).
+type detail struct {
+	Name        *string        `json:"name"`
+	Version     *string        `json:"version"`
+	Description *string        `json:"description"`
+	Parameters  jsontext.Value `json:"parameters"`
 }
 
 // ParseClient reads a declaration, and copies what it keeps. Its errors say what is wrong with it.
@@ -80,25 +88,30 @@ func ParseClient(body []byte) (*Client, error) {
 const FirstVersion = "1.0"
 
 // detail adds what the client says of what it declared (S3-61, S3-62).
-func (c *Client) detail(details map[string]Detail) error {
+func (c *Client) detail(details map[string]detail) error {
 	for _, name := range slices.Sorted(maps.Keys(details)) {
-		d := details[name]
+		d, wrong := details[name], ""
 		_, declared := c.names[name]
 		switch {
 		case !declared:
 			return protocol.InvalidParams("capability_details has something that supported_capabilities has not")
-		case d.Name != "" && d.Name != name:
-			return protocol.InvalidParams("capability_details." + name + " has the name of another")
-		case d.Version != "" && !validVersion(d.Version):
-			return protocol.InvalidParams("capability_details." + name + " has a version that is no numbers between dots")
+		case d.Name == nil:
+			wrong = "no name"
+		case *d.Name != name:
+			wrong = "the name of another"
+		case d.Version == nil:
+			wrong = "no version"
+		case !validVersion(*d.Version):
+			wrong = "a version that is no numbers between dots"
+		case d.Description == nil:
+			wrong = "no description"
 		case len(d.Parameters) > 0 && d.Parameters.Kind() != '{' && d.Parameters.Kind() != 'n':
-			return protocol.InvalidParams("capability_details." + name + " has parameters that are no object")
+			wrong = "parameters that are no object"
 		}
-		if d.Version == "" {
-			d.Version = FirstVersion
+		if wrong != "" {
+			return protocol.InvalidParams("capability_details." + name + " has " + wrong)
 		}
-		d.Name = name
-		c.names[name] = d
+		c.names[name] = Detail{name, *d.Version, *d.Description, d.Parameters}
 	}
 	return nil
 }

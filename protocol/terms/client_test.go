@@ -69,11 +69,15 @@ func TestDeclarationIsChecked(t *testing.T) {
 		`{"client_name":"` + strings.Repeat("a", protocol.MaxDeclaration) + `"}`:                      "larger than",
 		with(`"capability_details":{"y":{"name":"y","version":"1","description":""}}`):                "supported_capabilities has not",
 		with(`"capability_details":{"x":{"name":"y","version":"1","description":""}}`):                "name of another",
+		with(`"capability_details":{"x":{"version":"1","description":""}}`):                           "no name",
+		with(`"capability_details":{"x":{"name":"x","description":""}}`):                              "no version",
+		with(`"capability_details":{"x":{"name":"x","version":"1"}}`):                                 "no description",
+		with(`"capability_details":{"x":null}`):                                                       "no name",
 		with(`"capability_details":{"x":{"name":"x","version":"new","description":""}}`):              "version",
 		with(`"capability_details":{"x":{"name":"x","version":"1.2.3.4.5","description":""}}`):        "version",
 		with(`"capability_details":{"x":{"name":"x","version":"1","description":"","parameters":7}}`): "parameters",
 		`{"client_name":"a","client_version":"1","supported_capabilities":["roots"],` +
-			`"capability_details":{"roots":{"parameters":{"listChanged":"yes"}}}}`: "roots.listChanged",
+			`"capability_details":{"roots":{"name":"roots","version":"1","description":"","parameters":{"listChanged":"yes"}}}}`: "roots.listChanged",
 	} {
 		if _, err := ParseClient([]byte(body)); err == nil || !strings.Contains(err.Error(), want) ||
 			protocol.ConditionOf(err) != protocol.ConditionInvalidParams {

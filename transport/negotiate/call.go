@@ -34,6 +34,12 @@ func (q *request) call() {
 	}
 	var params jsontext.Value
 	if q.r.URL.Query().Has(retryParameter) {
+		_, answers := splice.Get(body, "inputResponses")
+		_, state := splice.Get(body, "requestState")
+		if !answers && !state {
+			q.fail(q.w, protocol.InvalidParams("a retry has inputResponses or requestState beside arguments"))
+			return
+		}
 		params = splice.Without(body, "_meta", "name")
 	} else {
 		params = append(append(jsontext.Value(`{"arguments":`), body...), '}')

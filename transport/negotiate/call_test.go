@@ -40,6 +40,13 @@ func TestCallHasTheBodyForArguments(t *testing.T) {
 	if state, _ := splice.GetString(m.Params, "requestState"); state != "s" {
 		t.Errorf("without its state: %s", m.Params)
 	}
+	before := len(r.sessions[id].asked)
+	for _, body := range []string{``, `{}`, `{"arguments":{"a":1}}`, `{"x":1,"requeststate":"s"}`} {
+		a := r.do("POST", "/tool/ask?retry", body, SessionHeader, id)
+		if a.StatusCode != 400 || !strings.Contains(a.body, "requestState") || len(r.sessions[id].asked) != before {
+			t.Errorf("a retry of nothing, %s, is answered %s %s", body, a.Status, a.body)
+		}
+	}
 }
 
 func TestErrorsHaveAStatus(t *testing.T) {
@@ -49,12 +56,14 @@ func TestErrorsHaveAStatus(t *testing.T) {
 	}{
 		{protocol.ToolNotFound("a"), 404},
 		{protocol.InvalidParams("no"), 400},
-		{protocol.CapabilityRequired("elicitation"), 400},
+		{protocol.CapabilityRequired("elicitation"), 403},
 		{protocol.CapabilityNotSupported("tools"), 404},
 		{protocol.Timeout(time.Second), 504},
 		{protocol.Overloaded("session", time.Second), 503},
-		{&jsonrpc.Error{Code: -32603, Message: "of the server"}, 502},
-		{&jsonrpc.Error{Code: 7, Message: "of the server", Data: jsontext.Value(`{"x":1}`)}, 502},
+		{protocol.UpstreamLost("files", true, nil), 502},
+		{&jsonrpc.Error{Code: -32603, Message: "of the server"}, 500},
+		{&jsonrpc.Error{Code: 7, Message: "of the server", Data: jsontext.Value(`{"x":1}`)}, 500},
+		{&jsonrpc.Error{Code: protocol.CodeMissingCapability, Message: "of the server"}, 403},
 	} {
 		r := start(t, func(f *fake) { f.scripts["tools/call"] = failing(c.err) })
 		if a := r.do("POST", "/tool/a", ""); a.StatusCode != c.status || !strings.HasPrefix(a.body, `{"error":"`) || !strings.Contains(a.body, `"code":`) {
@@ -107,7 +116,7 @@ func TestProgressIsForThoseWhoTrackIt(t *testing.T) {
 		}
 	}
 	a := r.do("POST", "/negotiate", `{"client_name":"p","client_version":"1","supported_capabilities":["sampling","streaming","notifications"],`+
-		`"capability_details":{"notifications":{"parameters":{"level":"warning"}}}}`)
+		`"capability_details":{"notifications":{"name":"notifications","version":"1","description":"","parameters":{"level":"warning"}}}}`)
 	a = r.do("POST", "/tool/a", "", SessionHeader, a.Header.Get(SessionHeader), "Accept", "text/event-stream")
 	if !strings.HasPrefix(a.body, "event: message\ndata: {\"level\":\"warning\"") {
 		t.Errorf("log lines: %q", a.body)

@@ -60,7 +60,8 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 	h.guard.WriteJSON(w, status, failureOf(protocol.Translate(err, protocol.Latest)))
 }
 
-// outcomes are the statuses of errors that a request ended with, by the word in their data; where there is none, the code decides.
+// outcomes are the statuses of errors that a request ended with, by the word in their data; where there is none, the code decides. What a
+// server says of its own is its failure, 500: it was reached.
 var outcomes = map[string]int{
 	protocol.ConditionToolNotFound.String():     http.StatusNotFound,
 	protocol.ConditionResourceNotFound.String(): http.StatusNotFound,
@@ -85,13 +86,16 @@ func statusOf(e *jsonrpc.Error) int {
 	if status, ok := outcomes[reason]; ok {
 		return status
 	}
+	switch e.Code {
+	case protocol.CodeMissingCapability: // of the policy or of a server: as a capability that a path asks for (S3-35)
+		return http.StatusForbidden
+	case jsonrpc.CodeInvalidParams:
+		return http.StatusBadRequest
+	}
 	if status := protocol.CodeStatus(e.Code, protocol.Latest); status != http.StatusOK {
 		return status
 	}
-	if e.Code == jsonrpc.CodeInvalidParams {
-		return http.StatusBadRequest
-	}
-	return http.StatusBadGateway
+	return http.StatusInternalServerError
 }
 
 func retryAfter(w http.ResponseWriter, wait time.Duration) {
