@@ -25,6 +25,9 @@ func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error)
 		return negotiate.Target{}, protocol.EndpointNotFound()
 	}
 	ep, err := n.enter(r, action.Route)
+	if err == nil && !action.Negotiate && action.Name == "" {
+		err = protocol.InvalidParams("the path ends in no name: write it as one percent-encoded segment, or as the parameter of the query")
+	}
 	return negotiate.Target{Endpoint: ep, Negotiate: action.Negotiate, Place: action.Place, Name: action.Name}, err
 }
 

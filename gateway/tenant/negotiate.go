@@ -8,7 +8,8 @@ import (
 	"mcpd/protocol/terms"
 )
 
-// Action is what a path of the negotiation API names below an MCP endpoint. Place and Name are those of a call, a read or a subscription.
+// Action is what a path of the negotiation API names below an MCP endpoint. Place and Name are those of a call, a read or a subscription;
+// a Name that is missing, or is not written as it has to be, is "".
 type Action struct {
 	Route
 	Negotiate bool // the negotiation itself
@@ -26,38 +27,41 @@ var actions = []struct{ ending, parameter string }{
 // maxAction is the longest path with a name in it: as long as a request target may be.
 const maxAction = 8 << 10
 
-// ParseAction reads the path and the query of a request to the negotiation API, both as they were sent. False means that they name no
-// such thing, and may be those of something else.
+// ParseAction reads the path and the query of a request to the negotiation API, both as they were sent. False means that the path is not
+// one of these, and may be one of something else.
 func ParseAction(escaped, query string) (a Action, ok bool) {
-	if len(escaped) > maxAction {
-		return Action{}, false
-	}
 	if base, found := strings.CutSuffix(escaped, "/mcp/negotiate"); found {
 		a.Route, ok = ParsePath(base + "/mcp")
 		a.Negotiate = true
 		return a, ok
 	}
-	cut := strings.LastIndexByte(escaped, '/')
-	if cut < 0 {
-		return Action{}, false
-	}
 	for place, action := range actions {
-		name, err := url.PathUnescape(escaped[cut+1:])
-		base, found := strings.CutSuffix(escaped[:cut], action.ending)
+		base, segment, found := strings.Cut(escaped, action.ending+"/")
 		if !found {
 			if base, found = strings.CutSuffix(escaped, action.ending); !found {
 				continue
 			}
-			var values url.Values
-			if values, err = url.ParseQuery(query); len(values[action.parameter]) == 1 {
-				name = values.Get(action.parameter)
-			} else {
-				name = ""
-			}
+			a.Name = parameter(query, action.parameter)
+		} else if len(escaped) <= maxAction && !strings.Contains(segment, "/") {
+			a.Name, _ = url.PathUnescape(segment)
 		}
-		a.Route, ok = ParsePath(base + "/mcp")
-		a.Place, a.Name = terms.Place(place), name
-		return a, ok && err == nil && name != "" && utf8.ValidString(name)
+		if a.Route, ok = ParsePath(base + "/mcp"); !ok {
+			a.Name = ""
+			continue
+		}
+		if a.Place = terms.Place(place); !utf8.ValidString(a.Name) {
+			a.Name = ""
+		}
+		return a, true
 	}
 	return Action{}, false
+}
+
+// parameter is the value of a parameter that is given once.
+func parameter(query, name string) string {
+	values, err := url.ParseQuery(query)
+	if err != nil || len(values[name]) != 1 {
+		return ""
+	}
+	return values.Get(name)
 }

@@ -39,13 +39,28 @@ func TestActionIsFound(t *testing.T) {
 	}
 }
 
-// What names nothing is left to whoever serves the path otherwise.
+// A path of the API whose name is missing, or is not one percent-encoded segment, is the API's to refuse.
+func TestActionWithoutAName(t *testing.T) {
+	for _, target := range []string{
+		"/mcp/tool", "/mcp/tool/", "/mcp/tool/a/b", "/mcp/tool?name=", "/mcp/tool?name=a&name=b", "/mcp/resource?uri=%zz", "/mcp/resource/%zz",
+		"/mcp/resource/file:///a", "/mcp/resource/test://mcp/tool/x", "/mcp/tool/%ff", "/mcp/tool?uri=x", "/mcp/resource/" + strings.Repeat("a", 9<<10),
+	} {
+		path, query, _ := strings.Cut(target, "?")
+		want := Action{Route: Route{Tenant: Default}}
+		if strings.HasPrefix(target, "/mcp/resource") {
+			want.Place = terms.Resource
+		}
+		if got, ok := ParseAction(path, query); !ok || got != want {
+			t.Errorf("%.60s = %+v, %v, want %+v", target, got, ok, want)
+		}
+	}
+}
+
+// What is no path of the API is left to whoever serves it otherwise.
 func TestActionTricksNameNothing(t *testing.T) {
 	for _, target := range []string{
-		"", "/", "*", "/mcp", "/t/mcp/mcp", "/mcp/", "/mcp/negotiate/", "/mcp/Negotiate", "/mcp/tool", "/mcp/tool/", "/mcp/tools/x",
-		"/mcp/tool/a/b", "/mcp/tool?name=", "/mcp/tool?name=a&name=b", "/mcp/resource?uri=%zz", "/mcp/resource/%zz", "/mcp/resource/file:///a",
+		"", "/", "*", "/mcp", "/t/mcp/mcp", "/mcp/", "/mcp/negotiate/", "/mcp/Negotiate", "/mcp/tools/x", "/mcp/tools",
 		"/mcp/mcp/negotiate", "/t/acme/negotiate", "/negotiate", "/sse/mcp/tool/x", "/t/Acme/mcp/tool/x", "/t/%61/mcp/negotiate",
-		"/mcp/tool/%ff", "/mcp/tool?uri=x", "/mcp/resource/" + strings.Repeat("a", 9<<10),
 	} {
 		path, query, _ := strings.Cut(target, "?")
 		if got, ok := ParseAction(path, query); ok {

@@ -142,6 +142,31 @@ func TestPoliciesOnCapabilities(t *testing.T) {
 	}
 }
 
+// The negotiation API says every refusal in its own words, those of a policy with the words of S3-35, and has an error for its body
+// wherever a path is its own (S3-32).
+func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: policies})
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/t/gated/mcp/negotiate", `{"client_name":"wire","client_version":"1","supported_capabilities":[]}`, 403, "Client does not support required capability: roots"},
+		{"POST", "/t/gated/mcp/tool/demo__time", ``, 403, "Client does not support required capability: sampling"},
+		{"GET", "/t/modern/mcp/resource", ``, 400, "no name"},
+		{"GET", "/t/modern/mcp/resource/test://static-text", ``, 400, "no name"},
+		{"POST", "/t/modern/mcp/tool?name=a&name=b", ``, 400, "no name"},
+		{"GET", "/t/modern/nobody/mcp/resource", ``, 404, "no such server"},
+		{"GET", "/t/modern/mcp/resource?uri=test://static-text", ``, 200, ""},
+	} {
+		w := newWire(t, host.MCP, "")
+		r := w.do(c.method, host.MCP+c.path, c.body)
+		if r.status != c.status || c.says != "" && !strings.HasPrefix(string(r.body), `{"error":"`) || !strings.Contains(string(r.body), c.says) {
+			t.Errorf("%s %s: %d %s, want %d %q", c.method, c.path, r.status, r.body, c.status, c.says)
+		}
+	}
+}
+
 // An operator may pin a server to an era: whatever its clients speak, the server hears no other.
 func TestServersMayBePinned(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: policies})
