@@ -66,6 +66,9 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if m.Error != nil {
 		return nil, rewrite.Error(c.facts.Version, x.Version, x.Method, x.Params, m.Error)
 	}
+	if err := c.oversteps(m.Result); err != nil {
+		return nil, protocol.UpstreamInvalid(c.o.Server, err)
+	}
 	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, m.Result, rewrite.Options{Server: c.facts.Server})
 	if err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
@@ -74,4 +77,18 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 		result = x.Rewrite(result)
 	}
 	return result, nil
+}
+
+// oversteps checks that a result asks for no more than was declared to the server: whoever did not say that he can be asked is not asked.
+func (c *Connection) oversteps(result jsontext.Value) error {
+	if !c.facts.Version.Has(protocol.MultiRoundTrip) || mrtr.TypeOf(result) != mrtr.InputRequired {
+		return nil
+	}
+	required, err := mrtr.Parse(result)
+	for _, in := range required.Inputs {
+		if err == nil {
+			err = c.gate().CheckInput(in.Method, in.Params)
+		}
+	}
+	return err
 }

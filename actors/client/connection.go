@@ -87,6 +87,7 @@ type Connection struct {
 	growing       bool                  // another instance was asked for, or is not for a while
 	asides        int                   // what was asked for wishes and not answered
 	following     map[string]*following // by the URI of the resource
+	leveling      bool                  // the server is being asked for a level
 	refused       error                 // the server's answer to the log level it was asked for last, if it refused it
 }
 
@@ -136,7 +137,7 @@ func (c *Connection) begin(wait time.Duration) {
 	c.up, c.life, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, nil, nil
 	c.facts, c.news, c.fetching = Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
-	c.asides, c.refused, c.unclear, c.following = 0, nil, nil, map[string]*following{}
+	c.asides, c.leveling, c.refused, c.unclear, c.following = 0, false, nil, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.started = c.p.Now()
 	c.start.Stop()

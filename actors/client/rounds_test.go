@@ -102,6 +102,29 @@ func TestProgressGoesOnInTheNextRound(t *testing.T) {
 	})
 }
 
+// S31 of the attack checklist: a modern client that did not declare what its server asks for hears of no question, but of a server that
+// is wrong.
+func TestModernServerAsksWhatWasNotDeclared(t *testing.T) {
+	for name, test := range map[string]struct {
+		change setup
+		asked  bool
+	}{"declared": {modern(elicits), true}, "not declared": {modern(`{}`), false}} {
+		t.Run(name, func(t *testing.T) {
+			run(t, test.change, func(r *rig) {
+				p := r.modernly(`{"tools":{}}`)
+				x := r.exchange("one", "tools/call", `{"name":"a"}`)
+				x.Version = protocol.V20260728
+				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				p.Reply(p.Expect("tools/call"), asksName)
+				got := r.outcome(x)
+				if asked := got.Err == nil && strings.Contains(string(got.Result), "inputRequests"); asked != test.asked {
+					t.Errorf("got %s, %v", got.Result, got.Err)
+				}
+			})
+		})
+	}
+}
+
 // A question that the client refuses is answered for it, or ends the call, by its kind; an error of the server passes.
 func TestRoundsThatFail(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {

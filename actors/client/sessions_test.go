@@ -84,6 +84,27 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 	})
 }
 
+// S39 of the attack checklist: a client that changes its mind without end has its server asked no faster than that answers, and in the end
+// for what it wanted last.
+func TestLevelsThatChangeWithoutEnd(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		for i := range 100 {
+			r.wish(client.Wish{Session: "one", Level: []string{"error", "debug"}[i%2]})
+		}
+		first := p.Expect("logging/setLevel")
+		p.ExpectNothing(time.Second)
+		p.Reply(first, `{}`)
+		last := p.Expect("logging/setLevel")
+		if got, _ := splice.GetString(last.Params, "level"); got != "debug" {
+			t.Errorf("asked for %s", last.Params)
+		}
+		p.Reply(last, `{}`)
+		p.ExpectNothing(time.Second)
+	})
+}
+
 // S4-104 and architecture of the host: after a restart the server is asked for all that clients had asked of the one before.
 func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	run(t, nil, func(r *rig) {

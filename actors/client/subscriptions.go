@@ -216,10 +216,19 @@ func (c *Connection) grant() {
 	}
 }
 
+// setLevel asks the server for a level. There is one such request at a time: two over HTTP may overtake each other, and a client that
+// changes its mind without end is followed no faster than its server answers.
 func (c *Connection) setLevel(level string) {
-	if level != "" && c.facts.Version.Has(protocol.SetLevel) && c.facts.Capabilities.Has("logging") {
-		c.askAside("logging/setLevel", "level", level, func(err error) { c.refused = err })
+	if level == "" || c.leveling || !c.facts.Version.Has(protocol.SetLevel) || !c.facts.Capabilities.Has("logging") {
+		return
 	}
+	c.leveling = true
+	c.askAside("logging/setLevel", "level", level, func(err error) {
+		c.leveling, c.refused = false, err
+		if now := c.verbose(); now != level {
+			c.setLevel(now)
+		}
+	})
 }
 
 // verbose is the lowest level that any session asked for, empty when none did.
