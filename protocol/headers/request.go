@@ -24,8 +24,9 @@ var named = map[string]string{
 type Request struct {
 	Method string
 	Params jsontext.Value
-	// Notification says that the message is no request. The specification asks no fields of it; one that is there must be true.
-	Notification bool
+	// Free says that the specification asks no fields of the message: of a notification, and of whatever is of the legacy era. One that is
+	// there must be true: somebody on the way may have believed it.
+	Free bool
 	// Mirrored is what the schema of the tool asks for, of tools/call; nil when the schema is not known.
 	Mirrored []Mirror
 }
@@ -59,7 +60,7 @@ func (r Request) Check(get Lookup) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Notification && !there:
+	case r.Free && !there:
 	case !there:
 		return protocol.HeaderMismatch(Method, "missing")
 	case strings.Trim(method, " \t") != r.Method:
@@ -87,8 +88,8 @@ func (r Request) checkName(get Lookup) error {
 	}
 	name, ok := r.name()
 	switch {
-	case !there && !ok:
-		return nil // params will be refused for that
+	case !there && (!ok || r.Free):
+		return nil // if there is no name, params will be refused for that
 	case !there:
 		return protocol.HeaderMismatch(Name, "missing")
 	}

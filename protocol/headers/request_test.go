@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 
 // A notification needs no fields, and those of methods without a name may say anything.
 func TestCheckAsksNoMoreThanTheMethodHas(t *testing.T) {
-	note := headers.Request{Method: "notifications/cancelled", Notification: true}
+	note := headers.Request{Method: "notifications/cancelled", Free: true}
 	if err := note.Check(canonical().Values); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -75,6 +76,10 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		h.modern(w, r, ep, m)
 		return
 	}
+	if err := mirrored(r, m); err != nil {
+		h.refuseError(w, err, protocol.LatestLegacy, id)
+		return
+	}
 	if m.Method == initialize && !id.IsZero() {
 		h.open(w, r, ep, m)
 		return
@@ -99,6 +104,14 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	h.respond(w, r, reply, session)
+}
+
+// mirrored checks the header fields that repeat a message. A legacy client need not send any.
+func mirrored(r *http.Request, m jsonrpc.Message) error {
+	if m.Method == "" {
+		return nil
+	}
+	return headers.Request{Method: m.Method, Params: m.Params, Free: true}.Check(r.Header.Values)
 }
 
 // requestID is the id of a request, and none for anything else.
