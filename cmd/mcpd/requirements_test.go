@@ -13,16 +13,23 @@ import (
 // documents is how many requirements each of them has.
 var documents = []int{60, 20, 24, 72, 147}
 
+// attacks are the first and the last row of the attack checklist that the page has.
+var attacks = [2]int{17, 39}
+
 var (
-	requirementRow = regexp.MustCompile(`(?m)^\| (S[0-4]-[^|]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
+	attack         = regexp.MustCompile(`^S[0-9]{2}$`)
+	requirementRow = regexp.MustCompile(`(?m)^\| (S[0-9][^|]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
 	requirement    = regexp.MustCompile(`S([0-4])-([0-9]+)(?: to S([0-4])-([0-9]+))?`)
 	shownBy        = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Benchmark|Fuzz)\\w+)(?:/([\\w-]+))?`")
 )
 
-// docs/requirements.md has every requirement once, and every test that it names exists.
+// docs/requirements.md has every requirement and every attack once, and every test that it names exists.
 func TestRequirementsAreMapped(t *testing.T) {
 	seen := map[string]int{}
 	for _, row := range requirementRow.FindAllStringSubmatch(page(t, "docs/requirements.md"), -1) {
+		if attack.MatchString(row[1]) {
+			seen[row[1]]++
+		}
 		for _, m := range requirement.FindAllStringSubmatch(row[1], -1) {
 			first, _ := strconv.Atoi(m[2])
 			last := first
@@ -45,14 +52,19 @@ func TestRequirementsAreMapped(t *testing.T) {
 			}
 		}
 	}
+	once := func(id string) {
+		if seen[id] != 1 {
+			t.Errorf("%s is listed %d times", id, seen[id])
+		}
+		delete(seen, id)
+	}
 	for document, count := range documents {
 		for n := 1; n <= count; n++ {
-			id := fmt.Sprintf("S%d-%d", document, n)
-			if seen[id] != 1 {
-				t.Errorf("%s is listed %d times", id, seen[id])
-			}
-			delete(seen, id)
+			once(fmt.Sprintf("S%d-%d", document, n))
 		}
+	}
+	for n := attacks[0]; n <= attacks[1]; n++ {
+		once(fmt.Sprint("S", n))
 	}
 	for id := range seen {
 		t.Errorf("%s is no requirement", id)
