@@ -37,7 +37,8 @@ type Options struct {
 	Chaos    bool          // faults may be armed through the admin listener
 	Tokens   *admin.Tokens // of the admin listener
 	Clock    clock.Clock   // nil is clock.System
-	Instance string        // marks this daemon's child processes
+	Instance string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
+	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
 	// Faults are those that can be armed in this host. Nil is a registry of its own.
 	Faults *fault.Registry
 	// Intensity is the restart budget of every supervisor of the tree, for runs that crash on purpose. Zero keeps the tree's own.
@@ -75,12 +76,11 @@ func newHost(c *config.Config, o Options) *host {
 	}
 	h := &host{
 		config: c, options: o, clock: o.Clock, faults: o.Faults,
-		self:    protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		spawner: stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance}),
-		store:   streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
-		index:   session.NewIndex(),
-		last:    process.NewLast(),
-		ring:    newRing(), instance: rand.Text(),
+		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
+		store: streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
+		index: session.NewIndex(),
+		last:  process.NewLast(),
+		ring:  newRing(), instance: rand.Text(),
 	}
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
@@ -90,6 +90,7 @@ func newHost(c *config.Config, o Options) *host {
 	h.system = otp.NewSystem(otp.Options{
 		Logger: o.Logger, Clock: o.Clock, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
 	})
+	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	tenants := map[string]tenant.Tenant{}
 	for _, t := range c.Tenants {
 		tenants[t.Name] = t.Tenant

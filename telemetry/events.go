@@ -136,6 +136,19 @@ type (
 		Lines  uint32 `key:"lines" is:"lines that were not JSON-RPC since the last report"`
 		Sample string `key:"sample" is:"the start of the last one"`
 	}
+	OrphansEnded struct {
+		Where
+		Left  string `key:"left_by" is:"who had left them: an earlier mcpd on the same state directory, or a server outside of its process group"`
+		Count uint32 `key:"processes" is:"how many"`
+	}
+	OrphansSurvived struct {
+		Where
+		Count uint32 `key:"processes" is:"how many"`
+	}
+	GuardLost struct {
+		Where
+		Reason string `key:"reason" is:"how it ended, or why it could not be started"`
+	}
 )
 
 // Sessions and requests.

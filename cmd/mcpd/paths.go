@@ -42,25 +42,33 @@ func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 	return filepath.Join(os.TempDir(), "mcpd-"+strconv.Itoa(os.Getuid()))
 }
 
-// lockState makes the state directory this host's own until unlock. Two daemons on one state would undo each other's work.
-func lockState(dir string) (unlock func(), err error) {
+// lockState makes the state directory this host's own until unlock. Two daemons on one state would undo each other's work. The name is that of
+// the lock on this machine: no other living daemon has it.
+func lockState(dir string) (name string, unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return "", nil, fmt.Errorf("state directory: %w", err)
 	}
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return "", nil, fmt.Errorf("state directory: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)
+			return "", nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return "", nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return func() { f.Close() }, nil // the kernel gives the lock back
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(int(f.Fd()), &stat); err != nil {
+		f.Close()
+		return "", nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), func() { f.Close() }, nil // the kernel gives the lock back
 }
 
-// instance marks the children of this daemon, so that none of them can be taken for another's.
-func instance() string { return strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:12] }
+// instance marks the children of this daemon, so that none of them can be taken for another's, but by the next one with the same lock.
+func instance(lock string) string {
+	return lock + "." + strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:12]
+}

@@ -105,7 +105,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := lockState(stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0))
+	lock, unlock, err := lockState(stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0))
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
@@ -116,7 +116,8 @@ func serve(ctx context.Context, f serveFlags) error {
 	}
 	defer tokens.Remove()
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
-		Logger: logger(c), Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source, Instance: instance(),
+		Logger: logger(c), Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
+		Instance: instance(lock), Earlier: lock + ".",
 	})
 	if err != nil {
 		return &failure{exitFailure, err}

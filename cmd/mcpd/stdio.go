@@ -67,7 +67,7 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
-		Logger: quiet(), Build: build(), Embedded: true, Source: source, Instance: instance(),
+		Logger: quiet(), Build: build(), Embedded: true, Source: source, Instance: instance(""),
 	})
 	if err != nil {
 		return &failure{exitFailure, err}

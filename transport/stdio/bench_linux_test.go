@@ -6,24 +6,41 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpd/protocol/jsonrpc"
 )
 
-// BenchmarkSpawn is what starting and reaping a child costs, from Start until nothing of it is left.
+// BenchmarkSpawn is what starting and reaping a child costs, from Start until nothing of it is left: without a guard, and as the daemon does it.
 func BenchmarkSpawn(b *testing.B) {
-	s := NewSpawner(SpawnerOptions{})
-	defer s.Close(context.Background())
-	for b.Loop() {
-		child, err := s.Start(b.Context(), Spec{Command: "/bin/true"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		<-child.Gone()
-		if err := child.Stop(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+	for name, o := range map[string]SpawnerOptions{"alone": {}, "daemon": {Instance: "bench", Daemon: true}} {
+		b.Run(name, func(b *testing.B) {
+			s := NewSpawner(o)
+			defer s.Close(context.Background())
+			for b.Loop() {
+				child, err := s.Start(b.Context(), Spec{Command: "/bin/true"})
+				if err != nil {
+					b.Fatal(err)
+				}
+				<-child.Gone()
+				if err := child.Stop(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
+}
+
+// BenchmarkGuard is what the first child of a daemon waits for the guard, and the guard's last look.
+func BenchmarkGuard(b *testing.B) {
+	var begun time.Duration
+	for b.Loop() {
+		at := time.Now()
+		w := watch("bench", nil, func(Remark) {})
+		begun += time.Since(at)
+		w.close()
+	}
+	b.ReportMetric(float64(begun.Nanoseconds())/float64(b.N), "ns/start")
 }
 
 func BenchmarkRoundTrip(b *testing.B) {

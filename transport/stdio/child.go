@@ -19,12 +19,21 @@ type Child struct {
 	stdout  *os.File
 	stderr  *stderr
 	settled func()
+	trace   trace
 	spoke   atomic.Bool
 
 	exited   chan struct{} // closed when the program has exited; guards exit
 	exit     Exit
 	gone     chan struct{} // closed when its group is dead, its standard error read, its handle released; guards survived
-	survived bool          // a process of the group outlived SIGKILL
+	survived bool          // a process of the group, or one that had left it, outlived SIGKILL
+}
+
+// trace is how what the program starts outside of its group is found.
+type trace struct {
+	orphans *orphans
+	watcher *watcher
+	group   uint64 // as the watcher knows it
+	mark    string // an entry of the environment
 }
 
 func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
@@ -49,11 +58,14 @@ func (c *Child) run(ended func()) {
 	if status.Signaled() {
 		c.exit.Signal = status.Signal()
 	}
+	c.trace.orphans.reaped(c.h.pid)
 	close(c.exited)
 	c.settled()
 	c.stdin.Close()                                     // whoever writes is told at once, also when something left behind holds the other end
 	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // likewise for whoever reads
-	c.survived = !c.h.sweep(c.ladder)
+	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder)
+	c.survived = !group || !strays
+	c.trace.watcher.forget(c.trace.group)
 	c.stderr.file.SetReadDeadline(time.Now().Add(drainTime))
 	<-c.stderr.done
 	c.h.release()
@@ -86,7 +98,7 @@ func (c *Child) Exit() (Exit, bool) {
 	}
 }
 
-// Gone is closed when the program and all of its process group have ended.
+// Gone is closed when the program, all of its process group, and what is known to have left that have ended.
 func (c *Child) Gone() <-chan struct{} { return c.gone }
 
 // Settled says that the program has started up, and makes room for the next one to start. It may be called more than once.
@@ -121,7 +133,7 @@ func (c *Child) Stop(ctx context.Context) error {
 		}
 	default:
 	}
-	return fmt.Errorf("process group %d is still alive %s after SIGKILL", c.h.pid, c.ladder.Kill)
+	return fmt.Errorf("of process group %d something is still alive %s after SIGKILL", c.h.pid, c.ladder.Kill)
 }
 
 // climb goes up the ladder until the group is gone.

@@ -45,4 +45,13 @@ const (
 	// SettleTime is how long a started child holds its place among the starting ones when nobody says that it has settled. An interpreter
 	// is past the worst of its start by then; many servers that say nothing must not keep others from starting.
 	SettleTime = 300 * time.Millisecond
+
+	// sweepTime bounds what is spent on killing what an earlier daemon left, and on the guard's last look: what is killed and does not go is
+	// stuck in the kernel.
+	sweepTime = time.Second
+	// blankTime is how long an orphan without an environment may be one that is about to have it: it has none while it executes a program.
+	blankTime = 50 * time.Millisecond
+	// guardPause is before a lost guard is replaced. It doubles up to maxGuardPause, and starts anew after a guard that lasted longer.
+	guardPause    = 10 * time.Millisecond
+	maxGuardPause = 10 * time.Second
 )

@@ -54,6 +54,7 @@ var roles = map[string]func(){
 	"unreadable": unreadable,
 	"complain":   complain,
 	"host":       host,
+	"daemon":     daemon,
 }
 
 func say(line string) { os.Stdout.WriteString(line + "\n") }
@@ -176,4 +177,47 @@ func host() {
 	bufio.NewReader(c.Stdout()).ReadString('\n') // it ignores SIGTERM from now on
 	fmt.Println(c.Pid())
 	sleep()
+}
+
+// daemon is a process with a spawner of its own, as mcpd is. Each line of its input is a command: start and a script for the shell, run and
+// one that it waits for, stop for what it has started, close. It answers each with a line.
+func daemon() {
+	s := NewSpawner(SpawnerOptions{
+		Instance: os.Getenv("STDIO_TEST_ARG"), Earlier: os.Getenv("STDIO_TEST_STAY"), Daemon: true, Starting: 64,
+		Report: func(r Remark) { fmt.Fprintln(os.Stderr, r.What, r.Count, r.Err) },
+	})
+	var running []*Child
+	ctx := context.Background()
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	commands := bufio.NewScanner(os.Stdin)
+	for commands.Scan() {
+		verb, script, _ := strings.Cut(commands.Text(), " ")
+		switch verb {
+		case "start", "run":
+			c, err := s.Start(ctx, Spec{Command: "sh", Args: []string{"-c", script}, Ladder: Ladder{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond}})
+			must(err)
+			if verb == "run" {
+				<-c.Gone()
+				exit, _ := c.Exit()
+				fmt.Println(exit.Code, exit.Signal)
+				continue
+			}
+			running = append(running, c)
+			line, err := bufio.NewReader(c.Stdout()).ReadString('\n') // the script has got going
+			must(err)
+			fmt.Print(line)
+		case "stop":
+			for _, c := range running {
+				must(c.Stop(ctx))
+			}
+			fmt.Println("stopped")
+		case "close":
+			must(s.Close(ctx))
+			fmt.Println("closed")
+		}
+	}
 }

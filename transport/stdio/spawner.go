@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,20 +18,45 @@ import (
 
 // SpawnerOptions are what a Spawner is made from. The zero value is usable.
 type SpawnerOptions struct {
-	// Instance is the value of MCPD_INSTANCE in every child; empty leaves it out.
+	// Instance is how MCPD_INSTANCE begins in every child: a slash and a number follow, which are the child's own. Empty leaves it out.
 	Instance string
+	// Daemon says that this is the one spawner of its process, that nothing else in it starts programs, and that no other process has the
+	// same Instance. Then what children leave behind becomes ours and ends with them, and a guard process ends what we leave behind.
+	Daemon bool
+	// Earlier is how the instances of earlier daemons begin of which nothing may be left: it is ended before the first start. Empty is none.
+	Earlier string
+	// Report is called with what happened to processes beside the children. It may be nil.
+	Report func(Remark)
 	// Starting bounds the children that are starting at the same time: from Start until Settled, exit or SettleTime. 0 is one for each
 	// core, since a starting interpreter keeps a core busy.
 	Starting int
 }
 
+// Remark is something that happened to processes beside the children.
+type Remark struct {
+	What  string
+	Count int   // of processes
+	Err   error // why, of a guard
+}
+
+// What a Remark is about.
+const (
+	Earlier   = "earlier"    // an earlier daemon had left processes; they were ended
+	Survived  = "survived"   // and these outlived SIGKILL
+	Escaped   = "escaped"    // a server had started processes outside of its group; they were ended with it
+	GuardLost = "guard lost" // the guard process ended or could not be started; the next one is on its way
+)
+
 // Spawner starts child processes. All forks happen on one operating system thread that lives until the last child is gone, because the
 // kernel ties the parent-death signal to the thread, not to the process (go.dev/issue/27505). More threads would not be faster: fork
 // holds a lock of the whole process until the child runs its program.
 type Spawner struct {
-	instance string
-	group    bool // signals through a pidfd reach process groups
-	pidfd    bool // children get a pidfd; tests turn both off to be an old kernel
+	o        SpawnerOptions
+	number   atomic.Uint64 // of the last child
+	orphans  *orphans      // nil unless this is the daemon
+	watcher  *watcher      // nil before the first start, too; the thread's
+	group    bool          // signals through a pidfd reach process groups
+	pidfd    bool          // children get a pidfd; tests turn both off to be an old kernel
 	jobs     chan *job
 	closing  chan struct{}
 	close    func()
@@ -46,6 +73,7 @@ type job struct {
 	spec   Spec
 	path   string
 	env    []string
+	mark   string
 	free   func() // gives the place back
 	result chan outcome
 }
@@ -61,16 +89,22 @@ func NewSpawner(o SpawnerOptions) *Spawner {
 	if o.Starting <= 0 {
 		o.Starting = runtime.GOMAXPROCS(0)
 	}
+	if o.Report == nil {
+		o.Report = func(Remark) {}
+	}
 	s := &Spawner{
-		instance: o.Instance,
-		group:    groupSignals(),
-		pidfd:    true,
-		jobs:     make(chan *job),
-		turns:    turns{free: o.Starting},
-		closing:  make(chan struct{}),
-		ended:    make(chan struct{}),
+		o:       o,
+		group:   groupSignals(),
+		pidfd:   true,
+		jobs:    make(chan *job),
+		turns:   turns{free: o.Starting},
+		closing: make(chan struct{}),
+		ended:   make(chan struct{}),
 	}
 	s.close = sync.OnceFunc(func() { close(s.closing) })
+	if o.Daemon {
+		s.orphans = adopt(o.Report)
+	}
 	go s.run() // owner: Close waits for it
 	return s
 }
@@ -80,7 +114,8 @@ func (s *Spawner) run() {
 	runtime.LockOSThread()
 	defer close(s.ended)
 	defer runtime.UnlockOSThread()
-	defer s.children.Wait()
+	defer s.end()
+	s.sweep()
 	for {
 		select {
 		case j := <-s.jobs:
@@ -98,6 +133,27 @@ func (s *Spawner) run() {
 	}
 }
 
+// sweep ends what earlier daemons have left. Nothing is started before that is done, which is a look at every process if there is nothing.
+func (s *Spawner) sweep() {
+	if s.o.Earlier == "" {
+		return
+	}
+	ended, left := sweepEarlier(s.o.Earlier, s.o.Instance)
+	if ended > 0 {
+		s.o.Report(Remark{What: Earlier, Count: ended})
+	}
+	if left > 0 {
+		s.o.Report(Remark{What: Survived, Count: left})
+	}
+}
+
+// end waits for the last child, and looks after what is left of all of them.
+func (s *Spawner) end() {
+	s.children.Wait()
+	s.orphans.close()
+	s.watcher.close()
+}
+
 // Start starts a program, and waits for its turn while too many are starting. A program that could not be started is a
 // *transport.ExitError; other errors are of ctx, or transport.ErrClosed after Close. The child belongs to the caller, who ends it with Stop.
 func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
@@ -111,7 +167,8 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err := checkDir(spec.Dir); err != nil {
 		return nil, err
 	}
-	env := environment(os.Environ(), spec.Pass, spec.Env, s.instance)
+	mark := s.mark()
+	env := environment(os.Environ(), spec.Pass, spec.Env, mark)
 	path, err := lookPath(spec.Command, lookup(env, "PATH"), spec.Dir)
 	if err != nil {
 		return nil, err
@@ -119,7 +176,7 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err := s.await(ctx, &turn{tenant: spec.For, again: spec.Again, come: make(chan struct{})}); err != nil {
 		return nil, err
 	}
-	j := &job{ctx: ctx, spec: spec, path: path, env: env, result: make(chan outcome)}
+	j := &job{ctx: ctx, spec: spec, path: path, env: env, mark: mark, result: make(chan outcome)}
 	j.free = sync.OnceFunc(s.free)
 	select {
 	case s.jobs <- j:
@@ -136,6 +193,14 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err() // the thread ends the child that it may have started
 	}
+}
+
+// mark is what the next child is recognised by.
+func (s *Spawner) mark() string {
+	if s.o.Instance == "" {
+		return ""
+	}
+	return s.o.Instance + "/" + strconv.FormatUint(s.number.Add(1), 10)
 }
 
 // await waits for a turn.
@@ -204,7 +269,14 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	if s.pidfd {
 		attr.Sys = attributes(&pidfd)
 	}
-	pid, _, err := syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
+	if s.o.Daemon && s.watcher == nil {
+		s.watcher = watch(s.o.Instance, s.orphans, s.o.Report)
+	}
+	var pid int
+	s.orphans.fork(func() int {
+		pid, _, err = syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
+		return pid
+	})
 	pipes.closeTheirs()
 	if err != nil {
 		j.free()
@@ -216,6 +288,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	}
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
+	child.trace = trace{s.orphans, s.watcher, s.watcher.add(child.h), InstanceVariable + "=" + j.mark}
 	err = limit(pid, j.spec.Files) // before run, which reaps: until then the number is surely ours
 	s.children.Add(1)
 	go child.run(s.children.Done) // owner: the spawner, whose Close waits

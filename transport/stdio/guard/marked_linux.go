@@ -1,0 +1,153 @@
+package guard
+
+import (
+	"bytes"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Mark says whether an entry of a process's environment, as NAME=value, makes that process one of those that are meant.
+type Mark func(entry []byte) bool
+
+// Prefix is the mark of entries that begin so.
+func Prefix(text string) Mark {
+	return func(entry []byte) bool { return bytes.HasPrefix(entry, []byte(text)) }
+}
+
+// All are the numbers of all processes.
+func All() []int {
+	fd, err := open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer syscall.Close(fd)
+	var pids []int
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := syscall.ReadDirent(fd, buf)
+		if err != nil || n <= 0 {
+			return pids
+		}
+		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+		for _, name := range names {
+			if pid, err := strconv.Atoi(name); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+}
+
+// Look is one after another look at processes. It keeps the memory that it reads into.
+type Look struct {
+	Mark  Mark
+	Blank int // processes so far of which nothing was to be read: they have ended, have no environment, or are just exchanging it in exec
+	buf   []byte
+}
+
+// Signal sends to those of the processes that carry the mark, and returns their numbers. Signal 0 only finds them. It never reaches another
+// process: a number that has passed on since it was listed is looked at anew, through a pidfd that holds on to whom it was opened for.
+func (l *Look) Signal(pids []int, sig syscall.Signal) (found []int) {
+	for _, pid := range pids {
+		if l.marked(pid) && (sig == 0 || l.signal(pid, sig)) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// signal opens first and looks then. If the process that was opened is not the one that was looked at, it has ended, and gets no signal.
+func (l *Look) signal(pid int, sig syscall.Signal) bool {
+	fd, err := pidfdOpen(pid)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	return l.marked(pid) && pidfdSend(fd, sig, 0) == nil
+}
+
+// marked reports whether a process carries the mark. A zombie has no environment, and one that is not ours to read has none for us.
+func (l *Look) marked(pid int) bool {
+	fd, err := open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	if l.buf == nil {
+		l.buf = make([]byte, 16<<10)
+	}
+	size := 0
+	for {
+		n, err := syscall.Read(fd, l.buf[size:])
+		if err != nil || n <= 0 {
+			break
+		}
+		if size += n; size == len(l.buf) {
+			if size >= maxEnviron {
+				break
+			}
+			l.buf = append(l.buf, make([]byte, size)...)
+		}
+	}
+	if size == 0 {
+		l.Blank++
+	}
+	for entry := range bytes.SplitSeq(l.buf[:size], []byte{0}) {
+		if l.Mark(entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// End kills what carries the mark, until it has looked at every process so many times in a row and found nobody, and returns how many there
+// were. It gives up after the limit and then says how many are left.
+func End(mark Mark, looks int, limit time.Duration) (ended, left int) {
+	look := Look{Mark: mark}
+	seen := map[int]bool{}
+	end, wait := time.Now().Add(limit), pause
+	for quiet := 0; ; time.Sleep(wait) {
+		found := look.Signal(All(), syscall.SIGKILL)
+		for _, pid := range found {
+			seen[pid] = true
+		}
+		if quiet++; len(found) > 0 {
+			quiet, wait = 0, pause
+		}
+		if quiet >= looks || time.Now().After(end) {
+			return len(seen) - len(found), len(found)
+		}
+		wait *= 2
+	}
+}
+
+func open(path string) (int, error) {
+	for {
+		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err != syscall.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// Two calls of the kernel that package syscall has no names for. They have the same numbers on every machine.
+const (
+	sysPidfdSendSignal = 424
+	sysPidfdOpen       = 434
+	processGroup       = 1 << 2 // PIDFD_SIGNAL_PROCESS_GROUP
+)
+
+func pidfdOpen(pid int) (int, error) {
+	fd, _, errno := syscall.RawSyscall(sysPidfdOpen, uintptr(pid), 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+func pidfdSend(fd int, sig syscall.Signal, flags uintptr) error {
+	if _, _, errno := syscall.RawSyscall6(sysPidfdSendSignal, uintptr(fd), uintptr(sig), 0, flags, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
