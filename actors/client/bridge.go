@@ -58,6 +58,14 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 	return c.levels[x.Session]
 }
 
+// sound says what is wrong with a result, whoever is to hear of it.
+func (c *Connection) sound(x *request.Exchange, result jsontext.Value) error {
+	if !c.facts.Version.Has(protocol.ResultType) && result.Kind() == '{' {
+		return nil
+	}
+	return mrtr.Check(x.Method, result, protocol.Gate{Version: c.facts.Version, Client: c.declared()})
+}
+
 // heard is what a server answered to a call, as its client is told.
 func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Value, error) {
 	if inputs := c.pages(x, m.Error); inputs != nil {
@@ -66,29 +74,18 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if m.Error != nil {
 		return nil, rewrite.Error(c.facts.Version, x.Version, x.Method, x.Params, m.Error)
 	}
-	if err := c.oversteps(m.Result); err != nil {
+	if err := c.sound(x, m.Result); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
 	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, m.Result, rewrite.Options{Server: c.facts.Server})
 	if err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
+	if x.Version.Has(protocol.ResultType) {
+		result = mrtr.Typed(result)
+	}
 	if x.Rewrite != nil {
 		result = x.Rewrite(result)
 	}
 	return result, nil
-}
-
-// oversteps checks that a result asks for no more than was declared to the server: whoever did not say that he can be asked is not asked.
-func (c *Connection) oversteps(result jsontext.Value) error {
-	if !c.facts.Version.Has(protocol.MultiRoundTrip) || mrtr.TypeOf(result) != mrtr.InputRequired {
-		return nil
-	}
-	required, err := mrtr.Parse(result)
-	for _, in := range required.Inputs {
-		if err == nil {
-			err = c.gate().CheckInput(in.Method, in.Params)
-		}
-	}
-	return err
 }

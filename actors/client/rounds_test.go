@@ -211,25 +211,49 @@ func TestServerWantsToBeCalledAgain(t *testing.T) {
 	})
 }
 
+// A modern client is told the type of a result of which its server does not say any.
+func TestResultWithoutATypeIsComplete(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.modernly(`{"tools":{}}`)
+		x := r.exchange("one", "tools/call", `{"name":"a"}`)
+		x.Version = protocol.V20260728
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		if got := r.outcome(x); string(got.Result) != `{"content":[],"resultType":"complete"}` {
+			t.Errorf("got %s %v", got.Result, got.Err)
+		}
+	})
+}
+
 // What asks a client that was not declared, or is broken, is the server's mistake.
 func TestRoundsOfAServerThatBreaksTheRules(t *testing.T) {
 	for name, result := range map[string]string{
 		"undeclared": `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}}}`,
 		"empty":      `{"resultType":"input_required"}`,
 		"unknown":    `{"resultType":"later"}`,
+		"number":     `5`,
+		"null":       `null`,
+		"array":      `[]`,
+		"task":       `{"resultType":"task","taskId":"t"}`,
+		"method":     `{"resultType":"input_required","inputRequests":{"k":{"method":"foo/bar","params":{}}}}`,
+		"mode":       `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","url":"https://a","message":"m"}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, modern(elicits), func(r *rig) {
-				p := r.modernly(`{"tools":{}}`)
-				x := r.call("one")
-				p.Reply(p.Expect("tools/call"), result)
-				if got := r.outcome(x); protocol.Translate(got.Err, x.Version).Code != -32603 {
-					t.Errorf("got %s %v", got.Result, got.Err)
-				}
-				if len(asked(&r.one)) != 0 {
-					t.Error("the client was asked")
-				}
-			})
+			for _, v := range []protocol.Version{protocol.V20251125, protocol.V20260728} {
+				run(t, modern(elicits), func(r *rig) {
+					p := r.modernly(`{"tools":{}}`)
+					x := r.exchange("one", "tools/call", `{"name":"a"}`)
+					x.Version = v
+					r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+					p.Reply(p.Expect("tools/call"), result)
+					if got := r.outcome(x); got.Err == nil || protocol.Translate(got.Err, x.Version).Code != -32603 {
+						t.Errorf("%v got %s %v", v, got.Result, got.Err)
+					}
+					if len(asked(&r.one)) != 0 {
+						t.Errorf("%v: the client was asked", v)
+					}
+				})
+			}
 		})
 	}
 }

@@ -2,7 +2,7 @@
 // and the retry by which the client answers (2026-07-28 §basic/patterns/mrtr).
 //
 // It does not know who asks whom, how often, or what a requestState holds; a state is the JSON string that arrived, passed on byte for
-// byte. Whether the client declared what is asked for is said by protocol.Gate.CheckInput.
+// byte. What a client declared is known to the protocol.Gate that is passed in.
 package mrtr
 
 const (

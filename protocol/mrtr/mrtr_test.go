@@ -74,6 +74,64 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A result is checked against what the request declared: what its server may not say, nobody is told.
+func TestCheck(t *testing.T) {
+	url := `{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/","message":"m"}}`
+	asks := func(input string) string {
+		return `{"resultType":"input_required","inputRequests":{"k":` + input + `}}`
+	}
+	for _, tc := range []struct{ method, client, result, want string }{
+		{"tools/call", `{}`, `{"resultType":"complete","content":[]}`, ""},
+		{"tools/call", `{}`, `{"content":[]}`, ""},
+		{"tools/list", `{}`, `{"resultType":"complete","tools":[]}`, ""},
+		{"tools/call", `{}`, `5`, "is not an object"},
+		{"tools/call", `{}`, `null`, "is not an object"},
+		{"tools/call", `{}`, `[]`, "is not an object"},
+		{"tools/call", `{}`, `{"resultType":"later"}`, `resultType is "later"`},
+		{"tools/call", `{}`, `{"resultType":7}`, "resultType is 7"},
+		{"tools/call", `{}`, `{"resultType":"input_required"}`, "says neither"},
+		{"tools/call", `{}`, `{"resultType":"input_required","requestState":"s"}`, ""},
+		{"tools/list", `{}`, `{"resultType":"input_required","requestState":"s"}`, "may not ask"},
+		{"tools/call", `{"elicitation":{}}`, asks(form), ""},
+		{"tools/call", `{}`, asks(form), "elicitation"},
+		{"tools/call", `{"elicitation":{}}`, asks(url), "elicitation mode"},
+		{"tools/call", `{"elicitation":{"url":{}}}`, asks(url), ""},
+		{"tools/call", `{"elicitation":{"url":{}}}`, asks(form), "elicitation mode"},
+		{"tools/call", `{"elicitation":{}}`, asks(sample), "sampling"},
+		{"tools/call", `{"elicitation":{}}`, asks(roots), "roots"},
+		{"tools/call", `{"elicitation":{}}`, asks(`{"method":"foo/bar","params":{}}`), `has method "foo/bar"`},
+		{"tools/call", `{}`, `{"resultType":"task","taskId":"t"}`, "is a task"},
+		{"tools/call", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `{"resultType":"task","taskId":"t"}`, ""},
+		{"prompts/get", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `{"resultType":"task","taskId":"t"}`, "is a task"},
+	} {
+		client, err := protocol.ParseClientCapabilities(jsontext.Value(tc.client))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := mrtr.Check(tc.method, jsontext.Value(tc.result), protocol.Gate{Version: protocol.V20260728, Client: client}); err != nil {
+			got = err.Error()
+		}
+		if got != tc.want && (tc.want == "" || !strings.Contains(got, tc.want)) {
+			t.Errorf("%s %s: %s: got %q, want %q", tc.client, tc.method, tc.result, got, tc.want)
+		}
+	}
+}
+
+// A result without a type is one of an older server, and complete.
+func TestTyped(t *testing.T) {
+	for result, want := range map[string]string{
+		`{}`:                              `{"resultType":"complete"}`,
+		`{"content":[]}`:                  `{"content":[],"resultType":"complete"}`,
+		`{"resultType":"task","a":1}`:     `{"resultType":"task","a":1}`,
+		`{"resultType":"input_required"}`: `{"resultType":"input_required"}`,
+	} {
+		if got := mrtr.Typed(jsontext.Value(result)); string(got) != want {
+			t.Errorf("%s: got %s, want %s", result, got, want)
+		}
+	}
+}
+
 // What is built is what the published schema allows, and is read again as it was.
 func TestResult(t *testing.T) {
 	schemas := mcptest.LoadSchemas(t, "2026-07-28")

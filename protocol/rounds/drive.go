@@ -142,7 +142,7 @@ func (d *Drive) required(result jsontext.Value) {
 		d.invalid(err)
 		return
 	}
-	if err := d.take(r.Inputs); err != nil {
+	if err := d.take(r); err != nil {
 		d.invalid(err)
 		return
 	}

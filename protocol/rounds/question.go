@@ -31,13 +31,12 @@ func (q question) open() bool { return !q.deadline.IsZero() && len(q.answer) == 
 type visit struct{ key, url, id string }
 
 // take makes questions of what a result asks for. It fails when the server asks what the client has not declared.
-func (d *Drive) take(inputs []mrtr.Input) error {
-	gate := protocol.Gate{Version: d.options.Version, Client: d.options.Client}
+func (d *Drive) take(r mrtr.Required) error {
+	if err := r.Check(protocol.Gate{Version: d.options.Version, Client: d.options.Client}); err != nil {
+		return err
+	}
 	d.questions = nil
-	for _, in := range inputs {
-		if err := gate.CheckInput(in.Method, in.Params); err != nil {
-			return fmt.Errorf("inputRequests.%s: %w", in.Key, err)
-		}
+	for _, in := range r.Inputs {
 		q := question{input: in}
 		q.kind, _ = mrtr.KindOf(in.Method)
 		if mode, _ := splice.GetString(in.Params, "mode"); q.kind == mrtr.Elicitation && mode == "url" {
