@@ -72,7 +72,7 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 		return mrtr.Required{Inputs: inputs}.Result(), nil
 	}
 	if m.Error != nil {
-		return nil, rewrite.Error(c.facts.Version, x.Version, x.Method, x.Params, m.Error)
+		return nil, rewrite.Error(c.facts.Version, x.Version, c.o.Declare, x.Method, x.Params, m.Error)
 	}
 	if err := c.sound(x, m.Result); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)

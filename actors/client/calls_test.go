@@ -29,10 +29,10 @@ func TestAnswersGoToTheirExchanges(t *testing.T) {
 			t.Errorf("both under %s", first.ID.Raw())
 		}
 		p.Reply(second, `{"n":2}`)
-		p.Refuse(first, -32042, "theirs")
+		p.Refuse(first, -31042, "theirs")
 		p.Reply(second, `{"n":3}`)
 		var answered *jsonrpc.Error
-		if got := r.outcome(a); !errors.As(got.Err, &answered) || answered.Code != -32042 {
+		if got := r.outcome(a); !errors.As(got.Err, &answered) || answered.Code != -31042 {
 			t.Errorf("a: %v", got.Err)
 		}
 		if got := r.outcome(b); string(got.Result) != `{"n":2}` || got.ToolError {

@@ -17,72 +17,85 @@ const (
 	forward fate = iota
 	notFound
 	known    // a resource is not known: the older code
-	required // the user must visit a page, for which the client has no form
+	required // the user must visit a page, which the client has not declared
 	hidden   // an internal error, with the original in data
 )
 
 // codes is a range of codes, or one, and what becomes of them. Rows are read from the top.
 type codes struct {
 	from, to int64
-	when     func(p *plan, data jsontext.Value, method string) bool
+	when     func(t *told) bool
 	fate     fate
+}
+
+// told is an error on its way to a client.
+type told struct {
+	*plan
+	client protocol.ClientCapabilities
+	method string
+	data   jsontext.Value
 }
 
 // fates is the table (§10.16 of the protocol matrix). What is in no row is forwarded: codes of JSON-RPC, and of applications.
 var fates = []codes{
-	// What one neighbour says to another about the way they speak is nobody else's matter.
-	{protocol.CodeUnsupportedVersion, protocol.CodeUnsupportedVersion, modern, hidden},
-	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, modern, hidden},
-	{protocol.CodeResourceNotFound, protocol.CodeResourceNotFound, renumbered, notFound},
-	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, unknownResource, known},
-	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, visitModern, required},
-	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, visitOlder, hidden},
+	{protocol.CodeResourceNotFound, protocol.CodeResourceNotFound, (*told).renumbered, notFound},
+	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, (*told).unknownResource, known},
+	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, (*told).visitModern, required},
+	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, (*told).visitNever, hidden},
 	// A server of both eras may refuse in the words of the newer one, whoever asks.
-	{protocol.CodeMissingCapability, protocol.CodeMissingCapability, lacking, forward},
+	{protocol.CodeMissingCapability, protocol.CodeMissingCapability, (*told).lacking, forward},
+	// What one neighbour says to another about the way they speak is nobody else's matter, and around it is nothing that 2026-07-28 §basic
+	// has given a meaning.
+	{-32099, protocol.CodeUnsupportedVersion, (*told).modern, hidden},
+	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, (*told).modern, hidden},
 	// 2026-07-28 §basic keeps these codes for the specification and discourages the rest; a legacy server meant something of its own.
-	{-32099, -32000, toModern, hidden},
+	{-32099, -32000, (*told).toModern, hidden},
 }
 
-func modern(p *plan, _ jsontext.Value, _ string) bool { return p.from.Has(protocol.SpecErrorCodes) }
+func (t *told) modern() bool { return t.from.Has(protocol.SpecErrorCodes) }
 
-func toModern(p *plan, _ jsontext.Value, _ string) bool {
-	return !modern(p, nil, "") && p.to.Has(protocol.SpecErrorCodes)
-}
+func (t *told) toModern() bool { return !t.modern() && t.to.Has(protocol.SpecErrorCodes) }
 
 // lacking reports whether data says which capabilities the client lacks, as 2026-07-28 §basic has it.
-func lacking(_ *plan, data jsontext.Value, _ string) bool {
-	names, ok := splice.Get(data, "requiredCapabilities")
+func (t *told) lacking() bool {
+	names, ok := splice.Get(t.data, "requiredCapabilities")
 	return ok && names.Kind() == '{'
 }
 
-func renumbered(p *plan, _ jsontext.Value, _ string) bool {
-	return p.from.Has(protocol.ResourceNotFoundCode) && !p.to.Has(protocol.ResourceNotFoundCode)
+func (t *told) renumbered() bool {
+	return t.from.Has(protocol.ResourceNotFoundCode) && !t.to.Has(protocol.ResourceNotFoundCode)
 }
 
-func unknownResource(p *plan, data jsontext.Value, method string) bool {
-	_, ok := splice.Get(data, "uri")
-	return ok && method == "resources/read" && !p.from.Has(protocol.ResourceNotFoundCode) && p.to.Has(protocol.ResourceNotFoundCode)
+func (t *told) unknownResource() bool {
+	_, ok := splice.Get(t.data, "uri")
+	return ok && t.method == "resources/read" && !t.from.Has(protocol.ResourceNotFoundCode) && t.to.Has(protocol.ResourceNotFoundCode)
 }
 
-func visitModern(p *plan, _ jsontext.Value, _ string) bool {
-	return p.from.Has(protocol.URLElicitationCode) && p.to.Has(protocol.SpecErrorCodes)
+// visits reports whether the client can send its user to a page.
+func (t *told) visits() bool { return t.client.Has("elicitation.url") }
+
+func (t *told) visitModern() bool {
+	return t.from.Has(protocol.URLElicitationCode) && t.to.Has(protocol.SpecErrorCodes) && !t.visits()
 }
 
-func visitOlder(p *plan, _ jsontext.Value, _ string) bool {
-	return p.from.Has(protocol.URLElicitationCode) && !p.to.Has(protocol.URLElicitationCode)
+func (t *told) visitNever() bool {
+	return t.from.Has(protocol.URLElicitationCode) && (!t.to.Has(protocol.URLElicitationCode) || !t.visits())
 }
 
-// Error is the error with which a server of revision from answered a request, for a client of revision to. Method and params are those of
-// the request. An error that passes is the same pointer; e is never changed.
+// Error is the error with which a server of revision from answered a request, for a client of revision to that has declared these
+// capabilities. Method and params are those of the request. An error that passes is the same pointer; e is never changed.
 //
-// That a user must visit a page first becomes a missing capability for a modern client: one that has it is asked by the caller instead.
-func Error(from, to protocol.Version, method string, params jsontext.Value, e *jsonrpc.Error) *jsonrpc.Error {
+// That a user must visit a page first becomes a missing capability for a modern client that has not declared it: one that has is asked by
+// the caller instead.
+func Error(
+	from, to protocol.Version, client protocol.ClientCapabilities, method string, params jsontext.Value, e *jsonrpc.Error,
+) *jsonrpc.Error {
 	if e == nil {
 		return nil
 	}
-	p := planFor(from, to)
+	t := told{planFor(from, to), client, method, e.Data}
 	for _, row := range fates {
-		if row.from <= e.Code && e.Code <= row.to && row.when(p, e.Data, method) {
+		if row.from <= e.Code && e.Code <= row.to && row.when(&t) {
 			return row.fate.apply(e, params)
 		}
 	}

@@ -27,7 +27,7 @@ func ways(method string, from, to protocol.Version) map[string]func(jsontext.Val
 		"question":     func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Question(method, from, to, v, "e") },
 		"answer":       func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Answer(method, from, to, v) },
 		"error": func(v jsontext.Value) (jsontext.Value, error) {
-			return rewrite.Error(from, to, method, v, &jsonrpc.Error{Code: -32002, Data: v}).Data, nil
+			return rewrite.Error(from, to, protocol.ClientCapabilities{}, method, v, &jsonrpc.Error{Code: -32002, Data: v}).Data, nil
 		},
 	}
 	if from.Has(protocol.Discover) != to.Has(protocol.Discover) && (method == "initialize" || method == "server/discover") {

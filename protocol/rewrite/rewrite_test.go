@@ -37,7 +37,7 @@ func TestOptionsSayWhatAModernClientIsTold(t *testing.T) {
 }
 
 func TestNothingBecomesNothing(t *testing.T) {
-	if e := rewrite.Error(protocol.V20241105, protocol.Latest, "ping", nil, nil); e != nil {
+	if e := rewrite.Error(protocol.V20241105, protocol.Latest, protocol.ClientCapabilities{}, "ping", nil, nil); e != nil {
 		t.Errorf("got %v", e)
 	}
 	for _, in := range []string{"", " ", "null", "[", `{"title":`} {
@@ -67,7 +67,7 @@ func TestUnknownRevisionIsTheOldest(t *testing.T) {
 
 func TestErrorsAreNotChangedInPlace(t *testing.T) {
 	e := &jsonrpc.Error{Code: protocol.CodeResourceNotFound, Message: "m", Data: jsontext.Value(`{}`)}
-	got := rewrite.Error(protocol.V20241105, protocol.Latest, "resources/read", jsontext.Value(`{"uri":"file:///a"}`), e)
+	got := rewrite.Error(protocol.V20241105, protocol.Latest, protocol.ClientCapabilities{}, "resources/read", jsontext.Value(`{"uri":"file:///a"}`), e)
 	if got == e || e.Code != protocol.CodeResourceNotFound || string(e.Data) != `{}` {
 		t.Errorf("got %v of %v", got, e)
 	}

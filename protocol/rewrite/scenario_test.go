@@ -100,7 +100,14 @@ func play(t *testing.T, command string, in jsontext.Value) string {
 			t.Fatal(err)
 		}
 		e := &jsonrpc.Error{Code: sent.Code, Message: sent.Message, Data: sent.Data}
-		told := rewrite.Error(from, to, method, jsontext.Value(rest), e)
+		var client protocol.ClientCapabilities
+		if words, params, ok := strings.Cut(rest, " declaring "); ok {
+			if client, err = protocol.ParseClientCapabilities(jsontext.Value(params)); err != nil {
+				t.Fatal(err)
+			}
+			rest = words
+		}
+		told := rewrite.Error(from, to, client, method, jsontext.Value(rest), e)
 		if got = in; told != e {
 			sent.Code, sent.Message, sent.Data = told.Code, told.Message, told.Data
 			got, _ = json.Marshal(sent)
