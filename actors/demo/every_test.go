@@ -25,12 +25,16 @@ func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 		hello := `{"protocolVersion":"2025-11-25","capabilities":` + string(all.Raw()) + `,"clientInfo":{"name":"a","version":"1"}}`
 		w.request(protocol.LatestLegacy, "initialize", hello)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			switch rapid.IntRange(0, 8).Draw(t, "what") {
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0, 1, 2:
 				version := rapid.SampledFrom([]protocol.Version{protocol.LatestLegacy, protocol.Latest}).Draw(t, "version")
 				name := rapid.SampledFrom(names).Draw(t, "tool")
 				args := anyArguments().Draw(t, "arguments")
-				w.request(version, "tools/call", string(encode(object{"name": name, "arguments": args})))
+				params := object{"name": name, "arguments": args}
+				if version.Era() == protocol.Legacy && rapid.Bool().Draw(t, "as a task") {
+					params["task"] = object{}
+				}
+				w.request(version, "tools/call", string(encode(params)))
 			case 3:
 				w.request(protocol.Latest, "subscriptions/listen", `{"notifications":{"toolsListChanged":true,"taskIds":["a"]}}`)
 			case 4:
@@ -55,6 +59,11 @@ func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 				}
 			case 8:
 				w.do(w.core.End())
+			case 9:
+				if len(w.legacy) > 0 {
+					method := rapid.SampledFrom([]string{"tasks/get", "tasks/result", "tasks/result", "tasks/cancel"}).Draw(t, "method")
+					w.request(protocol.LatestLegacy, method, `{"taskId":"`+rapid.SampledFrom(w.legacy).Draw(t, "task")+`"}`)
+				}
 			}
 		}
 		w.pass(taskTTL)
@@ -84,6 +93,7 @@ type world struct {
 	gone    map[jsonrpc.ID]bool // cancelled
 	asked   []jsonrpc.ID
 	tasks   []string
+	legacy  []string // tasks of 2025-11-25
 }
 
 func (w *world) request(v protocol.Version, method, params string) {
@@ -121,6 +131,9 @@ func (w *world) took(e send) {
 		}
 		if task, ok := splice.GetString(m.Result, "taskId"); ok {
 			w.tasks = append(w.tasks, task)
+		}
+		if task, ok := splice.GetString(m.Result, "task", "taskId"); ok {
+			w.legacy = append(w.legacy, task)
 		}
 	case jsonrpc.KindRequest:
 		if w.version[e.related].Era() == protocol.Modern {
