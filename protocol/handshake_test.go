@@ -320,7 +320,7 @@ func TestFailedHandshakeCanBeTriedAgain(t *testing.T) {
 	if _, err := l.Admit(now, "initialize"); err != nil {
 		t.Fatal(err)
 	}
-	h, err := strict.Handshake(jsontext.Value(`{"protocolVersion":"2099-01-01","capabilities":{"roots":{}}}`), serverCaps(t, fullServer))
+	h, err := strict.Handshake(jsontext.Value(`{"protocolVersion":"2099-01-01","capabilities":{"roots":{}},"clientInfo":{"name":"a","version":"1"}}`), serverCaps(t, fullServer))
 	condition(t, err, protocol.ConditionUnsupportedVersion)
 	if h.Client.Has("roots") || h.Version != 0 || l.Phase() != session.Initialization {
 		t.Errorf("something is left: %v, %v", h, l.Phase())

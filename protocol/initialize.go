@@ -10,16 +10,30 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// InitializeParams is what a client says in initialize. Members that it left out are zero.
+// InitializeParams is what a client says in initialize.
 type InitializeParams struct {
 	Version      string
 	Capabilities ClientCapabilities
 	Info         Implementation
 }
 
-// ParseInitialize reads the params of initialize. What is there must have the right shape; only protocolVersion is missed when absent, and
-// that is for Negotiation to decide. What it returns shares no memory with params, since a session keeps it and a request may be large.
-func ParseInitialize(params jsontext.Value) (p InitializeParams, err error) {
+// ParseInitialize reads the params of initialize, of which every schema requires three members; whether protocolVersion may be absent is for
+// Negotiation to decide. What it returns shares no memory with params, since a session keeps it and a request may be large.
+func ParseInitialize(params jsontext.Value) (InitializeParams, error) {
+	p, err := readInitialize(params)
+	if err != nil {
+		return InitializeParams{}, err
+	}
+	for _, name := range []string{"capabilities", "clientInfo"} {
+		if _, ok := splice.Get(params, name); !ok {
+			return InitializeParams{}, InvalidParams(name + " is missing")
+		}
+	}
+	return p, nil
+}
+
+// readInitialize reads what is there, which must have the right shape. What is not is zero.
+func readInitialize(params jsontext.Value) (p InitializeParams, err error) {
 	if params.Kind() != '{' {
 		return p, InvalidParams("params is not an object")
 	}
@@ -48,7 +62,7 @@ func ParseInitialize(params jsontext.Value) (p InitializeParams, err error) {
 
 // ExtractClientCapabilities reads the capabilities alone (S0-5).
 func ExtractClientCapabilities(params jsontext.Value) (ClientCapabilities, error) {
-	p, err := ParseInitialize(params)
+	p, err := readInitialize(params)
 	return p.Capabilities, err
 }
 

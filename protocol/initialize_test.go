@@ -28,6 +28,10 @@ func TestInitializeParamsAreChecked(t *testing.T) {
 	for _, params := range []string{
 		``, `[]`, `"x"`,
 		`{"protocolVersion":1}`, `{"protocolVersion":""}`, `{"protocolVersion":null}`,
+		`{"protocolVersion":"2025-06-18"}`,
+		`{"protocolVersion":"2025-06-18","capabilities":{}}`,
+		`{"protocolVersion":"2025-06-18","clientInfo":{"name":"a","version":"1"}}`,
+		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a"}}`,
 		`{"protocolVersion":"2025-06-18","capabilities":[]}`,
 		`{"protocolVersion":"2025-06-18","capabilities":{"roots":"yes"}}`,
 		`{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":1}}}`,

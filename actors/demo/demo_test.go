@@ -401,7 +401,7 @@ func Example() {
 			fmt.Println(string(e.(send).message.Result))
 		}
 	}
-	core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(0), "initialize", jsontext.Value(`{"protocolVersion":"2025-11-25"}`)))
+	core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(0), "initialize", jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)))
 	ask(1, "tools/call", `{"name":"echo","arguments":{"message":"hello"}}`)
 	// Output: {"content":[{"text":"hello","type":"text"}]}
 }

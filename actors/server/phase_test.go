@@ -66,7 +66,7 @@ func TestSecondInitializeIsRefused(t *testing.T) {
 func TestRefusedInitializeMayBeRepeated(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "")
-		for _, params := range []string{`{}`, `{"protocolVersion":5,"capabilities":{}}`, `{"capabilities":{},"clientInfo":{"name":"x","version":"1"}}`, `{"protocolVersion":"2025-11-25","capabilities":[]}`} {
+		for _, params := range []string{`{}`, `{"protocolVersion":5,"capabilities":{}}`, `{"capabilities":{},"clientInfo":{"name":"x","version":"1"}}`, `{"protocolVersion":"2025-11-25","capabilities":[]}`, `{"protocolVersion":"2025-11-25","capabilities":{}}`} {
 			if out := u.ask("initialize", params); out.Word() != int64(-32602) {
 				t.Errorf("%s: %v", params, out.All())
 			}

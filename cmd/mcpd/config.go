@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,36 +13,22 @@ import (
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check, print or describe the configuration"}
 	cmd.AddCommand(
-		&cobra.Command{
-			Use: "check [FILE]", Short: "Say what is wrong with a configuration, everything at once", Args: cobra.MaximumNArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				c, source, err := load(first(args), nil)
-				if err != nil {
-					return err
-				}
-				servers := 0
-				for _, t := range c.Tenants {
-					servers += len(t.Servers)
-				}
-				for _, i := range c.Imported {
-					fmt.Fprintf(cmd.OutOrStdout(), "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s, %s\n", source,
-					count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
-				return nil
-			},
-		},
-		&cobra.Command{
-			Use: "print [FILE]", Short: "Print what applies: defaults filled in, secrets left out", Args: cobra.MaximumNArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				c, _, err := load(first(args), nil)
-				if err != nil {
-					return err
-				}
-				_, err = cmd.OutOrStdout().Write(config.Print(c))
-				return err
-			},
-		},
+		reading("check", "Say what is wrong with a configuration, everything at once", func(out io.Writer, c *config.Config, source string) error {
+			servers := 0
+			for _, t := range c.Tenants {
+				servers += len(t.Servers)
+			}
+			for _, i := range c.Imported {
+				fmt.Fprintf(out, "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
+			}
+			_, err := fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
+				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
+			return err
+		}),
+		reading("print", "Print what applies: defaults filled in, secrets left out", func(out io.Writer, c *config.Config, _ string) error {
+			_, err := out.Write(config.Print(c))
+			return err
+		}),
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,9 +40,26 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
+// reading is a command about the configuration of a file, which is named as an argument or, as for the commands that run a host, by a flag.
+func reading(use, short string, tell func(out io.Writer, c *config.Config, source string) error) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: use + " [FILE]", Short: short, Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+			case cmd.Flags().Changed("config"):
+				return errors.New("the file is named twice: leave out FILE or --config")
+			default:
+				file = args[0]
+			}
+			c, source, err := load(file, nil)
+			if err != nil {
+				return err
+			}
+			return tell(cmd.OutOrStdout(), c, source)
+		},
 	}
-	return args[0]
+	cmd.Flags().StringVar(&file, "config", "", "the same as FILE")
+	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/config"
+	"mcpd/protocol"
 	"mcpd/supervisor"
 )
 
@@ -51,6 +52,15 @@ func blocks(t *testing.T, kind string) []block {
 		t.Fatalf("no page has a block of %s", kind)
 	}
 	return list
+}
+
+// The README names every revision that there is.
+func TestReadmeNamesEveryRevision(t *testing.T) {
+	for _, v := range protocol.Versions() {
+		if !regexp.MustCompile(`mcpd speaks [^.]*` + v.String()).MatchString(page(t, "README.md")) {
+			t.Errorf("it does not say that mcpd speaks %s", v)
+		}
+	}
 }
 
 // Every configuration in the documents can be loaded as it is.
