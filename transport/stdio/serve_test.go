@@ -277,6 +277,12 @@ func TestServeAnswersABatchAsOne(t *testing.T) {
 		}
 		c.send(`[{"jsonrpc":"2.0","method":"n"}]`, `[]`)
 		c.expectError(t, "", "-32600")
+		c.send("[" + strings.Repeat(`{"jsonrpc":"2.0","method":"n"},`, 50) + `{"jsonrpc":"2.0","method":"n"}]`)
+		c.expectError(t, "", "-32600")
+		c.send(`[[{"jsonrpc":"2.0","id":1,"method":"now"}],{"jsonrpc":"2.0","id":2,"method":"now"}]`)
+		if got := c.read(t); !strings.HasPrefix(got, `[{"jsonrpc":"2.0","error":{"code":-32600`) || !strings.HasSuffix(got, `{"jsonrpc":"2.0","id":2,"result":{}}]`) {
+			t.Errorf("an array in an array is answered %s", got)
+		}
 	})
 }
 
