@@ -36,20 +36,6 @@ func (c *Connection) addressed(x *request.Exchange, id jsonrpc.ID, params jsonte
 	return params
 }
 
-// pages are what the user of a modern client must visit before a call can succeed, when a server of 2025-11-25 ended it with that
-// (§client/elicitation, -32042). The client's next request is the call anew, so it needs no state.
-func (c *Connection) pages(x *request.Exchange, e *jsonrpc.Error) []mrtr.Input {
-	if e == nil || e.Code != protocol.CodeURLElicitationRequired || !x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(x.Method) ||
-		!c.o.Declare.Has("elicitation.url") {
-		return nil
-	}
-	inputs, err := mrtr.FromURLError(e.Data)
-	if err != nil {
-		return nil
-	}
-	return inputs
-}
-
 // logLevel is the least severe log line that the caller wants of this call: its own word, or that of its session.
 func (c *Connection) logLevel(x *request.Exchange) string {
 	if x.Version.Has(protocol.PerRequestMeta) {
@@ -68,8 +54,10 @@ func (c *Connection) sound(x *request.Exchange, result jsontext.Value) error {
 
 // heard is what a server answered to a call, as its client is told.
 func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Value, error) {
-	if inputs := c.pages(x, m.Error); inputs != nil {
-		return mrtr.Required{Inputs: inputs}.Result(), nil
+	if e := m.Error; e != nil && x.Visit != nil && e.Code == protocol.CodeURLElicitationRequired && c.facts.Version.Has(protocol.URLElicitationCode) {
+		if pages, err := mrtr.FromURLError(e.Data); err == nil {
+			return x.Visit(pages)
+		}
 	}
 	if m.Error != nil {
 		return nil, rewrite.Error(c.facts.Version, x.Version, c.o.Declare, x.Method, x.Params, m.Error)

@@ -6,11 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
 	"mcpd/protocol/splice"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -219,7 +222,10 @@ func TestServerOfNoEra(t *testing.T) {
 func TestPagesToVisitBecomeAQuestion(t *testing.T) {
 	run(t, declares(`{"elicitation":{"url":{}}}`), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
-		x := r.standalone("one", "tools/call", `{"name":"a"}`)
+		x := r.exchange("one", "tools/call", `{"name":"a"}`)
+		x.Version = protocol.V20260728
+		x.Visit = func(pages []mrtr.Input) (jsontext.Value, error) { return mrtr.Required{Inputs: pages}.Result(), nil }
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
 		m := p.Expect("tools/call")
 		p.Send(failed(m, -32042, `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]}`))
 		want := `{"resultType":"input_required","inputRequests":{"0":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example","message":"go"}}}}`

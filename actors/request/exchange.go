@@ -9,6 +9,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
@@ -52,6 +53,10 @@ type Exchange struct {
 	Sink transport.Sink
 	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
+
+	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25
+	// §client/elicitation, -32042). Nil is for a client that is told of that by an error.
+	Visit func(pages []mrtr.Input) (jsontext.Value, error)
 
 	// Progress is how far the client knows the upstream to be. It is for the connection that the exchange is at.
 	Progress protocol.Progress

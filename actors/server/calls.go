@@ -21,10 +21,11 @@ type outgoing struct {
 	server    string
 	params    jsontext.Value // with the server's own names
 	rewrite   func(jsontext.Value) jsontext.Value
-	own       bool // the session itself asks, in the words of the legacy era
-	fresh     bool // what the session knows of the server was looked at anew for this
-	mayInsist bool // its server may refuse it because its client cannot follow tasks
-	insisted  bool // and did
+	made      uint32 // how often it was sent before, and ended for want of a visit
+	own       bool   // the session itself asks, in the words of the legacy era
+	fresh     bool   // what the session knows of the server was looked at anew for this
+	mayInsist bool   // its server may refuse it because its client cannot follow tasks
+	insisted  bool   // and did
 }
 
 // Answers of the catalogue.
@@ -110,7 +111,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.h, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(o), Rewrite: s.wrap(o),
+		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.visit(o),
 	}
 	if o.own {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" { // which the other era has in another shape

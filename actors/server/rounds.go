@@ -87,7 +87,7 @@ func uncached(method string, result jsontext.Value) jsontext.Value {
 // server's own state or as a new call.
 func (s *Session) again(o *outgoing) (taken bool) {
 	m := o.d.Message
-	if o.own || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.IsRetry(m.Params) {
+	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.IsRetry(m.Params) {
 		return false
 	}
 	retry, err := mrtr.ParseRetry(m.Params)
@@ -109,6 +109,9 @@ func (s *Session) again(o *outgoing) (taken bool) {
 		retry.State = state.Upstream
 		o.params = retry.Set(o.params)
 		return false
+	case seal.Anew:
+		s.visited(o, state.Round, retry)
+		return true
 	case seal.Held:
 		if state.Instance != s.o.Held.Instance {
 			s.refuse(o.d, protocol.StateInvalid("requestState"))

@@ -183,6 +183,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		}
 	case looked:
 		s.looked(m)
+	case anew:
+		s.anew(m.o)
 	case wished:
 		s.wished(m)
 	case wishExpired:

@@ -183,17 +183,18 @@ func (c *Call) retry(in Event) {
 	}
 }
 
-// settle answers a question as the retry says. One that it leaves out stays, unless the client has lost the capability for it.
+// settle answers a question as the retry says. One that it leaves out stays. One for which the client does not declare the capability any
+// more is declined, whatever it says.
 func (c *Call) settle(q question, answers mrtr.Retry) bool {
-	if v, ok := answers.Get(q.input.Key); ok && q.published {
-		c.do(Effect{Do: Answer, ID: q.id, Result: v})
-		return true
-	}
 	if c.allowed(q.input.Method, q.input.Params) != nil {
 		c.give(q, true)
 		return true
 	}
-	return false
+	v, ok := answers.Get(q.input.Key)
+	if ok = ok && q.published; ok {
+		c.do(Effect{Do: Answer, ID: q.id, Result: v})
+	}
+	return ok
 }
 
 // report passes progress on, or keeps the latest for a request that wants it.

@@ -132,6 +132,34 @@ func TestTyped(t *testing.T) {
 	}
 }
 
+// A call that ended for want of a visit is made anew unless a visit was refused.
+func TestConsents(t *testing.T) {
+	for answers, want := range map[string]string{
+		`{}`:                              "yes",
+		`{"0":{"action":"accept"}}`:       "yes",
+		`{"0":{"action":"accept"},"k":7}`: "yes",
+		`{"0":{"action":"decline"}}`:      "no",
+		`{"0":{"action":"cancel"}}`:       "no",
+		`{"0":{"action":"accept"},"1":{"action":"decline"}}`: "no",
+		`{"0":{"action":"later"}}`:                           "inputResponses.0 is no answer to elicitation/create",
+		`{"1":7}`:                                            "inputResponses.1 is no answer to elicitation/create",
+	} {
+		r, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "no"
+		if yes, err := r.Consents(); err != nil {
+			got = err.Error()
+		} else if yes {
+			got = "yes"
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", answers, got, want)
+		}
+	}
+}
+
 // What is built is what the published schema allows, and is read again as it was.
 func TestResult(t *testing.T) {
 	schemas := mcptest.LoadSchemas(t, "2026-07-28")

@@ -7,8 +7,27 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol"
 	"mcpd/protocol/splice"
 )
+
+// Consents reports whether the answers of a retry to the questions of FromURLError let the call be made anew: no page is refused. What has not
+// the shape of an answer is refused with -32602. One that is missing refuses nothing: the server will say whether the page was needed.
+func (r Retry) Consents() (bool, error) {
+	for i := range MaxInputs {
+		v, ok := r.Get(strconv.Itoa(i))
+		if !ok {
+			continue
+		}
+		if !Elicitation.Fits(v) {
+			return false, protocol.InvalidParams("inputResponses." + strconv.Itoa(i) + " is no answer to " + Elicitation.Method())
+		}
+		if action, _ := splice.GetString(v, "action"); action != "accept" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
 
 // FromURLError turns the data of error -32042, by which a 2025-11-25 server ends a call that needs its user to visit pages first, into
 // the questions that a modern client is asked. A key is the position; elicitationId goes, since nothing announces the end to a modern

@@ -26,3 +26,6 @@ const (
 	// MaxWaits bounds such retries in a row: eight minutes, for a user at a web page.
 	MaxWaits = 100
 )
+
+// Pause is how long a retry waits after that many others.
+func Pause(waits int) time.Duration { return min(Backoff<<min(waits, 10), MaxBackoff) }

@@ -174,12 +174,8 @@ func (d *Drive) wait() {
 		d.often()
 		return
 	}
-	pause := MaxBackoff
-	if d.waits < 10 {
-		pause = min(Backoff<<d.waits, MaxBackoff)
-	}
+	d.next = d.now.Add(Pause(d.waits))
 	d.waits++
-	d.next = d.now.Add(pause)
 }
 
 func (d *Drive) often() {

@@ -70,7 +70,7 @@ func TestStatesComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`"[a-z]*"`)).Draw(rt, "upstream")
 		want := seal.State{
-			Kind:     seal.Kind(rapid.IntRange(1, 3).Draw(rt, "kind")),
+			Kind:     seal.Kind(rapid.IntRange(1, 5).Draw(rt, "kind")),
 			Instance: rapid.StringN(0, 16, 64).Draw(rt, "instance"),
 			Round:    rapid.Uint32().Draw(rt, "round"),
 			Expiry:   now.Add(time.Duration(rapid.IntRange(1, 1e6).Draw(rt, "ms")) * time.Millisecond),
@@ -242,7 +242,7 @@ func TestSealRefuses(t *testing.T) {
 	r := ring(t, key("aZ0-", 1))
 	for name, change := range map[string]func(*seal.State){
 		"no kind":       func(s *seal.State) { s.Kind = 0 },
-		"unknown kind":  func(s *seal.State) { s.Kind = 5 },
+		"unknown kind":  func(s *seal.State) { s.Kind = 6 },
 		"upstream":      func(s *seal.State) { s.Upstream = make([]byte, seal.MaxUpstream+1) },
 		"long instance": func(s *seal.State) { s.Instance = strings.Repeat("i", seal.MaxInstance+1) },
 	} {

@@ -17,6 +17,7 @@ const (
 	Held Kind = 2 // a call to a legacy server that waits for the answer
 	Task Kind = 3 // a task of a modern server: what is asked about it goes to that server
 	Kept Kind = 4 // a task that a host keeps
+	Anew Kind = 5 // a call that ended because its user must visit a page: the retry is the call made anew
 )
 
 // State is what a token holds.
@@ -25,7 +26,7 @@ type State struct {
 	Upstream jsontext.Value // Wrap: the server's state; Task: its id there; Kept: its name; a JSON string verbatim, empty for none
 	Instance string         // Held, Kept: the host that keeps it; Task: the server
 	Handle   [16]byte       // Held, Kept: the call or task there
-	Round    uint32         // Held: which questions it answers; Kept: how its client speaks of tasks
+	Round    uint32         // Held: which questions it answers; Kept: how its client speaks of tasks; Anew: how often the call was made
 	Expiry   time.Time      // to the millisecond; from then on the token is no good
 }
 
@@ -34,7 +35,7 @@ const fixed = 1 + 8 + 4 + 16
 
 func (s State) encode() ([]byte, error) {
 	switch {
-	case s.Kind < Wrap || s.Kind > Kept:
+	case s.Kind < Wrap || s.Kind > Anew:
 		return nil, fmt.Errorf("state of kind %d", s.Kind)
 	case len(s.Upstream) > MaxUpstream:
 		return nil, fmt.Errorf("the server's state has %d bytes, more than %d", len(s.Upstream), MaxUpstream)
@@ -66,7 +67,7 @@ func decode(in []byte) (s State, ok bool) {
 		return State{}, false
 	}
 	upstream, rest, ok := cut(rest)
-	if !ok || len(rest) > 0 || s.Kind < Wrap || s.Kind > Kept {
+	if !ok || len(rest) > 0 || s.Kind < Wrap || s.Kind > Anew {
 		return State{}, false
 	}
 	s.Instance = string(instance)

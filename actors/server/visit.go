@@ -1,0 +1,64 @@
+package server
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/rounds"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+)
+
+// A server of 2025-11-25 may end a call because its user must visit a page first (§client/elicitation, -32042). A client whose requests stand
+// alone is asked for that by a result, and its retry is the call made anew.
+
+// visits reports whether the client can send its user to a page during a call.
+func (s *Session) visits() bool { return s.modern() && s.record.Capabilities.Has("elicitation.url") }
+
+// visit is how such a call asks its client, nil when it cannot. Each time counts: a page that changes nothing is not visited without end.
+func (s *Session) visit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) {
+	if o.own || !s.visits() || !mrtr.MayAsk(o.d.Message.Method) {
+		return nil
+	}
+	p, ring, park, bind := s.p, s.o.Held.Ring, s.o.Held.Park, s.binding(o)
+	return func(pages []mrtr.Input) (jsontext.Value, error) {
+		if o.made == rounds.MaxRounds {
+			return nil, unvisited("the call needs a visit to a page, again and again")
+		}
+		token, err := ring.Seal(bind(), seal.State{Kind: seal.Anew, Round: o.made + 1, Expiry: p.Now().Add(park)})
+		if err != nil {
+			return nil, protocol.InternalError(err)
+		}
+		return mrtr.Required{Inputs: pages, State: splice.Quote(token)}.Result(), nil
+	}
+}
+
+// anew says that a call is to be made anew now.
+type anew struct{ o *outgoing }
+
+// visited takes a retry of a call that was made that often. Where the user will not visit the page, or cannot any more, that is the end.
+func (s *Session) visited(o *outgoing, made uint32, retry mrtr.Retry) {
+	consents, err := retry.Consents()
+	switch {
+	case err != nil:
+		s.refuse(o.d, err)
+	case !consents || !s.visits():
+		s.refuse(o.d, unvisited("the call needs a visit to a page, which was declined"))
+	default:
+		o.made, o.params = made, mrtr.Strip(o.params)
+		s.waiting.add(o.d)
+		s.p.After(rounds.Pause(int(made)-1), anew{o})
+	}
+}
+
+// anew makes the call, unless it was cancelled meanwhile.
+func (s *Session) anew(o *outgoing) {
+	if s.waiting.has(o.d) {
+		s.toServer(o)
+	}
+}
+
+func unvisited(message string) error {
+	return &protocol.Error{Condition: protocol.ConditionURLElicitationRequired, Message: message}
+}
