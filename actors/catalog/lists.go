@@ -150,7 +150,7 @@ func (c *Catalog) view(caller Caller) *View {
 	if v := c.views[g]; v != nil {
 		return v
 	}
-	v := &View{}
+	v := &View{alone: caller.Server != ""}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
 		l := c.servers[name].listing(ListKey(c.servers[name].config, caller), c.p.Now())

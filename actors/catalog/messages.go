@@ -57,6 +57,7 @@ type View struct {
 	Servers []Known  // those that have been listed, in configuration order
 	Missing []string // those that have not
 
+	alone        bool // one server is seen as it is
 	disabled     []string
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental

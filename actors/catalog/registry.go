@@ -38,9 +38,9 @@ func (c *Catalog) registered(m capability.Changed) {
 	clear(c.views)
 }
 
-// Offer is what a client of revision version can be offered of these servers: what they declare, without what is disabled here and with the
-// experimental features of the host. Tasks are offered in the client's dialect when any server has either: the host keeps those that are
-// not the client's. It is put together once for all who see the same.
+// Offer is what a client of revision version can be offered of these servers: what they declare, one of them alone or all as one, without
+// what is disabled here and with the experimental features of the host. Tasks are offered in the client's dialect when any server has
+// either: the host keeps those that are not the client's. It is put together once for all who see the same.
 func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -52,6 +52,9 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 		known = append(known, s.Facts.Capabilities)
 	}
 	all := merge.Capabilities(known, len(v.Missing) == 0)
+	if v.alone && len(known) == 1 {
+		all = known[0]
+	}
 	all = all.Without("tasks", tasks.Extended)
 	switch follow := slices.ContainsFunc(v.Servers, follows); {
 	case follow && version.Has(protocol.Tasks):

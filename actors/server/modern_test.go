@@ -136,8 +136,12 @@ func TestDiscoverOfOneServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
 		c.server = "files"
-		if out := c.ask("server/discover", ""); !strings.Contains(string(out.End().Result), `"name":"peer"`) {
+		out := c.ask("server/discover", "")
+		if !strings.Contains(string(out.End().Result), `"name":"peer"`) {
 			t.Errorf("got %v", out.All())
+		}
+		if got, _ := splice.Get(out.End().Result, "capabilities"); string(got) != all {
+			t.Errorf("offers %s, want %s", got, all)
 		}
 		if out := c.ask("tools/call", `{"name":"read"}`); out.Word() != "result" {
 			t.Errorf("a call: %v", out.All())

@@ -11,7 +11,8 @@ import (
 
 // Capabilities is what many servers as one declare: what any of them does. complete says that all of them are known; until then
 // everything is declared that the host can answer for, because a server that is still starting may have it and a client that was told
-// otherwise never asks. The host announces changes of lists itself, whether their servers do or not.
+// otherwise never asks. The lists of many are the host's own: it announces that they change, because one of the servers came, went or
+// started anew, whether that declares it or not.
 func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
 	all := protocol.ServerCapabilities{}.Union(known...)
 	for _, list := range []string{"tools", "prompts", "resources"} {
