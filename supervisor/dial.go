@@ -26,7 +26,7 @@ var Builtins = []string{"demo"}
 // linger is how long a program without a session is kept: a client that reconnects finds its server running.
 const linger = 5 * minute
 
-// connection is the row of one connection to a server.
+// connection is the row of a connection to a server, which is under a supervisor of its own.
 func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r *client.Left, from otp.Ref) otp.Child {
 	at := telemetry.Where{Tenant: t.Name, Server: s.Name}
 	o := client.Options{
@@ -41,10 +41,9 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 		o.Linger = linger
 	}
 	o.Dial = h.dial(t, s, at)
-	return holding(t.Limits.MaxPending, otp.Child{
-		ID: k.String(), Label: "connection", Restart: otp.Transient, Shutdown: 5 * second,
-		Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),
-	})
+	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
+		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),
+	}))
 }
 
 // queued is how many messages may wait on a connection to a server: each request in flight, and its cancellation or answer.

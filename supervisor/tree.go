@@ -52,7 +52,7 @@ func (h *host) tenant(t tenant.Tenant) otp.Child {
 		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),
 		actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) }),
 		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) })),
-		// TIER 3: one supervisor a server, over its connections.
+		// TIER 3: one supervisor a server, over its connections, each of which has its own: see client.Supervised.
 		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{
 			Label: "upstream", Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
 		}),
@@ -73,8 +73,8 @@ func (h *host) tenant(t tenant.Tenant) otp.Child {
 	)
 }
 
-// upstream is the template of one server's subtree: its connections come and go. Past its budget it ends with shutdown, which the pool
-// does not count, and the catalogue starts it again after a pause.
+// upstream is the template of one server's subtree: its connections come and go. One that is past its budget ends with shutdown, which is
+// not counted here, and the catalogue starts it again after a pause.
 func upstream(args any) otp.Spec {
 	s := args.(tenant.Server)
 	return otp.Spec{Strategy: otp.OneForOne, Intensity: otp.Intensity{Restarts: s.Intensity.Restarts, Within: s.Intensity.Within}}

@@ -30,31 +30,32 @@ type line struct {
 
 // why says of every row what it is for.
 var why = map[string]string{
-	"mcpd":                                   "the host; when it gives up the process ends with an error",
-	"mcpd/admin":                             "first to start and last to stop, so that health, tree and metrics can be seen all the while",
-	"mcpd/observability":                     "may fail all day: past its budget it stays down, readiness says degraded, no request notices",
-	"mcpd/observability/event_log":           "turns events into log lines",
-	"mcpd/core":                              "what all tenants need",
-	"mcpd/core/protocol_version":             "which revision a session speaks, and what was agreed on so far",
-	"mcpd/core/capabilities":                 "what servers declared, what the host knows, who wants to hear of changes",
-	"mcpd/core/session_manager":              "which sessions there are, who may use each, which have been idle for too long",
-	"mcpd/core/process_manager":              "owns every child process; its crash is felt by none of them",
-	"mcpd/tenants":                           "a row for every configured tenant, and a wall between any two",
-	"mcpd/tenants/T":                         "one tenant; when its budget runs out it is restarted alone",
-	"mcpd/tenants/T/request_manager":         "every request in flight, its deadline, and its one outcome",
-	"mcpd/tenants/T/notification_dispatcher": "who wants to hear what servers announce, and what was not delivered yet",
-	"mcpd/tenants/T/catalog":                 "the tenant's servers as one list, and how each is doing",
-	"mcpd/tenants/T/client_sup":              "the tenant's servers, each under a supervisor of its own",
-	"mcpd/tenants/T/client_sup/S":            "one server; past its budget it ends quietly, and the catalogue starts it again after a pause",
-	"mcpd/tenants/T/client_sup/S/C":          "one connection to it: a child process, a URL, or an instance of a built-in server",
-	"mcpd/tenants/T/held_sup":                "calls whose legacy server asks something and whose client has to come back with the answer",
-	"mcpd/tenants/T/held_sup/X":              "one such call: keeps the server's questions open and knows which answers are still good",
-	"mcpd/tenants/T/task_sup":                "tasks that the host keeps, because their servers have none of the client's kind or none that outlives its session",
-	"mcpd/tenants/T/task_sup/K":              "one such task: follows its server's, asks the client what that asks, and is there until its ttl is over",
-	"mcpd/tenants/T/server_sup":              "the tenant's sessions",
-	"mcpd/tenants/T/server_sup/N":            "one client; one whose actor ended is attached anew, at once or with the next message of its client",
-	"mcpd/listeners":                         "last to start, so first to stop: nothing new comes in while what is there is finished",
-	"mcpd/listeners/mcp":                     "accepts MCP over HTTP; when it stops, requests have time to end",
+	"mcpd":                                     "the host; when it gives up the process ends with an error",
+	"mcpd/admin":                               "first to start and last to stop, so that health, tree and metrics can be seen all the while",
+	"mcpd/observability":                       "may fail all day: past its budget it stays down, readiness says degraded, no request notices",
+	"mcpd/observability/event_log":             "turns events into log lines",
+	"mcpd/core":                                "what all tenants need",
+	"mcpd/core/protocol_version":               "which revision a session speaks, and what was agreed on so far",
+	"mcpd/core/capabilities":                   "what servers declared, what the host knows, who wants to hear of changes",
+	"mcpd/core/session_manager":                "which sessions there are, who may use each, which have been idle for too long",
+	"mcpd/core/process_manager":                "owns every child process; its crash is felt by none of them",
+	"mcpd/tenants":                             "a row for every configured tenant, and a wall between any two",
+	"mcpd/tenants/T":                           "one tenant; when its budget runs out it is restarted alone",
+	"mcpd/tenants/T/request_manager":           "every request in flight, its deadline, and its one outcome",
+	"mcpd/tenants/T/notification_dispatcher":   "who wants to hear what servers announce, and what was not delivered yet",
+	"mcpd/tenants/T/catalog":                   "the tenant's servers as one list, and how each is doing",
+	"mcpd/tenants/T/client_sup":                "the tenant's servers, each under a supervisor of its own",
+	"mcpd/tenants/T/client_sup/S":              "one server; what is below it comes and goes",
+	"mcpd/tenants/T/client_sup/S/C":            "who shares a connection to it; past its budget it ends quietly, and the catalogue starts it again after a pause",
+	"mcpd/tenants/T/client_sup/S/C/connection": "a connection: a child process, a URL, or an instance of a built-in server",
+	"mcpd/tenants/T/held_sup":                  "calls whose legacy server asks something and whose client has to come back with the answer",
+	"mcpd/tenants/T/held_sup/X":                "one such call: keeps the server's questions open and knows which answers are still good",
+	"mcpd/tenants/T/task_sup":                  "tasks that the host keeps, because their servers have none of the client's kind or none that outlives its session",
+	"mcpd/tenants/T/task_sup/K":                "one such task: follows its server's, asks the client what that asks, and is there until its ttl is over",
+	"mcpd/tenants/T/server_sup":                "the tenant's sessions",
+	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once or with the next message of its client",
+	"mcpd/listeners":                           "last to start, so first to stop: nothing new comes in while what is there is finished",
+	"mcpd/listeners/mcp":                       "accepts MCP over HTTP; when it stops, requests have time to end",
 }
 
 // docs/tree.gen.md is the tree as it is written in tree.go. Every row of it says what it is for.
@@ -105,7 +106,8 @@ func TestMailboxesFollowTheLimits(t *testing.T) {
 		if err := otp.Validate(spec); err != nil {
 			t.Errorf("%d: %v", pending, err)
 		}
-		rows := []otp.Child{h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, nil, otp.Ref{})}
+		connection, _ := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, nil, otp.Ref{}).Start.Spec()
+		rows := connection.Children
 		for _, c := range spec.Children {
 			switch c.ID {
 			case "request_manager", "catalog":
@@ -183,7 +185,7 @@ func rows(t *testing.T) []line {
 func document(lines []line) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision tree\n\n" +
-		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C a connection to it, X a held call, K a task, N a session. Rows\n" +
+		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C who shares a connection to it, X a held call, K a task, N a session. Rows\n" +
 		"start from the top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
 	for i, l := range lines {
 		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
@@ -203,7 +205,7 @@ func document(lines []line) string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
 			strings.TrimPrefix(l.path, root+"/"), l.child.Start.Type(), strategy, restart, budget, shutdown(l), why[l.path])
 	}
-	b.WriteString("\nThe budget of a server's supervisor is configured (`intensity`); the one shown is the default.\n")
+	b.WriteString("\nThe budget of a server and of each connection to it is configured (`intensity`); the one shown is the default.\n")
 	return b.String()
 }
 

@@ -225,6 +225,7 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.IntensityExceeded{Row: row, Err: &otp.IntensityError{Child: "x", Intensity: otp.Intensity{Restarts: 5, Within: time.Minute}, Reason: report}},
 			[]Event{IntensityExceeded{where, "x", 5, time.Minute, "boom"}}},
 		{otp.SupervisorStopped{Row: row, Reason: otp.Normal}, []Event{SupervisorStopped{where, "normal"}}},
+		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: Passing}, Reason: otp.Normal}, nil},
 		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{Abandoned{where, "capabilities", "reader", time.Second}}},
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
 		{otp.TerminatePanicked{Row: row, Report: report}, []Event{TerminatePanicked{where, "capabilities", report}}},

@@ -26,6 +26,9 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 	}
 }
 
+// Passing is the label of supervisors that come and go with what they supervise, so that their end is no news for an operator.
+const Passing = "key"
+
 func supervision(e otp.Event, w Where) Event {
 	switch e := e.(type) {
 	case otp.ChildStarted:
@@ -53,6 +56,9 @@ func supervision(e otp.Event, w Where) Event {
 		}
 		return out
 	case otp.SupervisorStopped:
+		if e.Label == Passing {
+			return nil // ChildExited tells it too
+		}
 		return SupervisorStopped{Where: w, Reason: text(e.Reason)}
 	case otp.Abandoned:
 		return Abandoned{Where: w, Class: e.Label, Goroutine: e.Goroutine, Budget: e.Budget}

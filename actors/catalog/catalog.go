@@ -5,7 +5,6 @@ package catalog
 import (
 	"cmp"
 	"errors"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -19,14 +18,6 @@ import (
 	"mcpd/telemetry"
 )
 
-// Pauses before a server whose restart budget ran out is started again: doubled each time, with full jitter so that servers which
-// fell together do not rise together, and back to the first after a server was ready for Steady.
-const (
-	FirstPause = time.Second
-	LastPause  = time.Minute
-	Steady     = time.Minute
-)
-
 // MaxWaiting bounds the requests that wait for servers to start; each holds a client's exchange.
 const MaxWaiting = 1000
 
@@ -35,7 +26,7 @@ type Options struct {
 	Tenant tenant.Tenant
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
-	// Connection is the child spec of one connection.
+	// Connection is the child spec of one connection, under a supervisor of its own: client.Supervised.
 	Connection func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, left *client.Left, catalog otp.Ref) otp.Child
 	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
 	Registry   otp.Ref // core/capabilities: told what servers declare
@@ -90,8 +81,11 @@ func New(o Options) *Catalog {
 type (
 	boot    struct{}
 	arrived struct{ conn *conn }
-	retry   struct{ server string }
-	reopen  struct {
+	retry   struct {
+		server string
+		key    tenant.Key
+	}
+	reopen struct {
 		server string
 		key    tenant.Key
 	}
@@ -142,12 +136,14 @@ func (c *Catalog) Init(p *otp.Process) error {
 			c.count(s, key, conn)
 			_ = conn.ref.Send(client.Describe{})
 		}
-		for key, waiting := range s.opening { // the answer was lost with the last incarnation, and so may be a report
-			s.held[owner(key, waiting[0].caller)]++
+		for key := range s.opening { // the answer was lost with the last incarnation, and so may be a report
+			s.held[key.Principal]++
 			c.open(s, key)
 		}
-		if !s.retry.IsZero() {
-			p.After(s.retry.Sub(p.Now()), retry{s.config.Name})
+		for key := range s.pauses {
+			if wait := s.paused(key, p.Now()); wait > 0 {
+				p.After(wait, retry{name, key})
+			}
 		}
 		for key := range s.retiring {
 			c.retire(s, key)
@@ -204,7 +200,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 
 // show publishes how a server is doing.
 func (c *Catalog) show(s *server) {
-	r := s.record()
+	r := s.record(c.p.Now())
 	c.status.records[c.rows[s.config.Name]].Store(&r)
 }
 
@@ -234,7 +230,7 @@ func (c *Catalog) changed(msg any) {
 	case boot:
 		c.boot()
 	case retry:
-		c.again(m.server)
+		c.again(m)
 	case subscribed:
 		c.subscribed(m)
 	case capability.Changed:
@@ -242,11 +238,11 @@ func (c *Catalog) changed(msg any) {
 	}
 }
 
-// boot starts the supervisor of every server that has none, in configuration order, unless it is due later or on its way.
+// boot starts the supervisor of every server that has none, in configuration order, unless it is on its way.
 func (c *Catalog) boot() {
 	c.booting = false
 	for _, config := range c.o.Tenant.Servers {
-		if s := c.servers[config.Name]; s.sup == (otp.Ref{}) && s.retry.IsZero() && !s.starting {
+		if s := c.servers[config.Name]; s.sup == (otp.Ref{}) && !s.starting {
 			c.supervise(config.Name)
 		}
 	}
@@ -289,7 +285,9 @@ func (c *Catalog) supervised(m supervised) {
 		c.open(s, key)
 	}
 	for key := range s.left {
-		c.restore(s, key)
+		if s.paused(key, c.p.Now()) == 0 {
+			c.restore(s, key)
+		}
 	}
 }
 
@@ -302,60 +300,30 @@ func (c *Catalog) down(m otp.Down) {
 	s := c.servers[at.server]
 	switch {
 	case at.key == nil:
-		c.gaveUp(at.server, s, m.Reason)
+		c.orphaned(s)
 	case !otp.IsNormal(m.Reason) && !errors.Is(m.Reason, otp.ErrNoProc):
 		c.p.Monitor(m.Ref) // it is being restarted in place
 		return
 	default:
+		cause := s.conns[*at.key].report.Cause
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
-		c.settle(s)
+		if errors.Is(m.Reason, otp.ErrIntensity) {
+			c.gaveUp(s, *at.key, cause)
+		} else {
+			c.settle(s)
+		}
 	}
 	c.show(s)
 	c.flush()
 }
 
-// gaveUp arms a server whose restart budget ran out: it is started again after a pause, or sooner when the pool itself restarted.
-func (c *Catalog) gaveUp(name string, s *server, reason error) {
+// orphaned starts a server's supervisor again, which ends with its pool, or by a bug.
+func (c *Catalog) orphaned(s *server) {
 	delete(c.places, s.sup)
 	s.sup = otp.Ref{}
 	for key := range s.conns {
 		c.drop(s, key)
 	}
-	if !errors.Is(reason, otp.ErrIntensity) {
-		c.bootLater()
-		return
-	}
-	if s.pause = min(2*s.pause, LastPause); s.pause == 0 {
-		s.pause = FirstPause
-	}
-	wait := time.Duration(rand.Int64N(int64(s.pause))) + s.pause/2
-	s.retry = c.p.Now().Add(wait)
-	for key := range s.opening {
-		s.refuse(key, s.why, wait)
-	}
-	if client.Permanent(s.cause) {
-		s.enter(client.Failed, c.p.Now())
-	} else {
-		s.enter(client.CrashLoop, c.p.Now())
-	}
-	e := telemetry.UpstreamCrashLoop{
-		Where:    telemetry.Where{Tenant: c.o.Tenant.Name, Server: name},
-		Restarts: uint32(s.config.Intensity.Restarts), Within: s.config.Intensity.Within, Retry: wait,
-	}
-	if s.cause != nil {
-		e.Cause = s.cause.Error()
-	}
-	c.o.Emit(e)
-	c.p.After(wait, retry{name})
-}
-
-// again lets a server be started after its pause. Until somebody asks for it, it is still seen as it was.
-func (c *Catalog) again(name string) {
-	s := c.servers[name]
-	s.retry = time.Time{}
-	c.show(s)
-	if s.sup == (otp.Ref{}) && !s.starting {
-		c.supervise(name)
-	}
+	c.bootLater()
 }

@@ -82,11 +82,11 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(conn.ref, nil)
 		return
 	}
-	if !s.retry.IsZero() && c.p.Now().Before(s.retry) {
-		w.reply(otp.Ref{}, s.unavailable(s.why(w.caller), s.retry.Sub(c.p.Now())))
+	if wait := s.paused(key, c.p.Now()); wait > 0 {
+		w.reply(otp.Ref{}, s.unavailable(s.why(w.caller), wait))
 		return
 	}
-	if len(s.opening[key]) == 0 && s.held[owner(key, w.caller)] >= c.o.Connections {
+	if len(s.opening[key]) == 0 && s.held[key.Principal] >= c.o.Connections {
 		w.reply(otp.Ref{}, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
 		return
 	}
@@ -100,7 +100,7 @@ func (c *Catalog) another(call *client.Another) {
 		call.Fail(otp.ErrNoProc)
 		return
 	}
-	caller := Caller{Principal: s.conns[key].principal, Capabilities: call.Req.Declare}
+	caller := Caller{Principal: key.Principal, Capabilities: call.Req.Declare}
 	for key.Instance = 1; int(key.Instance) < s.config.Instances; key.Instance++ {
 		if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
 			c.connect(s, key, pending{func(ref otp.Ref, err error) {
@@ -120,17 +120,9 @@ func (c *Catalog) another(call *client.Another) {
 func (c *Catalog) await(s *server, key tenant.Key, w pending) {
 	s.opening[key] = append(s.opening[key], w)
 	if len(s.opening[key]) == 1 {
-		s.held[owner(key, w.caller)]++
+		s.held[key.Principal]++
 		c.open(s, key)
 	}
-}
-
-// owner is whose connection it is: nobody's when all share it.
-func owner(key tenant.Key, caller Caller) string {
-	if key.Share == tenant.ByTenant {
-		return ""
-	}
-	return caller.Principal
 }
 
 // unavailable says that a server cannot be used now, why, and when it may be again.
@@ -183,7 +175,7 @@ func (c *Catalog) leave(m *client.Left) {
 		return
 	}
 	s.left[m.Key] = m
-	if s.sup != (otp.Ref{}) {
+	if s.sup != (otp.Ref{}) && s.paused(m.Key, c.p.Now()) == 0 {
 		c.restore(s, m.Key)
 	}
 }
@@ -201,7 +193,7 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
-		c.await(s, key, pending{nil, Caller{Capabilities: left.Declare}})
+		c.await(s, key, pending{nil, Caller{Principal: key.Principal, Capabilities: left.Declare}})
 	}
 }
 
@@ -218,31 +210,30 @@ func (c *Catalog) opened(m opened) {
 		return
 	}
 	if m.err != nil {
-		s.refuse(m.key, func(Caller) error { return m.err }, time.Second)
+		s.refuse(m.key, time.Second)
 		c.flush()
 		return
 	}
 	delete(s.opening, m.key)
-	principal := owner(m.key, waiting[0].caller)
-	s.release(principal)
-	conn := &conn{ref: m.ref, principal: principal}
+	s.release(m.key.Principal)
+	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row)}
 	c.add(s, m.key, conn)
 	c.show(s)
 	delete(s.left, m.key)
-	_ = m.ref.Send(client.Describe{}) // what it has reported so far came before it was known here
+	_ = conn.ref.Send(client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
 		c.use(conn, w.caller)
-		w.reply(m.ref, nil)
+		w.reply(conn.ref, nil)
 	}
 }
 
-// refuse tells everyone who waits for a connection that there is none now.
-func (s *server) refuse(key tenant.Key, why func(Caller) error, retry time.Duration) {
+// refuse tells everyone who waits for a connection that there is none now. Why it could not be started is the host's own affair.
+func (s *server) refuse(key tenant.Key, retry time.Duration) {
 	waiting := s.opening[key]
 	delete(s.opening, key)
-	s.release(owner(key, waiting[0].caller))
+	s.release(key.Principal)
 	for _, w := range waiting {
-		w.reply(otp.Ref{}, s.unavailable(why(w.caller), retry))
+		w.reply(otp.Ref{}, s.unavailable(s.why(w.caller), retry))
 	}
 }
 
@@ -257,7 +248,7 @@ func (c *Catalog) report(r *client.Report) {
 		if conn.report.Incarnation > r.Incarnation {
 			return // late news of an incarnation that is gone
 		}
-		s.took(conn, r)
+		s.took(conn, r, c.p.Now())
 	}
 	if r.Cause != nil {
 		s.ended(r.Key, r.Cause)
@@ -281,13 +272,10 @@ func (c *Catalog) report(r *client.Report) {
 	c.flush()
 }
 
-// enter moves a server to a state. One that leaves Ready after a while has earned short pauses again.
+// enter moves a server to a state.
 func (s *server) enter(state client.State, now time.Time) {
 	if s.state == state {
 		return
-	}
-	if s.state == client.Ready && now.Sub(s.since) >= Steady {
-		s.pause = 0
 	}
 	s.state, s.since = state, now
 }

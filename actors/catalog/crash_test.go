@@ -36,7 +36,7 @@ func TestCatalogOutlivesItsCrash(t *testing.T) {
 			t.Errorf("record: %+v", got)
 		}
 		// it still hears of ends
-		r.Send("client_sup/"+files, otp.Normal)
+		r.Send("client_sup/"+files+"/connection", otp.Normal)
 		if got := r.record("files"); got.Open != 0 || got.State != client.Idle {
 			t.Errorf("after the connection's end: %+v", got)
 		}
@@ -98,7 +98,7 @@ func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
 	const attach = "*otp.Call[mcpd/actors/client.AttachRequest,struct {}]"
 	run(t, func(r *rig) {
 		r.ready()
-		r.Break("client_sup/"+files, attach)
+		r.Break("client_sup/"+files+"/connection", attach)
 		ref, err := r.connects(r.caller("ci", ""), "files")
 		if err != nil {
 			r.T.Fatal(err)
@@ -159,7 +159,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		if got := r.record("files").Open; got != 1 {
 			t.Errorf("what a session had used: %d connections", got)
 		}
-		r.Send("client_sup/"+files, otp.Normal)
+		r.Send("client_sup/"+files+"/connection", otp.Normal)
 		r.Send("catalog", &client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": {}}})
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("what a session had used that is gone: %d connections", got)

@@ -26,7 +26,7 @@ func TestInstancesOfAServer(t *testing.T) {
 		r.ready()
 		for n, want := range []string{search + ",instance=2", search + ",instance=3"} {
 			i, err := r.another("ci")
-			if err != nil || i.Ref.Path() != "top/client_sup/"+want || int(i.Key.Instance) != n+1 {
+			if err != nil || i.Ref.Path() != "top/client_sup/"+want+"/connection" || int(i.Key.Instance) != n+1 {
 				t.Fatalf("got %s, %+v, %v", i.Ref.Path(), i.Key, err)
 			}
 		}
@@ -43,7 +43,7 @@ func TestInstancesOfAServer(t *testing.T) {
 		if got := r.record("search"); got.Open != 3 {
 			t.Errorf("%d connections", got.Open)
 		}
-		second := r.Ref("client_sup/" + search + ",instance=2")
+		second := r.Ref("client_sup/" + search + ",instance=2/connection")
 		r.Send("catalog", &client.Unused{Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Instance: 1}, From: second})
 		if second.Alive() {
 			t.Error("an instance that nobody uses lives on")

@@ -110,7 +110,7 @@ func (c *Catalog) answer(w *waiter) {
 	caller := w.call.Req.Caller
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
-		w.call.Fail(s.unavailable(s.why(caller), s.retry.Sub(c.p.Now())))
+		w.call.Fail(s.unavailable(s.why(caller), s.paused(ListKey(s.config, caller), c.p.Now())))
 		return
 	}
 	w.call.Reply(v)

@@ -2,8 +2,10 @@ package catalog_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,7 +13,9 @@ import (
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -62,7 +66,7 @@ func TestServerThatCannotWorkIsFailed(t *testing.T) {
 		gone := &transport.ExitError{Cause: stdio.CauseNotFound}
 		for range 3 {
 			r.reports(files, report{state: client.Failed, cause: gone})
-			r.Send("client_sup/"+files, gone)
+			r.Send("client_sup/"+files+"/connection", gone)
 		}
 		if got := r.record("files"); got.State != client.Failed || got.Retry.IsZero() {
 			t.Errorf("record: %+v", got)
@@ -112,8 +116,8 @@ func TestPauseIsKept(t *testing.T) {
 		if _, err := r.connects(r.caller("ci", ""), "files"); !errors.Is(err, protocol.ConditionUpstreamLost) {
 			t.Errorf("before its time: %v", err)
 		}
-		if _, there := r.System.Whereis("top/client_sup/files"); there {
-			t.Error("its supervisor was started before its time")
+		if _, there := r.System.Whereis("top/client_sup/" + files); there {
+			t.Error("it was started before its time")
 		}
 		time.Sleep(time.Millisecond)
 		r.Rest()
@@ -123,32 +127,57 @@ func TestPauseIsKept(t *testing.T) {
 	})
 }
 
-// How a connection ended is told to those who use it. Others hear that the server cannot be used now, and no word of what it wrote.
-func TestLastWordsAreForThoseWhoseServerItWas(t *testing.T) {
+// A connection that is given up takes nobody else's with it: neither another principal's, nor what has other capabilities. How it ended is
+// told to those who use it, and to nobody else.
+func TestConnectionThatIsGivenUpIsNobodyElsesAffair(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		if _, err := r.connects(r.caller("bob", ""), "search"); err != nil {
-			r.T.Fatal(err)
+		theirs, err := r.connects(r.caller("bob", ""), "search")
+		if err != nil {
+			t.Fatal(err)
 		}
+		r.reports("search/principal=bob", report{state: client.Ready, tools: []string{"find"}})
 		r.fails(search, &transport.ExitError{Cause: "crashed", Code: 1, Stderr: []byte("the key of ci is wrong")})
 		_, own := r.connects(r.caller("ci", ""), "search")
-		_, other := r.connects(r.caller("bob", ""), "search")
-		if text := string(protocol.Translate(own, protocol.V20251125).Data); !strings.Contains(text, "the key of ci") {
-			t.Errorf("ci is told %s", text)
+		if text := string(protocol.Translate(own, protocol.V20251125).Data); !strings.Contains(text, "the key of ci") || strings.Contains(own.Error(), "client_sup") {
+			t.Errorf("ci is told %v %s", own, text)
+		}
+		if still, err := r.connects(r.caller("bob", ""), "search"); err != nil || still != theirs || still.Incarnation() != 1 {
+			t.Errorf("bob's connection: %v, %v", still, err)
+		}
+		if got := r.record("search"); got.State != client.Ready || got.Open != 1 {
+			t.Errorf("with bob's connection the server is %+v", got)
 		}
 		able := r.caller("ci", "")
 		able.Capabilities, _ = protocol.ParseClientCapabilities(jsontext.Value(`{"sampling":{}}`))
-		if _, err := r.connects(able, "search"); !strings.Contains(err.Error(), "crashed") {
+		if _, err := r.connects(able, "search"); err != nil {
 			t.Errorf("ci with another client is told %v", err)
 		}
-		if text := string(protocol.Translate(other, protocol.V20251125).Data) + other.Error(); strings.Contains(text, "the key of ci") || strings.Contains(text, "crashed") {
-			t.Errorf("bob is told %s", text)
+		r.fails("search/principal=bob", errDisk)
+		if _, err := r.connects(r.caller("bob", ""), "search"); err == nil || !strings.Contains(err.Error(), "disk") {
+			t.Errorf("bob is told %v", err)
 		}
-		if look := <-r.looks(r.caller("bob", "search")); look.err == nil || strings.Contains(look.err.Error(), "crashed") {
-			t.Errorf("bob's list: %v", look.err)
+		if look := <-r.looks(r.caller("eve", "search")); look.err != nil && strings.Contains(look.err.Error(), "crashed") {
+			t.Errorf("eve's list: %v", look.err)
 		}
-		if got := r.record("search").Cause; !strings.Contains(got, "the key of ci") {
-			t.Errorf("the operator is told %q", got)
+	})
+}
+
+// What a connection had left of sessions that use it still is one of its principal's.
+func TestConnectionThatIsRestoredCountsForItsPrincipal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSmall(t, tenant.BySession, 0)
+		alive := s.connect("first")
+		catalog, _ := s.system.Whereis("top/catalog")
+		for i := range most - 1 {
+			key := tenant.Key{Share: tenant.BySession, Principal: "ci", Session: strconv.Itoa(i)}
+			if err := catalog.Send(&client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s": alive}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if _, err := s.try("ci", "more"); !errors.Is(err, protocol.ConditionOverloaded) {
+			t.Errorf("one more: %v", err)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 		Tenant:    tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}},
 		Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
 		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, _ otp.Ref) otp.Child {
-			return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return link{} })}
+			return client.Supervised(k, tenant.Intensity{}, otp.Child{Start: otp.Worker(func() otp.Behaviour { return link{} })})
 		},
 		Emit: func(telemetry.Event) {}, Connections: most,
 	}

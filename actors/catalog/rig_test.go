@@ -130,7 +130,7 @@ func run(t *testing.T, test func(r *rig)) {
 
 func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, cat otp.Ref) otp.Child {
 	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
-	return otp.Child{ID: k.String(), Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return &place{r: r, o: o, cat: cat} })}
+	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour { return &place{r: r, o: o, cat: cat} })})
 }
 
 // caller is who asks in these tests.
@@ -164,7 +164,10 @@ func (r *rig) connects(c catalog.Caller, server string) (otp.Ref, error) {
 }
 
 // reports makes the connections of a server report.
-func (r *rig) reports(path string, m report) { r.T.Helper(); r.Send("client_sup/"+path, m) }
+func (r *rig) reports(path string, m report) {
+	r.T.Helper()
+	r.Send("client_sup/"+path+"/connection", m)
+}
 
 // Paths of the connections in these tests.
 const (
@@ -205,7 +208,7 @@ func (r *rig) fails(path string, cause error) {
 	r.T.Helper()
 	for range 3 {
 		r.reports(path, report{state: client.Backoff, cause: cause})
-		r.Send("client_sup/"+path, cause)
+		r.Send("client_sup/"+path+"/connection", cause)
 	}
 }
 

@@ -26,8 +26,7 @@ type server struct {
 	cause    error                // how a connection ended last: for operators
 	causes   map[tenant.Key]error // how each connection ended last, without its fingerprint: for those who use it
 	since    time.Time
-	pause    time.Duration
-	retry    time.Time
+	pauses   map[tenant.Key]*pause // of connections that were given up
 	conns    map[tenant.Key]*conn
 	lists    map[tenant.Key]*listing
 	last     *listing // the one that was learnt last
@@ -44,20 +43,21 @@ type server struct {
 func newServer(config tenant.Server, now time.Time) *server {
 	return &server{
 		config: config, state: client.Idle, since: now,
-		causes: map[tenant.Key]error{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
+		causes: map[tenant.Key]error{}, pauses: map[tenant.Key]*pause{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
 		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
 	}
 }
 
 // conn is one connection.
 type conn struct {
-	ref       otp.Ref
-	principal string // for whom it was opened
-	report    client.Report
-	arriving  int // sessions that were sent there, and of which it has not said that they are
+	sup      otp.Ref // its own
+	ref      otp.Ref
+	report   client.Report
+	since    time.Time // when it became ready
+	arriving int       // sessions that were sent there, and of which it has not said that they are
 }
 
-// place is where a connection or, without a key, a supervisor is kept.
+// place is where a connection's supervisor or, without a key, a server's is kept.
 type place struct {
 	server string
 	key    *tenant.Key
@@ -70,20 +70,20 @@ func (c *Catalog) add(s *server, key tenant.Key, conn *conn) {
 }
 
 func (c *Catalog) count(s *server, key tenant.Key, conn *conn) {
-	c.places[conn.ref] = place{s.config.Name, &key}
-	s.held[conn.principal]++
+	c.places[conn.sup] = place{s.config.Name, &key}
+	s.held[key.Principal]++
 	if conn.report.State == client.Ready {
 		s.ready++
 	}
-	c.p.Monitor(conn.ref)
+	c.p.Monitor(conn.sup)
 }
 
 // drop forgets a connection.
 func (c *Catalog) drop(s *server, key tenant.Key) {
 	conn := s.conns[key]
 	delete(s.conns, key)
-	delete(c.places, conn.ref)
-	s.release(conn.principal)
+	delete(c.places, conn.sup)
+	s.release(key.Principal)
 	if conn.report.State == client.Ready {
 		s.ready--
 	}
@@ -96,13 +96,19 @@ func (s *server) release(principal string) {
 	}
 }
 
-// took takes note of what a connection reported last.
-func (s *server) took(conn *conn, r *client.Report) {
-	if conn.report.State == client.Ready {
-		s.ready--
-	}
-	if conn.report = *r; r.State == client.Ready {
+// took takes note of what a connection reported last. One that was ready for a while has earned short pauses again.
+func (s *server) took(conn *conn, r *client.Report, now time.Time) {
+	before := conn.report.State
+	conn.report = *r
+	switch {
+	case r.State == client.Ready && before != client.Ready:
 		s.ready++
+		conn.since = now
+	case r.State != client.Ready && before == client.Ready:
+		s.ready--
+		if now.Sub(conn.since) >= Steady {
+			delete(s.pauses, r.Key)
+		}
 	}
 }
 
@@ -135,10 +141,13 @@ func (s *server) why(caller Caller) error {
 }
 
 // record describes the server.
-func (s *server) record() Record {
+func (s *server) record(now time.Time) Record {
 	r := Record{
 		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link()),
-		State: s.state, Since: s.since, Retry: s.retry, Open: len(s.conns),
+		State: s.state, Since: s.since, Open: len(s.conns),
+	}
+	if s.state == client.CrashLoop || s.state == client.Failed {
+		r.Retry = s.due(now)
 	}
 	if s.cause != nil {
 		r.Cause = client.Explain(s.cause)

@@ -202,7 +202,7 @@ func (r *rig) connection(s tenant.Server, k tenant.Key, declare protocol.ClientC
 			return up, nil
 		},
 	}
-	return otp.Child{ID: k.String(), Restart: otp.Transient, Mailbox: 4096, Start: otp.Worker(func() otp.Behaviour { return client.New(o) })}
+	return client.Supervised(k, s.Intensity, otp.Child{Mailbox: 4096, Start: otp.Worker(func() otp.Behaviour { return client.New(o) })})
 }
 
 // user is a client on a channel of its own, as stdio has it.

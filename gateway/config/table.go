@@ -185,7 +185,7 @@ var serverKeys = []Key{
 		"the newest; 2025-11-25 spares a server that has a handshake the question whether it has none",
 		func(s scope) any { return &s.server.Speak.Ceiling }},
 	{"intensity.restarts", count(0, 1000), "5", "", "3", Replaces,
-		"restarts of it before it is given up for a while", func(s scope) any { return &s.server.Intensity.Restarts }},
+		"restarts of a connection to it before that is given up for a while", func(s scope) any { return &s.server.Intensity.Restarts }},
 	{"intensity.within", span(time.Millisecond, time.Hour), "30s", "", "1m", Replaces,
 		"the time in which they count", func(s scope) any { return &s.server.Intensity.Within }},
 	{"start_timeout", span(10*time.Millisecond, 10*time.Minute), "", "limits.start_timeout", "90s", Replaces,

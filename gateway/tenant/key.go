@@ -12,7 +12,7 @@ import (
 // Key tells the connections to one server apart: callers with equal keys share one.
 type Key struct {
 	Share       Share
-	Principal   string               // set when shared by principal
+	Principal   string               // whose connection it is; empty when all share it
 	Session     string               // set when shared by session
 	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream
 	Modern      bool                 // the callers speak a revision without handshake, and the server is first asked for one
@@ -31,7 +31,7 @@ func (k Key) First() Key {
 func NewKey(share Share, principal, session string, fingerprint protocol.Fingerprint) Key {
 	switch share {
 	case BySession:
-		return Key{Share: share, Session: session}
+		return Key{Share: share, Principal: principal, Session: session}
 	case ByPrincipal:
 		return Key{Share: share, Principal: principal, Fingerprint: fingerprint}
 	}

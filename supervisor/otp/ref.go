@@ -46,4 +46,12 @@ func (r Ref) Alive() bool { return r.row != nil && r.row.proc.Load() != nil }
 // IsZero reports whether this is the zero Ref.
 func (r Ref) IsZero() bool { return r.row == nil }
 
+// Child is the address of a row directly below this one, zero when there is none.
+func (r Ref) Child(id string) Ref {
+	if r.row == nil {
+		return Ref{}
+	}
+	return Ref{r.row.find(id)}
+}
+
 func (r Ref) String() string { return r.Path() }
