@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol/splice"
@@ -8,33 +10,48 @@ import (
 
 // parameter is a member of params whose kind every schema agrees on.
 type parameter struct {
-	name     string
+	path     []string
 	kind     jsontext.Kind
 	required bool
 }
 
-// parameters lists them, by request of a client. Those that only one place reads are checked there: cursors, task ids, levels, filters.
+var (
+	cursor    = []parameter{{[]string{"cursor"}, '"', false}}
+	uri       = []parameter{{[]string{"uri"}, '"', true}}
+	arguments = []parameter{{[]string{"name"}, '"', true}, {[]string{"arguments"}, '{', false}}
+	completed = []parameter{{[]string{"ref", "type"}, '"', true}, {[]string{"argument", "name"}, '"', true}, {[]string{"argument", "value"}, '"', true}}
+)
+
+// parameters lists them, by request of a client. Those that only one place reads are checked there: task ids, levels, filters.
 var parameters = map[string][]parameter{
-	"completion/complete":   {{"ref", '{', true}, {"argument", '{', true}},
-	"prompts/get":           {{"name", '"', true}, {"arguments", '{', false}},
-	"resources/read":        {{"uri", '"', true}},
-	"resources/subscribe":   {{"uri", '"', true}},
-	"resources/unsubscribe": {{"uri", '"', true}},
-	"tools/call":            {{"name", '"', true}, {"arguments", '{', false}},
+	"completion/complete":      completed,
+	"prompts/get":              arguments,
+	"prompts/list":             cursor,
+	"resources/list":           cursor,
+	"resources/read":           uri,
+	"resources/subscribe":      uri,
+	"resources/templates/list": cursor,
+	"resources/unsubscribe":    uri,
+	"tools/call":               arguments,
+	"tools/list":               cursor,
 }
 
 // CheckParams refuses params of a client's request in which a member is missing or of the wrong kind. An optional one may be null: several
 // clients write that for what they leave out.
 func CheckParams(method string, params jsontext.Value) error {
 	for _, p := range parameters[method] {
-		switch value, ok := splice.Get(params, p.name); {
+		wrong := ""
+		switch value, ok := splice.Get(params, p.path...); {
 		case !ok && p.required:
-			return InvalidParams("params." + p.name + " is missing")
+			wrong = " is missing"
 		case !ok || value.Kind() == p.kind || value.Kind() == 'n' && !p.required:
 		case p.kind == '"':
-			return InvalidParams("params." + p.name + " is not a string")
+			wrong = " is not a string"
 		default:
-			return InvalidParams("params." + p.name + " is not an object")
+			wrong = " is not an object"
+		}
+		if wrong != "" {
+			return InvalidParams("params." + strings.Join(p.path, ".") + wrong)
 		}
 	}
 	return nil

@@ -204,7 +204,7 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 		return
 	}
 	cursor := ""
-	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok {
+	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' {
 		if cursor, ok = splice.Unquote(raw); !ok || cursor == "" {
 			s.refuse(d, protocol.StateInvalid("cursor"))
 			return

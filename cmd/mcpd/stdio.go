@@ -101,9 +101,6 @@ type local struct {
 }
 
 func (l local) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
-	if first.Method != "initialize" {
-		return nil, protocol.NotInitialized("initialization", protocol.Action(first.Method))
-	}
 	return l.edge.OpenPushed(ctx, l.at, first, out, push)
 }
 

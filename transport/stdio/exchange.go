@@ -15,13 +15,15 @@ import (
 
 // server is the state of one Serve.
 type server struct {
-	handler Handler
-	session Session   // nil until Open succeeds; used, as the next, by the goroutine of Serve only
-	opening *exchange // the request that opened it, when it just has
-	out     *queue
-	stalled chan struct{} // closed when the client does not read
-	stall   func()        // closes it
-	ended   chan struct{} // holds one when an exchange has ended
+	handler  Handler
+	session  Session   // nil until Open succeeds; used, as the next, by the goroutine of Serve only
+	opening  *exchange // the request that opened it, when it just has
+	greeting *exchange // the last initialize that could open it
+	modern   bool      // the client has made requests that stand alone
+	out      *queue
+	stalled  chan struct{} // closed when the client does not read
+	stall    func()        // closes it
+	ended    chan struct{} // holds one when an exchange has ended
 
 	written  chan struct{} // closed when the writer has ended; guards writeErr
 	writeErr error
@@ -59,9 +61,10 @@ type exchange struct {
 	peer   Peer   // who serves it, when it stands alone; used by the goroutine of Serve only
 	listen bool   // it asks for a subscription
 
-	mu   sync.Mutex // guards what follows, and keeps what is sent before the outcome
-	over bool
-	told bool // something was sent before the outcome
+	mu     sync.Mutex // guards what follows, and keeps what is sent before the outcome
+	over   bool
+	told   bool // something was sent before the outcome
+	failed bool // the outcome is an error
 }
 
 // group collects the answers to one array.
@@ -89,6 +92,13 @@ func (e *exchange) pending() bool {
 	return !e.over
 }
 
+// refused reports that the outcome is an error.
+func (e *exchange) refused() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.failed
+}
+
 // Finish writes the outcome, under the id that the client gave.
 func (e *exchange) Finish(m jsonrpc.Message) bool {
 	e.mu.Lock()
@@ -96,7 +106,7 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	if e.over {
 		return false
 	}
-	e.over = true
+	e.over, e.failed = true, m.Error != nil
 	silent := m.Kind() == jsonrpc.KindInvalid
 	m.ID = e.id
 	e.server.forget(e.id)
@@ -254,16 +264,21 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 		s.call(ctx, m, e)
 		return
 	}
-	switch {
-	case s.session != nil:
-		err = s.session.Deliver(ctx, m, e)
-	case m.Method == "ping": // the one request that may come before initialize (2025-11-25 §basic/lifecycle)
+	switch before := s.session == nil || s.greeting.refused(); {
+	case before && m.Method == "ping" && !s.modern: // the one request that may come before initialize (2025-11-25 §basic/lifecycle)
 		e.Finish(jsonrpc.Response(m.ID, nil))
-	default:
+	case before && m.Method != "initialize":
+		err = protocol.NotInitialized("initialization", protocol.Action(m.Method))
+	case s.session == nil:
 		var session Session
 		if session, err = s.handler.Open(ctx, m, e, s.push); err == nil {
-			s.session, s.opening = session, e
+			s.session, s.opening, s.greeting = session, e, e
 		}
+	default:
+		if before { // once more
+			s.greeting = e
+		}
+		err = s.session.Deliver(ctx, m, e)
 	}
 	if err != nil {
 		e.Finish(jsonrpc.Failure(m.ID, s.translate(err)))

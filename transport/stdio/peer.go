@@ -23,7 +23,7 @@ type Peer interface {
 
 // call hands over a request that stands alone.
 func (s *server) call(ctx context.Context, m jsonrpc.Message, e *exchange) {
-	e.listen = m.Method == "subscriptions/listen"
+	e.listen, s.modern = m.Method == "subscriptions/listen", true
 	var err error
 	if e.group != nil {
 		err = protocol.InvalidRequest("the revision in _meta has no arrays of messages")

@@ -22,6 +22,7 @@ type desk struct {
 	version protocol.Version
 	push    Push
 	slow    bool // initialize is answered when the test says so
+	rude    bool // the first initialize is refused
 
 	mu     sync.Mutex // guards what follows
 	open   map[string]transport.Sink
@@ -35,12 +36,13 @@ type desk struct {
 func newDesk(v protocol.Version) *desk { return &desk{version: v, open: map[string]transport.Sink{}} }
 
 func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink, push Push) (Session, error) {
-	if m.Method != "initialize" {
-		return nil, protocol.NotInitialized("disconnected", "list tools")
-	}
 	d.push = push
 	if d.slow {
 		d.open[m.ID.Raw()] = out
+		return d, nil
+	}
+	if d.rude {
+		out.Finish(jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: -32602, Message: "no"}))
 		return d, nil
 	}
 	out.Finish(jsonrpc.Response(m.ID, nil))
@@ -163,17 +165,32 @@ func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
 	}
 }
 
-// 2025-11-25 §basic/lifecycle: before initialize a client may ask nothing but whether there is somebody.
+// 2025-11-25 §basic/lifecycle: before initialize has succeeded a client may ask nothing but whether there is somebody. One of the modern era,
+// which has no initialize, has no ping either.
 func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
+		d.rude = true
 		c := serve(t, d)
-		c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
-		c.expect(t, `{"jsonrpc":"2.0","id":"p","result":{}}`)
-		c.send(`{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
-		c.expectError(t, `"l"`, "-32005")
-		c.send(initialize)
-		c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{}}`)
+		for _, first := range []string{`{"jsonrpc":"2.0","id":"p","method":"ping"}`, initialize} {
+			c.send(first)
+			c.read(t)
+			c.send(`{"jsonrpc":"2.0","id":"q","method":"ping"}`)
+			c.expect(t, `{"jsonrpc":"2.0","id":"q","result":{}}`)
+			c.send(`{"jsonrpc":"2.0","id":"l","method":"now"}`)
+			c.expectError(t, `"l"`, "-32005")
+		}
+		c.send(initialize, `{"jsonrpc":"2.0","id":"l","method":"now"}`)
+		c.expect(t, `{"jsonrpc":"2.0","id":"l","result":{}}`)
+		if want := []string{"initialize", "now"}; !slices.Equal(d.seen, want) {
+			t.Errorf("delivered %q, want %q", d.seen, want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := serve(t, newDesk(protocol.V20251125))
+		c.send(alone("1", "now"), `{"jsonrpc":"2.0","id":"q","method":"ping"}`)
+		c.read(t)
+		c.expectError(t, `"q"`, "-32005")
 	})
 }
 
