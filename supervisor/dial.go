@@ -61,7 +61,8 @@ func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client
 }
 
 func (h *host) dialProgram(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
-	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant}
+	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant,
+		Files: uint64(s.Files), FileSize: uint64(s.FileSize)}
 	for _, a := range s.Args {
 		spec.Args = append(spec.Args, a.Reveal())
 	}

@@ -143,7 +143,10 @@ func (l *loader) required(p *place, s scope, name named) {
 }
 
 // belongs says which keys of a server go with which other.
-var belongs = map[string]string{"args": "command", "env": "command", "env_pass": "command", "cwd": "command", "headers": "url", "transport": "url"}
+var belongs = map[string]string{
+	"args": "command", "env": "command", "env_pass": "command", "cwd": "command", "max_files": "command", "max_file_size": "command",
+	"headers": "url", "transport": "url",
+}
 
 // checkServer reports keys that do not go together.
 func (l *loader) checkServer(s scope, name named) {

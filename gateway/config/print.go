@@ -32,6 +32,7 @@ func (p *printer) level(n *node, s scope, depth int) {
 	for _, kid := range n.kids {
 		switch {
 		case kid.name == "mcpServers":
+		case s.server != nil && belongs[kid.name] == "command" && s.server.Link() != tenant.Stdio:
 		case kid.key != nil:
 			p.leaf(kid, s, depth)
 		case kid.each != nil:

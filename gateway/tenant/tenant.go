@@ -56,6 +56,9 @@ type Server struct {
 	EnvPass []string          // names passed on from the host's own environment
 	Cwd     Secret            // absolute; empty = the host's
 
+	Files    int   // that a process of it may have open; Linux only, as is the next
+	FileSize int64 // in bytes, of the largest file that it may write
+
 	URL       Secret            // http or https
 	Headers   map[string]Secret // sent with each request, by canonical name
 	Transport string            // "sse" when the URL is known to be one of HTTP+SSE, else empty

@@ -88,10 +88,10 @@ func TestChildRunsAsSpecified(t *testing.T) {
 	dir := t.TempDir()
 	child := start(t, newTestSpawner(t), Spec{
 		Command: "sh",
-		Args:    []string{"-c", `sleep 0.2; env; pwd; ulimit -n; ulimit -Hn; ulimit -c; ls /proc/self/fd | wc -l; exec ps -o pgid= -p $$`, "name"},
+		Args:    []string{"-c", `sleep 0.2; env; pwd; ulimit -n; ulimit -Hn; ulimit -c; ulimit -f; ls /proc/self/fd | wc -l; exec ps -o pgid= -p $$`, "name"},
 		Dir:     dir,
-		Files:   100,
-		Ladder:  quick,
+		Files:   100, FileSize: 10 << 10,
+		Ladder: quick,
 	})
 	all, err := io.ReadAll(child.Stdout())
 	if err != nil {
@@ -103,9 +103,9 @@ func TestChildRunsAsSpecified(t *testing.T) {
 	}
 	lines := strings.Fields(text[strings.LastIndex(text, dir):])
 	// ls itself opens the folder it lists: 3 pipes and that one.
-	want := []string{dir, "100", "100", "0", "4", strconv.Itoa(child.Pid())}
+	want := []string{dir, "100", "100", "0", "20", "4", strconv.Itoa(child.Pid())}
 	if !slices.Equal(lines, want) {
-		t.Errorf("working directory, open files soft and hard, core size, descriptors, process group: got %q, want %q", lines, want)
+		t.Errorf("working directory, open files soft and hard, core size, file size in 512 bytes, descriptors, process group: got %q, want %q", lines, want)
 	}
 }
 
@@ -355,5 +355,19 @@ func TestProgramThatEndsAtOnceWasStarted(t *testing.T) {
 		if exit, over := child.Exit(); !over || exit.Code != 0 || exit.Signal != 0 {
 			t.Fatalf("got %+v, %v", exit, over)
 		}
+	}
+}
+
+func TestWhoeverWritesTooMuchEndsAlone(t *testing.T) {
+	s, file := newTestSpawner(t), filepath.Join(t.TempDir(), "file")
+	child := start(t, s, Spec{
+		Command: "sh", Args: []string{"-c", `sleep 0.2; exec dd if=/dev/zero of="$0" bs=1k count=100`, file}, FileSize: 10 << 10, Ladder: quick,
+	})
+	<-child.Gone()
+	if exit, _ := child.Exit(); exit.Signal != syscall.SIGXFSZ {
+		t.Errorf("got %+v, want SIGXFSZ", exit)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() != 10<<10 {
+		t.Errorf("the file has %d bytes (%v), want the limit", info.Size(), err)
 	}
 }

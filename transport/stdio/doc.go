@@ -42,6 +42,8 @@ const (
 
 	// DefaultFiles bounds the open files of a child: the usual soft limit of a login shell.
 	DefaultFiles = 1024
+	// DefaultFileSize bounds a file that a child writes: no log or cache of a server grows so large before somebody should know of it.
+	DefaultFileSize = 1 << 30
 	// SettleTime is how long a started child holds its place among the starting ones when nobody says that it has settled. An interpreter
 	// is past the worst of its start by then; many servers that say nothing must not keep others from starting.
 	SettleTime = 300 * time.Millisecond

@@ -98,20 +98,22 @@ func exited(kind, id, options int) bool {
 }
 
 // limit bounds what a running child may use. It forks nothing before its first instruction is run, so the first few may run unbounded.
-func limit(pid int, files uint64) error {
-	var own unix.Rlimit
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &own); err != nil {
-		return os.NewSyscallError("prlimit", err)
-	}
-	files = min(files, own.Max)
+func limit(pid int, spec Spec) error {
 	for _, l := range []struct {
 		resource int
 		value    uint64
 	}{
 		{unix.RLIMIT_CORE, 0}, // a core file holds the secrets of its environment
-		{unix.RLIMIT_NOFILE, files},
+		{unix.RLIMIT_NOFILE, spec.Files},
+		{unix.RLIMIT_FSIZE, spec.FileSize},
 	} {
-		if err := unix.Prlimit(pid, l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}, nil); err != nil {
+		var own unix.Rlimit
+		if err := unix.Prlimit(pid, l.resource, nil, &own); err != nil {
+			return os.NewSyscallError("prlimit", err)
+		}
+		own.Max = min(l.value, own.Max) // nobody can raise it but root
+		own.Cur = own.Max
+		if err := unix.Prlimit(pid, l.resource, &own, nil); err != nil {
 			return os.NewSyscallError("prlimit", err)
 		}
 	}

@@ -39,7 +39,7 @@ func (h *handle) wait() syscall.WaitStatus {
 }
 
 // limit does nothing: the limits of another process cannot be set here.
-func limit(int, uint64) error { return nil }
+func limit(int, Spec) error { return nil }
 
 // onlyZombies cannot tell here; the first process reaps promptly on these systems.
 func onlyZombies(int) bool { return false }

@@ -160,6 +160,9 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if spec.Files == 0 {
 		spec.Files = DefaultFiles
 	}
+	if spec.FileSize == 0 {
+		spec.FileSize = DefaultFileSize
+	}
 	spec.Ladder = spec.Ladder.orDefaults()
 	if err := checkText(spec); err != nil {
 		return nil, err
@@ -289,7 +292,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
 	child.trace = trace{s.orphans, s.watcher, s.watcher.add(child.h), InstanceVariable + "=" + j.mark}
-	err = limit(pid, j.spec.Files) // before run, which reaps: until then the number is surely ours
+	err = limit(pid, j.spec) // before run, which reaps: until then the number is surely ours
 	s.children.Add(1)
 	go child.run(s.children.Done) // owner: the spawner, whose Close waits
 	if err != nil {

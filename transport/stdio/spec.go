@@ -15,6 +15,8 @@ type Spec struct {
 	Pass []string
 	// Files bounds its open files, soft and hard. 0 is DefaultFiles. Linux only.
 	Files uint64
+	// FileSize bounds the files that it writes, in bytes; more ends it with SIGXFSZ. 0 is DefaultFileSize. Linux only.
+	FileSize uint64
 	// For is whose program it is: starts of different ones take turns. Again says that it ran before and is missed, so that it is started
 	// before programs that are new.
 	For   string
