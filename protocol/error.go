@@ -71,6 +71,11 @@ func ResourceNotFound(uri string) *Error {
 	return &Error{Condition: ConditionResourceNotFound, Message: "resource " + shown(uri) + " not found", Data: data("uri", uri)}
 }
 
+// NotAnnounced says that a server agreed to no subscription to the resource.
+func NotAnnounced(uri string) *Error {
+	return &Error{Condition: ConditionInvalidParams, Message: "changes of this resource are not announced", Data: data("uri", uri)}
+}
+
 // ToolNotFound says that no server has the tool.
 func ToolNotFound(name string) *Error {
 	return &Error{Condition: ConditionToolNotFound, Message: "tool " + shown(name) + " not found", Data: data("tool", cut(name))}

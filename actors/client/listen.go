@@ -105,7 +105,7 @@ func (c *Connection) acknowledged(m jsonrpc.Message) {
 	l.acked = true
 	granted, err := subscription.ParseFilter(m.Params)
 	if err == nil && l.uri != "" && len(granted.URIs) == 0 {
-		c.settleListen(l, protocol.ResourceNotFound(l.uri))
+		c.settleListen(l, protocol.NotAnnounced(l.uri))
 		c.unlisten(l)
 		return
 	}
@@ -141,7 +141,7 @@ func (c *Connection) listenEnded(l *listen, err error) {
 	c.renewLists(l)
 	if !l.acked {
 		if err == nil {
-			err = protocol.ResourceNotFound(l.uri)
+			err = protocol.NotAnnounced(l.uri)
 		}
 		c.settleListen(l, err)
 		if l.uri != "" || protocol.ConditionOf(err) != protocol.ConditionUpstreamLost {

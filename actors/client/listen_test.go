@@ -183,8 +183,14 @@ func TestResourceThatIsNotGranted(t *testing.T) {
 				x := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 				answer(p, p.Expect("subscriptions/listen"))
 				r.Rest()
-				if got := r.outcome(x); got.Err == nil {
-					t.Error("agreed")
+				got := r.outcome(x)
+				if got.Err == nil {
+					t.Fatal("agreed")
+				}
+				if told := protocol.Translate(got.Err, x.Version); name == "left out" || name == "ended" {
+					if uri, _ := splice.GetString(told.Data, "uri"); told.Code != -32602 || uri != "a:1" {
+						t.Errorf("got %v %s", told, told.Data)
+					}
 				}
 				r.forward("one", "resources/subscribe", `{"uri":"a:1"}`) // it is not remembered as one
 				for m := p.Next(); m.Method != "subscriptions/listen"; m = p.Next() {

@@ -54,6 +54,8 @@ type Exchange struct {
 	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
 
+	// RewriteError does the same with the data of an error.
+	RewriteError func(data jsontext.Value) jsontext.Value
 	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25
 	// §client/elicitation, -32042). Nil is for a client that is told of that by an error.
 	Visit func(pages []mrtr.Input) (jsontext.Value, error)
@@ -66,10 +68,16 @@ type Exchange struct {
 
 // Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.
 func (x *Exchange) Finish(result jsontext.Value, err error) bool {
-	if err != nil {
-		return x.Sink.Finish(Failure(x.Downstream, err, x.Version))
+	if err == nil {
+		return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
 	}
-	return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
+	m := Failure(x.Downstream, err, x.Version)
+	if x.RewriteError != nil && len(m.Error.Data) > 0 {
+		told := *m.Error // the server's own may be in the log
+		told.Data = x.RewriteError(told.Data)
+		m.Error = &told
+	}
+	return x.Sink.Finish(m)
 }
 
 // End ends the exchange without a message: the client cancelled it and waits for no answer.

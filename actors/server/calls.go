@@ -17,15 +17,16 @@ import (
 
 // outgoing is a request whose server is known and whose connection may not be.
 type outgoing struct {
-	d         *session.Deliver
-	server    string
-	params    jsontext.Value // with the server's own names
-	rewrite   func(jsontext.Value) jsontext.Value
-	made      uint32 // how often it was sent before, and ended for want of a visit
-	own       bool   // the session itself asks, in the words of the legacy era
-	fresh     bool   // what the session knows of the server was looked at anew for this
-	mayInsist bool   // its server may refuse it because its client cannot follow tasks
-	insisted  bool   // and did
+	d            *session.Deliver
+	server       string
+	params       jsontext.Value // with the server's own names
+	rewrite      func(jsontext.Value) jsontext.Value
+	rewriteError func(data jsontext.Value) jsontext.Value
+	made         uint32 // how often it was sent before, and ended for want of a visit
+	own          bool   // the session itself asks, in the words of the legacy era
+	fresh        bool   // what the session knows of the server was looked at anew for this
+	mayInsist    bool   // its server may refuse it because its client cannot follow tasks
+	insisted     bool   // and did
 }
 
 // Answers of the catalogue.
@@ -111,7 +112,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.h, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.visit(o),
+		Sink: s.sink(o), Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
 	}
 	if o.own {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" { // which the other era has in another shape
@@ -170,7 +171,8 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	}
 	s.toServer(&outgoing{
 		d: d, server: target.Server, params: target.Params,
-		rewrite: func(result jsontext.Value) jsontext.Value { return view.Result(target.Server, m.Method, result) },
+		rewrite:      func(result jsontext.Value) jsontext.Value { return view.Result(target.Server, m.Method, result) },
+		rewriteError: func(data jsontext.Value) jsontext.Value { return view.Error(target.Server, m.Method, data) },
 	})
 	return true
 }

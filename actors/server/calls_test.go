@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/actors/internal/stage"
 	"mcpd/internal/fault"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -232,6 +233,26 @@ func TestRequestThatCrashesItsSessionIsAnswered(t *testing.T) {
 		}
 		if out := u.ask("ping", ""); out.Word() != "result" {
 			t.Errorf("next: %v", out.All())
+		}
+	})
+}
+
+// An error names a resource as the client does, whoever it comes from: what the client calls a resource of one server leads there.
+func TestErrorsNameResourcesAsTheirClientDoes(t *testing.T) {
+	const nope = "mcpd://files/nope"
+	run(t, func(r *rig) { r.script["files"]["resources/read"] = result(unknown) }, func(r *rig) {
+		u, c := r.ready(`{}`), r.caller(`{}`)
+		for name, ask := range map[string]func(string, string) *stage.Sink{"legacy": u.ask, "modern": c.ask} {
+			out := ask("resources/read", `{"uri":"`+nope+`"}`)
+			if got, _ := splice.GetString(out.End().Error.Data, "uri"); got != nope {
+				t.Errorf("%s: %v", name, out.All())
+			}
+		}
+		u = r.open("ci", "files")
+		u.shake(`{}`)
+		out := u.ask("resources/read", `{"uri":"nope"}`)
+		if got, _ := splice.GetString(out.End().Error.Data, "uri"); got != "nope" {
+			t.Errorf("alone: %v", out.All())
 		}
 	})
 }

@@ -42,16 +42,21 @@ func (p *peer) serve(lines script) {
 	}
 }
 
+// unknown is the line of a server that does not have the resource "nope".
+const unknown = "-32002"
+
 // visit is the line of a server whose user must visit a page first.
 const visit = "-32042"
 
 // answered is what a line answers: a result, or the error of a modern server that wants its client to follow tasks, or that of visit.
 func answered(id jsonrpc.ID, line string) jsonrpc.Message {
-	if line == visit {
+	switch line {
+	case unknown:
+		return jsonrpc.Failure(id, protocol.Translate(protocol.ResourceNotFound("nope"), protocol.V20251125))
+	case visit:
 		return jsonrpc.Failure(id, protocol.Translate(protocol.URLElicitationRequired("log in first",
 			jsontext.Value(`[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]`)), protocol.V20251125))
-	}
-	if line == "-32021" {
+	case "-32021":
 		return jsonrpc.Failure(id, protocol.Translate(protocol.CapabilityRequired("extensions."+protocol.ExtensionTasks), protocol.Latest))
 	}
 	return jsonrpc.Response(id, jsontext.Value(line))

@@ -239,6 +239,17 @@ func TestURIsOutward(t *testing.T) {
 			t.Errorf("%s %s = %s, want %s", row.method, row.in, got, row.want)
 		}
 	}
+	for _, row := range []struct{ method, in, want string }{
+		{"resources/read", `{"uri":"file:///x","n":1}`, `{"uri":"mcpd://b/file%3A%2F%2F%2Fx","n":1}`},
+		{"resources/subscribe", `{"uri":"file:///x"}`, `{"uri":"mcpd://b/file%3A%2F%2F%2Fx"}`},
+		{"resources/read", `"file:///x"`, `"file:///x"`},
+		{"tools/call", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
+		{"tools/list", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
+	} {
+		if got := string(c.Error("b", row.method, jsontext.Value(row.in))); got != row.want {
+			t.Errorf("an error of %s with %s is told as %s, want %s", row.method, row.in, got, row.want)
+		}
+	}
 	if got := string(c.Notification("b", "notifications/resources/updated", jsontext.Value(`{"uri":"file:///x"}`))); got != `{"uri":"mcpd://b/file%3A%2F%2F%2Fx"}` {
 		t.Errorf("updated is told as %s", got)
 	}

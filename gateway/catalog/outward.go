@@ -41,6 +41,14 @@ func (c *Catalog) Result(server, method string, result jsontext.Value) jsontext.
 	return result
 }
 
+// Error rewrites the data of an error with which a server answered a request: the resource that it is about.
+func (c *Catalog) Error(server, method string, data jsontext.Value) jsontext.Value {
+	if member := addressed[method].member; len(member) > 0 && member[0] == "uri" {
+		return c.renamed(server, data)
+	}
+	return data
+}
+
 // Notification rewrites the params of a server's notification: of notifications/resources/updated only. A client that subscribed under
 // another form of the URI is told this one; who keeps subscriptions by server and its own URI can tell it its own.
 func (c *Catalog) Notification(server, method string, params jsontext.Value) jsontext.Value {
