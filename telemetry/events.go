@@ -225,6 +225,17 @@ type (
 		Reason string        `key:"reason" is:"the signal or the request"`
 		Budget time.Duration `key:"budget" is:"the time that requests have to end"`
 	}
+	StateLost struct {
+		Where
+		Reason string `key:"reason" is:"what could not be read, and what its file is called now"`
+	}
+	StateNotWritten struct {
+		Where
+		Reason string `key:"reason" is:"the error"`
+	}
+	StateWritten struct {
+		Where
+	}
 	FaultArmed struct {
 		Where
 		Fault  string        `key:"fault" is:"its id"`

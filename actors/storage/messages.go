@@ -1,0 +1,23 @@
+package storage
+
+import (
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+)
+
+// Put asks for a change to be written, and is answered when it is with the kernel: from then on it survives the death of the host. An
+// error says that it is not yet; it is tried again. Whoever asks decides how long to wait.
+type Put = otp.Call[PutRequest, struct{}]
+
+// PutRequest is a change.
+type PutRequest struct{ store.Change }
+
+// Keep is Put for who does not wait. Nothing comes back.
+type Keep struct{ store.Change }
+
+// The classes:
+//
+//	Put    owed: one for each handshake, which waits for it
+//	Keep   owed: one for each change of a session, and its end
+func (PutRequest) Class() otp.Class { return otp.Owed }
+func (*Keep) Class() otp.Class      { return otp.Owed }

@@ -1,0 +1,188 @@
+// Package storage holds the one writer of the host's state: the actor that puts into the store what must survive the host. What waits is
+// written in groups. It does not know what the values mean.
+package storage
+
+import (
+	"context"
+	"time"
+
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// RetryPause is when a change that could not be written is tried again.
+const RetryPause = time.Second
+
+// SyncPause is how long what was written may wait for the disk, so that one sync serves many changes. The death of the host does not wait for
+// it: see store.Apply.
+const SyncPause = 100 * time.Millisecond
+
+// Writer is the store, as far as it is written here.
+type Writer interface {
+	Apply([]store.Change) error
+	Sync() error
+}
+
+// Options are what a storage is made from.
+type Options struct {
+	Store Writer
+	Emit  telemetry.Sink
+}
+
+// Storage is the behaviour of core/storage.
+type Storage struct {
+	otp.Base
+	o       Options
+	p       *otp.Process
+	writing bool // a write is due, or is going to be tried again
+	syncing bool // a sync is due, or on its way
+	*kept
+}
+
+// kept is the heir: what is not written yet.
+type kept struct {
+	waiting []*Put
+	changes []store.Change
+	places  map[name]int // of the last change of each name among them, because only that counts
+	// unwritten and unsynced say what failed last. Either is what an operator was told.
+	unwritten, unsynced bool
+}
+
+func (k *kept) failing() bool { return k.unwritten || k.unsynced }
+
+type name struct {
+	bucket store.Bucket
+	key    string
+}
+
+// Abandon answers everyone who waits: nobody will write.
+func (k *kept) Abandon(reason error) {
+	for _, p := range k.waiting {
+		p.Fail(reason)
+	}
+	k.waiting = nil
+}
+
+// Status is what the tree shows, and readiness looks at.
+type Status struct{ Failing bool }
+
+// Messages that only the storage sends itself.
+type (
+	write struct{}
+	sync  struct{}
+)
+
+// New makes one incarnation.
+func New(o Options) *Storage { return &Storage{o: o} }
+
+// Init takes over what was not written.
+func (s *Storage) Init(p *otp.Process) error {
+	s.p = p
+	if s.kept, _ = p.Heir().(*kept); s.kept == nil {
+		s.kept = &kept{places: map[name]int{}}
+		p.SetHeir(s.kept)
+	}
+	p.SetStatus(Status{s.failing()})
+	s.due()
+	return nil
+}
+
+// Receive handles one message.
+func (s *Storage) Receive(_ *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *Put:
+		s.waiting = append(s.waiting, m)
+		s.add(m.Req.Change)
+	case *Keep:
+		s.add(m.Change)
+	case write:
+		s.writing = false
+		s.write()
+	case sync:
+		s.p.Go("sync", func(context.Context) error { return s.o.Store.Sync() })
+	case otp.Done:
+		s.synced(m.Err)
+	}
+	return nil
+}
+
+// Terminate writes what is left, and syncs it.
+func (s *Storage) Terminate(_ *otp.Process, reason error) {
+	if !otp.IsNormal(reason) {
+		return // the next incarnation does
+	}
+	s.write()
+	_ = s.o.Store.Sync() // whoever closes the store hears of it
+}
+
+// add keeps a change until it is written.
+func (s *Storage) add(c store.Change) {
+	n := name{c.Bucket, c.Key}
+	if i, ok := s.places[n]; ok {
+		s.changes[i] = c
+	} else {
+		s.places[n] = len(s.changes)
+		s.changes = append(s.changes, c)
+	}
+	s.due()
+}
+
+// due has what waits written: with whatever comes before the message is handled.
+func (s *Storage) due() {
+	if !s.writing && len(s.changes) > 0 {
+		s.writing = s.p.Post(write{}) == nil
+	}
+}
+
+// write writes everything that waits.
+func (s *Storage) write() {
+	if len(s.changes) == 0 {
+		return
+	}
+	err := s.o.Store.Apply(s.changes)
+	for _, p := range s.waiting {
+		if err != nil {
+			p.Fail(err)
+		} else {
+			p.Reply(struct{}{})
+		}
+	}
+	s.waiting = nil
+	s.failed(&s.unwritten, err)
+	if err != nil {
+		s.writing = true
+		s.p.After(RetryPause, write{})
+		return
+	}
+	s.changes = s.changes[:0]
+	clear(s.places)
+	if !s.syncing {
+		s.syncing = true
+		s.p.After(SyncPause, sync{})
+	}
+}
+
+// synced hears what became of a sync. One that failed is made again.
+func (s *Storage) synced(err error) {
+	s.failed(&s.unsynced, err)
+	if s.syncing = err != nil; s.syncing {
+		s.p.After(RetryPause, sync{})
+	}
+}
+
+// failed takes note of whether the state can be written, or synced, and tells of a change of that.
+func (s *Storage) failed(which *bool, err error) {
+	before := s.failing()
+	*which = err != nil
+	after := s.failing()
+	if after == before {
+		return
+	}
+	s.p.SetStatus(Status{after})
+	if after {
+		s.o.Emit(telemetry.StateNotWritten{Where: telemetry.Where{Path: s.p.Path()}, Reason: err.Error()})
+	} else {
+		s.o.Emit(telemetry.StateWritten{Where: telemetry.Where{Path: s.p.Path()}})
+	}
+}

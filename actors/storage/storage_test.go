@@ -1,0 +1,196 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/storage"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// disk is a store that writes down how it is written.
+type disk struct {
+	mu     sync.Mutex
+	writes [][]string
+	syncs  int
+	full   error         // of every write
+	bad    error         // of every sync
+	slow   chan struct{} // writes wait for it to be closed; nil for none
+}
+
+func (d *disk) Apply(changes []store.Change) error {
+	if d.slow != nil {
+		<-d.slow
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.full != nil {
+		return d.full
+	}
+	var write []string
+	for _, c := range changes {
+		write = append(write, c.Key+"="+string(c.Value))
+	}
+	d.writes = append(d.writes, write)
+	return nil
+}
+
+func (d *disk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncs++
+	return d.bad
+}
+
+func (d *disk) set(full, bad error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full, d.bad = full, bad
+}
+
+func (d *disk) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fmt.Sprint(d.writes, d.syncs)
+}
+
+func run(t *testing.T, test func(s *stage.Stage, d *disk)) {
+	t.Helper()
+	d := &disk{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit})
+		})}}
+	}, func(s *stage.Stage) { test(s, d) })
+}
+
+func change(key, value string) store.Change {
+	c := store.Change{Bucket: store.Sessions, Key: key}
+	if value != "" {
+		c.Value = jsontext.Value(value)
+	}
+	return c
+}
+
+// put asks for a change; the answer is in what it returns.
+func put(s *stage.Stage, c store.Change) <-chan error {
+	done := make(chan error, 1)
+	ref, ctx := s.Ref("storage"), s.T.Context()
+	go func() { // ends with the storage at the latest
+		_, err := otp.Do[storage.PutRequest, struct{}](ctx, ref, storage.PutRequest{Change: c})
+		done <- err
+	}()
+	return done
+}
+
+// What comes while something is written goes out together, the last of each name, in the order in which the names came; one sync serves
+// many writes.
+func TestChangesAreWrittenInGroups(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		d.slow = make(chan struct{})
+		first := put(s, change("a", "1"))
+		time.Sleep(time.Millisecond)
+		ref := s.Ref("storage")
+		for n := range 3 {
+			for _, key := range []string{"b", "c"} {
+				if err := ref.Send(&storage.Keep{Change: change(key, fmt.Sprint(n))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		last := put(s, change("b", ""))
+		time.Sleep(time.Millisecond)
+		close(d.slow)
+		if a, b := <-first, <-last; a != nil || b != nil {
+			t.Error(a, b)
+		}
+		time.Sleep(storage.SyncPause)
+		s.Rest()
+		if got := d.String(); got != "[[a=1] [b= c=2]] 1" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A disk that is full refuses who waits, and costs nothing: everything is written when there is room, once. An operator hears of both, once.
+func TestFullDisk(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		full := errors.New("no space left")
+		d.set(full, nil)
+		if err := <-put(s, change("a", "1")); !errors.Is(err, full) {
+			t.Errorf("got %v", err)
+		}
+		s.Send("storage", &storage.Keep{Change: change("b", "1")})
+		s.Send("storage", &storage.Keep{Change: change("a", "2")})
+		time.Sleep(5 * storage.RetryPause)
+		d.set(nil, nil)
+		time.Sleep(storage.RetryPause + storage.SyncPause)
+		s.Rest()
+		if got := d.String(); got != "[[a=2 b=1]] 1" {
+			t.Errorf("got %s", got)
+		}
+		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events), stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 || !strings.Contains(a[0].Reason, "no space") {
+			t.Errorf("told %v and %v", a, b)
+		}
+	})
+}
+
+// A sync that fails is made again.
+func TestSyncFails(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		d.set(nil, errors.New("input/output error"))
+		<-put(s, change("a", "1"))
+		time.Sleep(storage.SyncPause + 3*storage.RetryPause/2)
+		d.set(nil, nil)
+		<-put(s, change("b", "1"))
+		time.Sleep(2 * storage.RetryPause)
+		s.Rest()
+		if got := d.String(); got != "[[a=1] [b=1]] 3" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// What was not written yet when the storage crashed is written by its next incarnation, and whoever waits for it is answered.
+func TestCrashLosesNoChange(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		s.Break("storage", "storage.write")
+		if err := <-put(s, change("a", "1")); err != nil {
+			t.Error(err)
+		}
+		s.Struck()
+		if got := d.String(); got != "[[a=1]] 0" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// What is left when the host stops is written and synced before it ends.
+func TestStopWritesWhatIsLeft(t *testing.T) {
+	d := &disk{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit})
+		})}}
+	}, func(s *stage.Stage) {
+		d.set(errors.New("no space left"), nil)
+		<-put(s, change("a", "1"))
+		d.set(nil, nil)
+		s.System.Close()
+	})
+	if got := d.String(); got != "[[a=1]] 1" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Format is what the first line says: the layout of the file, and of the values in it. A file of another is set aside.
+const Format = "1"
+
+// maxLine bounds a line: far above what a session can grow to.
+const maxLine = 4 << 20
+
+// sumLen is what a line has before its text: the CRC-32C of that, in hex, and a space.
+const sumLen = 9
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var (
+	errTorn   = errors.New("the last line has no end")
+	errSum    = errors.New("a line does not have the sum that it says")
+	errLong   = fmt.Errorf("a line has more than %d bytes", maxLine)
+	errFormat = errors.New("the first line does not say that this is a state log")
+)
+
+// record is the text of a line.
+type record struct {
+	Bucket Bucket         `json:"b"`
+	Key    string         `json:"k"`
+	Value  jsontext.Value `json:"v,omitzero"`
+}
+
+// about is the text of the first line.
+type about struct {
+	Format string `json:"mcpd_state"`
+}
+
+// appendLine appends a change as a line. A value that is no JSON is an error.
+func appendLine(dst []byte, c Change) ([]byte, error) { return appendText(dst, record(c)) }
+
+func appendText(dst []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err == nil && len(text)+sumLen >= maxLine {
+		err = errLong
+	}
+	if err != nil {
+		return dst, err
+	}
+	dst = sum(dst, text)
+	dst = append(dst, ' ')
+	dst = append(dst, text...)
+	return append(dst, '\n'), nil
+}
+
+func sum(dst, text []byte) []byte {
+	n := crc32.Checksum(text, castagnoli)
+	return hex.AppendEncode(dst, []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+}
+
+// text is what a line says, once its sum is right.
+func text(line []byte) ([]byte, error) {
+	if len(line) < sumLen || !bytes.Equal(sum(nil, line[sumLen:]), line[:sumLen-1]) {
+		return nil, errSum
+	}
+	return line[sumLen:], nil
+}
+
+func parseLine(line []byte) (c Change, err error) {
+	t, err := text(line)
+	if err != nil {
+		return c, err
+	}
+	var r record
+	if err := json.Unmarshal(t, &r); err != nil {
+		return c, err
+	}
+	return Change(r), nil
+}
+
+// reader reads a log from its beginning.
+type reader struct {
+	r  *bufio.Reader
+	at int64 // behind the last line
+}
+
+func newReader(f *os.File) *reader {
+	return &reader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), 64<<10)}
+}
+
+// header reads the first line. io.EOF is an empty file.
+func (r *reader) header() error {
+	line, err := r.line()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return err
+		}
+		return errFormat
+	}
+	t, err := text(line)
+	if err != nil {
+		return errFormat
+	}
+	var a about
+	if err := json.Unmarshal(t, &a); err != nil || a.Format == "" {
+		return errFormat
+	}
+	if a.Format != Format {
+		return fmt.Errorf("the state is of format %q, this program reads %q", a.Format, Format)
+	}
+	return nil
+}
+
+// next reads the next change. After an error that is neither io.EOF nor errTorn it can go on with the line behind it.
+func (r *reader) next() (Change, error) {
+	line, err := r.line()
+	if err != nil {
+		return Change{}, err
+	}
+	return parseLine(line)
+}
+
+// line reads up to the next end of a line, and leaves that out.
+func (r *reader) line() ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		piece, err := r.r.ReadSlice('\n')
+		r.at += int64(len(piece))
+		if long = long || len(line)+len(piece) > maxLine; !long {
+			line = append(line, piece...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) == 0 && !long:
+			return nil, io.EOF
+		case errors.Is(err, io.EOF):
+			return nil, errTorn
+		case err != nil:
+			return nil, err
+		case long:
+			return nil, errLong
+		default:
+			return bytes.TrimSuffix(line, []byte("\n")), nil
+		}
+	}
+}

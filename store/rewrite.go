@@ -1,0 +1,78 @@
+package store
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// rewrite makes a log of what is live in the place of the one that there is. When it cannot, that one stays, and is tried again when it has
+// as much garbage once more.
+func (s *Store) rewrite() error {
+	tmp, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return s.kept(err)
+	}
+	live, size, err := s.copy(tmp)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), s.path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+		return s.kept(errors.Join(err, tmp.Close()))
+	}
+	_ = s.f.Close() // what was in it is in the new one, and on the disk
+	s.f, s.live, s.size, s.garbage, s.torn = tmp, live, size, 0, false
+	return syncDir(filepath.Dir(s.path))
+}
+
+// kept goes on with the log as it is. That is an error only where there is none yet.
+func (s *Store) kept(err error) error {
+	s.garbage = 0
+	if s.size > 0 {
+		return nil
+	}
+	return fmt.Errorf("store: %w", err)
+}
+
+// copy writes the first line and what is live. A line that cannot be read any more is left out.
+func (s *Store) copy(to *os.File) (live map[name]place, size int64, err error) {
+	w := bufio.NewWriterSize(to, 256<<10)
+	first, err := appendText(nil, about{Format})
+	if err != nil {
+		return nil, 0, err
+	}
+	_, _ = w.Write(first) // Flush tells of it
+	size = int64(len(first))
+	live = make(map[name]place, len(s.live))
+	for n, at := range s.live {
+		line, err := s.line(at)
+		if err != nil {
+			continue
+		}
+		if _, err := text(line); err != nil {
+			continue
+		}
+		_, _ = w.Write(append(line, '\n'))
+		live[n] = place{size, at.n}
+		size += int64(at.n)
+	}
+	return live, size, w.Flush()
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}

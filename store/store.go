@@ -1,0 +1,240 @@
+// Package store keeps what a host must know after it was killed: values under names, in one file that is a log of lines. A line that is broken
+// costs that value and no other. It does not know what the values mean, decides nothing about when they are written, and has no goroutine.
+// One daemon at a time uses a directory.
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bucket is a kind of values.
+type Bucket string
+
+// The buckets.
+const (
+	Sessions Bucket = "sessions" // by their ids: downstream sessions that were acknowledged
+	Secrets  Bucket = "secrets"  // by purpose: what this host seals with
+)
+
+// name is where a value is.
+type name struct {
+	bucket Bucket
+	key    string
+}
+
+// Change is a value that is new. A nil Value deletes.
+type Change struct {
+	Bucket Bucket
+	Key    string
+	Value  jsontext.Value
+}
+
+// The log is written anew without what is outdated when that is more than half of it, and more than this.
+const minGarbage = 1 << 20
+
+// file is its name in the state directory.
+const file = "state.log"
+
+// place is where a line is.
+type place struct {
+	at int64
+	n  int
+}
+
+// Store is an open log. It is safe for concurrent use.
+type Store struct {
+	path string
+
+	mu      sync.Mutex // guards what follows
+	f       *os.File
+	size    int64 // of what is whole
+	garbage int64 // of which is outdated
+	torn    bool  // behind it may be a piece of a line
+	live    map[name]place
+}
+
+// Damage says what could not be read when a store was opened, and what the file is called now that it was in.
+type Damage struct {
+	Lines int // that were left out; 0 when it is no file of ours, and nothing of it was read
+	Kept  string
+	Err   error // of the first of them
+}
+
+func (d *Damage) Error() string {
+	if d.Lines == 0 {
+		return fmt.Sprintf("state is not readable and was set aside as %s: %v", d.Kept, d.Err)
+	}
+	return fmt.Sprintf("%d lines of the state are not readable and were left out; the file is kept as %s: %v", d.Lines, d.Kept, d.Err)
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// Open opens the log in a directory, or makes it. What cannot be read stops no start: damage tells of it.
+func Open(dir string) (s *Store, damage *Damage, err error) {
+	s = &Store{path: filepath.Join(dir, file), live: map[name]place{}}
+	if s.f, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("store: %w", err)
+	}
+	lines, broken := s.load()
+	if broken == nil && s.size > 0 {
+		return s, nil, nil
+	}
+	if broken != nil {
+		damage = &Damage{Lines: lines, Err: broken, Kept: fmt.Sprintf("%s.aside-%d", s.path, time.Now().UnixNano())}
+		if err := os.Link(s.path, damage.Kept); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("store: %w", err), s.f.Close())
+		}
+	}
+	if err := s.rewrite(); err != nil {
+		return nil, nil, errors.Join(err, s.f.Close())
+	}
+	return s, damage, nil
+}
+
+// load reads every line. Of a file that is not ours it keeps nothing.
+func (s *Store) load() (lost int, first error) {
+	r := newReader(s.f)
+	if err := r.header(); err != nil {
+		if errors.Is(err, io.EOF) {
+			return 0, nil // a new file
+		}
+		return 0, err
+	}
+	for {
+		at := r.at
+		c, err := r.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			s.size = r.at
+			return lost, first
+		case errors.Is(err, errTorn) && lost == 0: // the write during which the host was killed: nobody was told that it was done
+			s.size = at
+			s.torn = s.f.Truncate(at) != nil
+			return 0, nil
+		case err != nil:
+			if lost++; first == nil {
+				first = err
+			}
+			continue
+		}
+		s.note(c, place{at, int(r.at - at)})
+	}
+}
+
+// note takes account of a line that is there now.
+func (s *Store) note(c Change, at place) {
+	n := name{c.Bucket, c.Key}
+	s.garbage += int64(s.live[n].n)
+	if delete(s.live, n); c.Value != nil {
+		s.live[n] = at
+	} else {
+		s.garbage += int64(at.n)
+	}
+}
+
+// Apply writes changes. When it returns, they are with the kernel and survive the death of this process; see Sync. After an error none of
+// them may be.
+func (s *Store) Apply(changes []Change) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []byte
+	places := make([]place, len(changes))
+	if s.torn = s.torn && s.f.Truncate(s.size) != nil; s.torn {
+		return errors.New("store: a piece of a line cannot be taken back")
+	}
+	for i, c := range changes {
+		at := len(lines)
+		var err error
+		if lines, err = appendLine(lines, c); err != nil {
+			return fmt.Errorf("store: %s %q: %w", c.Bucket, c.Key, err)
+		}
+		places[i] = place{s.size + int64(at), len(lines) - at}
+	}
+	if _, err := s.f.WriteAt(lines, s.size); err != nil {
+		s.torn = s.f.Truncate(s.size) != nil
+		return fmt.Errorf("store: %w", err)
+	}
+	s.size += int64(len(lines))
+	for i, c := range changes {
+		s.note(c, places[i])
+	}
+	if s.garbage > max(minGarbage, s.size/2) {
+		return s.rewrite()
+	}
+	return nil
+}
+
+// Sync returns when all changes so far survive the machine's end too.
+func (s *Store) Sync() error {
+	s.mu.Lock()
+	f := s.f
+	s.mu.Unlock()
+	if err := f.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // one that was rewritten meanwhile was synced
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// All yields what is in a bucket, in no order. What cannot be read any more is left out.
+func (s *Store) All(b Bucket) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		s.mu.Lock()
+		var keys []string
+		for n := range s.live {
+			if n.bucket == b {
+				keys = append(keys, n.key)
+			}
+		}
+		s.mu.Unlock()
+		for _, key := range keys {
+			if v := s.Get(b, key); v != nil && !yield(key, v) {
+				return
+			}
+		}
+	}
+}
+
+// Get is one value, nil when there is none.
+func (s *Store) Get(b Bucket, key string) jsontext.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.live[name{b, key}]
+	if !ok {
+		return nil
+	}
+	line, err := s.line(at)
+	if err != nil {
+		return nil
+	}
+	c, err := parseLine(line)
+	if err != nil {
+		return nil
+	}
+	return c.Value
+}
+
+func (s *Store) line(at place) ([]byte, error) {
+	line := make([]byte, at.n)
+	if _, err := s.f.ReadAt(line, at.at); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(line, []byte("\n")), nil
+}
+
+// Close syncs and closes the log.
+func (s *Store) Close() error {
+	err := s.Sync()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(err, s.f.Close())
+}

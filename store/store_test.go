@@ -1,0 +1,266 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func opened(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, damage, err := Open(dir)
+	if err != nil || damage != nil {
+		t.Fatalf("opened: %v, damage: %v", err, damage)
+	}
+	return s
+}
+
+// value is a JSON string of n bytes.
+func value(n int) jsontext.Value { return jsontext.Value(`"` + strings.Repeat("x", n) + `"`) }
+
+func all(s *Store, b Bucket) map[string]string {
+	list := map[string]string{}
+	for k, v := range s.All(b) {
+		list[k] = string(v)
+	}
+	return list
+}
+
+// What was put in is there when the file is opened again, and what was deleted is not; each bucket has its own keys.
+func TestChangesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	s := opened(t, dir)
+	for _, changes := range [][]Change{
+		{{Sessions, "a", value(1)}, {Sessions, "b", value(2)}, {Secrets, "a", value(7)}},
+		{{Sessions, "b", nil}, {Sessions, "a", value(3)}, {Sessions, "none", nil}},
+	} {
+		if err := s.Apply(changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, dir)
+	defer s.Close()
+	if got := fmt.Sprint(all(s, Sessions), s.Get(Secrets, "a"), s.Get(Secrets, "b")); got != `map[a:"xxx"] "xxxxxxx" null` {
+		t.Errorf("got %s", got)
+	}
+	info, err := os.Stat(filepath.Join(dir, file))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A change that cannot be written says so, and nothing of it is there.
+func TestChangeThatIsNone(t *testing.T) {
+	s := opened(t, t.TempDir())
+	defer s.Close()
+	for _, v := range []jsontext.Value{jsontext.Value("{"), value(maxLine)} {
+		if err := s.Apply([]Change{{Sessions, "a", value(1)}, {Sessions, "b", v}}); err == nil {
+			t.Errorf("%.20s was taken", v)
+		}
+	}
+	if got := all(s, Sessions); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// filled is a log of so many sessions.
+func filled(t *testing.T, n int) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	for i := range n {
+		if err := s.Apply([]Change{{Sessions, fmt.Sprint(i), value(500)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// What is no log of ours, or broken anywhere, stops no start and never panics: of a log of ours only the lines that are broken are lost, and the
+// file is kept.
+func TestForeignAndBrokenFiles(t *testing.T) {
+	const n = 200
+	whole := filled(t, n)
+	noise := rand.New(rand.NewPCG(1, 2))
+	broken := func(at, n int) []byte {
+		data := bytes.Clone(whole)
+		for i := at; i < min(at+n, len(data)); i++ {
+			data[i] = byte(noise.Uint32())
+		}
+		return data
+	}
+	end := bytes.IndexByte(whole, '\n') + 1
+	cases := map[string]struct {
+		data []byte
+		left int // at least so many sessions
+	}{
+		"nothing":        {nil, 0},
+		"text":           {[]byte("state: nothing\n"), 0},
+		"zeros":          {make([]byte, 64<<10), 0},
+		"all of it":      {broken(0, len(whole)), 0},
+		"first line":     {broken(0, end), 0},
+		"cut off":        {whole[:len(whole)-10], n - 1},
+		"another format": {append(line(t, about{"99"}), whole[end:]...), 0},
+		"no JSON":        {append(bytes.Clone(whole), "12345678 {\n"...), n},
+		"a long line":    {append(append(bytes.Clone(whole), bytes.Repeat([]byte("y"), maxLine+1)...), '\n'), n},
+	}
+	for i := range 50 {
+		cases[fmt.Sprint("somewhere ", i)] = struct {
+			data []byte
+			left int
+		}{broken(end+noise.IntN(len(whole)-end), 64), n - 2}
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, file)
+			if err := os.WriteFile(path, tt.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, damage, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole := len(tt.data) == 0 || tt.data[len(tt.data)-1] != '\n'; damage == nil && !whole || damage != nil && len(tt.data) == 0 {
+				t.Errorf("damage: %v", damage)
+			}
+			if damage != nil {
+				if kept, err := os.ReadFile(damage.Kept); err != nil || !bytes.Equal(kept, tt.data) || !strings.Contains(damage.Error(), damage.Kept) {
+					t.Errorf("kept %d bytes of %d: %v; %v", len(kept), len(tt.data), err, damage)
+				}
+			}
+			if got := len(all(s, Sessions)); got < tt.left {
+				t.Errorf("%d sessions are left, want at least %d", got, tt.left)
+			}
+			before := len(all(s, Sessions))
+			if err := s.Apply([]Change{{Sessions, "new", value(1)}}); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			s = opened(t, dir)
+			defer s.Close()
+			if got := len(all(s, Sessions)); got != before+1 {
+				t.Errorf("%d sessions are there again, want %d", got, before+1)
+			}
+		})
+	}
+}
+
+func line(t *testing.T, v any) []byte {
+	t.Helper()
+	l, err := appendText(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// A log that is mostly outdated is written anew; nothing is lost by it, and it does not grow without end.
+func TestLogIsWrittenAnew(t *testing.T) {
+	dir := t.TempDir()
+	s := opened(t, dir)
+	if err := s.Apply([]Change{{Secrets, "key", value(7)}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20_000 {
+		if err := s.Apply([]Change{{Sessions, fmt.Sprint(i % 10), value(i % 500)}, {Sessions, "gone", value(100)}, {Sessions, "gone", nil}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, file))
+	if err != nil || info.Size() > 2*minGarbage {
+		t.Errorf("%d bytes, %v", info.Size(), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, dir)
+	defer s.Close()
+	if got := all(s, Sessions); len(got) != 10 || got["9"] != string(value(499)) || len(s.Get(Secrets, "key")) != 9 {
+		t.Errorf("got %d: %.40s", len(got), got["9"])
+	}
+}
+
+// A write that a full disk cuts off is an error, costs nothing that was there, and is done when there is room.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	s := opened(t, dir)
+	defer s.Close()
+	if err := s.Apply([]Change{{Sessions, "a", value(10)}}); err != nil {
+		t.Fatal(err)
+	}
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Apply([]Change{{Sessions, "b", value(100_000)}})
+	if restored := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); restored != nil {
+		t.Fatal(restored)
+	}
+	if err == nil {
+		t.Error("the disk was full, and nobody noticed")
+	}
+	if err := s.Apply([]Change{{Sessions, "c", value(100_000)}}); err != nil {
+		t.Error(err)
+	}
+	if got := all(s, Sessions); len(got) != 2 || got["a"] != string(value(10)) || len(got["c"]) != 100_002 {
+		t.Errorf("got %d", len(got))
+	}
+}
+
+// A directory that cannot be written to is an error that names it.
+func TestNoDirectory(t *testing.T) {
+	if _, _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// I12: what Apply has returned from is there after the process was killed, without a word, right behind it.
+func TestAppliedChangesSurviveSIGKILL(t *testing.T) {
+	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
+		s := opened(t, dir)
+		for n := range 100 {
+			if err := s.Apply([]Change{{Sessions, fmt.Sprintf("%03d", n), value(1)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAppliedChangesSurviveSIGKILL$")
+	cmd.Env = append(os.Environ(), "STORE_TEST_DIR="+dir)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Fatalf("it was not killed: %s", out)
+	}
+	s := opened(t, dir)
+	defer s.Close()
+	if got := len(all(s, Sessions)); got != 100 {
+		t.Errorf("%d of 100 are there", got)
+	}
+}
