@@ -178,6 +178,14 @@ func Stopping(server string, maybeExecuted bool) *Error {
 	return &Error{Condition: ConditionStopping, Message: message, Data: unfinished(server, maybeExecuted)}
 }
 
+// Restarted says that the host was killed during the request, and another that knows no more has taken its place.
+func Restarted() *Error {
+	return &Error{
+		Condition: ConditionUpstreamLost, Message: "the host was restarted during the request; a server may have executed it",
+		Data: jsontext.Value(`{"maybeExecuted":true}`),
+	}
+}
+
 // unfinished is the data of a request that has no answer.
 func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	d := data("server", server)

@@ -31,6 +31,8 @@ type Handle struct {
 	idle     time.Duration               // how long it lasts unused at most; 0 leaves it to the tenant
 	clock    clock.Clock
 	manager  otp.Ref
+	storage  otp.Ref // who writes the session down; zero for nobody
+	again    bool    // it was opened in an earlier host
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
@@ -102,7 +104,10 @@ func (h *Handle) Streams() *streamable.Streams { return h.streams }
 func (h *Handle) Record() *Record { return h.record.Load() }
 
 // Store replaces the record. Only the session's actor calls it.
-func (h *Handle) Store(r *Record) { h.record.Store(r) }
+func (h *Handle) Store(r *Record) {
+	h.record.Store(r)
+	h.keep()
+}
 
 // Version is the negotiated revision; the zero Version before the handshake.
 func (h *Handle) Version() protocol.Version {

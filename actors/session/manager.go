@@ -7,7 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"iter"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/internal/clock"
 	"mcpd/protocol"
@@ -27,7 +30,11 @@ type Options struct {
 	// Idle is how long a tenant's session lasts without a request or an open stream.
 	Idle  func(tenant string) time.Duration
 	Store *streamable.Store
-	Emit  telemetry.Sink
+	// Storage is who writes down what survives the host, zero for nobody.
+	Storage func() otp.Ref
+	// Restore yields what an earlier host has stored of its sessions, by their ids; nil for nothing.
+	Restore iter.Seq2[string, jsontext.Value]
+	Emit    telemetry.Sink
 }
 
 // Manager is the behaviour of core/session_manager.
@@ -85,6 +92,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	if m.kept, _ = p.Heir().(*kept); m.kept == nil {
 		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
 		p.SetHeir(m.kept)
+		m.restore()
 	}
 	for ref := range m.actors {
 		p.Monitor(ref)
@@ -150,18 +158,17 @@ func (m *Manager) open(call *Open) {
 		}
 	}
 	h := &Handle{
-		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
+		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(),
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
 	if h.streams == nil {
-		h.streams = m.o.Store.Streams()
+		h.streams = m.o.Store.Streams(h.id)
 	}
 	if p := call.Req.Peer; p != nil {
 		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true})
 	}
-	sum := sha256.Sum256([]byte(h.id))
-	h.row = hex.EncodeToString(sum[:6])
+	h.row = rowOf(h.id)
 	h.Touch()
 	m.index.add(h) // now, so that many who come at once count; nobody knows its id yet
 	m.opening[call] = h
@@ -169,6 +176,12 @@ func (m *Manager) open(call *Open) {
 		m.arm(m.mayIdle(h))
 	}
 	m.start(call, h)
+}
+
+// rowOf is the row of a session in the tree, which tells nothing about its id.
+func rowOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:6])
 }
 
 func (m *Manager) start(call *Open, h *Handle) {
@@ -250,6 +263,7 @@ func (m *Manager) end(h *Handle, reason string) {
 		return
 	}
 	h.closed.Store(true)
+	h.forget()
 	h.streams.Close()
 	if h.Send(&Expired{Reason: reason}) != nil && h.Record() != nil {
 		m.begin(&attempt{h: h, old: h.actor()})

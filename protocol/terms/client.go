@@ -191,3 +191,18 @@ func validName(name string) bool {
 	}
 	return true
 }
+
+// Declaration is what the client declared, so that ParseClient makes the same of it.
+func (c *Client) Declaration() jsontext.Value {
+	names := slices.Sorted(maps.Keys(c.names))
+	r := request{Name: &c.Info.Name, Version: &c.Info.Version, Capabilities: &names, Details: c.names, Extensions: map[string]jsontext.Value{}}
+	extensions, _ := splice.Get(c.capabilities.Raw(), "extensions")
+	for m := range splice.Members(extensions) {
+		r.Extensions[m.Key()] = m.Value
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // all of it was parsed
+	}
+	return data
+}

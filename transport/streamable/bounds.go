@@ -13,7 +13,7 @@ func (s *Streams) live() *streamsState {
 	if s.state == nil {
 		s.state = &streamsState{}
 		if !s.plain {
-			s.state.nonce = newNonce()
+			s.state.nonce = newNonce(s.of)
 		}
 	}
 	return s.state
@@ -34,7 +34,7 @@ func (s *Streams) standing() *stream {
 
 // attach puts o on a stream, behind the place that the client has seen.
 func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
-	o.nonce, o.kind, o.number, o.next = s.state.nonce, seen.kind, seen.stream, seen.seq+1
+	o.nonce, o.kind, o.number, o.next, o.asks = s.state.nonce, seen.kind, seen.stream, seen.seq+1, seen.asks
 	o.stream = st
 	st.outlets = append(st.outlets, o)
 }

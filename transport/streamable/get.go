@@ -19,7 +19,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	streams, out := session.Streams(), makeOutlet()
-	if err := streams.connect(&out, r.Header.Get("Last-Event-Id")); err != nil {
+	if err := streams.connect(&out, r.Header.Get("Last-Event-Id"), session.Version()); err != nil {
 		h.refuseGET(w, err, session.Version())
 		return
 	}

@@ -104,13 +104,14 @@ func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, ou
 }
 
 func (h *testHost) add(ep Endpoint, v protocol.Version, on *Streams) *testSession {
-	if on == nil {
-		on = h.store.Streams()
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opened++
-	s := &testSession{host: h, ep: ep, id: fmt.Sprintf("session-%d", h.opened), version: v, streams: on}
+	id := fmt.Sprintf("session-%d", h.opened)
+	if on == nil {
+		on = h.store.Streams(id)
+	}
+	s := &testSession{host: h, ep: ep, id: id, version: v, streams: on}
 	h.sessions[s.id] = s
 	return s
 }

@@ -15,6 +15,7 @@ type outlet struct {
 	nonce  string     // of the session; empty where events have no ids
 	kind   streamKind // of the ids
 	number uint32     // of the stream, in the ids
+	asks   string     // of the request that the stream replies to, in the ids
 
 	// The Streams' mutex guards the rest, except that next is only changed by the goroutine that writes.
 	stream *stream       // nil until there is one
@@ -53,5 +54,5 @@ func (o *outlet) tick() {
 
 // appendID appends the id of the event at a place of this outlet's stream.
 func (o *outlet) appendID(dst []byte, seq uint64) []byte {
-	return eventID{o.kind, o.number, seq}.append(dst, o.nonce)
+	return eventID{o.kind, o.number, seq, o.asks}.append(dst, o.nonce)
 }

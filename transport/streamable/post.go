@@ -98,6 +98,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
+	reply.ask = id
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, err, session.Version(), id)

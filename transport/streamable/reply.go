@@ -16,6 +16,7 @@ type reply struct {
 	streams *Streams
 	resumes bool             // the client's revision has primed streams, so it can be sent away
 	batch   bool             // the JSON form is an array
+	ask     jsonrpc.ID       // of the one request; none for a batch
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
 
 	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
@@ -125,6 +126,9 @@ func (r *reply) closeStream(done *bool, retry time.Duration) {
 func (r *reply) begin() error {
 	if r.stream != nil {
 		return nil
+	}
+	if !r.ask.IsZero() {
+		r.out.asks = asking(r.ask)
 	}
 	st, err := r.streams.begin(&r.out)
 	if err != nil {

@@ -70,8 +70,8 @@ type Store struct {
 // NewStore makes a Store.
 func NewStore(o StoreOptions) *Store { return &Store{options: o.orDefaults()} }
 
-// Streams makes the streams of one new session.
-func (s *Store) Streams() *Streams { return &Streams{store: s} }
+// Streams makes the streams of the session with this id: of a new one, or of one that has outlived its host.
+func (s *Store) Streams(of string) *Streams { return &Streams{store: s, of: of} }
 
 // Bytes is how much history is kept for all sessions.
 func (s *Store) Bytes() int64 { return s.used.Load() }

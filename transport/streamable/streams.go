@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/internal/clock"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -20,7 +21,8 @@ import (
 // takes over when it ends. The zero Streams is not usable: see Store.Streams.
 type Streams struct {
 	store *Store
-	plain bool // no ids, no history
+	of    string // the session's id
+	plain bool   // no ids, no history
 
 	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
 	closed bool
@@ -110,7 +112,7 @@ func (s *Streams) begin(o *outlet) (*stream, error) {
 		state.posts = make(map[uint32]*stream)
 	}
 	state.posts[st.number] = st
-	s.attach(st, o, eventID{postStream, st.number, 0})
+	s.attach(st, o, eventID{postStream, st.number, 0, o.asks})
 	return st, nil
 }
 
@@ -129,9 +131,13 @@ func (s *Streams) send(st *stream, m jsonrpc.Message) error {
 func (s *Streams) finish(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || st.complete {
-		return
+	if !s.closed && !st.complete {
+		s.complete(st)
 	}
+}
+
+// complete is finish with the mutex held.
+func (s *Streams) complete(st *stream) {
 	st.complete = true
 	wake(st)
 	s.state.ended = append(s.state.ended, st)
@@ -157,42 +163,65 @@ func (s *Streams) retryOf(o *outlet) time.Duration {
 	return o.retry
 }
 
-// connect makes o the response of a GET.
-func (s *Streams) connect(o *outlet, lastEventID string) error {
-	if lastEventID != "" {
-		return s.resume(o, lastEventID)
-	}
-	return s.listen(o)
-}
-
-// listen makes o the newest GET. What waited for one is its to write.
-func (s *Streams) listen(o *outlet) error {
+// connect makes o the response of a GET of a client that speaks revision v.
+func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.admitGET(); err != nil {
 		return err
 	}
+	if lastEventID == "" {
+		return s.listen(o)
+	}
+	id, nonce, err := parseEventID(lastEventID)
+	switch {
+	case err != nil:
+		return err
+	case earlier(nonce, s.live().nonce):
+		return s.afterwards(o, id, v)
+	case nonce != s.state.nonce:
+		return errEventID
+	}
+	return s.resume(o, id)
+}
+
+// listen makes o the newest GET. What waited for one is its to write.
+func (s *Streams) listen(o *outlet) error {
 	st := s.standing()
-	s.attach(st, o, eventID{standaloneStream, s.number(), st.sent - 1})
+	s.attach(st, o, eventID{standaloneStream, s.number(), st.sent - 1, ""})
 	o.get = true
 	s.state.gets++
 	return nil
 }
 
+// afterwards makes o the response of a client that comes back to a stream of the session's life in an earlier host. What it has missed on the
+// standing one nobody knows: its session tells it what may be different. A request that it waits for died with that host, and is answered
+// with what is known of it.
+func (s *Streams) afterwards(o *outlet, id eventID, v protocol.Version) error {
+	if id.kind == standaloneStream {
+		return s.listen(o)
+	}
+	ask, ok := id.asked()
+	if !ok {
+		return errUnreplayable
+	}
+	state := s.live()
+	st := &stream{history: newHistory(), number: s.number()}
+	if state.posts == nil {
+		state.posts = make(map[uint32]*stream)
+	}
+	state.posts[st.number] = st
+	s.attach(st, o, eventID{postStream, st.number, 0, id.asks})
+	o.get = true
+	state.gets++
+	data, w := encode(jsonrpc.Failure(ask, protocol.Translate(protocol.Restarted(), v)))
+	err := s.add(st, data, w)
+	s.complete(st)
+	return err
+}
+
 // resume makes o the continuation of the stream that the event id names, from the event after it.
-func (s *Streams) resume(o *outlet, lastEventID string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.admitGET(); err != nil {
-		return err
-	}
-	if s.state == nil {
-		return errEventID
-	}
-	id, err := parseEventID(lastEventID, s.state.nonce)
-	if err != nil {
-		return err
-	}
+func (s *Streams) resume(o *outlet, id eventID) error {
 	st := s.state.alone
 	if id.kind == postStream {
 		st = s.state.posts[id.stream]

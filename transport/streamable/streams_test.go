@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/internal/clock"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -24,7 +25,7 @@ func sized(method string, bytes int) jsonrpc.Message {
 func listening(t *testing.T, s *Streams, lastEventID string) *outlet {
 	t.Helper()
 	o := makeOutlet()
-	if err := s.connect(&o, lastEventID); err != nil {
+	if err := s.connect(&o, lastEventID, protocol.V20251125); err != nil {
 		t.Fatal(err)
 	}
 	return &o
@@ -65,7 +66,7 @@ func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewStore(StoreOptions{})
-		s := store.Streams()
+		s := store.Streams("a session")
 		defer s.Close()
 		o := listening(t, s, "")
 		pushAll(t, s, note("a", 1))
@@ -97,7 +98,7 @@ func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 func TestHistorySurvivesAClockThatJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		skewed := clock.NewSkewed(nil)
-		s := NewStore(StoreOptions{Clock: skewed}).Streams()
+		s := NewStore(StoreOptions{Clock: skewed}).Streams("a session")
 		defer s.Close()
 		o := listening(t, s, "")
 		pushAll(t, s, note("a", 1))
@@ -118,7 +119,7 @@ func TestHistorySurvivesAClockThatJumps(t *testing.T) {
 
 func TestPendingMessagesAreBounded(t *testing.T) {
 	store := NewStore(StoreOptions{StreamEvents: 4, StreamBytes: 1000})
-	s := store.Streams()
+	s := store.Streams("a session")
 	defer s.Close()
 	for n := range 10 {
 		pushAll(t, s, note("a", n))
@@ -146,7 +147,7 @@ func TestOldestIsDropped(t *testing.T) {
 		{"by bytes of all", StoreOptions{TotalBytes: 4500}, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := NewStore(c.options).Streams()
+			s := NewStore(c.options).Streams("a session")
 			defer s.Close()
 			o := listening(t, s, "")
 			for range 9 {
@@ -167,7 +168,7 @@ func TestOldestIsDropped(t *testing.T) {
 
 // A client that comes back when much of its stream is gone is given its answer all the same, and what a server asks of it.
 func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
-	s := NewStore(StoreOptions{StreamEvents: 4}).Streams()
+	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("a session")
 	defer s.Close()
 	o := makeOutlet()
 	st, err := s.begin(&o)
@@ -194,14 +195,14 @@ func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
 
 // A stream whose outcome itself is gone is not resumed: it would end as if there had been none.
 func TestLostOutcomeIsNotPassedOver(t *testing.T) {
-	s := NewStore(StoreOptions{SessionBytes: 100}).Streams()
+	s := NewStore(StoreOptions{SessionBytes: 100}).Streams("a session")
 	defer s.Close()
 	r := newReply(s, 2, true)
 	r.Send(note("notifications/message", 1))
 	taken(s, &r.out, 8)
 	r.leave()
 	r.Finish(jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`"`+strings.Repeat("x", 200)+`"`)))
-	if err := s.connect(&outlet{}, idAt(&r.out, 1)); !errors.Is(err, errUnreplayable) {
+	if err := s.connect(&outlet{}, idAt(&r.out, 1), protocol.V20251125); !errors.Is(err, errUnreplayable) {
 		t.Errorf("got %v, want errUnreplayable", err)
 	}
 }
@@ -209,7 +210,7 @@ func TestLostOutcomeIsNotPassedOver(t *testing.T) {
 // B5: coalesce, then drop progress, then the oldest notification. The outcome of an exchange is never refused, what a server asks never
 // dropped, and nobody is cut.
 func TestFullQueue(t *testing.T) {
-	s := NewStore(StoreOptions{StreamEvents: 4}).Streams()
+	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("a session")
 	defer s.Close()
 	o := makeOutlet()
 	st, err := s.begin(&o)
@@ -262,7 +263,7 @@ func TestFullQueue(t *testing.T) {
 
 // A finished stream is kept for its client's return, but only so many, the oldest forgotten first.
 func TestFinishedStreamsAreBounded(t *testing.T) {
-	s := NewStore(StoreOptions{}).Streams()
+	s := NewStore(StoreOptions{}).Streams("a session")
 	defer s.Close()
 	outlets := make([]outlet, keptStreams+10)
 	for i := range outlets {
@@ -278,7 +279,7 @@ func TestFinishedStreamsAreBounded(t *testing.T) {
 	if got := len(s.state.posts); got != keptStreams {
 		t.Errorf("%d streams are kept, want %d", got, keptStreams)
 	}
-	if err := s.connect(&outlet{}, idAt(&outlets[9], 0)); !errors.Is(err, errUnreplayable) {
+	if err := s.connect(&outlet{}, idAt(&outlets[9], 0), protocol.V20251125); !errors.Is(err, errUnreplayable) {
 		t.Errorf("the tenth: %v, want errUnreplayable", err)
 	}
 	if got, phase := taken(s, listening(t, s, idAt(&outlets[10], 0)), 8); len(got) != 1 || phase != completed {
@@ -289,7 +290,7 @@ func TestFinishedStreamsAreBounded(t *testing.T) {
 // A finished stream whose events are past their time is forgotten, and with it its entry.
 func TestFinishedStreamsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStore(StoreOptions{}).Streams()
+		s := NewStore(StoreOptions{}).Streams("a session")
 		defer s.Close()
 		r := newReply(s, 1, true)
 		for n := range 2 {
@@ -313,7 +314,7 @@ func TestFinishedStreamsExpire(t *testing.T) {
 
 // A session at its bound forgets finished streams before it drops what a running one may be resumed from.
 func TestFinishedStreamsGoFirst(t *testing.T) {
-	s := NewStore(StoreOptions{SessionBytes: 10_000}).Streams()
+	s := NewStore(StoreOptions{SessionBytes: 10_000}).Streams("a session")
 	defer s.Close()
 	finished := newReply(s, 1, true)
 	finished.Send(sized("notifications/message", 4000))
@@ -333,7 +334,7 @@ func TestFinishedStreamsGoFirst(t *testing.T) {
 
 // Any member of a batch can send its client away; the others' answers wait with the rest.
 func TestBatchMemberClosesTheStream(t *testing.T) {
-	s := NewStore(StoreOptions{}).Streams()
+	s := NewStore(StoreOptions{}).Streams("a session")
 	defer s.Close()
 	r := newReply(s, 2, true)
 	one, two := &member{reply: r}, &member{reply: r}
@@ -379,7 +380,7 @@ func TestPlainStreams(t *testing.T) {
 
 func TestClosedStreamsTakeNothing(t *testing.T) {
 	store := NewStore(StoreOptions{})
-	s := store.Streams()
+	s := store.Streams("a session")
 	get, post := listening(t, s, ""), makeOutlet()
 	st, err := s.begin(&post)
 	if err != nil {
@@ -403,7 +404,7 @@ func TestClosedStreamsTakeNothing(t *testing.T) {
 	if _, err := s.begin(&post); !errors.Is(err, transport.ErrClosed) {
 		t.Errorf("begin: %v, want ErrClosed", err)
 	}
-	if err := s.connect(&outlet{}, ""); !errors.Is(err, ErrNoSession) {
+	if err := s.connect(&outlet{}, "", protocol.V20251125); !errors.Is(err, ErrNoSession) {
 		t.Errorf("connect: %v, want ErrNoSession", err)
 	}
 	if store.Bytes() != 0 {
@@ -414,7 +415,7 @@ func TestClosedStreamsTakeNothing(t *testing.T) {
 // A client that left before there was a stream has nothing to come back to: the exchange is told, and its outcome is taken all the same.
 func TestReplyWithoutClient(t *testing.T) {
 	store := NewStore(StoreOptions{})
-	s := store.Streams()
+	s := store.Streams("a session")
 	defer s.Close()
 	r := newReply(s, 1, true)
 	r.leave()
@@ -431,17 +432,59 @@ func TestReplyWithoutClient(t *testing.T) {
 }
 
 func TestEventIDs(t *testing.T) {
-	nonce := newNonce()
-	if nonce == newNonce() {
-		t.Error("two nonces are equal")
+	nonce := newNonce("one")
+	if again := newNonce("one"); nonce == again || !earlier(nonce, again) || earlier(nonce, nonce) || earlier(nonce, newNonce("two")) {
+		t.Error("lives and sessions are not told apart")
 	}
-	for _, id := range []eventID{{postStream, 1, 0}, {standaloneStream, 1<<32 - 1, 1<<64 - 1}, {postStream, 35, 36}} {
+	long := jsonrpc.StringID(strings.Repeat("x", maxAsks-2))
+	for _, id := range []eventID{
+		{postStream, 1, 0, ""}, {standaloneStream, 1<<32 - 1, 1<<64 - 1, ""}, {postStream, 35, 36, asking(jsonrpc.IntID(1))},
+		{postStream, 1<<32 - 1, 1<<64 - 1, asking(long)},
+	} {
 		text := string(id.append(nil, nonce))
-		if got, err := parseEventID(text, nonce); err != nil || got != id || len(text) > maxEventID {
-			t.Errorf("%s read as %v (%v), want %v", text, got, err, id)
+		if got, of, err := parseEventID(text); err != nil || got != id || of != nonce || len(text) > maxEventID {
+			t.Errorf("%s read as %v of %s (%v), want %v", text, got, of, err, id)
 		}
-		if _, err := parseEventID(text, newNonce()); !errors.Is(err, errEventID) {
-			t.Errorf("%s of another session: %v, want errEventID", text, err)
+	}
+	if got, ok := (eventID{asks: asking(long)}).asked(); !ok || got != long {
+		t.Errorf("asked %v, %t", got, ok)
+	}
+	if got := asking(jsonrpc.StringID(strings.Repeat("x", maxAsks))); got != "" {
+		t.Errorf("a long id is carried: %s", got)
+	}
+	for _, text := range []string{"", "1", nonce, nonce + ".p1", nonce + ".x1.1", nonce + "..1", nonce + ".p1.1.a.b", "abc.p1.1", nonce + ".p-1.1", nonce + ".p1.!"} {
+		if _, _, err := parseEventID(text); !errors.Is(err, errEventID) {
+			t.Errorf("%q: %v, want errEventID", text, err)
+		}
+	}
+}
+
+// A session that outlives its host takes its clients back: one that listens goes on, and one that waits for an answer is told that nobody
+// knows what became of its request. The event ids of another session are still nobody's.
+func TestStreamsOfAnEarlierLife(t *testing.T) {
+	before, after := NewStore(StoreOptions{}).Streams("one"), NewStore(StoreOptions{}).Streams("one")
+	get := listening(t, before, "")
+	pushAll(t, before, note("notifications/message", 1))
+	taken(before, get, 1)
+	r := newReply(before, 1, true)
+	r.ask = jsonrpc.StringID("seven")
+	if err := r.Send(note("notifications/progress", 1)); err != nil {
+		t.Fatal(err)
+	}
+
+	again := listening(t, after, idAt(get, 1))
+	pushAll(t, after, note("notifications/message", 2))
+	if got, _ := taken(after, again, 1); len(got) != 1 || !strings.Contains(got[0], "2") {
+		t.Errorf("the standing stream has %v", got)
+	}
+	answered := listening(t, after, idAt(&r.out, 0))
+	got, phase := taken(after, answered, 2)
+	if len(got) != 1 || phase != completed || !strings.Contains(got[0], `"id":"seven"`) || !strings.Contains(got[0], `"maybeExecuted":true`) {
+		t.Errorf("answered %v, %v", got, phase)
+	}
+	for _, id := range []string{idAt(listening(t, NewStore(StoreOptions{}).Streams("two"), ""), 0), strings.Replace(idAt(&r.out, 0), ".p", ".p9", 1)[:20]} {
+		if err := after.connect(&outlet{}, id, protocol.V20251125); !errors.Is(err, errEventID) && !errors.Is(err, errUnreplayable) {
+			t.Errorf("%s: %v", id, err)
 		}
 	}
 }

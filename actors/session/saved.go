@@ -1,0 +1,136 @@
+package session
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/storage"
+	"mcpd/protocol"
+	"mcpd/protocol/terms"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
+)
+
+// saved is a session in the store: what its handle and its record hold, in the words of the protocol.
+type saved struct {
+	Tenant       string              `json:"tenant"`
+	Server       string              `json:"server,omitzero"`
+	Principal    string              `json:"principal,omitzero"`
+	Opened       time.Time           `json:"opened"`
+	Idle         time.Duration       `json:"idle,omitzero,format:units"`
+	Terms        jsontext.Value      `json:"terms,omitzero"`
+	Version      string              `json:"version"`
+	Capabilities jsontext.Value      `json:"capabilities"`
+	Offered      jsontext.Value      `json:"offered"`
+	Client       jsontext.Value      `json:"client"`
+	Ready        bool                `json:"ready,omitzero"`
+	Level        string              `json:"level,omitzero"`
+	URIs         []savedSubscription `json:"uris,omitzero"`
+}
+
+type savedSubscription struct {
+	Server string `json:"server"`
+	URI    string `json:"uri"`
+	Own    string `json:"own"`
+}
+
+// Lasting reports whether the session is one that survives the host: there is somebody who writes it down, and its client has an id to come
+// back with, over any connection. Others end with theirs.
+func (h *Handle) Lasting() bool {
+	return h.storage != (otp.Ref{}) && h.peer == nil && h.Streamed() && !h.streams.Channel()
+}
+
+// Storage is who writes the session down.
+func (h *Handle) Storage() otp.Ref { return h.storage }
+
+// Again reports whether the session was opened in an earlier host, and has had no actor in this one.
+func (h *Handle) Again() bool { return h.again && h.ref.Load() == nil }
+
+// Saved is the session as a change of the store. Subscriptions to which the server has not agreed yet are calls, and not among it.
+func (h *Handle) Saved() store.Change {
+	c := store.Change{Bucket: store.Sessions, Key: h.id}
+	r := h.Record()
+	s := saved{
+		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: h.idle,
+		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
+	}
+	if h.terms != nil {
+		s.Terms = h.terms.Declaration()
+	}
+	for _, u := range r.URIs {
+		if u.Asking == 0 {
+			s.URIs = append(s.URIs, savedSubscription{u.Server, u.URI, u.Own})
+		}
+	}
+	c.Value, _ = json.Marshal(s) // all raw values in it were parsed before
+	return c
+}
+
+// keep writes the session down, without waiting.
+func (h *Handle) keep() {
+	if h.Lasting() {
+		_ = h.storage.Send(&storage.Keep{Change: h.Saved()})
+	}
+}
+
+// forget takes back what was written down.
+func (h *Handle) forget() {
+	if h.Lasting() {
+		_ = h.storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: h.id}})
+	}
+}
+
+// restored is the handle of a session that an earlier host has stored, without an actor. Its client may come back with its id.
+func restored(id string, value jsontext.Value) (*Handle, error) {
+	var s saved
+	if err := json.Unmarshal(value, &s); err != nil {
+		return nil, err
+	}
+	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: s.Idle, again: true}
+	version, known := protocol.ParseVersion(s.Version)
+	if !known || s.Tenant == "" || len(id) < minID {
+		return nil, errors.New("a session without a tenant, an id or a revision")
+	}
+	r := &Record{Version: version, Ready: s.Ready, Level: s.Level}
+	var errs [4]error
+	r.Capabilities, errs[0] = protocol.ParseClientCapabilities(s.Capabilities)
+	r.Offered, errs[1] = protocol.ParseServerCapabilities(s.Offered)
+	r.Client, errs[2] = protocol.ParseImplementation(s.Client)
+	if len(s.Terms) > 0 {
+		h.terms, errs[3] = terms.ParseClient(s.Terms)
+	}
+	for _, u := range s.URIs {
+		r.URIs = append(r.URIs, Subscription{Server: u.Server, URI: u.URI, Own: u.Own})
+	}
+	h.record.Store(r)
+	return h, errors.Join(errs[:]...)
+}
+
+// minID is less than any id of ours has.
+const minID = 32
+
+// restore takes over the sessions of an earlier host. One that cannot be read, or is not served any more, is forgotten.
+func (m *Manager) restore() {
+	if m.o.Restore == nil {
+		return
+	}
+	now := m.o.Clock.Now()
+	for id, value := range m.o.Restore {
+		h, err := restored(id, value)
+		if err == nil && (m.o.Limit(h.endpoint.Tenant) == 0 || m.index.Len() >= m.o.Total) {
+			err = errors.New("its tenant is gone")
+		}
+		if err != nil {
+			_ = m.o.Storage().Send(&storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: id}})
+			continue
+		}
+		h.row, h.clock, h.manager, h.storage, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.o.Store.Streams(id)
+		h.last.Store(now.UnixNano())
+		m.index.add(h)
+		m.arm(m.mayIdle(h))
+	}
+}
