@@ -18,6 +18,7 @@ import (
 	"mcpd/actors/process"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/actors/storage"
 	"mcpd/actors/task"
 	"mcpd/actors/version"
 	"mcpd/supervisor/otp"
@@ -81,7 +82,10 @@ var classes = map[string]struct {
 	"session.Expired":        {&session.Expired{}, otp.Owed},
 	"session.Open":           {&session.Open{}, otp.Ordinary},
 	"session.Sweep":          {&session.Sweep{}, otp.Ordinary},
+	"session.Wake":           {&session.Wake{}, otp.Owed},
 	"session.Undelivered":    {&session.Undelivered{}, otp.Owed},
+	"storage.Keep":           {&storage.Keep{}, otp.Owed},
+	"storage.Put":            {&storage.Put{}, otp.Owed},
 	"task.Changed":           {&task.Changed{}, otp.Sheddable},
 	"task.Drop":              {task.Drop{}, otp.Owed},
 	"task.Watch":             {task.Watch{}, otp.Ordinary},

@@ -134,6 +134,7 @@ func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (str
 	if !ok || s.Endpoint() != ep || s.Record() == nil || s.IsPeer() || s.Terms() != nil {
 		return nil, streamable.ErrNoSession
 	}
+	s.Wake()
 	return s, nil
 }
 

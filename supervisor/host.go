@@ -27,6 +27,7 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 	"mcpd/protocol"
 	"mcpd/protocol/seal"
+	"mcpd/store"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -48,6 +49,7 @@ type host struct {
 	spawner  *stdio.Spawner
 	last     *process.Last // closes what the process manager could not
 	store    *streamable.Store
+	state    *store.Store // nil when nothing survives this host
 	index    *session.Index
 	edge     *Edge
 	ring     *seal.Ring // seals what clients carry for us
@@ -73,6 +75,7 @@ func (h *host) sessionOptions() session.Options {
 		Limit: func(name string) int { return limits[name].MaxSessions },
 		Idle:  func(name string) time.Duration { return limits[name].SessionIdle },
 		Total: h.config.MaxSessions, Store: h.store, Emit: h.recorder.Emit,
+		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(),
 	}
 }
 
@@ -189,6 +192,7 @@ func (h *host) health() admin.Health {
 			Name: row.ID, OK: up(row), Required: row.ID != "observability", Detail: row.Status.String(),
 		})
 	}
+	health.Checks = append(health.Checks, h.durability(tree))
 	return health
 }
 

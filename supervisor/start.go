@@ -17,7 +17,6 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
-	"mcpd/protocol/seal"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -39,6 +38,7 @@ type Options struct {
 	Clock    clock.Clock   // nil is clock.System
 	Instance string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
 	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
+	State    string        // the directory of what survives this host; empty keeps nothing
 	// Faults are those that can be armed in this host. Nil is a registry of its own.
 	Faults *fault.Registry
 	// Intensity is the restart budget of every supervisor of the tree, for runs that crash on purpose. Zero keeps the tree's own.
@@ -76,11 +76,11 @@ func newHost(c *config.Config, o Options) *host {
 	}
 	h := &host{
 		config: c, options: o, clock: o.Clock, faults: o.Faults,
-		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		store: streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
-		index: session.NewIndex(),
-		last:  process.NewLast(),
-		ring:  newRing(), instance: rand.Text(),
+		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
+		store:    streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
+		index:    session.NewIndex(),
+		last:     process.NewLast(),
+		instance: rand.Text(),
 	}
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
@@ -91,6 +91,7 @@ func newHost(c *config.Config, o Options) *host {
 		Logger: o.Logger, Clock: o.Clock, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
+	h.openState()
 	tenants := map[string]tenant.Tenant{}
 	for _, t := range c.Tenants {
 		tenants[t.Name] = t.Tenant
@@ -100,17 +101,6 @@ func newHost(c *config.Config, o Options) *host {
 		Sessions: func() otp.Ref { return h.core("session_manager") },
 	}
 	return h
-}
-
-// newRing seals with a key of this process: what it has sealed is about calls of this process.
-func newRing() *seal.Ring {
-	key := seal.Key{ID: "1"}
-	_, _ = rand.Read(key.Secret[:]) // never fails
-	ring, err := seal.NewRing(rand.Reader, key)
-	if err != nil {
-		panic(err) // the key above is one
-	}
-	return ring
 }
 
 func known(method string) bool {
@@ -158,6 +148,7 @@ func (h *host) end(ctx context.Context) error {
 	err := h.spawner.Close(ctx)
 	h.system.Close()
 	h.last.Stop()
+	err = errors.Join(err, h.closeState())
 	h.recorder.Flush()
 	return err
 }

@@ -33,12 +33,12 @@ func (h *host) tree() otp.Spec {
 			service("event_log", 2*second, h.eventLog),
 		),
 		// TIER 1: what all tenants need. Each row keeps its state over its own crash.
-		sup("core", otp.Permanent, in(5, 10*second), otp.Infinity,
+		sup("core", otp.Permanent, in(5, 10*second), otp.Infinity, append(h.storage(),
 			actor("protocol_version", 5*second, func() otp.Behaviour { return version.New(h.recorder.Emit) }),
 			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
 			actor("session_manager", 5*second, func() otp.Behaviour { return session.New(h.sessionOptions(), h.index) }),
 			actor("process_manager", 10*second, func() otp.Behaviour { return process.New(h.spawner, h.last) }),
-		),
+		)...),
 		sup("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants()...),
 		// Last to start, so first to stop: nothing new comes in while what is there is finished.
 		sup("listeners", otp.Permanent, in(5, minute), otp.Infinity, h.listeners()...),

@@ -159,6 +159,7 @@ type (
 		Principal string `key:"principal" is:"who the credential stands for"`
 		Client    string `key:"client" is:"name and version the client gave itself"`
 		Revision  string `key:"revision" is:"protocol revision agreed"`
+		Durable   bool   `key:"durable" is:"its client can come back to it when the host was killed"`
 		// What follows is of the initialize request (S0-48).
 		RequestID    string `key:"request_id" is:"id of the initialize request"`
 		Requested    string `key:"client_protocol_version" is:"the revision the client asked for"`

@@ -103,11 +103,14 @@ func (s *Session) introduced(m introduced) {
 	agreement := protocol.Handshake{
 		Agreement: m.h.agreed, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
 	}
-	s.answer(m.h.d, agreement.Result(s.introduce()))
-	s.o.Emit(telemetry.SessionOpened{
-		Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
-		Revision: m.h.agreed.Version.String(), Requested: m.h.agreed.Requested,
-		RequestID: m.h.d.Message.ID.String(), Capabilities: m.h.caps.Fingerprint().String(),
+	result := agreement.Result(s.introduce())
+	s.write(m.h.d, func(durable bool) {
+		s.answer(m.h.d, result)
+		s.o.Emit(telemetry.SessionOpened{
+			Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
+			Revision: m.h.agreed.Version.String(), Requested: m.h.agreed.Requested, Durable: durable,
+			RequestID: m.h.d.Message.ID.String(), Capabilities: m.h.caps.Fingerprint().String(),
+		})
 	})
 }
 
@@ -131,6 +134,9 @@ func (s *Session) ready() {
 	}
 	if !s.modern() { // it hears of nothing before it listens
 		s.listen()
+		if s.h.Again() {
+			s.survived()
+		}
 	}
 }
 

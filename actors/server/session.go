@@ -185,6 +185,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.looked(m)
 	case anew:
 		s.anew(m.o)
+	case written:
+		s.written(m)
 	case wished:
 		s.wished(m)
 	case wishExpired:

@@ -39,6 +39,7 @@ type Handle struct {
 	// last is when the peer was last heard of, in Unix nanoseconds.
 	last   atomic.Int64
 	closed atomic.Bool
+	waking atomic.Bool
 	calls  Calls
 	// crashed is when its actor last did. It is the manager's.
 	crashed time.Time
@@ -134,6 +135,13 @@ func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }
 
 // Idle is how long the peer has not been heard of.
 func (h *Handle) Idle(now time.Time) time.Duration { return now.Sub(time.Unix(0, h.last.Load())) }
+
+// Wake sees to it that a session from an earlier host has an actor, for what servers announce to be heard by its client.
+func (h *Handle) Wake() {
+	if h.Again() && !h.waking.Swap(true) {
+		_ = h.manager.Send(&Wake{h})
+	}
+}
 
 // Push sends the client a message that belongs to no exchange.
 func (h *Handle) Push(m jsonrpc.Message) error {

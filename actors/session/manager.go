@@ -30,7 +30,7 @@ type Options struct {
 	// Idle is how long a tenant's session lasts without a request or an open stream.
 	Idle  func(tenant string) time.Duration
 	Store *streamable.Store
-	// Storage is who writes down what survives the host, zero for nobody.
+	// Storage is who writes down what survives the host; nil, or zero, for nobody.
 	Storage func() otp.Ref
 	// Restore yields what an earlier host has stored of its sessions, by their ids; nil for nothing.
 	Restore iter.Seq2[string, jsontext.Value]
@@ -68,7 +68,12 @@ func (k *kept) Abandon(reason error) {
 }
 
 // New makes one incarnation. The index outlives the manager: transports read it.
-func New(o Options, index *Index) *Manager { return &Manager{o: o, index: index} }
+func New(o Options, index *Index) *Manager {
+	if o.Storage == nil {
+		o.Storage = func() (nobody otp.Ref) { return nobody }
+	}
+	return &Manager{o: o, index: index}
+}
 
 type (
 	started struct {
@@ -116,6 +121,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		m.started(msg)
 	case *Attach:
 		m.attach(msg)
+	case *Wake:
+		m.begin(&attempt{h: msg.Handle, next: firstPause})
 	case *Undelivered:
 		m.undelivered(msg.Deliver)
 	case attached:
@@ -207,6 +214,7 @@ func (m *Manager) started(s started) {
 		return
 	}
 	if c := s.h.terms; c != nil {
+		s.h.keep()
 		m.o.Emit(telemetry.SessionOpened{
 			Where:     telemetry.Where{Tenant: s.h.endpoint.Tenant, Server: s.h.endpoint.Server, Session: s.h.row},
 			Transport: s.h.Transport(), Principal: s.h.endpoint.Principal, Client: c.Info.Name + " " + c.Info.Version,

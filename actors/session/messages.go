@@ -64,8 +64,10 @@ func (d *Deliver) Fail(err error) {
 //
 //	Undelivered   owed: one for each Deliver that was accepted
 //	Expired       owed: one for each session
+//	Wake          owed: one for each session of an earlier host
 func (*Undelivered) Class() otp.Class { return otp.Owed }
 func (*Expired) Class() otp.Class     { return otp.Owed }
+func (*Wake) Class() otp.Class        { return otp.Owed }
 func (*Abandoned) Class() otp.Class   { return otp.Owed }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
@@ -103,6 +105,9 @@ type peerKey struct {
 func (p *Peer) key(ep streamable.Endpoint) peerKey {
 	return peerKey{ep, p.Version, sha256.Sum256(p.Capabilities.Raw()), p.Info.Name}
 }
+
+// Wake asks the manager for an actor behind the handle of a session that has had none in this host: its client is back.
+type Wake struct{ Handle *Handle }
 
 // AttachRequest asks the manager for a new actor behind a handle whose actor is gone. The answer is its address.
 type AttachRequest struct {

@@ -105,7 +105,8 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	lock, unlock, err := lockState(stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0))
+	state := stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0)
+	lock, unlock, err := lockState(state)
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
@@ -117,7 +118,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	defer tokens.Remove()
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: logger(c), Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Instance: instance(lock), Earlier: lock + ".",
+		Instance: instance(lock), Earlier: lock + ".", State: state,
 	})
 	if err != nil {
 		return &failure{exitFailure, err}

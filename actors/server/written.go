@@ -1,0 +1,64 @@
+package server
+
+import (
+	"errors"
+	"time"
+
+	"mcpd/actors/session"
+	"mcpd/actors/storage"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// WriteWait is how long the answer to initialize waits for the session to be written down, so that a client which has it can come back to a
+// host that was killed. A disk that is slower is not waited for.
+const WriteWait = 50 * time.Millisecond
+
+// writing is an answer that waits for that.
+type writing struct {
+	then  func(durable bool) // nil when it was called
+	timer otp.Timer
+}
+
+type written struct {
+	w   *writing
+	err error
+}
+
+var errSlow = errors.New("the disk is slow")
+
+// write goes on when the session is written down, or after WriteWait.
+func (s *Session) write(d *session.Deliver, then func(durable bool)) {
+	if !s.h.Lasting() {
+		then(false)
+		return
+	}
+	w := &writing{then: then}
+	s.waiting.add(d)
+	w.timer = s.p.After(WriteWait, written{w, errSlow})
+	otp.CallAsync(s.p, s.h.Storage(), storage.PutRequest{Change: s.h.Saved()}, func(_ struct{}, err error) any { return written{w, err} })
+}
+
+func (s *Session) written(m written) {
+	w, then := m.w, m.w.then
+	w.then = nil
+	w.timer.Stop()
+	if then != nil {
+		then(m.err == nil)
+	}
+}
+
+// survived tells the client of a session that outlived its host what may be different: nobody heard what servers announced meanwhile.
+func (s *Session) survived() {
+	for _, k := range merge.Kinds() {
+		if method := k.Changed(); k != merge.Templates && s.record.Offered.Has(k.String()+".listChanged") {
+			_ = s.h.Push(jsonrpc.Notification(method, nil))
+		}
+	}
+	for _, u := range s.record.URIs {
+		params, _ := splice.Set(nil, splice.Quote(u.URI), "uri") // an empty value becomes an object
+		_ = s.h.Push(jsonrpc.Notification("notifications/resources/updated", params))
+	}
+}

@@ -1,0 +1,110 @@
+package supervisor
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/storage"
+	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
+)
+
+// openState opens what survives the host, and takes from it what the host seals with. Without it the host serves all the same.
+func (h *host) openState() {
+	if h.options.State != "" {
+		state, damage, err := store.Open(h.options.State)
+		if damage != nil {
+			h.recorder.Emit(telemetry.StateLost{Reason: damage.Error()})
+		}
+		if err != nil {
+			h.recorder.Emit(telemetry.StateNotWritten{Reason: err.Error()})
+		} else {
+			h.state = state
+		}
+	}
+	h.ring = h.newRing()
+}
+
+func (h *host) closeState() error {
+	if h.state == nil {
+		return nil
+	}
+	return h.state.Close()
+}
+
+// sealSecret names the secret that ids of tasks and states of calls are sealed with.
+const sealSecret = "seal"
+
+// newRing seals with the key of this state, so that what clients hold for longer than a host lasts is good for the next.
+func (h *host) newRing() *seal.Ring {
+	key := seal.Key{ID: "1"}
+	if !h.secret(key.Secret[:]) {
+		_, _ = rand.Read(key.Secret[:]) // never fails
+		h.keepSecret(key.Secret[:])
+	}
+	ring, err := seal.NewRing(rand.Reader, key)
+	if err != nil {
+		panic(err) // the key above is one
+	}
+	return ring
+}
+
+// secret reads the secret into key, if there is one.
+func (h *host) secret(key []byte) bool {
+	if h.state == nil {
+		return false
+	}
+	text, _ := splice.Unquote(h.state.Get(store.Secrets, sealSecret))
+	data, err := base64.StdEncoding.DecodeString(text)
+	return err == nil && len(data) == len(key) && copy(key, data) == len(key)
+}
+
+func (h *host) keepSecret(key []byte) {
+	if h.state == nil {
+		return
+	}
+	value := splice.Quote(base64.StdEncoding.EncodeToString(key))
+	if err := h.state.Apply([]store.Change{{Bucket: store.Secrets, Key: sealSecret, Value: value}}); err != nil {
+		h.recorder.Emit(telemetry.StateNotWritten{Reason: err.Error()})
+	}
+}
+
+// storage is the row that writes the state, where there is one.
+func (h *host) storage() []otp.Child {
+	if h.state == nil {
+		return nil
+	}
+	return []otp.Child{actor("storage", 5*second, func() otp.Behaviour {
+		return storage.New(storage.Options{Store: h.state, Emit: h.recorder.Emit})
+	})}
+}
+
+// sessions of an earlier host, by their ids.
+func (h *host) stored() iter.Seq2[string, jsontext.Value] {
+	if h.state == nil {
+		return nil
+	}
+	return h.state.All(store.Sessions)
+}
+
+// durability is what readiness says of the state. Without it there is service.
+func (h *host) durability(tree otp.Node) admin.Check {
+	c := admin.Check{Name: "storage", OK: true}
+	if h.options.State != "" && h.state == nil {
+		c.OK, c.Detail = false, "the state directory cannot be used"
+	}
+	tree.Walk(func(n otp.Node) bool {
+		if s, ok := n.Extra.(storage.Status); ok && s.Failing {
+			c.OK, c.Detail = false, "the state cannot be written"
+		}
+		return c.OK
+	})
+	return c
+}
