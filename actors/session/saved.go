@@ -21,11 +21,11 @@ type saved struct {
 	Server       string              `json:"server,omitzero"`
 	Principal    string              `json:"principal,omitzero"`
 	Opened       time.Time           `json:"opened"`
-	Idle         time.Duration       `json:"idle,omitzero,format:units"`
+	Idle         int64               `json:"idle_ns,omitzero"`
 	Terms        jsontext.Value      `json:"terms,omitzero"`
 	Version      string              `json:"version"`
-	Capabilities jsontext.Value      `json:"capabilities"`
-	Offered      jsontext.Value      `json:"offered"`
+	Capabilities jsontext.Value      `json:"capabilities,omitzero"`
+	Offered      jsontext.Value      `json:"offered,omitzero"`
 	Client       jsontext.Value      `json:"client"`
 	Ready        bool                `json:"ready,omitzero"`
 	Level        string              `json:"level,omitzero"`
@@ -55,7 +55,7 @@ func (h *Handle) Saved() store.Change {
 	c := store.Change{Bucket: store.Sessions, Key: h.id}
 	r := h.Record()
 	s := saved{
-		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: h.idle,
+		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: int64(h.idle),
 		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
 	}
 	if h.terms != nil {
@@ -66,7 +66,10 @@ func (h *Handle) Saved() store.Change {
 			s.URIs = append(s.URIs, savedSubscription{u.Server, u.URI, u.Own})
 		}
 	}
-	c.Value, _ = json.Marshal(s) // all raw values in it were parsed before
+	var err error
+	if c.Value, err = json.Marshal(s, json.Deterministic(true)); err != nil {
+		panic(err) // all raw values in it were parsed before
+	}
 	return c
 }
 
@@ -90,7 +93,7 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
-	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: s.Idle, again: true}
+	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: time.Duration(s.Idle), again: true}
 	version, known := protocol.ParseVersion(s.Version)
 	if !known || s.Tenant == "" || len(id) < minID {
 		return nil, errors.New("a session without a tenant, an id or a revision")

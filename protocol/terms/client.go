@@ -49,7 +49,7 @@ type detail struct {
 	Name        *string        `json:"name"`
 	Version     *string        `json:"version"`
 	Description *string        `json:"description"`
-	Parameters  jsontext.Value `json:"parameters"`
+	Parameters  jsontext.Value `json:"parameters,omitempty"`
 }
 
 // ParseClient reads a declaration, and copies what it keeps. Its errors say what is wrong with it.
@@ -195,12 +195,18 @@ func validName(name string) bool {
 // Declaration is what the client declared, so that ParseClient makes the same of it.
 func (c *Client) Declaration() jsontext.Value {
 	names := slices.Sorted(maps.Keys(c.names))
-	r := request{Name: &c.Info.Name, Version: &c.Info.Version, Capabilities: &names, Details: c.names, Extensions: map[string]jsontext.Value{}}
+	r := request{
+		Name: &c.Info.Name, Version: &c.Info.Version, Capabilities: &names,
+		Details: map[string]detail{}, Extensions: map[string]jsontext.Value{},
+	}
+	for name, d := range c.names {
+		r.Details[name] = detail{&d.Name, &d.Version, &d.Description, d.Parameters}
+	}
 	extensions, _ := splice.Get(c.capabilities.Raw(), "extensions")
 	for m := range splice.Members(extensions) {
 		r.Extensions[m.Key()] = m.Value
 	}
-	data, err := json.Marshal(r)
+	data, err := json.Marshal(r, json.Deterministic(true))
 	if err != nil {
 		panic(err) // all of it was parsed
 	}

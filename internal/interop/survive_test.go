@@ -1,0 +1,111 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's servers do to a host
+
+package interop
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// again is the host anew, with the state and the address of one that was killed.
+func again(t *testing.T, h *mcptest.Host, config string) *mcptest.Host {
+	t.Helper()
+	return mcptest.Start(t, mcptest.HostOptions{Config: config, State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")}})
+}
+
+// A host that is killed and started again has the sessions that it had acknowledged: official clients go on with theirs, and with what they
+// had subscribed to. A session that was deleted is gone.
+func TestSessionsSurviveTheHost(t *testing.T) {
+	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
+	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
+	c := dialIn(t, legacy, host.MCP+"/past/mcp", "")
+	uri := "fixture://past/watched"
+	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	c.call("touch", map[string]any{"text": uri})
+	c.until("updated " + uri) // and with it, that the client listens
+	gone := newWire(t, host.MCP+"/mcp", "")
+	gone.open(legacy)
+	gone.close()
+
+	host.Kill()
+	next := again(t, host, config)
+	if got := c.call("echo", map[string]any{"text": "still here"}); !strings.Contains(got, "still here") {
+		t.Errorf("got %q", got)
+	}
+	c.until("tools") // whatever was announced meanwhile
+	c.call("touch", map[string]any{"text": uri})
+	c.until("updated " + uri)
+	if r := gone.post(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`); r.status != http.StatusNotFound {
+		t.Errorf("a deleted session: %d %s", r.status, r.body)
+	}
+	if strings.Contains(next.Log(), "panic") {
+		t.Error("it panicked")
+	}
+}
+
+// A state that is not readable stops no start: it is kept, and clients begin anew.
+func TestUnreadableStateIsSetAside(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{})
+	w := newWire(t, host.MCP+"/mcp", "")
+	w.open(legacy)
+	host.Kill()
+	path := filepath.Join(host.State, "state.log")
+	if err := os.WriteFile(path, []byte("this is no state"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := again(t, host, "")
+	if r := w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.status != http.StatusNotFound {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+	w.open(legacy)
+	kept, err := filepath.Glob(path + ".aside-*")
+	if err != nil || len(kept) != 1 || !strings.Contains(next.Log(), kept[0]) {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+}
+
+// Whoever waited for an answer when the host was killed, on a stream that can be resumed, is told that nobody knows what became of the call.
+func TestCallOfAKilledHostHasAnOutcome(t *testing.T) {
+	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
+	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
+	w := newWire(t, host.MCP+"/past/mcp", "")
+	w.open(legacy)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(
+		`{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"wait","arguments":{},"_meta":{"progressToken":1}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = w.header.Clone()
+	response, err := w.carrier.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var id string
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), "notifications/progress") {
+		if is, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			id = is
+		}
+	}
+	if id == "" {
+		t.Fatal("the stream has no ids")
+	}
+	host.Kill()
+	again(t, host, config)
+	r := w.do(http.MethodGet, w.url, "", "Content-Type", "", "Last-Event-Id", id, "Accept", "text/event-stream")
+	if m := r.message(t); m.ID.Raw() != `"slow"` || !strings.Contains(string(r.body), `"maybeExecuted":true`) {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
