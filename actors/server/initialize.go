@@ -134,7 +134,7 @@ func (s *Session) ready() {
 	}
 	if !s.modern() { // it hears of nothing before it listens
 		s.listen()
-		if s.h.Again() {
+		if s.h.Returns() {
 			s.survived()
 		}
 	}

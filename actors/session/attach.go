@@ -35,7 +35,11 @@ func (m *Manager) down(d otp.Down) {
 	delete(m.leaving, d.Ref)
 	h := m.actors[d.Ref]
 	delete(m.actors, d.Ref)
-	if h == nil || h.closed.Load() {
+	if h == nil {
+		return
+	}
+	if h.closed.Load() {
+		h.forget() // it may have written the session down while that ended
 		return
 	}
 	if h.Record() == nil { // nothing was agreed on that another actor could go by

@@ -32,15 +32,15 @@ type Handle struct {
 	clock    clock.Clock
 	manager  otp.Ref
 	storage  otp.Ref // who writes the session down; zero for nobody
-	again    bool    // it was opened in an earlier host
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
 	// last is when the peer was last heard of, in Unix nanoseconds.
 	last   atomic.Int64
 	closed atomic.Bool
-	waking atomic.Bool
-	calls  Calls
+	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
+	asleep, waking atomic.Bool
+	calls          Calls
 	// crashed is when its actor last did. It is the manager's.
 	crashed time.Time
 }
@@ -138,7 +138,7 @@ func (h *Handle) Idle(now time.Time) time.Duration { return now.Sub(time.Unix(0,
 
 // Wake sees to it that a session from an earlier host has an actor, for what servers announce to be heard by its client.
 func (h *Handle) Wake() {
-	if h.Again() && !h.waking.Swap(true) {
+	if h.asleep.Load() && !h.waking.Swap(true) {
 		_ = h.manager.Send(&Wake{h})
 	}
 }

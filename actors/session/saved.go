@@ -47,8 +47,8 @@ func (h *Handle) Lasting() bool {
 // Storage is who writes the session down.
 func (h *Handle) Storage() otp.Ref { return h.storage }
 
-// Again reports whether the session was opened in an earlier host, and has had no actor in this one.
-func (h *Handle) Again() bool { return h.again && h.ref.Load() == nil }
+// Returns reports, once, that the session was opened in an earlier host: its first actor in this one asks.
+func (h *Handle) Returns() bool { return h.asleep.Swap(false) }
 
 // Saved is the session as a change of the store. Subscriptions to which the server has not agreed yet are calls, and not among it.
 func (h *Handle) Saved() store.Change {
@@ -75,7 +75,7 @@ func (h *Handle) Saved() store.Change {
 
 // keep writes the session down, without waiting.
 func (h *Handle) keep() {
-	if h.Lasting() {
+	if h.Lasting() && !h.closed.Load() {
 		_ = h.storage.Send(&storage.Keep{Change: h.Saved()})
 	}
 }
@@ -93,7 +93,8 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
-	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: time.Duration(s.Idle), again: true}
+	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: time.Duration(s.Idle)}
+	h.asleep.Store(true)
 	version, known := protocol.ParseVersion(s.Version)
 	if !known || s.Tenant == "" || len(id) < minID {
 		return nil, errors.New("a session without a tenant, an id or a revision")

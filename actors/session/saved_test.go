@@ -59,7 +59,7 @@ func TestSavedSessionIsRestored(t *testing.T) {
 		if again := got.Saved(); string(again.Value) != string(c.Value) || len(got.Record().URIs) != len(want.URIs) {
 			t.Errorf("%s: %s, want %s", name, again.Value, c.Value)
 		}
-		if got.id != h.id || got.endpoint != h.endpoint || !got.opened.Equal(h.opened) || got.idle != h.idle || !got.Again() {
+		if got.id != h.id || got.endpoint != h.endpoint || !got.opened.Equal(h.opened) || got.idle != h.idle || !got.Returns() || got.Returns() {
 			t.Errorf("%s: %+v, want %+v", name, got, h)
 		}
 		if h.terms != nil && (!got.terms.Has("acme.x") || string(got.terms.Declaration()) != string(h.terms.Declaration()) || !got.terms.Capabilities().Has("extensions.acme/y")) {

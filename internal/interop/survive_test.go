@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -38,6 +39,7 @@ func TestSessionsSurviveTheHost(t *testing.T) {
 	gone.open(legacy)
 	gone.close()
 
+	time.Sleep(50 * time.Millisecond) // for the end of that to be written: nobody waits for it
 	host.Kill()
 	next := again(t, host, config)
 	if got := c.call("echo", map[string]any{"text": "still here"}); !strings.Contains(got, "still here") {
