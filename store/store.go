@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -90,8 +89,8 @@ func Open(dir string) (s *Store, damage *Damage, err error) {
 		return s, nil, nil
 	}
 	if broken != nil {
-		damage = &Damage{Lines: lines, Err: broken, Kept: fmt.Sprintf("%s.aside-%d", s.path, time.Now().UnixNano())}
-		if err := os.Link(s.path, damage.Kept); err != nil {
+		damage = &Damage{Lines: lines, Err: broken}
+		if damage.Kept, err = setAside(s.path); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("store: %w", err), s.f.Close())
 		}
 	}
@@ -99,6 +98,22 @@ func Open(dir string) (s *Store, damage *Damage, err error) {
 		return nil, nil, errors.Join(err, s.f.Close())
 	}
 	return s, damage, nil
+}
+
+// maxAside bounds the files that are set aside; the last takes the place of its predecessor from then on.
+const maxAside = 100
+
+// setAside gives the file a second name that none has yet.
+func setAside(path string) (kept string, err error) {
+	for n := 1; ; n++ {
+		kept = fmt.Sprintf("%s.aside-%d", path, n)
+		if n == maxAside {
+			_ = os.Remove(kept) // if it cannot be, Link says so
+		}
+		if err = os.Link(path, kept); n == maxAside || !errors.Is(err, os.ErrExist) {
+			return kept, err
+		}
+	}
 }
 
 // load reads every line. Of a file that is not ours it keeps nothing.

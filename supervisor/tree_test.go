@@ -35,6 +35,7 @@ var why = map[string]string{
 	"mcpd/observability":                       "may fail all day: past its budget it stays down, readiness says degraded, no request notices",
 	"mcpd/observability/event_log":             "turns events into log lines",
 	"mcpd/core":                                "what all tenants need",
+	"mcpd/core/storage":                        "writes down what must survive the host, in groups; absent where nothing is kept",
 	"mcpd/core/protocol_version":               "which revision a session speaks, and what was agreed on so far",
 	"mcpd/core/capabilities":                   "what servers declared, what the host knows, who wants to hear of changes",
 	"mcpd/core/session_manager":                "which sessions there are, who may use each, which have been idle for too long",
@@ -138,7 +139,7 @@ func literal(t *testing.T) *host {
 		t.Fatal(err)
 	}
 	c.Tenants[0].Name = "T"
-	h := newHost(c, Options{Logger: slog.New(slog.DiscardHandler)})
+	h := newHost(c, Options{Logger: slog.New(slog.DiscardHandler), State: t.TempDir()})
 	t.Cleanup(func() {
 		if err := h.end(context.Background()); err != nil {
 			t.Error(err)
