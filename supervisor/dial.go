@@ -40,6 +40,8 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 	if s.Link() == tenant.Stdio { // a program costs memory; what else there is costs next to nothing, and hears of changes meanwhile
 		o.Linger = linger
 	}
+	known, _ := h.known.LoadOrStore(t.Name+"/"+s.Name, &client.Known{})
+	o.Known = known.(*client.Known)
 	o.Dial = h.dial(t, s, at)
 	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
 		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),

@@ -57,6 +57,7 @@ type host struct {
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64
+	known     sync.Map      // of servers, by tenant and name: a *client.Known
 	dialects  sync.Map      // of remote servers, by tenant and name: a *streamable.Dialect
 	phase     atomic.Uint32 // admin.Phase
 	addrs     addrs

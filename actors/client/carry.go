@@ -35,9 +35,8 @@ type carry struct {
 	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
 	instances []*instance
 	primary   otp.Ref
-	// spoken is the revision that was agreed on last, 0 before the first; probing says that the server has not answered a probe yet.
-	spoken  protocol.Version
-	probing bool
+	// spoken is the revision that was agreed on last, 0 before the first.
+	spoken protocol.Version
 	// cause is how the last incarnation ended.
 	cause  error
 	lostAt time.Time

@@ -52,6 +52,7 @@ type Options struct {
 	Catalog    otp.Ref // told every change of state
 	Emit       telemetry.Sink
 	Self       protocol.Implementation // who the host says it is
+	Known      *Known                  // shared by the connections to this server; nil is one of its own
 	Restore    *Left                   // what an earlier connection of this key had left; nil for nothing
 }
 
@@ -65,6 +66,7 @@ type Connection struct {
 	up       transport.Upstream
 	state    State
 	life     *session.Lifecycle // of the handshake; nil before there is a transport
+	probing  bool               // this server was asked, and has not answered
 	probed   bool               // this server was asked whether it is of the modern era
 	insisted bool               // and once more, because it refused with a revision that it was asked for
 	greeted  error              // how it refused initialize, if it did
@@ -92,7 +94,12 @@ type Connection struct {
 }
 
 // New makes one incarnation.
-func New(o Options) *Connection { return &Connection{o: o} }
+func New(o Options) *Connection {
+	if o.Known == nil {
+		o.Known = &Known{}
+	}
+	return &Connection{o: o}
+}
 
 // Messages that only this connection sends itself.
 type (
@@ -134,7 +141,7 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
-	c.up, c.life, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, nil, nil
+	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.facts, c.news, c.fetching = Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.leveling, c.refused, c.unclear, c.following = 0, false, nil, nil, map[string]*following{}
@@ -253,10 +260,16 @@ func (c *Connection) amongInstances(msg any) {
 }
 
 // over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:
-// there is a server, and it takes another.
+// there is a server, and it takes another. Nor is the end of a program that was probed: it is started once more and greeted.
 func (c *Connection) over(err error) error {
 	if err == nil {
 		return transport.ErrClosed
+	}
+	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
+		c.o.Known.dies.Store(true)
+		c.abandon(c.blame(err))
+		c.begin(0)
+		return nil
 	}
 	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
 		return err

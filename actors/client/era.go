@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,13 +34,18 @@ func (c *Connection) dialled(up transport.Upstream) error {
 	return c.greet()
 }
 
+// Known is what connections to one server know of it from each other. The zero value is that nothing is known.
+type Known struct {
+	dies atomic.Bool // it ended when it was probed
+}
+
 // first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was
 // probed is not probed again, and HTTP+SSE has one era only. An era that the operator has forbidden is never tried.
 func (c *Connection) first() protocol.Era {
 	switch {
 	case !c.may(protocol.Legacy):
 		return protocol.Modern
-	case c.probing, !c.may(protocol.Modern), c.up.Info().Transport == transport.SSE:
+	case c.o.Known.dies.Load(), !c.may(protocol.Modern), c.up.Info().Transport == transport.SSE:
 		return protocol.Legacy
 	case c.spoken != 0:
 		return c.spoken.Era()
@@ -160,6 +166,9 @@ func modernOnly(version string, err error) bool {
 // agreed is where both eras meet: it is known what the server speaks and can do.
 func (c *Connection) agreed(f Facts) {
 	c.facts, c.spoken = f, f.Version
+	if f.Version.Era() == protocol.Modern {
+		c.o.Known.dies.Store(false)
+	}
 	c.up.Negotiated(f.Version)
 	if m, ok := c.up.(mirroring); ok {
 		m.Mirror(c.mirrors)

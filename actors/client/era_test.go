@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,15 +130,34 @@ func TestProbeThatDoesNotFallBack(t *testing.T) {
 	}
 }
 
-// A program that ends when it is probed is started again, and greeted then.
+// A program that ends when it is probed is started again, and greeted then: at once, uncounted, with the calls that wait for it. Other
+// connections to the same server do not probe it.
 func TestProgramThatDiesOfTheProbe(t *testing.T) {
-	run(t, modern(elicits), func(r *rig) {
+	known := &client.Known{}
+	run(t, func(o *client.Options) { modern(elicits)(o); o.Known = known }, func(r *rig) {
+		x := r.call("one")
 		p := r.server()
 		p.Expect("server/discover")
 		p.Close(errors.New("what?"))
-		r.ready(`{"tools":{}}`)
-		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
-			t.Errorf("report: %+v", got)
+		p = r.ready(`{"tools":{}}`)
+		got := r.report()
+		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 || got.Incarnation != 1 || slices.Contains(r.states(), client.Backoff) {
+			t.Errorf("report: %+v after %v", got, r.states())
+		}
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		if got := r.outcome(x); got.Err != nil {
+			t.Errorf("the call that waited: %v", got.Err)
+		}
+	})
+	run(t, func(o *client.Options) { modern(elicits)(o); o.Known = known }, func(r *rig) { r.ready(`{"tools":{}}`) })
+	only := func(o *client.Options) { modern(elicits)(o); o.Policy.Floor = protocol.V20260728 }
+	run(t, only, func(r *rig) {
+		p := r.server()
+		p.Expect("server/discover")
+		p.Close(errors.New("what?"))
+		r.Rest()
+		if !slices.Contains(r.states(), client.Backoff) {
+			t.Errorf("it cannot be greeted, and is said to be %v", r.states())
 		}
 	})
 }
