@@ -77,7 +77,7 @@ type Info struct {
 	Transport string // "stdio", "streamable", "sse", "pipe"
 	PID       int    // of the child process; 0 where there is none
 	URL       string // of the endpoint, without user information or query; "" where there is none
-	// Correlates says that what the server sends during a call can name that call: see Inbound.Related.
+	// Correlates says that whatever the server sends during a call names that call: see Inbound.Related.
 	Correlates bool
 	// Stateless says that the server was greeted and keeps no session, so that it can ask and announce nothing in the legacy era.
 	Stateless bool

@@ -30,8 +30,6 @@ type carry struct {
 	// lists are what the server listed last, listed whether it ever has.
 	lists  Lists
 	listed bool
-	// asks says that the server was seen to ask its client something without saying during which call.
-	asks bool
 	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
 	instances []*instance
 	primary   otp.Ref

@@ -77,7 +77,6 @@ type Connection struct {
 	asked    map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids      inflight.Counter
 	open     map[string]*open // questions of the server that a client has not answered, by the server's id
-	unclear  []unclear
 	drives   map[uint64]*drive
 	listens  map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
 	fetching [Kinds]fetching        // how far each list is
@@ -144,7 +143,7 @@ func (c *Connection) begin(wait time.Duration) {
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.facts, c.news, c.fetching = Facts{}, nil, newFetching()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
-	c.asides, c.leveling, c.refused, c.unclear, c.following = 0, false, nil, nil, map[string]*following{}
+	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.started = c.p.Now()
 	c.start.Stop()
@@ -229,8 +228,6 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return inflight.ErrExhausted
 	case lingered:
 		c.idle()
-	case stillUnclear:
-		c.stayedUnclear(m.id)
 	default:
 		c.amongInstances(msg)
 	}

@@ -76,6 +76,9 @@ func (c *Connection) greetedBy(f Facts) error {
 
 // learnAll fetches every list that the server has.
 func (c *Connection) learnAll() error {
+	if c.o.Key.Instance > 0 { // the lists are those of the first
+		return c.maybeReady()
+	}
 	for _, k := range catalog.Kinds() {
 		c.fetching[k].busy = c.facts.offers(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
 	}

@@ -14,9 +14,13 @@ import (
 // something lasts for minutes. So the first connection of a key has more instances of the server started, and hands them the calls that
 // wait for their turn. They know no sessions: subscriptions and lists are those of the first.
 
-// Patience is how long a call may last before those that wait for it go elsewhere. Starting a program takes as long; and what is done soon is
-// better done where the rest was done.
+// Patience is how long a call of a program may last before those that wait for it go elsewhere. Starting another takes as long; and what is
+// done soon is better done where the rest was done. A remote server only has one more session, so that nobody waits.
 const Patience = 500 * time.Millisecond
+
+// MaxRemote bounds the sessions with a remote server in which the calls of one principal overlap; those of programs are bounded by
+// configuration.
+const MaxRemote = 64
 
 // InstanceRetry is how long none is started after one could not be.
 const InstanceRetry = 10 * time.Second
@@ -77,7 +81,7 @@ type (
 // is started.
 func (c *Connection) spread() {
 	for c.waits() {
-		if wait := Patience - c.p.Now().Sub(c.since()); wait > 0 {
+		if wait := Patience - c.p.Now().Sub(c.since()); wait > 0 && c.program() {
 			c.lookAgain(wait)
 			return
 		}
@@ -101,6 +105,17 @@ func (c *Connection) waits() bool {
 	return c.state == Ready && len(c.queue) > 0 && !c.queue[0].Stays && c.primary == (otp.Ref{}) && c.o.Instances > 1 && !c.free(c.queue[0])
 }
 
+// program reports whether an instance is a process, which is dear.
+func (c *Connection) program() bool { return c.info().PID != 0 }
+
+// most is how many instances there may be.
+func (c *Connection) most() int {
+	if c.program() || c.o.Instances <= 1 {
+		return c.o.Instances
+	}
+	return MaxRemote
+}
+
 // since is when the oldest of the calls was written that others wait for.
 func (c *Connection) since() time.Time {
 	first := c.p.Now()
@@ -122,7 +137,7 @@ func (c *Connection) lookAgain(wait time.Duration) {
 
 // grow asks for another instance, if there may be one.
 func (c *Connection) grow() {
-	if c.growing || len(c.instances)+1 >= c.o.Instances {
+	if c.growing || len(c.instances)+1 >= c.most() {
 		return
 	}
 	c.growing = true

@@ -27,7 +27,9 @@ func (r *rig) program(dials chan dial) *mcptest.Peer {
 	p, up := mcptest.NewPeer(r.T)
 	dials <- dial{up: &wire{Upstream: up, pid: 4242}}
 	p.Handshake(`{"tools":{},"logging":{}}`)
-	p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+	if dials == r.dials {
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+	}
 	r.Rest()
 	return p
 }
@@ -212,55 +214,42 @@ func TestQuestionDuringTheStart(t *testing.T) {
 	})
 }
 
-// Where a transport names the call of a question, calls of several clients are in flight at once. The first question that names none waits
-// until it is clear whose it is, and from then on calls take turns.
-func TestQuestionBecomesClear(t *testing.T) {
-	for name, end := range map[string]func(r *rig, p *mcptest.Peer, first jsonrpc.Message){
-		"when the others have ended": func(r *rig, p *mcptest.Peer, first jsonrpc.Message) {
-			p.Reply(first, `{"content":[]}`)
-			r.Rest()
-			if len(asked(&r.one)) != 0 || len(asked(&r.two)) != 1 {
-				r.T.Errorf("asked %v and %v", asked(&r.one), asked(&r.two))
-			}
-		},
-		"not in time": func(r *rig, p *mcptest.Peer, _ jsonrpc.Message) {
-			time.Sleep(client.Clarity)
-			if a := p.ExpectAnswer(question); a.Error == nil {
-				r.T.Errorf("answered %s", a.Result)
-			}
-		},
-		"when the server lets go of it": func(r *rig, p *mcptest.Peer, first jsonrpc.Message) {
-			p.Notify(jsonrpc.ID{}, "notifications/cancelled", `{"requestId":"q"}`)
-			p.Reply(first, `{"content":[]}`)
-			r.Rest()
-			p.ExpectNothing(client.Clarity)
-			if len(asked(&r.one))+len(asked(&r.two)) > 0 {
-				r.T.Error("somebody was asked")
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, declares(elicits), func(r *rig) {
-				p := r.ready(`{"tools":{}}`)
-				r.call("one")
-				r.call("two")
-				first := p.Expect("tools/call")
-				p.Expect("tools/call")
-				p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-				r.Rest()
-				r.call("one")
-				p.ExpectNothing(time.Second)
-				end(r, p, first)
-			})
-		})
-	}
+// A remote server could name the call of a question and need not. It has one more session for each call that would wait, without delay, and is
+// not asked for its lists again.
+func TestRemoteServerHasASessionForEachCall(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p, up := mcptest.NewPeer(r.T)
+		r.dials <- dial{up: remote{up}}
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		r.Rest()
+		r.call("one")
+		x := r.call("two")
+		p.Expect("tools/call")
+		ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		q, up := mcptest.NewPeer(r.T)
+		r.others <- dial{up: remote{up}}
+		q.Handshake(`{"tools":{}}`)
+		q.Expect("tools/call")
+		q.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		q.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		r.Rest()
+		if got := asked(&r.two); len(got) != 1 || got[0].Exchange != x {
+			t.Errorf("asked %+v", got)
+		}
+		q.ExpectNothing(time.Second)
+	})
 }
 
 // unmindful is a remote server that keeps no session.
 type unmindful struct{ transport.Upstream }
 
 func (unmindful) Info() transport.Info {
-	return transport.Info{Transport: "streamable", Correlates: true, Stateless: true}
+	return transport.Info{Transport: "streamable", Stateless: true}
 }
 
 // A server that answers initialize and keeps no session can neither ask nor tell anything in the legacy era. It is spoken to in the modern

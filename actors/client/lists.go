@@ -147,7 +147,7 @@ func (c *Connection) report() {
 func (c *Connection) changed(k catalog.Kind) {
 	f := &c.fetching[k]
 	switch {
-	case !c.facts.offers(k) || f.due:
+	case !c.facts.offers(k) || f.due || c.o.Key.Instance > 0:
 	case f.busy || c.state != Ready:
 		f.again = true
 	default:

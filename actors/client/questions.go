@@ -44,13 +44,7 @@ func (c *Connection) question(in transport.Inbound) {
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
 	to, ok := c.address(q, in.Related)
 	if !ok {
-		switch {
-		case c.wait(in):
-		case len(c.during()) > 0:
-			c.refuse(m.ID, errUnclear())
-		default:
-			c.refuse(m.ID, protocol.InvalidParams("no call is in flight, and this does not say which client it is for"))
-		}
+		c.refuse(m.ID, protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for"))
 		return
 	}
 	o := &open{id: m.ID, method: m.Method, session: to}
@@ -133,9 +127,6 @@ func (c *Connection) worded(q *Question, o *open) error {
 func (c *Connection) withdrawn(m jsonrpc.Message) {
 	raw, ok := splice.Get(m.Params, "requestId")
 	if !ok {
-		return
-	}
-	if c.forget(string(raw)) {
 		return
 	}
 	if _, ok := c.open[string(raw)]; ok {

@@ -104,18 +104,13 @@ func TestQuestionsThatAreRefused(t *testing.T) {
 	})
 }
 
-// Once a server was seen to ask over a pipe, calls of different sessions during which it could ask take turns, so that there is never a
-// doubt whom it means; other requests do not wait.
+// At a program, calls of different sessions during which it could ask take turns, so that there is never a doubt whom it means; other requests
+// do not wait.
 func TestAskingServerHasOneClientAtATime(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
-		p := r.ready(`{"tools":{}}`)
+		p := r.program(r.dials)
 		r.call("one")
 		first := p.Expect("tools/call")
-		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-		r.Rest()
-		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{}`)})
-		p.ExpectAnswer(question)
-
 		second := r.call("two")
 		r.forward("two", "tools/list", `{}`)
 		p.Expect("tools/list")
@@ -123,6 +118,7 @@ func TestAskingServerHasOneClientAtATime(t *testing.T) {
 		p.Reply(first, `{}`)
 		p.Expect("tools/call")
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		r.Rest()
 		if got := asked(&r.two); len(got) != 1 || got[0].Exchange != second {
 			t.Errorf("asked %v", got)
 		}

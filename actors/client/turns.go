@@ -11,10 +11,11 @@ import (
 // interactive are the requests during which a server may ask its client something (2025-11-25 §client/sampling, §client/elicitation).
 var interactive = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
 
-// exclusive reports whether a question of the server might be anybody's, if calls of several clients were in flight: it may ask, and its
-// transport does not say during which call; or it could, and the server was seen not to make use of that.
+// exclusive reports whether a question of the server might be anybody's, if calls of several clients were in flight: it may ask, and need
+// not say during which call. Over Streamable HTTP it can, and published servers do not always.
 func (c *Connection) exclusive() bool {
-	return c.o.Declare.Fingerprint().Asks() && c.facts.Version.Era() == protocol.Legacy && (c.asks || !c.info().Correlates)
+	up := c.info()
+	return c.o.Declare.Fingerprint().Asks() && c.facts.Version.Era() == protocol.Legacy && !up.Correlates && !up.Stateless
 }
 
 // free reports whether a call may be written beside those in flight: where a question could be anybody's, they must all be one client's. A
@@ -38,7 +39,6 @@ func (c *Connection) behind(x *request.Exchange) bool {
 
 // takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
 func (c *Connection) takeTurns() {
-	c.clarify()
 	for n := len(c.queue); n > 0 && c.state == Ready && c.free(c.queue[0]); n-- {
 		x := c.queue[0]
 		c.queue = c.queue[1:]
@@ -82,7 +82,6 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 	if related.IsZero() {
 		during = c.during()
 	}
-	c.asks = c.asks || len(during) > 0
 	switch {
 	case len(during) == 1:
 		q.Exchange = during[0]

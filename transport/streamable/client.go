@@ -315,7 +315,7 @@ func (c *Client) Info() transport.Info {
 	if c.known || c.inbox.Load() != nil {
 		return transport.Info{Transport: transport.SSE, URL: shown.String()}
 	}
-	return transport.Info{Transport: "streamable", URL: shown.String(), Correlates: true, Stateless: c.current() == ""}
+	return transport.Info{Transport: "streamable", URL: shown.String(), Stateless: c.current() == ""}
 }
 
 // Close gives up what is on its way, ends the session with DELETE, which a server may refuse, and waits for its goroutines within ctx.
