@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,6 +21,8 @@ type Child struct {
 	stderr  *stderr
 	settled func()
 	trace   trace
+	hurry   chan struct{} // closed when the ladder is at its last step
+	hurried func()        // closes it
 	spoke   atomic.Bool
 
 	exited   chan struct{} // closed when the program has exited; guards exit
@@ -37,7 +40,10 @@ type trace struct {
 }
 
 func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
+	hurry := make(chan struct{})
 	return &Child{
+		hurry:   hurry,
+		hurried: sync.OnceFunc(func() { close(hurry) }),
 		h:       h,
 		ladder:  spec.Ladder,
 		stdin:   p.stdin,
@@ -63,7 +69,7 @@ func (c *Child) run(ended func()) {
 	c.settled()
 	c.stdin.Close()                                     // whoever writes is told at once, also when something left behind holds the other end
 	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // likewise for whoever reads
-	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder)
+	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder, c.hurry)
 	c.survived = !group || !strays
 	c.trace.watcher.forget(c.trace.group)
 	c.stderr.file.SetReadDeadline(time.Now().Add(drainTime))
@@ -154,6 +160,7 @@ func (c *Child) climb(ctx context.Context) {
 		}
 	}
 	_ = c.h.signalGroup(syscall.SIGKILL)
+	c.hurried()
 	c.await(nil, c.ladder.Kill)
 }
 
@@ -185,6 +192,7 @@ func (c *Child) discardOutput() {
 // discard ends a child that nobody will ever own.
 func (c *Child) discard() {
 	_ = c.h.signalGroup(syscall.SIGKILL) // gone already is as good
+	c.hurried()
 	c.stdin.Close()
 	c.stdout.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,8 +29,12 @@ type hostProcess struct {
 	mark    string
 }
 
-func newHost(t *testing.T, instance, earlier string) *hostProcess {
+// hosts numbers them: the guard of one would end the processes of the next with its name.
+var hosts atomic.Uint64
+
+func newHost(t *testing.T, name, earlier string) *hostProcess {
 	t.Helper()
+	instance := fmt.Sprintf("%s-%d-%d", name, os.Getpid(), hosts.Add(1))
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), role+"=daemon", "STDIO_TEST_ARG="+instance, "STDIO_TEST_STAY="+earlier, "GORACE=atexit_sleep_ms=0")
 	h := &hostProcess{t: t, command: cmd, remarks: &strings.Builder{}, mark: InstanceVariable + "=" + instance + "/"}
@@ -173,6 +178,16 @@ func TestNothingOutlivesItsServer(t *testing.T) {
 	}
 	if got := h.marked(); !slices.Equal(got, other) || len(got) != 1 {
 		t.Errorf("of another daemon: got %v, want %v still", got, other)
+	}
+}
+
+// The last step of the ladder is for what has escaped, too: the time that it had before was the program's.
+func TestStopClimbsOneLadderForAllThatIsLeft(t *testing.T) {
+	h := newHost(t, t.Name(), "")
+	h.do(`patient trap "" TERM HUP; %s; while :; do sleep 600; done`, escape)
+	h.do("stop") // which fails when something is left after Kill
+	if left := h.marked(); len(left) > 0 {
+		t.Errorf("%v are left", left)
 	}
 }
 

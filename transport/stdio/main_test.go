@@ -179,8 +179,8 @@ func host() {
 	sleep()
 }
 
-// daemon is a process with a spawner of its own, as mcpd is. Each line of its input is a command: start and a script for the shell, run and
-// one that it waits for, stop for what it has started, close. It answers each with a line.
+// daemon is a process with a spawner of its own, as mcpd is. Each line of its input is a command: start and a script for the shell, patient for
+// one that has more time to end, run and one that it waits for, stop for what it has started, close. It answers each with a line.
 func daemon() {
 	s := NewSpawner(SpawnerOptions{
 		Instance: os.Getenv("STDIO_TEST_ARG"), Earlier: os.Getenv("STDIO_TEST_STAY"), Daemon: true, Starting: 64,
@@ -197,8 +197,12 @@ func daemon() {
 	for commands.Scan() {
 		verb, script, _ := strings.Cut(commands.Text(), " ")
 		switch verb {
-		case "start", "run":
-			c, err := s.Start(ctx, Spec{Command: "sh", Args: []string{"-c", script}, Ladder: Ladder{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond}})
+		case "start", "patient", "run":
+			ladder := Ladder{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond}
+			if verb == "patient" {
+				ladder.Term = 3 * time.Second
+			}
+			c, err := s.Start(ctx, Spec{Command: "sh", Args: []string{"-c", script}, Ladder: ladder})
 			must(err)
 			if verb == "run" {
 				<-c.Gone()

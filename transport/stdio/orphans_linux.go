@@ -106,8 +106,8 @@ func (o *orphans) candidates() []int {
 	return o.adopted()
 }
 
-// sweep ends what a child that is gone has left outside of its group, first politely. It reports whether nothing is left.
-func (o *orphans) sweep(mark string, l Ladder) bool {
+// sweep ends what a child that is gone has left outside of its group, politely until hurry is closed. It reports whether nothing is left.
+func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 	if o == nil {
 		return true
 	}
@@ -117,7 +117,8 @@ func (o *orphans) sweep(mark string, l Ladder) bool {
 	for _, step := range []struct {
 		signal syscall.Signal
 		limit  time.Duration
-	}{{syscall.SIGTERM, l.Term}, {syscall.SIGKILL, l.Kill}} {
+		cut    <-chan struct{}
+	}{{syscall.SIGTERM, l.Term, hurry}, {syscall.SIGKILL, l.Kill, nil}} {
 		told := map[int]bool{}
 		end := time.Now().Add(step.limit)
 		for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
@@ -135,13 +136,24 @@ func (o *orphans) sweep(mark string, l Ladder) bool {
 					told[pid], found[pid] = true, true
 				}
 			}
-			if time.Now().After(end) {
+			if time.Now().After(end) || pauseUnless(step.cut, wait) {
 				break
 			}
-			time.Sleep(wait)
 		}
 	}
 	return false
+}
+
+// pauseUnless waits, and reports whether it was cut short.
+func pauseUnless(cut <-chan struct{}, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-cut:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // close ends the orphans that are left: no child is, so they are nobody's any more. It runs when nothing is forked any longer.

@@ -7,10 +7,10 @@ type orphans struct{}
 
 func adopt(func(Remark)) *orphans { return nil }
 
-func (*orphans) fork(start func() int)     { start() }
-func (*orphans) reaped(int)                {}
-func (*orphans) sweep(string, Ladder) bool { return true }
-func (*orphans) close()                    {}
+func (*orphans) fork(start func() int)                      { start() }
+func (*orphans) reaped(int)                                 {}
+func (*orphans) sweep(string, Ladder, <-chan struct{}) bool { return true }
+func (*orphans) close()                                     {}
 
 // watcher has no guard here.
 type watcher struct{}
