@@ -206,3 +206,18 @@ func TestLogLinesFindTheirCall(t *testing.T) {
 		}
 	})
 }
+
+// News of a server's tasks is under the server's own ids, which are nobody's: no session hears of it.
+func TestNewsOfTasksIsNotPassedOn(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"tasks":{"list":{}},"logging":{}}`)
+		r.attach("one")
+		p.Notify(jsonrpc.ID{}, "notifications/tasks/status", `{"taskId":"own","status":"working"}`)
+		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
+		r.Rest()
+		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		if len(got) != 1 || got[0].Method != "notifications/message" {
+			t.Errorf("dispatched %+v", got)
+		}
+	})
+}
