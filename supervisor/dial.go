@@ -33,7 +33,7 @@ func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declar
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,
 		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
 		Close:     h.release,
-		Instances: s.Instances, Pending: t.Limits.MaxPending, StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
+		Instances: s.Instances, Replay: s.Replay, Pending: t.Limits.MaxPending, StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit,
 	}

@@ -56,28 +56,6 @@ func newCarry(o Options) *carry {
 	return c
 }
 
-// replayed are the requests that change nothing at a server, so that they may be sent again when it died on them. tools/call is not
-// among them: it is the caller's to repeat.
-var replayed = map[string]bool{
-	"tools/list": true, "prompts/list": true, "resources/list": true, "resources/templates/list": true,
-	"resources/read": true, "prompts/get": true, "completion/complete": true,
-}
-
-// lost settles every call that was written to a connection that is no more. What changes nothing is sent once more to the next; for
-// anything else there is one answer: it may have been executed.
-func (c *carry) lost(requests otp.Ref, server string) {
-	for id, x := range c.written {
-		delete(c.written, id)
-		if replayed[x.Method] && !c.again[id] && !c.full() {
-			c.again[id] = true
-			c.queue = append(c.queue, x)
-			continue
-		}
-		delete(c.again, id)
-		complete(requests, x, nil, LostError(server, true, c.cause))
-	}
-}
-
 // full reports whether no more calls may wait.
 func (c *carry) full() bool { return len(c.queue) >= c.o.Pending }
 

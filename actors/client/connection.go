@@ -46,6 +46,7 @@ type Options struct {
 	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
 	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.
 	Instances int
+	Replay    string // which tool calls are sent once more when the server died on them, as in package tenant; empty for none
 
 	Requests   otp.Ref // the tenant's request manager
 	Dispatcher otp.Ref // the tenant's notification dispatcher

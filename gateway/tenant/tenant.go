@@ -65,9 +65,17 @@ type Server struct {
 
 	Builtin string
 
+	Replay       string // one of the words above
 	StartTimeout time.Duration
 	Intensity    Intensity
 }
+
+// Which tool calls are sent once more when the server died on them.
+const (
+	ReplayNever      = "never"      // none
+	ReplayReadOnly   = "read_only"  // of tools with readOnlyHint
+	ReplayIdempotent = "idempotent" // of these, and of tools with idempotentHint
+)
 
 // Intensity is how many restarts within which time an upstream gets before it is given up for a while.
 type Intensity struct {

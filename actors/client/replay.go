@@ -1,0 +1,58 @@
+package client
+
+import (
+	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// replayed are the requests that change nothing at a server, so that they may be sent again when it died on them. tools/call is not
+// among them: it is the caller's to repeat, unless the operator lets the tool's word count.
+var replayed = map[string]bool{
+	"tools/list": true, "prompts/list": true, "resources/list": true, "resources/templates/list": true,
+	"resources/read": true, "prompts/get": true, "completion/complete": true,
+}
+
+// MaxReplays bounds the calls that are sent again after one death of a server, which may have died of them.
+const MaxReplays = 64
+
+// lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next; for anything else
+// there is one answer: it may have been executed.
+func (c *carry) lost(requests otp.Ref, server string) {
+	replays := 0
+	for id, x := range c.written {
+		delete(c.written, id)
+		if replays < MaxReplays && !c.again[id] && !c.full() && c.repeatable(x) {
+			replays++
+			c.again[id] = true
+			c.queue = append(c.queue, x)
+			continue
+		}
+		delete(c.again, id)
+		complete(requests, x, nil, LostError(server, true, c.cause))
+	}
+}
+
+// repeatable reports whether a request does no harm a second time, as far as its method says or a tool that the operator believes
+// (2025-11-25 §schema, ToolAnnotations: hints of an untrusted server are nothing to go by).
+func (c *carry) repeatable(x *request.Exchange) bool {
+	if x.Method != "tools/call" || c.o.Replay != tenant.ReplayReadOnly && c.o.Replay != tenant.ReplayIdempotent {
+		return replayed[x.Method]
+	}
+	name, _ := splice.GetString(x.Params, "name")
+	for _, tool := range c.lists[catalog.Tools] {
+		if is, _ := splice.GetString(tool, "name"); is != name {
+			continue
+		}
+		hints, _ := splice.Get(tool, "annotations")
+		return holds(hints, "readOnlyHint") || c.o.Replay == tenant.ReplayIdempotent && holds(hints, "idempotentHint")
+	}
+	return false
+}
+
+func holds(hints []byte, name string) bool {
+	v, ok := splice.Get(hints, name)
+	return ok && v.Kind() == 't'
+}
