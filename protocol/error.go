@@ -182,15 +182,17 @@ func Stopping(server string, maybeExecuted bool) *Error {
 func Restarted() *Error {
 	return &Error{
 		Condition: ConditionUpstreamLost, Message: "the host was restarted during the request; a server may have executed it",
-		Data: jsontext.Value(`{"maybeExecuted":true}`),
+		Data: jsontext.Value(`{"maybeExecuted":true,"retryable":false}`),
 	}
 }
 
-// unfinished is the data of a request that has no answer.
+// unfinished is the data of a request that has no answer. Retryable says that to repeat it is safe.
 func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	d := data("server", server)
 	d = append(d[:len(d)-1], `,"maybeExecuted":`...)
 	d = strconv.AppendBool(d, maybeExecuted)
+	d = append(d, `,"retryable":`...)
+	d = strconv.AppendBool(d, !maybeExecuted)
 	return append(d, '}')
 }
 
