@@ -26,11 +26,16 @@ var Builtins = []string{"demo"}
 // linger is how long a program without a session is kept: a client that reconnects finds its server running.
 const linger = 5 * minute
 
-// connection is the row of a connection to a server, which is under a supervisor of its own.
-func (h *host) connection(t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r *client.Left, from otp.Ref) otp.Child {
+// connection is the row of a connection to a server, which is under a supervisor of its own. Self is who it says it is, the host by default.
+func (h *host) connection(
+	t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref,
+) otp.Child {
+	if self.Name == "" {
+		self = h.self
+	}
 	at := telemetry.Where{Tenant: t.Name, Server: s.Name}
 	o := client.Options{
-		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: h.self, Restore: r,
+		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: self, Restore: r,
 		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
 		Close:     h.release,
 		Instances: s.Instances, Replay: s.Replay, Pending: t.Limits.MaxPending, StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,

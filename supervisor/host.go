@@ -107,8 +107,8 @@ func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
 	return catalog.Options{
 		Tenant:    t,
 		Upstreams: func() (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup") },
-		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, r *client.Left, from otp.Ref) otp.Child {
-			return h.connection(t, s, k, declare, r, from)
+		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref) otp.Child {
+			return h.connection(t, s, k, declare, self, r, from)
 		},
 		Dispatcher: h.at(t, "notification_dispatcher"),
 		Registry:   h.core("capabilities"),

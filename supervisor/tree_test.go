@@ -107,7 +107,7 @@ func TestMailboxesFollowTheLimits(t *testing.T) {
 		if err := otp.Validate(spec); err != nil {
 			t.Errorf("%d: %v", pending, err)
 		}
-		connection, _ := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, nil, otp.Ref{}).Start.Spec()
+		connection, _ := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{}).Start.Spec()
 		rows := connection.Children
 		for _, c := range spec.Children {
 			switch c.ID {
@@ -153,7 +153,7 @@ func rows(t *testing.T) []line {
 	t.Helper()
 	h := literal(t)
 	tn := h.config.Tenants[0].Tenant
-	connection := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, nil, otp.Ref{})
+	connection := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{})
 	connection.ID = "C"
 	var list []line
 	var walk func(path string, depth int, c otp.Child, spec *otp.Spec)

@@ -26,8 +26,11 @@ type Options struct {
 	Tenant tenant.Tenant
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
-	// Connection is the child spec of one connection, under a supervisor of its own: client.Supervised.
-	Connection func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, left *client.Left, catalog otp.Ref) otp.Child
+	// Connection is the child spec of one connection, under a supervisor of its own: client.Supervised. Self is who it says it is, the host
+	// when that is zero.
+	Connection func(
+		s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, left *client.Left, catalog otp.Ref,
+	) otp.Child
 	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
 	Registry   otp.Ref // core/capabilities: told what servers declare
 	Emit       telemetry.Sink

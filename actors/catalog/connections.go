@@ -166,7 +166,8 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	if len(waiting) == 0 || s.sup == (otp.Ref{}) || s.retiring[key] {
 		return
 	}
-	child := c.o.Connection(s.config, key, declared(s.config, waiting[0].caller.Capabilities), s.left[key], c.p.Self())
+	first := waiting[0].caller
+	child := c.o.Connection(s.config, key, declared(s.config, first.Capabilities), introduced(key, first.Info), s.left[key], c.p.Self())
 	name := s.config.Name
 	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
@@ -174,6 +175,15 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 		}
 		return opened{name, key, ref, err}
 	})
+}
+
+// introduced is who a server is told that its client is: the client where the connection is its own, and the host, which is the zero value,
+// where others may use it too.
+func introduced(key tenant.Key, client protocol.Implementation) protocol.Implementation {
+	if key.Share == tenant.BySession {
+		return client
+	}
+	return protocol.Implementation{}
 }
 
 // leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.
@@ -201,7 +211,7 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
-		c.await(s, key, pending{nil, Caller{Principal: key.Principal, Capabilities: left.Declare}})
+		c.await(s, key, pending{nil, Caller{Principal: key.Principal, Capabilities: left.Declare, Info: left.Self}})
 	}
 }
 

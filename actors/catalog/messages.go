@@ -22,8 +22,9 @@ type Caller struct {
 	Ref          otp.Ref
 	Principal    string
 	Capabilities protocol.ClientCapabilities
-	Modern       bool   // its revision has no handshake
-	Server       string // of a transparent endpoint; empty for all servers as one
+	Info         protocol.Implementation // who it says it is; zero when that is not one client's
+	Modern       bool                    // its revision has no handshake
+	Server       string                  // of a transparent endpoint; empty for all servers as one
 }
 
 // The calls that the catalogue answers. Sessions send them.

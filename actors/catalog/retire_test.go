@@ -50,7 +50,7 @@ func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 	o := catalog.Options{
 		Tenant:    tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}},
 		Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
-		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, _ otp.Ref) otp.Child {
+		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, _ *client.Left, _ otp.Ref) otp.Child {
 			return client.Supervised(k, tenant.Intensity{}, otp.Child{Start: otp.Worker(func() otp.Behaviour { return link{} })})
 		},
 		Emit: func(telemetry.Event) {}, Connections: most,

@@ -128,7 +128,7 @@ func run(t *testing.T, test func(r *rig)) {
 	})
 }
 
-func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ *client.Left, cat otp.Ref) otp.Child {
+func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, _ *client.Left, cat otp.Ref) otp.Child {
 	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
 	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour { return &place{r: r, o: o, cat: cat} })})
 }

@@ -10,6 +10,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rewrite"
+	"mcpd/protocol/splice"
 )
 
 // said is what a call says to this server, in its own revision and under an id of ours.
@@ -30,10 +31,22 @@ func (c *Connection) addressed(x *request.Exchange, id jsonrpc.ID, params jsonte
 	}
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
 		params = protocol.Meta{
-			Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.o.Self, LogLevel: c.logLevel(x),
+			Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.onBehalf(x, params), LogLevel: c.logLevel(x),
 		}.Set(params)
 	}
 	return params
+}
+
+// onBehalf is who a request that stands alone says its client is: nobody else than the params say already, and the host where nobody has said.
+func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protocol.Implementation {
+	_, said := splice.Get(params, "_meta", protocol.MetaClientInfo)
+	switch {
+	case x.Client.Name != "":
+		return x.Client
+	case said:
+		return protocol.Implementation{}
+	}
+	return c.o.Self
 }
 
 // logLevel is the least severe log line that the caller wants of this call: its own word, or that of its session.

@@ -77,7 +77,7 @@ func (c *carry) Abandon(reason error) {
 	}
 	if len(c.sessions) > 0 {
 		_ = c.o.Catalog.Send(&Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Sessions: c.sessions, URIs: c.uris, Levels: c.levels,
+			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels,
 		})
 	}
 }

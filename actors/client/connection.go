@@ -52,7 +52,7 @@ type Options struct {
 	Dispatcher otp.Ref // the tenant's notification dispatcher
 	Catalog    otp.Ref // told every change of state
 	Emit       telemetry.Sink
-	Self       protocol.Implementation // who the host says it is
+	Self       protocol.Implementation // who the server is told that its client is
 	Known      *Known                  // shared by the connections to this server; nil is one of its own
 	Restore    *Left                   // what an earlier connection of this key had left; nil for nothing
 }

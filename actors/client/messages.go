@@ -63,6 +63,7 @@ type Left struct {
 	Server   string
 	Key      tenant.Key
 	Declare  protocol.ClientCapabilities
+	Self     protocol.Implementation
 	Sessions map[string]otp.Ref
 	URIs     map[string]map[string]bool // subscribed resources, and the sessions that want each
 	Levels   map[string]string          // log level by session

@@ -26,6 +26,8 @@ type Exchange struct {
 	Session string
 	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
 	Owner Owner
+	// Client is who the client says it is, where the params do not say so and it is known.
+	Client protocol.Implementation
 	// Version is the revision the client speaks; it decides the shape of errors.
 	Version protocol.Version
 	// Downstream is the client's own id, restored on the outcome byte for byte.

@@ -186,10 +186,15 @@ func (r *rig) session() func(args any) otp.Behaviour {
 	}
 }
 
-func (r *rig) connection(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, left *client.Left, cat otp.Ref) otp.Child {
+func (r *rig) connection(
+	s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, left *client.Left, cat otp.Ref,
+) otp.Child {
+	if self.Name == "" {
+		self = protocol.Implementation{Name: "mcpd", Version: "1"}
+	}
 	o := client.Options{
 		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
-		Self: protocol.Implementation{Name: "mcpd", Version: "1"}, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second, Pending: 100,
+		Self: self, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second, Pending: 100,
 		Requests: r.Ref("requests"), Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
 		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
 		Dial: func(context.Context, otp.Ref) (transport.Upstream, error) {

@@ -264,7 +264,7 @@ func (s *Session) caller() catalog.Caller {
 	ep := s.h.Endpoint()
 	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server}
 	if s.record != nil {
-		c.Capabilities, c.Modern = s.record.Capabilities, s.modern()
+		c.Capabilities, c.Info, c.Modern = s.record.Capabilities, s.record.Client, s.modern()
 	}
 	return c
 }

@@ -1,0 +1,48 @@
+package server_test
+
+import (
+	"testing"
+
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+)
+
+// Protocol-matrix 10.2 and 10.4: a server whose requests stand alone is told with each who its client is, as far as that has said so. One that
+// shakes hands is told so where the connection is one client's own; of a connection that several share it hears that it is the host's.
+func TestServerIsToldWhoItsClientIs(t *testing.T) {
+	const own, itself = `{"name":"files__read","_meta":{"io.modelcontextprotocol/clientInfo":{"name":"own","version":"2"}}}`, "mcpd"
+	for name, tt := range map[string]struct {
+		change func(r *rig)
+		call   func(r *rig)
+		method string
+		path   []string
+		want   string
+	}{
+		"session to a request": {modern, func(r *rig) { r.ready(`{}`).call() }, "tools/call", []string{"_meta", protocol.MetaClientInfo}, "user"},
+		"request to a request": {modern, func(r *rig) { r.caller(`{}`).ask("tools/call", own) }, "tools/call", []string{"_meta", protocol.MetaClientInfo}, "own"},
+		"unsaid":               {modern, func(r *rig) { r.caller(`{}`).call() }, "tools/call", []string{"_meta", protocol.MetaClientInfo}, itself},
+		"shared connection":    {nil, func(r *rig) { r.ready(`{}`).call() }, "initialize", []string{"clientInfo"}, itself},
+		"connection of its own": {func(r *rig) { r.tenant.Servers[0].Share = tenant.BySession }, func(r *rig) {
+			r.ready(`{}`).call()
+			<-r.peers["files"] // the one that lists came from, which all share
+		}, "initialize", []string{"clientInfo"}, "user"},
+		"of one that says nothing": {func(r *rig) { r.tenant.Servers[0].Share = tenant.BySession }, func(r *rig) {
+			r.caller(`{}`).call()
+			<-r.peers["files"]
+		}, "initialize", []string{"clientInfo"}, itself},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, tt.change, func(r *rig) {
+				tt.call(r)
+				heard := r.peer("files").heard(tt.method)
+				if len(heard) != 1 {
+					t.Fatalf("the server heard %v", heard)
+				}
+				if got, _ := splice.GetString(heard[0].Params, append(tt.path, "name")...); got != tt.want {
+					t.Errorf("the server is told %s", heard[0].Params)
+				}
+			})
+		})
+	}
+}
