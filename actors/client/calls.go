@@ -96,6 +96,9 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "unknown"})
 		return nil
 	}
+	if c.doubts(m.ID, transport.Inbound{Message: m}) || c.mismatched(m.ID, m) {
+		return nil
+	}
 	delete(c.calls, m.ID)
 	if c.interrupted(f, m) {
 		return nil
@@ -140,6 +143,9 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	f, ok := c.calls[id]
 	if !ok {
+		return nil
+	}
+	if c.doubts(id, in) {
 		return nil
 	}
 	delete(c.calls, id)

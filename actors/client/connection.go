@@ -83,6 +83,10 @@ type Connection struct {
 	fetching [Kinds]fetching        // how far each list is
 	news     []catalog.Kind         // lists that are not what they were
 	renewals pace                   // of sessions that the server forgot
+	quit     context.CancelCauseFunc
+	doubted  []transport.Inbound // answers that are kept until it is known whether the server is another
+	sure     time.Time           // when that was asked last; zero for never
+	stale    []jsonrpc.ID        // calls that wait for the list of tools
 
 	start, linger otp.Timer
 	patient       bool                  // those who wait for their turn are going to be looked at
@@ -103,7 +107,10 @@ func New(o Options) *Connection {
 
 // Messages that only this connection sends itself.
 type (
-	dialled      struct{ up transport.Upstream }
+	dialled struct {
+		up   transport.Upstream
+		quit context.CancelCauseFunc
+	}
 	inbound      struct{ in transport.Inbound }
 	startExpired struct{}
 	redial       struct{}
@@ -146,6 +153,7 @@ func (c *Connection) begin(wait time.Duration) {
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
+	c.doubted, c.stale = nil, nil
 	c.started = c.p.Now()
 	c.start.Stop()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
@@ -160,12 +168,22 @@ func (c *Connection) begin(wait time.Duration) {
 
 // run dials and reads until the connection ends. Whatever ends it, the transport is handed over for closing.
 func (c *Connection) run(ctx context.Context) error {
+	ctx, quit := context.WithCancelCause(ctx)
+	defer quit(nil)
+	err := c.read(ctx, quit)
+	if errors.Is(context.Cause(ctx), errEra) {
+		return errEra
+	}
+	return err
+}
+
+func (c *Connection) read(ctx context.Context, quit context.CancelCauseFunc) error {
 	up, err := c.o.Dial(ctx, c.p.Self())
 	if err != nil {
 		return err
 	}
 	defer c.o.Close(up)
-	c.p.Post(dialled{up})
+	c.p.Post(dialled{up, quit})
 	for {
 		in, err := up.Recv(ctx)
 		if err != nil {
@@ -201,6 +219,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case Detach:
 		c.detach(m.Ref)
 	case dialled:
+		c.quit = m.quit
 		return c.dialled(m.up)
 	case otp.Done:
 		return c.over(m.Err)
@@ -262,6 +281,9 @@ func (c *Connection) amongInstances(msg any) {
 func (c *Connection) over(err error) error {
 	if err == nil {
 		return transport.ErrClosed
+	}
+	if errors.Is(err, errEra) { // there is another transport
+		return nil
 	}
 	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
 		c.o.Known.dies.Store(true)

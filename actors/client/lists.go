@@ -124,6 +124,9 @@ func (c *Connection) fetched(k catalog.Kind, items []jsontext.Value) error {
 	if f.again {
 		c.later(k)
 	}
+	if k == catalog.Tools {
+		c.refreshed()
+	}
 	return nil
 }
 
