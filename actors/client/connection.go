@@ -87,6 +87,7 @@ type Connection struct {
 	doubted  []transport.Inbound // answers that are kept until it is known whether the server is another
 	sure     time.Time           // when that was asked last; zero for never
 	stale    []jsonrpc.ID        // calls that wait for the list of tools
+	before   map[string]bool     // resources that were subscribed to when this began
 
 	start, linger otp.Timer
 	patient       bool                  // those who wait for their turn are going to be looked at
@@ -153,7 +154,10 @@ func (c *Connection) begin(wait time.Duration) {
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
-	c.doubted, c.stale = nil, nil
+	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}
+	for uri := range c.uris {
+		c.before[uri] = c.subscribed(uri)
+	}
 	c.started = c.p.Now()
 	c.start.Stop()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})

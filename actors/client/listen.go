@@ -183,10 +183,7 @@ func (c *Connection) listenAgain(l *listen) {
 func (c *Connection) missed(l *listen) {
 	l.missed = false
 	if l.uri != "" {
-		params, _ := splice.Set(nil, splice.Quote(l.uri), "uri") // an empty value becomes an object
-		_ = c.o.Dispatcher.Send(&notification.Dispatch{
-			Server: c.o.Server, Key: c.o.Key, Method: "notifications/resources/updated", URI: l.uri, Params: params,
-		})
+		c.updated(l.uri)
 		return
 	}
 	for _, k := range catalog.Kinds() {
@@ -194,6 +191,14 @@ func (c *Connection) missed(l *listen) {
 			c.changed(k)
 		}
 	}
+}
+
+// updated tells those who want to hear of a resource that it may have changed.
+func (c *Connection) updated(uri string) {
+	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
+	_ = c.o.Dispatcher.Send(&notification.Dispatch{
+		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri, Params: params,
+	})
 }
 
 // unlistenTo ends the subscription to a resource.

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,7 @@ func TestListensAreRestored(t *testing.T) {
 			case "subscriptions/listen":
 				f, _ := splice.Get(m.Params, "notifications")
 				seen[string(f)] = true
+				acknowledge(q, m, string(f))
 			case "tools/list":
 				q.Reply(m, `{"resultType":"complete","tools":[{"name":"a"}]}`)
 			default:
@@ -230,6 +232,10 @@ func TestListensAreRestored(t *testing.T) {
 		}
 		if !seen[`{"toolsListChanged":true}`] || !seen[`{"resourceSubscriptions":["a:1"]}`] {
 			t.Errorf("listens for %v", seen)
+		}
+		r.Rest()
+		if got := r.updates(); !slices.Equal(got, []string{"a:1"}) {
+			t.Errorf("what may have changed meanwhile: told of %v", got)
 		}
 	})
 }

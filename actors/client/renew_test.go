@@ -13,6 +13,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -61,10 +62,19 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 		}
 		late := r.call("one")
 		p = r.watched()
-		if m := p.Expect("resources/subscribe"); string(m.Params) != `{"uri":"test://x"}` {
-			t.Errorf("subscription: %s", m.Params)
+		subscribed := p.Expect("resources/subscribe")
+		if string(subscribed.Params) != `{"uri":"test://x"}` {
+			t.Errorf("subscription: %s", subscribed.Params)
 		}
 		again, next := p.Expect("tools/call"), p.Expect("tools/call")
+		if got := r.updates(); len(got) != 0 {
+			t.Errorf("told of %v before the server has agreed", got)
+		}
+		p.Reply(subscribed, `{}`)
+		r.Rest()
+		if got := r.updates(); !slices.Equal(got, []string{"test://x"}) {
+			t.Errorf("what may have changed meanwhile: told of %v", got)
+		}
 		p.Reply(next, `{"which":"late"}`)
 		forgotten(p, again)
 		if got := r.outcome(late); string(got.Result) != `{"which":"late"}` {
@@ -194,4 +204,14 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 			})
 		})
 	}
+}
+
+// updates are the resources of which clients were told that they have changed.
+func (r *rig) updates() (uris []string) {
+	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+		if n.Method == "notifications/resources/updated" {
+			uris = append(uris, n.URI)
+		}
+	}
+	return uris
 }

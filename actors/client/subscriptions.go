@@ -262,7 +262,8 @@ func (c *Connection) askAside(method, member, value string, answered func(error)
 }
 
 // restore asks a new server instance for what clients had asked of the old one. Subscriptions to which the old one had not agreed were
-// calls, and have failed with it or come again.
+// calls, and have failed with it or come again. Of a resource that was subscribed to before, nobody knows whether it has changed meanwhile:
+// that counts as a change.
 func (c *Connection) restore() {
 	c.setLevel(c.verbose())
 	for uri, who := range c.uris {
@@ -272,6 +273,19 @@ func (c *Connection) restore() {
 			continue
 		}
 		c.follow(uri, true)
+		if !c.before[uri] {
+			continue
+		}
+		for _, l := range c.listens {
+			l.missed = l.missed || l.uri == uri
+		}
+		if f := c.following[uri]; f != nil {
+			f.then = append(f.then, func(err error) {
+				if err == nil {
+					c.updated(uri)
+				}
+			})
+		}
 	}
 	if c.facts.Version.Has(protocol.Listen) {
 		c.listenLists()

@@ -86,7 +86,7 @@ func TestSubscriptionsOutliveTheActor(t *testing.T) {
 	})
 }
 
-// A server that restarts is subscribed to again.
+// A server that restarts is subscribed to again, and what may have changed meanwhile is told.
 func TestSubscriptionsOutliveTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -95,8 +95,11 @@ func TestSubscriptionsOutliveTheServer(t *testing.T) {
 		}
 		r.peer("files").Close()
 		next := r.peer("files")
-		next.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
 		if got := u.heard("notifications/resources/updated"); len(got) != 1 {
+			t.Errorf("after its restart heard %v", got)
+		}
+		next.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		if got := u.heard("notifications/resources/updated"); len(got) != 2 {
 			t.Errorf("heard %v", got)
 		}
 	})
