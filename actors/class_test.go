@@ -13,6 +13,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/configuration"
 	"mcpd/actors/held"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
@@ -40,6 +41,7 @@ var classes = map[string]struct {
 	"capability.Subscribe":   {&capability.Subscribe{}, otp.Ordinary},
 	"catalog.Connect":        {&catalog.Connect{}, otp.Ordinary},
 	"catalog.Look":           {&catalog.Look{}, otp.Ordinary},
+	"catalog.Reload":         {&catalog.Reload{}, otp.Owed},
 	"catalog.Servers":        {&catalog.Servers{}, otp.Ordinary},
 	"client.Answer":          {&client.Answer{}, otp.Owed},
 	"client.Another":         {&client.Another{}, otp.Ordinary},
@@ -49,10 +51,12 @@ var classes = map[string]struct {
 	"client.Left":            {&client.Left{}, otp.Owed},
 	"client.Question":        {&client.Question{}, otp.Ordinary},
 	"client.Report":          {&client.Report{}, otp.Owed},
+	"client.Retire":          {client.Retire{}, otp.Owed},
 	"client.Tell":            {&client.Tell{}, otp.Sheddable},
 	"client.Unused":          {&client.Unused{}, otp.Owed},
 	"client.Want":            {&client.Want{}, otp.Owed},
 	"client.Withdrawn":       {&client.Withdrawn{}, otp.Owed},
+	"configuration.Reload":   {&configuration.Reload{}, otp.Ordinary},
 	"held.Gone":              {&held.Gone{}, otp.Owed},
 	"held.Retry":             {&held.Retry{}, otp.Ordinary},
 	"notification.Dispatch":  {&notification.Dispatch{}, otp.Sheddable},
@@ -81,6 +85,8 @@ var classes = map[string]struct {
 	"session.Deliver":        {&session.Deliver{}, otp.Ordinary},
 	"session.Expired":        {&session.Expired{}, otp.Owed},
 	"session.Open":           {&session.Open{}, otp.Ordinary},
+	"session.Reconfigured":   {session.Reconfigured{}, otp.Owed},
+	"session.Reload":         {&session.Reload{}, otp.Owed},
 	"session.Sweep":          {&session.Sweep{}, otp.Ordinary},
 	"session.Wake":           {&session.Wake{}, otp.Owed},
 	"session.Undelivered":    {&session.Undelivered{}, otp.Owed},

@@ -28,7 +28,7 @@ const linger = 5 * minute
 
 // connection is the row of a connection to a server, which is under a supervisor of its own. Self is who it says it is, the host by default.
 func (h *host) connection(
-	t tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref,
+	t *tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref,
 ) otp.Child {
 	if self.Name == "" {
 		self = h.self
@@ -38,14 +38,14 @@ func (h *host) connection(
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: self, Restore: r,
 		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
 		Close:     h.release,
-		Instances: s.Instances, Replay: s.Replay, Pending: t.Limits.MaxPending, StartTimeout: s.StartTimeout, RequestTimeout: t.Limits.RequestTimeout,
+		Instances: s.Instances, Replay: s.Replay, Pending: h.pending(t), StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit,
 	}
 	if s.Link() == tenant.Stdio { // a program costs memory; what else there is costs next to nothing, and hears of changes meanwhile
 		o.Linger = linger
 	}
-	known, _ := h.known.LoadOrStore(t.Name+"/"+s.Name, &client.Known{})
+	known, _ := h.known.LoadOrStore(fmt.Sprintf("%s/%s %d", t.Name, s.Name, k.Revision), &client.Known{})
 	o.Known = known.(*client.Known)
 	o.Dial = h.dial(t, s, at)
 	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
@@ -54,10 +54,10 @@ func (h *host) connection(
 }
 
 // queued is how many messages may wait on a connection to a server: each request in flight, and its cancellation or answer.
-func queued(t tenant.Tenant) int { return 2 * t.Limits.MaxPending }
+func queued(t *tenant.Tenant) int { return 2 * t.Limits.MaxPending }
 
 // dial is how a connection of this server is opened. Which it is was decided by the configuration.
-func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
+func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	switch s.Link() {
 	case tenant.Stdio:
 		return h.dialProgram(t, s, at)
@@ -67,7 +67,7 @@ func (h *host) dial(t tenant.Tenant, s tenant.Server, at telemetry.Where) client
 	return h.dialBuiltin(t, s)
 }
 
-func (h *host) dialProgram(t tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
+func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant,
 		Files: uint64(s.Files), FileSize: uint64(s.FileSize)}
 	for _, a := range s.Args {
@@ -94,9 +94,9 @@ func (h *host) dialProgram(t tenant.Tenant, s tenant.Server, at telemetry.Where)
 	}
 }
 
-func (h *host) dialURL(t tenant.Tenant, s tenant.Server) client.Dial {
+func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: streamable.NewTransport(nil)}
-	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name, streamable.NewDialect(s.Link() == tenant.SSE))
+	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name+" "+s.URL.Reveal(), streamable.NewDialect(s.Link() == tenant.SSE))
 	o.Dialect = known.(*streamable.Dialect)
 	for name, value := range s.Headers {
 		o.Header.Set(name, value.Reveal())
@@ -105,7 +105,7 @@ func (h *host) dialURL(t tenant.Tenant, s tenant.Server) client.Dial {
 }
 
 // dialBuiltin starts an instance of the built-in server beside its connection, under the same supervisor.
-func (h *host) dialBuiltin(t tenant.Tenant, s tenant.Server) client.Dial {
+func (h *host) dialBuiltin(t *tenant.Tenant, s tenant.Server) client.Dial {
 	return func(ctx context.Context, _ otp.Ref) (transport.Upstream, error) {
 		sup := h.at(t, "client_sup/"+s.Name)
 		ours, theirs := pipe.Pair(queued(t))

@@ -20,8 +20,7 @@ import (
 // Edge is what the transports serve: it finds out who is calling and for what, and hands them their session. It is no actor, holds no
 // state of its own, and is safe for concurrent use.
 type Edge struct {
-	Tenants  map[string]tenant.Tenant
-	Keys     *auth.Directory
+	now      func() *settings
 	Failures *quota.Failures
 	Clock    clock.Clock
 	Index    *session.Index
@@ -46,11 +45,12 @@ var doors = []streamable.Door{tenant.MCP: streamable.Streamable, tenant.Events: 
 
 // enter authenticates the caller of what a path names.
 func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, *protocol.Error) {
-	who, err := h.Keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
+	now := h.now()
+	who, err := now.keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
 	}
-	if _, known := h.Tenants[route.Tenant].Server(route.Server); route.Server != "" && !known {
+	if _, known := now.tenants[route.Tenant].Server(route.Server); route.Server != "" && !known {
 		return streamable.Endpoint{}, protocol.EndpointNotFound()
 	}
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
@@ -99,7 +99,10 @@ func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Mes
 
 // Policy is the tenant's.
 func (h *Edge) Policy(ep streamable.Endpoint) protocol.Negotiation {
-	return h.Tenants[ep.Tenant].Negotiation
+	if t := h.now().tenants[ep.Tenant]; t != nil {
+		return t.Negotiation
+	}
+	return protocol.Negotiation{} // a reload took the tenant away; its session manager will say so
 }
 
 // Peer finds the session that serves a client which has none, and makes it when it is the first request of its kind.

@@ -12,6 +12,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/configuration"
 	"mcpd/actors/held"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
@@ -19,7 +20,6 @@ import (
 	"mcpd/actors/server"
 	"mcpd/actors/session"
 	"mcpd/actors/task"
-	"mcpd/gateway/auth"
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
@@ -38,7 +38,7 @@ import (
 
 // host is what the rows of the tree are made from: the configuration, and the few values that outlive every actor.
 type host struct {
-	config   *config.Config
+	settings atomic.Pointer[settings]
 	options  Options
 	self     protocol.Implementation
 	clock    clock.Clock
@@ -57,8 +57,8 @@ type host struct {
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64
-	known     sync.Map      // of servers, by tenant and name: a *client.Known
-	dialects  sync.Map      // of remote servers, by tenant and name: a *streamable.Dialect
+	known     sync.Map      // of servers, by tenant, name and revision: a *client.Known
+	dialects  sync.Map      // of remote servers, by tenant, name and URL: a *streamable.Dialect
 	phase     atomic.Uint32 // admin.Phase
 	addrs     addrs
 }
@@ -66,34 +66,47 @@ type host struct {
 func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
 
 func (h *host) sessionOptions() session.Options {
-	limits := map[string]tenant.Limits{}
-	for _, t := range h.config.Tenants {
-		limits[t.Name] = t.Limits
-	}
 	return session.Options{
-		Clock: h.clock,
-		Pool:  func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
-		Limit: func(name string) int { return limits[name].MaxSessions },
-		Idle:  func(name string) time.Duration { return limits[name].SessionIdle },
-		Total: h.config.MaxSessions, Store: h.store, Emit: h.recorder.Emit,
+		Clock:  h.clock,
+		Pool:   func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
+		Limit:  func(name string) int { return h.limits(name).MaxSessions },
+		Idle:   func(name string) time.Duration { return h.limits(name).SessionIdle },
+		Total:  func() int { return h.now().config.MaxSessions },
+		Serves: func(ep streamable.Endpoint) bool { return h.now().serves(ep) }, Parting: h.now().config.Drain,
+		Store: h.store, Emit: h.recorder.Emit,
 		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(),
 	}
 }
 
-func (h *host) requestOptions(t tenant.Tenant) request.Options {
+func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: t.Limits.MaxPending, Emit: h.recorder.Emit,
+		Tenant: t.Name, Pending: h.pending(t), Emit: h.recorder.Emit,
 		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
 		Failed: h.metrics.Error,
 	}
 }
 
-func (h *host) noticeOptions(t tenant.Tenant) notification.Options {
+func (h *host) configurationOptions() configuration.Options {
+	return configuration.Options{
+		Load:  h.options.Load,
+		Now:   func() (*config.Config, uint32) { now := h.now(); return now.config, now.generation },
+		Apply: h.apply,
+		Tenants: func() otp.Ref {
+			ref, _ := h.system.Whereis(root + "/tenants")
+			return ref
+		},
+		Tenant:   func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
+		Catalog:  func(name string) otp.Ref { return h.at(&tenant.Tenant{Name: name}, "catalog") },
+		Sessions: func() otp.Ref { return h.core("session_manager") }, Open: h.index.Tenant, Emit: h.recorder.Emit,
+	}
+}
+
+func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
 	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit}
 }
 
 // at is the address of a row of this tenant. It is looked up when it is needed, because rows are made as the tree starts.
-func (h *host) at(t tenant.Tenant, row string) otp.Ref {
+func (h *host) at(t *tenant.Tenant, row string) otp.Ref {
 	ref, _ := h.system.Whereis(root + "/tenants/" + t.Name + "/" + row)
 	return ref
 }
@@ -103,12 +116,12 @@ func (h *host) core(row string) otp.Ref {
 	return ref
 }
 
-func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
+func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 	return catalog.Options{
-		Tenant:    t,
+		Tenant:    h.current(t),
 		Upstreams: func() (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup") },
 		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref) otp.Child {
-			return h.connection(t, s, k, declare, self, r, from)
+			return h.connection(h.current(t)(), s, k, declare, self, r, from)
 		},
 		Dispatcher: h.at(t, "notification_dispatcher"),
 		Registry:   h.core("capabilities"),
@@ -118,10 +131,10 @@ func (h *host) catalogOptions(t tenant.Tenant) catalog.Options {
 
 // session is the template of a tenant's sessions. What they share is made with the first of them, when the rows that they talk to are
 // there; rows stay for as long as the tree does.
-func (h *host) session(t tenant.Tenant, kept func() *task.Options) func(args any) otp.Behaviour {
+func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args any) otp.Behaviour {
 	shared := sync.OnceValue(func() *server.Options {
 		return &server.Options{
-			Tenant: t, Self: h.self, Policy: t.Negotiation,
+			Tenant: h.current(t), Self: h.self,
 			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
 			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
@@ -140,29 +153,30 @@ func (h *host) session(t tenant.Tenant, kept func() *task.Options) func(args any
 }
 
 // heldOptions are what the held calls of a tenant share.
-func (h *host) heldOptions(t tenant.Tenant) *held.Options {
-	return &held.Options{Ring: h.ring, Instance: h.instance, Park: t.Limits.ParkTime, Requests: h.at(t, "request_manager")}
+func (h *host) heldOptions(t *tenant.Tenant) *held.Options {
+	return &held.Options{Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager")}
 }
 
 // taskOptions are what the tasks of a tenant share, made with the first of them or with the first session.
-func (h *host) taskOptions(t tenant.Tenant) func() *task.Options {
+func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 	return sync.OnceValue(func() *task.Options {
 		return &task.Options{
-			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID, Timeout: t.Limits.RequestTimeout,
+			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID, Timeout: h.requestTimeout(t),
 			Index: &task.Index{},
 		}
 	})
 }
 
-func (h *host) heldCall(t tenant.Tenant) func(args any) otp.Behaviour {
+func (h *host) heldCall(t *tenant.Tenant) func(args any) otp.Behaviour {
 	shared := sync.OnceValue(func() *held.Options { return h.heldOptions(t) })
 	return func(args any) otp.Behaviour { return held.New(shared(), args.(held.Args)) }
 }
 
 func (h *host) tenants() []otp.Child {
-	rows := make([]otp.Child, 0, len(h.config.Tenants))
-	for _, t := range h.config.Tenants {
-		rows = append(rows, h.tenant(t.Tenant))
+	tenants := h.now().config.Tenants
+	rows := make([]otp.Child, len(tenants))
+	for i := range tenants {
+		rows[i] = h.tenant(&tenants[i].Tenant)
 	}
 	return rows
 }
@@ -175,18 +189,9 @@ func (h *host) release(up transport.Upstream) {
 	}
 }
 
-// directory is who may use which tenant.
-func directory(c *config.Config) *auth.Directory {
-	keys := map[string][]auth.Key{}
-	for _, t := range c.Tenants {
-		keys[t.Name] = t.Keys
-	}
-	return auth.NewDirectory(keys)
-}
-
 // health is what /readyz answers. It never depends on a server.
 func (h *host) health() admin.Health {
-	health := admin.Health{Phase: admin.Phase(h.phase.Load())}
+	health := admin.Health{Phase: admin.Phase(h.phase.Load()), Generation: h.now().generation}
 	tree := h.snapshot()
 	for _, row := range tree.Children {
 		health.Checks = append(health.Checks, admin.Check{

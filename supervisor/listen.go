@@ -14,7 +14,6 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -29,12 +28,12 @@ func (h *host) admin() (suture.Service, error) {
 	}
 	o := admin.Options{
 		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions, Metrics: h.metrics.Gatherer(),
-		Tokens: h.options.Tokens, Clock: h.clock,
+		Tokens: h.options.Tokens, Clock: h.clock, Reload: h.reload,
 	}
 	if h.options.Chaos {
 		o.Faults = h.faults
 	}
-	s, err := admin.Listen(h.addrs.or("admin", h.config.Admin.Listen), admin.Handler(o))
+	s, err := admin.Listen(h.addrs.or("admin", h.now().config.Admin.Listen), admin.Handler(o))
 	if err != nil {
 		return nil, err
 	}
@@ -51,31 +50,32 @@ func (h *host) listeners() []otp.Child {
 	if h.options.Embedded {
 		return nil
 	}
-	return []otp.Child{service("mcp", h.config.Drain+second, h.mcp)}
+	return []otp.Child{service("mcp", h.now().config.Drain+second, h.mcp)}
 }
 
 // mcp is the MCP listener's row.
 func (h *host) mcp() (suture.Service, error) {
+	config := h.now().config
+	trusted := func() []netip.Prefix { return h.now().config.TrustedProxies }
 	handler := streamable.NewHandler(streamable.Options{
-		Host: h.edge, Store: h.store, Hosts: hosts(h.config), Origins: h.config.Origins,
-		Limits:  jsonrpc.Limits{Bytes: int(h.config.MaxBody)},
+		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(h.config.TrustedProxies, serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))), Drain: []func(){func() { h.lastWords(); handler.Drain() }},
-		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: h.config.TLS.Cert, KeyFile: h.config.TLS.Key, Logger: h.options.Logger,
+		Handler: behindProxies(trusted, serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))), Drain: []func(){func() { h.lastWords(); handler.Drain() }},
+		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(context.Background(), "tcp", h.addrs.or("mcp", h.config.Listen))
+	l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(context.Background(), "tcp", h.addrs.or("mcp", config.Listen))
 	if err != nil {
 		return nil, err
 	}
 	h.addrs.set("mcp", l.Addr().String())
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
-	return &listener{s, l, h.config.Drain}, nil
+	return &listener{s, l, config.Drain}, nil
 }
 
 // hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
@@ -122,13 +122,14 @@ func (h *host) lastWords() {
 	if !h.busy() {
 		return
 	}
-	reading := min(reading, h.config.Drain/3)
+	config := h.now().config
+	reading := min(reading, config.Drain/3)
 	defer pause(min(parting, reading/2))
-	if h.quiet(h.config.Drain - reading) {
+	if h.quiet(config.Drain - reading) {
 		return
 	}
-	for _, t := range h.config.Tenants {
-		_ = h.at(t.Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
+	for i := range config.Tenants {
+		_ = h.at(&config.Tenants[i].Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
 	}
 	h.quiet(reading / 2)
 }

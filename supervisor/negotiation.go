@@ -32,7 +32,12 @@ func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error)
 }
 
 // Rules are the tenant's.
-func (n negotiation) Rules(ep streamable.Endpoint) terms.Rules { return n.Tenants[ep.Tenant].Terms }
+func (n negotiation) Rules(ep streamable.Endpoint) terms.Rules {
+	if t := n.now().tenants[ep.Tenant]; t != nil {
+		return t.Terms
+	}
+	return terms.Rules{}
+}
 
 // Open makes a session of a client's own.
 func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint, c *terms.Client) (negotiate.Session, error) {

@@ -10,14 +10,12 @@ import (
 
 // behindProxies puts the client's address where a request that came through trusted proxies has the proxy's. Each of them adds, at the end of
 // X-Forwarded-For, whom it heard from; what a client wrote there itself comes before and is not believed.
-func behindProxies(trusted []netip.Prefix, next http.Handler) http.Handler {
-	if len(trusted) == 0 {
-		return next
-	}
-	believed := func(a netip.Addr) bool {
-		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
-	}
+func behindProxies(proxies func() []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		trusted := proxies()
+		believed := func(a netip.Addr) bool {
+			return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
+		}
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil || !believed(from.Addr()) {
 			next.ServeHTTP(w, r)

@@ -21,7 +21,7 @@ func TestOnlyTrustedProxiesSayWhoTheClientIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			h := behindProxies(trusted, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }))
+			h := behindProxies(func() []netip.Prefix { return trusted }, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }))
 			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 			r.RemoteAddr = c.from
 			if c.forwarded != "" {

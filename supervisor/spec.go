@@ -19,6 +19,16 @@ func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shut
 	}
 }
 
+// changing is a supervisor whose children come and go while it runs: when it restarts, it has those that there are then.
+func changing(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shutdown, children func() []otp.Child) otp.Child {
+	return otp.Child{
+		ID: id, Label: id, Restart: restart, Shutdown: shutdown,
+		Start: otp.SupervisorFunc(func() otp.Spec {
+			return otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Children: children()}
+		}),
+	}
+}
+
 // actor is a permanent worker.
 func actor(id string, shutdown otp.Shutdown, start func() otp.Behaviour) otp.Child {
 	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Worker(start), Mailbox: mailbox}

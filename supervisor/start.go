@@ -13,7 +13,6 @@ import (
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
 	"mcpd/gateway/quota"
-	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
@@ -29,9 +28,13 @@ const root = "mcpd"
 
 // Options are what a host is started with beside its configuration.
 type Options struct {
-	Logger   *slog.Logger
-	Build    Build
-	Source   string        // where the configuration came from, for the log
+	Logger *slog.Logger
+	Build  Build
+	Source string // where the configuration came from, for the log
+	// Load reads the configuration again, for a reload. Nil refuses those.
+	Load func() (c *config.Config, source string, err error)
+	// Level is the Logger's, for a reload to change. Nil leaves it.
+	Level    *slog.LevelVar
 	Embedded bool          // no listeners: the host serves one client on standard input and output
 	Chaos    bool          // faults may be armed through the admin listener
 	Tokens   *admin.Tokens // of the admin listener
@@ -71,17 +74,21 @@ func newHost(c *config.Config, o Options) *host {
 	if o.Clock == nil {
 		o.Clock = clock.System
 	}
+	if o.Load == nil {
+		o.Load = func() (*config.Config, string, error) { return nil, o.Source, errNoFile }
+	}
 	if o.Faults == nil {
 		o.Faults = fault.New(o.Clock)
 	}
 	h := &host{
-		config: c, options: o, clock: o.Clock, faults: o.Faults,
+		options: o, clock: o.Clock, faults: o.Faults,
 		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
 		store:    streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
 		index:    session.NewIndex(),
 		last:     process.NewLast(),
 		instance: rand.Text(),
 	}
+	h.settings.Store(newSettings(c, 1))
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
 		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
@@ -92,12 +99,8 @@ func newHost(c *config.Config, o Options) *host {
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.openState()
-	tenants := map[string]tenant.Tenant{}
-	for _, t := range c.Tenants {
-		tenants[t.Name] = t.Tenant
-	}
 	h.edge = &Edge{
-		Tenants: tenants, Keys: directory(c), Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
+		now: h.now, Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
 		Sessions: func() otp.Ref { return h.core("session_manager") },
 	}
 	return h
@@ -111,7 +114,7 @@ func known(method string) bool {
 // Run keeps the host running until ctx ends or the tree gives up, which is an error. The tree runs under the one suture supervisor of
 // the process. It returns when everything has stopped.
 func (r *Running) Run(ctx context.Context) error {
-	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}, Timeout: r.h.config.Drain + stopBudget})
+	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}, Timeout: r.h.now().config.Drain + stopBudget})
 	top.Add(r.tree.Service())
 	err := top.Serve(ctx)
 	if ctx.Err() != nil {
@@ -126,7 +129,7 @@ const stopBudget = 2 * minute
 // Draining says why the host is about to stop. Readiness says so from here on.
 func (r *Running) Draining(reason string) {
 	r.h.phase.Store(uint32(admin.Draining))
-	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: r.h.config.Drain})
+	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: r.h.now().config.Drain})
 }
 
 // Edge is what a transport that this package does not know may serve.

@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
+	"mcpd/actors/configuration"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
 	"mcpd/actors/request"
@@ -38,15 +39,16 @@ func (h *host) tree() otp.Spec {
 			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
 			actor("session_manager", 5*second, func() otp.Behaviour { return session.New(h.sessionOptions(), h.index) }),
 			actor("process_manager", 10*second, func() otp.Behaviour { return process.New(h.spawner, h.last) }),
+			actor("configuration", 5*second, func() otp.Behaviour { return configuration.New(h.configurationOptions()) }),
 		)...),
-		sup("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants()...),
+		changing("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants),
 		// Last to start, so first to stop: nothing new comes in while what is there is finished.
 		sup("listeners", otp.Permanent, in(5, minute), otp.Infinity, h.listeners()...),
 	}}
 }
 
 // tenant is the template of one tenant's subtree.
-func (h *host) tenant(t tenant.Tenant) otp.Child {
+func (h *host) tenant(t *tenant.Tenant) otp.Child {
 	in, kept := h.in, h.taskOptions(t)
 	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
 		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),

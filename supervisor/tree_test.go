@@ -40,6 +40,7 @@ var why = map[string]string{
 	"mcpd/core/capabilities":                   "what servers declared, what the host knows, who wants to hear of changes",
 	"mcpd/core/session_manager":                "which sessions there are, who may use each, which have been idle for too long",
 	"mcpd/core/process_manager":                "owns every child process; its crash is felt by none of them",
+	"mcpd/core/configuration":                  "applies the configuration file when it is told to, each time as a whole",
 	"mcpd/tenants":                             "a row for every configured tenant, and a wall between any two",
 	"mcpd/tenants/T":                           "one tenant; when its budget runs out it is restarted alone",
 	"mcpd/tenants/T/request_manager":           "every request in flight, its deadline, and its one outcome",
@@ -101,13 +102,13 @@ func TestTreeIsValid(t *testing.T) {
 func TestMailboxesFollowTheLimits(t *testing.T) {
 	for _, pending := range []int{1, 1000, 10_000} {
 		h := literal(t)
-		tn := h.config.Tenants[0].Tenant
+		tn := h.now().config.Tenants[0].Tenant
 		tn.Limits.MaxPending, tn.Limits.MaxSessionPending = pending, min(pending, 2560)
-		spec, _ := h.tenant(tn).Start.Spec()
+		spec, _ := h.tenant(&tn).Start.Spec()
 		if err := otp.Validate(spec); err != nil {
 			t.Errorf("%d: %v", pending, err)
 		}
-		connection, _ := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{}).Start.Spec()
+		connection, _ := h.connection(&tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{}).Start.Spec()
 		rows := connection.Children
 		for _, c := range spec.Children {
 			switch c.ID {
@@ -152,8 +153,8 @@ func literal(t *testing.T) *host {
 func rows(t *testing.T) []line {
 	t.Helper()
 	h := literal(t)
-	tn := h.config.Tenants[0].Tenant
-	connection := h.connection(tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{})
+	tn := h.now().config.Tenants[0].Tenant
+	connection := h.connection(&tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{})
 	connection.ID = "C"
 	var list []line
 	var walk func(path string, depth int, c otp.Child, spec *otp.Spec)

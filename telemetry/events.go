@@ -221,6 +221,12 @@ type (
 		Generation uint32 `key:"generation" is:"one more at every reload"`
 		Changes    string `key:"changes" is:"what a reload changed"`
 	}
+	ConfigRejected struct {
+		Where
+		Source     string `key:"source" is:"the file"`
+		Generation uint32 `key:"generation" is:"the one that still applies"`
+		Reason     string `key:"reason" is:"what is wrong with it, and where"`
+	}
 	Draining struct {
 		Where
 		Reason string        `key:"reason" is:"the signal or the request"`

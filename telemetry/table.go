@@ -66,6 +66,7 @@ var events = []row{
 
 	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
+	{ConfigRejected{}, "config_rejected", fail, "configuration refused", false, rare, "a reload has changed nothing: what applied before still does"},
 	{Draining{}, "draining", info, "draining", false, rare, "no new work; requests may end"},
 	{StateLost{}, "state_lost", warn, "a part of the state was not readable", true, rare, "what was readable is in use"},
 	{StateNotWritten{}, "state_not_written", fail, "the state cannot be written", true, rare, "sessions go on, and would not survive the host"},

@@ -5,7 +5,6 @@ package catalog
 import (
 	"cmp"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,7 +22,8 @@ const MaxWaiting = 1000
 
 // Options are what a catalogue is made from.
 type Options struct {
-	Tenant tenant.Tenant
+	// Tenant is the tenant as it is configured now.
+	Tenant func() *tenant.Tenant
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
 	// Connection is the child spec of one connection, under a supervisor of its own: client.Supervised. Self is who it says it is, the host
@@ -41,8 +41,9 @@ type Options struct {
 // Catalog is the behaviour of tenants/<t>/catalog.
 type Catalog struct {
 	otp.Base
-	o Options
-	p *otp.Process
+	o      Options
+	p      *otp.Process
+	tenant *tenant.Tenant // as it was configured when it was looked at last
 	*kept
 	views   map[group]*View
 	places  map[otp.Ref]place // of supervisors and connections
@@ -58,6 +59,8 @@ type Catalog struct {
 type kept struct {
 	servers map[string]*server
 	waiting []*waiter
+	// revisions counts the declarations of servers that took the place of another.
+	revisions uint32
 }
 
 // Abandon answers everyone who waits: there will be no other catalogue.
@@ -114,19 +117,12 @@ type (
 func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
 	c.views, c.disabled, c.experimental = map[group]*View{}, map[string]bool{}, map[string]jsontext.Value{}
-	c.places, c.rows = map[otp.Ref]place{}, map[string]int{}
-	c.status.records = make([]atomic.Pointer[Record], len(c.o.Tenant.Servers))
+	c.places = map[otp.Ref]place{}
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	c.kept, _ = p.Heir().(*kept)
 	if c.kept == nil {
 		c.kept = &kept{servers: map[string]*server{}}
-		for _, s := range c.o.Tenant.Servers {
-			c.servers[s.Name] = newServer(s, p.Now())
-		}
 		p.SetHeir(c.kept)
-	}
-	for i, config := range c.o.Tenant.Servers {
-		c.rows[config.Name] = i
 	}
 	for name, s := range c.servers {
 		if s.sup != (otp.Ref{}) {
@@ -135,7 +131,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		}
 		s.ready, s.held = 0, map[string]int{}
 		for key, conn := range s.conns {
-			conn.arriving = 0 // the answers went to the previous incarnation
+			conn.arriving, conn.dismissed = 0, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
 			_ = conn.ref.Send(client.Describe{})
 		}
@@ -151,16 +147,12 @@ func (c *Catalog) Init(p *otp.Process) error {
 		for key := range s.retiring {
 			c.retire(s, key)
 		}
+		s.starting, s.removing = false, false // the answer went to the previous incarnation
 	}
 	for _, w := range c.waiting {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
-	for _, s := range c.servers {
-		s.starting = false // the answer went to the previous incarnation
-		c.show(s)
-	}
-	p.SetStatus(c.status)
-	c.booting = p.Post(boot{}) == nil
+	c.configure()
 	return nil
 }
 
@@ -168,12 +160,12 @@ func (c *Catalog) Init(p *otp.Process) error {
 func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
-		if s, ok := c.servers[m.Req.Server]; ok {
+		if s, ok := c.servers[m.Req.Server]; ok && !s.gone {
 			key := Key(s.config, m.Req.Caller)
 			if m.Req.Shared {
 				key = ListKey(s.config, m.Req.Caller)
 			}
-			c.connect(s, key, pending{answering(m), m.Req.Caller})
+			c.connect(s, s.at(key), pending{answering(m), m.Req.Caller})
 		} else {
 			m.Fail(protocol.EndpointNotFound())
 		}
@@ -196,13 +188,20 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	case *Servers:
 		m.Reply(c.status.Records())
 		return nil
+	case *Reload:
+		c.configure()
+		m.Reply(struct{}{})
+		return nil
 	}
 	c.changed(msg)
 	return nil
 }
 
-// show publishes how a server is doing.
+// show publishes how a server is doing. One that is not configured any more has nowhere to be shown.
 func (c *Catalog) show(s *server) {
+	if s.gone {
+		return
+	}
 	r := s.record(c.p.Now())
 	c.status.records[c.rows[s.config.Name]].Store(&r)
 }
@@ -221,7 +220,9 @@ func (c *Catalog) changed(msg any) {
 	case opened:
 		c.opened(m)
 	case reopen:
-		c.open(c.servers[m.server], m.key)
+		if s := c.servers[m.server]; s != nil {
+			c.open(s, m.key)
+		}
 	case ending:
 		c.ending(m)
 	case rested:
@@ -238,14 +239,16 @@ func (c *Catalog) changed(msg any) {
 		c.subscribed(m)
 	case capability.Changed:
 		c.registered(m)
+	default:
+		c.reloading(msg)
 	}
 }
 
 // boot starts the supervisor of every server that has none, in configuration order, unless it is on its way.
 func (c *Catalog) boot() {
 	c.booting = false
-	for _, config := range c.o.Tenant.Servers {
-		if s := c.servers[config.Name]; s.sup == (otp.Ref{}) && !s.starting {
+	for _, config := range c.tenant.Servers {
+		if s := c.servers[config.Name]; s.sup == (otp.Ref{}) && !s.starting && !s.removing {
 			c.supervise(config.Name)
 		}
 	}
@@ -292,6 +295,7 @@ func (c *Catalog) supervised(m supervised) {
 			c.restore(s, key)
 		}
 	}
+	c.forget(s)
 }
 
 // down hears of the end of a supervisor or a connection.
@@ -311,12 +315,13 @@ func (c *Catalog) down(m otp.Down) {
 		cause := s.conns[*at.key].report.Cause
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
-		if errors.Is(m.Reason, otp.ErrIntensity) {
+		if errors.Is(m.Reason, otp.ErrIntensity) && s.current(*at.key) {
 			c.gaveUp(s, *at.key, cause)
 		} else {
 			c.settle(s)
 		}
 	}
+	c.forget(s)
 	c.show(s)
 	c.flush()
 }

@@ -37,7 +37,8 @@ func answering(call *Connect) func(otp.Ref, error) {
 	}
 }
 
-// Key is the connection that a caller's requests to a server go through.
+// Key is the connection that a caller's requests to a server go through, whatever the revision of its declaration. Who listens to the
+// connections of a server listens to those of every revision.
 func Key(s tenant.Server, c Caller) tenant.Key {
 	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session, shown(s, c.Capabilities.Fingerprint()))
 	k.Modern = c.Modern
@@ -98,6 +99,10 @@ func (c *Catalog) another(call *client.Another) {
 	s, key := c.servers[call.Req.Server], call.Req.Key
 	if s == nil || s.conns[key] == nil {
 		call.Fail(otp.ErrNoProc)
+		return
+	}
+	if !s.current(key) {
+		call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
 		return
 	}
 	caller := Caller{Principal: key.Principal, Capabilities: call.Req.Declare}
@@ -189,7 +194,7 @@ func introduced(key tenant.Key, client protocol.Implementation) protocol.Impleme
 // leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.
 func (c *Catalog) leave(m *client.Left) {
 	s, ok := c.servers[m.Server]
-	if !ok {
+	if !ok || !s.current(m.Key) { // its sessions know that there is another
 		return
 	}
 	s.left[m.Key] = m
@@ -218,8 +223,14 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 // opened answers everyone who waited for a connection.
 func (c *Catalog) opened(m opened) {
 	s := c.servers[m.server]
+	if s == nil {
+		return
+	}
 	waiting := s.opening[m.key]
 	if len(waiting) == 0 { // it was asked for twice, and they have their answer
+		if !s.current(m.key) && s.conns[m.key] == nil { // or what they wait for is another by now
+			c.retire(s, m.key)
+		}
 		return
 	}
 	m.ref, m.err = started(m.ref, m.err)
@@ -234,7 +245,7 @@ func (c *Catalog) opened(m opened) {
 	}
 	delete(s.opening, m.key)
 	s.release(m.key.Principal)
-	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row)}
+	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Capabilities, info: waiting[0].caller.Info}
 	c.add(s, m.key, conn)
 	c.show(s)
 	delete(s.left, m.key)
@@ -267,6 +278,9 @@ func (c *Catalog) report(r *client.Report) {
 			return // late news of an incarnation that is gone
 		}
 		s.took(conn, r, c.p.Now())
+	}
+	if !s.current(r.Key) {
+		return
 	}
 	if r.Cause != nil {
 		s.ended(r.Key, r.Cause)
@@ -316,7 +330,7 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 		told[n.Method] = true
 		if c.o.Dispatcher.Send(n) != nil {
 			c.o.Emit(telemetry.NotificationDropped{
-				Where: telemetry.Where{Tenant: c.o.Tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
+				Where: telemetry.Where{Tenant: c.tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
 			})
 		}
 	}
@@ -324,5 +338,5 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 
 // declare tells the capability registry what a server offers.
 func (c *Catalog) declare(r *client.Report) {
-	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.o.Tenant.Name, Server: r.Server, Capabilities: r.Facts.Capabilities.Raw()})
+	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.tenant.Name, Server: r.Server, Capabilities: r.Facts.Capabilities.Raw()})
 }

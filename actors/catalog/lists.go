@@ -20,6 +20,7 @@ type listing struct {
 	facts  client.Facts
 	lists  client.Lists
 	known  bool
+	stale  bool      // it is what the server listed before it was declared otherwise
 	served bool      // a client was given a view while this one was as it is, or not yet known
 	since  time.Time // when it was first waited for
 }
@@ -33,7 +34,7 @@ type waiter struct {
 // look answers with what is known of the caller's servers. It sees to it that those which are not known are being started.
 func (c *Catalog) look(call *Look) {
 	caller := call.Req.Caller
-	if caller.Server != "" && c.servers[caller.Server] == nil {
+	if c.unserved(caller) {
 		call.Fail(protocol.EndpointNotFound())
 		return
 	}
@@ -52,30 +53,36 @@ func (c *Catalog) look(call *Look) {
 	}
 }
 
+// unserved reports whether a caller sees a single server that is not configured.
+func (c *Catalog) unserved(caller Caller) bool {
+	s := c.servers[caller.Server]
+	return caller.Server != "" && (s == nil || s.gone)
+}
+
 // discover starts the connection that a server's lists come from, unless they are known or it is there.
 func (c *Catalog) discover(name string, caller Caller) {
 	s := c.servers[name]
 	key := ListKey(s.config, caller)
 	l := s.listing(key, c.p.Now())
-	if l.known || s.conns[key] != nil || len(s.opening[key]) > 0 {
+	if at := s.at(key); l.known && !l.stale || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
 	caller.Session = "" // to look is no reason to keep the server for this session
-	c.connect(s, key, pending{nil, caller})
+	c.connect(s, s.at(key), pending{nil, caller})
 }
 
 // mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than the caller waits for
 // any. Who sees one server alone has nothing else to wait for.
 func (c *Catalog) mustWait(w *waiter) bool {
 	now, caller := c.p.Now(), w.call.Req.Caller
-	if !now.Before(w.deadline) {
+	if !now.Before(w.deadline) || c.unserved(caller) {
 		return false
 	}
 	for _, name := range c.scope(caller) {
 		s := c.servers[name]
 		key := ListKey(s.config, caller)
 		l := s.listing(key, now)
-		if !l.known && s.startingUp(key) && (caller.Server != "" || now.Sub(l.since) < w.call.Req.Wait) {
+		if !l.known && s.startingUp(s.at(key)) && (caller.Server != "" || now.Sub(l.since) < w.call.Req.Wait) {
 			return true
 		}
 	}
@@ -108,6 +115,10 @@ func (c *Catalog) flush() {
 // answer gives a caller what is known. One who sees a single server that is not known is told why.
 func (c *Catalog) answer(w *waiter) {
 	caller := w.call.Req.Caller
+	if c.unserved(caller) { // it was configured when they asked
+		w.call.Fail(protocol.EndpointNotFound())
+		return
+	}
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
 		w.call.Fail(s.unavailable(s.why(caller), s.paused(ListKey(s.config, caller), c.p.Now())))
@@ -186,8 +197,8 @@ func (c *Catalog) scope(caller Caller) []string {
 	if caller.Server != "" {
 		return []string{caller.Server}
 	}
-	names := make([]string, 0, len(c.o.Tenant.Servers))
-	for _, s := range c.o.Tenant.Servers {
+	names := make([]string, 0, len(c.tenant.Servers))
+	for _, s := range c.tenant.Servers {
 		names = append(names, s.Name)
 	}
 	return names
@@ -221,7 +232,7 @@ func (s *server) eldest(principal string) (found tenant.Key) {
 
 // learn stores what a server listed, and announces to clients what is different from what they were given, or said to be by the server.
 func (c *Catalog) learn(s *server, r *client.Report) {
-	l := s.listing(r.Key, c.p.Now())
+	l := s.listing(anyRevision(r.Key), c.p.Now())
 	changed := false
 	var news []merge.Kind
 	for _, k := range merge.Kinds() {
@@ -237,9 +248,9 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 		c.declare(r)
 	}
 	if changed || !l.known || l.facts.Version != r.Facts.Version {
-		c.outdate(s, r.Key)
+		c.outdate(s, anyRevision(r.Key))
 	}
-	l.known, l.facts, l.lists = true, r.Facts, r.Lists
+	l.known, l.stale, l.facts, l.lists = true, false, r.Facts, r.Lists
 	s.last = l
 }
 

@@ -36,6 +36,9 @@ type (
 	Look = otp.Call[LookRequest, *View]
 	// Servers asks for the state of every server.
 	Servers = otp.Call[ServersRequest, []Record]
+	// Reload asks the catalogue to look at its tenant's configuration anew. When the answer comes, nobody is sent to a connection any more
+	// that is to be replaced.
+	Reload = otp.Call[ReloadRequest, struct{}]
 )
 
 // ConnectRequest names a server of the tenant.
@@ -78,6 +81,12 @@ type Known struct {
 
 // ServersRequest has no fields.
 type ServersRequest struct{}
+
+// ReloadRequest has no fields.
+type ReloadRequest struct{}
+
+// Class lets it in however full the mailbox is: it is one for each reload.
+func (ReloadRequest) Class() otp.Class { return otp.Owed }
 
 // Record is what the catalogue holds about one server.
 type Record struct {

@@ -69,7 +69,7 @@ func (c *Catalog) gaveUp(s *server, key tenant.Key, cause error) {
 		s.enter(client.CrashLoop, now)
 	}
 	e := telemetry.UpstreamCrashLoop{
-		Where:    telemetry.Where{Tenant: c.o.Tenant.Name, Server: s.config.Name},
+		Where:    telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name},
 		Restarts: uint32(s.config.Intensity.Restarts), Within: s.config.Intensity.Within, Retry: wait,
 	}
 	if cause != nil {
@@ -83,6 +83,9 @@ func (c *Catalog) gaveUp(s *server, key tenant.Key, cause error) {
 // its server is still seen as it was.
 func (c *Catalog) again(m retry) {
 	s := c.servers[m.server]
+	if s == nil {
+		return
+	}
 	if s.left[m.key] != nil && s.sup != (otp.Ref{}) {
 		c.restore(s, m.key)
 	}

@@ -72,6 +72,10 @@ func (c *Catalog) rested(m rested) {
 // retired starts a new connection for those who have asked for one meanwhile.
 func (c *Catalog) retired(m retired) {
 	s := c.servers[m.server]
+	if s == nil {
+		return
+	}
 	delete(s.retiring, m.key)
 	c.open(s, m.key)
+	c.forget(s)
 }

@@ -48,7 +48,7 @@ func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 	t.Cleanup(func() { system.Close(); time.Sleep(time.Second) }) // what lives a moment longer has that moment
 	server := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Share: share}
 	o := catalog.Options{
-		Tenant:    tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}},
+		Tenant:    func() *tenant.Tenant { return &tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}} },
 		Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
 		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, _ *client.Left, _ otp.Ref) otp.Child {
 			return client.Supervised(k, tenant.Intensity{}, otp.Child{Start: otp.Worker(func() otp.Behaviour { return link{} })})

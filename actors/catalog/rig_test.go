@@ -25,8 +25,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a catalogue of two servers, "files" and "search", whose connections report what a test makes them report.
 type rig struct {
 	*stage.Stage
+	tenant              tenant.Tenant // as it is configured now
 	dispatcher, session stage.Box
-	late                bool // connections let sessions wait that attach
+	retired             []otp.Ref // connections that were told to end when they are not used any more
+	late                bool      // connections let sessions wait that attach
 	attaches            []*client.Attach
 }
 
@@ -67,6 +69,8 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		} else {
 			m.Reply(struct{}{})
 		}
+	case client.Retire:
+		x.r.retired = append(x.r.retired, p.Self())
 	case client.Describe:
 		again := x.last
 		_ = x.cat.Send(&again)
@@ -103,9 +107,10 @@ func run(t *testing.T, test func(r *rig)) {
 			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
 			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Instances: 3, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
 		}
+		r.tenant = tenant.Tenant{Name: "acme", Servers: servers, Limits: tenant.Limits{ListWait: 10 * time.Second, CallTimeoutMax: time.Minute}}
 		make := func() otp.Behaviour {
 			return catalog.New(catalog.Options{
-				Tenant:     tenant.Tenant{Name: "acme", Servers: servers, Limits: tenant.Limits{ListWait: 10 * time.Second}},
+				Tenant:     func() *tenant.Tenant { return &r.tenant },
 				Upstreams:  func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
 				Connection: r.connection, Dispatcher: s.Ref("dispatcher"), Registry: s.Ref("registry"), Emit: s.Events.Emit,
 			})

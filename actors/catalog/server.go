@@ -7,6 +7,7 @@ import (
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
 
@@ -20,6 +21,9 @@ const MaxCauses = 256
 // server is what the catalogue knows about one server.
 type server struct {
 	config   tenant.Server
+	revision uint32 // of config; 0 is the first
+	gone     bool   // it is configured no more, and ends when nobody uses it
+	removing bool   // its supervisor is being stopped
 	sup      otp.Ref
 	starting bool // the supervisor is on its way
 	state    client.State
@@ -44,17 +48,20 @@ func newServer(config tenant.Server, now time.Time) *server {
 	return &server{
 		config: config, state: client.Idle, since: now,
 		causes: map[tenant.Key]error{}, pauses: map[tenant.Key]*pause{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
-		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
+		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{}, held: map[string]int{},
 	}
 }
 
 // conn is one connection.
 type conn struct {
-	sup      otp.Ref // its own
-	ref      otp.Ref
-	report   client.Report
-	since    time.Time // when it became ready
-	arriving int       // sessions that were sent there, and of which it has not said that they are
+	sup       otp.Ref // its own
+	ref       otp.Ref
+	declare   protocol.ClientCapabilities // what its clients can be asked
+	info      protocol.Implementation     // and who they are
+	dismissed bool                        // it was told to end when it is not used any more
+	report    client.Report
+	since     time.Time // when it became ready
+	arriving  int       // sessions that were sent there, and of which it has not said that they are
 }
 
 // place is where a connection's supervisor or, without a key, a server's is kept.
@@ -114,7 +121,7 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 
 // ended remembers how a connection ended; nil forgets it.
 func (s *server) ended(key tenant.Key, cause error) {
-	key.Fingerprint = 0 // whatever else its clients can do, they are the same
+	key.Fingerprint, key.Revision = 0, 0 // whatever else its clients can do, they are the same
 	if s.cause = cause; cause == nil {
 		delete(s.causes, key)
 		return

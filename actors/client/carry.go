@@ -33,6 +33,8 @@ type carry struct {
 	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
 	instances []*instance
 	primary   otp.Ref
+	// retired says that the server is declared otherwise now: this connection ends when it is not used any more.
+	retired bool
 	// spoken is the revision that was agreed on last, 0 before the first.
 	spoken protocol.Version
 	// cause is how the last incarnation ended.
@@ -57,7 +59,7 @@ func newCarry(o Options) *carry {
 }
 
 // full reports whether no more calls may wait.
-func (c *carry) full() bool { return len(c.queue) >= c.o.Pending }
+func (c *carry) full() bool { return len(c.queue) >= c.o.Pending() }
 
 // Abandon answers everything: there will be no next incarnation.
 func (c *carry) Abandon(reason error) {

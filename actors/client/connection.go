@@ -38,11 +38,11 @@ type Options struct {
 	// Close takes over a transport that is to be closed, so that a server which is slow to end delays nobody.
 	Close func(transport.Upstream)
 
-	StartTimeout   time.Duration // from dialling to ready
-	RequestTimeout time.Duration // of each thing the host itself asks the server
+	StartTimeout   time.Duration        // from dialling to ready
+	RequestTimeout func() time.Duration // of each thing the host itself asks the server
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so that what that has admitted is not
 	// refused here.
-	Pending int
+	Pending func() int
 	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
 	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.
 	Instances int
@@ -216,6 +216,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.want(m)
 	case *Tell:
 		c.tell(m)
+	case Retire:
+		c.retire()
 	case Describe:
 		c.publish(nil, nil)
 	case otp.Down:

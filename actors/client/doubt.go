@@ -61,7 +61,7 @@ func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
 		if c.facts.Version.Era() == protocol.Modern {
 			method = "server/discover"
 		}
-		if c.request(method, nil, c.o.RequestTimeout, c.certain) != nil {
+		if c.request(method, nil, c.o.RequestTimeout(), c.certain) != nil {
 			return false
 		}
 	}

@@ -149,5 +149,5 @@ func (c *Connection) askExpired(id jsonrpc.ID) error {
 	}
 	delete(c.asked, id)
 	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, "timeout")))
-	return a.then(nil, protocol.Timeout(c.o.RequestTimeout))
+	return a.then(nil, protocol.Timeout(c.o.RequestTimeout()))
 }

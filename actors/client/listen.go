@@ -92,7 +92,7 @@ func (c *Connection) openListen(l *listen) {
 		return
 	}
 	c.listens[id] = l
-	l.timer = c.p.After(c.o.RequestTimeout, lateAck{id})
+	l.timer = c.p.After(c.o.RequestTimeout(), lateAck{id})
 }
 
 // acknowledged takes what a server agreed to.
@@ -165,7 +165,7 @@ func (c *Connection) lateAck(l *listen) {
 	case l.leaving:
 		c.left(l)
 	default:
-		c.settleListen(l, protocol.Timeout(c.o.RequestTimeout))
+		c.settleListen(l, protocol.Timeout(c.o.RequestTimeout()))
 		c.unlisten(l)
 	}
 }

@@ -78,7 +78,7 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 	if cursor != nil {
 		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
-	err := c.request(k.Method(), params, c.o.RequestTimeout, func(result jsontext.Value, err error) error {
+	err := c.request(k.Method(), params, c.o.RequestTimeout(), func(result jsontext.Value, err error) error {
 		if err != nil {
 			return c.unlisted(k, items, err)
 		}

@@ -20,6 +20,7 @@ import (
 //	Question            ordinary: one that is refused is answered by the connection
 //	Tell                sheddable: a notification
 //	Attach, Want        owed: one for each request for which a session waits
+//	Retire              owed: one for each reload
 //	Answer, Withdrawn   owed: one for each Question
 //	Detach              owed: one for each Attach
 //	Describe            owed: one for each start of the connection or the catalogue
@@ -28,6 +29,7 @@ import (
 func (Wish) Class() otp.Class          { return otp.Owed }
 func (*Tell) Class() otp.Class         { return otp.Sheddable }
 func (AttachRequest) Class() otp.Class { return otp.Owed }
+func (Retire) Class() otp.Class        { return otp.Owed }
 func (*Answer) Class() otp.Class       { return otp.Owed }
 func (*Withdrawn) Class() otp.Class    { return otp.Owed }
 func (Detach) Class() otp.Class        { return otp.Owed }
@@ -47,8 +49,12 @@ type AttachRequest struct {
 	Ref     otp.Ref
 }
 
-// Detach tells the connection that one who used it needs it no more. The end of a session says the same.
+// Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.
 type Detach struct{ Ref otp.Ref }
+
+// Retire tells the connection that its server is declared otherwise now, or not at all. It goes on until its sessions have left and its calls
+// have ended, and then is Unused. The catalogue sends it, and again after a crash of its own.
+type Retire struct{}
 
 // Unused is what a connection that nobody uses tells the catalogue, which ends it unless an Attach is on the way.
 type Unused struct {

@@ -251,7 +251,7 @@ func (c *Connection) askAside(method, member, value string, answered func(error)
 			answered(err)
 		}
 	}
-	err := c.request(method, params, c.o.RequestTimeout, func(_ jsontext.Value, err error) error {
+	err := c.request(method, params, c.o.RequestTimeout(), func(_ jsontext.Value, err error) error {
 		over(err)
 		c.grant()
 		return nil
@@ -350,10 +350,28 @@ func (c *Connection) maybeLinger() {
 }
 
 func (c *Connection) lingers() time.Duration {
+	if c.retired {
+		return RetirePause
+	}
 	if c.o.Key.Share == tenant.BySession {
 		return Reattach
 	}
 	return c.o.Linger
+}
+
+// RetirePause is how long a connection whose server is declared otherwise now is kept without a session and without calls: a session may be
+// on its way, and it is looked at so often whether calls are.
+const RetirePause = 100 * time.Millisecond
+
+// retire lets the connection end as soon as nobody uses it, and before it the instances that it hands calls.
+func (c *Connection) retire() {
+	c.retired = true
+	for _, i := range c.instances {
+		if !i.busy {
+			c.p.After(RetirePause, rested{i.Ref})
+		}
+	}
+	c.maybeLinger()
 }
 
 // idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here.
@@ -361,7 +379,7 @@ func (c *Connection) idle() {
 	if len(c.sessions) > 0 {
 		return
 	}
-	if len(c.calls)+len(c.queue)+len(c.instances) == 0 {
+	if len(c.calls)+len(c.queue)+len(c.drives)+len(c.instances) == 0 {
 		_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
 	}
 	c.maybeLinger() // the catalogue may know better, or have missed this

@@ -80,7 +80,7 @@ func (c *Call) Init(p *otp.Process) error {
 	p.SetHeir(c.estate)
 	c.call = held.New(
 		held.Request{Sink: 1, Capabilities: c.a.Capabilities, Progress: len(x.Token) > 0},
-		held.Options{Version: x.Version, Method: x.Method, TTL: c.o.Park},
+		held.Options{Version: x.Version, Method: x.Method, TTL: c.o.Park()},
 	)
 	return nil
 }

@@ -19,9 +19,9 @@ import (
 // Options are what the held calls of one tenant share.
 type Options struct {
 	Ring     *seal.Ring
-	Instance string        // of this host, as its tokens name it
-	Park     time.Duration // how long a client may take to come back
-	Requests otp.Ref       // the tenant's request manager
+	Instance string               // of this host, as its tokens name it
+	Park     func() time.Duration // how long a client may take to come back
+	Requests otp.Ref              // the tenant's request manager
 }
 
 // Args are what the actor of a call is started with.

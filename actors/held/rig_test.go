@@ -68,7 +68,7 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 		}
 	}
 	stage.Run(t, children, func(s *stage.Stage) {
-		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: park, Requests: s.Ref("requests")}
+		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration { return park }, Requests: s.Ref("requests")}
 		r.relay = held.NewRelay(r.out, func() seal.Binding { return binding })
 		r.x = &request.Exchange{
 			ID: 7, Version: protocol.V20260728, Downstream: jsonrpc.StringID("a"), Method: "tools/call", Sink: r.relay, Token: jsontext.Value(`"t"`),

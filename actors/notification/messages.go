@@ -49,9 +49,9 @@ type Register struct {
 // Forget takes back everything a handler has registered.
 type Forget struct{ Handler Handler }
 
-// over is the connection that a topic names; empty for any.
+// over is the connection that a topic names; empty for any. One that took the place of another after a reload is the same to who listens.
 func over(k tenant.Key) string {
-	if k == (tenant.Key{}) {
+	if k.Revision = 0; k == (tenant.Key{}) {
 		return ""
 	}
 	return k.String()

@@ -19,8 +19,8 @@ import (
 // Options are what a manager is made from.
 type Options struct {
 	Tenant string
-	// Pending bounds the exchanges in flight (S4-57).
-	Pending int
+	// Pending bounds the exchanges in flight (S4-57), as it is configured now.
+	Pending func() int
 	// Meter counts the requests of one method to one server.
 	Meter func(server, method string) *telemetry.Requests
 	// Failed counts an error that a client is sent, by its code. Nil counts none.
@@ -63,7 +63,7 @@ type expire struct{}
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	if m.table = heir(p); m.table == nil {
-		m.table = inflight.New[uint64, *Exchange](inflight.Options{Pending: m.o.Pending})
+		m.table = inflight.New[uint64, *Exchange](inflight.Options{})
 	}
 	p.SetHeir(&estate{m})
 	m.mend(m.table.Repair())
@@ -80,6 +80,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	case *Submit:
 		x := msg.Exchange
 		m.meter(x).Begin()
+		m.table.SetPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:
 		how := inflight.Succeeded

@@ -33,7 +33,7 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: 3, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Tenant: "acme", Pending: func() int { return 3 }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{

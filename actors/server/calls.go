@@ -104,7 +104,7 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 
 // submit makes the exchange and hands it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
-	m, limits := o.d.Message, s.o.Tenant.Limits
+	m, limits := o.d.Message, s.o.Tenant().Limits
 	if m.Method == "tools/call" { // a task is asked for by whoever keeps it; who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
 		o.params, _ = splice.Delete(o.params, "task")
 	}
@@ -139,6 +139,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 // done hears that a call has ended.
 func (s *Session) done(m request.Done) {
 	s.forsake(m.Exchange.ID)
+	s.leave()
 	s.logged(m.Exchange.Server)
 	its := func(exchange uint64) bool { return exchange == m.Exchange.ID }
 	switch {
@@ -156,7 +157,7 @@ func (s *Session) address(d *session.Deliver) {
 	if s.view != nil && s.route(d, false) {
 		return
 	}
-	s.look(d, s.o.Tenant.Limits.ListWait, func(d *session.Deliver) { s.route(d, true) })
+	s.look(d, s.o.Tenant().Limits.ListWait, func(d *session.Deliver) { s.route(d, true) })
 }
 
 // route reports whether the request is on its way, or refused for good because the view is the last word.
@@ -212,7 +213,7 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 			return
 		}
 	}
-	s.look(d, s.o.Tenant.Limits.ListWait, func(d *session.Deliver) {
+	s.look(d, s.o.Tenant().Limits.ListWait, func(d *session.Deliver) {
 		page, err := s.view.Listed(kind, s.record.Version).Page(s.h.Endpoint().Principal, cursor)
 		if err == nil {
 			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page, rewrite.Options{Server: s.o.Self})

@@ -54,7 +54,7 @@ func (s *Session) initialize(d *session.Deliver) {
 	s.waiting.add(d)
 	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities}
 	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
-		Requested: asked.Version, Policy: s.o.Policy, Tenant: s.o.Tenant.Name, Session: s.h.Row(),
+		Requested: asked.Version, Policy: s.o.Tenant().Negotiation, Tenant: s.tenant.Name, Session: s.h.Row(),
 	}, func(a protocol.Agreement, err error) any { return negotiated{h, a, err} })
 }
 
@@ -76,7 +76,7 @@ func (s *Session) negotiated(m negotiated) {
 // firstWait is how long whoever asks what there is waits for servers that are starting.
 func (s *Session) firstWait() time.Duration {
 	if s.transparent() {
-		return s.o.Tenant.Limits.SessionInit * 3 / 4
+		return s.tenant.Limits.SessionInit * 3 / 4
 	}
 	return AggregateWait
 }
@@ -144,7 +144,7 @@ func (s *Session) ready() {
 // lists come from. What a server says over another principal's connection is that principal's.
 func (s *Session) listen() {
 	caller, me := s.caller(), notification.Mailbox{Ref: s.p.Self()}
-	for _, config := range s.o.Tenant.Servers {
+	for _, config := range s.tenant.Servers {
 		if s.transparent() && config.Name != s.h.Endpoint().Server {
 			continue
 		}

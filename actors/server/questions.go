@@ -47,7 +47,7 @@ func (s *Session) question(q *client.Question) {
 	}
 	// The id is no other question's, also not one of this session before a crash: a late answer must not reach somebody else.
 	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.o.NextID.Add(1)).Raw())
-	a := &asked{from: q.From, question: q.ID, timer: s.p.After(s.o.Tenant.Limits.ParkTime, askExpired{id})}
+	a := &asked{from: q.From, question: q.ID, timer: s.p.After(s.o.Tenant().Limits.ParkTime, askExpired{id})}
 	params := q.Params
 	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 { // two servers may have the same
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
@@ -56,7 +56,7 @@ func (s *Session) question(q *client.Question) {
 	var err error
 	switch {
 	case q.Exchange != nil:
-		if s.o.Requests.Send(&request.Park{ID: q.Exchange.ID, For: s.o.Tenant.Limits.ParkTime + parkGrace}) != nil {
+		if s.o.Requests.Send(&request.Park{ID: q.Exchange.ID, For: s.o.Tenant().Limits.ParkTime + parkGrace}) != nil {
 			a.timer.Stop()
 			q.Fail(protocol.Overloaded("tenant", time.Second))
 			return
@@ -104,7 +104,7 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 	}
 	s.settle(id, a)
 	_ = a.from.Send(&client.Answer{
-		Question: a.question, Err: protocol.Translate(protocol.Timeout(s.o.Tenant.Limits.ParkTime), s.record.Version),
+		Question: a.question, Err: protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.ParkTime), s.record.Version),
 	})
 }
 

@@ -84,9 +84,9 @@ func (s *Session) request(d *session.Deliver) {
 
 // dispatch sends a request that this session may make to where it goes.
 func (s *Session) dispatch(d *session.Deliver) {
-	m, bound := d.Message, s.o.Tenant.Limits.MaxSessionPending
+	m, bound := d.Message, s.o.Tenant().Limits.MaxSessionPending
 	if s.h.IsPeer() { // many clients' requests
-		bound = s.o.Tenant.Limits.MaxPending
+		bound = s.o.Tenant().Limits.MaxPending
 	}
 	r, ok := routes[m.Method]
 	err := protocol.CheckParams(m.Method, m.Params)
@@ -120,7 +120,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 
 // lacks is the capability that the tenant's policy asks of clients for a method, of a server or of none, and that this one did not declare.
 func (s *Session) lacks(server, method string) string {
-	if needs, ok := s.o.Tenant.Required(server, method); ok && !s.record.Capabilities.Has(needs) {
+	if needs, ok := s.o.Tenant().Required(server, method); ok && !s.record.Capabilities.Has(needs) {
 		return needs
 	}
 	return ""

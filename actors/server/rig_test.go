@@ -116,7 +116,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	r.held = &held.Options{Ring: ring, Instance: "here", Park: r.tenant.Limits.ParkTime}
+	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration { return r.tenant.Limits.ParkTime }}
 	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 10), "search": make(chan *peer, 10)}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	worker := func(id string, f func() otp.Behaviour) otp.Child { return otp.Child{ID: id, Start: otp.Worker(f)} }
@@ -128,7 +128,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		worker("capabilities", func() otp.Behaviour { return capability.New() }),
 		worker("sessions", func() otp.Behaviour {
 			return session.New(session.Options{
-				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 1000,
+				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 1000 },
 				Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/server_sup") },
 				Limit: func(string) int { return r.tenant.Limits.MaxSessions }, Idle: func(string) time.Duration { return r.tenant.Limits.SessionIdle },
 				Emit: s.Events.Emit,
@@ -136,7 +136,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		}),
 		worker("requests", func() otp.Behaviour {
 			return request.New(request.Options{
-				Tenant: "acme", Pending: r.tenant.Limits.MaxPending, Emit: s.Events.Emit,
+				Tenant: "acme", Pending: func() int { return r.tenant.Limits.MaxPending }, Emit: s.Events.Emit,
 				Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) },
 			})
 		}),
@@ -145,7 +145,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		}),
 		worker("catalog", func() otp.Behaviour {
 			return catalog.New(catalog.Options{
-				Tenant: r.tenant, Upstreams: func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
+				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Upstreams: func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
 				Connection: r.connection, Dispatcher: s.Ref("notices"), Registry: s.Ref("capabilities"), Emit: s.Events.Emit,
 			})
 		}),
@@ -160,7 +160,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		})}),
 		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
 			return task.New(&task.Options{
-				Requests: s.Ref("requests"), Catalog: s.Ref("catalog"), NextID: &r.next, Timeout: r.tenant.Limits.RequestTimeout, Index: &r.tasks,
+				Requests: s.Ref("requests"), Catalog: s.Ref("catalog"), NextID: &r.next, Timeout: func() time.Duration { return r.tenant.Limits.RequestTimeout }, Index: &r.tasks,
 			}, args.(task.Args))
 		})}),
 		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
@@ -172,8 +172,8 @@ func (r *rig) session() func(args any) otp.Behaviour {
 	return func(args any) otp.Behaviour {
 		if o == nil {
 			o = &server.Options{
-				Tenant: r.tenant, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
-				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Policy: r.tenant.Negotiation,
+				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
+				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
 				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
 				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row) },
 				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
@@ -194,7 +194,8 @@ func (r *rig) connection(
 	}
 	o := client.Options{
 		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
-		Self: self, StartTimeout: time.Minute, RequestTimeout: 5 * time.Second, Pending: 100,
+		Self: self, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
+		Pending:  func() int { return 100 },
 		Requests: r.Ref("requests"), Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
 		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
 		Dial: func(context.Context, otp.Ref) (transport.Upstream, error) {

@@ -66,7 +66,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		if err != nil || len(required.State) == 0 {
 			return result
 		}
-		token, err := ring.Seal(bind(), seal.State{Kind: seal.Wrap, Upstream: required.State, Expiry: p.Now().Add(park)})
+		token, err := ring.Seal(bind(), seal.State{Kind: seal.Wrap, Upstream: required.State, Expiry: p.Now().Add(park())})
 		if err != nil {
 			return result
 		}

@@ -26,9 +26,9 @@ import (
 
 // Options are what the sessions of one tenant share. They are not changed once a session has them.
 type Options struct {
-	Tenant   tenant.Tenant
-	Versions otp.Ref // core/protocol_version
-	Requests otp.Ref // the tenant's request manager
+	Tenant   func() *tenant.Tenant // as it is configured now
+	Versions otp.Ref               // core/protocol_version
+	Requests otp.Ref               // the tenant's request manager
 	Catalog  otp.Ref
 	Notices  otp.Ref // the tenant's notification dispatcher
 	Sessions otp.Ref // core/session_manager
@@ -42,8 +42,7 @@ type Options struct {
 	Task      func(row string) (otp.Ref, bool)
 	TaskIndex *task.Index
 	Self      protocol.Implementation // who the host says it is
-	Policy    protocol.Negotiation
-	Failed    func(code int64) // counts an error that the client is sent
+	Failed    func(code int64)        // counts an error that the client is sent
 	Emit      telemetry.Sink
 }
 
@@ -54,6 +53,8 @@ type Session struct {
 	h *session.Handle
 	p *otp.Process
 
+	tenant  *tenant.Tenant // as it was configured when the servers were looked at last
+	leaving []otp.Ref      // connections that others took the place of, and that this session has calls on the way to
 	life    *lifecycle.Lifecycle
 	timer   otp.Timer
 	view    *catalog.View   // of the aggregate, as it was last looked at
@@ -81,10 +82,10 @@ type (
 
 // Init takes up the session where its previous actor left it.
 func (s *Session) Init(p *otp.Process) error {
-	s.p = p
+	s.p, s.tenant = p, s.o.Tenant()
 	s.waiting = &waiting{}
 	p.SetHeir(s.waiting)
-	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.o.Tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
+	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
 	if s.record = s.h.Record(); s.record == nil {
 		return nil
@@ -105,14 +106,17 @@ func (s *Session) resume() {
 	s.agreed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) }) // their end was told to the actor before this one
 	wanted := map[string]bool{}
 	for _, u := range s.record.URIs {
-		if wanted[u.Server] {
-			continue
+		if !wanted[u.Server] {
+			wanted[u.Server] = true
+			s.reconnect(u.Server)
 		}
-		wanted[u.Server] = true
-		server := u.Server
-		otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
-			func(ref otp.Ref, err error) any { return resumed{server, ref, err} })
 	}
+}
+
+// reconnect asks for a connection to a server on behalf of what the client wants to hear from it.
+func (s *Session) reconnect(server string) {
+	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
+		func(ref otp.Ref, err error) any { return resumed{server, ref, err} })
 }
 
 // enter takes a lifecycle event and does what comes of it.
@@ -191,6 +195,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.wished(m)
 	case wishExpired:
 		s.goOn(m.w, nil)
+	case session.Reconfigured:
+		s.reconfigured()
 	case *session.Expired:
 		return otp.ErrShutdown
 	case initExpired:

@@ -26,7 +26,7 @@ func (s *Session) visit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) 
 		if o.made == rounds.MaxRounds {
 			return nil, unvisited("the call needs a visit to a page, again and again")
 		}
-		token, err := ring.Seal(bind(), seal.State{Kind: seal.Anew, Round: o.made + 1, Expiry: p.Now().Add(park)})
+		token, err := ring.Seal(bind(), seal.State{Kind: seal.Anew, Round: o.made + 1, Expiry: p.Now().Add(park())})
 		if err != nil {
 			return nil, protocol.InternalError(err)
 		}

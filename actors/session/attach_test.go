@@ -65,7 +65,7 @@ func perform(t *testing.T, limit int, test func(a *actors)) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		a.Stage, a.hold = s, make(chan struct{})
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100,
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
 			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
 		}

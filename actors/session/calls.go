@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"mcpd/actors/request"
+	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
 
@@ -95,6 +96,18 @@ func (c *Calls) Logged(server string) bool {
 	defer c.mu.Unlock()
 	for _, call := range c.all {
 		if call.x.Server == server && call.x.Level != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Through reports whether a call is on its way over a connection.
+func (c *Calls) Through(connection otp.Ref) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.all {
+		if call.x.Upstream == connection {
 			return true
 		}
 	}

@@ -26,7 +26,11 @@ type Options struct {
 	Pool func(tenant string) (otp.Ref, bool)
 	// Limit is how many sessions a tenant may have; Total bounds all of them.
 	Limit func(tenant string) int
-	Total int
+	Total func() int
+	// Serves reports whether who has a session at an endpoint may use it still. Nil is always.
+	Serves func(streamable.Endpoint) bool
+	// Parting is how long a session that may not is kept while it has requests in flight.
+	Parting time.Duration
 	// Idle is how long a tenant's session lasts without a request or an open stream.
 	Idle  func(tenant string) time.Duration
 	Store *streamable.Store
@@ -141,6 +145,11 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case sweep:
 		m.due = time.Time{}
 		m.sweep()
+	case *Reload:
+		m.reload(msg.Req)
+		msg.Reply(struct{}{})
+	case depart:
+		m.depart(msg)
 	}
 	return nil
 }
@@ -158,7 +167,7 @@ func (m *Manager) open(call *Open) {
 		key := p.key(ep)
 		peer = &key
 	}
-	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total {
+	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total() {
 		if !m.evict(ep.Tenant) {
 			call.Fail(protocol.Overloaded("tenant "+ep.Tenant, time.Minute))
 			return

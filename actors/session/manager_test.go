@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,7 @@ func (dummy) Receive(_ *otp.Process, msg any) error {
 }
 
 type rig struct {
+	gone   sync.Map // of endpoints that are not configured any more
 	t      *testing.T
 	ref    otp.Ref
 	index  *session.Index
@@ -46,8 +48,9 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
 		r := &rig{t: t, index: session.NewIndex()}
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: 100,
-			Pool:  func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
+			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
+			Serves: func(ep streamable.Endpoint) bool { _, gone := r.gone.Load(ep); return !gone }, Parting: 10 * time.Second,
 			Limit: func(string) int { return 3 }, Idle: func(string) time.Duration { return limit },
 			Emit: func(e telemetry.Event) {
 				if c, ok := e.(telemetry.SessionClosed); ok {

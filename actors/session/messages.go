@@ -65,10 +65,13 @@ func (d *Deliver) Fail(err error) {
 //	Undelivered   owed: one for each Deliver that was accepted
 //	Expired       owed: one for each session
 //	Wake          owed: one for each session of an earlier host
-func (*Undelivered) Class() otp.Class { return otp.Owed }
-func (*Expired) Class() otp.Class     { return otp.Owed }
-func (*Wake) Class() otp.Class        { return otp.Owed }
-func (*Abandoned) Class() otp.Class   { return otp.Owed }
+//	Reconfigured, Reload   owed: one for each reload
+func (*Undelivered) Class() otp.Class  { return otp.Owed }
+func (*Expired) Class() otp.Class      { return otp.Owed }
+func (*Wake) Class() otp.Class         { return otp.Owed }
+func (Reconfigured) Class() otp.Class  { return otp.Owed }
+func (ReloadRequest) Class() otp.Class { return otp.Owed }
+func (*Abandoned) Class() otp.Class    { return otp.Owed }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
 type OpenRequest struct {
@@ -138,10 +141,19 @@ type (
 	Close  = otp.Call[CloseRequest, struct{}]
 	// Sweep asks for an expiry run now; the answer is how many sessions it ended (S3-38).
 	Sweep = otp.Call[SweepRequest, int]
+	// Reload asks the manager to let go of the sessions that nobody may use any more, to tell the others of servers that are not what they
+	// were, and to look at its limits anew. Sessions that are to go may finish what they have in flight.
+	Reload = otp.Call[ReloadRequest, struct{}]
 )
 
 // SweepRequest has no fields.
 type SweepRequest struct{}
+
+// ReloadRequest names the tenants whose servers are not what they were.
+type ReloadRequest struct{ Changed map[string]bool }
+
+// Reconfigured tells a session's actor that the tenant's servers are not what they were. The catalogue knows that already.
+type Reconfigured struct{}
 
 // Args are what the actor of a session is started with.
 type Args struct{ Handle *Handle }

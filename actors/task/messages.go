@@ -21,7 +21,7 @@ type Options struct {
 	Requests otp.Ref // the tenant's request manager
 	Catalog  otp.Ref
 	NextID   *atomic.Uint64
-	Timeout  time.Duration // of a request to the server that is answered at once
+	Timeout  func() time.Duration // of a request to the server that is answered at once
 	Index    *Index
 }
 

@@ -26,7 +26,7 @@ func (t *Task) submit(e tasks.Effect) {
 	x := &request.Exchange{
 		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Owner: t.p.Self(), Client: t.a.Caller.Info, Version: t.a.Task.Server, Downstream: jsonrpc.IntID(e.Number),
 		Server: t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params, Stays: true,
-		Arrived: t.p.Now(), Timeout: t.o.Timeout, MaxTimeout: t.o.Timeout, Sink: &sink{to: t.p.Self(), number: e.Number},
+		Arrived: t.p.Now(), Timeout: t.o.Timeout(), MaxTimeout: t.o.Timeout(), Sink: &sink{to: t.p.Self(), number: e.Number},
 	}
 	if e.Method == "tools/call" || e.Method == "tasks/result" { // they last as long as the task, at most
 		x.Timeout = e.At.Sub(x.Arrived) + grace

@@ -96,6 +96,6 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), callCommand(), keyCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), callCommand(), keyCommand(), versionCommand())
 	return cmd
 }

@@ -110,6 +110,13 @@ func program(ts *testscript.TestScript, name string) *spawn {
 
 var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL, "NONE": syscall.Signal(0)}
 
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg || signals[args[1]] == nil {
+		ts.Fatalf("usage: signal NAME SIGNAL")
+	}
+	ts.Check(program(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
+}
+
 func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	args = append(args, "0", "TERM")[:max(3, len(args))]
 	if len(args) == 3 && neg {

@@ -40,6 +40,7 @@ const patience = 30 * time.Second
 //	spawn NAME program args…  start a program; what it writes goes to NAME.out and NAME.err
 //	ready NAME                wait until the host NAME serves, and set $MCPD_URL and $MCPD_ADMIN
 //	end NAME [N] [SIGNAL]     signal it (TERM) and wait for its end; it must exit with N (0)
+//	signal NAME SIGNAL        signal a program
 //	await FILE PATTERN        wait until the file has a match
 //	until PATTERN program …   run a program until its standard output has a match
 //	talk FILE program args…   send the lines of FILE, each request when the one before it is answered
@@ -59,7 +60,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": cmdCode, "spawn": cmdSpawn, "ready": cmdReady, "end": cmdEnd, "await": cmdAwait, "until": cmdUntil,
-			"talk": cmdTalk, "get": cmdGet, "answer": cmdAnswer, "set": cmdSet, "port": cmdPort,
+			"signal": cmdSignal, "talk": cmdTalk, "get": cmdGet, "answer": cmdAnswer, "set": cmdSet, "port": cmdPort,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "default-ports-free" {

@@ -80,7 +80,7 @@ func load(flag string, set []config.Setting) (c *config.Config, source string, e
 	})
 	if source == "" {
 		c, err = config.Default(o)
-		source = "built-in configuration"
+		source = builtIn
 	} else {
 		c, err = config.Read(source, o)
 	}
@@ -90,12 +90,23 @@ func load(flag string, set []config.Setting) (c *config.Config, source string, e
 	return c, source, nil
 }
 
-// logger writes to standard error. The configuration has checked both words.
-func logger(c *config.Config) *slog.Logger {
+// reload reads the file once more that was found at the start: were it looked for anew, one that is missing would let another take its place.
+func reload(source string, f serveFlags) (*config.Config, string, error) {
+	if source == builtIn {
+		source = f.config
+	}
+	return load(source, f.settings())
+}
+
+// builtIn is the source of a configuration without a file.
+const builtIn = "built-in configuration"
+
+// logger writes to standard error, from a level on that a reload may change. The configuration has checked both words.
+func logger(c *config.Config) (*slog.Logger, *slog.LevelVar) {
 	format, _ := telemetry.ParseFormat(c.Log.Format)
-	var level slog.Level
+	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Log.Level))
-	return telemetry.NewLogger(os.Stderr, format, level)
+	return telemetry.NewLogger(os.Stderr, format, level), level
 }
 
 func serve(ctx context.Context, f serveFlags) error {
@@ -116,9 +127,11 @@ func serve(ctx context.Context, f serveFlags) error {
 		return &failure{exitFailure, fmt.Errorf("admin tokens: %w", err)}
 	}
 	defer tokens.Remove()
+	log, level := logger(c)
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
-		Logger: logger(c), Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
+		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
 		Instance: instance(lock), Earlier: lock + ".", State: state,
+		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})
 	if err != nil {
 		return &failure{exitFailure, err}
@@ -130,6 +143,11 @@ func serve(ctx context.Context, f serveFlags) error {
 		host.Draining("told to stop")
 		stop()
 	})()
+	hungUp := func() {
+		host.Draining("the terminal is gone")
+		stop()
+	}
+	defer onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
 	if err := host.Run(running); err != nil {
 		return &failure{exitFailure, err}
 	}

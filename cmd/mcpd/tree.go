@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -16,11 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
-	"mcpd/telemetry/admin"
 )
-
-// defaultAdmin is where a host without configuration has its admin listener.
-const defaultAdmin = "127.0.0.1:7421"
 
 func treeCommand() *cobra.Command {
 	var addr string
@@ -57,51 +50,6 @@ func treeCommand() *cobra.Command {
 	flags.BoolVar(&watch, "watch", false, "show it again whenever it changes")
 	flags.BoolVar(&all, "all", false, "show pools whole, not only what changed lately")
 	return cmd
-}
-
-// adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the machine may be
-// another.
-func adminGet(ctx context.Context, addr, path string) (io.ReadCloser, error) {
-	if addr == "" {
-		addr = os.Getenv("MCPD_ADMIN")
-	}
-	if addr == "" {
-		addr = defaultAdmin
-	}
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, fmt.Errorf("--admin %q is no host:port", addr)
-	}
-	resp, err := adminAsk(ctx, "http://"+addr+path, "")
-	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		if token, e := admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, admin.Read); e == nil {
-			resp.Body.Close()
-			resp, err = adminAsk(ctx, "http://"+addr+path, token)
-		}
-	}
-	if err != nil {
-		return nil, &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", addr, err)}
-	}
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		resp.Body.Close()
-		code := exitUnavailable
-		if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-			code = exitPermission
-		}
-		return nil, &failure{code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text)))}
-	}
-	return resp.Body, nil
-}
-
-func adminAsk(ctx context.Context, url, token string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	return http.DefaultClient.Do(req)
 }
 
 func showTree(out io.Writer, raw []byte, asJSON bool) error {

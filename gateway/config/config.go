@@ -1,8 +1,8 @@
 // Package config is what an operator may write: one table of keys from which the decoder, the JSON Schema and the documentation come,
 // and the values that a file gives them.
 //
-// It does not know what the host does with a value. Only the wiring and the commands read it; every other package takes its own
-// options.
+// It does not know what the host does with a value. Only the wiring, the commands and the actor that applies a reload read it; every
+// other package takes its own options.
 package config
 
 import (

@@ -142,7 +142,7 @@ func termsKeys(at func(scope) *terms.Rules) []Key {
 
 // tenantKeys are the keys of a tenant beside those above.
 var tenantKeys = []Key{
-	{"require_client_capabilities", needs, "", "", "{resources/read: resources}", NewOnes,
+	{"require_client_capabilities", needs, "", "", "{resources/read: resources}", AtOnce,
 		"methods refused to clients that did not declare the capability", func(s scope) any { return &s.tenant.Require }},
 	{"auth.keys[].name", keyName, "", "", "ci", AtOnce,
 		"whom the key stands for; two keys may stand for one", func(s scope) any { return &s.key.Name }},
@@ -197,7 +197,7 @@ var serverKeys = []Key{
 		func(s scope) any { return &s.server.Replay }},
 	{"start_timeout", span(10*time.Millisecond, 10*time.Minute), "", "limits.start_timeout", "90s", Replaces,
 		"from its start to the end of its handshake", func(s scope) any { return &s.server.StartTimeout }},
-	{"require_client_capabilities", needs, "", "", "{tools/call: sampling}", NewOnes,
+	{"require_client_capabilities", needs, "", "", "{tools/call: sampling}", AtOnce,
 		"as in the tenant, for this server, and before it", func(s scope) any { return &s.server.Require }},
 }
 
@@ -212,19 +212,27 @@ var importKeys = []Key{
 	{"headers", headers, "", "", "{Authorization: \"Bearer ${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Headers }},
 }
 
+// Where the keys that exist at the top and in a tenant are kept.
+func topLimits(s scope) *tenant.Limits             { return &s.config.Limits }
+func ownLimits(s scope) *tenant.Limits             { return &s.tenant.Limits }
+func topNegotiation(s scope) *protocol.Negotiation { return &s.config.Negotiation }
+func ownNegotiation(s scope) *protocol.Negotiation { return &s.tenant.Negotiation }
+func topTerms(s scope) *terms.Rules                { return &s.config.Terms }
+func ownTerms(s scope) *terms.Rules                { return &s.tenant.Terms }
+
 // Keys returns the table, in the order of the documentation.
 func Keys() []Key { return table() }
 
 var table = sync.OnceValue(func() []Key {
 	keys := append([]Key(nil), hostKeys...)
-	keys = append(keys, limitKeys(func(s scope) *tenant.Limits { return &s.config.Limits })...)
-	keys = append(keys, negotiationKeys(func(s scope) *protocol.Negotiation { return &s.config.Negotiation })...)
-	keys = append(keys, termsKeys(func(s scope) *terms.Rules { return &s.config.Terms })...)
+	keys = append(keys, limitKeys(topLimits)...)
+	keys = append(keys, negotiationKeys(topNegotiation)...)
+	keys = append(keys, termsKeys(topTerms)...)
 	keys = append(keys, under("mcpServers.*.", importKeys)...)
 	keys = append(keys, under("tenants.*.", tenantKeys)...)
-	keys = append(keys, under("tenants.*.", inherited(limitKeys(func(s scope) *tenant.Limits { return &s.tenant.Limits })))...)
-	keys = append(keys, under("tenants.*.", inherited(negotiationKeys(func(s scope) *protocol.Negotiation { return &s.tenant.Negotiation })))...)
-	keys = append(keys, under("tenants.*.", inherited(termsKeys(func(s scope) *terms.Rules { return &s.tenant.Terms })))...)
+	keys = append(keys, under("tenants.*.", inherited(limitKeys(ownLimits)))...)
+	keys = append(keys, under("tenants.*.", inherited(negotiationKeys(ownNegotiation)))...)
+	keys = append(keys, under("tenants.*.", inherited(termsKeys(ownTerms)))...)
 	keys = append(keys, under("tenants.*.servers.*.", serverKeys)...)
 	return append(keys, under("tenants.*.mcpServers.*.", importKeys)...)
 })

@@ -17,6 +17,7 @@ type Key struct {
 	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream
 	Modern      bool                 // the callers speak a revision without handshake, and the server is first asked for one
 	Instance    uint8                // of the server; 0 is the first, which hands calls to the others
+	Revision    uint32               // of the server's declaration: one that a reload changed has other connections
 }
 
 // First is the key of the first instance.
@@ -56,6 +57,9 @@ func (k Key) String() string {
 	}
 	if k.Instance > 0 {
 		id += fmt.Sprintf(",instance=%d", k.Instance+1)
+	}
+	if k.Revision > 0 {
+		id += fmt.Sprintf(",revision=%d", k.Revision+1)
 	}
 	return id
 }

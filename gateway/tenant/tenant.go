@@ -5,6 +5,7 @@
 package tenant
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -115,4 +116,11 @@ func (t Tenant) Required(server, method string) (capability string, ok bool) {
 	}
 	capability, ok = t.Require[method]
 	return capability, ok
+}
+
+// Reconnects reports whether the connections to a server have to be replaced when it is declared so instead. What is not about them applies
+// to those that there are.
+func (s Server) Reconnects(so Server) bool {
+	s.Require, so.Require = nil, nil
+	return !reflect.DeepEqual(s, so)
 }

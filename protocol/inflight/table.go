@@ -54,6 +54,9 @@ func New[K comparable, O any](o Options) *Table[K, O] {
 	}
 }
 
+// SetPending bounds the requests in flight anew. Those that there are stay.
+func (t *Table[K, O]) SetPending(limit int) { t.limit = limit }
+
 // Len is how many requests are in flight.
 func (t *Table[K, O]) Len() int { return len(t.entries) }
 

@@ -18,7 +18,7 @@ func (t Type) String() string { return name(t, "worker", "supervisor") }
 type Start struct {
 	worker     func(args any) Behaviour
 	supervisor func(args any) Spec
-	static     *Spec // set by Supervisor, so that Validate sees the whole tree
+	static     func() Spec // set where the spec takes no args, so that Validate sees the whole tree
 	needsArgs  bool
 }
 
@@ -58,7 +58,13 @@ func ServiceWith(f func(args any) (suture.Service, error)) Start {
 
 // Supervisor starts a supervisor below this one.
 func Supervisor(s Spec) Start {
-	return Start{supervisor: func(any) Spec { return s }, static: &s}
+	return SupervisorFunc(func() Spec { return s })
+}
+
+// SupervisorFunc is Supervisor with a spec that is made at every start, for children that come and go: those added by StartChild are
+// forgotten when their supervisor restarts, and those that were deleted come back, unless the spec knows better.
+func SupervisorFunc(f func() Spec) Start {
+	return Start{supervisor: func(any) Spec { return f() }, static: f}
 }
 
 // SupervisorWith is Supervisor for templates: the tree below one pool entry, made from its arguments. A spec that does
@@ -81,7 +87,7 @@ func (s Start) Spec() (spec Spec, ok bool) {
 	if s.static == nil {
 		return Spec{}, false
 	}
-	return *s.static, true
+	return s.static(), true
 }
 
 func (s Start) isZero() bool { return s.worker == nil && s.supervisor == nil }

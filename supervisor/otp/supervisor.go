@@ -54,11 +54,9 @@ func (v *supervisor) begin() {
 	r := v.guard.row
 	start := r.child().Start
 	spec := start.supervisor(r.arguments())
-	if start.static == nil { // the others were checked with the tree
-		if err := Validate(spec); err != nil {
-			v.guard.failed(err)
-			return
-		}
+	if err := Validate(spec); err != nil {
+		v.guard.failed(err)
+		return
 	}
 	v.state = newState(r.path, spec)
 	r.strategy.Store(uint32(spec.Strategy))

@@ -97,7 +97,7 @@ func checkChild(path string, s Spec, c Child) (errs []error) {
 		}
 	}
 	if c.Start.static != nil {
-		errs = append(errs, check(path, *c.Start.static)...)
+		errs = append(errs, check(path, c.Start.static())...)
 	}
 	return errs
 }

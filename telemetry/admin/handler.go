@@ -39,6 +39,7 @@ type Options struct {
 	Faults   Faults                           // nil unless the host was started with --chaos
 	Tokens   *Tokens                          // nil refuses all that needs one
 	Hosts    []string                         // names besides loopback by which the listener is reached
+	Reload   Reload                           // nil: this host reloads nothing
 	Routes   []Route                          // what the wiring adds
 	Clock    clock.Clock                      // nil is clock.System
 }
@@ -76,6 +77,7 @@ func (h *handler) routes() []Route {
 		{http.MethodGet, "/admin/v1/tree", Read, "the live supervision tree; ?all=1 shows pools whole, ?watch=1 streams", h.tree},
 		{http.MethodGet, "/admin/v1/sessions", Read, "downstream sessions; ?tenant=, ?limit=", h.sessions},
 		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
+		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
 		{http.MethodGet, "/admin/v1/faults", Chaos, "armed faults", h.listFaults},
 		{http.MethodPost, "/admin/v1/faults", Chaos, "arm one", h.armFault},
 		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all", h.disarmAll},

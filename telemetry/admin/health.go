@@ -19,8 +19,9 @@ const (
 
 // Health is what readiness depends on: never an upstream server.
 type Health struct {
-	Phase  Phase
-	Checks []Check
+	Phase      Phase
+	Checks     []Check
+	Generation uint32 // of the configuration
 }
 
 // Check is one thing that readiness looks at.
@@ -77,7 +78,7 @@ func (h *handler) livez(w http.ResponseWriter, _ *http.Request) {
 func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	health := h.Health()
 	word := health.status()
-	body := &mcpdv1.Health{Status: word}
+	body := &mcpdv1.Health{Status: word, Generation: health.Generation}
 	if h.access(r, Read) == http.StatusOK {
 		for _, c := range health.Checks {
 			body.Checks = append(body.Checks, &mcpdv1.Check{

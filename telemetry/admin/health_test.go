@@ -18,12 +18,12 @@ func TestReadiness(t *testing.T) {
 		code   int
 	}{
 		{Health{}, "starting", 503},
-		{Health{Starting, []Check{ok, broken}}, "starting", 503},
-		{Health{Serving, []Check{ok}}, "ready", 200},
-		{Health{Serving, []Check{ok, broken}}, "degraded", 200},
-		{Health{Serving, []Check{broken, down, ok}}, "starting", 503},
-		{Health{Draining, []Check{ok}}, "draining", 503},
-		{Health{Draining, []Check{down}}, "draining", 503},
+		{Health{Phase: Starting, Checks: []Check{ok, broken}}, "starting", 503},
+		{Health{Phase: Serving, Checks: []Check{ok}}, "ready", 200},
+		{Health{Phase: Serving, Checks: []Check{ok, broken}}, "degraded", 200},
+		{Health{Phase: Serving, Checks: []Check{broken, down, ok}}, "starting", 503},
+		{Health{Phase: Draining, Checks: []Check{ok}}, "draining", 503},
+		{Health{Phase: Draining, Checks: []Check{down}}, "draining", 503},
 	}
 	var health Health
 	h := start(t, func(o *Options) { o.Health = func() Health { return health } })

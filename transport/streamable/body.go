@@ -23,7 +23,7 @@ func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewR
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refusal, string) {
-	limit := int64(h.options.Limits.Bytes)
+	limit := int64(h.options.Admission().limits.Bytes)
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
 		return nil, bodyTooLarge, tooLarge(limit)

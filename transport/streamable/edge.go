@@ -75,7 +75,8 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		name, port = host[:i], host[i+1:]
 	}
-	if port != "" && strings.Trim(port, "0123456789") != "" || !h.hosts[name] && !h.hosts[host] {
+	known := h.options.Admission().hosts
+	if port != "" && strings.Trim(port, "0123456789") != "" || !known[name] && !known[host] {
 		return badHost, "host is not one this server answers for: its configuration lists them under hosts"
 	}
 	return accepted, ""
@@ -98,7 +99,7 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	}
 	origin := strings.ToLower(origins[0])
 	own := strings.HasPrefix(origin, scheme) && origin[len(scheme):] == strings.ToLower(r.Host)
-	if len(origins) > 1 || !own && !h.origins[origin] {
+	if len(origins) > 1 || !own && !h.options.Admission().origins[origin] {
 		return badOrigin, "origin is not allowed"
 	}
 	return accepted, ""

@@ -3,11 +3,9 @@ package streamable
 import (
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -31,6 +29,8 @@ type Options struct {
 	Host Host
 	// Store is only for what belongs to no session: those of the sessions come from the Host. Default: one of its own.
 	Store *Store
+	// Admission is what is let in now; it is asked for with each request. Nil is always what the next three say.
+	Admission func() *Admission
 	// Hosts are the names, with or without port, that a Host header may have. Default: the loopback names. Nothing else keeps a web
 	// page from reaching a host on loopback by a name of its own that resolves there (DNS rebinding).
 	Hosts []string
@@ -53,8 +53,6 @@ func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]
 // Handler serves MCP over Streamable HTTP and HTTP+SSE, on any path: what a path means is the Host's to say.
 type Handler struct {
 	options  Options
-	hosts    map[string]bool
-	origins  map[string]bool
 	channels channels
 	drain    chan struct{}
 	drained  sync.Once
@@ -73,14 +71,12 @@ func NewHandler(o Options) *Handler {
 			*f.field = f.value
 		}
 	}
-	if o.Limits.Bytes <= 0 {
-		o.Limits.Bytes = protocol.RequestLimits().Bytes
-	}
 	if o.Store == nil {
 		o.Store = NewStore(StoreOptions{})
 	}
-	if o.Hosts == nil {
-		o.Hosts = LoopbackHosts()
+	if o.Admission == nil {
+		admission := NewAdmission(o.Hosts, o.Origins, o.Limits)
+		o.Admission = func() *Admission { return admission }
 	}
 	if o.Refused == nil {
 		o.Refused = func(string, int) {}
@@ -88,15 +84,7 @@ func NewHandler(o Options) *Handler {
 	if o.Dropped == nil {
 		o.Dropped = func(int) {}
 	}
-	return &Handler{options: o, hosts: lowerSet(o.Hosts), origins: lowerSet(o.Origins), drain: make(chan struct{})}
-}
-
-func lowerSet(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, n := range names {
-		set[strings.ToLower(n)] = true
-	}
-	return set
+	return &Handler{options: o, drain: make(chan struct{})}
 }
 
 // Drain ends the GET streams politely, telling each client when to come back, and refuses new ones. Answers to POSTs go on until they are

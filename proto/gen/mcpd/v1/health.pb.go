@@ -27,8 +27,10 @@ const (
 type Health struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// starting, ready, degraded or draining.
-	Status        string   `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	Checks        []*Check `protobuf:"bytes,2,rep,name=checks,proto3" json:"checks,omitempty"`
+	Status string   `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	Checks []*Check `protobuf:"bytes,2,rep,name=checks,proto3" json:"checks,omitempty"`
+	// How often a configuration was applied: 1 is the one the host started with.
+	Generation    uint32 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -75,6 +77,13 @@ func (x *Health) GetChecks() []*Check {
 		return x.Checks
 	}
 	return nil
+}
+
+func (x *Health) GetGeneration() uint32 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
 }
 
 // Check is one thing readiness looks at.
@@ -215,10 +224,13 @@ var File_mcpd_v1_health_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_health_proto_rawDesc = "" +
 	"\n" +
-	"\x14mcpd/v1/health.proto\x12\amcpd.v1\"H\n" +
+	"\x14mcpd/v1/health.proto\x12\amcpd.v1\"h\n" +
 	"\x06Health\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x12&\n" +
-	"\x06checks\x18\x02 \x03(\v2\x0e.mcpd.v1.CheckR\x06checks\"_\n" +
+	"\x06checks\x18\x02 \x03(\v2\x0e.mcpd.v1.CheckR\x06checks\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\rR\n" +
+	"generation\"_\n" +
 	"\x05Check\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02ok\x18\x02 \x01(\bR\x02ok\x12\x1a\n" +

@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// Messages that only the catalogue sends itself: a connection that was to end when it is not used any more has had its time, and the
+// supervisor of a server that is configured no more is to end, or has.
+type (
+	overstayed struct {
+		server string
+		key    tenant.Key
+		ref    otp.Ref
+	}
+	removed struct{ server *server }
+	forget  struct{ server string }
+)
+
+// configure makes the servers those that the tenant has now. One that is declared as before keeps all it has. The connections of one that is
+// not, or that is gone, end when they are not used any more; those who ask from here on get new ones.
+func (c *Catalog) configure() {
+	c.tenant = c.o.Tenant()
+	c.rows = map[string]int{}
+	c.status = Status{records: make([]atomic.Pointer[Record], len(c.tenant.Servers))}
+	for i, config := range c.tenant.Servers {
+		c.rows[config.Name] = i
+		switch s := c.servers[config.Name]; {
+		case s == nil:
+			c.servers[config.Name] = newServer(config, c.p.Now())
+		case s.gone || s.config.Reconnects(config):
+			c.redeclare(s, config)
+		default:
+			s.config = config
+		}
+	}
+	for name, s := range c.servers {
+		if _, still := c.rows[name]; !still && !s.gone {
+			c.undeclare(s)
+		}
+		for key, conn := range s.conns {
+			c.dismiss(s, key, conn)
+		}
+		c.show(s)
+		c.forget(s)
+	}
+	clear(c.views)
+	c.p.SetStatus(c.status)
+	if !c.booting {
+		c.booting = c.p.Post(boot{}) == nil
+	}
+	c.flush()
+}
+
+// redeclare gives a server another declaration. What it listed is shown until it has listed anew; those who wait for a connection wait for one
+// of the new kind; and where there was one that others share, there is to be another, so that its lists are learnt.
+func (c *Catalog) redeclare(s *server, config tenant.Server) {
+	c.revisions++
+	s.config, s.revision, s.gone = config, c.revisions, false
+	s.cause = nil
+	clear(s.causes)
+	clear(s.pauses)
+	clear(s.left)
+	for _, l := range s.lists {
+		l.stale = true
+	}
+	if s.state == client.CrashLoop || s.state == client.Failed {
+		s.enter(client.Idle, c.p.Now())
+	}
+	opening := s.opening
+	s.opening = map[tenant.Key][]pending{}
+	for key, waiting := range opening {
+		s.release(key.Principal)
+		for _, w := range waiting {
+			switch {
+			case key.Instance > 0:
+				w.reply(otp.Ref{}, otp.ErrNoProc)
+			case w.answer == nil:
+				c.connect(s, s.at(ListKey(config, w.caller)), w)
+			default:
+				c.connect(s, s.at(Key(config, w.caller)), w)
+			}
+		}
+	}
+	for key, conn := range s.conns {
+		if key.Instance == 0 && key.Share != tenant.BySession {
+			caller := Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: key.Modern}
+			if again := s.at(ListKey(config, caller)); s.conns[again] == nil && len(s.opening[again]) == 0 {
+				c.connect(s, again, pending{nil, caller})
+			}
+		}
+	}
+}
+
+// undeclare lets a server go that is configured no more.
+func (c *Catalog) undeclare(s *server) {
+	s.gone = true
+	opening := s.opening
+	s.opening = map[tenant.Key][]pending{}
+	for key, waiting := range opening {
+		s.release(key.Principal)
+		for _, w := range waiting {
+			w.reply(otp.Ref{}, protocol.EndpointNotFound())
+		}
+	}
+	clear(s.left)
+}
+
+// dismiss has a connection of an earlier declaration end when it is not used any more, or when no call can last any longer.
+func (c *Catalog) dismiss(s *server, key tenant.Key, conn *conn) {
+	if s.current(key) || conn.dismissed {
+		return
+	}
+	conn.dismissed = true
+	_ = conn.ref.Send(client.Retire{})
+	c.p.After(c.tenant.Limits.CallTimeoutMax, overstayed{s.config.Name, key, conn.ref})
+}
+
+func (c *Catalog) overstayed(m overstayed) {
+	s := c.servers[m.server]
+	if s == nil || s.current(m.key) || s.conns[m.key] == nil || s.conns[m.key].ref != m.ref {
+		return
+	}
+	c.drop(s, m.key)
+	c.retire(s, m.key)
+	c.settle(s)
+	c.show(s)
+}
+
+// forget removes a server that is configured no more, once its last connection has ended.
+func (c *Catalog) forget(s *server) {
+	if !s.gone || s.starting || s.removing || len(s.conns)+len(s.opening)+len(s.retiring) > 0 {
+		return
+	}
+	pool, ok := c.o.Upstreams()
+	if !ok {
+		delete(c.servers, s.config.Name)
+		return
+	}
+	s.removing = true
+	otp.TerminateChildAsync(c.p, pool, s.config.Name, func(err error) any {
+		if errors.Is(err, otp.ErrOverloaded) {
+			return busy{forget{s.config.Name}}
+		}
+		return removed{s}
+	})
+}
+
+// removed hears that the supervisor of a server has ended. Meanwhile it may have been declared again.
+func (c *Catalog) removed(m removed) {
+	s := m.server
+	delete(c.places, s.sup)
+	s.sup, s.removing = otp.Ref{}, false
+	if s.gone {
+		delete(c.servers, s.config.Name)
+		return
+	}
+	c.bootLater()
+}
+
+// reloading handles what comes of a reload later.
+func (c *Catalog) reloading(msg any) {
+	switch m := msg.(type) {
+	case overstayed:
+		c.overstayed(m)
+	case removed:
+		c.removed(m)
+	case forget:
+		if s := c.servers[m.server]; s != nil {
+			s.removing = false
+			c.forget(s)
+		}
+	}
+}
+
+// at is a key of the declaration that a server has now.
+func (s *server) at(key tenant.Key) tenant.Key {
+	key.Revision = s.revision
+	return key
+}
+
+// current reports whether a key is of that declaration.
+func (s *server) current(key tenant.Key) bool { return !s.gone && key.Revision == s.revision }
+
+// anyRevision is what a key is whatever the declaration: lists outlive it.
+func anyRevision(key tenant.Key) tenant.Key {
+	key.Revision = 0
+	return key
+}

@@ -1,0 +1,265 @@
+package catalog_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// reload changes the tenant's servers and tells the catalogue.
+func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
+	r.T.Helper()
+	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
+	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
+}
+
+// rewrite gives files other arguments.
+func rewrite(servers []tenant.Server) []tenant.Server {
+	servers[0].Args = append(slices.Clone(servers[0].Args), tenant.NewSecret("more"))
+	return servers
+}
+
+// without takes files away.
+func without(servers []tenant.Server) []tenant.Server { return servers[1:] }
+
+// unused says that nobody uses a connection of files.
+func (r *rig) unused(ref otp.Ref, revision uint32) {
+	r.T.Helper()
+	r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant, Revision: revision}, From: ref})
+}
+
+func (r *rig) mustConnect(server string) otp.Ref {
+	r.T.Helper()
+	ref, err := r.connects(r.caller("ci", ""), server)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
+	return ref
+}
+
+// A server that is declared otherwise gets new connections, and the one that it had ends when nobody uses it. The one beside it notices
+// nothing. Clients see what was listed until there is other news, and hear of it once.
+func TestChangedServerGetsAnotherConnection(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		old, beside := r.mustConnect("files"), r.mustConnect("search")
+		r.dispatcher.Forget()
+		r.reload(rewrite)
+		if !slices.Equal(r.retired, []otp.Ref{old}) {
+			t.Errorf("told to end: %v, want %v", r.retired, old)
+		}
+		start := time.Now()
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Missing) != 0 || v.at != start || !strings.Contains(listed(v, merge.Tools), "read") {
+			t.Errorf("while it starts: %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+		}
+		now := r.mustConnect("files")
+		if now == old || !old.Alive() {
+			t.Errorf("connection %v, and %v runs: %v", now, old, old.Alive())
+		}
+		if same := r.mustConnect("search"); same != beside || !beside.Alive() {
+			t.Errorf("the other server's connection is %v, was %v", same, beside)
+		}
+		r.Send(under(old), report{state: client.Ready, tools: []string{"late"}}) // is news of the past
+		r.Send(under(now), report{state: client.Ready, tools: []string{"read", "write"}})
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Method != "notifications/tools/list_changed" {
+			t.Errorf("announced %v", got)
+		}
+		r.unused(old, 0)
+		if old.Alive() || !now.Alive() {
+			t.Errorf("the old connection runs: %v, the new: %v", old.Alive(), now.Alive())
+		}
+		if got := r.record("files"); got.State != client.Ready || got.Open != 1 {
+			t.Errorf("record: %+v", got)
+		}
+	})
+}
+
+func listed(v view, k merge.Kind) string {
+	var all strings.Builder
+	for _, item := range v.List(k).Items() {
+		all.Write(item)
+	}
+	return all.String()
+}
+
+// under is a row's path as the stage knows it.
+func under(ref otp.Ref) string { return strings.TrimPrefix(ref.Path(), "top/") }
+
+// What is not about connections replaces none.
+func TestOtherChangesReplaceNothing(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		old := r.mustConnect("files")
+		r.reload(func(servers []tenant.Server) []tenant.Server {
+			servers[0].Require = map[string]string{"tools/call": "sampling"}
+			return servers
+		})
+		if now := r.mustConnect("files"); now != old || len(r.retired) != 0 {
+			t.Errorf("connection %v, was %v", now, old)
+		}
+	})
+}
+
+// A server that is gone is refused at once and shown to nobody. It ends when its calls have, and can come back at any time.
+func TestRemovedServerEndsWhenItIsNotUsed(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		old := r.mustConnect("files")
+		r.reload(without)
+		if _, err := r.connects(r.caller("ci", ""), "files"); protocol.ConditionOf(err) != protocol.ConditionOf(protocol.EndpointNotFound()) {
+			t.Errorf("connect: %v", err)
+		}
+		if v := <-r.looks(r.caller("ci", "files")); v.err == nil {
+			t.Error("its own endpoint has a list")
+		}
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 1 || strings.Contains(listed(v, merge.Tools), "read") {
+			t.Errorf("view: %+v, %v", v.View, v.err)
+		}
+		if !old.Alive() {
+			t.Error("a connection that may have calls was ended")
+		}
+		r.unused(old, 0)
+		if ref, ok := r.System.Whereis("top/client_sup/files"); ok && ref.Alive() {
+			t.Error("its supervisor runs")
+		}
+		r.reload(func(servers []tenant.Server) []tenant.Server {
+			return append(servers, tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: time.Minute}})
+		})
+		time.Sleep(catalog.EarlyBoot)
+		if now := r.mustConnect("files"); !now.Alive() {
+			t.Error("it did not come back")
+		}
+		if got := r.record("files"); got.Open != 1 {
+			t.Errorf("record: %+v", got)
+		}
+	})
+}
+
+// A server that comes back before it has ended has other connections than before.
+func TestServerThatComesBackAtOnce(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		old := r.mustConnect("files")
+		before := r.tenant.Servers
+		r.reload(without)
+		r.reload(func([]tenant.Server) []tenant.Server { return before })
+		now := r.mustConnect("files")
+		if now == old {
+			t.Error("it got the connection that is told to end")
+		}
+		r.unused(old, 0)
+		if old.Alive() || !now.Alive() {
+			t.Errorf("the old connection runs: %v, the new: %v", old.Alive(), now.Alive())
+		}
+	})
+}
+
+// Who waits for a connection while its server is declared otherwise gets one of the new kind, and of none that there is no such server.
+func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
+	for _, what := range []string{"changed", "removed"} {
+		t.Run(what, func(t *testing.T) {
+			run(t, func(r *rig) {
+				r.Break("catalog", "catalog.opened") // so that the answer comes late
+				answer := make(chan error, 1)
+				var got otp.Ref
+				go func() { // ends with its answer
+					var err error
+					got, err = r.connects(r.caller("ci", ""), "files")
+					answer <- err
+				}()
+				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite, "removed": without}[what]
+				r.reload(change)
+				if err := <-answer; (err != nil) != (what == "removed") {
+					t.Errorf("the answer is %v, %v", got, err)
+				}
+				if what == "changed" && !strings.Contains(got.Path(), "revision=") && len(r.retired) == 0 {
+					t.Errorf("%v is as it was declared before, and goes on for ever", got)
+				}
+			})
+		})
+	}
+}
+
+// A connection that never ends is ended when no call can last any longer.
+func TestConnectionThatStaysTooLongIsEnded(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		old := r.mustConnect("files")
+		r.reload(rewrite)
+		time.Sleep(r.tenant.Limits.CallTimeoutMax - time.Second)
+		r.Rest()
+		if !old.Alive() {
+			t.Error("it was ended while a call may last")
+		}
+		time.Sleep(2 * time.Second)
+		r.Rest()
+		if old.Alive() {
+			t.Error("it runs for ever")
+		}
+	})
+}
+
+// A crash in the midst of a reload loses nothing of it: the next incarnation looks at the configuration too, and tells connections again.
+func TestReloadOutlivesACrash(t *testing.T) {
+	for _, what := range []string{"changed", "removed"} {
+		t.Run(what, func(t *testing.T) {
+			run(t, func(r *rig) {
+				r.ready()
+				old := r.mustConnect("files")
+				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite, "removed": without}[what]
+				r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
+				r.Break("catalog", "")
+				if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err == nil {
+					t.Error("the message that crashed it was answered")
+				}
+				r.Struck()
+				if !slices.Contains(r.retired, old) {
+					t.Errorf("told to end: %v", r.retired)
+				}
+				r.Break("catalog", "*client.Unused")
+				r.unused(old, 0)
+				r.Struck()
+				if len(r.retired) < 2 {
+					t.Error("the connection was not told again")
+				}
+				r.unused(old, 0)
+				if old.Alive() {
+					t.Error("the old connection runs")
+				}
+				if _, err := r.connects(r.caller("ci", ""), "files"); (err != nil) != (what == "removed") {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A server in a crash loop is tried at once when it is declared otherwise.
+func TestChangeEndsACrashLoop(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.fails(files, errDisk)
+		if got := r.record("files"); got.State != client.CrashLoop {
+			t.Fatalf("record: %+v", got)
+		}
+		start := time.Now()
+		r.reload(rewrite)
+		if now := r.mustConnect("files"); !now.Alive() || time.Since(start) > 100*time.Millisecond {
+			t.Errorf("connection %v after %v", now, time.Since(start))
+		}
+	})
+}

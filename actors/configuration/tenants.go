@@ -1,0 +1,100 @@
+package configuration
+
+import (
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// leaving is a tenant that is configured no more. Its sessions end when their requests have, or when the time is up.
+type leaving struct {
+	until  time.Time
+	ending bool // its rows are being stopped and removed
+}
+
+// Messages that only the manager sends itself.
+type (
+	look    struct{}
+	ended   struct{ tenant string }
+	deleted struct{ tenant string }
+	pause   struct{ again func() }
+	again   struct{ again func() }
+)
+
+// lookEvery is how often a tenant that leaves is looked at, whether it still has sessions.
+const lookEvery = 50 * time.Millisecond
+
+// parting is what the sessions of a tenant get beyond the time in which they are ended, to have ended.
+const parting = time.Second
+
+// start starts the rows of a tenant. R is the reload that waits until they are there, nil when none does.
+func (m *Manager) start(tenant string, r *run) {
+	var ask func()
+	ask = func() {
+		otp.StartChildAsync(m.p, m.o.Tenants(), m.o.Tenant(tenant), func(_ otp.Ref, err error) any { return or(err, ask, settled{r}) })
+	}
+	ask()
+}
+
+// leave has a tenant end when it has no sessions any more.
+func (m *Manager) leave(tenant string, until time.Time) {
+	m.leaving[tenant] = &leaving{until: until.Add(parting)}
+	m.lookAgain()
+}
+
+// stay reports whether a tenant that is configured has rows still, or again as soon as they are gone.
+func (m *Manager) stay(tenant string) bool {
+	l := m.leaving[tenant]
+	if l != nil && !l.ending {
+		delete(m.leaving, tenant)
+	}
+	return l != nil
+}
+
+func (m *Manager) lookAgain() {
+	if !m.looking && len(m.leaving) > 0 {
+		m.looking = true
+		m.p.After(lookEvery, look{})
+	}
+}
+
+// look stops the tenants that have no sessions any more.
+func (m *Manager) look() {
+	waiting := false
+	for tenant, l := range m.leaving {
+		switch {
+		case l.ending:
+		case m.o.Open(tenant) > 0 && m.p.Now().Before(l.until):
+			waiting = true
+		default:
+			l.ending = true
+			m.stop(tenant)
+		}
+	}
+	if waiting {
+		m.lookAgain()
+	}
+}
+
+func (m *Manager) stop(tenant string) {
+	otp.TerminateChildAsync(m.p, m.o.Tenants(), tenant, func(err error) any {
+		return or(err, func() { m.stop(tenant) }, ended{tenant})
+	})
+}
+
+func (m *Manager) ended(tenant string) {
+	otp.DeleteChildAsync(m.p, m.o.Tenants(), tenant, func(err error) any {
+		return or(err, func() { m.ended(tenant) }, deleted{tenant})
+	})
+}
+
+// deleted hears that the rows of a tenant are gone. Meanwhile it may have been configured again.
+func (m *Manager) deleted(tenant string) {
+	delete(m.leaving, tenant)
+	now, _ := m.o.Now()
+	for _, t := range now.Tenants {
+		if t.Name == tenant {
+			m.start(tenant, nil)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"mcpd/actors/client"
+	"mcpd/actors/notification"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol/splice"
+)
+
+// reconfigured looks at the tenant's servers anew. New calls go to new connections from here on; the catalogue hands out no others any more.
+// The client hears once that lists have changed when servers have come or gone. What one that was declared otherwise lists is announced when
+// it is known, like any change of a list.
+func (s *Session) reconfigured() {
+	before := s.tenant
+	s.tenant = s.o.Tenant()
+	for server, ref := range s.targets {
+		config, still := s.tenant.Server(server)
+		if was, _ := before.Server(server); still && !was.Reconnects(config) {
+			continue
+		}
+		delete(s.targets, server)
+		s.leaving = append(s.leaving, ref)
+		delete(s.levels, server) // the new one does not know of it
+		if still {
+			s.wishAgain(server)
+		}
+	}
+	s.leave()
+	if s.record == nil || !s.record.Ready {
+		return
+	}
+	if !s.modern() || len(s.listens) > 0 {
+		s.listen()
+	}
+	if !s.transparent() && !sameServers(before, s.tenant) {
+		for _, list := range []string{"tools", "prompts", "resources"} {
+			s.notice(&notification.Notice{Method: "notifications/" + list + "/list_changed"})
+		}
+	}
+}
+
+// wishAgain tells a server's new connection what the client wants of it beside its calls, if anything.
+func (s *Session) wishAgain(server string) {
+	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
+		s.reconnect(server)
+	}
+	for _, l := range s.listens {
+		for _, u := range l.uris {
+			if u.Server == server {
+				params, _ := splice.Set(nil, splice.Quote(u.Own), "uri") // an empty value becomes an object
+				s.inquire(server, "resources/subscribe", params, nil)
+			}
+		}
+	}
+}
+
+func sameServers(a, b *tenant.Tenant) bool {
+	for _, s := range a.Servers {
+		if _, ok := b.Server(s.Name); !ok {
+			return false
+		}
+	}
+	return len(a.Servers) == len(b.Servers)
+}
+
+// leave tells connections that this session uses no more that it does not, once it has no call on the way there.
+func (s *Session) leave() {
+	still := s.leaving[:0]
+	for _, ref := range s.leaving {
+		if s.h.Calls().Through(ref) {
+			still = append(still, ref)
+			continue
+		}
+		_ = ref.Send(client.Detach{Ref: s.p.Self()})
+	}
+	s.leaving = still
+}

@@ -1,0 +1,158 @@
+package server_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/session"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// reload changes the tenant's servers as the host does: the catalogue hears of it first, then the sessions.
+func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
+	r.T.Helper()
+	r.Rest()
+	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
+	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+		r.T.Fatal(err)
+	}
+	told := session.ReloadRequest{Changed: map[string]bool{"acme": true}}
+	if _, err := stage.Ask[session.ReloadRequest, struct{}](r.Stage, "sessions", told); err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
+}
+
+func rewrite(servers []tenant.Server) []tenant.Server {
+	servers[0].Args = append(slices.Clone(servers[0].Args), tenant.NewSecret("more"))
+	return servers
+}
+
+// finish answers the calls that a server was silent about.
+func (p *peer) finish() {
+	for _, m := range p.heard("tools/call") {
+		p.send(transport.Inbound{Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID})
+	}
+}
+
+func (p *peer) closed() bool {
+	return p.end.Send(context.Background(), transport.Inbound{Message: jsonrpc.Notification("notifications/nothing", nil)}) != nil
+}
+
+// A server that is declared otherwise gets the calls that come from now on with its new connection. Those on their way end on the old one,
+// which ends after them. What the client wants to hear of is asked for at the new one.
+func TestCallsMoveToTheNewConnection(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u, other := r.ready(`{}`), r.ready(`{}`)
+		if out := u.ask("resources/subscribe", `{"uri":"test://x"}`); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		u.ask("logging/setLevel", `{"level":"warning"}`)
+		before := u.call()
+		beside := other.call()
+		old := r.peer("files")
+		r.reload(rewrite)
+		now := r.latest("files")
+		after := u.call()
+		if got := len(now.heard("tools/call")); got != 1 || len(old.heard("tools/call")) != 2 {
+			t.Errorf("the new connection has %d calls, the old %d", got, len(old.heard("tools/call")))
+		}
+		if len(now.heard("resources/subscribe")) != 1 || len(now.heard("logging/setLevel")) != 1 {
+			t.Errorf("the new one was asked %v", now.heard(""))
+		}
+		if len(before.All())+len(beside.All()) != 0 {
+			t.Errorf("ended by the reload: %v, %v", before.All(), beside.All())
+		}
+		time.Sleep(time.Second)
+		r.Rest()
+		if old.closed() {
+			t.Error("the old connection ended before its calls")
+		}
+		now.finish()
+		old.finish()
+		r.Rest()
+		for _, out := range []*stage.Sink{before, beside, after} {
+			if out.Word() != "result" {
+				t.Errorf("call: %v", out.All())
+			}
+		}
+		time.Sleep(3 * client.RetirePause)
+		r.Rest()
+		if !old.closed() || now.closed() {
+			t.Errorf("ended: the old connection %v, the new %v", old.closed(), now.closed())
+		}
+		now.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		if got := u.heard("notifications/resources/updated"); len(got) != 1 {
+			t.Errorf("over the new connection it heard %v", got)
+		}
+		if got := len(u.heard("notifications/tools/list_changed")); got != 0 {
+			t.Errorf("told %d times of lists that are the same", got)
+		}
+	})
+}
+
+// Servers that come and go are told once, whatever their number, and their tools are there and gone.
+func TestServersThatComeAndGoAreToldOnce(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		u.ask("tools/list", `{}`)
+		modern := r.caller(`{}`)
+		listen := modern.ask("subscriptions/listen", everything)
+		files := r.tenant.Servers[0]
+		r.reload(func(servers []tenant.Server) []tenant.Server { return servers[1:] })
+		if got := len(u.heard("notifications/tools/list_changed")); got != 1 {
+			t.Errorf("told %d times that a server is gone", got)
+		}
+		if got := news(t, listen, "1"); len(got) != 3 || got[1] != "notifications/tools/list_changed" {
+			t.Errorf("a subscription heard %v", got)
+		}
+		if out := u.call(); out.Word() == "result" {
+			t.Error("its tool is there")
+		}
+		files.Name = "again"
+		r.script["again"], r.peers["again"] = r.script["files"], make(chan *peer, 10)
+		r.reload(func(servers []tenant.Server) []tenant.Server { return append(servers, files) })
+		if got := len(u.heard("notifications/tools/list_changed")); got != 2 {
+			t.Errorf("told %d times, want once more", got)
+		}
+		if out := u.ask("tools/call", `{"name":"again__read"}`); out.Word() != "result" {
+			t.Errorf("the new tool: %v", out.All())
+		}
+		r.latest("again").Notify("notifications/resources/updated", `{"uri":"test://x"}`) // who did not subscribe hears nothing
+		if got := len(u.heard("")); got != 2+len(u.heard("notifications/prompts/list_changed"))+len(u.heard("notifications/resources/list_changed")) {
+			t.Errorf("heard %v", u.heard(""))
+		}
+	})
+}
+
+// A crash of the session's actor between the reload and the end of its calls keeps no old connection.
+func TestCrashedSessionKeepsNoOldConnection(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u := r.ready(`{}`)
+		out := u.call()
+		old := r.peer("files")
+		r.reload(rewrite)
+		r.Break("server_sup/"+u.h.Row(), "")
+		u.tell("notifications/roots/list_changed", "")
+		r.Struck()
+		old.finish()
+		r.Rest()
+		if out.Word() != "result" {
+			t.Errorf("call: %v", out.All())
+		}
+		time.Sleep(2 * client.Reattach)
+		r.Rest()
+		if !old.closed() {
+			t.Error("the old connection is kept")
+		}
+	})
+}

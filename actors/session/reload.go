@@ -1,0 +1,45 @@
+package session
+
+import "time"
+
+// lookEvery is how often a session that is to go is looked at, whether it has requests in flight.
+const lookEvery = 50 * time.Millisecond
+
+// noLongerServed is why a session ended whose tenant, server or key is not configured any more.
+const noLongerServed = "no longer configured"
+
+// depart is what the manager sends itself while sessions that are to go have requests in flight.
+type depart struct{ until time.Time }
+
+// reload looks at who may have a session, and for how long, anew.
+func (m *Manager) reload(r ReloadRequest) {
+	if m.o.Serves != nil {
+		m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
+	}
+	m.index.Each(func(h *Handle) bool {
+		if r.Changed[h.endpoint.Tenant] {
+			_ = h.Send(Reconfigured{}) // an actor that is not there looks at the configuration when it starts
+		}
+		return true
+	})
+	m.sweep()
+}
+
+// depart ends the sessions that nobody may use any more. Nothing new reaches them; one that has requests in flight goes when they have ended,
+// or when their time is up.
+func (m *Manager) depart(d depart) {
+	last, busy := !m.o.Clock.Now().Before(d.until), false
+	m.index.Each(func(h *Handle) bool {
+		switch {
+		case m.o.Serves(h.endpoint):
+		case h.calls.Busy() && !last:
+			busy = true
+		default:
+			m.end(h, noLongerServed)
+		}
+		return true
+	})
+	if busy {
+		m.p.After(lookEvery, d)
+	}
+}

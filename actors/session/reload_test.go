@@ -1,0 +1,72 @@
+package session_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/supervisor/otp"
+)
+
+func (r *rig) reload() {
+	r.t.Helper()
+	if _, err := otp.Do[session.ReloadRequest, struct{}](r.t.Context(), r.ref, session.ReloadRequest{}); err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// Sessions of what is not configured any more end: at once when nothing is on its way, else when it has ended or their time is up.
+func TestSessionsOfWhatIsGoneEnd(t *testing.T) {
+	for name, finish := range map[string]bool{"calls end": true, "calls last": false} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				idle, busy := r.open(), r.open()
+				x := &request.Exchange{ID: 7}
+				busy.Calls().Add(x)
+				r.reload()
+				if !r.there(idle) || !r.there(busy) {
+					t.Fatal("a reload that takes nothing away ends sessions")
+				}
+				r.gone.Store(idle.Endpoint(), true)
+				r.reload()
+				if r.there(idle) || !r.there(busy) {
+					t.Errorf("there: the idle one %t, the busy one %t", r.there(idle), r.there(busy))
+				}
+				if finish {
+					_ = busy.Send(request.Done{Exchange: x})
+					time.Sleep(100 * time.Millisecond)
+				} else {
+					time.Sleep(11 * time.Second)
+				}
+				synctest.Wait()
+				if r.there(busy) {
+					t.Error("the busy one is there")
+				}
+				for _, e := range r.closed {
+					if e.Cause != "no longer configured" {
+						t.Errorf("ended because %s", e.Cause)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What comes back while its sessions have calls keeps them.
+func TestSessionsOfWhatComesBackStay(t *testing.T) {
+	run(t, func(r *rig) {
+		busy := r.open()
+		busy.Calls().Add(&request.Exchange{ID: 7})
+		r.gone.Store(busy.Endpoint(), true)
+		r.reload()
+		r.gone.Delete(busy.Endpoint())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !r.there(busy) {
+			t.Error("it ended")
+		}
+	})
+}

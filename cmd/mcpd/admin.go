@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/telemetry/admin"
+)
+
+// defaultAdmin is where a host without configuration has its admin listener.
+const defaultAdmin = "127.0.0.1:7421"
+
+// adminAddr is the admin listener that a flag names, or the environment.
+func adminAddr(flag string) (string, error) {
+	addr := flag
+	if addr == "" {
+		addr = os.Getenv("MCPD_ADMIN")
+	}
+	if addr == "" {
+		addr = defaultAdmin
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return "", fmt.Errorf("--admin %q is no host:port", addr)
+	}
+	return addr, nil
+}
+
+// adminToken is a token from the file that the host at addr has written for its own user.
+func adminToken(addr string, scope admin.Scope) (string, error) {
+	return admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, scope)
+}
+
+// adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the machine may be
+// another.
+func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
+	addr, err := adminAddr(flag)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := adminAsk(ctx, http.MethodGet, "http://"+addr+path, "")
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		if token, e := adminToken(addr, admin.Read); e == nil {
+			resp.Body.Close()
+			resp, err = adminAsk(ctx, http.MethodGet, "http://"+addr+path, token)
+		}
+	}
+	return adminAnswer(addr, resp, err)
+}
+
+// adminAnswer is the body of a good answer. Any other is an error that says what the host said.
+func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, error) {
+	if err != nil {
+		return nil, &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", addr, err)}
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp.Body, nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	resp.Body.Close()
+	var p mcpdv1.Problem
+	if resp.StatusCode == http.StatusUnprocessableEntity && protojson.Unmarshal(text, &p) == nil {
+		return nil, &failure{exitConfig, errors.New(p.GetError() + "\n" + p.GetHint())}
+	}
+	code := exitUnavailable
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		code = exitPermission
+	}
+	return nil, &failure{code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text)))}
+}
+
+func adminAsk(ctx context.Context, method, url, token string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return http.DefaultClient.Do(req)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"mcpd/gateway/config"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/telemetry/admin"
+)
+
+func reloadCommand() *cobra.Command {
+	var flag string
+	cmd := &cobra.Command{
+		Use: "reload", Short: "Have a running host read its configuration again", Args: cobra.NoArgs,
+		Long: "Have a running host read its configuration again, and say what changed. A file with a mistake changes nothing. SIGHUP does the same.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			addr, err := adminAddr(flag)
+			if err != nil {
+				return err
+			}
+			token, err := adminToken(addr, admin.Write)
+			if err != nil {
+				token = "" // there may be no host, which says more
+			}
+			resp, err := adminAsk(cmd.Context(), http.MethodPost, "http://"+addr+"/admin/v1/reload", token)
+			body, err := adminAnswer(addr, resp, err)
+			if err != nil {
+				return err
+			}
+			defer body.Close()
+			raw, err := io.ReadAll(body)
+			var report mcpdv1.Reload
+			if err == nil {
+				err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &report)
+			}
+			if err != nil {
+				return &failure{exitUnavailable, fmt.Errorf("the answer is no report of a reload: %w", err)}
+			}
+			showReload(cmd.OutOrStdout(), &report)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&flag, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	return cmd
+}
+
+// showReload says what changed, and at the end what did not.
+func showReload(out io.Writer, r *mcpdv1.Reload) {
+	fmt.Fprintf(out, "%s: generation %d, %s\n", r.GetSource(), r.GetGeneration(), count(uint32(len(r.GetChanges())), "change", "changes"))
+	for _, kept := range []bool{false, true} {
+		for _, c := range r.GetChanges() {
+			switch {
+			case (c.GetDoes() == string(config.Restart)) != kept:
+			case kept:
+				fmt.Fprintf(out, "  %s: not done, it needs a restart\n", c.GetPath())
+			default:
+				fmt.Fprintf(out, "  %s: %s\n", c.GetPath(), c.GetDoes())
+			}
+		}
+	}
+}
+
+// onHangup calls reload for each SIGHUP, one after the other, and stop when the terminal that the host was started from is gone: then nobody
+// meant the configuration.
+func onHangup(reload, stop func()) (end func()) {
+	told := make(chan os.Signal, 1) // one more that comes meanwhile is enough: it reads the file anew
+	signal.Reset(syscall.SIGHUP)
+	signal.Notify(told, syscall.SIGHUP)
+	terminal := func() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
+	had, over, done := terminal(), make(chan struct{}), make(chan struct{})
+	go func() { // ends with end, which waits for it
+		defer close(done)
+		for {
+			select {
+			case <-told:
+				if had && !terminal() {
+					stop()
+					return
+				}
+				reload()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(told)
+		close(over)
+		<-done
+	}
+}

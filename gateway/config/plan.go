@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// What a reload does with a thing that the file did not have, or has no more.
+const (
+	Added   Reload = "added"
+	Removed Reload = "removed" // its requests in flight may end
+)
+
+// Change is one difference between two configurations, and what a reload does about it.
+type Change struct {
+	Path string // as `config print` shows it: tenants.acme.servers.files.args
+	Does Reload
+}
+
+func (c Change) String() string { return c.Path + ": " + string(c.Does) }
+
+// Plan is what a reload does.
+type Plan struct {
+	// Config is what applies afterwards: the new file, but for keys that need a restart, which are as they were.
+	Config *Config
+	// Changes are in the order of the documentation, those of tenants and servers in that of the new file.
+	Changes []Change
+	// Added and Removed name tenants, Servers those of which a server is not what it was.
+	Added, Removed, Servers []string
+}
+
+// NewPlan compares the configuration that applies with the next. It fails when what the reload would lead to is not what a file may say:
+// with `listen` kept as it is, a tenant without a key may be one that other machines reach.
+func NewPlan(now, next *Config) (*Plan, error) {
+	merged := *next
+	p := &Plan{Config: &merged}
+	p.keys("", hostKeys, scope{config: now}, scope{config: &merged}, nil)
+	for _, keys := range inheritedKeys {
+		p.keys("", keys.top, scope{config: now}, scope{config: &merged}, nil)
+	}
+	for i := range next.Tenants {
+		p.tenant(now, &merged, &merged.Tenants[i])
+	}
+	for _, t := range now.Tenants {
+		if merged.tenant(t.Name) == nil {
+			p.add("tenants."+t.Name, Removed)
+			p.Removed = append(p.Removed, t.Name)
+		}
+	}
+	return p, reach(&merged)
+}
+
+func (p *Plan) add(path string, does Reload) { p.Changes = append(p.Changes, Change{path, does}) }
+
+// keys compares the values of keys. One that needs a restart keeps its value. Said reports whether a change was told at another place.
+func (p *Plan) keys(prefix string, keys []Key, was, is scope, said func(i int) bool) {
+	for i, k := range keys {
+		if strings.Contains(k.Path, "[]") { // a list of things is compared as one
+			continue
+		}
+		old, value := reflect.ValueOf(k.at(was)).Elem(), reflect.ValueOf(k.at(is)).Elem()
+		if reflect.DeepEqual(old.Interface(), value.Interface()) {
+			continue
+		}
+		if k.Reload == Restart {
+			value.Set(old)
+		}
+		if said == nil || !said(i) {
+			p.add(prefix+k.Path, k.Reload)
+		}
+	}
+}
+
+// inheritedKeys are the keys that exist at the top and in a tenant.
+var inheritedKeys = []struct{ top, own []Key }{
+	{limitKeys(topLimits), limitKeys(ownLimits)},
+	{negotiationKeys(topNegotiation), negotiationKeys(ownNegotiation)},
+	{termsKeys(topTerms), termsKeys(ownTerms)},
+}
+
+func (p *Plan) tenant(now, next *Config, t *Tenant) {
+	before, prefix := now.tenant(t.Name), "tenants."+t.Name+"."
+	if before == nil {
+		p.add("tenants."+t.Name, Added)
+		p.Added = append(p.Added, t.Name)
+		return
+	}
+	was, is := scope{config: now, tenant: before}, scope{config: next, tenant: t}
+	p.keys(prefix, tenantKeys, was, is, nil)
+	if !slices.Equal(before.Keys, t.Keys) {
+		p.add(prefix+"auth.keys", AtOnce)
+	}
+	for _, keys := range inheritedKeys {
+		p.keys(prefix, keys.own, was, is, func(i int) bool { // at the top, when the tenant only follows that
+			return same(keys.own[i], was, keys.top[i], was) && same(keys.own[i], is, keys.top[i], is)
+		})
+	}
+	told := len(p.Changes)
+	for i := range t.Servers {
+		s := &t.Servers[i]
+		old, known := before.Server(s.Name)
+		if !known {
+			p.add(prefix+"servers."+s.Name, Added)
+			continue
+		}
+		was.server, is.server = &old, s
+		p.keys(prefix+"servers."+s.Name+".", serverKeys, was, is, nil)
+	}
+	for _, s := range before.Servers {
+		if _, still := t.Server(s.Name); !still {
+			p.add(prefix+"servers."+s.Name, Removed)
+		}
+	}
+	if !slices.Equal(order(before, t), order(t, before)) {
+		p.add(prefix+"servers", AtOnce)
+	}
+	if len(p.Changes) > told {
+		p.Servers = append(p.Servers, t.Name)
+	}
+}
+
+func same(a Key, as scope, b Key, bs scope) bool {
+	return reflect.DeepEqual(reflect.ValueOf(a.at(as)).Elem().Interface(), reflect.ValueOf(b.at(bs)).Elem().Interface())
+}
+
+// order is the order of those servers of a tenant that another has too. It decides who keeps a URI that two have.
+func order(t, other *Tenant) (names []string) {
+	for _, s := range t.Servers {
+		if _, ok := other.Server(s.Name); ok {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func (c *Config) tenant(name string) *Tenant {
+	if i := slices.IndexFunc(c.Tenants, func(t Tenant) bool { return t.Name == name }); i >= 0 {
+		return &c.Tenants[i]
+	}
+	return nil
+}
+
+// reach refuses an open tenant where others than this machine can reach it, as the loader does: `listen` may be an older one.
+func reach(c *Config) error {
+	if loopback(c.Listen) {
+		return nil
+	}
+	for _, t := range c.Tenants {
+		if len(t.Keys) == 0 {
+			_, port, _ := net.SplitHostPort(c.Listen)
+			return fmt.Errorf("%s has no key, and listen is %s until mcpd is started anew, which other machines reach: add auth.keys, or restart with listen 127.0.0.1:%s",
+				quoted("tenant", t.Name), c.Listen, port)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"mcpd/actors/configuration"
+	"mcpd/gateway/config"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/supervisor/otp"
+)
+
+// errNoFile is why a host that was started without a file does not reload.
+var errNoFile = errors.New("this host has no configuration file to reload")
+
+// reloadTime bounds a reload, with those that it waits for behind others.
+const reloadTime = minute
+
+// Reload reads the configuration file and applies it as a whole. An error says why nothing has changed; it is in the log as well.
+func (r *Running) Reload(ctx context.Context) error {
+	_, err := r.h.reload(ctx)
+	return err
+}
+
+func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
+	ctx, cancel := context.WithTimeout(ctx, reloadTime)
+	defer cancel()
+	report, err := otp.Do[configuration.ReloadRequest, *configuration.Report](ctx, h.core("configuration"), configuration.ReloadRequest{})
+	if err != nil {
+		return nil, err
+	}
+	r := &mcpdv1.Reload{Generation: report.Generation, Source: report.Source}
+	for _, c := range report.Changes {
+		r.Changes = append(r.Changes, &mcpdv1.Change{Path: c.Path, Does: string(c.Does)})
+	}
+	return r, nil
+}
+
+// apply makes a configuration the one that is read from here on.
+func (h *host) apply(c *config.Config, generation uint32) {
+	h.settings.Store(newSettings(c, generation))
+	if level, err := logLevel(c); err == nil && h.options.Level != nil {
+		h.options.Level.Set(level)
+	}
+}
+
+func logLevel(c *config.Config) (level slog.Level, err error) {
+	return level, level.UnmarshalText([]byte(c.Log.Level))
+}

@@ -1,0 +1,91 @@
+package supervisor
+
+import (
+	"time"
+
+	"mcpd/gateway/auth"
+	"mcpd/gateway/config"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
+)
+
+// settings are a configuration as the host reads it while it runs: one value that a reload replaces whole, so that nobody ever sees one half
+// of a configuration and one half of another. They are never changed.
+type settings struct {
+	config     *config.Config
+	generation uint32
+	tenants    map[string]*tenant.Tenant
+	keys       *auth.Directory
+	names      map[string]map[string]bool // whom the keys of a tenant stand for
+	admission  *streamable.Admission
+}
+
+func newSettings(c *config.Config, generation uint32) *settings {
+	s := &settings{
+		config: c, generation: generation, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{},
+		admission: streamable.NewAdmission(hosts(c), c.Origins, jsonrpc.Limits{Bytes: int(c.MaxBody)}),
+	}
+	keys := map[string][]auth.Key{}
+	for i := range c.Tenants {
+		t := &c.Tenants[i]
+		s.tenants[t.Name], keys[t.Name] = &t.Tenant, t.Keys
+		names := map[string]bool{}
+		for _, k := range t.Keys {
+			names[k.Name] = true
+		}
+		if len(names) == 0 {
+			names[auth.Anonymous] = true
+		}
+		s.names[t.Name] = names
+	}
+	s.keys = auth.NewDirectory(keys)
+	return s
+}
+
+// serves reports whether who has a session at an endpoint may use it.
+func (s *settings) serves(ep streamable.Endpoint) bool {
+	t := s.tenants[ep.Tenant]
+	if t == nil || !s.names[ep.Tenant][ep.Principal] {
+		return false
+	}
+	_, known := t.Server(ep.Server)
+	return ep.Server == "" || known
+}
+
+// now is what applies.
+func (h *host) now() *settings { return h.settings.Load() }
+
+// current is a tenant as it is configured now. The rows of one that is not configured any more stop with what it was last.
+func (h *host) current(t *tenant.Tenant) func() *tenant.Tenant {
+	return func() *tenant.Tenant {
+		if now := h.now().tenants[t.Name]; now != nil {
+			return now
+		}
+		return t
+	}
+}
+
+// limits are the limits of a tenant that is configured, and none of another.
+func (h *host) limits(name string) tenant.Limits {
+	if t := h.now().tenants[name]; t != nil {
+		return t.Limits
+	}
+	return tenant.Limits{}
+}
+
+// requestTimeout, pending and parkTime are limits as those read them who have no other use for the tenant.
+func (h *host) requestTimeout(t *tenant.Tenant) func() time.Duration {
+	now := h.current(t)
+	return func() time.Duration { return now().Limits.RequestTimeout }
+}
+
+func (h *host) pending(t *tenant.Tenant) func() int {
+	now := h.current(t)
+	return func() int { return now().Limits.MaxPending }
+}
+
+func (h *host) parkTime(t *tenant.Tenant) func() time.Duration {
+	now := h.current(t)
+	return func() time.Duration { return now().Limits.ParkTime }
+}
