@@ -42,8 +42,10 @@ func main() {
 	}
 	go func() { // ends with the process
 		<-told
-		signal.Stop(told) // from here on a signal ends the process at once; its children end with it
 		stop()
+		<-told // whoever says so twice does not want to wait; the children end with the process
+		fmt.Fprintln(os.Stderr, "mcpd: told twice to stop: what was under way is lost")
+		os.Exit(exitInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:]))
 }
