@@ -84,6 +84,7 @@ var classes = map[string]struct {
 	"session.Close":          {&session.Close{}, otp.Ordinary},
 	"session.Deliver":        {&session.Deliver{}, otp.Ordinary},
 	"session.Expired":        {&session.Expired{}, otp.Owed},
+	"session.HangUp":         {session.HangUp{}, otp.Owed},
 	"session.Open":           {&session.Open{}, otp.Ordinary},
 	"session.Reconfigured":   {session.Reconfigured{}, otp.Owed},
 	"session.Reload":         {&session.Reload{}, otp.Owed},

@@ -63,7 +63,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(trusted, serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))), Drain: []func(){func() { h.lastWords(); handler.Drain() }},
+		Handler: behindProxies(trusted, serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
 		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
@@ -132,6 +132,14 @@ func (h *host) lastWords() {
 		_ = h.at(&config.Tenants[i].Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
 	}
 	h.quiet(reading / 2)
+}
+
+// hangUp ends the subscriptions of clients that have no stream beside their requests: each holds the response to one open.
+func (h *host) hangUp() {
+	h.index.Each(func(s *session.Handle) bool {
+		_ = s.Send(session.HangUp{}) // one without an actor has no subscription either
+		return true
+	})
 }
 
 // quiet waits until no request is in flight, and reports that within a time there was none.

@@ -195,6 +195,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.wished(m)
 	case wishExpired:
 		s.goOn(m.w, nil)
+	case session.HangUp:
+		s.hangUp()
 	case session.Reconfigured:
 		s.reconfigured()
 	case *session.Expired:

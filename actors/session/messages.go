@@ -66,11 +66,13 @@ func (d *Deliver) Fail(err error) {
 //	Expired       owed: one for each session
 //	Wake          owed: one for each session of an earlier host
 //	Reconfigured, Reload   owed: one for each reload
+//	HangUp        owed: one for each end of the listeners
 func (*Undelivered) Class() otp.Class  { return otp.Owed }
 func (*Expired) Class() otp.Class      { return otp.Owed }
 func (*Wake) Class() otp.Class         { return otp.Owed }
 func (Reconfigured) Class() otp.Class  { return otp.Owed }
 func (ReloadRequest) Class() otp.Class { return otp.Owed }
+func (HangUp) Class() otp.Class        { return otp.Owed }
 func (*Abandoned) Class() otp.Class    { return otp.Owed }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or why there is none.
@@ -151,6 +153,10 @@ type SweepRequest struct{}
 
 // ReloadRequest names the tenants whose servers are not what they were.
 type ReloadRequest struct{ Changed map[string]bool }
+
+// HangUp tells a session's actor to end the subscriptions that hold responses open, politely: the listeners are about to stop, and have
+// answered all else.
+type HangUp struct{}
 
 // Reconfigured tells a session's actor that the tenant's servers are not what they were. The catalogue knows that already.
 type Reconfigured struct{}
