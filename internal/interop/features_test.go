@@ -88,7 +88,7 @@ var features = []struct {
 		}
 		v.call(v.tool("log"), map[string]any{"text": "too quiet", "level": "info"})
 		v.call(v.tool("log"), map[string]any{"text": "loud", "level": "error"})
-		if before := v.until("error loud"); len(before) > 0 {
+		if before := v.until("error loud"); slices.Contains(before, "info too quiet") { // lists may have changed meanwhile
 			t.Errorf("heard %q", before)
 		}
 		if v.old { // in the modern era there is nothing outside a call
@@ -114,7 +114,7 @@ var features = []struct {
 		log("error", "nobody asked", "")
 		log("info", "too quiet", "warning")
 		log("error", "loud", "warning")
-		if before := v.until("error loud"); len(before) > 0 {
+		if before := v.until("error loud"); slices.Contains(before, "info too quiet") || slices.Contains(before, "error nobody asked") {
 			t.Errorf("heard %q", before)
 		}
 	}},
