@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -95,7 +96,7 @@ func children(root int) []int {
 	var found []int
 	for pid := range parents {
 		for up := parents[pid]; up > 1; up = parents[up] {
-			if up == root {
+			if up == root && !guards(pid) {
 				found = append(found, pid)
 				break
 			}
@@ -103,6 +104,12 @@ func children(root int) []int {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// guards reports whether a process is the one beside the host that ends what is left of servers when the host is killed.
+func guards(pid int) bool {
+	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return bytes.Contains(environ, []byte("MCPD_GUARD="))
 }
 
 // stat is what /proc/PID/stat says behind the name: state, parent and so on. It is nil when there is no such process.

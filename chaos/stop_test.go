@@ -86,8 +86,8 @@ func TestSecondSignalEndsTheHostAtOnce(t *testing.T) {
 			}
 			a.eventually("draining", func() bool { return strings.Contains(a.Log(), `"event":"draining"`) })
 			start := time.Now()
-			if code := a.Signal(second); code != -1 || time.Since(start) > time.Second {
-				t.Errorf("exit code %d after %v, want the signal's end at once", code, time.Since(start))
+			if code := a.Signal(second); code != 130 || time.Since(start) > time.Second {
+				t.Errorf("exit code %d after %v, want 130 at once", code, time.Since(start))
 			}
 			if err := <-slow; err == nil {
 				t.Error("the call succeeded")
