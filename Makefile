@@ -5,7 +5,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
-.PHONY: help build test tools race lint proto docs bench benchmarks conformance fuzz check
+.PHONY: help build test tools race lint proto docs bench resilience benchmarks conformance fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -34,6 +34,9 @@ docs: ## Writes the generated pages of docs.
 
 bench: ## Measures what the host promises, prints tables and writes them to bench/results.
 	cd bench && go test -count=1 -timeout=60m -full
+
+resilience: ## Kills servers, actors and the host, and prints a table of what that cost.
+	cd internal/resilience && go test -count=1 -timeout=60m -full
 
 benchmarks: ## Runs the benchmarks of the packages.
 	go test -run='^$$' -bench=. -benchmem ./...

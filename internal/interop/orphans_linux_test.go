@@ -14,14 +14,6 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// started are the living processes that a host has started and that those have, found by the mark in their environment.
-func started(pid int) []int {
-	look := guard.Look{Mark: func(entry []byte) bool {
-		return bytes.HasPrefix(entry, []byte("MCPD_INSTANCE=")) && bytes.Contains(entry, fmt.Appendf(nil, ".%d-", pid))
-	}}
-	return look.Signal(guard.All(), 0)
-}
-
 // guardOf is the guard process of a host, 0 when there is none.
 func guardOf(pid int) int {
 	look := guard.Look{Mark: func(entry []byte) bool {
@@ -95,15 +87,15 @@ func untidyHost(t *testing.T, servers int, state string) *mcptest.Host {
 func TestNothingOutlivesAKilledHost(t *testing.T) {
 	const servers = 10
 	host := untidyHost(t, servers, "")
-	if n := len(started(host.PID())); n < 3*servers {
+	if n := len(host.Processes()); n < 3*servers {
 		t.Fatalf("%d processes run: this shows nothing", n)
 	}
 	host.Kill()
-	soon(t, "no process is left", time.Second, func() bool { return len(started(host.PID())) == 0 })
+	soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
 	soon(t, "no guard is left", time.Second, func() bool { return guardOf(host.PID()) == 0 })
 	again := untidyHost(t, 1, host.State)
 	again.Stop()
-	if left := started(again.PID()); len(left) > 0 || guardOf(again.PID()) != 0 {
+	if left := again.Processes(); len(left) > 0 || guardOf(again.PID()) != 0 {
 		t.Errorf("%v and guard %d are left of a host that was told to stop", left, guardOf(again.PID()))
 	}
 }
@@ -120,11 +112,11 @@ func TestTheNextHostEndsWhatGuardAndHostLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	untidyHost(t, 1, "").Stop()
-	if n := len(started(host.PID())); n < 4 {
+	if n := len(host.Processes()); n < 4 {
 		t.Fatalf("%d processes are left, want those that are in sessions of their own", n)
 	}
 	next := untidyHost(t, 1, host.State)
-	if left := started(host.PID()); len(left) > 0 {
+	if left := host.Processes(); len(left) > 0 {
 		t.Errorf("%v are left of the host before, while servers of the next one run", left)
 	}
 	if !strings.Contains(next.Log(), "orphans_ended") {
@@ -144,7 +136,7 @@ func TestGuardOfAHostComesBack(t *testing.T) {
 		t.Error("the log does not say so")
 	}
 	host.Kill()
-	soon(t, "no process is left", time.Second, func() bool { return len(started(host.PID())) == 0 })
+	soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
 }
 
 // The worker of `npx` is its grandchild. Nothing of it stays when its server is stopped, when the launcher alone is killed, and when mcpd is.
@@ -153,7 +145,7 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 	start := func(t *testing.T) (*mcptest.Host, []int) {
 		host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 		use(t, host)
-		pids := started(host.PID())
+		pids := host.Processes()
 		if len(pids) < 2 {
 			t.Fatalf("processes %v, want a launcher and what it launched", pids)
 		}
@@ -162,7 +154,7 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		host, _ := start(t)
 		host.Stop()
-		if left := started(host.PID()); len(left) > 0 {
+		if left := host.Processes(); len(left) > 0 {
 			t.Errorf("%v are left", left)
 		}
 	})
@@ -172,7 +164,7 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		soon(t, "no process is left", time.Second, func() bool {
-			now := started(host.PID())
+			now := host.Processes()
 			return !slices.ContainsFunc(before, func(pid int) bool { return slices.Contains(now, pid) })
 		})
 		use(t, host)
@@ -180,7 +172,7 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 	t.Run("host killed", func(t *testing.T) {
 		host, _ := start(t)
 		host.Kill()
-		soon(t, "no process is left", time.Second, func() bool { return len(started(host.PID())) == 0 })
+		soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
 	})
 }
 

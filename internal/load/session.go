@@ -125,16 +125,17 @@ type message struct {
 			Text string `json:"text"`
 		} `json:"content"`
 	} `json:"result"`
-	Error *callError `json:"error"`
+	Error *CallError `json:"error"`
 }
 
-// callError is an error that the server answered with.
-type callError struct {
-	Code    int64  `json:"code"`
-	Message string `json:"message"`
+// CallError is an error that the server answered a call with, as JSON-RPC has it.
+type CallError struct {
+	Code    int64          `json:"code"`
+	Message string         `json:"message"`
+	Data    jsontext.Value `json:"data"`
 }
 
-func (e *callError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
+func (e *CallError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
 
 // request posts one request and reads its reply to the end: what comes after the answer matters, because it may be another one.
 func (s *Session) request(ctx context.Context, method, params string) (answer message, _ http.Header, err error) {

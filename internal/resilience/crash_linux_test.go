@@ -1,0 +1,95 @@
+package resilience
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpd/internal/load"
+)
+
+// Shape of the load beside a crash.
+const (
+	crashSessions = 8
+	crashWorkers  = 32
+)
+
+// tripwire is a client that does something once, before the call of a number.
+type tripwire struct {
+	load.Client
+	calls *atomic.Int64
+	at    int64
+	do    func() error
+}
+
+func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+	if w.calls.Add(1) == w.at {
+		if err := w.do(); err != nil {
+			return "", err
+		}
+	}
+	return w.Client.Call(ctx, nonce)
+}
+
+// actorCrashes crashes a row of a tenant in the middle of a run of calls. So many calls fail by it, and no other: what one crash takes with it
+// is the message that it came with. A run without a crash stands beside each. The tenant's budget allows five crashes in 30 s.
+func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
+	h := start(t, nil)
+	path := "mcpd/tenants/default/" + row
+	before := h.baseline()
+	sessions := h.sessions(crashSessions, tell)
+	rate, calls, runs := either(5000.0, 400), either(25_000, 200), uint64(0)
+	var reached []float64
+	measure := func(fails uint64, do func() error) (float64, error) {
+		var made atomic.Int64
+		clients := make([]load.Client, len(sessions))
+		for i, s := range sessions {
+			clients[i] = tripwire{s, &made, int64(calls / 2), do}
+		}
+		runs++
+		o := options(runs, crashWorkers, calls)
+		o.Rate = rate
+		result, err := load.Run(t.Context(), clients, o)
+		if err != nil {
+			return 0, err
+		}
+		if n := uint64(calls); result.Counts != (load.Counts{Sent: n, OK: n - fails, Failed: fails}) {
+			t.Errorf("%+v, errors %v; want %d of %d calls failed", result.Counts, result.Errors, fails, n)
+		}
+		reached = append(reached, result.Throughput())
+		return milliseconds(result.Quantile(0.99)), nil
+	}
+	const rounds = load.MinPairs
+	calm, crashed, err := load.Alternate(rounds,
+		func(int) (float64, error) { return measure(0, func() error { return nil }) },
+		func(int) (float64, error) { return measure(fails, func() error { return h.panics(path, kind) }) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "crashed in every round", func() bool {
+		n := 0
+		for _, e := range h.events("child_crashed") {
+			if e.Path != path {
+				t.Fatalf("%s crashed too", e.Path)
+			}
+			n++
+		}
+		return n == rounds
+	})
+	once(t, h.effects)
+	leave(t, sessions)
+	ratio, err := load.Ratio(calm, crashed, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparison := load.Comparison{Name: row + " crashed / not: p99 of calls", Estimate: ratio}
+	if *full {
+		comparison = load.Compare(comparison.Name, ratio, load.AtMost(crashLimit))
+	}
+	r.Comparisons = append(r.Comparisons, comparison)
+	r.Figures = append(r.Figures, load.NewFigure(row+": calls made", "1/s", reached, 0),
+		load.NewFigure(row+" not crashed: p99 of calls", "ms", calm, 0),
+		load.NewFigure(row+" crashed: p99 of calls", "ms", crashed, 0))
+	r.times(row+" crashed: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
+}

@@ -1,0 +1,106 @@
+package resilience
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpd/internal/load"
+)
+
+// keeper is a client that keeps which calls succeeded.
+type keeper struct {
+	load.Client
+	done *sync.Map // by nonce
+}
+
+func (k keeper) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+	got, err := k.Client.Call(ctx, nonce)
+	if err == nil {
+		k.done.Store(nonce, true)
+	}
+	return got, err
+}
+
+// The host is killed under load, and started again where it was. Every session that it had acknowledged goes on with its id, nothing that it
+// had started is left, and no call had its effect twice, nor was one acknowledged that had none.
+func hostKilled(t *testing.T, r *table) {
+	h := start(t, nil)
+	before := h.baseline()
+	var ready, orphans []time.Duration
+	var failed []float64
+	var settled []time.Duration
+	for round := range either(10, 2) {
+		sessions := h.sessions(either(1000, 100), note)
+		var done sync.Map
+		clients := make([]load.Client, len(sessions))
+		for i, s := range sessions {
+			clients[i] = keeper{s, &done}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		o := options(uint64(round+1), either(64, 8), 1_000_000)
+		o.Rate = either(1000.0, 200)
+		ended := make(chan load.Result, 1)
+		go func() { // ends when it is stopped; awaited below
+			result, err := load.Run(ctx, clients, o)
+			if err != nil {
+				panic(err) // a mistake in the options
+			}
+			ended <- result
+		}()
+		flows := func() {
+			t.Helper()
+			from := len(effectsOf(t, h.effects))
+			eventually(t, "used", func() bool { return len(effectsOf(t, h.effects)) >= from+either(1000, 50) })
+		}
+		flows()
+
+		killed := time.Now()
+		h.Kill()
+		gone := make(chan time.Duration, 1)
+		go func(h *host) { // ends when they have, or after patience; awaited below
+			for len(h.Processes()) > 0 && time.Since(killed) < patience {
+				time.Sleep(10 * time.Millisecond)
+			}
+			gone <- time.Since(killed)
+		}(h)
+		dead := h
+		h = start(t, dead)
+		ready = append(ready, time.Since(killed))
+		flows()
+		stop()
+		result := <-ended
+		if c := result.Counts; c.Lost+c.Crosstalk+c.Duplicate > 0 || c.OK == 0 {
+			t.Errorf("load: %+v, errors %v", c, result.Errors)
+		}
+		failed = append(failed, float64(result.Counts.Failed))
+		orphans = append(orphans, <-gone)
+		if left := dead.Processes(); len(left) > 0 {
+			t.Errorf("%v are left of the host that was killed", left)
+		}
+		for i, s := range sessions {
+			nonce := load.Nonce(fmt.Sprintf("again-%d-%d", round, i))
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			if got, err := s.Call(ctx, nonce); err != nil || got != nonce {
+				t.Errorf("session %d of the host that was killed: %q, %v", i, got, err)
+			}
+			cancel()
+			done.Store(nonce, true)
+		}
+		effects := once(t, h.effects)
+		done.Range(func(nonce, _ any) bool {
+			if effects[string(nonce.(load.Nonce))] == 0 {
+				t.Errorf("%s was acknowledged and not done", nonce)
+			}
+			return true
+		})
+		leave(t, sessions)
+		settled = append(settled, h.settles(before))
+	}
+	r.times(fmt.Sprintf("host killed with %d sessions: ready again after", either(1000, 100)), ready, readyGoal)
+	r.times("host killed: no process of it is left after", orphans, orphansGoal)
+	r.Figures = append(r.Figures, load.NewFigure("host killed: calls that failed meanwhile", "calls", failed, 0))
+	r.times("host killed: back at the baseline after", settled, baselineGoal)
+}
