@@ -136,6 +136,12 @@ type (
 		Lines  uint32 `key:"lines" is:"lines that were not JSON-RPC since the last report"`
 		Sample string `key:"sample" is:"the start of the last one"`
 	}
+	ToolsInvalid struct {
+		Where
+		Count  uint32 `key:"tools" is:"how many"`
+		First  string `key:"first" is:"the name of one"`
+		Reason string `key:"reason" is:"what is wrong with it"`
+	}
 	OrphansEnded struct {
 		Where
 		Left  string `key:"left_by" is:"who had left them: an earlier mcpd on the same state directory, or a server outside of its process group"`

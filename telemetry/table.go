@@ -51,6 +51,7 @@ var events = []row{
 	{UpstreamStartFailed{}, "upstream_start_failed", warn, "upstream did not start", true, rare, "a server did not become ready"},
 	{UpstreamCrashLoop{}, "upstream_crash_loop", fail, "upstream is in a crash loop", true, rare, "it ended too often and is down until the host or an operator tries again"},
 	{UpstreamNoise{}, "upstream_noise", warn, "upstream wrote lines that are not JSON-RPC", false, peer, "they were skipped; usually a log line on standard output"},
+	{ToolsInvalid{}, "tools_invalid", warn, "tools are left out of the list: their schemas are invalid", false, peer, "the server lists arguments to be repeated in header fields that cannot be (x-mcp-header)"},
 	{OrphansEnded{}, "orphans_ended", warn, "processes that were left behind have been ended", false, rare, "nothing of a server stays when its time is over, nor of an earlier mcpd"},
 	{OrphansSurvived{}, "orphans_survived", fail, "processes that an earlier mcpd left behind outlive SIGKILL", false, rare, "they are stuck in the kernel, and end when it lets them go"},
 	{GuardLost{}, "guard_lost", warn, "the guard process has ended", false, rare, "it ends what is left of the servers when mcpd is killed; another one is started"},

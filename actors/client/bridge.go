@@ -78,7 +78,7 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if err := c.sound(x, m.Result); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
-	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, m.Result, rewrite.Options{Server: c.facts.Server})
+	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, c.usablePage(x.Method, m.Result), rewrite.Options{Server: c.facts.Server})
 	if err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}

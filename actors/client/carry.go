@@ -30,6 +30,8 @@ type carry struct {
 	// lists are what the server listed last, listed whether it ever has.
 	lists  Lists
 	listed bool
+	// unusable are the tools that are left out of it, by name.
+	unusable []string
 	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
 	instances []*instance
 	primary   otp.Ref

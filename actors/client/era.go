@@ -9,9 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/gateway/catalog"
 	"mcpd/protocol"
-	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/session"
 	"mcpd/protocol/splice"
@@ -173,21 +171,4 @@ func (c *Connection) agreed(f Facts) {
 	if m, ok := c.up.(mirroring); ok {
 		m.Mirror(c.mirrors)
 	}
-}
-
-// mirroring is a transport that repeats arguments of tools where others on the way can read them.
-type mirroring interface {
-	Mirror(lookup func(tool string) []headers.Mirror)
-}
-
-// mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the transport while this sends.
-func (c *Connection) mirrors(tool string) []headers.Mirror {
-	for _, item := range c.lists[catalog.Tools] {
-		if name, _ := splice.GetString(item, "name"); name == tool {
-			schema, _ := splice.Get(item, "inputSchema")
-			found, _ := headers.Mirrors(schema) // a tool whose schema is wrong in this is not listed
-			return found
-		}
-	}
-	return nil
 }

@@ -90,7 +90,7 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 			c.page(k, items, next, n+1)
 			return nil
 		}
-		return c.fetched(k, items)
+		return c.fetched(k, c.usable(k, items))
 	})
 	if err != nil {
 		_ = c.unlisted(k, items, err)
@@ -104,9 +104,9 @@ func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error)
 		c.fetching[k].again = true
 	}
 	if c.listed {
-		items = c.lists[k]
+		return c.fetched(k, c.lists[k])
 	}
-	return c.fetched(k, items)
+	return c.fetched(k, c.usable(k, items))
 }
 
 // fetched takes one whole list.

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+)
+
+// mirroring is a transport that repeats arguments of tools where others on the way can read them.
+type mirroring interface {
+	Mirror(lookup func(tool string) []headers.Mirror)
+}
+
+// mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the transport while this sends.
+func (c *Connection) mirrors(tool string) []headers.Mirror {
+	for _, item := range c.lists[catalog.Tools] {
+		if name, _ := splice.GetString(item, "name"); name == tool {
+			found, _ := mirrorsOf(item) // a tool whose schema is wrong in this is not listed
+			return found
+		}
+	}
+	return nil
+}
+
+func mirrorsOf(tool jsontext.Value) ([]headers.Mirror, error) {
+	schema, _ := splice.Get(tool, "inputSchema")
+	return headers.Mirrors(schema)
+}
+
+// usable is a list without the tools of a modern server whose schemas want arguments repeated that cannot be: whoever speaks to it over HTTP
+// must do without those (2026-07-28 §basic/transports/streamable-http). An operator is told once of the same ones.
+func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []jsontext.Value) {
+	if k != catalog.Tools || c.facts.Version.Era() != protocol.Modern {
+		return items
+	}
+	e := telemetry.ToolsInvalid{Where: c.where()}
+	var bad []string
+	for _, item := range items {
+		if _, err := mirrorsOf(item); err != nil {
+			name, _ := splice.GetString(item, "name")
+			if bad = append(bad, name); len(bad) == 1 {
+				e.First, e.Reason = telemetry.Clean(name, telemetry.MaxValue), telemetry.Clean(err.Error(), telemetry.MaxValue)
+			}
+			continue
+		}
+		good = append(good, item)
+	}
+	if e.Count = uint32(len(bad)); len(bad) > 0 && !slices.Equal(bad, c.unusable) {
+		c.o.Emit(e)
+	}
+	c.unusable = bad
+	return good
+}
+
+// usablePage is a result of tools/list without the same tools, for a client that sees this server as it is.
+func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Value {
+	if method != catalog.Tools.Method() || c.facts.Version.Era() != protocol.Modern {
+		return page
+	}
+	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
+		if !m.Is(catalog.Tools.String()) {
+			return m.Value, true
+		}
+		return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) {
+			_, err := mirrorsOf(tool)
+			return tool, err == nil
+		}), true
+	})
+}
