@@ -199,6 +199,9 @@ func (h *host) health() admin.Health {
 		})
 	}
 	health.Checks = append(health.Checks, h.durability(tree))
+	if why := h.options.Safe; why != "" {
+		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
+	}
 	return health
 }
 

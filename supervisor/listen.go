@@ -62,8 +62,12 @@ func (h *host) mcp() (suture.Service, error) {
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
+	served := serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))
+	if h.options.Safe != "" {
+		served = refusing()
+	}
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(trusted, serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
+		Handler: behindProxies(trusted, served), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
 		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {

@@ -42,6 +42,8 @@ type Options struct {
 	Instance string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
 	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
 	State    string        // the directory of what survives this host; empty keeps nothing
+	// Safe is why only the admin listener is to serve, and MCP to be refused; empty for a host as usual.
+	Safe string
 	// Faults are those that can be armed in this host. Nil is a registry of its own.
 	Faults *fault.Registry
 	// Intensity is the restart budget of every supervisor of the tree, for runs that crash on purpose. Zero keeps the tree's own.
@@ -66,6 +68,10 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), h.end(ctx))
 	}
 	h.phase.Store(uint32(admin.Serving))
+	if o.Safe != "" {
+		h.phase.Store(uint32(admin.SafeMode))
+		h.recorder.Emit(telemetry.SafeMode{Reason: o.Safe})
+	}
 	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: 1})
 	return &Running{h, tree}, nil
 }

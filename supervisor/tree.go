@@ -27,6 +27,9 @@ const second, minute = time.Second, time.Minute
 // alone.
 func (h *host) tree() otp.Spec {
 	in := h.in
+	if h.options.Safe != "" {
+		return h.safeTree()
+	}
 	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Children: []otp.Child{
 		service("admin", 1*second, h.admin),
 		// TIER 4: may fail all day. Past its budget it stays down, readiness says so, and no request notices.

@@ -238,6 +238,10 @@ type (
 		Reason string        `key:"reason" is:"the signal or the request"`
 		Budget time.Duration `key:"budget" is:"the time that requests have to end"`
 	}
+	SafeMode struct {
+		Where
+		Reason string `key:"reason" is:"why, and what to do"`
+	}
 	StateLost struct {
 		Where
 		Reason string `key:"reason" is:"what could not be read, and what its file is called now"`

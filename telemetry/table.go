@@ -69,6 +69,7 @@ var events = []row{
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
 	{ConfigRejected{}, "config_rejected", fail, "configuration refused", false, rare, "a reload has changed nothing: what applied before still does"},
 	{Draining{}, "draining", info, "draining", false, rare, "no new work; requests may end"},
+	{SafeMode{}, "safe_mode", fail, "safe mode: only the admin listener serves", true, rare, "the host crashed too often"},
 	{StateLost{}, "state_lost", warn, "a part of the state was not readable", true, rare, "what was readable is in use"},
 	{StateNotWritten{}, "state_not_written", fail, "the state cannot be written", true, rare, "sessions go on, and would not survive the host"},
 	{StateWritten{}, "state_written", info, "the state is written again", false, rare, "and all that had waited for it"},

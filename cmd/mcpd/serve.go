@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -122,6 +123,11 @@ func serve(ctx context.Context, f serveFlags) error {
 		return &failure{exitFailure, err}
 	}
 	defer unlock()
+	past := crashesIn(state)
+	safe, err := past.begin(time.Now())
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
 	tokens, err := admin.CreateTokens(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read, admin.Write, admin.Chaos)
 	if err != nil {
 		return &failure{exitFailure, fmt.Errorf("admin tokens: %w", err)}
@@ -130,7 +136,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	log, level := logger(c)
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Instance: instance(lock), Earlier: lock + ".", State: state,
+		Instance: instance(lock), Earlier: lock + ".", State: state, Safe: safe,
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})
 	if err != nil {
@@ -149,7 +155,8 @@ func serve(ctx context.Context, f serveFlags) error {
 	}
 	defer onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
 	if err := host.Run(running); err != nil {
-		return &failure{exitFailure, err}
+		return &failure{exitFailure, errors.Join(err, past.note(time.Now(), firstLine([]byte(err.Error()))))}
 	}
+	past.forget()
 	return nil
 }

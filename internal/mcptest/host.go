@@ -61,6 +61,14 @@ type listener struct {
 // then does not exit with 0. The log of a failed test is shown.
 func Start(t testing.TB, o HostOptions) *Host {
 	t.Helper()
+	h := StartUnready(t, o)
+	h.ready()
+	return h
+}
+
+// StartUnready is Start for a host that listens and is not going to be ready.
+func StartUnready(t testing.TB, o HostOptions) *Host {
+	t.Helper()
 	home := t.TempDir()
 	h := &Host{t: t, State: o.State, up: make(chan listener, 2), ended: make(chan struct{})}
 	if h.State == "" {
@@ -81,7 +89,7 @@ func Start(t testing.TB, o HostOptions) *Host {
 	}, o.Env...)...)
 	h.run()
 	t.Cleanup(h.cleanup)
-	h.ready()
+	h.listening()
 	return h
 }
 
@@ -126,8 +134,8 @@ func (h *Host) note(line []byte) {
 	}
 }
 
-// ready waits until both listeners have said where they are and the host says that it is ready.
-func (h *Host) ready() {
+// listening waits until both listeners have said where they are.
+func (h *Host) listening() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), hostStart)
 	defer cancel()
@@ -145,6 +153,13 @@ func (h *Host) ready() {
 			h.t.Fatalf("mcpd did not say where it listens within %v", hostStart)
 		}
 	}
+}
+
+// ready waits until the host says that it is.
+func (h *Host) ready() {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), hostStart)
+	defer cancel()
 	for status(ctx, h.Admin+"/readyz") != http.StatusOK {
 		select {
 		case <-time.After(10 * time.Millisecond):

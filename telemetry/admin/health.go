@@ -15,6 +15,7 @@ const (
 	Starting Phase = iota
 	Serving
 	Draining
+	SafeMode // only this listener serves, because the host crashed too often
 )
 
 // Health is what readiness depends on: never an upstream server.
@@ -38,6 +39,7 @@ const (
 	degraded = "degraded"
 	starting = "starting"
 	draining = "draining"
+	safeMode = "safe_mode"
 )
 
 var codes = map[string]int{
@@ -45,13 +47,17 @@ var codes = map[string]int{
 	degraded: http.StatusOK,
 	starting: http.StatusServiceUnavailable,
 	draining: http.StatusServiceUnavailable,
+	safeMode: http.StatusServiceUnavailable,
 }
 
 // status is the word for the host's state. A required part that is down is being
 // started again by its supervisor, so the host is starting.
 func (h Health) status() string {
-	if h.Phase == Draining {
+	switch h.Phase {
+	case Draining:
 		return draining
+	case SafeMode:
+		return safeMode
 	}
 	word := ready
 	if h.Phase == Starting {

@@ -24,6 +24,7 @@ func TestReadiness(t *testing.T) {
 		{Health{Phase: Serving, Checks: []Check{broken, down, ok}}, "starting", 503},
 		{Health{Phase: Draining, Checks: []Check{ok}}, "draining", 503},
 		{Health{Phase: Draining, Checks: []Check{down}}, "draining", 503},
+		{Health{Phase: SafeMode, Checks: []Check{ok}}, "safe_mode", 503},
 	}
 	var health Health
 	h := start(t, func(o *Options) { o.Health = func() Health { return health } })

@@ -1,0 +1,46 @@
+package interop
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mcpd/internal/mcptest"
+)
+
+// A host that crashes again and again ends up in safe mode: operators see why, and clients are told to come back later. Being killed does not
+// count. Who stops it has seen it, and the next start is one as usual.
+func TestCrashLoopEndsInSafeMode(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	for range 5 {
+		mcptest.Start(t, mcptest.HostOptions{State: state}).Kill()
+	}
+	for range 3 {
+		mcptest.Start(t, mcptest.HostOptions{State: state}).Signal(syscall.SIGABRT) // for which the runtime has no other use
+	}
+	host := mcptest.StartUnready(t, mcptest.HostOptions{State: state})
+	w := newWire(t, host.MCP+"/mcp", "")
+	if r := w.post(hello); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") != "60" || !strings.Contains(string(r.body), "safe mode") {
+		t.Errorf("a client: %d %v %s", r.status, r.header, r.body)
+	}
+	admin := newWire(t, host.Admin, "")
+	if r := admin.do(http.MethodGet, host.Admin+"/readyz", ""); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "SIGABRT") {
+		t.Errorf("readyz: %d %s", r.status, r.body)
+	}
+	for _, path := range []string{"/livez", "/admin/v1/tree", "/metrics"} {
+		if r := admin.do(http.MethodGet, host.Admin+path, ""); r.status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+	if last, err := os.ReadFile(filepath.Join(state, "crash.txt.last")); err != nil || !strings.Contains(string(last), "goroutine") {
+		t.Errorf("what the last one said: %.100s, %v", last, err)
+	}
+	if code := host.Stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	w = newWire(t, mcptest.Start(t, mcptest.HostOptions{State: state}).MCP+"/mcp", "")
+	w.open(legacy)
+}

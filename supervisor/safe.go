@@ -1,0 +1,35 @@
+package supervisor
+
+import (
+	"net/http"
+	"strconv"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// safeRetry is when a client may ask a host in safe mode again. Somebody has to look at it first.
+const safeRetry = minute
+
+// safeTree is the host in safe mode: what an operator needs to see, and an answer for clients.
+func (h *host) safeTree() otp.Spec {
+	in := h.in
+	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Children: []otp.Child{
+		service("admin", 1*second, h.admin),
+		sup("observability", otp.Temporary, in(10, minute), 5*second, service("event_log", 2*second, h.eventLog)),
+		sup("listeners", otp.Permanent, in(5, minute), otp.Infinity, h.listeners()...),
+	}}
+}
+
+// refusing answers every request that there is no service. Why, is for operators.
+func refusing() http.Handler {
+	err := &protocol.Error{Condition: protocol.ConditionOverloaded, Message: "the host is in safe mode", RetryAfter: safeRetry}
+	body := jsonrpc.Failure(jsonrpc.ID{}, protocol.Translate(err, protocol.LatestLegacy)).Append(nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", strconv.Itoa(int(safeRetry.Seconds())))
+		w.WriteHeader(http.StatusServiceUnavailable)
+		w.Write(body)
+	})
+}
