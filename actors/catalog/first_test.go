@@ -228,3 +228,27 @@ func TestMirrorsAreThoseThatClientsSee(t *testing.T) {
 		}
 	})
 }
+
+// What a server can be heard to announce may turn out after it is ready. Who looks then is offered no more than that.
+func TestOfferFollowsWhatAServerDeclares(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		offer := func(caps, server string) protocol.ServerCapabilities {
+			r.reports(files, report{state: client.Ready, tools: []string{"read"}, caps: caps})
+			v := <-r.looks(r.caller("ci", server))
+			if v.err != nil {
+				t.Fatal(v.err)
+			}
+			return v.Offer(protocol.Latest)
+		}
+		for _, server := range []string{"files", ""} {
+			if got := offer(`{"tools":{"listChanged":true},"resources":{"subscribe":true}}`, server); !got.Has("resources.subscribe") {
+				t.Fatalf("endpoint %q: offered %s", server, got.Raw())
+			}
+			got := offer(`{"tools":{},"resources":{}}`, server)
+			if got.Has("resources.subscribe") || got.Has("tools.listChanged") != (server == "") { // the list of all servers is the host's own
+				t.Errorf("endpoint %q: offered %s", server, got.Raw())
+			}
+		}
+	})
+}

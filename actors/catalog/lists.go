@@ -244,10 +244,11 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if l.served {
 		c.announce(r, news)
 	}
-	if !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()) {
+	declared := !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw())
+	if declared {
 		c.declare(r)
 	}
-	if changed || !l.known || l.facts.Version != r.Facts.Version {
+	if changed || declared || l.facts.Version != r.Facts.Version {
 		c.outdate(s, anyRevision(r.Key))
 	}
 	l.known, l.stale, l.facts, l.lists = true, false, r.Facts, r.Lists

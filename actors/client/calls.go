@@ -45,6 +45,10 @@ func (c *Connection) write(x *request.Exchange) {
 	if c.listening(x) || c.resubscribe(x) {
 		return
 	}
+	if x.Method == "resources/subscribe" && !c.facts.Capabilities.Has("resources.subscribe") {
+		complete(c.o.Requests, x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
+		return
+	}
 	done, local := c.intercept(x)
 	if local {
 		complete(c.o.Requests, x, jsontext.Value("{}"), nil)

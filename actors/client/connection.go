@@ -83,6 +83,8 @@ type Connection struct {
 	fetching [Kinds]fetching        // how far each list is
 	news     []catalog.Kind         // lists that are not what they were
 	renewals pace                   // of sessions that the server forgot
+	gap      bool                   // announcements may have been missed, which is going to be told
+	gaps     pace
 	quit     context.CancelCauseFunc
 	doubted  []transport.Inbound // answers that are kept until it is known whether the server is another
 	sure     time.Time           // when that was asked last; zero for never
@@ -135,7 +137,7 @@ func (c *Connection) Init(p *otp.Process) error {
 		c.carry = newCarry(c.o)
 		p.SetHeir(c.carry)
 	}
-	c.renewals = pace{first: FirstRenewal, last: LastRenewal}
+	c.renewals, c.gaps = pace{first: FirstRenewal, last: LastRenewal}, pace{first: FirstGap, last: LastGap}
 	c.lost(c.o.Requests, c.o.Server)
 	for _, s := range c.sessions {
 		p.Monitor(s)
@@ -150,7 +152,7 @@ func (c *Connection) Init(p *otp.Process) error {
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
-	c.facts, c.news, c.fetching = Facts{}, nil, newFetching()
+	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
@@ -233,6 +235,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		p.Go("transport", c.run)
 	case refetch:
 		c.relist(m.kind)
+	case gapTold:
+		c.missedAny()
 	case startExpired:
 		if c.life != nil && c.life.Phase() == session.Initializing {
 			return c.step(session.Expire)

@@ -168,6 +168,8 @@ func (c *Connection) control(in transport.Inbound) error {
 				r.CloseStream(m.Retry)
 			}
 		}
+	case streamable.Standing:
+		c.standing(m)
 	}
 	return nil
 }
