@@ -35,7 +35,7 @@ func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error
 // actorCrashes crashes a row of a tenant in the middle of a run of calls. So many calls fail by it, and no other: what one crash takes with it
 // is the message that it came with. A run without a crash stands beside each. The tenant's budget allows five crashes in 30 s.
 func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
-	h := start(t, nil)
+	h := start(t, alone)
 	path := "mcpd/tenants/default/" + row
 	before := h.baseline()
 	sessions := h.sessions(crashSessions, tell)

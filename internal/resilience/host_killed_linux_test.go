@@ -27,7 +27,7 @@ func (k keeper) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) 
 // The host is killed under load, and started again where it was. Every session that it had acknowledged goes on with its id, nothing that it
 // had started is left, and no call had its effect twice, nor was one acknowledged that had none.
 func hostKilled(t *testing.T, r *table) {
-	h := start(t, nil)
+	h := start(t, stubborn)
 	before := h.baseline()
 	var ready, orphans []time.Duration
 	var failed []float64
@@ -67,7 +67,7 @@ func hostKilled(t *testing.T, r *table) {
 			gone <- time.Since(killed)
 		}(h)
 		dead := h
-		h = start(t, dead)
+		h = h.again()
 		ready = append(ready, time.Since(killed))
 		flows()
 		stop()

@@ -21,37 +21,52 @@ import (
 	"mcpd/telemetry/admin"
 )
 
+// The server as a configuration has it, with the path of the test binary left out.
+const (
+	alone = `command: %q`
+	// stubborn leaves a process behind that has left its group and would outlive it.
+	stubborn = `command: sh, args: [-c, '(setsid sleep 600 </dev/null >/dev/null 2>&1 &); exec "$0"', %q]`
+)
+
 // host is a running mcpd with one server for its one tenant, which may be killed as often as one likes.
 type host struct {
 	*mcptest.Host
 	t       *testing.T
+	program string // alone or stubborn
 	effects string // the file of the server
 	runtime string // the folder of the tokens
 }
 
-// start starts a host. One that is given is gone, and the new one takes its place: its state, its address and its server's file.
-func start(t *testing.T, before *host) *host {
+// start starts a host whose server is the program.
+func start(t *testing.T, program string) *host {
 	t.Helper()
+	h := &host{t: t, program: program, effects: filepath.Join(t.TempDir(), "effects"), runtime: t.TempDir()}
+	return h.launch(mcptest.HostOptions{})
+}
+
+// again is the host anew after it was killed, with its state, its address and its server's file.
+func (h *host) again() *host {
+	h.t.Helper()
+	next := &host{t: h.t, program: h.program, effects: h.effects, runtime: h.runtime}
+	return next.launch(mcptest.HostOptions{State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")}})
+}
+
+func (h *host) launch(o mcptest.HostOptions) *host {
+	h.t.Helper()
 	path, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	h := &host{t: t, runtime: t.TempDir()}
-	o := mcptest.HostOptions{Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + h.runtime}}
-	if before == nil {
-		h.effects = filepath.Join(t.TempDir(), "effects")
-	} else {
-		h.effects, o.State = before.effects, before.State
-		o.Args = append(o.Args, "--listen", strings.TrimPrefix(before.MCP, "http://"))
-	}
-	var env strings.Builder
+	var env []string
 	for _, entry := range environment(h.effects) {
 		name, value, _ := strings.Cut(entry, "=")
-		fmt.Fprintf(&env, "%s: %q, ", name, value)
+		env = append(env, fmt.Sprintf("%s: %q", name, value))
 	}
-	o.Config = fmt.Sprintf("tenants: {default: {servers: {small: {command: %q, env: {%s}, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}\n",
-		path, strings.TrimSuffix(env.String(), ", "))
-	h.Host = mcptest.Start(t, o)
+	o.Config = fmt.Sprintf("tenants: {default: {servers: {small: {"+h.program+", env: {%s}, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}\n",
+		path, strings.Join(env, ", "))
+	o.Args = append(o.Args, "--chaos")
+	o.Env = []string{"XDG_RUNTIME_DIR=" + h.runtime}
+	h.Host = mcptest.Start(h.t, o)
 	return h
 }
 

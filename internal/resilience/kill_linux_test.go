@@ -37,7 +37,7 @@ func (o *outcomes) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, erro
 // A server is killed. Half of the times it has calls in hand: each has one outcome, which says that it may have been executed, and none is
 // executed again. The other times nobody uses it: the next call has a new one.
 func serverKilled(t *testing.T, r *table) {
-	h := start(t, nil)
+	h := start(t, alone)
 	before := h.baseline()
 	var seen, answered, bare, next, share []time.Duration
 	for round := range either(100, 3) {
