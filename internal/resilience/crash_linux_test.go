@@ -2,6 +2,8 @@ package resilience
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 const (
 	crashSessions = 8
 	crashWorkers  = 32
+	crashHeld     = 32 // calls that began before the crash and end after it
 )
 
 // tripwire is a client that does something once, before the call of a number.
@@ -32,13 +35,13 @@ func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error
 	return w.Client.Call(ctx, nonce)
 }
 
-// actorCrashes crashes a row of a tenant in the middle of a run of calls. So many calls fail by it, and no other: what one crash takes with it
-// is the message that it came with. A run without a crash stands beside each. The tenant's budget allows five crashes in 30 s.
+// actorCrashes crashes a row of a tenant in the middle of a run of calls, while the server holds others. So many calls fail by it, and no
+// other: what one crash takes with it is the message that it came with. A run without a crash stands beside each. The tenant's budget allows five crashes in 30 s.
 func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 	h := start(t, alone)
 	path := "mcpd/tenants/default/" + row
 	before := h.baseline()
-	sessions := h.sessions(crashSessions, tell)
+	sessions, holder, freer := h.sessions(crashSessions, tell), h.sessions(1, hold), h.sessions(1, free)
 	rate, calls, runs := either(5000.0, 400), either(25_000, 200), uint64(0)
 	var reached []float64
 	measure := func(fails uint64, do func() error) (float64, error) {
@@ -47,8 +50,9 @@ func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 		for i, s := range sessions {
 			clients[i] = tripwire{s, &made, int64(calls / 2), do}
 		}
-		runs++
-		o := options(runs, crashWorkers, calls)
+		runs += 2
+		held := h.hand(holder[0], runs, crashHeld)
+		o := options(runs+1, crashWorkers, calls)
 		o.Rate = rate
 		result, err := load.Run(t.Context(), clients, o)
 		if err != nil {
@@ -56,6 +60,12 @@ func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 		}
 		if n := uint64(calls); result.Counts != (load.Counts{Sent: n, OK: n - fails, Failed: fails}) {
 			t.Errorf("%+v, errors %v; want %d of %d calls failed", result.Counts, result.Errors, fails, n)
+		}
+		if _, err := freer[0].Call(t.Context(), load.Nonce(fmt.Sprintf("free-%d", runs))); err != nil {
+			return 0, err
+		}
+		if result := <-held; result.Counts != (load.Counts{Sent: crashHeld, OK: crashHeld}) {
+			t.Errorf("calls that the server held: %+v, errors %v; want each answered", result.Counts, result.Errors)
 		}
 		reached = append(reached, result.Throughput())
 		return milliseconds(result.Quantile(0.99)), nil
@@ -78,7 +88,7 @@ func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 		return n == rounds
 	})
 	once(t, h.effects)
-	leave(t, sessions)
+	leave(t, slices.Concat(sessions, holder, freer))
 	ratio, err := load.Ratio(calm, crashed, 1)
 	if err != nil {
 		t.Fatal(err)

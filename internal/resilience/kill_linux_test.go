@@ -67,16 +67,7 @@ func serverKilled(t *testing.T, r *table) {
 func (h *host) killBusy(round int, s *load.Session) (seen, answered time.Duration) {
 	h.t.Helper()
 	o := &outcomes{Client: s}
-	before := len(effectsOf(h.t, h.effects))
-	ended := make(chan load.Result, 1)
-	go func() { // ends with its calls; awaited below
-		result, err := load.Run(h.t.Context(), []load.Client{o}, options(uint64(round+1), inHand, inHand))
-		if err != nil {
-			panic(err) // a mistake in the options
-		}
-		ended <- result
-	}()
-	eventually(h.t, "all in the server's hand", func() bool { return len(effectsOf(h.t, h.effects)) == before+inHand })
+	ended := h.hand(o, uint64(round+1), inHand)
 	pid, at := h.kill()
 	result := <-ended
 	if want := (load.Counts{Sent: inHand, Failed: inHand}); result.Counts != want {
@@ -92,6 +83,22 @@ func (h *host) killBusy(round int, s *load.Session) (seen, answered time.Duratio
 		}
 	}
 	return h.saw(pid).Sub(at), o.last.Sub(at)
+}
+
+// hand gives the server calls that it holds, and returns when it has them. What became of them comes when they have ended.
+func (h *host) hand(c load.Client, run uint64, calls int) <-chan load.Result {
+	h.t.Helper()
+	before := len(effectsOf(h.t, h.effects))
+	ended := make(chan load.Result, 1)
+	go func() { // ends with its calls, for which the caller waits
+		result, err := load.Run(h.t.Context(), []load.Client{c}, options(run, calls, calls))
+		if err != nil {
+			panic(err) // a mistake in the options
+		}
+		ended <- result
+	}()
+	eventually(h.t, "all in the server's hand", func() bool { return len(effectsOf(h.t, h.effects)) == before+calls })
+	return ended
 }
 
 // killIdle kills the server, and says when the next call had its answer. A call that the host has begun before it saw the death may be

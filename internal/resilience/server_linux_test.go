@@ -23,17 +23,24 @@ const effectsVariable = "RESILIENCE_EFFECTS"
 // The server's tools. Each writes the text it is given to the file of effects, a line each.
 const (
 	note = "note" // answers with its text
-	hold = "hold" // never answers
+	hold = "hold" // answers with its text when free is called, and no sooner
+	free = "free" // answers with its text, and before it what is held
 	tell = "tell" // says that a resource has changed, and answers with its text
 )
 
-// serve is the smallest server that the cases can do with: how long it takes to start is no more than a program takes.
+// server is the smallest that the cases can do with: how long it takes to start is no more than a program takes.
+type server struct {
+	effects io.Writer
+	held    []jsonrpc.Message // the answers that wait for free
+}
+
 func serve(effects string) {
 	file, err := os.OpenFile(effects, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
+	s := server{effects: file}
 	in, out := bufio.NewReaderSize(os.Stdin, 64<<10), bufio.NewWriterSize(os.Stdout, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -42,7 +49,7 @@ func serve(effects string) {
 		}
 		m, err := jsonrpc.Decode(bytes.TrimSpace(line), jsonrpc.Limits{Bytes: 1 << 20})
 		if err == nil && m.Kind() == jsonrpc.KindRequest {
-			for _, answer := range answers(file, m) {
+			for _, answer := range s.answers(m) {
 				_, _ = out.Write(append(answer.Append(nil), '\n')) // Flush tells
 			}
 		}
@@ -53,7 +60,7 @@ func serve(effects string) {
 }
 
 // answers are what the server says to a request.
-func answers(effects io.Writer, m jsonrpc.Message) []jsonrpc.Message {
+func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 	result := func(text string) []jsonrpc.Message {
 		return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(text))}
 	}
@@ -61,7 +68,11 @@ func answers(effects io.Writer, m jsonrpc.Message) []jsonrpc.Message {
 	case "initialize":
 		return result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
 	case "tools/list":
-		return result(`{"tools":[{"name":"note","inputSchema":{"type":"object"}},{"name":"hold","inputSchema":{"type":"object"}},{"name":"tell","inputSchema":{"type":"object"}}]}`)
+		var tools []string
+		for _, name := range []string{note, hold, free, tell} {
+			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
+		}
+		return result(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 	case "resources/list":
 		return result(`{"resources":[]}`)
 	case "resources/templates/list":
@@ -69,25 +80,30 @@ func answers(effects io.Writer, m jsonrpc.Message) []jsonrpc.Message {
 	case "ping":
 		return result(`{}`)
 	case "tools/call":
-		return call(effects, m, result)
+		return s.call(m)
 	}
 	return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + m.Method})}
 }
 
-func call(effects io.Writer, m jsonrpc.Message, result func(string) []jsonrpc.Message) []jsonrpc.Message {
+func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 	tool, _ := splice.GetString(m.Params, "name")
 	text, _ := splice.GetString(m.Params, "arguments", "text")
-	if _, err := fmt.Fprintln(effects, text); err != nil { // one write, which a signal does not divide
+	if _, err := fmt.Fprintln(s.effects, text); err != nil { // one write, which a signal does not divide
 		return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()})}
 	}
-	answer := result(`{"content":[{"type":"text","text":"` + text + `"}]}`)
+	answer := jsonrpc.Response(m.ID, jsontext.Value(`{"content":[{"type":"text","text":"`+text+`"}]}`))
 	switch tool {
 	case hold:
+		s.held = append(s.held, answer)
 		return nil
+	case free:
+		all := append(s.held, answer)
+		s.held = nil
+		return all
 	case tell:
-		return append([]jsonrpc.Message{jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"small://it"}`))}, answer...)
+		return []jsonrpc.Message{jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"small://it"}`)), answer}
 	}
-	return answer
+	return []jsonrpc.Message{answer}
 }
 
 // environment is what makes the test binary the server. With the race detector it would sleep for a second before it ends.
