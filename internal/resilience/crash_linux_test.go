@@ -59,13 +59,13 @@ func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 			return 0, err
 		}
 		if n := uint64(calls); result.Counts != (load.Counts{Sent: n, OK: n - fails, Failed: fails}) {
-			t.Errorf("%+v, errors %v; want %d of %d calls failed", result.Counts, result.Errors, fails, n)
+			return 0, fmt.Errorf("%+v, errors %v; want %d of %d calls failed", result.Counts, result.Errors, fails, n)
 		}
 		if _, err := freer[0].Call(t.Context(), load.Nonce(fmt.Sprintf("free-%d", runs))); err != nil {
 			return 0, err
 		}
 		if result := <-held; result.Counts != (load.Counts{Sent: crashHeld, OK: crashHeld}) {
-			t.Errorf("calls that the server held: %+v, errors %v; want each answered", result.Counts, result.Errors)
+			return 0, fmt.Errorf("calls that the server held: %+v, errors %v; want each answered", result.Counts, result.Errors)
 		}
 		reached = append(reached, result.Throughput())
 		return milliseconds(result.Quantile(0.99)), nil
