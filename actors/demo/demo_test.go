@@ -167,6 +167,7 @@ func TestCrashEndsTheConnection(t *testing.T) {
 		faults := fault.New(clock.System)
 		c, tree := start(t, otp.Options{Faults: faults})
 		greet(t, c)
+		synctest.Wait() // the last of that is handled, and is not what it crashes on
 		point := fault.Point{Path: "test/demo"}
 		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: point, Count: 1, Lease: time.Minute}); err != nil {
 			t.Fatal(err)
