@@ -56,7 +56,7 @@ func (c *Connection) write(x *request.Exchange) {
 	}
 	id, err := c.fresh()
 	if err != nil {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, err))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, c.executed[x.ID], err))
 		return
 	}
 	params, err := c.said(x, id)
@@ -125,6 +125,7 @@ func (c *carry) settled(exchange uint64) {
 	delete(c.written, exchange)
 	if len(c.again) > 0 {
 		delete(c.again, exchange)
+		delete(c.executed, exchange)
 	}
 }
 

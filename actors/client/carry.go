@@ -19,6 +19,8 @@ type carry struct {
 	written map[uint64]*request.Exchange
 	// again are the calls that were sent a second time.
 	again map[uint64]bool
+	// executed are those of them that the server which died may have executed.
+	executed map[uint64]bool
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
 	// uris lists the subscribed resources and the sessions that want each. False is a subscription to which the server has not agreed yet.
@@ -49,6 +51,7 @@ func newCarry(o Options) *carry {
 		o:        o,
 		written:  map[uint64]*request.Exchange{},
 		again:    map[uint64]bool{},
+		executed: map[uint64]bool{},
 		sessions: map[string]otp.Ref{},
 		uris:     map[string]map[string]bool{},
 		levels:   map[string]string{},
@@ -73,7 +76,7 @@ func (c *carry) Abandon(reason error) {
 	}
 	clear(c.written)
 	for _, x := range c.queue {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, false, c.cause))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, c.executed[x.ID], c.cause))
 	}
 	c.queue = nil
 	for _, m := range c.wants {

@@ -26,11 +26,12 @@ func (c *carry) lost(requests otp.Ref, server string) {
 		delete(c.written, id)
 		if replays < MaxReplays && !c.again[id] && !c.full() && c.repeatable(x) {
 			replays++
-			c.again[id] = true
+			c.again[id], c.executed[id] = true, true
 			c.queue = append(c.queue, x)
 			continue
 		}
 		delete(c.again, id)
+		delete(c.executed, id)
 		complete(requests, x, nil, LostError(server, true, c.cause))
 	}
 }

@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/supervisor/otp"
 )
 
 const hinted = `{"tools":[{"name":"reads","annotations":{"readOnlyHint":true}},{"name":"sets","annotations":{"idempotentHint":true}},` +
@@ -68,6 +70,26 @@ func TestReplaysAreBounded(t *testing.T) {
 		r.Rest()
 		if n := len(r.outcomes()); n != 10 {
 			t.Errorf("%d were answered, want 10", n)
+		}
+	})
+}
+
+// A call that was sent again and did not reach the next server either may still have been executed by the first.
+func TestReplayThatIsNotSentMayHaveBeenExecuted(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.forward("one", "completion/complete", `{}`)
+		p.Expect("completion/complete")
+		p.Close(nil)
+		r.Rest()
+		top := r.Tree.Ref()
+		if err := errors.Join(otp.TerminateChild(r.T.Context(), top, "conn"), otp.DeleteChild(r.T.Context(), top, "conn")); err != nil {
+			t.Fatal(err)
+		}
+		r.Rest()
+		got := r.outcome(x)
+		if data := protocol.Translate(got.Err, protocol.V20251125).Data; !strings.Contains(string(data), `"maybeExecuted":true`) {
+			t.Errorf("told %s", data)
 		}
 	})
 }
