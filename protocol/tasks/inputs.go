@@ -100,8 +100,9 @@ func (t *Task) heed() {
 	}
 }
 
-// put asks the client what it was not asked yet, if it has a request open on whose stream it can be: the one that is to make the task, or
-// one that waits for the end. A client of the extension looks for itself once it knows of the task.
+// put asks the client, if it has a request open on whose stream it can be: the one that is to make the task, or the last of those that
+// wait for the end, as the streams of the others may have been hung up without a word. What was put on one of them is taken back. A client
+// of the extension looks for itself once it knows of the task.
 func (t *Task) put() {
 	for i := 0; i < len(t.inputs); i++ {
 		if err := t.inputs[i].mute; err != nil {
@@ -112,15 +113,20 @@ func (t *Task) put() {
 	t.heed()
 	at := t.creator
 	if at == 0 && len(t.waiters) > 0 {
-		at = t.waiters[0]
+		at = t.waiters[len(t.waiters)-1]
 	}
 	if at == 0 {
 		return
 	}
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		if in.at != 0 {
+		if in.at == at {
 			continue
+		}
+		if in.at != 0 { // an answer that is under way to the old number is none to the new one
+			t.do(Effect{Do: Retract, Number: in.number})
+			t.numbers++
+			in.number = t.numbers
 		}
 		in.at = at
 		params := in.params
