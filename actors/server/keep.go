@@ -113,7 +113,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 	args := task.Args{
 		Number: number, Server: o.server, Caller: caller, Owner: s.h,
 		Task: tasks.Options{
-			ID: id, Down: down, Up: up, Client: s.record.Version, Server: server, Params: params, TTL: ttl,
+			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server, Params: params, TTL: ttl,
 			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rewrite,
 		},
 	}

@@ -114,7 +114,7 @@ func (s *scene) play(line string) {
 		up, version, _ := strings.Cut(words[4], " ")
 		s.client = s.version(words[2])
 		s.task = tasks.New(s.now, tasks.Options{
-			ID: "T", Down: dialects[words[1]], Up: dialects[up], Client: s.client, Server: s.version(version),
+			ID: "T", Name: "files", Down: dialects[words[1]], Up: dialects[up], Client: s.client, Server: s.version(version),
 			Params: jsontext.Value(`{"name":"tool"}`), TTL: time.Minute, Cancels: true,
 		})
 	case "client calls":

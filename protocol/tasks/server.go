@@ -74,6 +74,10 @@ func (t *Task) called(in Event) {
 	}
 	t.pace(task)
 	t.create()
+	if status, _ := splice.GetString(task, "status"); t.o.Up == Extension && Status(status) != Working {
+		t.polling = t.call("tasks/get", t.about()) // what belongs to the status is told to who asks for it (SEP-2663)
+		return
+	}
 	t.doing(task)
 }
 
@@ -98,7 +102,7 @@ func (t *Task) polled(in Event) {
 		e := theirs(in.Err)
 		if t.misses++; t.misses >= MaxMisses || e != nil && e.Code == jsonrpc.CodeInvalidParams {
 			t.stop()
-			t.finish(nil, in.Err)
+			t.finish(nil, protocol.UpstreamLost(t.o.Name, true, in.Err)) // it made the task, and may be another by now
 			return
 		}
 		t.due = t.now.Add(t.poll)

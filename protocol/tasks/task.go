@@ -15,6 +15,7 @@ import (
 // Options of a task.
 type Options struct {
 	ID             string // by which the client knows it
+	Name           string // of the server, as the client is told it
 	Down, Up       Dialect
 	Client, Server protocol.Version // what is spoken on either side
 	Params         jsontext.Value   // of the call, as the server is to have it, without what belongs to tasks
