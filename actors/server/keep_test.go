@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -160,7 +161,7 @@ func TestTaskIDsAreTheirOwners(t *testing.T) {
 	})
 }
 
-// A principal has so many tasks and no more, until one is forgotten.
+// A principal has so many tasks that go on and no more, until one is forgotten.
 func TestTasksAreBounded(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
@@ -169,12 +170,67 @@ func TestTasksAreBounded(t *testing.T) {
 				t.Fatalf("%d: %v", n, out.All())
 			}
 		}
-		if out := u.ask("tools/call", asTask); out.Word() == "result" || out.End().Error == nil {
-			t.Errorf("one more: %v", out.All())
+		out := u.ask("tools/call", asTask)
+		if out.Word() == "result" || out.End().Error == nil {
+			t.Fatalf("one more: %v", out.All())
+		}
+		if _, said := splice.Get(out.End().Error.Data, "retryAfterMs"); !said {
+			t.Errorf("not told when to come back: %s", out.End().Error.Data)
 		}
 		time.Sleep(time.Minute)
 		if out := u.ask("tools/call", asTask); out.Word() != "result" {
 			t.Errorf("later: %v", out.All())
+		}
+	})
+}
+
+// A task that is over makes room for another: first the oldest whose outcome the client has, then the oldest.
+func TestFinishedTasksMakeRoom(t *testing.T) {
+	run(t, func(r *rig) {
+		tasked("required")(r)
+		r.script["files"]["tasks/result"] = result(`{"content":[]}`)
+	}, func(r *rig) {
+		u := r.ready(`{}`)
+		var ids []string
+		for range task.MaxPrincipal {
+			ids = append(ids, member(t, u.ask("tools/call", asTask), "task", "taskId"))
+		}
+		r.doing(`{"taskId":"s-1","status":"completed"}`)
+		time.Sleep(2 * time.Second)
+		if out := u.ask("tasks/result", about(ids[5])); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		if out := u.ask("tasks/get", about(ids[7])); member(t, out, "status") != "completed" { // which does not say what came of it
+			t.Fatal(out.All())
+		}
+		there := func() (gone []int) {
+			list := string(u.ask("tasks/list", "").End().Result)
+			for i, id := range ids {
+				if out := u.ask("tasks/get", about(id)); out.Word() != "result" {
+					gone = append(gone, i)
+				}
+				if strings.Contains(list, id) != (len(gone) == 0 || gone[len(gone)-1] != i) {
+					t.Errorf("%d is listed, or is not, and is there otherwise", i)
+				}
+			}
+			return gone
+		}
+		for _, want := range []string{"[5]", "[0 5]", "[0 1 5]"} {
+			if out := u.ask("tools/call", asTask); out.Word() != "result" {
+				t.Fatalf("one more: %v", out.All())
+			}
+			if gone := fmt.Sprint(there()); gone != want {
+				t.Errorf("%s are gone, want %s", gone, want)
+			}
+		}
+		old := r.open("ci", "")
+		old.ask("initialize", greeting("2025-06-18", `{}`))
+		old.tell("notifications/initialized", "")
+		r.Rest()
+		out := old.call()
+		time.Sleep(2 * time.Second)
+		if out.Word() != "result" {
+			t.Errorf("a client without tasks: %v", out.All())
 		}
 	})
 }

@@ -5,15 +5,18 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/tasks"
+	"mcpd/supervisor/otp"
 )
 
 const (
-	// MaxPrincipal bounds the tasks of one principal, finished ones included: each keeps its result for its time.
+	// MaxPrincipal bounds the tasks of one principal, finished ones included: each keeps its result for its time, or until its room is
+	// needed.
 	MaxPrincipal = 64
 	// MaxTenant bounds those of a tenant.
 	MaxTenant = 1000
@@ -32,17 +35,42 @@ type Entry struct {
 	Number            uint64
 	Dialect           tasks.Dialect // of its client
 
+	actor  otp.Ref
 	object atomic.Pointer[jsontext.Value]
+	stage  atomic.Uint32
 }
 
-// show keeps how the task is, for those who list it.
-func (e *Entry) show(o jsontext.Value) { e.object.Store(&o) }
+// The stages of an entry.
+const (
+	open      uint32 = iota
+	over             // its outcome was not fetched yet
+	delivered        // it was, or there is none
+)
 
+// show keeps how the task is, for those who list it.
+func (e *Entry) show(t *tasks.Task) {
+	o := t.Object()
+	e.object.Store(&o)
+	switch s := t.Status(); {
+	case s == tasks.Cancelled:
+		e.stage.Store(delivered)
+	case s.Final():
+		e.stage.CompareAndSwap(open, over)
+	}
+}
+
+// add takes a place, of a task that is over if there is none left: an outcome that waits for a client which may never fetch it is worth
+// less than a call.
 func (i *Index) add(e *Entry) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.all[e.Principal]) >= MaxPrincipal || i.total >= MaxTenant {
-		return protocol.Overloaded("tasks", 0)
+		old := i.spare(e.Principal)
+		if old == nil {
+			return protocol.Overloaded("tasks", time.Second)
+		}
+		i.drop(old)
+		_ = old.actor.Send(Drop{})
 	}
 	if i.all == nil {
 		i.all = map[string][]*Entry{}
@@ -52,9 +80,37 @@ func (i *Index) add(e *Entry) error {
 	return nil
 }
 
+// spare is the task that can be done without best: the oldest of the principal whose outcome it has, or the oldest that is over. Where it
+// is the tenant that has too many, it may be somebody else's whose outcome was fetched. Nil when there is none.
+func (i *Index) spare(principal string) (old *Entry) {
+	own := i.all[principal]
+	for _, stage := range []uint32{delivered, over} {
+		if at := first(own, stage); at >= 0 {
+			return own[at]
+		}
+	}
+	if len(own) >= MaxPrincipal {
+		return nil
+	}
+	for _, entries := range i.all {
+		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Number < old.Number) {
+			old = entries[at]
+		}
+	}
+	return old
+}
+
+func first(entries []*Entry, stage uint32) int {
+	return slices.IndexFunc(entries, func(e *Entry) bool { return e.stage.Load() == stage })
+}
+
 func (i *Index) remove(e *Entry) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.drop(e)
+}
+
+func (i *Index) drop(e *Entry) {
 	at := slices.Index(i.all[e.Principal], e)
 	if at < 0 {
 		return

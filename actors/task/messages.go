@@ -52,7 +52,7 @@ func RowOf(s seal.State) string { return Row(binary.BigEndian.Uint64(s.Handle[8:
 // server it is a session: it receives client.Question and client.Withdrawn from the connection, and request.Done. And these:
 //
 //	Watch      ordinary
-//	Drop       owed: one for each start
+//	Drop       owed: at most two for each start
 //	finished   owed: one for each request to the server
 func (Drop) Class() otp.Class      { return otp.Owed }
 func (*finished) Class() otp.Class { return otp.Owed }
@@ -63,7 +63,7 @@ type Watch struct {
 	By      request.Owner
 }
 
-// Drop ends a task whose call never came.
+// Drop ends a task whose call never came, or whose place another takes.
 type Drop struct{}
 
 // Changed tells a session how a task is. It is lost when the session has too much to do: whoever needs to know asks.

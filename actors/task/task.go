@@ -69,7 +69,7 @@ func (t *Task) Init(p *otp.Process) error {
 	t.p = p
 	t.estate = &estate{
 		o: t.o, open: map[uint64]*request.Exchange{},
-		entry: &Entry{Principal: t.a.Caller.Principal, Server: t.a.Server, Number: t.a.Number, Dialect: t.a.Task.Down},
+		entry: &Entry{Principal: t.a.Caller.Principal, Server: t.a.Server, Number: t.a.Number, Dialect: t.a.Task.Down, actor: p.Self()},
 	}
 	if err := t.o.Index.add(t.entry); err != nil {
 		return err
@@ -189,10 +189,15 @@ func (t *Task) step(in tasks.Event) error {
 
 // deliver answers a request of the client. With the first answer the task is there for those who list tasks.
 func (t *Task) deliver(e tasks.Effect) {
-	t.entry.show(t.task.Object())
-	if x := t.take(e.Request); x != nil {
-		complete(t.o.Requests, x, e)
+	t.entry.show(t.task)
+	x := t.take(e.Request)
+	if x == nil {
+		return
 	}
+	if tells := x.Method == "tasks/result" || x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
+		t.entry.stage.Store(delivered)
+	}
+	complete(t.o.Requests, x, e)
 }
 
 func complete(requests otp.Ref, x *request.Exchange, e tasks.Effect) {
@@ -224,10 +229,9 @@ func (t *Task) retract(number uint64) {
 
 // tell tells those who follow the task how it is.
 func (t *Task) tell() {
-	o := t.task.Object()
-	t.entry.show(o)
+	t.entry.show(t.task)
 	if t.a.Task.Down == tasks.Core {
-		_ = t.a.Owner.Send(&Changed{ID: t.a.Task.ID, Params: o})
+		_ = t.a.Owner.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Object()})
 	}
 	for session, by := range t.watchers {
 		if by.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
