@@ -87,7 +87,8 @@ type Connection struct {
 	gaps     pace
 	quit     context.CancelCauseFunc
 	doubted  []transport.Inbound // answers that are kept until it is known whether the server is another
-	sure     time.Time           // when that was asked last; zero for never
+	pauses   [signs]pause        // before that is asked again
+	former   dialect             // what a server spoke that turned out to be another; zero until there is one
 	stale    []jsonrpc.ID        // calls that wait for the list of tools
 	before   map[string]bool     // resources that were subscribed to when this began
 
@@ -122,8 +123,8 @@ type (
 	lingered     struct{}
 )
 
-// Pauses before a session is opened anew that the server has forgotten. One that forgets each session before it was of use is not asked any
-// more when the last is reached: the connection ends then, which is counted.
+// Pauses before all is begun anew with a server that has forgotten its session or is another. One that forgets each session before it was
+// of use is not asked any more when the last is reached: the connection ends then, which is counted.
 const (
 	FirstRenewal = 50 * time.Millisecond
 	LastRenewal  = time.Second
@@ -304,11 +305,16 @@ func (c *Connection) over(err error) error {
 	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
 		return err
 	}
+	c.renew(err)
+	return nil
+}
+
+// renew begins anew with a server that has forgotten everything, or is another, less and less at once.
+func (c *Connection) renew(why error) {
 	wait := c.renewals.next(c.p.Now())
 	c.renewals.did(c.p.Now().Add(wait))
-	c.abandon(c.blame(err))
+	c.abandon(c.blame(why))
 	c.begin(wait)
-	return nil
 }
 
 // abandon settles what was under way with a server that is no more, and remembers why.

@@ -3,7 +3,6 @@ package client
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -11,7 +10,6 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
-	"mcpd/transport/streamable"
 )
 
 // Behind a URL there may be another server from one call to the next, of the other era or of an older transport. It refuses whatever it is
@@ -19,30 +17,8 @@ import (
 // the server is asked what only one of the era that was agreed on answers. When it does not, all begins anew as after a session that was
 // forgotten, and what was refused is sent again, once.
 
-// Sure is how long after such a question no other is asked.
-const Sure = 10 * time.Second
-
 // errEra is how a connection to such a server ends.
 var errEra = errors.New("the server does not speak any more what it spoke")
-
-// alien are the codes with which a server of the other era may refuse a request, by the era that was agreed on.
-var alien = map[protocol.Era][]int64{
-	protocol.Legacy: {jsonrpc.CodeInvalidParams, protocol.CodeHeaderMismatch, protocol.CodeUnsupportedVersion},
-	protocol.Modern: {
-		-32000, // of no specification: what servers of TypeScript say to a request without a session
-		jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, protocol.CodeUnsupportedVersion,
-	},
-}
-
-// isAlien reports whether an error may be one of a server of the other era.
-func (c *Connection) isAlien(err error) bool {
-	var answer *jsonrpc.Error
-	var status *streamable.StatusError
-	if errors.As(err, &answer) {
-		return slices.Contains(alien[c.facts.Version.Era()], answer.Code)
-	}
-	return errors.As(err, &status) && status.Foreign()
-}
 
 // doubts reports whether the answer to a call is kept until it is known whether the server is the one that it was.
 func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
@@ -50,34 +26,57 @@ func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
 	if in.Message.Error != nil {
 		err = in.Message.Error
 	}
-	if err == nil || c.piped() || c.state != Ready || c.drives[c.calls[id].x.ID] != nil || !c.isAlien(err) {
+	if err == nil || c.piped() || c.state != Ready || c.drives[c.calls[id].x.ID] != nil {
+		return false
+	}
+	sign := signOf(c.facts.Version.Era(), err)
+	if sign == none {
 		return false
 	}
 	if len(c.doubted) == 0 {
-		if !c.sure.IsZero() && c.p.Now().Sub(c.sure) < Sure {
-			return false
-		}
 		method := "ping"
 		if c.facts.Version.Era() == protocol.Modern {
 			method = "server/discover"
 		}
-		if c.request(method, nil, c.o.RequestTimeout(), c.certain) != nil {
+		if !c.pauses[sign].over(c.p.Now()) || c.request(method, nil, c.o.RequestTimeout(), c.questioned) != nil {
 			return false
 		}
+		c.pauses[sign].grow(c.p.Now())
 	}
 	c.doubted = append(c.doubted, in)
 	return true
 }
 
-// certain takes the answer to that question. A server that has trouble of its own has not shown that it is another.
-func (c *Connection) certain(result jsontext.Value, err error) error {
-	refused := c.doubted
-	c.doubted, c.sure = nil, c.p.Now()
-	other := err != nil && c.isAlien(err)
-	if err == nil && c.facts.Version.Era() == protocol.Modern {
-		r, err := protocol.ParseDiscover(result)
-		other = err != nil || !slices.Contains(r.Versions, c.facts.Version.String())
+// questioned takes the answer to that question. A server that has trouble of its own has not shown that it is another. One that does not
+// know ping may be a modern one, or a legacy one that is not as it should be: it is asked what only a modern one answers.
+func (c *Connection) questioned(result jsontext.Value, err error) error {
+	if c.facts.Version.Era() == protocol.Modern {
+		return c.certain(err == nil && !discovers(result, c.facts.Version) || err != nil && signOf(protocol.Modern, err) != none)
 	}
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) || answer.Code != jsonrpc.CodeMethodNotFound {
+		return c.certain(err != nil && signOf(protocol.Legacy, err) != none)
+	}
+	meta := protocol.Meta{Version: protocol.Latest.String(), Capabilities: c.o.Declare.Shape(protocol.Latest), Info: c.o.Self}
+	then := func(result jsontext.Value, err error) error {
+		return c.certain(err == nil && discovers(result, protocol.Latest) || errors.As(err, &answer) && protocol.SpecCode(answer.Code))
+	}
+	if !c.may(protocol.Modern) || c.request("server/discover", meta.Set(nil), c.o.RequestTimeout(), then) != nil {
+		return c.certain(false)
+	}
+	return nil
+}
+
+// discovers reports whether the answer to server/discover is one of a server that speaks v.
+func discovers(result jsontext.Value, v protocol.Version) bool {
+	r, err := protocol.ParseDiscover(result)
+	return err == nil && slices.Contains(r.Versions, v.String())
+}
+
+// certain does with what was refused what is right now that it is known whether the server is another.
+func (c *Connection) certain(other bool) error {
+	refused := c.doubted
+	c.doubted = nil
 	for _, in := range refused {
 		id := in.Related
 		if in.Err == nil {
@@ -98,13 +97,16 @@ func (c *Connection) certain(result jsontext.Value, err error) error {
 		}
 	}
 	if other {
+		c.former = c.spoke()
 		c.spoken = 0
-		c.abandon(c.blame(errEra))
 		c.quit(errEra)
-		c.begin(0)
+		c.renew(errEra)
 	}
 	return nil
 }
+
+// spoke is what is spoken to the server.
+func (c *Connection) spoke() dialect { return dialect{c.facts.Version.Era(), c.up.Info().Transport} }
 
 // mismatched takes a call that a modern server refused because of the header fields that repeat its arguments: the tool's schema is not the
 // one that was listed. With the new one it is made again, once (2026-07-28 §basic/transports/streamable-http).

@@ -33,40 +33,68 @@ func (r *rig) modernRemote() *mcptest.Peer {
 	return p
 }
 
+// refuse is a server that refuses a request with a code, or an HTTP status.
+func refuse(code int64, why string) func(p *mcptest.Peer, m jsonrpc.Message) {
+	return func(p *mcptest.Peer, m jsonrpc.Message) {
+		if code > 0 {
+			p.Send(failure(m, &streamable.StatusError{Status: int(code)}))
+			return
+		}
+		p.Refuse(m, code, why)
+	}
+}
+
+// modernSince is a modern server that refuses initialize so, and legacySince a legacy one that refuses server/discover.
+func modernSince(code int64) func(r *rig) *mcptest.Peer {
+	return func(r *rig) *mcptest.Peer {
+		p := r.remote()
+		p.Refuse(p.Expect("initialize"), code, "no handshake")
+		p.Reply(p.Expect("server/discover"), discovered)
+		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
+		return p
+	}
+}
+
+func legacySince(r *rig) *mcptest.Peer {
+	p := r.remote()
+	p.Refuse(p.Expect("server/discover"), -32000, "no session")
+	p.Handshake(`{"tools":{}}`)
+	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
+	return p
+}
+
 // Behind a URL there is a server of another era from now on, or one of HTTP+SSE. The connection finds that out by itself, and the calls that
 // were refused are made anew.
 func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
-	refuse := func(code int64) func(p *mcptest.Peer, m jsonrpc.Message) {
-		return func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, code, "what?") }
-	}
-	gone := func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 405})) }
-	modernNow := func(code int64) func(r *rig) *mcptest.Peer {
-		return func(r *rig) *mcptest.Peer {
-			p := r.remote()
-			p.Refuse(p.Expect("initialize"), code, "no handshake")
-			p.Reply(p.Expect("server/discover"), discovered)
-			p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
-			return p
+	unknown := func(then func(p *mcptest.Peer, m jsonrpc.Message)) func(p *mcptest.Peer, m jsonrpc.Message) {
+		return func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Refuse(m, -32601, "ping was removed")
+			m = p.Expect("server/discover")
+			if meta, err := protocol.ParseMeta(m.Params); err != nil || meta.Version != protocol.Latest.String() {
+				p.Refuse(m, -32602, "no modern request")
+				return
+			}
+			then(p, m)
 		}
 	}
-	legacyNow := func(r *rig) *mcptest.Peer {
-		p := r.remote()
-		p.Refuse(p.Expect("server/discover"), -32000, "no session")
-		p.Handshake(`{"tools":{}}`)
-		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
-		return p
-	}
+	discovers := func(p *mcptest.Peer, m jsonrpc.Message) { p.Reply(m, discovered) }
 	for name, tt := range map[string]struct {
-		modern bool
-		before func(r *rig) *mcptest.Peer
-		asks   string
-		no     func(p *mcptest.Peer, m jsonrpc.Message)
-		after  func(r *rig) *mcptest.Peer
+		modern  bool
+		before  func(r *rig) *mcptest.Peer
+		asks    string
+		no, not func(p *mcptest.Peer, m jsonrpc.Message) // to the calls and to the question
+		after   func(r *rig) *mcptest.Peer
 	}{
-		"modern, which misses meta":         {false, (*rig).legacily, "ping", refuse(-32602), modernNow(-32601)},
-		"modern, which misses its revision": {false, (*rig).legacily, "ping", refuse(-32022), modernNow(-32022)},
-		"legacy":                            {true, (*rig).modernRemote, "server/discover", refuse(-32000), legacyNow},
-		"HTTP+SSE":                          {false, (*rig).legacily, "ping", gone, (*rig).legacily},
+		"modern, which misses meta":         {false, (*rig).legacily, "ping", refuse(-32602, ""), refuse(-32602, ""), modernSince(-32601)},
+		"modern, which misses its revision": {false, (*rig).legacily, "ping", refuse(-32022, ""), refuse(-32022, ""), modernSince(-32022)},
+		"modern, which looks at methods first": {
+			false, (*rig).legacily, "ping", refuse(-32602, ""), unknown(discovers), modernSince(-32601),
+		},
+		"modern, which looks at methods first and misses its revision": {
+			false, (*rig).legacily, "ping", refuse(-32022, ""), unknown(refuse(-32022, "")), modernSince(-32601),
+		},
+		"legacy":   {true, (*rig).modernRemote, "server/discover", refuse(-32000, ""), refuse(-32000, ""), legacySince},
+		"HTTP+SSE": {false, (*rig).legacily, "ping", refuse(405, ""), refuse(405, ""), (*rig).legacily},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(o *client.Options) { declares(elicits)(o); o.Key.Modern = tt.modern }, func(r *rig) {
@@ -78,7 +106,7 @@ func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
 				tt.no(p, p.Expect("tools/call"))
 				tt.no(p, p.Expect("tools/call"))
 				tt.no(p, p.Expect("tools/call"))
-				tt.no(p, p.Expect(tt.asks)) // once
+				tt.not(p, p.Expect(tt.asks)) // once
 				p = tt.after(r)
 				for range all {
 					p.Reply(p.Expect("tools/call"), `{"resultType":"complete","content":[]}`)
@@ -96,7 +124,37 @@ func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
 	}
 }
 
-// A refusal that the server means is told, and what the server is asked for it is asked seldom.
+// A server may become another as soon as it has become one: each change is found out at the first refusal.
+func TestServerThatBecomesAnotherAgainIsFoundOutAtOnce(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.legacily()
+		answered := func() {
+			t.Helper()
+			x := r.call("one")
+			p.Reply(p.Expect("tools/call"), `{"resultType":"complete","content":[]}`)
+			if got := r.outcome(x); got.Err != nil {
+				t.Errorf("%v", got.Err)
+			}
+		}
+		for range 3 {
+			r.call("one")
+			p.Refuse(p.Expect("tools/call"), -32602, "what?")
+			p.Refuse(p.Expect("ping"), -32602, "what?")
+			p = modernSince(-32601)(r)
+			p.Reply(p.Expect("tools/call"), `{"resultType":"complete","content":[]}`)
+			answered()
+
+			r.call("one")
+			p.Refuse(p.Expect("tools/call"), -32000, "no session")
+			p.Refuse(p.Expect("server/discover"), -32000, "no session")
+			p = r.legacily()
+			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+			answered()
+		}
+	})
+}
+
+// A refusal that the server means is told, and what the server is asked for it is asked more and more seldom.
 func TestRefusalThatIsMeantIsTold(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.legacily()
@@ -107,30 +165,59 @@ func TestRefusalThatIsMeantIsTold(t *testing.T) {
 				t.Errorf("got %v", got.Err)
 			}
 		}
-		r.call("one")
-		p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
-		p.Reply(p.Expect("ping"), `{}`)
-		refused()
-		r.call("one")
-		p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
-		refused()
-		time.Sleep(client.Sure)
+		for pause := client.FirstDoubt; pause < 2*client.LastDoubt; pause *= 2 {
+			r.call("one")
+			p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
+			p.Reply(p.Expect("ping"), `{}`)
+			refused()
+			time.Sleep(min(pause, client.LastDoubt) - 1)
+			r.call("one")
+			p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
+			refused()
+			time.Sleep(time.Nanosecond)
+		}
 		r.call("one")
 		p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
 		p.Refuse(p.Expect("ping"), -32601, "no ping either")
+		p.Refuse(p.Expect("server/discover"), -32601, "nor that")
 		refused()
 		gone := r.call("one")
-		time.Sleep(client.Sure)
+		time.Sleep(client.LastDoubt)
 		m := p.Expect("tools/call")
 		p.Refuse(m, -32602, "no such tool")
 		ping := p.Expect("ping")
+		n := len(r.outcomes())
 		r.send(&request.Withdraw{ID: gone.ID})
 		p.Expect("notifications/cancelled")
 		p.Reply(ping, `{}`)
-		if n := len(r.outcomes()); n != 3 {
-			t.Errorf("%d outcomes, the last of a call that was withdrawn", n)
+		if got := len(r.outcomes()); got != n {
+			t.Errorf("%d outcomes more, the last of a call that was withdrawn", got-n)
 		}
 	})
+}
+
+// However lately the server was asked because of refusals that it meant, it is asked at once when it refuses as only another server does.
+func TestRefusalThatOnlyAnotherServerExplainsIsLookedIntoAtOnce(t *testing.T) {
+	for name, no := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
+		"revision": refuse(-32022, ""), "meta": refuse(-32602, "_meta is missing"), "status": refuse(405, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.legacily()
+				r.call("one")
+				p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
+				p.Reply(p.Expect("ping"), `{}`)
+				x := r.call("one")
+				no(p, p.Expect("tools/call"))
+				no(p, p.Expect("ping"))
+				p = r.legacily()
+				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+				if got := r.outcome(x); got.Err != nil {
+					t.Errorf("%v", got.Err)
+				}
+			})
+		})
+	}
 }
 
 // 2026-07-28 §basic/transports/streamable-http: header fields that are refused are made anew from the tool's schema as it is now. Refused

@@ -164,6 +164,9 @@ func modernOnly(version string, err error) bool {
 // agreed is where both eras meet: it is known what the server speaks and can do.
 func (c *Connection) agreed(f Facts) {
 	c.facts, c.spoken = f, f.Version
+	if c.former != (dialect{}) && c.former != c.spoke() {
+		c.former, c.pauses = dialect{}, [signs]pause{}
+	}
 	if f.Version.Era() == protocol.Modern {
 		c.o.Known.dies.Store(false)
 	}

@@ -14,9 +14,11 @@ import (
 func (c *Client) Mirror(lookup func(tool string) []headers.Mirror) { c.mirrored = lookup }
 
 // header is what goes with a POST of m: what it takes for an answer, and in the revisions that have them the fields by which it is routed
-// (2026-07-28 §basic/transports/streamable-http). A field that is too long is left out: its server will say that it misses it.
+// (2026-07-28 §basic/transports/streamable-http). A field that is too long is left out: its server will say that it misses it. A probe is of
+// the revision that it names itself, whatever was negotiated.
 func (c *Client) header(m jsonrpc.Message) http.Header {
-	if !c.has(protocol.RoutingHeaders) {
+	probe := m.Method == "server/discover"
+	if !probe && !c.has(protocol.RoutingHeaders) {
 		return postAccept
 	}
 	r := headers.Request{Method: m.Method, Params: m.Params}
@@ -25,6 +27,9 @@ func (c *Client) header(m jsonrpc.Message) http.Header {
 		r.Mirrored = c.mirrored(name)
 	}
 	h := postAccept.Clone()
+	if meta, err := protocol.ParseMeta(m.Params); probe && err == nil {
+		h["Mcp-Protocol-Version"] = []string{meta.Version}
+	}
 	fields, err := r.Fields()
 	if err != nil {
 		return h

@@ -87,6 +87,28 @@ func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 	}
 }
 
+// A probe of a server that another revision was agreed on with is a modern request all the same, and changes nothing for the others.
+func TestProbeIsOfTheRevisionThatItNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}})
+		shake(t, c, protocol.V20250618)
+		meta := protocol.Meta{Version: protocol.Latest.String()}
+		send(t, c, jsonrpc.Request(jsonrpc.IntID(1), "server/discover", meta.Set(nil)))
+		recv(t, c)
+		send(t, c, call(2, "ping"))
+		recv(t, c)
+		for i, want := range []string{"", protocol.Latest.String(), "2025-06-18"} {
+			if got := p.all[i].Header.Get("Mcp-Protocol-Version"); got != want {
+				t.Errorf("%s: got revision %q, want %q", p.seen[i], got, want)
+			}
+		}
+		if got := p.all[1].Header.Get("Mcp-Method"); got != "server/discover" {
+			t.Errorf("got method %q", got)
+		}
+	})
+}
+
 func merge(all ...http.Header) http.Header {
 	sum := http.Header{}
 	for _, h := range all {

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
+)
+
+// sign is how much a refusal says that the server is not of the era that was agreed on.
+type sign uint8
+
+const (
+	none  sign = iota
+	weak       // a server of either era may refuse so
+	plain      // a server of that era does not
+	signs
+)
+
+// signOf reads a refusal by a server that was of an era.
+func signOf(era protocol.Era, err error) sign {
+	var answer *jsonrpc.Error
+	var status *streamable.StatusError
+	switch {
+	case errors.As(err, &answer) && era == protocol.Modern:
+		return signToModern(answer)
+	case errors.As(err, &answer):
+		return signToLegacy(answer)
+	case !errors.As(err, &status) || !status.Foreign():
+		return none
+	case status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed:
+		return plain
+	}
+	return weak
+}
+
+// signToLegacy: a modern server misses what a request has to say about itself before it looks at anything else, and many say where (2026-07-28
+// §basic).
+func signToLegacy(e *jsonrpc.Error) sign {
+	switch {
+	case protocol.SpecCode(e.Code), e.Code == jsonrpc.CodeInvalidParams && strings.Contains(e.Message, "_meta"):
+		return plain
+	case e.Code == jsonrpc.CodeInvalidParams, e.Code == codeNoSession:
+		return weak
+	}
+	return none
+}
+
+func signToModern(e *jsonrpc.Error) sign {
+	switch e.Code {
+	case protocol.CodeUnsupportedVersion:
+		return plain
+	case codeNotBegun, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
+		return weak
+	}
+	return none
+}
+
+// Codes of no specification: what servers of TypeScript say to a request without a session, and with one that they do not know.
+const (
+	codeNotBegun  = -32000
+	codeNoSession = -32001
+)
+
+// Pauses after the host has asked a server, because of a refusal, whether it is another. Each is twice as long as the one before, until the
+// server was found to be another.
+const (
+	FirstDoubt = 100 * time.Millisecond
+	LastDoubt  = 10 * time.Second
+)
+
+// pause is such a time. The zero pause is over.
+type pause struct {
+	length time.Duration
+	until  time.Time
+}
+
+func (p *pause) over(now time.Time) bool { return !now.Before(p.until) }
+
+func (p *pause) grow(now time.Time) {
+	p.length = min(max(2*p.length, FirstDoubt), LastDoubt)
+	p.until = now.Add(p.length)
+}
+
+// dialect is what tells a server that is another from the one that it was. The zero dialect is that of none.
+type dialect struct {
+	era       protocol.Era
+	transport string
+}
