@@ -34,7 +34,8 @@ type compat struct {
 	version protocol.Version
 	hop     hop
 
-	tasks bool // it declares that it can follow tasks, where each request says that
+	valid *validity // of what it receives; nil checks nothing
+	tasks bool      // it declares that it can follow tasks, where each request says that
 
 	mu    sync.Mutex // guards what follows
 	next  uint64
@@ -42,15 +43,17 @@ type compat struct {
 }
 
 // compatible makes a client and, where its revision has that, its session.
-func compatible(t *testing.T, over hop, v protocol.Version) *compat {
+func compatible(t *testing.T, over hop, v protocol.Version, valid *validity) *compat {
 	t.Helper()
-	c := &compat{t: t, version: v, hop: over}
+	c := &compat{t: t, version: v, hop: over, valid: valid}
 	if v.Has(protocol.Initialize) {
 		answer := c.exchange("initialize",
 			`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+`,"clientInfo":{"name":"compat","version":"1"}}`, nil)
 		if got, _ := splice.GetString(answer.Result, "protocolVersion"); got != v.String() {
 			t.Fatalf("initialize: %s", answer.Append(nil))
 		}
+	} else if answer := c.exchange("server/discover", `{}`, nil); answer.Error != nil {
+		t.Fatalf("server/discover: %s", answer.Append(nil))
 	}
 	if err := over.opened(c.keep); err != nil {
 		t.Fatal(err)
@@ -59,6 +62,7 @@ func compatible(t *testing.T, over hop, v protocol.Version) *compat {
 }
 
 func (c *compat) keep(m jsonrpc.Message) {
+	c.valid.check(c.t, c.version, "", m)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = append(c.heard, m)
@@ -120,9 +124,11 @@ func (c *compat) exchange(method, params string, during func(jsonrpc.Message)) (
 	m := c.message(method, params)
 	err := c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool {
 		if got.Method == "" && got.ID == m.ID {
+			c.valid.check(c.t, c.version, method, got)
 			answer = got
 			return true
 		}
+		c.valid.check(c.t, c.version, "", got)
 		if during != nil {
 			during(got)
 		}

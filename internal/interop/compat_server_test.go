@@ -19,8 +19,8 @@ import (
 	"mcpd/transport/pipe"
 )
 
-// serveDemo serves the built-in server in one revision alone, and notes the methods that it is sent.
-func serveDemo(revision string, notes io.Writer, in io.Reader, out io.Writer) error {
+// serveDemo serves the built-in server in one revision alone, and notes the methods that it is sent, and all of it.
+func serveDemo(revision string, notes, wire io.Writer, in io.Reader, out io.Writer) error {
 	v, _ := protocol.ParseVersion(revision)
 	system := otp.NewSystem(otp.Options{})
 	defer system.Close()
@@ -52,6 +52,9 @@ func serveDemo(revision string, notes io.Writer, in io.Reader, out io.Writer) er
 		if err != nil {
 			return err
 		}
+		if _, err := fmt.Fprintf(wire, "%s\n", lines.Bytes()); err != nil {
+			return err
+		}
 		name, _ := splice.GetString(m.Params, "name")
 		if _, err := fmt.Fprintln(notes, m.Method, name); err != nil {
 			return err
@@ -66,6 +69,9 @@ func serveDemo(revision string, notes io.Writer, in io.Reader, out io.Writer) er
 // notesVariable is where a server of the matrix notes what it is sent.
 const notesVariable = "INTEROP_NOTES"
 
+// wireSuffix names the file beside it with everything, line by line.
+const wireSuffix = ".wire"
+
 // serveNoting is serveDemo on standard input and output.
 func serveNoting(revision string) error {
 	notes, err := os.OpenFile(os.Getenv(notesVariable), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -73,7 +79,12 @@ func serveNoting(revision string) error {
 		return err
 	}
 	defer notes.Close()
-	return serveDemo(revision, notes, os.Stdin, os.Stdout)
+	wire, err := os.OpenFile(notes.Name()+wireSuffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer wire.Close()
+	return serveDemo(revision, notes, wire, os.Stdin, os.Stdout)
 }
 
 // end is one side of a pair: a revision over a transport.

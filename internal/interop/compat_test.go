@@ -25,17 +25,19 @@ var dialEnd = map[string]func(t *testing.T, at string, v protocol.Version) hop{
 type pair struct{ down, up end }
 
 // Every revision to every revision, over every transport that they have: each feature works between each pair of client and server, or the
-// table says why it cannot. The table is the documentation.
+// table says why it cannot. What reaches a client or a server is valid in its revision. The table is the documentation.
 func TestEveryRevisionToEveryRevision(t *testing.T) {
+	valid := newValidity(t)
 	var mu sync.Mutex
 	cells := map[pair][]string{}
 	var all sync.WaitGroup
-	for _, up := range upstreams(t) {
+	servers := upstreams(t)
+	for _, up := range servers {
 		all.Go(func() { // most of it is waiting
 			t.Run("server "+up.String(), func(t *testing.T) {
 				for _, down := range ends() {
 					t.Run("client "+down.String(), func(t *testing.T) {
-						row := cell(t, down, up)
+						row := cell(t, down, up, valid)
 						mu.Lock()
 						defer mu.Unlock()
 						cells[pair{down, up.end}] = row
@@ -45,6 +47,10 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 		})
 	}
 	all.Wait()
+	for _, up := range servers {
+		valid.upstream(t, up)
+	}
+	valid.enough(t)
 	if t.Failed() {
 		return
 	}
@@ -60,9 +66,9 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 }
 
 // cell tries every feature between one pair, and says of each why it is lacking, or nothing.
-func cell(t *testing.T, down end, up upstream) (row []string) {
+func cell(t *testing.T, down end, up upstream, valid *validity) (row []string) {
 	t.Helper()
-	c := compatible(t, dialEnd[down.over](t, up.at, down.version), down.version)
+	c := compatible(t, dialEnd[down.over](t, up.at, down.version), down.version, valid)
 	for _, f := range compatFeatures {
 		why := f.lacks(down.version, up.version)
 		c.forget()

@@ -17,7 +17,7 @@ func TestTasksOfAPublishedServer(t *testing.T) {
 	for _, v := range []protocol.Version{protocol.V20250618, protocol.V20251125, protocol.V20260728} {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
-			c := compatible(t, dialHTTP(t, host.MCP+"/every", v), v)
+			c := compatible(t, dialHTTP(t, host.MCP+"/every", v), v, newValidity(t))
 			if v.Has(protocol.Tasks) || v.Has(protocol.TasksExtension) {
 				if wrong := c.follow(tool, arguments, want); wrong != "" {
 					t.Error(wrong)

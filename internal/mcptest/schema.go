@@ -54,6 +54,13 @@ func LoadSchemas(t testing.TB, revision string, change ...func(document map[stri
 	return s
 }
 
+// HasSchemas reports whether the schema of a revision is there.
+func HasSchemas(t testing.TB, revision string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(schemaDir(t), revision, "schema.json"))
+	return err == nil
+}
+
 func schemaDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("MCP_SCHEMA_DIR")
