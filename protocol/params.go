@@ -19,6 +19,7 @@ var (
 	cursor    = []parameter{{[]string{"cursor"}, '"', false}}
 	uri       = []parameter{{[]string{"uri"}, '"', true}}
 	arguments = []parameter{{[]string{"name"}, '"', true}, {[]string{"arguments"}, '{', false}}
+	answers   = []parameter{{[]string{"inputResponses"}, '{', true}}
 	completed = []parameter{{[]string{"ref", "type"}, '"', true}, {[]string{"argument", "name"}, '"', true}, {[]string{"argument", "value"}, '"', true}}
 )
 
@@ -32,6 +33,7 @@ var parameters = map[string][]parameter{
 	"resources/subscribe":      uri,
 	"resources/templates/list": cursor,
 	"resources/unsubscribe":    uri,
+	"tasks/update":             answers,
 	"tools/call":               arguments,
 	"tools/list":               cursor,
 }

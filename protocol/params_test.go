@@ -27,7 +27,10 @@ func TestParamsAreChecked(t *testing.T) {
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b"}}`, "params.argument.value is missing"},
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b","value":5}}`, "params.argument.value is not a string"},
 		{"tools/list", `{"cursor":5}`, "params.cursor is not a string"},
+		{"tasks/update", `{"taskId":"a"}`, "params.inputResponses is missing"},
+		{"tasks/update", `{"taskId":"a","inputResponses":null}`, "params.inputResponses is not an object"},
 
+		{"tasks/update", `{"taskId":"a","inputResponses":{}}`, ""},
 		{"tools/call", `{"name":"a"}`, ""},
 		{"tools/call", `{"name":"a","arguments":null}`, ""},
 		{"tools/call", `{"name":"a","arguments":{"b":[1]},"more":1}`, ""},

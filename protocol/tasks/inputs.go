@@ -11,7 +11,6 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 )
 
 // input is something that the server wants of the client and has no answer to.
@@ -191,9 +190,6 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 // update gives the task the answers of a client of the extension, or some of them: all or none. What is not asked is ignored.
 func (t *Task) update(in Event) {
 	answers, err := mrtr.ParseRetry(in.Params)
-	if _, given := splice.Get(in.Params, "inputResponses"); err == nil && !given {
-		err = protocol.InvalidParams("inputResponses is missing")
-	}
 	for _, q := range t.inputs {
 		if v, ok := answers.Get(q.key); ok && !q.kind.Fits(v) {
 			err = protocol.InvalidParams("inputResponses." + q.key + " is no answer to " + q.kind.Method())
