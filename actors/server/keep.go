@@ -35,10 +35,10 @@ func (s *Session) follows() bool {
 	return s.record.Version.Has(protocol.TasksExtension) && s.record.Capabilities.Has(tasks.Extended)
 }
 
-// asksForTask reports whether a request asks for a task, of a host that offered it.
+// asksForTask reports whether a request asks for a task, of a host that offered it. Several clients write null for what they leave out.
 func (s *Session) asksForTask(m jsonrpc.Message) bool {
-	_, asks := splice.Get(m.Params, "task")
-	return asks && s.record.Version.Has(protocol.Tasks) && s.record.Offered.Has("tasks.requests.tools.call")
+	wish, asks := splice.Get(m.Params, "task")
+	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) && s.record.Offered.Has("tasks.requests.tools.call")
 }
 
 // asTask makes a task of a call where one is to be made, and reports whether that was all.
@@ -90,8 +90,15 @@ func (s *Session) through(d *session.Deliver) *outgoing {
 // keep starts the actor of a task. The call goes to it when it is there.
 func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Version, offered protocol.ServerCapabilities) {
 	number := s.o.NextID.Add(1)
-	wish, _ := splice.Get(o.d.Message.Params, "task")
-	ttl := min(tasks.TTLOf(wish), tasks.MaxTTL)
+	ttl, err := tasks.DefaultTTL, error(nil)
+	if s.asksForTask(o.d.Message) {
+		wish, _ := splice.Get(o.d.Message.Params, "task")
+		ttl, err = tasks.TTLOf(wish)
+	}
+	if err != nil {
+		s.refuse(o.d, err)
+		return
+	}
 	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
 		Kind: seal.Kept, Instance: s.o.Held.Instance, Handle: task.Handle(number), Round: uint32(down),
 		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(ttl),

@@ -115,6 +115,33 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 	})
 }
 
+// Whoever asks for a task has to ask in the shape of it, where tasks are offered (2025-11-25, TaskMetadata).
+func TestTasksAskedForInTheWrongShape(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		for wish, names := range map[string]string{
+			`5`: "params.task ", `"x"`: "params.task ", `[]`: "params.task ",
+			`{"ttl":"x"}`: "params.task.ttl ", `{"ttl":-1}`: "params.task.ttl ", `{"ttl":{}}`: "params.task.ttl ",
+		} {
+			out := u.ask("tools/call", `{"name":"files__read","task":`+wish+`}`)
+			if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, names) {
+				t.Errorf("%s: %v", wish, out.All())
+			}
+		}
+		if got := r.peer("files").heard("tools/call"); len(got) != 0 {
+			t.Errorf("the server got %v", got)
+		}
+		for _, wish := range []string{`{}`, `null`, `{"ttl":null}`, `{"ttl":1e18}`, `{"ttl":0.5}`} {
+			if out := u.ask("tools/call", `{"name":"files__read","task":`+wish+`}`); out.Word() != "result" {
+				t.Errorf("%s: %v", wish, out.All())
+			}
+		}
+		if out := r.caller(follows).ask("tools/call", `{"name":"files__read","task":5}`); out.Word() != "result" {
+			t.Errorf("a modern client, for which the member has no meaning: %v", out.All())
+		}
+	})
+}
+
 // S47: the id of a task is good for its principal, in its dialect, at its server and in its time. Whatever is wrong with it, the answer is
 // the same, and tells nothing.
 func TestTaskIDsAreTheirOwners(t *testing.T) {
@@ -383,6 +410,26 @@ func TestServerThatInsistsOnTasks(t *testing.T) {
 			t.Errorf("cancelled, and got %v", left.All())
 		}
 	})
+}
+
+// Answers in the wrong shape are refused whichever server's task they are for.
+func TestUpdateInTheWrongShape(t *testing.T) {
+	for name, change := range map[string]func(r *rig){"legacy": tasked("required"), "modern": extended} {
+		t.Run(name, func(t *testing.T) {
+			run(t, change, func(r *rig) {
+				c := r.caller(follows)
+				id := member(t, c.call(), "taskId")
+				for _, answers := range []string{`,"inputResponses":5`, `,"inputResponses":[]`, `,"inputResponses":null`, ``} {
+					if out := c.ask("tasks/update", `{"taskId":"`+id+`"`+answers+`}`); out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, "inputResponses") {
+						t.Errorf("%s: %v", answers, out.All())
+					}
+				}
+				if out := c.ask("tasks/update", `{"taskId":"`+id+`","inputResponses":{}}`); out.Word() != "result" {
+					t.Errorf("none: %v", out.All())
+				}
+			})
+		})
+	}
 }
 
 // Whoever listens to a task of a modern server hears of it, though the server announces nothing.

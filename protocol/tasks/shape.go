@@ -128,10 +128,19 @@ func duration(o jsontext.Value, name string) (time.Duration, bool) {
 	return time.Duration(min(n, float64(MaxTTL.Milliseconds()))) * time.Millisecond, true
 }
 
-// TTLOf is how long a client wants a task to be kept, within the bounds.
-func TTLOf(params jsontext.Value) time.Duration {
-	if ttl, ok := duration(params, "ttl"); ok && ttl > 0 {
-		return ttl
+// TTLOf is how long a client wants a task to be kept, within the bounds, by params.task of its call. An error names what is not as
+// 2025-11-25 has it (TaskMetadata).
+func TTLOf(task jsontext.Value) (time.Duration, error) {
+	if task.Kind() != '{' {
+		return 0, protocol.InvalidParams("params.task is not an object")
 	}
-	return DefaultTTL
+	wish, given := splice.Get(task, "ttl")
+	switch ttl, ok := duration(task, "ttl"); {
+	case !given || wish.Kind() == 'n' || ok && ttl == 0:
+		return DefaultTTL, nil
+	case !ok:
+		return 0, protocol.InvalidParams("params.task.ttl is not a number of milliseconds")
+	default:
+		return ttl, nil
+	}
 }
