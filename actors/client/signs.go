@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -32,7 +31,7 @@ func signOf(era protocol.Era, err error) sign {
 		return signToLegacy(answer)
 	case !errors.As(err, &status) || !status.Foreign():
 		return none
-	case status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed:
+	case status.Nowhere():
 		return plain
 	}
 	return weak

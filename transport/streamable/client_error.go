@@ -73,6 +73,11 @@ func (e *StatusError) Foreign() bool {
 		e.Status != http.StatusTooManyRequests
 }
 
+// Nowhere reports whether the status says that nothing takes POST at this address, as a server of HTTP+SSE says of where its stream is.
+func (e *StatusError) Nowhere() bool {
+	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
+}
+
 // final reports that asking again will not help.
 func (e *StatusError) final() bool { return e.Status < 500 && e.RetryAfter == 0 }
 
