@@ -106,7 +106,7 @@ func (c *Catalog) another(call *client.Another) {
 		return
 	}
 	caller := Caller{Principal: key.Principal, Capabilities: call.Req.Declare}
-	for key.Instance = 1; int(key.Instance) < instances(s.config); key.Instance++ {
+	for key.Instance = 1; int(key.Instance) < call.Req.Most; key.Instance++ {
 		if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
 			c.connect(s, key, pending{func(ref otp.Ref, err error) {
 				if err != nil {
@@ -119,14 +119,6 @@ func (c *Catalog) another(call *client.Another) {
 		}
 	}
 	call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
-}
-
-// instances bounds those of a server; the connection itself knows whether they are programs.
-func instances(s tenant.Server) int {
-	if s.Link() == tenant.Stdio || s.Instances <= 1 {
-		return s.Instances
-	}
-	return client.MaxRemote
 }
 
 // await adds to those who wait for a connection. For the first of them it is started.

@@ -16,7 +16,7 @@ import (
 // another asks for one more instance of the server "search" for a principal.
 func (r *rig) another(principal string) (client.Instance, error) {
 	key := tenant.Key{Share: tenant.ByPrincipal, Principal: principal}
-	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{Server: "search", Key: key})
+	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{Server: "search", Key: key, Most: 3})
 }
 
 // A connection gets more instances of its server up to their bound, and one that has ended makes room. What they list is not what clients

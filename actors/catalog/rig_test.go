@@ -105,7 +105,7 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage = s
 		servers := []tenant.Server{
 			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
-			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Instances: 3, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
+			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
 		}
 		r.tenant = tenant.Tenant{Name: "acme", Servers: servers, Limits: tenant.Limits{ListWait: 10 * time.Second, CallTimeoutMax: time.Minute}}
 		make := func() otp.Behaviour {

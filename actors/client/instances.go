@@ -36,11 +36,13 @@ type instance struct {
 // instance is ready: it keeps what it is handed until then.
 type Another = otp.Call[AnotherRequest, Instance]
 
-// AnotherRequest says which connection wants another instance, and what its clients can be asked.
+// AnotherRequest says which connection wants another instance, and what its clients can be asked. Most bounds the instances there are, the
+// connection among them.
 type AnotherRequest struct {
 	Server  string
 	Key     tenant.Key
 	Declare protocol.ClientCapabilities
+	Most    int
 }
 
 // Instance is a connection of the same key but for its number.
@@ -141,7 +143,7 @@ func (c *Connection) grow() {
 		return
 	}
 	c.growing = true
-	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare},
+	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Most: c.most()},
 		func(i Instance, err error) any { return another{i, err} })
 }
 

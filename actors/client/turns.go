@@ -67,8 +67,8 @@ func (c *Connection) during() (calls []*request.Exchange) {
 	return calls
 }
 
-// address says whom a question is for. One that came on a call's stream, or names a task, belongs to that, any other to the only call during which it
-// can have been asked. When there are several they must be one client's, which hears of it on the stream of any of them.
+// address says whom a question is for. One that came on a call's stream, or names a task, belongs to that, any other to the only call during
+// which it can have been asked. When there are several they must be one client's, which hears of it on the stream of any of them.
 func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner, ok bool) {
 	if f := c.calls[related]; f != nil {
 		q.Exchange = f.x
