@@ -44,6 +44,12 @@ type about struct {
 	Format string `json:"mcpd_state"`
 }
 
+// Check reports why a change can never be written: its value is no JSON, or a line would be longer than any may be.
+func (c Change) Check() error {
+	_, err := appendLine(nil, c)
+	return err
+}
+
 // appendLine appends a change as a line. A value that is no JSON is an error.
 func appendLine(dst []byte, c Change) ([]byte, error) { return appendText(dst, record(c)) }
 

@@ -157,7 +157,7 @@ func (s *Store) note(c Change, at place) {
 	}
 }
 
-// Apply writes changes. When it returns, they are with the kernel and survive the death of this process; see Sync. After an error none of
+// Apply writes changes, which are to have passed Check: one that does not keeps the others from being written. When it returns, they are with the kernel and survive the death of this process; see Sync. After an error none of
 // them may be.
 func (s *Store) Apply(changes []Change) error {
 	s.mu.Lock()

@@ -82,6 +82,8 @@ func (s *Storage) Init(p *otp.Process) error {
 	if s.kept, _ = p.Heir().(*kept); s.kept == nil {
 		s.kept = &kept{places: map[name]int{}}
 		p.SetHeir(s.kept)
+	} else {
+		s.syncLater() // the last incarnation may have been about to
 	}
 	p.SetStatus(Status{s.failing()})
 	s.due()
@@ -92,9 +94,17 @@ func (s *Storage) Init(p *otp.Process) error {
 func (s *Storage) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Put:
+		if err := m.Req.Check(); err != nil {
+			m.Fail(err)
+			return nil
+		}
 		s.waiting = append(s.waiting, m)
 		s.add(m.Req.Change)
 	case *Keep:
+		if err := m.Check(); err != nil { // what was kept of it before is kept on
+			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
+			return nil
+		}
 		s.add(m.Change)
 	case write:
 		s.writing = false
@@ -157,6 +167,11 @@ func (s *Storage) write() {
 	}
 	s.changes = s.changes[:0]
 	clear(s.places)
+	s.syncLater()
+}
+
+// syncLater sees to it that there is a sync before long.
+func (s *Storage) syncLater() {
 	if !s.syncing {
 		s.syncing = true
 		s.p.After(SyncPause, sync{})

@@ -194,3 +194,27 @@ func TestStopWritesWhatIsLeft(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A change that can never be written is refused alone: nobody else's waits for it.
+func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		large := `"` + strings.Repeat("x", 4<<20) + `"`
+		s.Send("storage", &storage.Keep{Change: change("large", large)})
+		for _, value := range []string{large, `{`} {
+			if err := <-put(s, change("bad", value)); err == nil {
+				t.Errorf("%.9s was taken", value)
+			}
+		}
+		if err := <-put(s, change("a", "1")); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(storage.SyncPause)
+		s.Rest()
+		if got := d.String(); !strings.HasPrefix(got, "[[a=1]]") {
+			t.Errorf("got %.100s", got)
+		}
+		if told := stage.Of[telemetry.Rejected](&s.Events); len(told) != 1 {
+			t.Errorf("told %v", told)
+		}
+	})
+}
