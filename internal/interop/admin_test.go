@@ -48,6 +48,7 @@ func TestAdminListenerRefuses(t *testing.T) {
 		{"a fault with a wrong token", "POST", "/admin/v1/faults", []string{"Authorization", "Bearer x"}, 401},
 		{"faults without a token", "GET", "/admin/v1/faults", nil, 401},
 		{"a profile that is not offered", "GET", "/debug/pprof/", nil, 404},
+		{"a profile without a token", "GET", "/debug/pprof/goroutine", nil, 401},
 	}
 	for _, test := range tests {
 		w := newWire(t, "", "")

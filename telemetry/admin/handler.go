@@ -78,6 +78,8 @@ func (h *handler) routes() []Route {
 		{http.MethodGet, "/admin/v1/sessions", Read, "downstream sessions; ?tenant=, ?limit=", h.sessions},
 		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
 		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
+		// A profile stops the process for a moment, so it takes more than reading.
+		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text", h.profile},
 		{http.MethodGet, "/admin/v1/faults", Chaos, "armed faults", h.listFaults},
 		{http.MethodPost, "/admin/v1/faults", Chaos, "arm one", h.armFault},
 		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all", h.disarmAll},

@@ -1,0 +1,27 @@
+package admin
+
+import (
+	"net/http"
+	"runtime/pprof"
+)
+
+// profile serves what the runtime knows of the process: goroutines, heap and so
+// on, as package runtime/pprof names them and `go tool pprof` reads them.
+// ?debug=1 is for people. It shows functions and counts, no values.
+func (h *handler) profile(w http.ResponseWriter, r *http.Request) {
+	p := pprof.Lookup(r.PathValue("profile"))
+	if p == nil {
+		problem(w, http.StatusNotFound, "no such profile", "goroutine, heap, allocs, threadcreate, block and mutex are there")
+		return
+	}
+	debug, ok := flagged(w, r, "debug")
+	if !ok {
+		return
+	}
+	level, kind := 0, "application/octet-stream"
+	if debug {
+		level, kind = 1, "text/plain; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	_ = p.WriteTo(w, level) // the caller has gone
+}
