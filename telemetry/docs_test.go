@@ -63,6 +63,8 @@ func document() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
 			m.name, m.kind, code(m.labels), m.unit, m.help, fedBy(m), m.also)
 	}
+	b.WriteString("\nBeside these, each bound of [limits.gen.md](limits.gen.md) is a gauge `mcpd_limit_*`, with the label `tenant`: empty for what applies to\n" +
+		"all, and beside it one for each tenant that has it otherwise.\n")
 	return b.String()
 }
 

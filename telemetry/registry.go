@@ -19,6 +19,8 @@ type MetricsOptions struct {
 	Tree func() otp.Node
 	// Sessions are the downstream sessions.
 	Sessions func() iter.Seq[*mcpdv1.Session]
+	// Limits are the bounds of the host, each a gauge of its own.
+	Limits func() iter.Seq[Limit]
 	// Faults is how many are armed.
 	Faults func() int
 	// KnownMethod tells the protocol's methods from words that a peer made up.

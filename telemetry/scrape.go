@@ -27,11 +27,35 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.Faults != nil {
 		send("mcpd_chaos_faults_active", float64(s.options.Faults()))
 	}
+	if s.options.Limits != nil {
+		s.limits(out)
+	}
 	if s.options.Sessions != nil {
 		s.sessions(send)
 	}
 	if s.options.Tree != nil {
 		s.tree(send)
+	}
+}
+
+// Limit is one bound of the host, shown as the gauge mcpd_limit_<Name>.
+type Limit struct {
+	Name   string // with its unit
+	Help   string
+	Tenant string // whose own it is; empty for what applies to all others
+	Value  float64
+}
+
+func (s *scrape) limits(out chan<- prometheus.Metric) {
+	n := 0
+	for l := range s.options.Limits() {
+		if l.Tenant != "" {
+			if n++; n > MaxScraped {
+				continue
+			}
+		}
+		desc := prometheus.NewDesc("mcpd_limit_"+l.Name, l.Help, []string{"tenant"}, nil)
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, l.Value, l.Tenant)
 	}
 }
 

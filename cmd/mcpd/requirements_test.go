@@ -71,6 +71,27 @@ func TestRequirementsAreMapped(t *testing.T) {
 	}
 }
 
+var limitRow = regexp.MustCompile(`(?m)^\| .* \| ([^|]*) \|$`)
+
+// Every bound of docs/limits.gen.md has a test that shows it, and every test that it names exists.
+func TestLimitsAreShown(t *testing.T) {
+	rows := limitRow.FindAllStringSubmatch(page(t, "docs/limits.gen.md"), -1)
+	if len(rows) < 3 {
+		t.Fatal("the page has no table")
+	}
+	for _, row := range rows[2:] {
+		tests := shownBy.FindAllStringSubmatch(row[1], -1)
+		if len(tests) == 0 && row[1] != "not yet:" {
+			t.Errorf("no test shows that this is kept: %s", row[0])
+		}
+		for _, m := range tests {
+			if !testExists(t, m[1], m[2], m[3]) {
+				t.Errorf("there is no %s: %s", m[0], row[0])
+			}
+		}
+	}
+}
+
 // testExists finds a test function in the files of a folder, and the script of a subtest.
 func testExists(t *testing.T, folder, name, script string) bool {
 	t.Helper()

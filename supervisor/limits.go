@@ -1,0 +1,129 @@
+package supervisor
+
+import (
+	"iter"
+	"time"
+
+	"mcpd/actors/task"
+	"mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/tasks"
+	"mcpd/telemetry"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+// limit is one bound of the host: a row of docs/limits.gen.md, and a gauge.
+type limit struct {
+	// key is what configures it below `limits`, whose default and range apply. It names the gauge too.
+	key string
+	// name names the gauge of a bound that is not configured, and value is the bound: an int, an int64 of bytes, or a time.
+	name  string
+	value any
+
+	what     string // is bounded
+	reaction string // at the bound
+	counted  string // the reason in mcpd_rejections_total, or another metric
+}
+
+const (
+	closes    = "the connection is closed"
+	refuses   = "-32600, 400"
+	saysLater = "503 and Retry-After, -32010"
+)
+
+// limits is the table, from the edge inwards.
+var limits = []limit{
+	// Connections.
+	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128", closes, ""},
+
+	// Requests.
+	{"max_body", "", nil, "bytes of a request", "413, -32012", "too_large"},
+	{"", "headers", streamable.MaxHeaders, "header fields of a request", "431", "too_many_headers"},
+	{"", "json_depth", jsonrpc.DefaultDepth, "nested objects and arrays", refuses, "limits"},
+	{"", "json_tokens", jsonrpc.DefaultTokens, "names, values, beginnings and ends", refuses, "limits"},
+	{"", "json_keys", jsonrpc.DefaultKeys, "members of one object", refuses, "limits"},
+	{"", "json_digits", jsonrpc.DefaultDigits, "bytes of one number", refuses, "limits"},
+	{"", "batch", jsonrpc.DefaultBatch, "messages of one array of 2025-03-26", refuses, "limits"},
+	{"", "id", int64(jsonrpc.DefaultID), "bytes of a request's id", refuses, "limits"},
+	{"", "meta", int64(protocol.MaxMetaBytes), "bytes of `_meta`", "-32602", "invalid_params"},
+	{"", "meta_depth", protocol.MaxMetaDepth, "depth of `_meta`", "-32602", "invalid_params"},
+	{"", "meta_keys", protocol.MaxMetaKeys, "members of `_meta`", "-32602", "invalid_params"},
+
+	// Work.
+	{"max_session_pending", "", nil, "requests of one session in flight", saysLater, "overloaded"},
+	{"max_pending", "", nil, "requests of a tenant in flight, and of all its callers at one connection to a server", saysLater, "overloaded"},
+	{"", "auth_failures", quota.FailureRate.Burst, "failed authentications of one address before it has to wait; one more each 3 s", "429 and Retry-After", "rate_limited"},
+
+	// Sessions.
+	{"max_sessions", "", nil, "sessions of a tenant", "the longest idle goes", "mcpd_sessions_closed_total"},
+	{"max_total_sessions", "", nil, "sessions of all tenants", "the tenant's longest idle goes", "mcpd_sessions_closed_total"},
+	{"session_init", "", nil, "a session from its opening to its last handshake message", "it ends: 404", "mcpd_sessions_closed_total"},
+	{"session_idle", "", nil, "a session without request or stream", "it ends: 404", "mcpd_sessions_closed_total"},
+
+	// Streams.
+	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen", "-32602", "invalid_params"},
+
+	// Servers.
+	{"", "upstream_message", int64(protocol.MaxUpstreamMessage), "a message of a server", "its request fails; the connection goes on", ""},
+	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},
+	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
+	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
+	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
+	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
+	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
+	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "the rest is left out", ""},
+	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", ""},
+	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
+	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},
+	{"", "task_ttl", tasks.MaxTTL, "how long a task is kept", "it is kept no longer", ""},
+	{"", "line", int64(stdio.MaxMessage), "a line of a child process", "it is skipped", ""},
+
+	// The end.
+	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},
+}
+
+// byKey finds the row of a key.
+var byKey = func() map[string]*limit {
+	m := map[string]*limit{}
+	for i := range limits {
+		if l := &limits[i]; l.key != "" {
+			m[l.key] = l
+		}
+	}
+	return m
+}()
+
+// exported is what the metrics show of the bounds.
+func (h *host) exported() iter.Seq[telemetry.Limit] {
+	return func(yield func(telemetry.Limit) bool) {
+		for b := range h.now().config.Bounds() {
+			name, value := measure(b.Key, b.Value)
+			if !yield(telemetry.Limit{Name: name, Tenant: b.Tenant, Help: byKey[b.Key].what, Value: value}) {
+				return
+			}
+		}
+		for _, l := range limits {
+			if l.key != "" {
+				continue
+			}
+			if name, value := measure(l.name, l.value); !yield(telemetry.Limit{Name: name, Help: l.what, Value: value}) {
+				return
+			}
+		}
+	}
+}
+
+// measure is a bound as its gauge shows it: in bytes or seconds, if it is of those.
+func measure(name string, value any) (gauge string, of float64) {
+	switch v := value.(type) {
+	case int64:
+		return name + "_bytes", float64(v)
+	case time.Duration:
+		return name + "_seconds", v.Seconds()
+	default:
+		return name, float64(v.(int))
+	}
+}

@@ -1,0 +1,221 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpd/gateway/config"
+)
+
+//go:generate go test -run ^TestLimitsAreDocumented$ . -update
+
+// bounded is what has to be bounded, and the gauges of its bounds.
+var bounded = []struct{ what, gauges string }{
+	{"connections: total, of an address, of a tenant", "connections"},
+	{"time for the header fields", ""},
+	{"time for the body", ""},
+	{"time unused, time for the handshake of TLS", ""},
+	{"size and number of header fields, length of the URL", "headers"},
+	{"size of a request", "max_body_bytes"},
+	{"a server's message, a line of its standard error", "upstream_message_bytes line_bytes"},
+	{"JSON: depth, tokens, keys", "json_depth json_tokens json_keys json_digits"},
+	{"arrays of messages", "batch"},
+	{"`_meta`", "meta_bytes meta_depth meta_keys"},
+	{"ids", "id_bytes"},
+	{"HTTP/2: streams, resets", ""},
+	{"in flight: of a session, principal, tenant, server", "max_session_pending max_pending"},
+	{"requests a second: of a principal, of a tenant", ""},
+	{"what is sent to a server once more", ""},
+	{"sessions: of a principal, of a tenant, of all", "max_sessions max_total_sessions"},
+	{"the life of a session", "session_init_seconds session_idle_seconds"},
+	{"initialize a second: of a principal, of a tenant", ""},
+	{"streams of a session, subscriptions of a request", "listen_uris"},
+	{"what waits for a client, how long it may not read", ""},
+	{"signs of life, age of a stream", ""},
+	{"what is kept for a resumption", ""},
+	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
+	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_wait_seconds start_timeout_seconds"},
+	{"lists of servers", "tools tool_bytes"},
+	{"schemas of tools", ""},
+	{"failed authentications", "auth_failures"},
+	{"child processes: memory, processes, files", ""},
+	{"starts of child processes", ""},
+	{"the end of the host", "drain_seconds"},
+	{"log lines", ""},
+	{"ids of requests to a server", ""},
+}
+
+// enforced names, for each gauge, a test that fails when the bound is not kept. cmd/mcpd.TestLimitsAreShown finds them.
+var enforced = map[string]string{
+	"connections": "transport/streamable.TestConnectionsAreCountedAndBounded",
+
+	"max_body_bytes": "transport/streamable.TestEdgeRefusals",
+	"headers":        "transport/streamable.TestEdgeRefusals",
+	"json_depth":     "protocol/jsonrpc.TestDecodeLimits",
+	"json_tokens":    "protocol/jsonrpc.TestDecodeLimits",
+	"json_keys":      "protocol/jsonrpc.TestDecodeLimits",
+	"json_digits":    "protocol/jsonrpc.TestDecodeLimits",
+	"batch":          "protocol/jsonrpc.TestDecodeLimits",
+	"id_bytes":       "protocol/jsonrpc.TestDecodeLimits",
+	"meta_bytes":     "protocol.TestMetaIsBounded",
+	"meta_depth":     "protocol.TestMetaIsBounded",
+	"meta_keys":      "protocol.TestMetaIsBounded",
+
+	"max_session_pending": "actors/server.TestSessionIsBounded",
+	"max_pending":         "actors/request.TestFullManagerRefuses",
+	"auth_failures":       "gateway/quota.TestFailingAddressHasToWait",
+
+	"max_sessions":         "actors/session.TestLongestIdleSessionMakesRoom",
+	"max_total_sessions":   "actors/session.TestLongestIdleSessionMakesRoom",
+	"session_init_seconds": "actors/server.TestSessionThatIsNotInitializedInTimeEnds",
+	"session_idle_seconds": "actors/session.TestIdleSessionsEnd",
+
+	"listen_uris": "actors/server.TestListenIsChecked",
+
+	"upstream_message_bytes":   "protocol.TestMessageLimits",
+	"line_bytes":               "transport/stdio.TestLineThatIsTooLongIsPassedOver",
+	"call_timeout_seconds":     "actors/request.TestDeadlineEndsAnExchange",
+	"call_timeout_max_seconds": "actors/request.TestProgressPostponesTheDeadline",
+	"request_timeout_seconds":  "actors/client.TestQueueIsBounded",
+	"list_wait_seconds":        "actors/catalog.TestWaitingListsAreBounded",
+	"start_timeout_seconds":    "actors/client.TestQueueIsBounded",
+	"park_time_seconds":        "actors/server.TestQuestionExpires",
+	"tools":                    "actors/client.TestListIsBounded",
+	"tool_bytes":               "actors/client.TestListIsBounded",
+	"tasks_of_principal":       "actors/server.TestTasksAreBounded",
+	"tasks_of_tenant":          "actors/task.TestFullTenant",
+	"task_ttl_seconds":         "actors/task.TestFullTenant",
+
+	"drain_seconds": "transport/streamable.TestShutdownEndsStreamsPolitely",
+}
+
+// docs/limits.gen.md has every bound, what happens at it and which test shows that, and every key below `limits` is a bound.
+func TestLimitsAreDocumented(t *testing.T) {
+	const file = "../docs/limits.gen.md"
+	got := limitsPage(t)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || got != string(want) {
+		t.Errorf("%s is not current (%v): run go generate ./supervisor", file, err)
+	}
+}
+
+// gauges are the rows of the table by the names of their gauges, and the keys that have no row.
+func gauges(t *testing.T) map[string]limit {
+	t.Helper()
+	c, err := config.Load([]byte("tenants: {t: {servers: {s: {builtin: demo}}}}"), config.Options{Builtins: Builtins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, names := map[string]limit{}, map[string]string{}
+	for b := range c.Bounds() {
+		if byKey[b.Key] == nil {
+			t.Errorf("limits.%s is no row of the table", b.Key)
+			continue
+		}
+		names[b.Key], _ = measure(b.Key, b.Value)
+	}
+	for _, l := range limits {
+		name := names[l.key]
+		if l.key == "" {
+			name, _ = measure(l.name, l.value)
+		}
+		if _, twice := rows[name]; twice || name == "" {
+			t.Errorf("%q is there twice, or is no key: %+v", name, l)
+		}
+		rows[name] = l
+	}
+	return rows
+}
+
+func limitsPage(t *testing.T) string {
+	rows := gauges(t)
+	var b strings.Builder
+	b.WriteString(`<!-- Written by go generate ./supervisor. Do not edit. -->
+
+# Limits
+
+Every bound of the host, what happens at it, and the test that shows it. A key is below ` + "`limits`" + `, at the top and, where
+[config.gen.md](config.gen.md) says so, in a tenant. Each bound is a gauge, ` + "`mcpd_limit_*`" + `; what was refused for it is counted in
+` + "`mcpd_rejections_total`" + ` with the reason given here, or by the metric named instead.
+
+| what | bound | key | default | at most | at the bound | counted as | gauge | shown by |
+|---|---|---|---|---|---|---|---|---|
+`)
+	for _, group := range bounded {
+		if group.gauges == "" {
+			fmt.Fprintf(&b, "| %s | | | | | | | | not yet: |\n", group.what)
+		}
+		for _, name := range strings.Fields(group.gauges) {
+			l, ok := rows[name]
+			if !ok || enforced[name] == "" {
+				t.Errorf("%s: there is no such bound, or no test of it", name)
+				continue
+			}
+			delete(rows, name)
+			key, value, ceiling := "", fmt.Sprint(l.value), "as it is"
+			if l.key != "" {
+				i := slices.IndexFunc(config.Keys(), func(k config.Key) bool { return k.Path == "limits."+l.key })
+				k := config.Keys()[i]
+				_, ceiling, _ = strings.Cut(k.Type.Name, " to ")
+				key, value = "`"+l.key+"`", k.Default
+			} else if name == "connections" {
+				value = "of the machine"
+			}
+			counted := l.counted
+			if counted != "" {
+				counted = "`" + counted + "`"
+			}
+			var tests []string
+			for _, test := range strings.Fields(enforced[name]) {
+				tests = append(tests, "`"+test+"`")
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | `%s` | %s |\n",
+				group.what, l.what, key, value, ceiling, l.reaction, counted, name, strings.Join(tests, ", "))
+		}
+	}
+	for name := range rows {
+		t.Errorf("%s bounds nothing that has to be bounded", name)
+	}
+	return b.String()
+}
+
+// Every bound is a gauge, and what a tenant has of its own is told beside it.
+func TestLimitsAreGauges(t *testing.T) {
+	h := literal(t)
+	c := *h.now().config
+	c.Tenants = append([]config.Tenant{}, c.Tenants...)
+	c.Tenants[0].Limits.MaxPending, c.MaxBody = 7, 1<<20
+	h.apply(&c, 2)
+	families, err := h.metrics.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		name, is := strings.CutPrefix(f.GetName(), "mcpd_limit_")
+		for _, m := range f.GetMetric() {
+			if is {
+				got[name+" "+m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	for name := range gauges(t) {
+		if _, ok := got[name+" "]; !ok {
+			t.Errorf("%s is no gauge", name)
+		}
+	}
+	for series, want := range map[string]float64{
+		"max_body_bytes ": 1 << 20, "drain_seconds ": 25, "max_pending ": 1000, "max_pending " + c.Tenants[0].Name: 7, "json_depth ": 64,
+	} {
+		if got[series] != want {
+			t.Errorf("%s is %v, want %v", series, got[series], want)
+		}
+	}
+}
