@@ -85,6 +85,14 @@ type (
 		Class   string `key:"class" is:"label of the row"`
 		Mailbox uint32 `key:"mailbox" is:"the bound that was reached"`
 	}
+	StateDropped struct {
+		Where
+		Class       string `key:"class" is:"label of the row"`
+		Incarnation uint64 `key:"incarnation" is:"the instance that did not take it over, or the last one that tried"`
+		Part        string `key:"part" is:"what of it; all when it goes on without anything"`
+		Reason      string `key:"reason" is:"what is wrong with it"`
+		Count       uint32 `key:"count" is:"parts that were dropped for that"`
+	}
 	TerminatePanicked struct {
 		Where
 		Class  string           `key:"class" is:"label of the row"`

@@ -228,6 +228,7 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: Passing}, Reason: otp.Normal}, nil},
 		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{Abandoned{where, "capabilities", "reader", time.Second}}},
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
+		{otp.HeirDropped{Row: row, Part: "calls", Reason: "no sink", Count: 2}, []Event{StateDropped{where, "capabilities", 7, "calls", "no sink", 2}}},
 		{otp.TerminatePanicked{Row: row, Report: report}, []Event{TerminatePanicked{where, "capabilities", report}}},
 	}
 	tested := make(map[string]bool)

@@ -64,6 +64,8 @@ func supervision(e otp.Event, w Where) Event {
 		return Abandoned{Where: w, Class: e.Label, Goroutine: e.Goroutine, Budget: e.Budget}
 	case otp.Overloaded:
 		return Overloaded{Where: w, Class: e.Label, Mailbox: Count(e.Mailbox)}
+	case otp.HeirDropped:
+		return StateDropped{Where: w, Class: e.Label, Incarnation: e.Incarnation, Part: e.Part, Reason: e.Reason, Count: Count(e.Count)}
 	case otp.TerminatePanicked:
 		return TerminatePanicked{Where: w, Class: e.Label, Report: e.Report}
 	}

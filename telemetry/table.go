@@ -43,6 +43,7 @@ var events = []row{
 	{SupervisorStopped{}, "supervisor_stopped", info, "supervisor stopped", false, rare, "a supervisor and all below it has ended"},
 	{Abandoned{}, "abandoned", fail, "child did not stop in time and was fenced off", true, rare, "it still runs; what it does has no effect"},
 	{Overloaded{}, "overloaded", warn, "mailbox full: messages refused", false, peer, "one event for all refusals until the mailbox was empty again"},
+	{StateDropped{}, "state_dropped", warn, "state of an earlier instance was dropped", false, rare, "a bug left it unsound: whoever waited for it got an error, and the rest goes on"},
 	{TerminatePanicked{}, "terminate_panicked", fail, "child panicked while it ended", true, rare, "the end went on"},
 
 	{UpstreamStarting{}, "upstream_starting", info, "upstream starting", false, rare, "a server is spawned or connected to"},

@@ -28,6 +28,8 @@ type CrashReport struct {
 	// Mailbox is how many messages were waiting behind it.
 	Mailbox int
 	At      time.Time
+
+	own bool // it was handling nothing, or what the incarnation had sent itself
 }
 
 // PanicError is a panic whose value was not an error.
@@ -81,19 +83,21 @@ func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 		PCs:         pcs,
 		Mailbox:     g.box.UserMessageCount(),
 		At:          g.sys.clock.Now(),
+		own:         true,
 	}
 	if err, ok := value.(error); ok {
 		rep.Reason = err
 	} else {
 		rep.Reason = &PanicError{value}
 	}
-	if pc, ok := msg.(*parcel); ok {
+	pc, own := msg.(*parcel)
+	if own {
 		msg = pc.msg
 	}
 	switch msg.(type) {
 	case nil, actor.SystemMessage, proceed, endOrder:
 	default:
-		rep.Message = reflect.TypeOf(msg)
+		rep.Message, rep.own = reflect.TypeOf(msg), own
 	}
 	return rep
 }

@@ -19,6 +19,7 @@ type (
 		kid    *kid
 		reason error
 		parked bool // its process waits in place; false: it has left
+		blame  blame
 	}
 	inTimeout struct {
 		kid   *kid // nil: the timer of a pool that stops
@@ -49,6 +50,7 @@ type verb uint8
 const (
 	doAdd     verb = iota // the child has a row from now on
 	doSpawn               // start a process for the child
+	doDisown              // drop the child's heir, because of reason
 	doBegin               // start the next incarnation in the child's process
 	doPark                // end the child's incarnation, keep its process
 	doStop                // end the child and its process
@@ -70,7 +72,7 @@ const (
 )
 
 func (v verb) String() string {
-	return name(v, "add", "spawn", "begin", "park", "stop", "kill", "reap", "rest", "abandon", "arm", "disarm", "again",
+	return name(v, "add", "spawn", "disown", "begin", "park", "stop", "kill", "reap", "rest", "abandon", "arm", "disarm", "again",
 		"delete", "reply", "ready", "open", "shut", "give-up", "close", "exit")
 }
 
@@ -177,6 +179,7 @@ func (s *state) ready(now time.Time, k *kid) {
 // exited: an incarnation has ended, by itself or as it was told.
 func (s *state) exited(now time.Time, in inExit) {
 	k := in.kid
+	k.tried(in.blame)
 	switch k.stage {
 	case going:
 		s.startFailed(now, k, in.reason, in.parked)
@@ -223,6 +226,10 @@ func (s *state) restart(now time.Time, k *kid, reason error) {
 		s.retire(k)
 		s.selfClose(now, ShutdownWith(err))
 		return
+	}
+	if s.doubted(now, k) {
+		k.crashes = 0
+		s.out = append(s.out, action{verb: doDisown, kid: k, reason: reason})
 	}
 	switch s.strategy {
 	case OneForAll:

@@ -174,7 +174,7 @@ func (w *world) live(k *kid) {
 				w.procs[k], parked = "parked", true // it waits for the verdict as well
 			}
 		}
-		w.step(inExit{k, reason, parked})
+		w.step(inExit{k, reason, parked, rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame")})
 	}
 }
 
@@ -218,7 +218,7 @@ func TestStateKeepsItsPromises(t *testing.T) {
 				if w.procs[k] != "parked" {
 					w.procs[k] = "leaving"
 					delete(w.procs, k)
-					w.step(inExit{k, ErrShutdown, false})
+					w.step(inExit{k, ErrShutdown, false, nobody})
 					break
 				}
 			}

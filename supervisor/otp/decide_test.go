@@ -95,8 +95,8 @@ func (sc *scenario) input(line string) string {
 		in = inStop{ErrShutdown}
 	case "ready":
 		in = inReady{k}
-	case "exit": // exit a crash parked
-		in = inExit{k, words[f[2]], f[3] == "parked"}
+	case "exit": // exit a crash parked by-itself
+		in = inExit{k, words[f[2]], f[3] == "parked", map[string]blame{"on-message": message, "by-itself": itself}[f[4]]}
 	case "timeout":
 		if k == nil {
 			in = inTimeout{nil, sc.state.timer}

@@ -76,6 +76,13 @@ type (
 		Mailbox int // its bound
 	}
 
+	// HeirDropped: an incarnation does not take over a part of what the ones before it had left.
+	HeirDropped struct {
+		Row
+		Part, Reason string // as Dropped has them
+		Count        int    // of such parts
+	}
+
 	// TerminatePanicked: code that runs at the end of an incarnation panicked; the end went on.
 	TerminatePanicked struct {
 		Row

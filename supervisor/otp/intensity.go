@@ -19,7 +19,7 @@ func newWindow(i Intensity) window { return window{limit: i.Restarts, within: i.
 // add counts a restart at now and reports whether it is still allowed. The edge of the window is inside it, as in OTP.
 // A clock that went backwards makes restarts younger, never older: the supervisor gives up earlier, not later.
 func (w *window) add(now time.Time) bool {
-	if w.limit == 0 {
+	if w.spent(now) {
 		return false
 	}
 	if w.times == nil {
@@ -27,12 +27,14 @@ func (w *window) add(now time.Time) bool {
 		w.base = now
 	}
 	at := now.Sub(w.base)
-	if w.full && at-w.times[w.next] <= w.within {
-		return false
-	}
 	w.times[w.next] = at
 	if w.next++; w.next == w.limit {
 		w.next, w.full = 0, true
 	}
 	return true
+}
+
+// spent reports whether another restart at now would be one too many.
+func (w *window) spent(now time.Time) bool {
+	return w.limit == 0 || w.full && now.Sub(w.base)-w.times[w.next] <= w.within
 }

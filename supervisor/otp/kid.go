@@ -39,6 +39,8 @@ type kid struct {
 	fresh     bool   // the start under way is that of start_child: a failure discards the row
 	again     bool   // a restart has failed, another try is queued
 	deleted   bool   // the row is gone
+	blame     blame  // what its last end says about its heir
+	crashes   int    // ends in a row that speak against it
 	timer     uint32 // number of the timer set last; an older one that fires is ignored
 	starter   any    // the request that waits for the start under way
 	reason    error  // of its last end by itself, or of its last failed restart

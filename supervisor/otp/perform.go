@@ -13,6 +13,10 @@ func (v *supervisor) perform(now time.Time, a action) {
 		v.guard.row.add(a.kid.driver.row, v.guard)
 	case doSpawn:
 		v.spawn(now, a.kid)
+	case doDisown:
+		r := a.kid.driver.row
+		r.abandonHeir(a.reason)
+		v.note(HeirDropped{r.about(r.inc.Load(), now), Everything, "crashes with it", 1})
 	case doBegin:
 		a.kid.driver.inPlace = true
 		a.kid.driver.row.mark(v, v.starting(a.kid), now)

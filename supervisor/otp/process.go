@@ -60,8 +60,8 @@ func (p *Process) Context() context.Context {
 	return x.ctx
 }
 
-// Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. The new
-// incarnation should check it before it trusts it: its predecessor may have crashed halfway through a change.
+// Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. Inherit is
+// how a new incarnation takes it over: its predecessor may have crashed halfway through a change.
 func (p *Process) Heir() any {
 	r := p.guard.row
 	r.mu.Lock()
@@ -69,8 +69,8 @@ func (p *Process) Heir() any {
 	return r.heir
 }
 
-// SetHeir keeps a value for the incarnations to come. The row drops it when it is deleted or its supervisor ends,
-// and then calls its Abandon(error) method if it has one, so that what it holds can be closed.
+// SetHeir keeps a value for the incarnations to come. The row drops it when it is deleted, when its supervisor ends, or
+// when one incarnation after the other crashes with it, and then calls its Abandon(error) method if it has one, so that what it holds can be closed.
 func (p *Process) SetHeir(v any) {
 	r := p.guard.row
 	p.mu.Lock()

@@ -229,12 +229,9 @@ func (r *row) disinherit(reason error) {
 		c.disinherit(reason)
 	}
 	r.mu.Lock()
-	heir := r.heir
-	r.heir, r.args = nil, nil
+	r.args = nil
 	r.mu.Unlock()
-	if h, ok := heir.(interface{ Abandon(reason error) }); ok {
-		r.sys.guarded(r.path, "heir", func() { h.Abandon(reason) })
-	}
+	r.abandonHeir(reason)
 }
 
 // about is what an event says of this row.

@@ -144,6 +144,7 @@ func (v *supervisor) exited(e *exit) {
 	if k.driver.guard != e.guard {
 		return
 	}
+	blame := v.blame(k, e)
 	if k.stage == up || k.stage == away {
 		k.driver.ended = e.at
 		if e.report != nil {
@@ -164,7 +165,7 @@ func (v *supervisor) exited(e *exit) {
 	if k.child.Start.Type() == SupervisorType {
 		v.flush()
 	}
-	v.step(inExit{k, e.reason, e.parked})
+	v.step(inExit{k, e.reason, e.parked, blame})
 	if k.stage == idle && k.parked { // its group is not started again yet
 		r.mark(v, Restarting, e.at)
 	}
