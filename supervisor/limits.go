@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"iter"
+	"runtime"
 	"time"
 
 	"mcpd/actors/task"
@@ -32,6 +33,7 @@ const (
 	closes    = "the connection is closed"
 	refuses   = "-32600, 400"
 	saysLater = "503 and Retry-After, -32010"
+	waits     = "the next one waits for its turn"
 )
 
 // limits is the table, from the edge inwards.
@@ -80,6 +82,11 @@ var limits = []limit{
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},
 	{"", "task_ttl", tasks.MaxTTL, "how long a task is kept", "it is kept no longer", ""},
 	{"", "line", int64(stdio.MaxMessage), "a line of a child process", "it is skipped", ""},
+	{"", "starting", runtime.GOMAXPROCS(0), "programs that are starting at the same time: one for each core", waits, "mcpd_spawns_delayed_total"},
+	{"", "starts_at_once", stdio.StartBurst, "programs started one right after the other; tenants take turns", waits, "mcpd_spawns_delayed_total"},
+	{"", "starts_per_second", stdio.StartRate, "programs started in a second, beyond those", waits, "mcpd_spawns_delayed_total"},
+	{"", "child_files", stdio.DefaultFiles, "open files of a child process, unless its server says otherwise: `max_files`", "it gets EMFILE", ""},
+	{"", "child_file_size", int64(stdio.DefaultFileSize), "a file that it writes: `max_file_size`", "SIGXFSZ", ""},
 
 	// The end.
 	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},

@@ -41,8 +41,8 @@ var bounded = []struct{ what, gauges string }{
 	{"lists of servers", "tools tool_bytes"},
 	{"schemas of tools", ""},
 	{"failed authentications", "auth_failures"},
-	{"child processes: memory, processes, files", ""},
-	{"starts of child processes", ""},
+	{"child processes: memory, processes, files", "child_files child_file_size_bytes"},
+	{"starts of child processes", "starting starts_at_once starts_per_second"},
 	{"the end of the host", "drain_seconds"},
 	{"log lines", ""},
 	{"ids of requests to a server", ""},
@@ -88,6 +88,11 @@ var enforced = map[string]string{
 	"tasks_of_principal":       "actors/server.TestTasksAreBounded",
 	"tasks_of_tenant":          "actors/task.TestFullTenant",
 	"task_ttl_seconds":         "actors/task.TestFullTenant",
+	"starting":                 "transport/stdio.TestStartsWaitForTheirTurn",
+	"starts_at_once":           "transport/stdio.TestStartsHaveARate",
+	"starts_per_second":        "transport/stdio.TestStartsHaveARate",
+	"child_files":              "internal/interop.TestServersAreLimited",
+	"child_file_size_bytes":    "internal/interop.TestServersAreLimited",
 
 	"drain_seconds": "transport/streamable.TestShutdownEndsStreamsPolitely",
 }
@@ -165,7 +170,7 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				k := config.Keys()[i]
 				_, ceiling, _ = strings.Cut(k.Type.Name, " to ")
 				key, value = "`"+l.key+"`", k.Default
-			} else if name == "connections" {
+			} else if name == "connections" || name == "starting" {
 				value = "of the machine"
 			}
 			counted := l.counted

@@ -99,6 +99,7 @@ func newHost(c *config.Config, o Options) *host {
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
 		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
 		Limits: h.exported,
+		Spawns: func() (int, uint64) { return h.spawner.Waiting() },
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
 	h.system = otp.NewSystem(otp.Options{

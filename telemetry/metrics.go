@@ -115,6 +115,10 @@ var metrics = []metric{
 	{name: "mcpd_upstream_noise_lines_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Lines from servers that were not JSON-RPC",
 		from: []feed{sum(func(e UpstreamNoise) (float64, []string) { return float64(e.Lines), []string{e.Tenant, e.Server} })}},
+	{name: "mcpd_spawn_queue", kind: gauge, labels: none,
+		help: "Server programs that wait for their turn to be started", direct: atScrape},
+	{name: "mcpd_spawns_delayed_total", kind: counter, labels: none,
+		help: "Starts of server programs that had to wait for their turn", direct: atScrape},
 
 	// Actors.
 	{name: "mcpd_actors", kind: gauge, labels: []string{"class", "status"},

@@ -144,6 +144,7 @@ func busy() *Metrics {
 		Tree:        func() otp.Node { return sampleTree },
 		Sessions:    func() iter.Seq[*mcpdv1.Session] { return slices.Values(sampleSessions) },
 		Faults:      func() int { return 2 },
+		Spawns:      func() (int, uint64) { return 3, 7 },
 		KnownMethod: func(s string) bool { return s == "tools/call" },
 	})
 	r := NewRecorder(Options{Metrics: m})
@@ -177,6 +178,8 @@ func TestScrapeReadsStates(t *testing.T) {
 		want   float64
 	}{
 		{"mcpd_build_info", []string{"1.0.0", "abc", "go1.26"}, 1},
+		{"mcpd_spawn_queue", nil, 3},
+		{"mcpd_spawns_delayed_total", nil, 7},
 		{"mcpd_upstream_up", []string{"acme", "files"}, 1},
 		{"mcpd_upstream_up", []string{"acme", "search"}, 0},
 		{"mcpd_actors", []string{"upstream", "running"}, 2},

@@ -23,6 +23,8 @@ type MetricsOptions struct {
 	Limits func() iter.Seq[Limit]
 	// Faults is how many are armed.
 	Faults func() int
+	// Spawns is how many programs wait for their turn to be started, and how many had to so far.
+	Spawns func() (now int, all uint64)
 	// KnownMethod tells the protocol's methods from words that a peer made up.
 	KnownMethod func(string) bool
 }
@@ -50,10 +52,10 @@ func NewMetrics(o MetricsOptions) *Metrics {
 		knownMethod: o.KnownMethod,
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	scraped := make(map[string]*prometheus.Desc)
+	read := make(map[string]scraped)
 	for _, row := range metrics {
 		if row.direct == atScrape {
-			scraped[row.name] = prometheus.NewDesc(row.name, row.help, row.labels, nil)
+			read[row.name] = newScraped(row)
 			continue
 		}
 		i := newInstrument(row, m.registry)
@@ -65,7 +67,7 @@ func NewMetrics(o MetricsOptions) *Metrics {
 			i.add(0) // an alert needs the zero before the first one
 		}
 	}
-	m.registry.MustRegister(&scrape{options: o, descs: scraped})
+	m.registry.MustRegister(&scrape{options: o, read: read})
 	return m
 }
 

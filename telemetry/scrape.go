@@ -10,18 +10,33 @@ import (
 // be counted twice or forgotten, and no actor is involved.
 type scrape struct {
 	options MetricsOptions
-	descs   map[string]*prometheus.Desc
+	read    map[string]scraped
+}
+
+// scraped is one row of the table that is read so.
+type scraped struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+func newScraped(m metric) scraped {
+	s := scraped{prometheus.NewDesc(m.name, m.help, m.labels, nil), prometheus.GaugeValue}
+	if m.kind == counter {
+		s.kind = prometheus.CounterValue
+	}
+	return s
 }
 
 func (s *scrape) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range s.descs {
-		out <- d
+	for _, r := range s.read {
+		out <- r.desc
 	}
 }
 
 func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	send := func(name string, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(s.descs[name], prometheus.GaugeValue, value, labels...)
+		r := s.read[name]
+		out <- prometheus.MustNewConstMetric(r.desc, r.kind, value, labels...)
 	}
 	send("mcpd_build_info", 1, s.options.Version, s.options.Commit, s.options.GoVersion)
 	if s.options.Faults != nil {
@@ -29,6 +44,11 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	}
 	if s.options.Limits != nil {
 		s.limits(out)
+	}
+	if s.options.Spawns != nil {
+		waiting, delayed := s.options.Spawns()
+		send("mcpd_spawn_queue", float64(waiting))
+		send("mcpd_spawns_delayed_total", float64(delayed))
 	}
 	if s.options.Sessions != nil {
 		s.sessions(send)

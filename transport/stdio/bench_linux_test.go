@@ -16,6 +16,7 @@ func BenchmarkSpawn(b *testing.B) {
 	for name, o := range map[string]SpawnerOptions{"alone": {}, "daemon": {Instance: "bench", Daemon: true}} {
 		b.Run(name, func(b *testing.B) {
 			s := NewSpawner(o)
+			s.turns.rate = rate{} // as fast as it goes
 			defer s.Close(context.Background())
 			for b.Loop() {
 				child, err := s.Start(b.Context(), Spec{Command: "/bin/true"})

@@ -271,7 +271,7 @@ func TestStartsWaitForTheirTurn(t *testing.T) {
 	var order []string
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, tenant := range []string{"a", "a", "b"} {
+	for i, tenant := range []string{"a", "a", "b"} {
 		all.Go(func() {
 			sp := spec("leave")
 			sp.For = tenant
@@ -288,9 +288,8 @@ func TestStartsWaitForTheirTurn(t *testing.T) {
 			}
 		})
 		eventually(t, "the start waits", func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return len(s.turns.first.waiting[tenant]) > 0
+			now, _ := s.Waiting()
+			return now > i
 		})
 	}
 	s.free()

@@ -48,6 +48,11 @@ const (
 	// is past the worst of its start by then; many servers that say nothing must not keep others from starting.
 	SettleTime = 300 * time.Millisecond
 
+	// StartRate is how many programs are started in a second at most, and StartBurst how many at once after a quiet time: a large
+	// configuration has a hundred servers, and its first start is not held up, only what goes on for longer.
+	StartRate  = 20
+	StartBurst = 100
+
 	// sweepTime bounds what is spent on killing what an earlier daemon left, and on the guard's last look: what is killed and does not go is
 	// stuck in the kernel.
 	sweepTime = time.Second

@@ -63,8 +63,17 @@ type Spawner struct {
 	ended    chan struct{}
 	children sync.WaitGroup
 
-	mu    sync.Mutex // guards turns
-	turns turns
+	mu      sync.Mutex // guards what follows
+	turns   turns
+	delayed uint64      // turns that did not come at once, so far
+	later   *time.Timer // looks again when the rate has room
+}
+
+// Waiting is how many starts wait for their turn, and how many had to wait so far.
+func (s *Spawner) Waiting() (now int, all uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turns.waiting, s.delayed
 }
 
 // job is one start, carried to the thread and back.
@@ -97,11 +106,16 @@ func NewSpawner(o SpawnerOptions) *Spawner {
 		group:   groupSignals(),
 		pidfd:   true,
 		jobs:    make(chan *job),
-		turns:   turns{free: o.Starting},
+		turns:   turns{free: o.Starting, rate: rate{every: time.Second / StartRate, burst: StartBurst}},
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	s.close = sync.OnceFunc(func() { close(s.closing) })
+	s.later = time.AfterFunc(SettleTime, s.again)
+	s.later.Stop()
+	s.close = sync.OnceFunc(func() {
+		s.later.Stop()
+		close(s.closing)
+	})
 	if o.Daemon {
 		s.orphans = adopt(o.Report)
 	}
@@ -211,6 +225,11 @@ func (s *Spawner) await(ctx context.Context, t *turn) (err error) {
 	s.mu.Lock()
 	s.turns.wait(t)
 	s.grant()
+	select {
+	case <-t.come:
+	default:
+		s.delayed++
+	}
 	s.mu.Unlock()
 	select {
 	case <-t.come:
@@ -237,10 +256,25 @@ func (s *Spawner) free() {
 	s.grant()
 }
 
+// again looks for turns that have come.
+func (s *Spawner) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grant()
+}
+
 // grant tells those whose turn has come. The mutex is held.
 func (s *Spawner) grant() {
-	for t := s.turns.next(); t != nil; t = s.turns.next() {
-		close(t.come)
+	for {
+		t, wait := s.turns.next(time.Now())
+		if t != nil {
+			close(t.come)
+			continue
+		}
+		if wait > 0 {
+			s.later.Reset(wait)
+		}
+		return
 	}
 }
 

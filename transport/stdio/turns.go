@@ -1,14 +1,20 @@
 package stdio
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// turns says who may start a program next. Programs that ran before and are missed come before new ones, and among either those of every
-// tenant in turn, so that nobody waits for all the programs of somebody else. It is a value without lock or clock. Whoever waits is a
-// start with a goroutine of its own, so its length is bounded by theirs.
+// turns says who may start a program next, and when. Tenants take turns whatever they start, so that nobody waits for more than one program
+// of anybody else; among those of one tenant, programs that ran before and are missed come before new ones. It is a value without lock or
+// clock. Whoever waits is a start with a goroutine of its own, so its length is bounded by theirs.
 type turns struct {
-	free  int // places that nobody has
-	again lane
-	first lane
+	free    int // places that nobody has
+	rate    rate
+	tenants []string // that have somebody waiting, the next one first
+	again   lane
+	first   lane
+	waiting int
 }
 
 // turn is one start that waits.
@@ -18,63 +24,84 @@ type turn struct {
 	come   chan struct{} // closed when it has a place
 }
 
-// lane holds the turns of one rank.
-type lane struct {
-	tenants []string // that have somebody waiting, the next one first
-	waiting map[string][]*turn
-}
+// lane holds the turns of one rank, by tenant, in order.
+type lane map[string][]*turn
 
-func (q *turns) lane(t *turn) *lane {
+func (q *turns) lane(t *turn) lane {
 	if t.again {
-		return &q.again
+		return q.again
 	}
-	return &q.first
+	return q.first
 }
 
 // wait adds a turn behind those of its tenant.
 func (q *turns) wait(t *turn) {
+	if q.again == nil {
+		q.again, q.first = lane{}, lane{}
+	}
+	if !slices.Contains(q.tenants, t.tenant) {
+		q.tenants = append(q.tenants, t.tenant)
+	}
 	l := q.lane(t)
-	if l.waiting == nil {
-		l.waiting = map[string][]*turn{}
-	}
-	if len(l.waiting[t.tenant]) == 0 {
-		l.tenants = append(l.tenants, t.tenant)
-	}
-	l.waiting[t.tenant] = append(l.waiting[t.tenant], t)
+	l[t.tenant] = append(l[t.tenant], t)
+	q.waiting++
 }
 
-// next takes out the turn that has come and gives it a place; nil when nobody waits or no place is free.
-func (q *turns) next() *turn {
-	l := &q.again
-	if len(l.tenants) == 0 {
-		l = &q.first
+// next takes out the turn that has come and gives it a place; nil when nobody waits or no place is free, or when it is not yet time: then it
+// also says how long that takes.
+func (q *turns) next(now time.Time) (*turn, time.Duration) {
+	if q.free == 0 || q.waiting == 0 {
+		return nil, 0
 	}
-	if q.free == 0 || len(l.tenants) == 0 {
-		return nil
+	if wait := q.rate.take(now); wait > 0 {
+		return nil, wait
 	}
-	tenant := l.tenants[0]
-	t := l.waiting[tenant][0]
-	l.remove(t)
-	if i := slices.Index(l.tenants, tenant); i >= 0 { // it has more: behind the others
-		l.tenants = append(slices.Delete(l.tenants, i, i+1), tenant)
+	tenant := q.tenants[0]
+	l := q.again
+	if len(l[tenant]) == 0 {
+		l = q.first
+	}
+	t := l[tenant][0]
+	q.leave(t)
+	if i := slices.Index(q.tenants, tenant); i >= 0 { // it has more: behind the others
+		q.tenants = append(slices.Delete(q.tenants, i, i+1), tenant)
 	}
 	q.free--
-	return t
+	return t, 0
 }
 
 // leave takes out a turn that does not wait any longer. It reports false when the turn had come already.
-func (q *turns) leave(t *turn) bool { return q.lane(t).remove(t) }
-
-func (l *lane) remove(t *turn) bool {
-	i := slices.Index(l.waiting[t.tenant], t)
+func (q *turns) leave(t *turn) bool {
+	l := q.lane(t)
+	i := slices.Index(l[t.tenant], t)
 	if i < 0 {
 		return false
 	}
-	if len(l.waiting[t.tenant]) > 1 {
-		l.waiting[t.tenant] = slices.Delete(l.waiting[t.tenant], i, i+1)
-		return true
+	q.waiting--
+	if l[t.tenant] = slices.Delete(l[t.tenant], i, i+1); len(l[t.tenant]) == 0 {
+		delete(l, t.tenant)
 	}
-	delete(l.waiting, t.tenant)
-	l.tenants = slices.DeleteFunc(l.tenants, func(name string) bool { return name == t.tenant })
+	if len(q.again[t.tenant])+len(q.first[t.tenant]) == 0 {
+		q.tenants = slices.DeleteFunc(q.tenants, func(name string) bool { return name == t.tenant })
+	}
 	return true
+}
+
+// rate lets so many pass at once, and after them one in each interval. The zero value lets everybody pass.
+type rate struct {
+	every time.Duration
+	burst int
+	full  time.Time // when nobody that passed counts any more
+}
+
+// take lets one pass, or says how long it is until it may.
+func (r *rate) take(now time.Time) (wait time.Duration) {
+	if r.full.Before(now) {
+		r.full = now
+	}
+	if wait = r.full.Sub(now) - time.Duration(r.burst-1)*r.every; r.every > 0 && wait > 0 {
+		return wait
+	}
+	r.full = r.full.Add(r.every)
+	return 0
 }

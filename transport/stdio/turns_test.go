@@ -1,15 +1,17 @@
 package stdio
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // order is who gets a place, one after the other, as "tenant" or "tenant!" for a program that is missed.
 func order(q *turns) string {
 	var got []string
 	for q.free = 1; ; q.free++ {
-		t := q.next()
+		t, _ := q.next(time.Time{})
 		if t == nil {
 			return strings.Join(got, " ")
 		}
@@ -37,8 +39,10 @@ func TestTurnsAreFair(t *testing.T) {
 		{"", ""},
 		{"a a a", "a a a"},
 		{"a a a a b b c", "a b c a b a a"},
-		{"a a b! b! c!", "b! c! b! a a"},
-		{"a! a! a! b b! b", "a! b! a! a! b b"},
+		{"a a! a a!", "a! a! a a"},
+		{"a a b! b! c!", "a b! c! a b!"},
+		{"a! a! a! b b! b", "a! b! a! b a! b"},
+		{"a! a! a! a! b", "a! b a! a! a!"}, // a crash loop holds up somebody else's first start by one program
 	} {
 		if q, _ := waiting(c.waiting); order(q) != c.want {
 			q, _ = waiting(c.waiting)
@@ -50,10 +54,10 @@ func TestTurnsAreFair(t *testing.T) {
 func TestTurnsGoToWhoStillWaits(t *testing.T) {
 	q, all := waiting("a a b a!")
 	q.free = 1
-	if got := q.next(); got != all[3] || q.free != 0 {
+	if got, _ := q.next(time.Time{}); got != all[3] || q.free != 0 {
 		t.Errorf("got %+v with %d places left, want the one that is missed and none", got, q.free)
 	}
-	if q.next() != nil {
+	if got, wait := q.next(time.Time{}); got != nil || wait != 0 {
 		t.Error("want nobody to get a place that is not there")
 	}
 	if q.leave(all[3]) {
@@ -62,12 +66,34 @@ func TestTurnsGoToWhoStillWaits(t *testing.T) {
 	if !q.leave(all[0]) || q.leave(all[0]) {
 		t.Error("want a turn to leave once")
 	}
-	if got := order(q); got != "a b" {
+	if got := order(q); got != "b a" {
 		t.Errorf("got %q, want the other two", got)
 	}
 	q, all = waiting("a b")
 	q.leave(all[0])
-	if got := order(q); got != "b" || len(q.first.waiting) != 0 {
-		t.Errorf("got %q and %d tenants kept, want b and none", got, len(q.first.waiting))
+	if got := order(q); got != "b" || len(q.first)+len(q.tenants)+q.waiting != 0 {
+		t.Errorf("got %q and %d tenants kept, want b and none", got, len(q.first))
+	}
+}
+
+// So many start at once, and then one in each interval; what was not used is there for later.
+func TestTurnsHaveARate(t *testing.T) {
+	q, _ := waiting(strings.Repeat("a ", 30))
+	q.free, q.rate = 100, rate{every: 50 * time.Millisecond, burst: 5}
+	begin := time.Unix(1000, 0)
+	var got []string
+	for _, at := range []time.Duration{0, 49, 50, 60, 200, 10_000} { // ms
+		n := 0
+		for {
+			turn, wait := q.next(begin.Add(at * time.Millisecond))
+			if turn == nil {
+				got = append(got, fmt.Sprintf("%d then %s", n, wait))
+				break
+			}
+			n++
+		}
+	}
+	if got, want := strings.Join(got, ", "), "5 then 50ms, 0 then 1ms, 1 then 50ms, 0 then 40ms, 3 then 50ms, 5 then 50ms"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
