@@ -54,7 +54,7 @@ func (c Change) Check() error {
 func appendLine(dst []byte, c Change) ([]byte, error) { return appendText(dst, record(c)) }
 
 func appendText(dst []byte, v any) ([]byte, error) {
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(v, jsontext.PreserveRawStrings(true)) // a value is whoever's put it, to the byte
 	if err == nil && len(text)+sumLen >= maxLine {
 		err = errLong
 	}

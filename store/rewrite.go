@@ -15,7 +15,7 @@ func (s *Store) rewrite() error {
 	if err != nil {
 		return s.kept(err)
 	}
-	live, size, err := s.copy(tmp)
+	next, err := s.copy(tmp)
 	if err == nil {
 		err = tmp.Sync()
 	}
@@ -27,7 +27,7 @@ func (s *Store) rewrite() error {
 		return s.kept(errors.Join(err, tmp.Close()))
 	}
 	_ = s.f.Close() // what was in it is in the new one, and on the disk
-	s.f, s.live, s.size, s.garbage, s.torn = tmp, live, size, 0, false
+	s.f, s.live, s.size, s.garbage, s.torn = tmp, next.live, next.size, 0, false
 	return syncDir(filepath.Dir(s.path))
 }
 
@@ -40,29 +40,30 @@ func (s *Store) kept(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// copy writes the first line and what is live. A line that cannot be read any more is left out.
-func (s *Store) copy(to *os.File) (live map[name]place, size int64, err error) {
+// copy writes the first line and what is live, and returns where all that is now. A line that cannot be read any more is left out.
+func (s *Store) copy(to *os.File) (*Store, error) {
 	w := bufio.NewWriterSize(to, 256<<10)
 	first, err := appendText(nil, about{Format})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	_, _ = w.Write(first) // Flush tells of it
-	size = int64(len(first))
-	live = make(map[name]place, len(s.live))
-	for n, at := range s.live {
-		line, err := s.line(at)
-		if err != nil {
-			continue
+	next := &Store{size: int64(len(first)), live: make(map[Bucket]map[string]place, len(s.live))}
+	for b, values := range s.live {
+		for key, at := range values {
+			line, err := s.line(at)
+			if err != nil {
+				continue
+			}
+			if _, err := text(line); err != nil {
+				continue
+			}
+			_, _ = w.Write(append(line, '\n'))
+			next.put(b, key, place{next.size, at.n})
+			next.size += int64(at.n)
 		}
-		if _, err := text(line); err != nil {
-			continue
-		}
-		_, _ = w.Write(append(line, '\n'))
-		live[n] = place{size, at.n}
-		size += int64(at.n)
 	}
-	return live, size, w.Flush()
+	return next, w.Flush()
 }
 
 func syncDir(dir string) error {

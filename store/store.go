@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,11 +28,15 @@ const (
 	Secrets  Bucket = "secrets"  // by purpose: what this host seals with
 )
 
-// name is where a value is.
-type name struct {
-	bucket Bucket
-	key    string
-}
+// lists is how the buckets of tenants' lists begin.
+const lists = "lists/"
+
+// Lists is the bucket of what the servers of a tenant have listed, by server and connection. Each tenant has its own, because each reads
+// its own.
+func Lists(tenant string) Bucket { return Bucket(lists + tenant) }
+
+// ListsOf is the tenant whose lists are in a bucket; ok is false of any other bucket.
+func ListsOf(b Bucket) (tenant string, ok bool) { return strings.CutPrefix(string(b), lists) }
 
 // Change is a value that is new. A nil Value deletes.
 type Change struct {
@@ -59,7 +66,7 @@ type Store struct {
 	size    int64 // of what is whole
 	garbage int64 // of which is outdated
 	torn    bool  // behind it may be a piece of a line
-	live    map[name]place
+	live    map[Bucket]map[string]place
 }
 
 // Damage says what could not be read when a store was opened, and what the file is called now that it was in.
@@ -80,7 +87,7 @@ func (d *Damage) Unwrap() error { return d.Err }
 
 // Open opens the log in a directory, or makes it. What cannot be read stops no start: damage tells of it.
 func Open(dir string) (s *Store, damage *Damage, err error) {
-	s = &Store{path: filepath.Join(dir, file), live: map[name]place{}}
+	s = &Store{path: filepath.Join(dir, file), live: map[Bucket]map[string]place{}}
 	if s.f, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, nil, fmt.Errorf("store: %w", err)
 	}
@@ -148,13 +155,22 @@ func (s *Store) load() (lost int, first error) {
 
 // note takes account of a line that is there now.
 func (s *Store) note(c Change, at place) {
-	n := name{c.Bucket, c.Key}
-	s.garbage += int64(s.live[n].n)
-	if delete(s.live, n); c.Value != nil {
-		s.live[n] = at
-	} else {
-		s.garbage += int64(at.n)
+	s.garbage += int64(s.live[c.Bucket][c.Key].n)
+	if c.Value != nil {
+		s.put(c.Bucket, c.Key, at)
+		return
 	}
+	s.garbage += int64(at.n)
+	if delete(s.live[c.Bucket], c.Key); len(s.live[c.Bucket]) == 0 {
+		delete(s.live, c.Bucket)
+	}
+}
+
+func (s *Store) put(b Bucket, key string, at place) {
+	if s.live[b] == nil {
+		s.live[b] = map[string]place{}
+	}
+	s.live[b][key] = at
 }
 
 // Apply writes changes, which are to have passed Check: one that does not keeps the others from being written. When it returns, they are with the kernel and survive the death of this process; see Sync. After an error none of
@@ -200,16 +216,18 @@ func (s *Store) Sync() error {
 	return nil
 }
 
+// Buckets are those in which there is something, in no order.
+func (s *Store) Buckets() []Bucket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.live))
+}
+
 // All yields what is in a bucket, in no order. What cannot be read any more is left out.
 func (s *Store) All(b Bucket) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		s.mu.Lock()
-		var keys []string
-		for n := range s.live {
-			if n.bucket == b {
-				keys = append(keys, n.key)
-			}
-		}
+		keys := slices.Collect(maps.Keys(s.live[b]))
 		s.mu.Unlock()
 		for _, key := range keys {
 			if v := s.Get(b, key); v != nil && !yield(key, v) {
@@ -223,7 +241,7 @@ func (s *Store) All(b Bucket) iter.Seq2[string, jsontext.Value] {
 func (s *Store) Get(b Bucket, key string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := s.live[name{b, key}]
+	at, ok := s.live[b][key]
 	if !ok {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -262,5 +263,43 @@ func TestAppliedChangesSurviveSIGKILL(t *testing.T) {
 	defer s.Close()
 	if got := len(all(s, Sessions)); got != 100 {
 		t.Errorf("%d of 100 are there", got)
+	}
+}
+
+// Each tenant has its own bucket of lists, which is gone with the last of them, and is found again.
+func TestBucketsOfLists(t *testing.T) {
+	dir := t.TempDir()
+	s := opened(t, dir)
+	for _, c := range []Change{{Lists("acme"), "files", value(1)}, {Lists("other"), "files", value(2)}, {Sessions, "a", value(3)}, {Lists("acme"), "files", nil}} {
+		if err := s.Apply([]Change{c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, dir)
+	defer s.Close()
+	var tenants []string
+	for _, b := range s.Buckets() {
+		if tenant, ok := ListsOf(b); ok {
+			tenants = append(tenants, tenant)
+		}
+	}
+	if !slices.Equal(tenants, []string{"other"}) || len(all(s, Lists("other"))) != 1 || len(all(s, Lists("acme"))) != 0 {
+		t.Errorf("lists of %v", tenants)
+	}
+}
+
+// A value comes back as it was put, to the byte: escapes and numbers are somebody's.
+func TestValueIsNotChanged(t *testing.T) {
+	s := opened(t, t.TempDir())
+	defer s.Close()
+	v := jsontext.Value(`{"a":"\u003cb\u003e","n":12345678901234567890.10}`)
+	if err := s.Apply([]Change{{Lists("acme"), "files", v}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Get(Lists("acme"), "files"); string(got) != string(v) {
+		t.Errorf("got %s", got)
 	}
 }
