@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/thejerf/suture/v4"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -74,7 +75,7 @@ func (h *host) sessionOptions() session.Options {
 		Total:  func() int { return h.now().config.MaxSessions },
 		Serves: func(ep streamable.Endpoint) bool { return h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
-		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(),
+		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions),
 	}
 }
 
@@ -126,6 +127,8 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Dispatcher: h.at(t, "notification_dispatcher"),
 		Registry:   h.core("capabilities"),
 		Emit:       h.recorder.Emit,
+		Storage:    func() otp.Ref { return h.core("storage") },
+		Stored:     func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
 	}
 }
 

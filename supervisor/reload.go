@@ -40,6 +40,7 @@ func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
 // apply makes a configuration the one that is read from here on.
 func (h *host) apply(c *config.Config, generation uint32) {
 	h.settings.Store(newSettings(c, generation))
+	h.forgetTenants()
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {
 		h.options.Level.Set(level)
 	}

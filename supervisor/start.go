@@ -72,6 +72,7 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 		h.phase.Store(uint32(admin.SafeMode))
 		h.recorder.Emit(telemetry.SafeMode{Reason: o.Safe})
 	}
+	h.forgetTenants()
 	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: 1})
 	return &Running{h, tree}, nil
 }

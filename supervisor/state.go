@@ -86,12 +86,28 @@ func (h *host) storage() []otp.Child {
 	})}
 }
 
-// sessions of an earlier host, by their ids.
-func (h *host) stored() iter.Seq2[string, jsontext.Value] {
+// stored is what is in a bucket.
+func (h *host) stored(b store.Bucket) iter.Seq2[string, jsontext.Value] {
 	if h.state == nil {
-		return nil
+		return func(func(string, jsontext.Value) bool) {}
 	}
-	return h.state.All(store.Sessions)
+	return h.state.All(b)
+}
+
+// forgetTenants deletes what was listed by servers of tenants that there are not.
+func (h *host) forgetTenants() {
+	if h.state == nil {
+		return
+	}
+	for _, b := range h.state.Buckets() {
+		tenant, ok := store.ListsOf(b)
+		if !ok || h.now().tenants[tenant] != nil {
+			continue
+		}
+		for key := range h.state.All(b) {
+			_ = h.core("storage").Send(&storage.Keep{Change: store.Change{Bucket: b, Key: key}})
+		}
+	}
 }
 
 // durability is what readiness says of the state. Without it there is service.

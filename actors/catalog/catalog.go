@@ -5,6 +5,7 @@ package catalog
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,6 +35,10 @@ type Options struct {
 	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
 	Registry   otp.Ref // core/capabilities: told what servers declare
 	Emit       telemetry.Sink
+	// Storage is who writes down what servers listed, so that the next host knows it at once; Stored is what an earlier one has written of this
+	// tenant. Nil for none.
+	Storage func() otp.Ref
+	Stored  func() iter.Seq2[string, jsontext.Value]
 	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.
 	Connections int
 }
@@ -120,7 +125,8 @@ func (c *Catalog) Init(p *otp.Process) error {
 	c.places = map[otp.Ref]place{}
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	c.kept, _ = p.Heir().(*kept)
-	if c.kept == nil {
+	fresh := c.kept == nil
+	if fresh {
 		c.kept = &kept{servers: map[string]*server{}}
 		p.SetHeir(c.kept)
 	}
@@ -153,6 +159,9 @@ func (c *Catalog) Init(p *otp.Process) error {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	c.configure()
+	if fresh {
+		c.recall()
+	}
 	return nil
 }
 

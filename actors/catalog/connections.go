@@ -329,6 +329,6 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 }
 
 // declare tells the capability registry what a server offers.
-func (c *Catalog) declare(r *client.Report) {
-	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.tenant.Name, Server: r.Server, Capabilities: r.Facts.Capabilities.Raw()})
+func (c *Catalog) declare(server string, facts client.Facts) {
+	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: facts.Capabilities.Raw()})
 }

@@ -21,6 +21,8 @@ type listing struct {
 	lists  client.Lists
 	known  bool
 	stale  bool      // it is what the server listed before it was declared otherwise
+	stored bool      // it is what the server listed to an earlier host
+	saved  bool      // it was written down as it is
 	served bool      // a client was given a view while this one was as it is, or not yet known
 	since  time.Time // when it was first waited for
 }
@@ -63,12 +65,18 @@ func (c *Catalog) unserved(caller Caller) bool {
 func (c *Catalog) discover(name string, caller Caller) {
 	s := c.servers[name]
 	key := ListKey(s.config, caller)
-	l := s.listing(key, c.p.Now())
-	if at := s.at(key); l.known && !l.stale || s.conns[at] != nil || len(s.opening[at]) > 0 {
+	l := c.listing(s, key)
+	if at := s.at(key); !l.due(s.config) || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
 	caller.Session = "" // to look is no reason to keep the server for this session
 	c.connect(s, s.at(key), pending{nil, caller})
+}
+
+// due reports whether a look is reason enough to ask the server. What a program listed to an earlier host is believed until somebody needs
+// the program: it is dear. Whatever else there is costs next to nothing.
+func (l *listing) due(s tenant.Server) bool {
+	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
 // mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than the caller waits for
@@ -81,7 +89,7 @@ func (c *Catalog) mustWait(w *waiter) bool {
 	for _, name := range c.scope(caller) {
 		s := c.servers[name]
 		key := ListKey(s.config, caller)
-		l := s.listing(key, now)
+		l := c.listing(s, key)
 		if !l.known && s.startingUp(s.at(key)) && (caller.Server != "" || now.Sub(l.since) < w.call.Req.Wait) {
 			return true
 		}
@@ -164,7 +172,7 @@ func (c *Catalog) view(caller Caller) *View {
 	v := &View{alone: caller.Server != ""}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
-		l := c.servers[name].listing(ListKey(c.servers[name].config, caller), c.p.Now())
+		l := c.listing(c.servers[name], ListKey(c.servers[name].config, caller))
 		l.served = true
 		item := merge.Server{Name: name}
 		if l.known {
@@ -205,14 +213,16 @@ func (c *Catalog) scope(caller Caller) []string {
 }
 
 // listing is what a server has listed over a kind of connection.
-func (s *server) listing(key tenant.Key, now time.Time) *listing {
+func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	if l := s.lists[key]; l != nil {
 		return l
 	}
 	if len(s.lists) >= MaxListings {
-		delete(s.lists, s.eldest(key.Principal))
+		eldest := s.eldest(key.Principal)
+		c.unsave(s, eldest)
+		delete(s.lists, eldest)
 	}
-	l := &listing{since: now}
+	l := &listing{since: c.p.Now()}
 	s.lists[key] = l
 	return l
 }
@@ -232,7 +242,8 @@ func (s *server) eldest(principal string) (found tenant.Key) {
 
 // learn stores what a server listed, and announces to clients what is different from what they were given, or said to be by the server.
 func (c *Catalog) learn(s *server, r *client.Report) {
-	l := s.listing(anyRevision(r.Key), c.p.Now())
+	key := anyRevision(r.Key)
+	l := c.listing(s, key)
 	changed := false
 	var news []merge.Kind
 	for _, k := range merge.Kinds() {
@@ -244,15 +255,18 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if l.served {
 		c.announce(r, news)
 	}
-	declared := !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw())
-	if declared {
-		c.declare(r)
+	if declared := !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()); declared {
+		c.declare(r.Server, r.Facts)
 	}
-	if changed || declared || l.facts.Version != r.Facts.Version {
-		c.outdate(s, anyRevision(r.Key))
+	another := !l.known || !l.facts.Same(r.Facts)
+	if changed || another {
+		c.outdate(s, key)
 	}
-	l.known, l.stale, l.facts, l.lists = true, false, r.Facts, r.Lists
+	l.known, l.stale, l.stored, l.facts, l.lists = true, false, false, r.Facts, r.Lists
 	s.last = l
+	if changed || another || !l.saved {
+		c.save(s, key, l)
+	}
 }
 
 // outdate forgets the views of those who see what is listed over a kind of connection.

@@ -99,5 +99,6 @@ type Record struct {
 	Retry   time.Time // when it is started again, in crash_loop and failed
 	Version string
 	Tools   int
-	Open    int // connections
+	Stale   bool // what it listed last is known from earlier, and not yet confirmed
+	Open    int  // connections
 }

@@ -109,6 +109,9 @@ func (c *Catalog) undeclare(s *server) {
 		}
 	}
 	clear(s.left)
+	for key := range s.lists {
+		c.unsave(s, key)
+	}
 }
 
 // dismiss has a connection of an earlier declaration end when it is not used any more, or when no call can last any longer.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
+	"maps"
 	"testing"
 	"time"
 
@@ -28,7 +30,10 @@ type rig struct {
 	tenant              tenant.Tenant // as it is configured now
 	dispatcher, session stage.Box
 	retired             []otp.Ref // connections that were told to end when they are not used any more
-	late                bool      // connections let sessions wait that attach
+	storage             stage.Box
+	configure           func(*tenant.Tenant)      // before the start; nil for the two as they are
+	stored              map[string]jsontext.Value // by an earlier host
+	late                bool                      // connections let sessions wait that attach
 	attaches            []*client.Attach
 }
 
@@ -100,7 +105,11 @@ func (x *place) tell(p *otp.Process, m report) {
 
 func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
-	r := &rig{}
+	(&rig{}).run(t, test)
+}
+
+func (r *rig) run(t *testing.T, test func(r *rig)) {
+	t.Helper()
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		r.Stage = s
 		servers := []tenant.Server{
@@ -108,15 +117,20 @@ func run(t *testing.T, test func(r *rig)) {
 			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
 		}
 		r.tenant = tenant.Tenant{Name: "acme", Servers: servers, Limits: tenant.Limits{ListWait: 10 * time.Second, CallTimeoutMax: time.Minute}}
+		if r.configure != nil {
+			r.configure(&r.tenant)
+		}
 		make := func() otp.Behaviour {
 			return catalog.New(catalog.Options{
 				Tenant:     func() *tenant.Tenant { return &r.tenant },
 				Upstreams:  func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
 				Connection: r.connection, Dispatcher: s.Ref("dispatcher"), Registry: s.Ref("registry"), Emit: s.Events.Emit,
+				Storage: func() otp.Ref { return s.Ref("storage") },
+				Stored:  func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
 			})
 		}
 		return []otp.Child{
-			r.dispatcher.Child("dispatcher"), r.session.Child("session"),
+			r.dispatcher.Child("dispatcher"), r.session.Child("session"), r.storage.Child("storage"),
 			{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })},
 			{ID: "catalog", Mailbox: 4096, Start: otp.Worker(make)},
 			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{

@@ -160,7 +160,7 @@ func (s *server) record(now time.Time) Record {
 		r.Cause = client.Explain(s.cause)
 	}
 	if l := s.last; l != nil {
-		r.Version, r.Tools = l.facts.Version.String(), len(l.lists[merge.Tools])
+		r.Version, r.Tools, r.Stale = l.facts.Version.String(), len(l.lists[merge.Tools]), l.stale || l.stored
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -152,6 +153,12 @@ type Facts struct {
 	Capabilities protocol.ServerCapabilities
 	Server       protocol.Implementation
 	Instructions string
+}
+
+// Same reports whether nobody can tell two servers apart by these.
+func (f Facts) Same(so Facts) bool {
+	return f.Version == so.Version && f.Instructions == so.Instructions &&
+		bytes.Equal(f.Capabilities.Raw(), so.Capabilities.Raw()) && bytes.Equal(f.Server.Raw(), so.Server.Raw())
 }
 
 // Report is what a connection tells the catalogue: its state, and when it is ready everything that was learnt.

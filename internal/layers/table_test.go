@@ -46,7 +46,7 @@ var ours = []row{
 	{"actors/configuration/...", join(layer2, "actors/catalog", "actors/session"), "actors import one another downward only"},
 	{"actors/task/...", join(layer2, "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
 	{"actors/held/...", join(layer2, "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
-	{"actors/catalog/...", join(layer2, "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/catalog/...", join(layer2, "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/client/...", join(layer2, "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/request/...", join(layer2, "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/notification/...", join(layer2, "actors/version", "actors/capability"), "actors import one another downward only"},

@@ -1,0 +1,146 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/storage"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// MaxSaved bounds what is written down of one listing: some thousand tools. A longer one is learnt anew by each host.
+const MaxSaved = 2 << 20
+
+// saved is a listing in the store.
+type saved struct {
+	Server       string                      `json:"server"`
+	Identity     string                      `json:"identity"` // see tenant.Server
+	Share        tenant.Share                `json:"share"`
+	Principal    string                      `json:"principal,omitzero"`
+	Fingerprint  protocol.Fingerprint        `json:"capabilities,omitzero"` // of the client
+	Modern       bool                        `json:"modern,omitzero"`
+	Version      string                      `json:"version"`
+	Capabilities jsontext.Value              `json:"declared"`
+	Info         jsontext.Value              `json:"info"`
+	Instructions string                      `json:"instructions,omitzero"`
+	Lists        map[string][]jsontext.Value `json:"lists,omitzero"` // by what the protocol calls each
+}
+
+func savedAs(server string, key tenant.Key) string { return server + " " + key.String() }
+
+// save writes down what a server has listed. What cannot be written is not kept at all, rather than as it was.
+func (c *Catalog) save(s *server, key tenant.Key, l *listing) {
+	if c.o.Storage == nil {
+		return
+	}
+	l.saved = true
+	value, err := encode(s, key, l)
+	if err != nil {
+		c.o.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, Reason: "state"})
+	}
+	c.keep(savedAs(s.config.Name, key), value)
+}
+
+// unsave takes back what was written down.
+func (c *Catalog) unsave(s *server, key tenant.Key) {
+	if l := s.lists[key]; l.saved {
+		l.saved = false
+		c.keep(savedAs(s.config.Name, key), nil)
+	}
+}
+
+func (c *Catalog) keep(key string, value jsontext.Value) {
+	if ref := c.o.Storage(); ref != (otp.Ref{}) {
+		_ = ref.Send(&storage.Keep{Change: store.Change{Bucket: store.Lists(c.tenant.Name), Key: key, Value: value}})
+	}
+}
+
+func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
+	v := saved{
+		Server: s.config.Name, Identity: s.config.Identity(),
+		Share: key.Share, Principal: key.Principal, Fingerprint: key.Fingerprint, Modern: key.Modern,
+		Version: l.facts.Version.String(), Capabilities: l.facts.Capabilities.Raw(), Info: l.facts.Server.Raw(), Instructions: l.facts.Instructions,
+		Lists: map[string][]jsontext.Value{},
+	}
+	for _, k := range merge.Kinds() {
+		if l.lists[k] != nil {
+			v.Lists[k.String()] = l.lists[k]
+		}
+	}
+	value, err := json.Marshal(v, jsontext.PreserveRawStrings(true), json.Deterministic(true))
+	if err == nil && len(value) > MaxSaved {
+		err = errors.New("it is too long")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// errAnother is said of a listing that is whole, and of a server that there is not.
+var errAnother = errors.New("of a server that is not configured, or otherwise")
+
+// recall takes over what servers have listed to an earlier host. What cannot be read, or is of no server as it is configured now, is
+// deleted.
+func (c *Catalog) recall() {
+	if c.o.Stored == nil {
+		return
+	}
+	for name, value := range c.o.Stored() {
+		s, key, l, err := c.decode(value)
+		if err == nil && (savedAs(s.config.Name, key) != name || len(s.lists) >= MaxListings) {
+			err = errors.New("not where it belongs")
+		}
+		if err != nil {
+			if !errors.Is(err, errAnother) {
+				c.o.Emit(telemetry.StateLost{
+					Where: telemetry.Where{Tenant: c.tenant.Name, Path: c.p.Path()}, Reason: fmt.Sprintf("what a server had listed: %v", err),
+				})
+			}
+			c.keep(name, nil)
+			continue
+		}
+		s.lists[key], s.last = l, l
+		c.declare(s.config.Name, l.facts)
+		c.show(s)
+	}
+}
+
+func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, error) {
+	var v saved
+	if err := json.Unmarshal(value, &v); err != nil {
+		return nil, tenant.Key{}, nil, err
+	}
+	key := tenant.Key{Share: v.Share, Principal: v.Principal, Fingerprint: v.Fingerprint, Modern: v.Modern}
+	s := c.servers[v.Server]
+	if s == nil || s.config.Identity() != v.Identity || listKey(s.config, key.Principal, key.Fingerprint, key.Modern) != key {
+		return nil, key, nil, errAnother
+	}
+	l := &listing{known: true, stored: true, saved: true, since: c.p.Now()}
+	version, ok := protocol.ParseVersion(v.Version)
+	if !ok {
+		return nil, key, nil, fmt.Errorf("revision %q", v.Version)
+	}
+	var errs [2]error
+	l.facts = client.Facts{Version: version, Instructions: v.Instructions}
+	l.facts.Capabilities, errs[0] = protocol.ParseServerCapabilities(v.Capabilities)
+	l.facts.Server, errs[1] = protocol.ParseImplementation(v.Info)
+	for _, k := range merge.Kinds() {
+		l.lists[k] = v.Lists[k.String()]
+		for _, item := range l.lists[k] {
+			if item.Kind() != '{' {
+				return nil, key, nil, fmt.Errorf("an item of %s is not an object", k)
+			}
+		}
+	}
+	return s, key, l, errors.Join(errs[:]...)
+}

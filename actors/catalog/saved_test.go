@@ -1,0 +1,221 @@
+package catalog_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/capability"
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/actors/storage"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/store"
+	"mcpd/telemetry"
+)
+
+// written is what the store holds when it held the stored values before, and how often it was written.
+func (r *rig) written() (values map[string]jsontext.Value, times int) {
+	r.T.Helper()
+	if values = maps.Clone(r.stored); values == nil {
+		values = map[string]jsontext.Value{}
+	}
+	for _, k := range stage.Of[*storage.Keep](&r.storage.Log) {
+		if times++; k.Bucket != store.Lists("acme") {
+			r.T.Errorf("written to %s", k.Bucket)
+		}
+		if values[k.Key] = k.Value; k.Value == nil {
+			delete(values, k.Key)
+		}
+	}
+	return values, times
+}
+
+// earlier is what a host leaves behind whose servers have listed a tool each.
+func earlier(t *testing.T) (stored map[string]jsontext.Value) {
+	t.Helper()
+	run(t, func(r *rig) {
+		r.ready()
+		stored, _ = r.written()
+	})
+	if len(stored) != 2 {
+		t.Fatalf("stored %v", stored)
+	}
+	return stored
+}
+
+// Lists are there at once in the next host, though no server runs, and are marked. They are nobody else's.
+func TestListsOfAnEarlierHostAreServedAtOnce(t *testing.T) {
+	r := &rig{stored: earlier(t)}
+	r.run(t, func(r *rig) {
+		start := time.Now()
+		v := <-r.looks(r.caller("ci", ""))
+		if v.err != nil || len(v.Servers) != 2 || len(v.Missing) != 0 || v.at != start || len(v.List(merge.Tools).Items()) != 2 {
+			t.Fatalf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+		}
+		if f := v.Servers[0].Facts; f.Version != protocol.V20251125 || f.Server.Name != "files" || !f.Capabilities.Has("tools.listChanged") {
+			t.Errorf("facts %+v", f)
+		}
+		for _, name := range []string{"files", "search"} {
+			if rec := r.record(name); !rec.Stale || rec.State != client.Idle || rec.Tools != 1 || rec.Open != 0 {
+				t.Errorf("%s is %+v", name, rec)
+			}
+		}
+		answer := r.looks(r.caller("other", "search"))
+		r.reports("search/principal=other", report{state: client.Ready, tools: []string{"hers"}})
+		if v := <-answer; v.err != nil || len(v.List(merge.Tools).Items()) != 1 || !strings.Contains(string(v.List(merge.Tools).Items()[0]), "hers") {
+			t.Errorf("another principal got %+v, %v", v.View, v.err)
+		}
+	})
+}
+
+// What a server lists after all is told once if it is something else, and not at all if it is not. It is written down only then.
+func TestListsOfAnEarlierHostAreRefreshed(t *testing.T) {
+	stored := earlier(t)
+	for _, tools := range [][]string{{"read"}, {"read", "write"}} {
+		r := &rig{stored: stored}
+		r.run(t, func(r *rig) {
+			<-r.looks(r.caller("ci", ""))
+			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+				t.Fatal(err)
+			}
+			r.reports(files, report{state: client.Ready, tools: tools})
+			another := len(tools) - 1
+			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != another {
+				t.Errorf("%v: announced %v", tools, got)
+			}
+			if rec := r.record("files"); rec.Stale || rec.Tools != len(tools) {
+				t.Errorf("%v: files is %+v", tools, rec)
+			}
+			if _, times := r.written(); times != another {
+				t.Errorf("%v: written %d times", tools, times)
+			}
+			r.reports(files, report{state: client.Ready, tools: tools})
+			if _, times := r.written(); times != another {
+				t.Errorf("%v: written %d times in the end", tools, times)
+			}
+		})
+	}
+}
+
+// A remote server costs no process: it is asked again as soon as somebody looks, who does not wait for it.
+func TestRemoteServerIsAskedAgainByTheFirstLook(t *testing.T) {
+	remote := func(tn *tenant.Tenant) { tn.Servers[0].Command, tn.Servers[0].URL = tenant.Secret{}, tenant.NewSecret("http://files") }
+	first := &rig{configure: remote}
+	first.run(t, func(r *rig) {
+		r.ready()
+		first.stored, _ = r.written()
+	})
+	r := &rig{configure: remote, stored: first.stored}
+	r.run(t, func(r *rig) {
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 2 {
+			t.Fatalf("got %+v, %v", v.View, v.err)
+		}
+		if got := r.record("files"); got.Open != 1 || got.State != client.Starting {
+			t.Errorf("files is %+v", got)
+		}
+		if got := r.record("search"); got.Open != 0 {
+			t.Errorf("search is %+v", got)
+		}
+	})
+}
+
+// A server that is another now does not get what the old one listed, and what no server is behind any more is deleted.
+func TestListsOfAnotherServerAreForgotten(t *testing.T) {
+	r := &rig{stored: earlier(t), configure: func(tn *tenant.Tenant) {
+		tn.Servers[0].Args = []tenant.Secret{tenant.NewSecret("--other")}
+		tn.Servers[1].Name = "find"
+	}}
+	r.run(t, func(r *rig) {
+		if left, _ := r.written(); len(left) != 0 {
+			t.Errorf("left are %v", left)
+		}
+		if got := stage.Of[telemetry.StateLost](&r.Events); len(got) != 0 {
+			t.Errorf("reported %v", got)
+		}
+		if got := r.record("files"); got.Tools != 0 || got.Stale {
+			t.Errorf("files is %+v", got)
+		}
+	})
+}
+
+// With a reload too.
+func TestListsOfAServerThatIsConfiguredNoMoreAreDeleted(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.tenant.Servers = r.tenant.Servers[1:]
+		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		r.Rest()
+		if left, _ := r.written(); len(left) != 1 || left["search principal=ci"] == nil {
+			t.Errorf("left are %v", left)
+		}
+	})
+}
+
+// What cannot be read is deleted and reported, and costs nothing else.
+func TestBrokenListsAreForgotten(t *testing.T) {
+	whole := earlier(t)
+	good := string(whole["files tenant"])
+	for name, bad := range map[string]string{
+		"no object":    `7`,
+		"no member":    `{}`,
+		"a number":     strings.Replace(good, `"version":"2025-11-25"`, `"version":7`, 1),
+		"no revision":  strings.Replace(good, `"version":"2025-11-25"`, `"version":"x"`, 1),
+		"no info":      strings.Replace(good, `"info":{`, `"info":{"name":7},"x":{`, 1),
+		"declared":     strings.Replace(good, `"declared":{`, `"declared":7,"x":{`, 1),
+		"an item":      strings.Replace(good, `{"name":"read"}`, `"read"`, 1),
+		"another name": strings.Replace(good, `"capabilities"`, `"x"`, 1),
+		"share":        strings.Replace(good, `"share":1`, `"share":250`, 1),
+	} {
+		stored := maps.Clone(whole)
+		if stored["files tenant"] = jsontext.Value(bad); name == "another name" {
+			delete(stored, "files tenant")
+			stored["elsewhere"] = whole["files tenant"]
+		}
+		r := &rig{stored: stored}
+		r.run(t, func(r *rig) {
+			if left, _ := r.written(); len(left) != 1 || r.record("search").Tools != 1 || r.record("files").Tools != 0 {
+				t.Errorf("%s: left are %v, files is %+v", name, left, r.record("files"))
+			}
+			reported := len(stage.Of[telemetry.StateLost](&r.Events)) == 1
+			if foreign := name == "no member" || name == "share"; reported == foreign {
+				t.Errorf("%s: reported %v", name, reported)
+			}
+		})
+	}
+}
+
+// A list that is too long to be kept is not kept as it was before either.
+func TestListThatIsTooLongIsNotKept(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		long := jsontext.Value(`{"name":"read","description":"` + strings.Repeat("x", catalog.MaxSaved) + `"}`)
+		r.reports(files, report{state: client.Ready, items: []jsontext.Value{long}})
+		if left, _ := r.written(); len(left) != 1 || left["files tenant"] != nil {
+			t.Errorf("%d are left", len(left))
+		}
+		if got := stage.Of[telemetry.Rejected](&r.Events); len(got) != 1 || got[0].Server != "files" {
+			t.Errorf("reported %v", got)
+		}
+	})
+}
+
+// What is known from an earlier host is known to the registry too.
+func TestRegistryHearsOfStoredServers(t *testing.T) {
+	r := &rig{stored: earlier(t)}
+	r.run(t, func(r *rig) {
+		got, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](r.Stage, "registry", capability.DiscoverRequest{Tenant: "acme", Server: "files"})
+		if err != nil || !strings.Contains(string(got), "listChanged") {
+			t.Errorf("the registry has %s, %v", got, err)
+		}
+	})
+}
