@@ -44,7 +44,7 @@ func describeServers(tenant *otp.Node, status catalog.Status) {
 			rows[row.ID] = k
 		}
 		for _, r := range status.Records() {
-			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, State: string(r.State), Cause: r.Cause, Revision: r.Version}
+			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, State: string(r.State), Cause: r.Cause, Revision: r.Version, Stale: r.Stale}
 			if k, ok := rows[r.Server]; ok {
 				pool.Children[k].Extra = extra
 				continue

@@ -9,6 +9,7 @@ type UpstreamStatus struct {
 	Cause          string // why it is not ready
 	PID            int    // of the child process, if it is one
 	Revision       string // protocol revision agreed
+	Stale          bool   // clients are shown lists from earlier, which it has not confirmed yet
 }
 
 // States of an upstream.

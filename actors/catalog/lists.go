@@ -127,12 +127,25 @@ func (c *Catalog) answer(w *waiter) {
 		w.call.Fail(protocol.EndpointNotFound())
 		return
 	}
+	c.gaveUpOn(w)
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
 		w.call.Fail(s.unavailable(s.why(caller), s.paused(ListKey(s.config, caller), c.p.Now())))
 		return
 	}
 	w.call.Reply(v)
+}
+
+// gaveUpOn writes down which servers have been waited for in vain, so that they delay the first list of the next host no more than the next
+// list of this one.
+func (c *Catalog) gaveUpOn(w *waiter) {
+	for _, name := range c.scope(w.call.Req.Caller) {
+		s := c.servers[name]
+		key := ListKey(s.config, w.call.Req.Caller)
+		if l := c.listing(s, key); !l.known && !l.saved && c.p.Now().Sub(l.since) >= w.call.Req.Wait {
+			c.save(s, key, l)
+		}
+	}
 }
 
 // group is the callers who see the same.

@@ -20,7 +20,7 @@ import (
 // MaxSaved bounds what is written down of one listing: some thousand tools. A longer one is learnt anew by each host.
 const MaxSaved = 2 << 20
 
-// saved is a listing in the store.
+// saved is a listing in the store. One without a revision was waited for in vain.
 type saved struct {
 	Server       string                      `json:"server"`
 	Identity     string                      `json:"identity"` // see tenant.Server
@@ -28,9 +28,9 @@ type saved struct {
 	Principal    string                      `json:"principal,omitzero"`
 	Fingerprint  protocol.Fingerprint        `json:"capabilities,omitzero"` // of the client
 	Modern       bool                        `json:"modern,omitzero"`
-	Version      string                      `json:"version"`
-	Capabilities jsontext.Value              `json:"declared"`
-	Info         jsontext.Value              `json:"info"`
+	Version      string                      `json:"version,omitzero"`
+	Capabilities jsontext.Value              `json:"declared,omitzero"`
+	Info         jsontext.Value              `json:"info,omitzero"`
 	Instructions string                      `json:"instructions,omitzero"`
 	Lists        map[string][]jsontext.Value `json:"lists,omitzero"` // by what the protocol calls each
 }
@@ -68,8 +68,10 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 	v := saved{
 		Server: s.config.Name, Identity: s.config.Identity(),
 		Share: key.Share, Principal: key.Principal, Fingerprint: key.Fingerprint, Modern: key.Modern,
-		Version: l.facts.Version.String(), Capabilities: l.facts.Capabilities.Raw(), Info: l.facts.Server.Raw(), Instructions: l.facts.Instructions,
-		Lists: map[string][]jsontext.Value{},
+	}
+	if l.known {
+		v.Version, v.Instructions, v.Lists = l.facts.Version.String(), l.facts.Instructions, map[string][]jsontext.Value{}
+		v.Capabilities, v.Info = l.facts.Capabilities.Raw(), l.facts.Server.Raw()
 	}
 	for _, k := range merge.Kinds() {
 		if l.lists[k] != nil {
@@ -109,9 +111,11 @@ func (c *Catalog) recall() {
 			c.keep(name, nil)
 			continue
 		}
-		s.lists[key], s.last = l, l
-		c.declare(s.config.Name, l.facts)
-		c.show(s)
+		if s.lists[key] = l; l.known {
+			s.last = l
+			c.declare(s.config.Name, l.facts)
+			c.show(s)
+		}
 	}
 }
 
@@ -124,6 +128,9 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 	s := c.servers[v.Server]
 	if s == nil || s.config.Identity() != v.Identity || listKey(s.config, key.Principal, key.Fingerprint, key.Modern) != key {
 		return nil, key, nil, errAnother
+	}
+	if v.Version == "" {
+		return s, key, &listing{saved: true}, nil
 	}
 	l := &listing{known: true, stored: true, saved: true, since: c.p.Now()}
 	version, ok := protocol.ParseVersion(v.Version)

@@ -76,6 +76,40 @@ func TestListsOfAnEarlierHostAreServedAtOnce(t *testing.T) {
 	})
 }
 
+// A server that was waited for in vain delays nobody in the next host, and is shown when it has listed.
+func TestServerThatNeverAnsweredIsNotWaitedForAgain(t *testing.T) {
+	first := &rig{}
+	first.run(t, func(r *rig) {
+		answer := r.looks(r.caller("ci", ""))
+		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+		if v := <-answer; len(v.Missing) != 1 {
+			t.Fatalf("got %+v, %v", v.View, v.err)
+		}
+		<-r.looks(r.caller("ci", ""))
+		times := 0
+		if first.stored, times = r.written(); times != 2 {
+			t.Errorf("written %d times", times)
+		}
+	})
+	r := &rig{stored: first.stored}
+	r.run(t, func(r *rig) {
+		start := time.Now()
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || v.at != start || len(v.Servers) != 1 || len(v.Missing) != 1 {
+			t.Errorf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+		}
+		if rec := r.record("search"); rec.Stale || rec.Open != 1 {
+			t.Errorf("search is %+v", rec)
+		}
+		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Server != "search" {
+			t.Errorf("announced %v", got)
+		}
+		if v := <-r.looks(r.caller("ci", "")); len(v.Servers) != 2 {
+			t.Errorf("got %+v", v.View)
+		}
+	})
+}
+
 // What a server lists after all is told once if it is something else, and not at all if it is not. It is written down only then.
 func TestListsOfAnEarlierHostAreRefreshed(t *testing.T) {
 	stored := earlier(t)
@@ -107,7 +141,9 @@ func TestListsOfAnEarlierHostAreRefreshed(t *testing.T) {
 
 // A remote server costs no process: it is asked again as soon as somebody looks, who does not wait for it.
 func TestRemoteServerIsAskedAgainByTheFirstLook(t *testing.T) {
-	remote := func(tn *tenant.Tenant) { tn.Servers[0].Command, tn.Servers[0].URL = tenant.Secret{}, tenant.NewSecret("http://files") }
+	remote := func(tn *tenant.Tenant) {
+		tn.Servers[0].Command, tn.Servers[0].URL = tenant.Secret{}, tenant.NewSecret("http://files")
+	}
 	first := &rig{configure: remote}
 	first.run(t, func(r *rig) {
 		r.ready()

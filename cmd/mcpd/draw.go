@@ -46,6 +46,9 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 	if n.Revision != nil {
 		words = append(words, n.GetRevision())
 	}
+	if n.GetStale() {
+		words = append(words, "lists from earlier")
+	}
 	if n.GetStatus() != "running" {
 		words = append(words, strings.ToUpper(n.GetStatus()))
 	}

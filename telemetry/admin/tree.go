@@ -66,6 +66,9 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	if u.Revision != "" {
 		out.Revision = proto.String(u.Revision)
 	}
+	if u.Stale {
+		out.Stale = proto.Bool(true)
+	}
 }
 
 func restartsBelow(n otp.Node) uint32 {

@@ -67,7 +67,9 @@ type Node struct {
 	// Of an upstream: its key in the configuration.
 	Server *string `protobuf:"bytes,23,opt,name=server,proto3,oneof" json:"server,omitempty"`
 	// Of an upstream: the protocol revision agreed with it.
-	Revision      *string `protobuf:"bytes,24,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	Revision *string `protobuf:"bytes,24,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Of an upstream: clients are shown lists that an earlier host, or an earlier declaration of it, has left.
+	Stale         *bool `protobuf:"varint,30,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,11 +237,18 @@ func (x *Node) GetRevision() string {
 	return ""
 }
 
+func (x *Node) GetStale() bool {
+	if x != nil && x.Stale != nil {
+		return *x.Stale
+	}
+	return false
+}
+
 var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaf\x05\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\x05\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -261,7 +270,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x05cause\x18\x15 \x01(\tH\x05R\x05cause\x88\x01\x01\x12\x15\n" +
 	"\x03pid\x18\x16 \x01(\rH\x06R\x03pid\x88\x01\x01\x12\x1b\n" +
 	"\x06server\x18\x17 \x01(\tH\aR\x06server\x88\x01\x01\x12\x1f\n" +
-	"\brevision\x18\x18 \x01(\tH\bR\brevision\x88\x01\x01B\v\n" +
+	"\brevision\x18\x18 \x01(\tH\bR\brevision\x88\x01\x01\x12\x19\n" +
+	"\x05stale\x18\x1e \x01(\bH\tR\x05stale\x88\x01\x01B\v\n" +
 	"\t_strategyB\x0e\n" +
 	"\f_child_countB\t\n" +
 	"\a_hiddenB\x11\n" +
@@ -270,7 +280,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x06_causeB\x06\n" +
 	"\x04_pidB\t\n" +
 	"\a_serverB\v\n" +
-	"\t_revisionB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\t_revisionB\b\n" +
+	"\x06_staleB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_tree_proto_rawDescOnce sync.Once

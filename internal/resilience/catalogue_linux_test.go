@@ -1,0 +1,97 @@
+package resilience
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// Of ten servers one never answers and one is not there. That delays the first list, by no more than it may. The next host has all lists at
+// once, though no server of it can start, and starts a server when it is called.
+func TestListsOutliveTheHost(t *testing.T) {
+	dir := t.TempDir()
+	open := filepath.Join(dir, "open")
+	config := "limits: {list_wait: 3s}\ntenants: {default: {servers: {"
+	for i := range 8 {
+		config += fmt.Sprintf("good-%d: {command: sh, args: [-c, 'while [ ! -e \"$0\" ]; do sleep 0.02; done; exec \"$1\"', %q, %q]}, ", i, open, mcptest.Server(t))
+	}
+	config += fmt.Sprintf("silent: {command: %q, args: [-silent]}, missing: {command: no-such-program}}}}\n", mcptest.Server(t))
+
+	tools := func(h *mcptest.Host) (s *mcp.ClientSession, of map[string]int, took time.Duration) {
+		t.Helper()
+		begin := time.Now()
+		s = mcptest.Connect(t, h.MCP+"/mcp", "", nil)
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took, of = time.Since(begin), map[string]int{}
+		for _, tool := range list.Tools {
+			server, _, _ := strings.Cut(tool.Name, "__")
+			of[server]++
+		}
+		return s, of, took
+	}
+	touch(t, open)
+	h := mcptest.Start(t, mcptest.HostOptions{Config: config})
+	_, of, took := tools(h)
+	t.Logf("the first lists after %s: %v", took, of)
+	if len(of) != 8 || of["good-7"] == 0 {
+		t.Errorf("the first lists are of %v", of)
+	}
+	if _, _, took := tools(h); took > 3*time.Second {
+		t.Errorf("the next waited %s", took)
+	}
+	h.Kill()
+
+	if err := os.Remove(open); err != nil {
+		t.Fatal(err)
+	}
+	h = mcptest.Start(t, mcptest.HostOptions{Config: config, State: h.State})
+	s, again, took := tools(h)
+	if took >= 5*time.Second { // what the first took at least
+		t.Errorf("the lists of the next host took %s: somebody was waited for", took)
+	}
+	if fmt.Sprint(again) != fmt.Sprint(of) || !strings.Contains(fmt.Sprint(s.InitializeResult().Capabilities.Tools), "true") {
+		t.Errorf("the next host lists %v, not %v", again, of)
+	}
+	if tree := treeOf(t, h); strings.Count(tree, `"stale":true`) != 8 || strings.Contains(tree, `"state":"ready"`) {
+		t.Errorf("the tree says %s", tree)
+	}
+	touch(t, open)
+	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "good-3__echo", Arguments: map[string]any{"message": "hello"}}); err != nil || r.IsError {
+		t.Errorf("a call: %+v, %v", r, err)
+	}
+	if tree := treeOf(t, h); strings.Count(tree, `"stale":true`) != 7 || strings.Count(tree, `"pid":`) != 2 { // with the silent one, which was never listed
+		t.Errorf("after a call the tree says %s", tree)
+	}
+}
+
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// treeOf is the tree of a host as JSON.
+func treeOf(t *testing.T, h *mcptest.Host) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.Admin+"/admin/v1/tree?all=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := ask(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
