@@ -14,21 +14,34 @@ var errBroken = errors.New("request record damaged by a crash")
 // estate is what a manager leaves to its next incarnation.
 type estate struct{ last *Manager }
 
-func heir(p *otp.Process) *table {
-	if e, ok := p.Heir().(*estate); ok {
-		return e.last.table
-	}
-	return nil
+// inherit takes over the exchanges in flight, and mends what a crash left of them.
+func (m *Manager) inherit(p *otp.Process) bool {
+	_, ok := otp.Inherit(p, func(e *estate) (dropped []otp.Dropped) {
+		m.table = e.last.table
+		for range m.mend() {
+			dropped = append(dropped, otp.Dropped{Part: "exchange", Reason: "unsound"})
+		}
+		return dropped
+	})
+	return ok
 }
 
-// mend does what the previous incarnation had left to do. An exchange whose answer was lost with it gets an error. Each is tried once more:
-// what crashes this incarnation too is let go.
-func (m *Manager) mend(left []effect) {
+// sound reports whether an exchange can go on and have an outcome.
+func sound(id uint64, x *Exchange) bool {
+	return x != nil && x.ID == id && x.Sink != nil && x.Owner != nil && x.Upstream != (otp.Ref{})
+}
+
+// mend does what the previous incarnation had left to do, and ends what is not sound; it says how many these are. An exchange whose answer was
+// lost with the crash gets an error. Each is tried once more: what crashes this incarnation too is let go.
+func (m *Manager) mend() (broken int) {
+	left, broken := m.table.Repair(sound)
 	for i, do := range left {
 		left[i] = effect{}
 		x := do.Request.Owner
 		switch {
-		case x == nil:
+		case x == nil || m.holds(x):
+		case !sound(do.Request.Key, x):
+			m.bury(x)
 		case do.Do == inflight.Withdraw:
 			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: errBroken.Error()})
 		default:
@@ -38,13 +51,31 @@ func (m *Manager) mend(left []effect) {
 			m.finish(do, answer{})
 		}
 	}
+	return broken
+}
+
+// holds reports whether an exchange is in flight under its own id, whatever else it was under.
+func (m *Manager) holds(x *Exchange) bool {
+	r, ok := m.table.Get(x.ID)
+	return ok && r.Owner == x
+}
+
+// bury ends an exchange of which not everything is there.
+func (m *Manager) bury(x *Exchange) {
+	if x.Sink != nil {
+		x.Finish(nil, protocol.InternalError(errBroken))
+	}
+	if x.Owner != nil {
+		_ = x.Owner.Send(Done{Exchange: x, Failed: true})
+	}
+	m.meter(x).End(outcome(effect{Err: errBroken}, answer{}), m.p.Now().Sub(x.Arrived), 0)
 }
 
 // Abandon ends every exchange: there is nobody left to be in charge of them.
 func (e *estate) Abandon(reason error) {
+	e.last.mend()
 	for r := range e.last.table.Pending() {
-		if x := r.Owner; x != nil {
-			e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, r.Forwarded, reason)}, answer{})
-		}
+		x := r.Owner
+		e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, r.Forwarded, reason)}, answer{})
 	}
 }

@@ -62,11 +62,10 @@ type expire struct{}
 // Init takes over the exchanges in flight. What a crash left half done is answered and dropped.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	if m.table = heir(p); m.table == nil {
+	if !m.inherit(p) {
 		m.table = inflight.New[uint64, *Exchange](inflight.Options{})
 	}
 	p.SetHeir(&estate{m})
-	m.mend(m.table.Repair())
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
 		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: protocol.InternalError(errBroken)}, answer{})
 	}

@@ -37,7 +37,7 @@ func run(t *testing.T, test func(r *rig)) {
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{
-			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), r.owner.Child("owner"),
+			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), r.owner.Child("owner"),
 		}
 	}, func(*stage.Stage) { test(r) })
 }

@@ -9,14 +9,15 @@ import (
 func TestRepairKeepsWhatIsSound(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
 	table := New[int, string](Options{})
-	for key := range 6 {
+	for key := range 8 {
 		table.Step(start, Event[int, string]{Op: Register, Key: key, Owner: "o", Timeout: time.Duration(10-key) * time.Second})
 	}
 	table.timers = table.timers[:2] // the crash came in the midst of a change
-	table.entries[1].Key = 7
+	table.entries[1].Key = 9
 	table.entries[2].Deadline = time.Time{}
 	table.entries[3] = nil
-	broken := table.Repair()
+	table.entries[4].Deadline = start.Add(time.Hour)
+	broken, n := table.Repair(func(key int, _ string) bool { return key != 5 })
 	keys := make(map[int]string)
 	for _, e := range broken {
 		if e.Do != Finish || e.Outcome != Lost {
@@ -24,8 +25,8 @@ func TestRepairKeepsWhatIsSound(t *testing.T) {
 		}
 		keys[e.Request.Key] = e.Request.Owner
 	}
-	if len(keys) != 3 || keys[1] != "o" || keys[2] != "o" || keys[3] != "" {
-		t.Errorf("got %v", broken)
+	if len(keys) != 5 || n != 5 || keys[1] != "o" || keys[2] != "o" || keys[3] != "" || keys[4] != "o" || keys[5] != "o" {
+		t.Errorf("got %d: %v", n, broken)
 	}
 	var ended []int
 	for _, e := range table.Step(start.Add(time.Minute), Event[int, string]{Op: Expire}) {
@@ -33,8 +34,8 @@ func TestRepairKeepsWhatIsSound(t *testing.T) {
 			ended = append(ended, e.Request.Key)
 		}
 	}
-	if len(ended) != 3 || ended[0] != 5 || ended[1] != 4 || ended[2] != 0 {
-		t.Errorf("got %v, want 5 4 0: the sound ones by their deadlines", ended)
+	if len(ended) != 3 || ended[0] != 7 || ended[1] != 6 || ended[2] != 0 {
+		t.Errorf("got %v, want 7 6 0: the sound ones by their deadlines", ended)
 	}
 }
 
@@ -52,8 +53,8 @@ func TestRepairReturnsWhatWasNotDone(t *testing.T) {
 	}
 	effects[0], effects[1] = Effect[int, string]{}, Effect[int, string]{}
 	for range 2 { // another crash before they are done
-		left := table.Repair()
-		if len(left) != 4 || left[0].Do != Withdraw || left[1].Do != Finish || left[1].Outcome != TimedOut || left[1].Request.Key != 1 || left[3].Request.Key != 2 {
+		left, broken := table.Repair(func(int, string) bool { return true })
+		if broken != 0 || len(left) != 4 || left[0].Do != Withdraw || left[1].Do != Finish || left[1].Outcome != TimedOut || left[1].Request.Key != 1 || left[3].Request.Key != 2 {
 			t.Errorf("got %+v", left)
 		}
 	}

@@ -285,7 +285,7 @@ func TestTableProperties(t *testing.T) {
 				}
 			}
 		}
-		if broken := table.Repair(); len(broken) > 0 {
+		if broken, _ := table.Repair(func(uint64, string) bool { return true }); len(broken) > 0 {
 			t.Fatalf("a sound table has %v", broken)
 		}
 	})

@@ -19,6 +19,7 @@ type Stage struct {
 	Faults *fault.Registry
 	Tree   *otp.Tree
 	Events Log // what the actors emitted
+	Heirs  Heirs
 }
 
 // Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when everything waits. The children are made
