@@ -331,6 +331,33 @@ func TestOutcomesThatMayBeTriedAgain(t *testing.T) {
 	}
 }
 
+// 2026-07-28 has no code for it, so the word decides: whoever is turned away for now is told so by the status too.
+func TestOutcomesOfRequestsThatStandAloneMayBeTriedAgain(t *testing.T) {
+	host := newTestHost(t)
+	var refused error
+	host.scripts["busy"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(refused, protocol.Latest)))
+	}
+	s := serve(t, host, Options{})
+	for _, c := range []struct {
+		err    error
+		status int
+		wait   string
+	}{
+		{protocol.Overloaded("host", 2*time.Second), 503, "2"},
+		{protocol.RateLimited(time.Minute), 429, "60"},
+		{protocol.Overloaded("host", 0), 200, ""},
+		{protocol.InvalidParams("x"), 200, ""},
+	} {
+		refused = c.err
+		body, header := standalone("busy", `1`)
+		resp := s.post(body, header...)
+		if got := resp.Header.Get("Retry-After"); resp.StatusCode != c.status || got != c.wait {
+			t.Errorf("%v: got %d, Retry-After %q and %s, want %d and %q", c.err, resp.StatusCode, got, content(t, resp), c.status, c.wait)
+		}
+	}
+}
+
 // A request that its client has cancelled has no answer, which a stream can say (2025-11-25 §basic/utilities/cancellation). It has no id
 // that a client would come back with.
 func TestCancelledRequestEndsInSilence(t *testing.T) {

@@ -74,18 +74,23 @@ func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 // know.
 func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	e := p.outcomes[0].Error
-	if p.batch || e == nil || e.Code != protocol.CodeRateLimited {
+	if p.batch || e == nil {
 		return errorStatus(e, p.version)
 	}
+	reason, _ := splice.GetString(e.Data, "reason")
+	status, busy := turnedAway[reason]
 	wait := protocol.RetryAfter(e)
-	if wait <= 0 {
-		return http.StatusOK
+	if !busy || wait <= 0 {
+		return errorStatus(e, p.version)
 	}
 	setRetryAfter(w, wait)
-	if reason, _ := splice.GetString(e.Data, "reason"); reason == protocol.ConditionRateLimited.String() {
-		return http.StatusTooManyRequests
-	}
-	return http.StatusServiceUnavailable
+	return status
+}
+
+// turnedAway are the statuses of requests that were turned away for now, by the word in their errors' data: 2026-07-28 has no code for it.
+var turnedAway = map[string]int{
+	protocol.ConditionRateLimited.String(): http.StatusTooManyRequests,
+	protocol.ConditionOverloaded.String():  http.StatusServiceUnavailable,
 }
 
 // errorStatus is that of an answer to a request that stands alone, where errors have one of their own; the others' is 200.
