@@ -24,6 +24,7 @@ type Edge struct {
 	Failures *quota.Failures
 	Clock    clock.Clock
 	Index    *session.Index
+	Memory   *quota.Memory
 	Sessions func() otp.Ref // core/session_manager
 }
 
@@ -126,6 +127,9 @@ func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint, peer session.
 
 // start asks for a session and waits until it has its actor.
 func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
+	if memory := h.Memory.Level(); !memory.Begins() {
+		return nil, protocol.Overloaded("host", memory.Retry())
+	}
 	start, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	return otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)

@@ -22,6 +22,7 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/task"
 	"mcpd/gateway/config"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
@@ -53,6 +54,7 @@ type host struct {
 	state    *store.Store // nil when nothing survives this host
 	index    *session.Index
 	edge     *Edge
+	memory   quota.Memory
 	ring     *seal.Ring // seals what clients carry for us
 	instance string     // of this host, in what it seals
 	nextID   atomic.Uint64
@@ -149,7 +151,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 			Task: func(row string) (otp.Ref, bool) {
 				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row)
 			},
-			TaskIndex: kept().Index,
+			TaskIndex: kept().Index, Memory: &h.memory,
 		}
 	})
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }
@@ -201,7 +203,7 @@ func (h *host) health() admin.Health {
 			Name: row.ID, OK: up(row), Required: row.ID != "observability", Detail: row.Status.String(),
 		})
 	}
-	health.Checks = append(health.Checks, h.durability(tree))
+	health.Checks = append(health.Checks, h.durability(tree), h.memoryCheck(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}

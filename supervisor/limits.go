@@ -88,7 +88,8 @@ var limits = []limit{
 	{"", "child_files", stdio.DefaultFiles, "open files of a child process, unless its server says otherwise: `max_files`", "it gets EMFILE", ""},
 	{"", "child_file_size", int64(stdio.DefaultFileSize), "a file that it writes: `max_file_size`", "SIGXFSZ", ""},
 
-	// The end.
+	// The host.
+	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session and no new task, from 95 %: no new call: 503 and Retry-After, -32010", "overloaded"},
 	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},
 }
 
@@ -107,6 +108,9 @@ var byKey = func() map[string]*limit {
 func (h *host) exported() iter.Seq[telemetry.Limit] {
 	return func(yield func(telemetry.Limit) bool) {
 		for b := range h.now().config.Bounds() {
+			if b.Key == "memory" { // it may have been found out
+				b.Value = int64(h.options.Memory)
+			}
 			name, value := measure(b.Key, b.Value)
 			if !yield(telemetry.Limit{Name: name, Tenant: b.Tenant, Help: byKey[b.Key].what, Value: value}) {
 				return

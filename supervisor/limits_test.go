@@ -43,6 +43,7 @@ var bounded = []struct{ what, gauges string }{
 	{"failed authentications", "auth_failures"},
 	{"child processes: memory, processes, files", "child_files child_file_size_bytes"},
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
+	{"memory", "memory_bytes"},
 	{"the end of the host", "drain_seconds"},
 	{"log lines", ""},
 	{"ids of requests to a server", ""},
@@ -94,6 +95,7 @@ var enforced = map[string]string{
 	"child_files":              "internal/interop.TestServersAreLimited",
 	"child_file_size_bytes":    "internal/interop.TestServersAreLimited",
 
+	"memory_bytes":  "internal/resilience.TestMemoryIsFull",
 	"drain_seconds": "transport/streamable.TestShutdownEndsStreamsPolitely",
 }
 

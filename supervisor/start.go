@@ -20,7 +20,6 @@ import (
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
 	"mcpd/transport/stdio"
-	"mcpd/transport/streamable"
 )
 
 // root is the id of the tree's root.
@@ -41,6 +40,7 @@ type Options struct {
 	Clock    clock.Clock   // nil is clock.System
 	Instance string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
 	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
+	Memory   uint64        // bytes that the host may use; 0 is no limit
 	State    string        // the directory of what survives this host; empty keeps nothing
 	// Safe is why only the admin listener is to serve, and MCP to be refused; empty for a host as usual.
 	Safe string
@@ -90,7 +90,7 @@ func newHost(c *config.Config, o Options) *host {
 	h := &host{
 		options: o, clock: o.Clock, faults: o.Faults,
 		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		store:    streamable.NewStore(streamable.StoreOptions{Clock: o.Clock}),
+		store:    newStore(o),
 		index:    session.NewIndex(),
 		last:     process.NewLast(),
 		instance: rand.Text(),
@@ -109,7 +109,7 @@ func newHost(c *config.Config, o Options) *host {
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.openState()
 	h.edge = &Edge{
-		now: h.now, Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
+		now: h.now, Memory: &h.memory, Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
 		Sessions: func() otp.Ref { return h.core("session_manager") },
 	}
 	return h

@@ -8,6 +8,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/configuration"
+	"mcpd/actors/memory"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
 	"mcpd/actors/request"
@@ -38,6 +39,7 @@ func (h *host) tree() otp.Spec {
 		),
 		// TIER 1: what all tenants need. Each row keeps its state over its own crash.
 		sup("core", otp.Permanent, in(5, 10*second), otp.Infinity, append(h.storage(),
+			actor("memory", 5*second, func() otp.Behaviour { return memory.New(h.memoryOptions()) }),
 			actor("protocol_version", 5*second, func() otp.Behaviour { return version.New(h.recorder.Emit) }),
 			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
 			actor("session_manager", 5*second, func() otp.Behaviour { return session.New(h.sessionOptions(), h.index) }),

@@ -36,6 +36,7 @@ var why = map[string]string{
 	"mcpd/observability/event_log":             "turns events into log lines",
 	"mcpd/core":                                "what all tenants need",
 	"mcpd/core/storage":                        "writes down what must survive the host, in groups; absent where nothing is kept",
+	"mcpd/core/memory":                         "how much memory is in use; with little left new sessions are refused, then new calls",
 	"mcpd/core/protocol_version":               "which revision a session speaks, and what was agreed on so far",
 	"mcpd/core/capabilities":                   "what servers declared, what the host knows, who wants to hear of changes",
 	"mcpd/core/session_manager":                "which sessions there are, who may use each, which have been idle for too long",

@@ -261,6 +261,14 @@ type (
 	StateWritten struct {
 		Where
 	}
+	MemoryLevel struct {
+		Where
+		Level string `key:"memory" is:"normal, elevated, high, critical"`
+		Last  string `key:"last" is:"the level before"`
+		Step  uint32 `key:"step" is:"0 for normal, up to 3"`
+		Use   uint64 `key:"use" is:"bytes in use"`
+		Limit uint64 `key:"limit" is:"bytes that there are"`
+	}
 	FaultArmed struct {
 		Where
 		Fault  string        `key:"fault" is:"its id"`

@@ -74,6 +74,7 @@ var events = []row{
 	{StateLost{}, "state_lost", warn, "a part of the state was not readable", true, rare, "what was readable is in use"},
 	{StateNotWritten{}, "state_not_written", fail, "the state cannot be written", true, rare, "sessions go on, and would not survive the host"},
 	{StateWritten{}, "state_written", info, "the state is written again", false, rare, "and all that had waited for it"},
+	{MemoryLevel{}, "memory_level", warn, "memory level changed", false, rare, "how much memory is in use, and with that which new work is refused"},
 	{FaultArmed{}, "fault_armed", warn, "fault armed", false, rare, "something will break on purpose"},
 	{FaultDisarmed{}, "fault_disarmed", info, "fault disarmed", false, rare, "healed before its lease ended"},
 	{FaultHit{}, "fault_hit", warn, "fault struck", true, rare, "something was broken on purpose"},

@@ -89,6 +89,10 @@ func (s *Session) through(d *session.Deliver) *outgoing {
 
 // keep starts the actor of a task. The call goes to it when it is there.
 func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Version, offered protocol.ServerCapabilities) {
+	if memory := s.o.Memory.Level(); down != tasks.None && !memory.Begins() {
+		s.refuse(o.d, protocol.Overloaded("host", memory.Retry()))
+		return
+	}
 	number := s.o.NextID.Add(1)
 	ttl, err := tasks.DefaultTTL, error(nil)
 	if s.asksForTask(o.d.Message) {

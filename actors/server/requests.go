@@ -11,6 +11,7 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
 	"mcpd/protocol/splice"
 )
 
@@ -48,6 +49,11 @@ var routes = map[string]struct {
 	"tasks/result":             {byTask, 0},
 	"tasks/list":               {here, 0},
 	"subscriptions/listen":     {here, 0},
+}
+
+// goesOn reports whether a request begins nothing, but goes on with what is in hand or ends it.
+func goesOn(m jsonrpc.Message) bool {
+	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.IsRetry(m.Params)
 }
 
 // request admits one request and sends it on its way.
@@ -90,11 +96,14 @@ func (s *Session) dispatch(d *session.Deliver) {
 	}
 	r, ok := routes[m.Method]
 	err := protocol.CheckParams(m.Method, m.Params)
+	memory := s.o.Memory.Level()
 	switch {
 	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
 	case err != nil:
 		s.refuse(d, err)
+	case !memory.Calls() && !goesOn(m):
+		s.refuse(d, protocol.Overloaded("host", memory.Retry()))
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":

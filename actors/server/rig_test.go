@@ -21,6 +21,7 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/task"
 	"mcpd/actors/version"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type rig struct {
 	*stage.Stage
 	tasks  task.Index
+	memory quota.Memory
 	task   atomic.Pointer[string] // what tasks/get says
 	index  *session.Index
 	next   atomic.Uint64
@@ -178,8 +180,8 @@ func (r *rig) session() func(args any) otp.Behaviour {
 				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row) },
 				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
 				Task:      func(row string) (otp.Ref, bool) { return r.System.Whereis("top/task_sup/" + row) },
-				TaskIndex: &r.tasks,
-				Failed:    func(int64) {}, Emit: r.Events.Emit,
+				TaskIndex: &r.tasks, Memory: &r.memory,
+				Failed: func(int64) {}, Emit: r.Events.Emit,
 			}
 		}
 		return server.New(o, args.(session.Args))

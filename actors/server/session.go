@@ -15,6 +15,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/actors/task"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -42,6 +43,7 @@ type Options struct {
 	Task      func(row string) (otp.Ref, bool)
 	TaskIndex *task.Index
 	Self      protocol.Implementation // who the host says it is
+	Memory    *quota.Memory           // says whether calls and tasks may begin
 	Failed    func(code int64)        // counts an error that the client is sent
 	Emit      telemetry.Sink
 }

@@ -136,7 +136,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	log, level := logger(c)
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Instance: instance(lock), Earlier: lock + ".", State: state, Safe: safe,
+		Memory: limitMemory(c.Memory, system()), Instance: instance(lock), Earlier: lock + ".", State: state, Safe: safe,
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})
 	if err != nil {

@@ -27,6 +27,7 @@ type Config struct {
 	StateDir       string        // "" = chosen by the command
 	MaxBody        int64         // bytes of a request
 	MaxSessions    int           // open sessions over all tenants
+	Memory         int64         // bytes that the host may use; 0 = found out by the command
 	Drain          time.Duration // what requests have to end once the host was told to stop
 	Limits         tenant.Limits
 	Negotiation    protocol.Negotiation

@@ -114,7 +114,9 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 	case *int:
 		p.line(depth, n.name+": "+strconv.Itoa(*v))
 	case *int64:
-		p.scalar(depth, n.name, formatSize(*v))
+		if *v != 0 {
+			p.scalar(depth, n.name, formatSize(*v))
+		}
 	case *time.Duration:
 		p.scalar(depth, n.name, formatSpan(*v))
 	case *auth.Hash:

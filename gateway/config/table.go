@@ -70,6 +70,9 @@ var hostKeys = []Key{
 		"bytes of a request", func(s scope) any { return &s.config.MaxBody }},
 	{"limits.max_total_sessions", count(1, 2_000_000), "200000", "", "1000", AtOnce,
 		"open sessions of all tenants together", func(s scope) any { return &s.config.MaxSessions }},
+	{"limits.memory", size(32<<20, 1<<44), "", "", "512MiB", Restart,
+		"memory of mcpd itself, without its servers; else GOMEMLIMIT, the limit of its cgroup, or what the machine has. Near it new sessions, then new calls are refused",
+		func(s scope) any { return &s.config.Memory }},
 	{"limits.drain", span(time.Second, 10*time.Minute), "25s", "", "10s", Restart,
 		"what requests have to end once mcpd was told to stop; at the end of it they are answered with an error", func(s scope) any { return &s.config.Drain }},
 }

@@ -66,6 +66,29 @@ func (s *Streams) Push(m jsonrpc.Message) error {
 	return s.add(s.standing(), data, w)
 }
 
+// Trim lets go of what was given to a connection already, and, when hard is set, of what waits for a client without one: it is told so when
+// it comes back, as of anything that is not kept any more. What a connection has yet to write stays.
+func (s *Streams) Trim(hard bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil || s.state.bytes == 0 {
+		return
+	}
+	trim := func(st *stream) {
+		if hard && len(st.outlets) == 0 {
+			s.dropAll(st)
+		} else {
+			s.dropSent(st)
+		}
+	}
+	if s.state.alone != nil {
+		trim(s.state.alone)
+	}
+	for _, st := range s.state.posts {
+		trim(st)
+	}
+}
+
 // Close ends every response and forgets every event: the session is over. It is idempotent.
 func (s *Streams) Close() {
 	s.mu.Lock()

@@ -207,6 +207,43 @@ func TestLostOutcomeIsNotPassedOver(t *testing.T) {
 	}
 }
 
+// What was sent is not kept when memory is short, and when it is shorter nor is what waits for a client that is away, which is told so
+// when it comes back. What a connection has yet to write stays, and nothing that is gone counts.
+func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
+	store := NewStore(StoreOptions{})
+	s := store.Streams("a session")
+	defer s.Close()
+	open, away := newReply(s, 2, true), newReply(s, 1, true)
+	for _, r := range []*reply{open, away} {
+		r.Send(note("notifications/message", 1))
+		taken(s, &r.out, 8)
+		r.Send(note("notifications/message", 2))
+	}
+	away.leave()
+	away.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
+	before := store.Bytes()
+	s.Trim(false)
+	if got := store.Bytes(); got >= before {
+		t.Errorf("%d bytes are kept after %d", got, before)
+	}
+	if err := s.connect(&outlet{}, idAt(&away.out, 1), protocol.V20251125); err != nil {
+		t.Errorf("what waits for a client is gone: %v", err)
+	}
+	s.Trim(true)
+	if got, _ := taken(s, &open.out, 8); len(got) != 1 {
+		t.Errorf("a connection still writes %q, want its one event", got)
+	}
+	gone := newReply(s, 1, true)
+	gone.Send(note("notifications/message", 1))
+	taken(s, &gone.out, 8)
+	gone.leave()
+	gone.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
+	s.Trim(true)
+	if err := s.connect(&outlet{}, idAt(&gone.out, 1), protocol.V20251125); !errors.Is(err, errUnreplayable) {
+		t.Errorf("a client whose answer is gone: %v, want errUnreplayable", err)
+	}
+}
+
 // B5: coalesce, then drop progress, then the oldest notification. The outcome of an exchange is never refused, what a server asks never
 // dropped, and nobody is cut.
 func TestFullQueue(t *testing.T) {

@@ -36,7 +36,8 @@ type (
 		Message string `json:"message"`
 	}
 	duration struct {
-		Millis int `json:"millis"`
+		Millis int    `json:"millis"`
+		Pad    string `json:"pad,omitempty"` // makes the request large
 	}
 	exit struct {
 		Code int `json:"code,omitempty"`

@@ -1,0 +1,100 @@
+// Package memory holds the actor that watches how much of its memory the host has in use, and says with a level what may begin. It
+// refuses nothing itself, and does not know who looks at the level.
+package memory
+
+import (
+	"context"
+	"time"
+
+	"mcpd/gateway/quota"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+const (
+	// SampleEvery is how long a change of level may go unnoticed. A client that allocates 100 MB/s gets 25 MB further meanwhile.
+	SampleEvery = 250 * time.Millisecond
+	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
+	// collects every two minutes.
+	CollectEvery = 2 * time.Second
+)
+
+// Options are what a manager is made from.
+type Options struct {
+	// Limit is the memory that there is, in bytes; 0 is no limit, and nothing is watched.
+	Limit uint64
+	// Use measures what is in use.
+	Use func() Use
+	// Collect collects the garbage, and returns when it has.
+	Collect func()
+	// Level is what is in force. It outlives the manager, which crashes, if ever, when it is needed: meanwhile the last level applies, and
+	// the next incarnation measures at once.
+	Level *quota.Memory
+	// Relieve lets go of what the level does not keep. It is called with every sample above quota.Normal.
+	Relieve func(quota.Level)
+	Emit    telemetry.Sink
+}
+
+// Manager is the behaviour of core/memory.
+type Manager struct {
+	otp.Base
+	o          Options
+	p          *otp.Process
+	seen       uint64    // the collection that the last sample rests on
+	since      time.Time // when that was first seen
+	collecting bool
+}
+
+// New makes one incarnation.
+func New(o Options) *Manager { return &Manager{o: o} }
+
+// Status is what the tree shows, and readiness looks at.
+type Status struct {
+	Level      quota.Level
+	Use, Limit uint64 // bytes
+}
+
+// sample is the timer.
+type sample struct{}
+
+// Init measures at once.
+func (m *Manager) Init(p *otp.Process) error {
+	m.p = p
+	if m.o.Limit > 0 {
+		m.sample()
+	}
+	return nil
+}
+
+// Receive handles one message.
+func (m *Manager) Receive(_ *otp.Process, msg any) error {
+	switch msg.(type) {
+	case sample:
+		m.sample()
+	case otp.Done:
+		m.collecting = false
+	}
+	return nil
+}
+
+func (m *Manager) sample() {
+	m.p.After(SampleEvery, sample{})
+	use, last := m.o.Use(), m.o.Level.Level()
+	level := last.Next(use.Bytes, m.o.Limit)
+	m.o.Level.Set(level)
+	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit})
+	if level != last {
+		m.o.Emit(telemetry.MemoryLevel{Level: level.String(), Last: last.String(), Step: uint32(level), Use: use.Bytes, Limit: m.o.Limit})
+	}
+	if use.Collections != m.seen {
+		m.seen, m.since = use.Collections, m.p.Now()
+	}
+	if level == quota.Normal {
+		return
+	}
+	m.o.Relieve(level)
+	if !m.collecting && m.p.Now().Sub(m.since) >= CollectEvery {
+		m.collecting = true
+		m.p.Go("collect", func(context.Context) error { m.o.Collect(); return nil })
+	}
+}

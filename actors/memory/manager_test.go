@@ -1,0 +1,124 @@
+package memory_test
+
+import (
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/memory"
+	"mcpd/gateway/quota"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// host is a manager of 1000 bytes and what it measures.
+type host struct {
+	*stage.Stage
+	bytes, collections atomic.Uint64 // in use, and so far
+	relieved           stage.Log
+	level              quota.Memory
+}
+
+func run(t *testing.T, test func(h *host)) {
+	t.Helper()
+	h := &host{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		h.Stage = s
+		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
+			return memory.New(memory.Options{
+				Limit: 1000, Level: &h.level, Emit: s.Events.Emit,
+				Use:     func() memory.Use { return memory.Use{Bytes: h.bytes.Load(), Collections: h.collections.Load()} },
+				Collect: func() { h.collections.Add(1) },
+				Relieve: func(l quota.Level) { h.relieved.Add(l) },
+			})
+		})}}
+	}, func(*stage.Stage) { test(h) })
+}
+
+// has lets some time go by with so much in use.
+func (h *host) has(use uint64, while time.Duration) {
+	h.bytes.Store(use)
+	time.Sleep(while) // virtual
+	h.Rest()
+}
+
+func (h *host) levels() (said []string) {
+	for _, e := range stage.Of[telemetry.MemoryLevel](&h.Events) {
+		said = append(said, e.Last+" "+e.Level)
+	}
+	return said
+}
+
+// Each change of level is told once, and what a level does not keep is let go of for as long as it lasts.
+func TestManagerFollowsWhatIsInUse(t *testing.T) {
+	run(t, func(h *host) {
+		h.has(500, time.Minute)
+		h.has(750, time.Second)
+		h.has(960, time.Second)
+		if got := h.level.Level(); got != quota.Critical {
+			t.Errorf("the level is %v, want %v", got, quota.Critical)
+		}
+		h.has(100, time.Second)
+		if got, want := h.levels(), []string{"normal elevated", "elevated critical", "critical normal"}; !slices.Equal(got, want) {
+			t.Errorf("said %q, want %q", got, want)
+		}
+		if got, want := slices.Compact(stage.Of[quota.Level](&h.relieved)), []quota.Level{quota.Elevated, quota.Critical}; !slices.Equal(got, want) || h.level.Level() != quota.Normal {
+			t.Errorf("let go at %v, want at %v", got, want)
+		}
+	})
+}
+
+// What was let go of since the last collection counts only with the next, which an idle runtime has no need of.
+func TestManagerCollectsWhatItHasNotSeen(t *testing.T) {
+	run(t, func(h *host) {
+		h.has(500, time.Hour)
+		if got := h.collections.Load(); got != 0 {
+			t.Errorf("collected %d times at a normal level", got)
+		}
+		h.has(990, 10*time.Second)
+		if got := h.collections.Load(); got < 4 || got > 5 {
+			t.Errorf("collected %d times in ten seconds, want about one in two", got)
+		}
+	})
+}
+
+// A crash leaves the level as it was, and the next incarnation measures at once.
+func TestManagerCrashesWithItsLevelInForce(t *testing.T) {
+	run(t, func(h *host) {
+		h.has(990, time.Second)
+		h.Break("memory", "")
+		h.has(100, memory.SampleEvery)
+		h.Struck()
+		if got := h.level.Level(); got != quota.Normal {
+			t.Errorf("after its restart the level is %v", got)
+		}
+		if got, want := h.levels(), []string{"normal critical", "critical normal"}; !slices.Equal(got, want) {
+			t.Errorf("said %q, want %q", got, want)
+		}
+	})
+}
+
+// The runtime's own figures follow what is held, and what is let go of with the next collection.
+func TestMeasuredFollowsWhatIsHeld(t *testing.T) {
+	const held = 64 << 20
+	measure := memory.Measured()
+	runtime.GC()
+	before := measure()
+	block := make([]byte, held)
+	runtime.GC()
+	with := measure()
+	runtime.KeepAlive(block)
+	block = nil
+	runtime.GC()
+	after := measure()
+	if with.Bytes < before.Bytes+held*9/10 || after.Bytes > before.Bytes+held/10 || after.Collections <= with.Collections {
+		t.Errorf("measured %v, with %d bytes held %v, and after that %v", before, held, with, after)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	slash "path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// softShare is how much of the memory that there is the runtime may use before it collects all the time. The rest is for what it does not
+// count: the program itself, and what a collection needs while it runs.
+const softShare = 0.9
+
+// limitMemory tells the runtime how much memory there is, unless GOMEMLIMIT already does, and returns what it may use. 0 is no limit.
+// Configured is what the configuration says, 0 for nothing.
+func limitMemory(configured int64, root fs.FS) uint64 {
+	soft := debug.SetMemoryLimit(-1) // GOMEMLIMIT
+	if soft == math.MaxInt64 || configured > 0 {
+		if configured == 0 {
+			configured = memoryOf(root)
+		}
+		if configured == 0 {
+			return 0
+		}
+		soft = min(soft, int64(float64(configured)*softShare))
+		debug.SetMemoryLimit(soft)
+	}
+	return uint64(soft)
+}
+
+// system is where the kernel tells what there is.
+func system() fs.FS { return os.DirFS("/") }
+
+// memoryOf is the least of what the machine has and what the control groups of this process may use, of both kinds; 0 when nothing is known,
+// as on a system that is not Linux.
+func memoryOf(root fs.FS) int64 {
+	least := int64(math.MaxInt64)
+	for _, file := range limitFiles(root) {
+		if n, err := strconv.ParseInt(strings.TrimSpace(read(root, file)), 10, 64); err == nil && n > 0 { // "max" is none
+			least = min(least, n)
+		}
+	}
+	for line := range strings.Lines(read(root, "proc/meminfo")) {
+		if kib, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+			if n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kib), "kB")), 10, 64); err == nil && n > 0 {
+				least = min(least, n<<10)
+			}
+		}
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}
+
+// limitFiles are those of the groups that this process is in, and of the groups around them, whose limits hold as well.
+func limitFiles(root fs.FS) (files []string) {
+	for line := range strings.Lines(read(root, "proc/self/cgroup")) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, ok := strings.Cut(rest, ":")
+		if !ok {
+			continue
+		}
+		mount, name := "sys/fs/cgroup", "memory.max"
+		switch controllers {
+		case "": // version 2
+		case "memory":
+			mount, name = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		for dir := slash.Clean("/" + group); ; dir = slash.Dir(dir) {
+			files = append(files, slash.Join(mount, dir, name))
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return files
+}
+
+// read is the text of a file, empty when there is none.
+func read(root fs.FS, file string) string {
+	text, _ := fs.ReadFile(root, file) // a kernel without it has no such limit
+	return string(text)
+}
