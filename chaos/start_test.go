@@ -38,19 +38,19 @@ func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
 
 	for _, tt := range []struct{ server, state, cause string }{
 		{"exits", "crash_loop", "no licence found"},
-		{"missing", "failed", "/nonexistent/server"},
+		{"missing", "quarantined", "/nonexistent/server"},
 	} {
 		path := "mcpd/tenants/acme/client_sup/" + tt.server
 		a.eventually(tt.server+" "+tt.state, func() bool { return a.rows()[path].GetState() == tt.state })
-		if n := a.rows()[path]; !strings.Contains(n.GetCause(), tt.cause) {
-			t.Errorf("%s: cause %q, want %q in it", tt.server, n.GetCause(), tt.cause)
+		if n := a.rows()[path]; !strings.Contains(n.GetCause()+n.GetStderr(), tt.cause) {
+			t.Errorf("%s: cause %q, stderr %q, want %q in it", tt.server, n.GetCause(), n.GetStderr(), tt.cause)
 		}
 		start := time.Now()
 		refused(t, a.connect(acme, tt.server), tt.cause)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%s: the error came after %v", tt.server, took)
 		}
-		a.looped(tt.server)
+		a.given(tt.server, tt.state)
 	}
 	r := hit.end()
 	a.clean("files", r)
@@ -118,13 +118,13 @@ func refused(t *testing.T, err error, cause string) {
 	}
 }
 
-// looped checks that the log tells of a server that was given up for a while, and when it is tried again.
-func (a *arena) looped(server string) {
+// given checks that the log tells of a server that was given up for a while, and when it is tried again.
+func (a *arena) given(server, state string) {
 	a.t.Helper()
 	for line := range strings.Lines(a.Log()) {
-		if strings.Contains(line, `"event":"upstream_crash_loop"`) && strings.Contains(line, `"server":"`+server+`"`) && strings.Contains(line, `"retry":`) {
+		if strings.Contains(line, `"event":"upstream_`+state+`"`) && strings.Contains(line, `"server":"`+server+`"`) && strings.Contains(line, `"retry":`) {
 			return
 		}
 	}
-	a.t.Errorf("the log does not tell that %s is in a crash loop", server)
+	a.t.Errorf("the log does not tell that %s is in %s", server, state)
 }

@@ -26,6 +26,8 @@ type Bucket string
 const (
 	Sessions Bucket = "sessions" // by their ids: downstream sessions that were acknowledged
 	Secrets  Bucket = "secrets"  // by purpose: what this host seals with
+	// Quarantines are by tenant and server: those that are not to be started.
+	Quarantines Bucket = "quarantines"
 )
 
 // lists is how the buckets of tenants' lists begin.

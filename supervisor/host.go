@@ -126,11 +126,12 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref) otp.Child {
 			return h.connection(h.current(t)(), s, k, declare, self, r, from)
 		},
-		Dispatcher: h.at(t, "notification_dispatcher"),
-		Registry:   h.core("capabilities"),
-		Emit:       h.recorder.Emit,
-		Storage:    func() otp.Ref { return h.core("storage") },
-		Stored:     func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
+		Dispatcher:  h.at(t, "notification_dispatcher"),
+		Registry:    h.core("capabilities"),
+		Emit:        h.recorder.Emit,
+		Storage:     func() otp.Ref { return h.core("storage") },
+		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
+		Quarantined: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Quarantines) },
 	}
 }
 
@@ -215,7 +216,7 @@ func up(n otp.Node) bool {
 	if n.Status != otp.Running && n.Status != otp.Restarting {
 		return false
 	}
-	if n.Label == "upstream" || n.Label == "server_sup" || n.Label == "client_sup" {
+	if n.Label == telemetry.UpstreamLabel || n.Label == "server_sup" || n.Label == "client_sup" {
 		return true
 	}
 	for _, c := range n.Children {

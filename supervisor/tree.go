@@ -17,6 +17,7 @@ import (
 	"mcpd/actors/version"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 const second, minute = time.Second, time.Minute
@@ -61,7 +62,7 @@ func (h *host) tenant(t *tenant.Tenant) otp.Child {
 		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) })),
 		// TIER 3: one supervisor a server, over its connections, each of which has its own: see client.Supervised.
 		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{
-			Label: "upstream", Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
+			Label: telemetry.UpstreamLabel, Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
 		}),
 		// One actor a call that waits for its client; those above and below it come and go meanwhile.
 		pool("held_sup", in(5, 30*second), 10*second, otp.Child{

@@ -44,13 +44,13 @@ func describeServers(tenant *otp.Node, status catalog.Status) {
 			rows[row.ID] = k
 		}
 		for _, r := range status.Records() {
-			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, State: string(r.State), Cause: r.Cause, Revision: r.Version, Stale: r.Stale}
+			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, State: string(r.State), Ending: r.Ending, Retry: r.Retry, Revision: r.Version, Stale: r.Stale}
 			if k, ok := rows[r.Server]; ok {
 				pool.Children[k].Extra = extra
 				continue
 			}
 			pool.Children = append(pool.Children, otp.Node{
-				ID: r.Server, Path: pool.Path + "/" + r.Server, Label: "upstream", Type: otp.SupervisorType, Restart: otp.Transient,
+				ID: r.Server, Path: pool.Path + "/" + r.Server, Label: telemetry.UpstreamLabel, Type: otp.SupervisorType, Restart: otp.Transient,
 				Status: otp.Stopped, Since: r.Since, Extra: extra,
 			})
 		}

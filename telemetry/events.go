@@ -24,6 +24,7 @@ type Where struct {
 	Session  string // id of the downstream session
 	Exchange string // id of the downstream request
 	Path     string // of the row in the supervision tree
+	Incident string // that callers were told of; what follows at the same row belongs to it
 }
 
 func (w Where) where() Where { return w }
@@ -121,6 +122,7 @@ type (
 		Where
 		PID         int    `key:"pid" is:"of the child process"`
 		Cause       string `key:"cause" is:"class of the ending, one or two words"`
+		Class       string `key:"class" is:"permanent when starting it again does not help, else transient"`
 		Exit        string `key:"exit" is:"exit code or signal"`
 		Incarnation uint64 `key:"incarnation" is:"instance number"`
 		InFlight    uint32 `key:"in_flight" is:"requests that were waiting for it"`
@@ -128,7 +130,8 @@ type (
 	}
 	UpstreamStartFailed struct {
 		Where
-		Cause  string `key:"cause" is:"what failed: spawn, connect, handshake, start_timeout"`
+		Cause  string `key:"cause" is:"class of the ending, one or two words"`
+		Class  string `key:"class" is:"permanent when starting it again does not help, else transient"`
 		Reason string `key:"reason" is:"the error"`
 		Stderr string `key:"stderr" is:"the last of what it wrote to its standard error"`
 	}
@@ -137,7 +140,31 @@ type (
 		Restarts uint32        `key:"allowed" is:"restarts allowed"`
 		Within   time.Duration `key:"within" is:"in this window"`
 		Retry    time.Duration `key:"retry" is:"until it is tried again"`
+		Class    string        `key:"class" is:"permanent when starting it again does not help, else transient"`
 		Cause    string        `key:"cause" is:"why it ended last"`
+	}
+	UpstreamStateChanged struct {
+		Where
+		From  string `key:"from" is:"state left"`
+		To    string `key:"to" is:"state entered"`
+		Class string `key:"class" is:"permanent when starting it again does not help, else transient"`
+		Cause string `key:"cause" is:"why it is not ready"`
+	}
+	UpstreamQuarantined struct {
+		Where
+		Connection string        `key:"connection" is:"the connection that was given up too often; empty when it is all of the server"`
+		Retry      time.Duration `key:"retry" is:"until the first probe; 0 when an operator has to release it"`
+		Class      string        `key:"class" is:"permanent when starting it again does not help, else transient"`
+		Cause      string        `key:"cause" is:"why it ended last"`
+		Stderr     string        `key:"stderr" is:"the last of what it wrote to its standard error"`
+	}
+	UpstreamReleased struct {
+		Where
+		By string `key:"by" is:"probe, reload or operator"`
+	}
+	UpstreamRestarted struct {
+		Where
+		Connections uint32 `key:"connections" is:"how many were ended to be started again"`
 	}
 	UpstreamNoise struct {
 		Where

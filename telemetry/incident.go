@@ -1,11 +1,10 @@
 package telemetry
 
 import (
-	"encoding/base32"
-	"encoding/binary"
-	"hash/fnv"
 	"strings"
 	"time"
+
+	"mcpd/supervisor/otp"
 )
 
 const (
@@ -27,6 +26,15 @@ type incident struct {
 	last time.Time
 }
 
+// named is of for an event that says which incident it belongs to: those that follow at its path do too.
+func (in incidents) named(path, id string, now time.Time) string {
+	if path != "" {
+		in[path] = incident{id, now}
+		in.trim(now)
+	}
+	return id
+}
+
 // of returns the id of the incident that an event at path belongs to, or "". The
 // event opens one if it is of a kind that does. A supervisor shares the incident
 // of the row below it that was last in trouble.
@@ -46,7 +54,7 @@ func (in incidents) of(path string, opens bool, now time.Time) string {
 		if !opens {
 			return ""
 		}
-		found.id = incidentID(path, now)
+		found.id = otp.IncidentID(path, now)
 	}
 	found.last = now
 	in[path] = found
@@ -79,12 +87,4 @@ func (in incidents) trim(now time.Time) {
 	if len(in) > maxIncidents {
 		delete(in, oldest)
 	}
-}
-
-// incidentID is eight characters that are easy to read aloud and to search for.
-func incidentID(path string, now time.Time) string {
-	h := fnv.New64a()
-	h.Write([]byte(path))
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())))
-	return strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:5]))
 }

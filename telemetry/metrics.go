@@ -94,6 +94,11 @@ var metrics = []metric{
 	// Upstreams.
 	{name: "mcpd_upstream_up", kind: gauge, labels: []string{"tenant", "server"},
 		help: "1 when at least one connection to the server is ready", direct: atScrape},
+	{name: "mcpd_upstream_state", kind: gauge, labels: []string{"tenant", "server", "state"},
+		help: "1 for the state that the server is in, 0 for the others", direct: atScrape},
+	{name: "mcpd_upstream_quarantines_total", kind: counter, labels: []string{"tenant", "server", "class"},
+		help: "Times a server or a connection to it was quarantined",
+		from: []feed{count(func(e UpstreamQuarantined) []string { return []string{e.Tenant, e.Server, e.Class} })}},
 	{name: "mcpd_upstream_starts_total", kind: counter, labels: []string{"tenant", "server", "result"},
 		help: "Starts of upstream connections that ended well or not",
 		from: []feed{

@@ -130,7 +130,7 @@ func (r *Recorder) record(e Event, at time.Time) {
 	rec := Record{
 		At:       at,
 		Event:    e,
-		Incident: r.incidents.of(e.where().Path, events[kind].opens, at),
+		Incident: r.incident(e, events[kind].opens, at),
 		kind:     kind,
 	}
 	r.recent.add(rec)
@@ -143,6 +143,15 @@ func (r *Recorder) record(e Event, at time.Time) {
 		// A log that cannot be written has nowhere to say so; the next line may get through.
 		_ = r.logger.Handler().Handle(context.Background(), line)
 	}
+}
+
+// incident is what an event belongs to: what it says itself, or what its row is in.
+func (r *Recorder) incident(e Event, opens bool, at time.Time) string {
+	w := e.where()
+	if w.Incident != "" {
+		return r.incidents.named(w.Path, w.Incident, at)
+	}
+	return r.incidents.of(w.Path, opens, at)
 }
 
 // budget counts the lines of one kind of event in the current second.

@@ -207,14 +207,14 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 func TestSupervisionEvents(t *testing.T) {
 	report := &otp.CrashReport{Path: "p", Reason: errors.New("boom"), PCs: []uintptr{1}}
 	row := otp.Row{Path: "mcpd/core/capabilities", Label: "capabilities", Incarnation: 7}
-	where := Where{Tenant: "acme", Path: row.Path}
+	where, inIncident := Where{Tenant: "acme", Path: row.Path}, Where{Tenant: "acme", Path: row.Path, Incident: report.Incident()}
 	tests := []struct {
 		in   otp.Event
 		want []Event
 	}{
 		{otp.ChildStarted{Row: row}, []Event{ChildStarted{where, "capabilities", 7}}},
 		{otp.ChildExited{Row: row, Reason: otp.ErrShutdown}, []Event{ChildExited{where, "capabilities", 7, "shutdown"}}},
-		{otp.ChildExited{Row: row, Reason: report, Report: report}, []Event{ChildCrashed{where, "capabilities", 7, "boom", "", report}}},
+		{otp.ChildExited{Row: row, Reason: report, Report: report}, []Event{ChildCrashed{inIncident, "capabilities", 7, "boom", "", report}}},
 		{otp.ChildExited{Row: row, Reason: otp.ErrKilled}, []Event{ChildCrashed{where, "capabilities", 7, "killed", "", nil}}},
 		{otp.ChildExited{Row: row, Reason: fault.Injected{ID: "fault-1", Path: row.Path}}, []Event{
 			FaultHit{where, "fault-1", "panic"},

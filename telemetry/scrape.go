@@ -100,6 +100,7 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 	type row struct{ class, status string }
 	type target struct{ tenant, server string }
 	rows, mailboxes, up := make(map[row]float64), make(map[string]float64), make(map[target]float64)
+	states := make(map[target]map[string]float64)
 	s.options.Tree().Walk(func(node otp.Node) bool {
 		class := orWord(node.Label, node.Type.String())
 		rows[row{class, node.Status.String()}]++
@@ -110,10 +111,16 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 				t = target{other, other}
 			}
 			ready := 0.0
-			if u.State == StateReady {
+			if u.State == StateReady || u.State == StateDegraded {
 				ready = 1
 			}
 			up[t] = max(up[t], ready)
+			if node.Label == UpstreamLabel {
+				if states[t] == nil {
+					states[t] = make(map[string]float64, len(States))
+				}
+				states[t][u.State]++
+			}
 		}
 		return true
 	})
@@ -125,5 +132,10 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 	}
 	for t, n := range up {
 		send("mcpd_upstream_up", n, t.tenant, t.server)
+	}
+	for t, is := range states {
+		for _, state := range States {
+			send("mcpd_upstream_state", is[state], t.tenant, t.server, state)
+		}
 	}
 }

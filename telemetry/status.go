@@ -1,25 +1,49 @@
 package telemetry
 
-import "mcpd/supervisor/otp"
+import (
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// UpstreamLabel is the label of the rows that stand for a server, whatever connections there are to it.
+const UpstreamLabel = "upstream"
 
 // UpstreamStatus is how the tree and the metrics show an upstream connection.
 type UpstreamStatus struct {
-	Tenant, Server string // keys of the configuration
-	State          string // one of the States below
-	Cause          string // why it is not ready
-	PID            int    // of the child process, if it is one
-	Revision       string // protocol revision agreed
-	Stale          bool   // clients are shown lists from earlier, which it has not confirmed yet
+	Tenant, Server string    // keys of the configuration
+	State          string    // one of the States below
+	Ending                   // why it is not ready; zero when it is
+	Retry          time.Time // when it may be started again; zero when that is not waited for
+	PID            int       // of the child process, if it is one
+	Revision       string    // protocol revision agreed
+	Stale          bool      // clients are shown lists from earlier, which it has not confirmed yet
 }
 
-// States of an upstream.
+// Ending is how an upstream ended last, or what it lacks.
+type Ending struct {
+	Cause    string
+	Class    string // "permanent" or "transient"
+	Stderr   string // the last of what it wrote to its standard error
+	Incident string
+}
+
+// States of an upstream. The package that decides on them says what each means.
 const (
-	StateStarting  = "starting"
-	StateReady     = "ready"
-	StateBackoff   = "backoff"
-	StateCrashLoop = "crash_loop"
-	StateStopped   = "stopped"
+	StateIdle        = "idle"
+	StateStarting    = "starting"
+	StateReady       = "ready"
+	StateDegraded    = "degraded"
+	StateBackoff     = "backoff"
+	StateCrashLoop   = "crash_loop"
+	StateQuarantined = "quarantined"
+	StateStopped     = "stopped"
 )
+
+// States are all of them.
+var States = []string{
+	StateIdle, StateStarting, StateReady, StateDegraded, StateBackoff, StateCrashLoop, StateQuarantined, StateStopped,
+}
 
 // Upstream is a status that an actor publishes about itself
 // (otp.Process.SetStatus) and that can be shown as one of an upstream.

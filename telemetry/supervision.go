@@ -17,6 +17,9 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 			w = locate(e.Where())
 		}
 		w.Path = e.Where()
+		if exit, ok := e.(otp.ChildExited); ok && exit.Report != nil && len(exit.Report.PCs) > 0 { // after a panic its caller has the report
+			w.Incident = exit.Report.Incident()
+		}
 		if hit, ok := struck(e, w); ok {
 			emit(hit)
 		}

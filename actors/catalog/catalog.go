@@ -39,6 +39,8 @@ type Options struct {
 	// tenant. Nil for none.
 	Storage func() otp.Ref
 	Stored  func() iter.Seq2[string, jsontext.Value]
+	// Quarantined is what an earlier host has written of the servers of all tenants that were quarantined. Nil for none.
+	Quarantined func() iter.Seq2[string, jsontext.Value]
 	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.
 	Connections int
 }
@@ -135,7 +137,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			c.places[s.sup] = place{name, nil}
 			p.Monitor(s.sup)
 		}
-		s.ready, s.held = 0, map[string]int{}
+		s.in, s.lacks, s.held = map[client.State]int{}, map[tenant.Key]string{}, map[string]int{}
 		for key, conn := range s.conns {
 			conn.arriving, conn.dismissed = 0, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
@@ -145,11 +147,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			s.held[key.Principal]++
 			c.open(s, key)
 		}
-		for key := range s.pauses {
-			if wait := s.paused(key, p.Now()); wait > 0 {
-				p.After(wait, retry{name, key})
-			}
-		}
+		c.arm(name, s)
 		for key := range s.retiring {
 			c.retire(s, key)
 		}
@@ -161,6 +159,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 	c.configure()
 	if fresh {
 		c.recall()
+		c.requarantine()
 	}
 	return nil
 }
@@ -197,6 +196,9 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	case *Servers:
 		m.Reply(c.status.Records())
 		return nil
+	case *Operate:
+		c.operate(m)
+		return nil
 	case *Reload:
 		c.configure()
 		m.Reply(struct{}{})
@@ -204,15 +206,6 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	}
 	c.changed(msg)
 	return nil
-}
-
-// show publishes how a server is doing. One that is not configured any more has nowhere to be shown.
-func (c *Catalog) show(s *server) {
-	if s.gone {
-		return
-	}
-	r := s.record(c.p.Now())
-	c.status.records[c.rows[s.config.Name]].Store(&r)
 }
 
 // changed handles what changes how servers are doing.
@@ -299,11 +292,7 @@ func (c *Catalog) supervised(m supervised) {
 	for key := range s.opening {
 		c.open(s, key)
 	}
-	for key := range s.left {
-		if s.paused(key, c.p.Now()) == 0 {
-			c.restore(s, key)
-		}
-	}
+	c.resume(s)
 	c.forget(s)
 }
 
@@ -322,12 +311,13 @@ func (c *Catalog) down(m otp.Down) {
 		return
 	default:
 		cause := s.conns[*at.key].report.Cause
+		if cause == nil {
+			cause = m.Reason
+		}
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
 		if errors.Is(m.Reason, otp.ErrIntensity) && s.current(*at.key) {
-			c.gaveUp(s, *at.key, cause)
-		} else {
-			c.settle(s)
+			c.gaveUp(s, *at.key, client.EndingOf(cause))
 		}
 	}
 	c.forget(s)
@@ -342,5 +332,6 @@ func (c *Catalog) orphaned(s *server) {
 	for key := range s.conns {
 		c.drop(s, key)
 	}
+	c.show(s)
 	c.bootLater()
 }

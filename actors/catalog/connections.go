@@ -78,13 +78,13 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 
 // connect hands out a connection, starting it when there is none.
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
+	if err := s.refused(key, w.caller, c.p.Now()); err != nil {
+		w.reply(otp.Ref{}, err)
+		return
+	}
 	if conn := s.conns[key]; conn != nil {
 		c.use(conn, w.caller)
 		w.reply(conn.ref, nil)
-		return
-	}
-	if wait := s.paused(key, c.p.Now()); wait > 0 {
-		w.reply(otp.Ref{}, s.unavailable(s.why(w.caller), wait))
 		return
 	}
 	if len(s.opening[key]) == 0 && s.held[key.Principal] >= c.o.Connections {
@@ -127,6 +127,7 @@ func (c *Catalog) await(s *server, key tenant.Key, w pending) {
 	if len(s.opening[key]) == 1 {
 		s.held[key.Principal]++
 		c.open(s, key)
+		c.show(s)
 	}
 }
 
@@ -190,7 +191,7 @@ func (c *Catalog) leave(m *client.Left) {
 		return
 	}
 	s.left[m.Key] = m
-	if s.sup != (otp.Ref{}) && s.paused(m.Key, c.p.Now()) == 0 {
+	if s.sup != (otp.Ref{}) && !s.closed(m.Key, c.p.Now()) {
 		c.restore(s, m.Key)
 	}
 }
@@ -220,7 +221,7 @@ func (c *Catalog) opened(m opened) {
 	}
 	waiting := s.opening[m.key]
 	if len(waiting) == 0 { // it was asked for twice, and they have their answer
-		if !s.current(m.key) && s.conns[m.key] == nil { // or what they wait for is another by now
+		if s.conns[m.key] == nil && (!s.current(m.key) || s.whole != nil) { // or what they wait for is another by now
 			c.retire(s, m.key)
 		}
 		return
@@ -232,6 +233,7 @@ func (c *Catalog) opened(m opened) {
 	}
 	if m.err != nil {
 		s.refuse(m.key, time.Second)
+		c.show(s)
 		c.flush()
 		return
 	}
@@ -275,7 +277,12 @@ func (c *Catalog) report(r *client.Report) {
 		return
 	}
 	if r.Cause != nil {
-		s.ended(r.Key, r.Cause)
+		s.ended(r.Key, client.EndingOf(r.Cause))
+	}
+	if c.probed(s, r) {
+		c.show(s)
+		c.flush()
+		return
 	}
 	if r.State == client.Ready {
 		s.ended(r.Key, nil)
@@ -287,28 +294,8 @@ func (c *Catalog) report(r *client.Report) {
 			c.learn(s, r)
 		}
 	}
-	state := r.State
-	if s.ready > 0 { // it is as well as its best connection
-		state = client.Ready
-	}
-	s.enter(state, c.p.Now())
 	c.show(s)
 	c.flush()
-}
-
-// enter moves a server to a state.
-func (s *server) enter(state client.State, now time.Time) {
-	if s.state == state {
-		return
-	}
-	s.state, s.since = state, now
-}
-
-// settle moves a server without connections to rest.
-func (c *Catalog) settle(s *server) {
-	if len(s.conns) == 0 && s.state != client.CrashLoop && s.state != client.Failed {
-		s.enter(client.Idle, c.p.Now())
-	}
 }
 
 // announce tells sessions that lists of a server have changed: once of those that have an announcement in common.

@@ -37,7 +37,7 @@ func TestCatalogOutlivesItsCrash(t *testing.T) {
 		}
 		// it still hears of ends
 		r.Send("client_sup/"+files+"/connection", otp.Normal)
-		if got := r.record("files"); got.Open != 0 || got.State != client.Idle {
+		if got := r.record("files"); got.Open != 0 || got.State != client.Stopped {
 			t.Errorf("after the connection's end: %+v", got)
 		}
 	})
@@ -150,7 +150,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 			m.Reply(struct{}{})
 		}
 		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref})
-		if got := r.record("files"); got.Open != 0 || got.State != client.Idle {
+		if got := r.record("files"); got.Open != 0 || got.State != client.Stopped {
 			t.Errorf("nobody uses it: %+v", got)
 		}
 		r.Send("catalog", &client.Unused{Server: "nothing", Key: key, From: ref})

@@ -103,7 +103,7 @@ func (s *server) startingUp(key tenant.Key) bool {
 		return true
 	}
 	conn := s.conns[key]
-	return conn != nil && (conn.report.State == client.Starting || conn.report.State == "")
+	return conn != nil && s.whole == nil && (conn.report.State == client.Starting || conn.report.State == "")
 }
 
 // flush answers whoever need not wait any longer.

@@ -14,6 +14,7 @@ import (
 	"mcpd/protocol/headers"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // Caller says on whose behalf something is asked. It decides which connection, and so which lists, are meant.
@@ -36,6 +37,8 @@ type (
 	Look = otp.Call[LookRequest, *View]
 	// Servers asks for the state of every server.
 	Servers = otp.Call[ServersRequest, []Record]
+	// Operate does to a server what an operator wants. The answer is how it is doing then, and comes when the decision is written down.
+	Operate = otp.Call[OperateRequest, Record]
 	// Reload asks the catalogue to look at its tenant's configuration anew. When the answer comes, nobody is sent to a connection any more
 	// that is to be replaced.
 	Reload = otp.Call[ReloadRequest, struct{}]
@@ -82,6 +85,15 @@ type Known struct {
 // ServersRequest has no fields.
 type ServersRequest struct{}
 
+// OperateRequest names a server of the tenant, and what is to be done to it. One that is not configured is refused.
+type OperateRequest struct {
+	Server string
+	Verb   Verb
+}
+
+// Class lets it in however full the mailbox is: operators do such things one at a time.
+func (OperateRequest) Class() otp.Class { return otp.Owed }
+
 // ReloadRequest has no fields.
 type ReloadRequest struct{}
 
@@ -90,15 +102,17 @@ func (ReloadRequest) Class() otp.Class { return otp.Owed }
 
 // Record is what the catalogue holds about one server.
 type Record struct {
-	Server  string
-	Link    tenant.Link
-	Share   tenant.Share
-	State   client.State
-	Cause   string
-	Since   time.Time
-	Retry   time.Time // when it is started again, in crash_loop and failed
-	Version string
-	Tools   int
-	Stale   bool // what it listed last is known from earlier, and not yet confirmed
-	Open    int  // connections
+	Server string
+	Link   tenant.Link
+	Share  tenant.Share
+	State  client.State
+	Since  time.Time
+	// Ending is why it is not ready: how it ended last, or what it lacks.
+	Ending   telemetry.Ending
+	Operator bool      // an operator has quarantined it
+	Retry    time.Time // when it may be started again: zero when that is now, or never by itself
+	Version  string
+	Tools    int
+	Stale    bool // what it listed last is known from earlier, and not yet confirmed
+	Open     int  // connections
 }

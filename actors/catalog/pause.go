@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
 	"math/rand/v2"
 	"time"
@@ -19,75 +20,112 @@ const (
 	Steady     = time.Minute
 )
 
+// MaxGivenUp is how often in a row a connection is given up before it is quarantined, some five minutes after the first time.
+const MaxGivenUp = 10
+
+// Pauses before a probe of what is quarantined, doubled and with jitter as well. The last is what a broken server costs that is never mended, and
+// how long one that was mended by itself may go unnoticed.
+const (
+	FirstProbe = 2 * time.Minute
+	LastProbe  = time.Hour
+)
+
 // MaxPauses bounds the pauses of one server that are remembered when they are over, so that the next is longer.
 const MaxPauses = 256
 
 // pause is how long a connection that was given up is left alone. Each has its own: what one principal does to his server is no reason to
-// keep another from hers.
+// keep another from hers. A server that cannot work for anybody has one as a whole.
 type pause struct {
-	gap   time.Duration
-	until time.Time
+	why      *client.Ending
+	since    time.Time // of the first time in the row
+	times    int       // that it was given up in a row
+	gap      time.Duration
+	until    time.Time
+	down     bool // it was not ready since
+	operator bool // it has no end of its own
+}
+
+func (p *pause) quarantined() bool { return p.operator || p.times >= MaxGivenUp }
+
+// grow makes the pause longer than the last and begins it.
+func (p *pause) grow(why *client.Ending, now time.Time) (wait time.Duration) {
+	first, last := FirstPause, LastPause
+	if p.quarantined() {
+		first, last = FirstProbe, LastProbe
+	}
+	p.why, p.down = why, true
+	p.gap = min(max(2*p.gap, first), last)
+	wait = time.Duration(rand.Int64N(int64(p.gap))) + p.gap/2
+	p.until = now.Add(wait)
+	return wait
 }
 
 // paused is how long a connection is not to be started; 0 when it may be.
 func (s *server) paused(key tenant.Key, now time.Time) time.Duration {
-	if p := s.pauses[key]; p != nil {
+	if p := cmp.Or(s.whole, s.pauses[key]); p != nil {
 		return max(0, p.until.Sub(now))
 	}
 	return 0
 }
 
-// due is when the first connection that was given up is started again, zero when none is to be waited for.
-func (s *server) due(now time.Time) (first time.Time) {
-	for _, p := range s.pauses {
-		if p.until.After(now) && (first.IsZero() || p.until.Before(first)) {
-			first = p.until
-		}
-	}
-	return first
+// closed reports whether a connection is not to be started.
+func (s *server) closed(key tenant.Key, now time.Time) bool {
+	return s.whole != nil && s.whole.operator || s.paused(key, now) > 0 || s.probing(key)
 }
 
-// gaveUp arms a connection whose restart budget ran out: it is started again after a pause.
-func (c *Catalog) gaveUp(s *server, key tenant.Key, cause error) {
+// gaveUp arms a connection whose restart budget ran out: it is started again after a pause, or after too many of them only for a probe.
+func (c *Catalog) gaveUp(s *server, key tenant.Key, cause *client.Ending) {
 	now := c.p.Now()
 	if len(s.pauses) >= MaxPauses {
 		maps.DeleteFunc(s.pauses, func(_ tenant.Key, p *pause) bool { return !p.until.After(now) })
 	}
 	p := s.pauses[key]
 	if p == nil {
-		p = &pause{gap: FirstPause / 2}
+		p = &pause{since: now}
 		s.pauses[key] = p
 	}
-	p.gap = min(2*p.gap, LastPause)
-	wait := time.Duration(rand.Int64N(int64(p.gap))) + p.gap/2
-	p.until = now.Add(wait)
-	switch {
-	case s.ready > 0: // it is as well as its best connection
-	case client.Permanent(cause):
-		s.enter(client.Failed, now)
-	default:
-		s.enter(client.CrashLoop, now)
+	p.times++
+	if p.quarantined() {
+		cause = cause.Again()
 	}
-	e := telemetry.UpstreamCrashLoop{
-		Where:    telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name},
-		Restarts: uint32(s.config.Intensity.Restarts), Within: s.config.Intensity.Within, Retry: wait,
+	s.ended(key, cause)
+	wait := p.grow(cause, now)
+	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: cause.Incident}
+	if p.quarantined() {
+		c.o.Emit(telemetry.UpstreamQuarantined{
+			Where: at, Connection: key.String(), Class: cause.Class(), Cause: cause.Text, Stderr: cause.Stderr, Retry: wait,
+		})
+		c.note(s)
+	} else {
+		c.o.Emit(telemetry.UpstreamCrashLoop{
+			Where: at, Restarts: uint32(s.config.Intensity.Restarts), Within: s.config.Intensity.Within,
+			Retry: wait, Class: cause.Class(), Cause: cause.Text,
+		})
 	}
-	if cause != nil {
-		e.Cause = cause.Error()
-	}
-	c.o.Emit(e)
 	c.p.After(wait, retry{s.config.Name, key})
 }
 
 // again lets a connection be started after its pause: at once for sessions that had used it, and else when somebody asks for it. Until then
-// its server is still seen as it was.
+// its server is still seen as it was, unless the connection was that of a session which may be gone.
 func (c *Catalog) again(m retry) {
 	s := c.servers[m.server]
 	if s == nil {
 		return
 	}
-	if s.left[m.key] != nil && s.sup != (otp.Ref{}) {
-		c.restore(s, m.key)
+	if s.sup != (otp.Ref{}) {
+		c.resume(s)
+	}
+	if p := s.pauses[m.key]; p != nil && m.key.Share == tenant.BySession && s.left[m.key] == nil && !p.until.After(c.p.Now()) {
+		p.down = false
 	}
 	c.show(s)
+}
+
+// resume starts the connections that sessions had used, as far as they may be: of what is quarantined as a whole one, which is the probe.
+func (c *Catalog) resume(s *server) {
+	for key := range s.left {
+		if !s.closed(key, c.p.Now()) {
+			c.restore(s, key)
+		}
+	}
 }

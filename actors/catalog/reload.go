@@ -62,15 +62,13 @@ func (c *Catalog) configure() {
 func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.revisions++
 	s.config, s.revision, s.gone = config, c.revisions, false
-	s.cause = nil
-	clear(s.causes)
-	clear(s.pauses)
+	if s.forgive() {
+		c.released(s, byReload)
+	}
+	s.ran = false
 	clear(s.left)
 	for _, l := range s.lists {
 		l.stale = true
-	}
-	if s.state == client.CrashLoop || s.state == client.Failed {
-		s.enter(client.Idle, c.p.Now())
 	}
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
@@ -112,6 +110,7 @@ func (c *Catalog) undeclare(s *server) {
 	for key := range s.lists {
 		c.unsave(s, key)
 	}
+	c.note(s)
 }
 
 // dismiss has a connection of an earlier declaration end when it is not used any more, or when no call can last any longer.
@@ -131,7 +130,6 @@ func (c *Catalog) overstayed(m overstayed) {
 	}
 	c.drop(s, m.key)
 	c.retire(s, m.key)
-	c.settle(s)
 	c.show(s)
 }
 
@@ -173,6 +171,8 @@ func (c *Catalog) reloading(msg any) {
 		c.overstayed(m)
 	case removed:
 		c.removed(m)
+	case written:
+		c.written(m)
 	case forget:
 		if s := c.servers[m.server]; s != nil {
 			s.removing = false

@@ -34,7 +34,6 @@ func (c *Catalog) unused(m *client.Unused) {
 	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 {
 		c.drop(s, m.Key)
 		c.retire(s, m.Key)
-		c.settle(s)
 		c.show(s)
 	}
 }
@@ -76,6 +75,9 @@ func (c *Catalog) retired(m retired) {
 		return
 	}
 	delete(s.retiring, m.key)
+	if s.left[m.key] != nil && !s.closed(m.key, c.p.Now()) {
+		c.restore(s, m.key)
+	}
 	c.open(s, m.key)
 	c.forget(s)
 }

@@ -16,6 +16,7 @@ import (
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/storage"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -35,6 +36,9 @@ type rig struct {
 	stored              map[string]jsontext.Value // by an earlier host
 	late                bool                      // connections let sessions wait that attach
 	attaches            []*client.Attach
+
+	full        error                     // what the storage answers
+	quarantined map[string]jsontext.Value // by an earlier host
 }
 
 // report makes a connection report; an error makes it end.
@@ -110,6 +114,13 @@ func run(t *testing.T, test func(r *rig)) {
 
 func (r *rig) run(t *testing.T, test func(r *rig)) {
 	t.Helper()
+	r.storage.On = func(msg any) {
+		if put, ok := msg.(*storage.Put); ok && r.full != nil {
+			put.Fail(r.full)
+		} else if ok {
+			put.Reply(struct{}{})
+		}
+	}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		r.Stage = s
 		servers := []tenant.Server{
@@ -125,8 +136,9 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 				Tenant:     func() *tenant.Tenant { return &r.tenant },
 				Upstreams:  func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
 				Connection: r.connection, Dispatcher: s.Ref("dispatcher"), Registry: s.Ref("registry"), Emit: s.Events.Emit,
-				Storage: func() otp.Ref { return s.Ref("storage") },
-				Stored:  func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
+				Storage:     func() otp.Ref { return s.Ref("storage") },
+				Stored:      func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
+				Quarantined: func() iter.Seq2[string, jsontext.Value] { return maps.All(r.quarantined) },
 			})
 		}
 		return []otp.Child{

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -27,10 +26,13 @@ type server struct {
 	sup      otp.Ref
 	starting bool // the supervisor is on its way
 	state    client.State
-	cause    error                // how a connection ended last: for operators
-	causes   map[tenant.Key]error // how each connection ended last, without its fingerprint: for those who use it
+	cause    *client.Ending                // how a connection ended last: for operators
+	causes   map[tenant.Key]*client.Ending // how each connection ended last, without its fingerprint: for those who use it
 	since    time.Time
+	ran      bool                  // some connection was ready
+	whole    *pause                // nil unless all of it is quarantined
 	pauses   map[tenant.Key]*pause // of connections that were given up
+	noted    bool                  // there is something of it among what is stored of quarantines
 	conns    map[tenant.Key]*conn
 	lists    map[tenant.Key]*listing
 	last     *listing // the one that was learnt last
@@ -40,15 +42,17 @@ type server struct {
 	left     map[tenant.Key]*client.Left // of connections that were given up
 
 	// What follows is counted from the fields above by each incarnation anew.
-	ready int            // connections that are
-	held  map[string]int // connections that are or are being opened, by the principal they are for
+	in    map[client.State]int  // connections, by what they reported last
+	lacks map[tenant.Key]string // which lists those that are ready could not have
+	held  map[string]int        // connections that are or are being opened, by the principal they are for
 }
 
 func newServer(config tenant.Server, now time.Time) *server {
 	return &server{
 		config: config, state: client.Idle, since: now,
-		causes: map[tenant.Key]error{}, pauses: map[tenant.Key]*pause{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
-		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{}, held: map[string]int{},
+		causes: map[tenant.Key]*client.Ending{}, pauses: map[tenant.Key]*pause{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
+		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
+		in: map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
 	}
 }
 
@@ -79,9 +83,7 @@ func (c *Catalog) add(s *server, key tenant.Key, conn *conn) {
 func (c *Catalog) count(s *server, key tenant.Key, conn *conn) {
 	c.places[conn.sup] = place{s.config.Name, &key}
 	s.held[key.Principal]++
-	if conn.report.State == client.Ready {
-		s.ready++
-	}
+	s.in[conn.report.State]++
 	c.p.Monitor(conn.sup)
 }
 
@@ -91,9 +93,8 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	delete(s.conns, key)
 	delete(c.places, conn.sup)
 	s.release(key.Principal)
-	if conn.report.State == client.Ready {
-		s.ready--
-	}
+	s.in[conn.report.State]--
+	delete(s.lacks, key)
 }
 
 // release counts one connection less for a principal.
@@ -107,20 +108,22 @@ func (s *server) release(principal string) {
 func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 	before := conn.report.State
 	conn.report = *r
+	s.in[before]--
+	s.in[r.State]++
+	delete(s.lacks, r.Key)
+	if r.Lacks != "" {
+		s.lacks[r.Key] = r.Lacks
+	}
 	switch {
 	case r.State == client.Ready && before != client.Ready:
-		s.ready++
-		conn.since = now
-	case r.State != client.Ready && before == client.Ready:
-		s.ready--
-		if now.Sub(conn.since) >= Steady {
-			delete(s.pauses, r.Key)
-		}
+		conn.since, s.ran = now, true
+	case r.State != client.Ready && before == client.Ready && now.Sub(conn.since) >= Steady:
+		delete(s.pauses, r.Key)
 	}
 }
 
 // ended remembers how a connection ended; nil forgets it.
-func (s *server) ended(key tenant.Key, cause error) {
+func (s *server) ended(key tenant.Key, cause *client.Ending) {
 	key.Fingerprint, key.Revision = 0, 0 // whatever else its clients can do, they are the same
 	if s.cause = cause; cause == nil {
 		delete(s.causes, key)
@@ -132,37 +135,19 @@ func (s *server) ended(key tenant.Key, cause error) {
 	s.causes[key] = cause
 }
 
-// why is what may be told a caller of a server's failure: how its own connection ended, or that of its lists, either of which may hold what
-// the server wrote on its behalf; or that the server cannot work for anybody.
+// why is what may be told a caller of a server's failure: why it cannot work for anybody; or how its own connection ended, or that of its lists,
+// either of which may hold what the server wrote on its behalf.
 func (s *server) why(caller Caller) error {
+	if s.whole != nil {
+		return s.whole.why
+	}
 	for _, key := range []tenant.Key{Key(s.config, caller), ListKey(s.config, caller)} {
 		key.Fingerprint = 0
 		if cause := s.causes[key]; cause != nil {
 			return cause
 		}
 	}
-	if client.Permanent(s.cause) {
-		return s.cause
-	}
 	return nil
-}
-
-// record describes the server.
-func (s *server) record(now time.Time) Record {
-	r := Record{
-		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link()),
-		State: s.state, Since: s.since, Open: len(s.conns),
-	}
-	if s.state == client.CrashLoop || s.state == client.Failed {
-		r.Retry = s.due(now)
-	}
-	if s.cause != nil {
-		r.Cause = client.Explain(s.cause)
-	}
-	if l := s.last; l != nil {
-		r.Version, r.Tools, r.Stale = l.facts.Version.String(), len(l.lists[merge.Tools]), l.stale || l.stored
-	}
-	return r
 }
 
 // Status is what the catalogue publishes about itself in the tree: a record for each server, each replaced when it changes.

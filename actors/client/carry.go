@@ -41,9 +41,10 @@ type carry struct {
 	retired bool
 	// spoken is the revision that was agreed on last, 0 before the first.
 	spoken protocol.Version
-	// cause is how the last incarnation ended.
-	cause  error
-	lostAt time.Time
+	// cause is how the last incarnation ended; incident is the one that lasts until the server is ready, empty while it is.
+	cause    error
+	incident string
+	lostAt   time.Time
 }
 
 func newCarry(o Options) *carry {

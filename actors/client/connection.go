@@ -221,6 +221,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.tell(m)
 	case Retire:
 		c.retire()
+	case Stop:
+		return otp.ShutdownWith(m.Why)
 	case Describe:
 		c.publish(nil, nil)
 	case otp.Down:
@@ -303,6 +305,9 @@ func (c *Connection) over(err error) error {
 		return nil
 	}
 	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
+		if EndingOf(err).Permanent { // it is not started again
+			return otp.ShutdownWith(c.blame(err))
+		}
 		return err
 	}
 	c.renew(err)
@@ -318,7 +323,7 @@ func (c *Connection) renew(why error) {
 }
 
 // abandon settles what was under way with a server that is no more, and remembers why.
-func (c *Connection) abandon(cause error) {
+func (c *Connection) abandon(cause *Ending) {
 	c.cause = cause
 	c.tellEnded(cause)
 	if c.state == Ready {
@@ -345,7 +350,8 @@ func (c *Connection) abandon(cause error) {
 
 // Terminate is where every incarnation ends, and where it is remembered why.
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
-	if otp.IsNormal(reason) { // a built-in server that stops with the host
+	var why *Ending
+	if otp.IsNormal(reason) && !errors.As(reason, &why) { // a built-in server that stops with the host
 		for id := range c.open {
 			c.dropQuestion(id)
 		}
@@ -353,8 +359,8 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	}
 	cause := c.blame(reason)
 	c.abandon(cause)
-	if Permanent(cause) {
-		c.enter(Failed, cause)
+	if cause.Permanent {
+		c.enter(Quarantined, cause)
 	} else {
 		c.enter(Backoff, cause)
 	}

@@ -102,7 +102,7 @@ func (c *Connection) maybeReady() error {
 	c.start.Stop()
 	c.report()
 	c.tellReady()
-	c.lostAt, c.cause = time.Time{}, nil
+	c.lostAt, c.cause, c.incident = time.Time{}, nil, ""
 	c.grant()
 	c.takeTurns()
 	c.maybeLinger()

@@ -2,13 +2,16 @@ package client
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/catalog"
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/telemetry"
 )
 
 // MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot hold its connection for ever.
@@ -29,10 +32,11 @@ func (f Facts) offers(k catalog.Kind) bool { return f.Capabilities.Has(needs[k])
 
 // fetching is how far one list is. It is fetched once at a time, and at most one more time is to come.
 type fetching struct {
-	busy  bool // it is being fetched
-	again bool // and then once more; or, before the server is ready, as soon as it is
-	due   bool // it is going to be, after a pause
-	told  bool // the server said that it has changed, and its clients have not heard of it
+	busy  bool  // it is being fetched
+	again bool  // and then once more; or, before the server is ready, as soon as it is
+	due   bool  // it is going to be, after a pause
+	told  bool  // the server said that it has changed, and its clients have not heard of it
+	why   error // it could not be had when it was asked for last; nil when it could
 	pace  pace
 }
 
@@ -90,6 +94,7 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 			c.page(k, items, next, n+1)
 			return nil
 		}
+		c.fetching[k].why = nil
 		return c.fetched(k, c.usable(k, items))
 	})
 	if err != nil {
@@ -101,12 +106,23 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error) error {
 	var refusal *jsonrpc.Error
 	if !errors.As(err, &refusal) || refusal.Code != jsonrpc.CodeMethodNotFound {
-		c.fetching[k].again = true
+		c.fetching[k].again, c.fetching[k].why = true, err
 	}
 	if c.listed {
 		return c.fetched(k, c.lists[k])
 	}
 	return c.fetched(k, c.usable(k, items))
+}
+
+// lacks says which lists could not be had, and why; empty when there are all.
+func (c *Connection) lacks() string {
+	var list []string
+	for k := range c.fetching {
+		if err := c.fetching[k].why; err != nil {
+			list = append(list, telemetry.Clean(catalog.Kind(k).Method()+": "+err.Error(), protocol.MaxDetail))
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // fetched takes one whole list.

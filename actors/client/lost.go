@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,35 +23,52 @@ func LostError(server string, maybeExecuted bool, cause error) *protocol.Error {
 	if cause == nil {
 		return e
 	}
-	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
-	set := func(name, text string) { e.Data, _ = splice.Set(e.Data, splice.Quote(text), name) } // e.Data is an object
-	set("cause", causeOf(cause))
-	if tail := stderrOf(cause); tail != "" {
-		set("stderr", tail)
+	end := EndingOf(cause)
+	e.Message += ": " + end.Text
+	for _, part := range [][2]string{{"cause", end.Cause}, {"stderr", end.Stderr}, {"incident", end.Incident}} {
+		if part[1] != "" {
+			e.Data, _ = splice.Set(e.Data, splice.Quote(part[1]), part[0]) // e.Data is an object
+		}
+	}
+	if end.Permanent {
+		e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable")
 	}
 	return e
 }
 
-// errCrashed is what is told of a crash of the connection itself: the rest is for the host's own log.
-var errCrashed = errors.New("the connection crashed")
-
-// blame is what is remembered of an end and told to callers: of a URL also its host, because an address alone says little.
-func (c *Connection) blame(reason error) error {
+// blame is what is remembered of an end and told to callers: of a URL also its host, because an address alone says little. Endings that follow
+// one another without the server having been ready are one incident.
+func (c *Connection) blame(reason error) *Ending {
+	var known *Ending
+	if errors.As(reason, &known) {
+		return known
+	}
 	var crash *otp.CrashReport
-	if errors.As(reason, &crash) {
-		return errCrashed
+	if errors.As(reason, &crash) { // the rest is for the host's own log
+		c.incident = crash.Incident()
+		return &Ending{Cause: causeCrashed, Text: "the connection crashed", Incident: c.incident, err: reason}
 	}
-	if u, err := url.Parse(c.info().URL); err == nil && u.Host != "" {
-		return fmt.Errorf("%s: %w", u.Host, reason)
+	if c.incident == "" {
+		c.incident = otp.IncidentID(c.p.Path(), c.p.Now())
 	}
-	return reason
+	end := *EndingOf(c.hosted(reason))
+	end.Incident = c.incident
+	return &end
+}
+
+// hosted names the host of a URL that an error is about.
+func (c *Connection) hosted(err error) error {
+	if u, e := url.Parse(c.info().URL); e == nil && u.Host != "" {
+		return fmt.Errorf("%s: %w", u.Host, err)
+	}
+	return err
 }
 
 // broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
 // reached, that the line was cut, or what was wrong with its answer.
 func (c *Connection) broken(in transport.Inbound) error {
 	var status *streamable.StatusError
-	cause := c.blame(in.Err)
+	cause := c.hosted(in.Err)
 	if !errors.As(in.Err, &status) && (!in.Written || transport.Severed(in.Err)) {
 		return LostError(c.o.Server, in.Written, cause)
 	}
@@ -60,13 +76,4 @@ func (c *Connection) broken(in transport.Inbound) error {
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
 	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted") // e.Data is an object
 	return e
-}
-
-// stderrOf is the end of what a program wrote to its standard error, fit to be shown.
-func stderrOf(err error) string {
-	var exit *transport.ExitError
-	if !errors.As(err, &exit) {
-		return ""
-	}
-	return telemetry.Clean(strings.TrimSpace(string(exit.Stderr)), telemetry.MaxValue)
 }

@@ -22,6 +22,7 @@ import (
 //	Tell                sheddable: a notification
 //	Attach, Want        owed: one for each request for which a session waits
 //	Retire              owed: one for each reload
+//	Stop                owed: one for each command of an operator
 //	Answer, Withdrawn   owed: one for each Question
 //	Detach              owed: one for each Attach
 //	Describe            owed: one for each start of the connection or the catalogue
@@ -31,6 +32,7 @@ func (Wish) Class() otp.Class          { return otp.Owed }
 func (*Tell) Class() otp.Class         { return otp.Sheddable }
 func (AttachRequest) Class() otp.Class { return otp.Owed }
 func (Retire) Class() otp.Class        { return otp.Owed }
+func (Stop) Class() otp.Class          { return otp.Owed }
 func (*Answer) Class() otp.Class       { return otp.Owed }
 func (*Withdrawn) Class() otp.Class    { return otp.Owed }
 func (Detach) Class() otp.Class        { return otp.Owed }
@@ -56,6 +58,9 @@ type Detach struct{ Ref otp.Ref }
 // Retire tells the connection that its server is declared otherwise now, or not at all. It goes on until its sessions have left and its calls
 // have ended, and then is Unused. The catalogue sends it, and again after a crash of its own.
 type Retire struct{}
+
+// Stop ends the connection for a reason that is told to whoever waits for it. The catalogue sends it when an operator says so.
+type Stop struct{ Why *Ending }
 
 // Unused is what a connection that nobody uses tells the catalogue, which ends it unless an Attach is on the way.
 type Unused struct {
@@ -138,14 +143,20 @@ type State string
 
 // The states of an upstream.
 const (
-	Idle      State = "idle"       // nobody has asked for it yet
-	Starting  State = "starting"   // dialling, or in its handshake
-	Ready     State = "ready"      // handshake done, lists known, subscriptions restored
-	Backoff   State = "backoff"    // failed and waiting to be started again
-	CrashLoop State = "crash_loop" // its restart budget ran out; started again after a pause
-	Failed    State = "failed"     // cannot work as configured (program not found); tried again on demand after a pause
-	Stopped   State = "stopped"
+	Idle        State = "idle"        // nobody has asked for it yet
+	Starting    State = "starting"    // dialling, or in its handshake
+	Ready       State = "ready"       // handshake done, lists known, subscriptions restored
+	Degraded    State = "degraded"    // ready, but for some connections, or without a list that could not be had
+	Backoff     State = "backoff"     // failed, and being started again
+	CrashLoop   State = "crash_loop"  // its restart budget ran out; started again after a pause, when somebody asks
+	Quarantined State = "quarantined" // not started again but for a rare probe: its cause is permanent, or an operator said so
+	Stopped     State = "stopped"     // it ran, and ended because nobody used it; started again when somebody asks
 )
+
+// States are all of them, as they follow one another when a server does badly.
+func States() []State {
+	return []State{Idle, Starting, Ready, Degraded, Backoff, CrashLoop, Quarantined, Stopped}
+}
 
 // Facts are what the handshake established about a server.
 type Facts struct {
@@ -168,7 +179,8 @@ type Report struct {
 	From        otp.Ref
 	Incarnation uint64
 	State       State
-	Cause       error // of Backoff and Failed
+	Cause       error  // of Backoff and Quarantined: an *Ending, when a connection says it
+	Lacks       string // of Ready: which lists could not be had, and why; empty when there are all
 	At          time.Time
 	Facts       Facts          // of Ready
 	Lists       Lists          // of Ready

@@ -2,14 +2,10 @@ package client
 
 import (
 	"errors"
-	"slices"
 
 	"mcpd/gateway/catalog"
-	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport"
-	"mcpd/transport/stdio"
-	"mcpd/transport/streamable"
 )
 
 // Status is what the tree shows of a connection.
@@ -30,23 +26,18 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()
 	}
-	if cause != nil {
-		s.Cause = Explain(cause)
+	lacks := c.lacks()
+	switch {
+	case cause != nil:
+		s.Ending = EndingOf(cause).Status()
+	case c.state == Ready && lacks != "":
+		s.State, s.Cause = string(Degraded), lacks
 	}
 	c.p.SetStatus(s)
 	_ = c.o.Catalog.Send(&Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, At: c.started, Facts: c.facts, Lists: c.lists, Changed: changed,
+		State: c.state, Cause: cause, Lacks: lacks, At: c.started, Facts: c.facts, Lists: c.lists, Changed: changed,
 	})
-}
-
-// Explain says how a server ended, with the end of its standard error.
-func Explain(cause error) string {
-	text := telemetry.Clean(cause.Error(), protocol.MaxDetail)
-	if tail := stderrOf(cause); tail != "" {
-		text += "; stderr: " + tail
-	}
-	return text
 }
 
 func (c *Connection) info() transport.Info {
@@ -79,41 +70,20 @@ func (c *Connection) tellReady() {
 	c.o.Emit(e)
 }
 
-func (c *Connection) tellEnded(err error) {
-	var exit *transport.ExitError
-	errors.As(err, &exit)
-	stderr := stderrOf(err)
+func (c *Connection) tellEnded(end *Ending) {
+	at := c.where()
+	at.Incident = end.Incident
 	if c.state != Ready {
-		c.o.Emit(telemetry.UpstreamStartFailed{Where: c.where(), Cause: causeOf(err), Reason: err.Error(), Stderr: stderr})
+		c.o.Emit(telemetry.UpstreamStartFailed{Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr})
 		return
 	}
 	e := telemetry.UpstreamExited{
-		Where: c.where(), PID: c.info().PID, Cause: causeOf(err), Incarnation: c.p.Incarnation(),
-		InFlight: uint32(len(c.written)), Stderr: stderr,
+		Where: at, PID: c.info().PID, Cause: end.Cause, Class: end.Class(), Incarnation: c.p.Incarnation(),
+		InFlight: uint32(len(c.written)), Stderr: end.Stderr,
 	}
-	if exit != nil {
+	var exit *transport.ExitError
+	if errors.As(end, &exit) {
 		e.Exit = exit.Error()
 	}
 	c.o.Emit(e)
-}
-
-// causeOf is the class of an ending in a word or two.
-func causeOf(err error) string {
-	var exit *transport.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return exit.Cause
-	case errors.Is(err, streamable.ErrSessionLost):
-		return "session lost"
-	}
-	return "connection lost"
-}
-
-// permanentCauses are endings that starting again does not cure.
-var permanentCauses = []string{stdio.CauseNotFound, stdio.CausePermission, stdio.CauseFormat}
-
-// Permanent reports whether err says that the server cannot work as it is configured: the program is not there, or not a program.
-func Permanent(err error) bool {
-	var exit *transport.ExitError
-	return errors.As(err, &exit) && slices.Contains(permanentCauses, exit.Cause)
 }

@@ -1,7 +1,10 @@
 package otp
 
 import (
+	"encoding/base32"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"reflect"
 	"runtime"
 	"strings"
@@ -30,6 +33,17 @@ type CrashReport struct {
 	At      time.Time
 
 	own bool // it was handling nothing, or what the incarnation had sent itself
+}
+
+// Incident is what the crash is called in the log and to those whose messages it failed.
+func (r *CrashReport) Incident() string { return IncidentID(r.Path, r.At) }
+
+// IncidentID names what happened at a path at a time: eight characters that are easy to read aloud and to search for.
+func IncidentID(path string, at time.Time) string {
+	h := fnv.New64a()
+	h.Write([]byte(path))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(at.UnixNano())))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:5]))
 }
 
 // PanicError is a panic whose value was not an error.

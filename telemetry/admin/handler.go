@@ -35,6 +35,8 @@ type Options struct {
 	Health   func() Health
 	Recorder *telemetry.Recorder
 	Sessions func() iter.Seq[*mcpdv1.Session] // nil shows none
+	Servers  func() iter.Seq[*mcpdv1.Server]  // nil shows none
+	Operate  Operate                          // nil: nothing can be done to them
 	Metrics  prometheus.Gatherer              // nil shows none
 	Faults   Faults                           // nil unless the host was started with --chaos
 	Tokens   *Tokens                          // nil refuses all that needs one
@@ -76,6 +78,10 @@ func (h *handler) routes() []Route {
 		{http.MethodGet, "/metrics", Read, "Prometheus", h.metrics()},
 		{http.MethodGet, "/admin/v1/tree", Read, "the live supervision tree; ?all=1 shows pools whole, ?watch=1 streams", h.tree},
 		{http.MethodGet, "/admin/v1/sessions", Read, "downstream sessions; ?tenant=, ?limit=", h.sessions},
+		{http.MethodGet, "/admin/v1/servers", Read, "configured servers and how they are doing; ?tenant=", h.servers},
+		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/restart", Write, "end its connections and start them again", h.operate("restart")},
+		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/quarantine", Write, "end its connections and start none", h.operate("quarantine")},
+		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/release", Write, "let it be started again", h.operate("release")},
 		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
 		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
 		// A profile stops the process for a moment, so it takes more than reading.
@@ -91,7 +97,7 @@ func (h *handler) routes() []Route {
 func (h *handler) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	for _, r := range h.routes() {
-		fmt.Fprintf(w, "%-6s %-26s %-5s  %s\n", r.Method, strings.TrimSuffix(r.Path, "{$}"), r.Scope, r.Is)
+		fmt.Fprintf(w, "%-6s %-52s %-5s  %s\n", r.Method, strings.TrimSuffix(r.Path, "{$}"), r.Scope, r.Is)
 	}
 }
 

@@ -60,6 +60,18 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	if u.Cause != "" {
 		out.Cause = proto.String(telemetry.Clean(u.Cause, telemetry.MaxValue))
 	}
+	if u.Class != "" {
+		out.CauseClass = proto.String(u.Class)
+	}
+	if u.Stderr != "" {
+		out.Stderr = proto.String(telemetry.Clean(u.Stderr, telemetry.MaxValue))
+	}
+	if u.Incident != "" {
+		out.Incident = proto.String(u.Incident)
+	}
+	if !u.Retry.IsZero() {
+		out.Retry = timestamppb.New(u.Retry)
+	}
 	if u.PID > 0 {
 		out.Pid = proto.Uint32(uint32(u.PID))
 	}

@@ -22,7 +22,7 @@ func TestTreeAsJSON(t *testing.T) {
 		ID: "mcpd", Path: "mcpd", Type: otp.SupervisorType, Strategy: otp.OneForOne, Status: otp.Running, Since: time.Unix(1000, 0),
 		Children: []otp.Node{{
 			ID: "files", Path: "mcpd/files", Restart: otp.Transient, Status: otp.Running, Restarts: 2, Since: time.Unix(2000, 0), Incarnation: 3, Mailbox: 4,
-			Extra: telemetry.UpstreamStatus{Tenant: "acme", Server: "files", State: telemetry.StateBackoff, Cause: "exit code 1\n", PID: 4711, Revision: "2025-11-25", Stale: true},
+			Extra: telemetry.UpstreamStatus{Tenant: "acme", Server: "files", State: telemetry.StateBackoff, Ending: telemetry.Ending{Cause: "exit code 1\n"}, PID: 4711, Revision: "2025-11-25", Stale: true},
 		}},
 	}
 	const want = `{"id":"mcpd","path":"mcpd","type":"supervisor","strategy":"one_for_one","restart":"permanent","status":"running","restarts":0,` +

@@ -58,7 +58,8 @@ type Node struct {
 	Hidden *uint32 `protobuf:"varint,13,opt,name=hidden,proto3,oneof" json:"hidden,omitempty"`
 	// Of a pool: restarts of all rows below it, those left out included.
 	ChildRestarts *uint32 `protobuf:"varint,14,opt,name=child_restarts,json=childRestarts,proto3,oneof" json:"child_restarts,omitempty"`
-	// Of an upstream: starting, ready, backoff, crash_loop, stopped.
+	// Of an upstream: idle, starting, ready, degraded, backoff, crash_loop,
+	// quarantined, stopped.
 	State *string `protobuf:"bytes,20,opt,name=state,proto3,oneof" json:"state,omitempty"`
 	// Of an upstream that is not ready: why.
 	Cause *string `protobuf:"bytes,21,opt,name=cause,proto3,oneof" json:"cause,omitempty"`
@@ -69,7 +70,16 @@ type Node struct {
 	// Of an upstream: the protocol revision agreed with it.
 	Revision *string `protobuf:"bytes,24,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
 	// Of an upstream: clients are shown lists that an earlier host, or an earlier declaration of it, has left.
-	Stale         *bool `protobuf:"varint,30,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
+	Stale *bool `protobuf:"varint,30,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
+	// Of an upstream that is not ready: permanent when starting it again does not
+	// help, else transient.
+	CauseClass *string `protobuf:"bytes,25,opt,name=cause_class,json=causeClass,proto3,oneof" json:"cause_class,omitempty"`
+	// Of an upstream that ended: the last of what it wrote to its standard error.
+	Stderr *string `protobuf:"bytes,26,opt,name=stderr,proto3,oneof" json:"stderr,omitempty"`
+	// Of an upstream that ended: by which the log and its callers know of it.
+	Incident *string `protobuf:"bytes,27,opt,name=incident,proto3,oneof" json:"incident,omitempty"`
+	// Of an upstream that was given up: when it may be started again.
+	Retry         *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=retry,proto3,oneof" json:"retry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -244,11 +254,39 @@ func (x *Node) GetStale() bool {
 	return false
 }
 
+func (x *Node) GetCauseClass() string {
+	if x != nil && x.CauseClass != nil {
+		return *x.CauseClass
+	}
+	return ""
+}
+
+func (x *Node) GetStderr() string {
+	if x != nil && x.Stderr != nil {
+		return *x.Stderr
+	}
+	return ""
+}
+
+func (x *Node) GetIncident() string {
+	if x != nil && x.Incident != nil {
+		return *x.Incident
+	}
+	return ""
+}
+
+func (x *Node) GetRetry() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Retry
+	}
+	return nil
+}
+
 var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\x05\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\a\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -271,7 +309,13 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x03pid\x18\x16 \x01(\rH\x06R\x03pid\x88\x01\x01\x12\x1b\n" +
 	"\x06server\x18\x17 \x01(\tH\aR\x06server\x88\x01\x01\x12\x1f\n" +
 	"\brevision\x18\x18 \x01(\tH\bR\brevision\x88\x01\x01\x12\x19\n" +
-	"\x05stale\x18\x1e \x01(\bH\tR\x05stale\x88\x01\x01B\v\n" +
+	"\x05stale\x18\x1e \x01(\bH\tR\x05stale\x88\x01\x01\x12$\n" +
+	"\vcause_class\x18\x19 \x01(\tH\n" +
+	"R\n" +
+	"causeClass\x88\x01\x01\x12\x1b\n" +
+	"\x06stderr\x18\x1a \x01(\tH\vR\x06stderr\x88\x01\x01\x12\x1f\n" +
+	"\bincident\x18\x1b \x01(\tH\fR\bincident\x88\x01\x01\x125\n" +
+	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\rR\x05retry\x88\x01\x01B\v\n" +
 	"\t_strategyB\x0e\n" +
 	"\f_child_countB\t\n" +
 	"\a_hiddenB\x11\n" +
@@ -281,7 +325,11 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x04_pidB\t\n" +
 	"\a_serverB\v\n" +
 	"\t_revisionB\b\n" +
-	"\x06_staleB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\x06_staleB\x0e\n" +
+	"\f_cause_classB\t\n" +
+	"\a_stderrB\v\n" +
+	"\t_incidentB\b\n" +
+	"\x06_retryB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_tree_proto_rawDescOnce sync.Once
@@ -303,11 +351,12 @@ var file_mcpd_v1_tree_proto_goTypes = []any{
 var file_mcpd_v1_tree_proto_depIdxs = []int32{
 	1, // 0: mcpd.v1.Node.since:type_name -> google.protobuf.Timestamp
 	0, // 1: mcpd.v1.Node.children:type_name -> mcpd.v1.Node
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	1, // 2: mcpd.v1.Node.retry:type_name -> google.protobuf.Timestamp
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_mcpd_v1_tree_proto_init() }

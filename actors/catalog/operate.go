@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"mcpd/actors/client"
+	"mcpd/actors/storage"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// Verb is what an operator does to a server.
+type Verb string
+
+// The verbs.
+const (
+	Restart    Verb = "restart"    // its connections end and are started again; pauses and quarantine are forgotten
+	Quarantine Verb = "quarantine" // its connections end, and none is started until it is released
+	Release    Verb = "release"    // pauses and quarantine are forgotten: the next call starts it
+)
+
+// Verbs are all of them.
+func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
+
+// written says that a decision is in the store, or why it is not.
+type written struct {
+	call *Operate
+	err  error
+}
+
+// operate does what an operator wants.
+func (c *Catalog) operate(m *Operate) {
+	s := c.servers[m.Req.Server]
+	if s == nil || s.gone || !slices.Contains(Verbs(), m.Req.Verb) {
+		m.Fail(protocol.EndpointNotFound())
+		return
+	}
+	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: otp.IncidentID(c.p.Path()+"/"+s.config.Name, c.p.Now())}
+	switch was := s.forgive(); {
+	case m.Req.Verb == Quarantine:
+		c.putAway(s, at)
+	case m.Req.Verb == Restart:
+		c.o.Emit(telemetry.UpstreamRestarted{Where: at, Connections: telemetry.Count(len(s.conns))})
+		c.restart(s, at.Incident)
+		fallthrough
+	case was:
+		c.released(s, byOperator)
+	default:
+		c.resume(s)
+	}
+	c.show(s)
+	c.flush()
+	if c.o.Storage == nil || c.o.Storage() == (otp.Ref{}) {
+		c.written(written{call: m})
+		return
+	}
+	to := c.noted(s)
+	s.noted = to.Value != nil
+	otp.CallAsync(c.p, c.o.Storage(), storage.PutRequest{Change: to}, func(_ struct{}, err error) any { return written{m, err} })
+}
+
+// written answers an operator.
+func (c *Catalog) written(m written) {
+	s := c.servers[m.call.Req.Server]
+	switch {
+	case m.err != nil:
+		m.call.Fail(fmt.Errorf("it is done, but would not survive the host: %w", m.err))
+	case s == nil:
+		m.call.Fail(protocol.EndpointNotFound())
+	default:
+		m.call.Reply(s.record(c.p.Now()))
+	}
+}
+
+// putAway ends all connections to a server.
+func (c *Catalog) putAway(s *server, at telemetry.Where) {
+	why := client.ByOperator(true, at.Incident)
+	s.whole = &pause{why: why, since: c.p.Now(), operator: true}
+	for key, conn := range s.conns {
+		c.stop(s, key, conn, why)
+	}
+	for key := range s.opening { // what is started all the same ends when it has
+		s.refuse(key, 0)
+	}
+	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
+}
+
+// restart ends all connections to a server, and starts those again that others share. Those of one session are when their sessions say what they
+// had asked for, or call again.
+func (c *Catalog) restart(s *server, incident string) {
+	why := client.ByOperator(false, incident)
+	for key, conn := range s.conns {
+		c.stop(s, key, conn, why)
+		if s.current(key) && key.Instance == 0 && key.Share != tenant.BySession {
+			c.await(s, key, pending{nil, Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: key.Modern}})
+		}
+	}
+}
+
+// stop ends a connection at once.
+func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, why *client.Ending) {
+	_ = conn.ref.Send(client.Stop{Why: why}) // one that is gone is gone
+	c.drop(s, key)
+	c.retire(s, key)
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mcpd/protocol"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
+)
+
+// Ending is how a connection ended, in the words that callers and operators read. As an error it says the same after the host was killed and has
+// read it from its store.
+type Ending struct {
+	Permanent bool   `json:"permanent,omitzero"` // starting the server again does not cure it
+	Cause     string `json:"cause"`              // its class in a word or two
+	Text      string `json:"text"`               // all that is known of it, in one line
+	Stderr    string `json:"stderr,omitzero"`    // the last of what a program wrote to its standard error
+	Incident  string `json:"incident,omitzero"`  // by which the log tells of it
+
+	err error // what it was; nil when it was read from the store
+}
+
+func (e *Ending) Error() string { return e.Text }
+func (e *Ending) Unwrap() error { return e.err }
+
+// The classes of endings.
+const (
+	Permanent = "permanent" // starting the server again does not help
+	Transient = "transient" // it may
+)
+
+// Class is "permanent" or "transient".
+func (e *Ending) Class() string {
+	if e.Permanent {
+		return Permanent
+	}
+	return Transient
+}
+
+// Again is the same ending of a server that has ended in this way again and again: one that exits before its handshake is over
+// whenever it is started cannot work as it is configured.
+func (e *Ending) Again() *Ending {
+	again := *e
+	again.Permanent = e.Permanent || e.Cause == stdio.CauseHandshake
+	return &again
+}
+
+// Status is the ending as the tree shows it.
+func (e *Ending) Status() telemetry.Ending {
+	return telemetry.Ending{Cause: e.Text, Class: e.Class(), Stderr: e.Stderr, Incident: e.Incident}
+}
+
+// The causes of endings that are not those of a program.
+const (
+	causeCrashed  = "connection crashed"
+	causeSession  = "session lost"
+	causeLost     = "connection lost"
+	causeOperator = "operator"
+)
+
+// ByOperator is the ending of what an operator has ended: for good, until it is released, or to be started again.
+func ByOperator(forGood bool, incident string) *Ending {
+	e := &Ending{Permanent: forGood, Cause: causeOperator, Text: "an operator has restarted it", Incident: incident}
+	if forGood {
+		e.Text = "an operator has quarantined it"
+	}
+	return e
+}
+
+// permanentCauses are endings that starting again does not cure: the program is not there, or is none, or may not be executed.
+var permanentCauses = []string{stdio.CauseNotFound, stdio.CausePermission, stdio.CauseFormat}
+
+// EndingOf is the ending that an error is, or amounts to.
+func EndingOf(err error) *Ending {
+	var end *Ending
+	if errors.As(err, &end) {
+		return end
+	}
+	end = &Ending{Cause: causeLost, Text: telemetry.Clean(err.Error(), protocol.MaxDetail), err: err}
+	var exit *transport.ExitError
+	switch {
+	case errors.As(err, &exit):
+		end.Cause, end.Permanent = exit.Cause, slices.Contains(permanentCauses, exit.Cause)
+		end.Stderr = telemetry.Clean(strings.TrimSpace(string(exit.Stderr)), telemetry.MaxValue)
+	case errors.Is(err, streamable.ErrSessionLost):
+		end.Cause = causeSession
+	}
+	return end
+}

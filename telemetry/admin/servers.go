@@ -1,0 +1,61 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"google.golang.org/protobuf/proto"
+
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/telemetry"
+)
+
+// Operate does to a server what an operator wants: restart, quarantine or
+// release it. The answer is how it is doing then. ErrNoServer says that there is
+// none of that name.
+type Operate func(ctx context.Context, tenant, server, verb string) (*mcpdv1.Server, error)
+
+// ErrNoServer says that no such server is configured.
+var ErrNoServer = errors.New("no such server")
+
+// servers lists those of all tenants or of one.
+func (h *handler) servers(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	tenant, one := query.Get("tenant"), query.Has("tenant")
+	body := &mcpdv1.ServerList{}
+	if h.Servers != nil {
+		for s := range h.Servers() {
+			if !one || s.GetTenant() == tenant {
+				body.Servers = append(body.Servers, served(s))
+			}
+		}
+	}
+	answer(w, http.StatusOK, body)
+}
+
+// operate is the handler of one verb.
+func (h *handler) operate(verb string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if h.Operate == nil {
+			problem(w, http.StatusNotFound, "this host has no servers to "+verb, "it is part of mcpd serve")
+			return
+		}
+		s, err := h.Operate(r.Context(), r.PathValue("tenant"), r.PathValue("server"), verb)
+		switch {
+		case errors.Is(err, ErrNoServer):
+			problem(w, http.StatusNotFound, err.Error(), "GET /admin/v1/servers lists them")
+		case err != nil:
+			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue), "GET /admin/v1/servers shows how it is doing")
+		default:
+			answer(w, http.StatusOK, served(s))
+		}
+	}
+}
+
+// served is a copy in which the server's own words are safe to show.
+func served(s *mcpdv1.Server) *mcpdv1.Server {
+	out := proto.CloneOf(s)
+	out.Cause, out.Stderr = telemetry.Clean(s.GetCause(), telemetry.MaxValue), telemetry.Clean(s.GetStderr(), telemetry.MaxValue)
+	return out
+}
