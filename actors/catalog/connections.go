@@ -190,6 +190,9 @@ func (c *Catalog) leave(m *client.Left) {
 	if !ok || !s.current(m.Key) { // its sessions know that there is another
 		return
 	}
+	if conn := s.conns[m.Key]; conn != nil && conn.ref.Send(m) == nil { // it goes on, and knows nothing of them
+		return
+	}
 	s.left[m.Key] = m
 	if s.sup != (otp.Ref{}) && !s.closed(m.Key, c.p.Now()) {
 		c.restore(s, m.Key)

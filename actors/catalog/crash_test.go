@@ -169,3 +169,15 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		}
 	})
 }
+
+// A connection that has given up its heir and goes on gets back what it had left with the catalogue.
+func TestConnectionThatGoesOnGetsBackWhatItLeft(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		left := &client.Left{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}}
+		r.Send("catalog", left)
+		if len(r.regained) != 1 || r.regained[0] != left || r.record("files").Open != 1 {
+			t.Errorf("got back %v", r.regained)
+		}
+	})
+}

@@ -30,7 +30,8 @@ type rig struct {
 	*stage.Stage
 	tenant              tenant.Tenant // as it is configured now
 	dispatcher, session stage.Box
-	retired             []otp.Ref // connections that were told to end when they are not used any more
+	retired             []otp.Ref      // connections that were told to end when they are not used any more
+	regained            []*client.Left // what connections got back
 	storage             stage.Box
 	configure           func(*tenant.Tenant)      // before the start; nil for the two as they are
 	stored              map[string]jsontext.Value // by an earlier host
@@ -78,6 +79,8 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		} else {
 			m.Reply(struct{}{})
 		}
+	case *client.Left:
+		x.r.regained = append(x.r.regained, m)
 	case client.Retire:
 		x.r.retired = append(x.r.retired, p.Self())
 	case client.Describe:

@@ -89,3 +89,30 @@ func (c *carry) Abandon(reason error) {
 		})
 	}
 }
+
+// regain takes back what this connection knew before its heir was given up.
+func (c *Connection) regain(left *Left) {
+	for row, ref := range left.Sessions {
+		if _, back := c.sessions[row]; !back {
+			c.sessions[row] = ref
+			c.p.Monitor(ref)
+		}
+	}
+	for uri, who := range left.URIs {
+		for row, agreed := range who {
+			c.hold(uri, row, agreed)
+		}
+		if c.state == Ready {
+			c.follow(uri, true)
+		}
+	}
+	for row, level := range left.Levels {
+		if c.levels[row] == "" {
+			c.levels[row] = level
+		}
+	}
+	if c.state == Ready {
+		c.setLevel(c.verbose())
+	}
+	c.linger.Stop()
+}

@@ -133,8 +133,12 @@ const (
 // Init answers what the previous incarnation had written and lost, and starts to dial.
 func (c *Connection) Init(p *otp.Process) error {
 	c.p = p
-	c.carry, _ = p.Heir().(*carry)
-	if c.carry == nil {
+	var ok bool
+	c.carry, ok = otp.Inherit(p, func(left *carry) []otp.Dropped {
+		left.o = c.o
+		return left.repair()
+	})
+	if !ok {
 		c.carry = newCarry(c.o)
 		p.SetHeir(c.carry)
 	}
@@ -225,6 +229,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return otp.ShutdownWith(m.Why)
 	case Describe:
 		c.publish(nil, nil)
+	case *Left:
+		c.regain(m)
 	case otp.Down:
 		c.down(m)
 	case Detach:

@@ -70,7 +70,7 @@ type Unused struct {
 }
 
 // Left is what the catalogue gets of a connection that was given up while sessions used it: who they are and what they had asked the server
-// for. The next connection of this key starts with it.
+// for. The next connection of this key starts with it; one that goes on without its heir gets it back.
 type Left struct {
 	Server   string
 	Key      tenant.Key

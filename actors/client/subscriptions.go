@@ -147,7 +147,7 @@ func (c *Connection) subscribed(uri string) bool {
 }
 
 // hold notes that a session wants to hear of a resource.
-func (c *Connection) hold(uri, session string, agreed bool) {
+func (c *carry) hold(uri, session string, agreed bool) {
 	if c.uris[uri] == nil {
 		c.uris[uri] = map[string]bool{}
 	}

@@ -1,7 +1,9 @@
 package otp
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,13 +18,18 @@ const heirTries = 3
 // Everything is the part that a Dropped names when nothing of an heir was taken over.
 const Everything = "all"
 
-// Dropped is a part of an heir that was not taken over, and why: two words or three each, out of the code.
-type Dropped struct{ Part, Reason string }
+// ErrDamaged is why who waited for a part of an heir gets no answer.
+var ErrDamaged = errors.New("state damaged by a crash")
 
-// Inherit is the heir that an earlier incarnation has left, after repair has made it sound: repair drops what cannot be right, sees to it that
-// whoever waited for that is answered, and says what it dropped, each of which is reported as HeirDropped. It is called from Init, and must not
-// start anything. When it panics, or the heir is of another type, the whole heir is abandoned and the incarnation starts without. It reports
-// false when there is none.
+// Dropped is a part of an heir that is not taken over, and why: a few words each, out of the code.
+type Dropped struct {
+	Part, Reason string
+	Waiter       Failer // is told ErrDamaged; nil when nobody waited for it
+}
+
+// Inherit is the heir that an earlier incarnation has left, after repair has made it sound: repair takes out what cannot be right, and says what
+// that was; each is reported as HeirDropped. It is for Init. When repair panics, or the heir is of another type, the whole heir is abandoned and
+// the incarnation starts without. Inherit reports false when there is none.
 func Inherit[H any](p *Process, repair func(heir H) []Dropped) (H, bool) {
 	var none H
 	v := p.Heir()
@@ -39,17 +46,27 @@ func Inherit[H any](p *Process, repair func(heir H) []Dropped) (H, bool) {
 		p.disinherit(err)
 		return none, false
 	}
-	counts := map[Dropped]int{}
-	for _, d := range dropped {
-		counts[d]++
-	}
-	for _, d := range dropped { // in order, each once
-		if n := counts[d]; n > 0 {
-			counts[d] = 0
-			p.guard.sys.emit(HeirDropped{p.guard.row.about(p.inc, p.Now()), d.Part, d.Reason, n})
-		}
-	}
+	p.tell(dropped)
 	return heir, true
+}
+
+// tell answers who waited for what was dropped, and reports it: each part and reason once.
+func (p *Process) tell(dropped []Dropped) {
+	var reports []HeirDropped
+	for _, d := range dropped {
+		if d.Waiter != nil {
+			p.guard.sys.guarded(p.Path(), "Fail", func() { d.Waiter.Fail(ErrDamaged) })
+		}
+		i := slices.IndexFunc(reports, func(r HeirDropped) bool { return r.Part == d.Part && r.Reason == d.Reason })
+		if i < 0 {
+			i = len(reports)
+			reports = append(reports, HeirDropped{Row: p.guard.row.about(p.inc, p.Now()), Part: d.Part, Reason: d.Reason})
+		}
+		reports[i].Count++
+	}
+	for _, r := range reports {
+		p.guard.sys.emit(r)
+	}
 }
 
 func attempt[H any](heir H, repair func(H) []Dropped) (dropped []Dropped, err error) {

@@ -13,6 +13,7 @@ import (
 
 // will is an heir of which parts may be bad.
 type will struct {
+	failer
 	parts   []string
 	dropped []error
 }
@@ -26,7 +27,7 @@ func (h *will) repair() (dropped []Dropped) {
 			panic("part " + part)
 		}
 		if strings.HasPrefix(part, "bad") {
-			dropped = append(dropped, Dropped{part, "is bad"})
+			dropped = append(dropped, Dropped{part, "is bad", h})
 		}
 		return strings.HasPrefix(part, "bad")
 	})
@@ -72,6 +73,9 @@ func TestInheritTakesOverWhatIsSound(t *testing.T) {
 		}
 		if events := r.dropped(); !slices.Equal(events, want) {
 			t.Errorf("events %q, want %q", events, want)
+		}
+		if kept.err != ErrDamaged || broken.err != nil {
+			t.Errorf("who waited was told %v and %v", kept.err, broken.err)
 		}
 		if len(kept.dropped) != 0 || len(broken.dropped) != 1 {
 			t.Errorf("abandoned: %v, %v; want only what could not be repaired", kept.dropped, broken.dropped)

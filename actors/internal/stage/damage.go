@@ -45,7 +45,7 @@ type heiress struct {
 
 func (b *heiress) Init(p *otp.Process) error {
 	if heir := p.Heir(); heir != nil && b.h.Rand != nil {
-		b.h.damage(heir)
+		b.h.Damage(heir)
 	}
 	return b.Behaviour.Init(p)
 }
@@ -53,7 +53,8 @@ func (b *heiress) Init(p *otp.Process) error {
 // maxHarm is how many things are broken at once.
 const maxHarm = 4
 
-func (h *Heirs) damage(heir any) {
+// Damage breaks up to maxHarm things in an heir.
+func (h *Heirs) Damage(heir any) {
 	v := reflect.ValueOf(heir)
 	h.sites, h.seen = nil, map[unsafe.Pointer]bool{}
 	if h.pkg = v.Type().PkgPath(); v.Kind() == reflect.Pointer {

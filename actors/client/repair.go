@@ -1,0 +1,96 @@
+package client
+
+import (
+	"maps"
+	"slices"
+
+	"mcpd/actors/internal/mend"
+	"mcpd/actors/request"
+	"mcpd/supervisor/otp"
+)
+
+// repair makes what a crashed incarnation left sound again.
+func (c *carry) repair() []otp.Dropped {
+	mend.Map(&c.written)
+	mend.Map(&c.again)
+	mend.Map(&c.executed)
+	mend.Map(&c.sessions)
+	mend.Map(&c.uris)
+	mend.Map(&c.levels)
+	mend.Map(&c.wants)
+	var lost mend.Losses
+	c.repairCalls(&lost)
+	for row, m := range c.wants {
+		switch {
+		case lost.If(m == nil, "wish", "of nobody"):
+			delete(c.wants, row)
+		case m.Req.Session != row || row == "":
+			delete(c.wants, row)
+			lost.Drop("wish", "of another", m)
+		}
+	}
+	maps.DeleteFunc(c.sessions, func(row string, ref otp.Ref) bool {
+		return lost.If(row == "" || ref == (otp.Ref{}), "session", "without an actor")
+	})
+	maps.DeleteFunc(c.uris, func(uri string, who map[string]bool) bool {
+		return lost.If(uri == "" || len(who) == 0, "subscription", "of nobody")
+	})
+	seen := map[otp.Ref]bool{{}: true}
+	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool {
+		return lost.If(i == nil || mend.Again(seen, i.Ref), "instance", "not another")
+	})
+	if !c.listed {
+		c.lists, c.unusable = Lists{}, nil
+	}
+	return lost
+}
+
+// repairCalls drops the calls that can have no outcome, and those that are there twice: one that may have been written is not queued.
+func (c *carry) repairCalls(lost *mend.Losses) {
+	for id, x := range c.written {
+		if !whole(x) || x.ID != id {
+			delete(c.written, id)
+			c.dropCall(lost, x)
+		}
+	}
+	queued := map[uint64]bool{}
+	c.queue = slices.DeleteFunc(c.queue, func(x *request.Exchange) bool {
+		if !whole(x) {
+			c.dropCall(lost, x)
+			return true
+		}
+		return lost.If(c.written[x.ID] != nil || mend.Again(queued, x.ID), "call", "twice")
+	})
+	unknown := func(id uint64, _ bool) bool { return !queued[id] && c.written[id] == nil }
+	maps.DeleteFunc(c.again, unknown)
+	maps.DeleteFunc(c.executed, unknown)
+}
+
+// whole reports whether a call can go on and have an outcome.
+func whole(x *request.Exchange) bool {
+	return x != nil && x.ID != 0 && x.Sink != nil && x.Owner != nil && x.Method != ""
+}
+
+// dropCall gives a call the only outcome that is left for it, unless it goes on under its own id.
+func (c *carry) dropCall(lost *mend.Losses, x *request.Exchange) {
+	if x == nil || x.Sink == nil || c.holds(x) {
+		lost.Drop("call", "unsound", nil)
+		return
+	}
+	lost.Drop("call", "unsound", dropped{c, x})
+}
+
+func (c *carry) holds(x *request.Exchange) bool {
+	return whole(x) && (c.written[x.ID] == x || slices.Contains(c.queue, x))
+}
+
+// dropped is a call of which nobody knows any more whether it was executed.
+type dropped struct {
+	c *carry
+	x *request.Exchange
+}
+
+// Fail says so.
+func (d dropped) Fail(err error) {
+	complete(d.c.o.Requests, d.x, nil, LostError(d.c.o.Server, true, err))
+}

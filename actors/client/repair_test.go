@@ -1,0 +1,138 @@
+package client
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// left is a carry as a crash might leave it, and every call in it.
+func left(rnd *rand.Rand, refs []otp.Ref) (*carry, []*request.Exchange) {
+	c := newCarry(Options{Server: "files"})
+	var calls []*request.Exchange
+	for id := range uint64(6) {
+		x := &request.Exchange{ID: id + 1, Session: "one", Owner: refs[0], Method: "tools/call", Downstream: jsonrpc.IntID(id), Sink: &stage.Sink{}}
+		calls = append(calls, x)
+		if c.again[x.ID] = rnd.IntN(2) == 0; rnd.IntN(2) == 0 {
+			c.queue = append(c.queue, x)
+		} else {
+			c.written[x.ID] = x
+		}
+	}
+	for i, ref := range refs {
+		row := fmt.Sprint("session ", i)
+		c.sessions[row], c.levels[row] = ref, "info"
+		c.hold("test://x", row, true)
+		c.hold(fmt.Sprint("test://", i), row, rnd.IntN(2) == 0)
+		c.wants[row] = &Want{Req: Wish{Session: row}}
+		c.instances = append(c.instances, &instance{Instance: Instance{Ref: ref}})
+	}
+	return c, calls
+}
+
+// Whatever a crash has done to it, what is taken over is sound: its indices agree, and every call is in it once, or gets its outcome.
+func TestDamagedCarryIsSoundOrAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := otp.NewSystem(otp.Options{})
+		defer system.Close()
+		box := stage.Box{}
+		tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{box.Child("a"), box.Child("b"), box.Child("c")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refs []otp.Ref
+		for _, row := range []string{"a", "b", "c"} {
+			ref, _ := system.Whereis(tree.Ref().Path() + "/" + row)
+			refs = append(refs, ref)
+		}
+		for seed := range uint64(3000) {
+			rnd := rand.New(rand.NewPCG(seed, 0))
+			c, calls := left(rnd, refs)
+			h := stage.Heirs{Rand: rnd, Whole: []string{"client.Options", "*request.Exchange"}}
+			h.Damage(c)
+			losses := c.repair()
+			sound(t, c)
+			answered := map[*request.Exchange]int{}
+			for _, d := range losses {
+				if b, ok := d.Waiter.(dropped); ok {
+					answered[b.x]++
+					d.Waiter.Fail(otp.ErrDamaged)
+				}
+			}
+			lost := 0
+			for _, x := range calls {
+				switch n := len(x.Sink.(*stage.Sink).All()); {
+				case n > 1, n == 1 && c.holds(x), n != answered[x]:
+					t.Errorf("call %d has %d outcomes and is held: %v", x.ID, n, c.holds(x))
+				case n == 0 && !c.holds(x):
+					lost++
+				}
+			}
+			if lost > 0 && !slices.ContainsFunc(h.Done, gone) {
+				t.Errorf("%d calls are lost", lost)
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d: %q", seed, h.Done)
+			}
+		}
+	})
+}
+
+// gone reports whether nothing was left of a call after that.
+func gone(harm string) bool {
+	return slices.Contains([]string{
+		"zero carry.queue", "zero carry.written", "delete from carry.written", "zero in carry.written", "zero in carry.queue",
+		"duplicate in carry.queue", "duplicate in carry.written",
+	}, harm)
+}
+
+func sound(t *testing.T, c *carry) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for id, x := range c.written {
+		if !whole(x) || x.ID != id || seen[id] {
+			t.Errorf("written: %v", x)
+		}
+		seen[id] = true
+	}
+	for _, x := range c.queue {
+		if !whole(x) || seen[x.ID] {
+			t.Errorf("queued: %v", x)
+		}
+		seen[x.ID] = true
+	}
+	for id := range c.again {
+		if !seen[id] {
+			t.Errorf("%d is sent again, and not there", id)
+		}
+	}
+	for uri, who := range c.uris {
+		if uri == "" || len(who) == 0 {
+			t.Errorf("subscription to %q: %v", uri, who)
+		}
+	}
+	for row, m := range c.wants {
+		if m == nil || m.Req.Session != row {
+			t.Errorf("wish of %q: %v", row, m)
+		}
+	}
+	for row, ref := range c.sessions {
+		if row == "" || ref == (otp.Ref{}) {
+			t.Errorf("session %q: %v", row, ref)
+		}
+	}
+	for i, a := range c.instances {
+		if a == nil || slices.IndexFunc(c.instances, func(b *instance) bool { return b.Ref == a.Ref }) != i {
+			t.Errorf("instances %v", c.instances)
+		}
+	}
+	c.hold("test://new", "row", true)
+	c.written[99], c.again[99], c.executed[99], c.levels["row"], c.wants["row"] = nil, true, true, "info", nil // no map is nil
+}
