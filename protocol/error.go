@@ -186,6 +186,13 @@ func Restarted() *Error {
 	}
 }
 
+// Unanswered is the error of a request to a server that ended without it, as for its deadline. MaybeExecuted is as for UpstreamLost.
+func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
+	about := *e
+	about.Data = unfinished(server, maybeExecuted)
+	return &about
+}
+
 // unfinished is the data of a request that has no answer. Retryable says that to repeat it is safe.
 func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	d := data("server", server)

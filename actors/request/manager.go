@@ -184,6 +184,9 @@ func untaken(x *Exchange, err error) error {
 // finish gives an exchange its outcome.
 func (m *Manager) finish(do effect, a answer) {
 	x := do.Request.Owner
+	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
+		do.Err = late.Unanswered(x.Server, do.Request.Forwarded)
+	}
 	if do.Outcome == inflight.Cancelled && do.Err == nil {
 		x.End()
 	} else {

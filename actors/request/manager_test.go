@@ -67,7 +67,7 @@ func TestDeadlineEndsAnExchange(t *testing.T) {
 			r.T.Fatalf("before its deadline: %v", out.All())
 		}
 		time.Sleep(time.Millisecond)
-		if out.Word() != int64(-32009) {
+		if out.Word() != int64(-32009) || !strings.Contains(string(out.All()[0].Error.Data), `"maybeExecuted":true,"retryable":false`) {
 			t.Errorf("at its deadline: %v", out.All())
 		}
 		if len(r.withdrawn()) != 1 || *r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "timeout"}) {
