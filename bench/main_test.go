@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"mcpd/internal/load"
@@ -45,17 +44,8 @@ func publish(t *testing.T, name string, r load.Report) {
 	if !*full {
 		return
 	}
-	text, err := r.JSON()
-	if err != nil {
+	if err := r.Write(results, name); err != nil {
 		t.Fatal(err)
-	}
-	if err := os.MkdirAll(results, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for file, content := range map[string][]byte{name + ".md": []byte(r.Markdown()), name + ".json": text} {
-		if err := os.WriteFile(filepath.Join(results, file), content, 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -43,23 +43,22 @@ func Ratio(baseline, subject []float64, seed uint64) (Estimate, error) {
 		// A ratio of 2 and one of 1/2 are equally far from none, which is so for their logarithms only.
 		logs[i] = math.Log(subject[i]) - math.Log(baseline[i])
 	}
-	low, high := bootstrap(logs, seed)
+	low, high := bootstrap(logs, seed, mean)
 	return Estimate{Ratio: math.Exp(mean(logs)), Low: math.Exp(low), High: math.Exp(high), Pairs: len(logs)}, nil
 }
 
-// bootstrap returns the 2.5 % and 97.5 % quantiles of the mean of samples drawn from values with replacement.
-func bootstrap(values []float64, seed uint64) (low, high float64) {
+// bootstrap returns the 2.5 % and 97.5 % quantiles of a statistic of samples drawn from values with replacement.
+func bootstrap(values []float64, seed uint64, statistic func([]float64) float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(seed, uint64(len(values))))
-	means := make([]float64, resamples)
-	for i := range means {
-		sum := 0.0
-		for range values {
-			sum += values[random.IntN(len(values))]
+	results, sample := make([]float64, resamples), make([]float64, len(values))
+	for i := range results {
+		for j := range sample {
+			sample[j] = values[random.IntN(len(values))]
 		}
-		means[i] = sum / float64(len(values))
+		results[i] = statistic(sample)
 	}
-	slices.Sort(means)
-	return means[resamples*25/1000], means[resamples*975/1000-1]
+	slices.Sort(results)
+	return results[resamples*25/1000], results[resamples*975/1000-1]
 }
 
 func mean(values []float64) float64 {

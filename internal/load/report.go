@@ -1,7 +1,10 @@
 package load
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -163,6 +166,19 @@ func table[T any](b *strings.Builder, columns []column[T], rows []T) {
 // JSON writes the report for a program, members in the order of the structs.
 func (r Report) JSON() ([]byte, error) {
 	return json.Marshal(r, jsontext.WithIndent("  "))
+}
+
+// Write keeps the report in a folder, as <name>.md and <name>.json.
+func (r Report) Write(folder, name string) error {
+	text, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	file := filepath.Join(folder, name)
+	return errors.Join(os.WriteFile(file+".md", []byte(r.Markdown()), 0o644), os.WriteFile(file+".json", text, 0o644))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

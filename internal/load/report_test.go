@@ -1,6 +1,8 @@
 package load
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,9 +33,9 @@ func TestReportAsMarkdown(t *testing.T) {
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 | relay | open | 1 | 100.6 | 4.002 | 4.002 | 4.002 | 4.002 | 4.002 | 0 | 0 | 100 | 0 | 0 | 0 | 0 |
 
-| figure | unit | median | spread | samples | goal | verdict |
-| --- | --- | --- | --- | --- | --- | --- |
-| heap | KiB | 9 | 8 to 11 | 3 | ≤ 10 | unclear |
+| figure | unit | median | p95 | spread | samples | goal | verdict |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| heap | KiB | 9 | 11 | 8 to 11 | 3 | ≤ 10 | unclear |
 
 | comparison | ratio | 95 % interval | pairs | limit | verdict |
 | --- | --- | --- | --- | --- | --- |
@@ -60,6 +62,19 @@ func TestReportAsJSONReadsBack(t *testing.T) {
 	for _, member := range []string{`"p99_9_ms"`, `"crosstalk"`, `"verdict"`} {
 		if !strings.Contains(string(text), member) {
 			t.Errorf("no member %s in %s", member, text)
+		}
+	}
+}
+
+func TestReportIsKept(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "results")
+	r := Report{Title: "echo"}
+	if err := r.Write(folder, "one"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"one.md": "## echo", "one.json": `"title": "echo"`} {
+		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s, %v", name, text, err)
 		}
 	}
 }

@@ -80,22 +80,44 @@ func (s *Session) handshake(ctx context.Context) error {
 
 // Call implements Client.
 func (s *Session) Call(ctx context.Context, nonce Nonce) (Nonce, error) {
-	params := `{"name":` + quote(s.options.Tool) + `,"arguments":{` + quote(s.options.Argument) + `:` + quote(string(nonce)) + `}}`
-	answer, _, err := s.request(ctx, "tools/call", params)
+	text, err := s.Ask(ctx, "tools/call", `{"name":`+quote(s.options.Tool)+`,"arguments":{`+quote(s.options.Argument)+`:`+quote(string(nonce))+`}}`)
+	return Nonce(text), err
+}
+
+// Ask makes one request, whose params are JSON, and returns the first text of its result. Its errors are those of a Client.
+func (s *Session) Ask(ctx context.Context, method, params string) (text string, err error) {
+	answer, _, err := s.request(ctx, method, params)
 	if err != nil && !errors.Is(err, ErrDuplicate) {
 		return "", err
 	}
 	if answer.Error != nil {
 		return "", answer.Error
 	}
-	text := ""
 	if len(answer.Result.Content) > 0 {
 		text = answer.Result.Content[0].Text
 	}
 	if answer.Result.IsError {
-		return "", fmt.Errorf("tool %s: %s", s.options.Tool, text)
+		return "", fmt.Errorf("the tool failed: %s", text)
 	}
-	return Nonce(text), err
+	return text, err
+}
+
+// Listen opens the session's stream for what the server says by itself. Whoever gets it must close it.
+func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.options.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = s.headers
+	response, err := s.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		_ = discard(response)
+		return nil, fmt.Errorf("stream: http status %d", response.StatusCode)
+	}
+	return response.Body, nil
 }
 
 // Close ends the session with the server, whose answer does not matter, and closes the connections.

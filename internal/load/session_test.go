@@ -122,7 +122,7 @@ func TestSessionReadsEveryKindOfReply(t *testing.T) {
 		}), "error -32602: unknown tool"},
 		{"tool error", asJSON(func(id, _ string) string {
 			return `{"jsonrpc":"2.0","id":` + id + `,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}`
-		}), "tool echo: no"},
+		}), "the tool failed: no"},
 		{"status", func(w http.ResponseWriter, _, _ string) { w.WriteHeader(http.StatusTooManyRequests) }, "http status 429"},
 	}
 	for _, test := range tests {
