@@ -37,14 +37,22 @@ func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error
 
 // actorCrashes crashes a row of a tenant in the middle of a run of calls, while the server holds others. So many calls fail by it, and no
 // other: what one crash takes with it is the message that it came with. A run without a crash stands beside each. The tenant's budget allows five crashes in 30 s.
-func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
+func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
 	h := start(t, alone)
 	path := "mcpd/tenants/default/" + row
 	before := h.baseline()
+	// Somebody hears of what each call changes.
 	sessions, holder, freer := h.sessions(crashSessions, tell), h.sessions(1, hold), h.sessions(1, free)
+	subscribe(t, holder[0])
 	rate, calls, runs := either(5000.0, 400), either(25_000, 200), uint64(0)
 	var reached []float64
-	measure := func(fails uint64, do func() error) (float64, error) {
+	rounds := 0
+	measure := func(crashes bool) (float64, error) {
+		fails, do := uint64(0), func() error { return nil }
+		if crashes {
+			rounds++
+			fails, do = poisoned, func() error { return h.panics(path, kind) }
+		}
 		var made atomic.Int64
 		clients := make([]load.Client, len(sessions))
 		for i, s := range sessions {
@@ -70,13 +78,7 @@ func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 		reached = append(reached, result.Throughput())
 		return milliseconds(result.Quantile(0.99)), nil
 	}
-	const rounds = load.MinPairs
-	calm, crashed, err := load.Alternate(rounds,
-		func(int) (float64, error) { return measure(0, func() error { return nil }) },
-		func(int) (float64, error) { return measure(fails, func() error { return h.panics(path, kind) }) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.beside(t, "calls", row+" crashed", "not crashed", crashLimit, measure)
 	eventually(t, "crashed in every round", func() bool {
 		n := 0
 		for _, e := range h.events("child_crashed") {
@@ -89,17 +91,6 @@ func actorCrashes(t *testing.T, r *table, row, kind string, fails uint64) {
 	})
 	once(t, h.effects)
 	leave(t, slices.Concat(sessions, holder, freer))
-	ratio, err := load.Ratio(calm, crashed, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	comparison := load.Comparison{Name: row + " crashed / not: p99 of calls", Estimate: ratio}
-	if *full {
-		comparison = load.Compare(comparison.Name, ratio, load.AtMost(crashLimit))
-	}
-	r.Comparisons = append(r.Comparisons, comparison)
-	r.Figures = append(r.Figures, load.NewFigure(row+": calls made", "1/s", reached, 0),
-		load.NewFigure(row+" not crashed: p99 of calls", "ms", calm, 0),
-		load.NewFigure(row+" crashed: p99 of calls", "ms", crashed, 0))
+	r.Figures = append(r.Figures, load.NewFigure(row+": calls made", "1/s", reached, 0))
 	r.times(row+" crashed: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
 }

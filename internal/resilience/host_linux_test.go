@@ -1,15 +1,13 @@
 package resilience
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,37 +19,38 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// The server as a configuration has it, with the path of the test binary left out.
+// How the test's own server is started, with the path of the test binary left out.
 const (
 	alone = `command: %q`
 	// stubborn leaves a process behind that has left its group and would outlive it.
 	stubborn = `command: sh, args: [-c, '(setsid sleep 600 </dev/null >/dev/null 2>&1 &); exec "$0"', %q]`
 )
 
-// host is a running mcpd with one server for its one tenant, which may be killed as often as one likes.
+// host is a running mcpd, which may be killed as often as one likes.
 type host struct {
 	*mcptest.Host
 	t       *testing.T
-	program string // alone or stubborn
-	effects string // the file of the server
+	effects string // the file of the test's own server
 	runtime string // the folder of the tokens
+	file    string // the configuration
 }
 
-// start starts a host whose server is the program.
+// prepare is a host that is not started, and has no configuration.
+func prepare(t *testing.T) *host {
+	dir := t.TempDir()
+	return &host{t: t, effects: filepath.Join(dir, "effects"), runtime: t.TempDir(), file: filepath.Join(dir, "mcpd.yaml")}
+}
+
+// start starts a host with the test's own server for its one tenant.
 func start(t *testing.T, program string) *host {
 	t.Helper()
-	h := &host{t: t, program: program, effects: filepath.Join(t.TempDir(), "effects"), runtime: t.TempDir()}
+	h := prepare(t)
+	h.configure("tenants: {default: {servers: {small: " + h.small(program) + "}}}")
 	return h.launch(mcptest.HostOptions{})
 }
 
-// again is the host anew after it was killed, with its state, its address and its server's file.
-func (h *host) again() *host {
-	h.t.Helper()
-	next := &host{t: h.t, program: h.program, effects: h.effects, runtime: h.runtime}
-	return next.launch(mcptest.HostOptions{State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")}})
-}
-
-func (h *host) launch(o mcptest.HostOptions) *host {
+// small declares the test's own server.
+func (h *host) small(program string, more ...string) string {
 	h.t.Helper()
 	path, err := os.Executable()
 	if err != nil {
@@ -62,24 +61,54 @@ func (h *host) launch(o mcptest.HostOptions) *host {
 		name, value, _ := strings.Cut(entry, "=")
 		env = append(env, fmt.Sprintf("%s: %q", name, value))
 	}
-	o.Config = fmt.Sprintf("tenants: {default: {servers: {small: {"+h.program+", env: {%s}, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}\n",
-		path, strings.Join(env, ", "))
-	o.Args = append(o.Args, "--chaos")
+	return declare(fmt.Sprintf(program, path), append(more, "env: {"+strings.Join(env, ", ")+"}")...)
+}
+
+// declare declares a server that all share, and that may be killed as often as one likes.
+func declare(program string, more ...string) string {
+	return "{" + strings.Join(append(more, program, "share: tenant, intensity: {restarts: 1000, within: 1ms}"), ", ") + "}"
+}
+
+// configure writes the configuration, at once or not at all.
+func (h *host) configure(text string) {
+	h.t.Helper()
+	if err := errors.Join(os.WriteFile(h.file+".new", []byte(text+"\n"), 0o600), os.Rename(h.file+".new", h.file)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// again is the host anew after it has ended, with its state, its address and its configuration.
+func (h *host) again() *host {
+	h.t.Helper()
+	next := *h
+	return next.launch(mcptest.HostOptions{State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")}})
+}
+
+func (h *host) launch(o mcptest.HostOptions) *host {
+	h.t.Helper()
+	o.Args = append(o.Args, "--chaos", "--config", h.file)
 	o.Env = []string{"XDG_RUNTIME_DIR=" + h.runtime}
 	h.Host = mcptest.Start(h.t, o)
 	return h
 }
 
-// sessions opens sessions that call a tool of the server.
+// sessions opens sessions that call a tool of the test's own server.
 func (h *host) sessions(n int, tool string) []*load.Session {
 	h.t.Helper()
+	return h.open(n, "/small/mcp", load.SessionOptions{Tool: tool, Argument: "text"})
+}
+
+// open opens sessions with an endpoint.
+func (h *host) open(n int, path string, o load.SessionOptions) []*load.Session {
+	h.t.Helper()
+	o.URL = h.MCP + path
 	opened := make([]*load.Session, n)
 	next := make(chan int)
 	var all sync.WaitGroup
 	for range min(n, 32) { // at once: a crowd that a busy machine still serves
 		all.Go(func() {
 			for i := range next {
-				s, err := load.Connect(h.t.Context(), load.SessionOptions{URL: h.MCP + "/small/mcp", Tool: tool, Argument: "text"})
+				s, err := load.Connect(h.t.Context(), o)
 				if err != nil {
 					h.t.Error(err)
 				}
@@ -98,6 +127,15 @@ func (h *host) sessions(n int, tool string) []*load.Session {
 	return opened
 }
 
+// clients are sessions as a run takes them.
+func clients(sessions []*load.Session) []load.Client {
+	all := make([]load.Client, len(sessions))
+	for i, s := range sessions {
+		all[i] = s
+	}
+	return all
+}
+
 // leave closes sessions and their connections.
 func leave(t *testing.T, sessions []*load.Session) {
 	t.Helper()
@@ -108,6 +146,14 @@ func leave(t *testing.T, sessions []*load.Session) {
 	}
 }
 
+// subscribe makes a session hear of the resource that tell changes.
+func subscribe(t *testing.T, s *load.Session) {
+	t.Helper()
+	if _, err := s.Ask(t.Context(), "resources/subscribe", `{"uri":"`+watched+`"}`); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // options are those of a run that ends after its calls.
 func options(run uint64, workers, calls int) load.Options {
 	return load.Options{Clock: clock.System, Run: run, Workers: workers, Calls: calls, For: 5 * time.Minute, Timeout: patience}
@@ -115,19 +161,24 @@ func options(run uint64, workers, calls int) load.Options {
 
 // panics makes the next message of a kind crash the actor at a path.
 func (h *host) panics(path, kind string) error {
-	token, err := admin.ReadToken(filepath.Join(h.runtime, "mcpd"), strings.TrimPrefix(h.Admin, "http://"), admin.Chaos)
+	_, err := h.admin(http.MethodPost, "/admin/v1/faults", admin.Chaos,
+		fmt.Sprintf(`{"action":"panic","path":%q,"kind":%q,"count":1,"lease":"60s"}`, path, kind))
+	return err
+}
+
+// admin asks the admin listener.
+func (h *host) admin(method, path string, scope admin.Scope, body string) (string, error) {
+	token, err := admin.ReadToken(filepath.Join(h.runtime, "mcpd"), strings.TrimPrefix(h.Admin, "http://"), scope)
 	if err != nil {
-		return err
+		return "", err
 	}
-	body := fmt.Sprintf(`{"action":"panic","path":%q,"kind":%q,"count":1,"lease":"60s"}`, path, kind)
-	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.Admin+"/admin/v1/faults", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(h.t.Context(), method, h.Admin+path, strings.NewReader(body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	_, err = ask(r)
-	return err
+	return ask(r)
 }
 
 // ask makes one request over a connection of its own, which leaves nothing to be counted.
@@ -145,26 +196,6 @@ func ask(r *http.Request) (string, error) {
 	return string(text), nil
 }
 
-// event is a line of the log, as much of it as is looked at.
-type event struct {
-	Time  time.Time `json:"ts"`
-	Event string    `json:"event"`
-	Path  string    `json:"path"`
-	PID   int       `json:"pid"`
-}
-
-// events are the log's events of a name, oldest first.
-func (h *host) events(name string) (found []event) {
-	h.t.Helper()
-	for lines := bufio.NewScanner(strings.NewReader(h.Log())); lines.Scan(); {
-		var e event
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Event == name {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 // eventually waits until ok says so.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
@@ -173,69 +204,4 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("after %v: not %s", patience, what)
 		}
 	}
-}
-
-// holding is what a host holds.
-type holding struct{ children, files, sessions int }
-
-func (h *host) holds() holding {
-	h.t.Helper()
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.PID()))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.Admin+"/metrics", nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	text, err := ask(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	now := holding{children: len(h.Processes()), files: len(files)}
-	for line := range strings.Lines(text) {
-		if sample, value, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(sample, "mcpd_sessions{") {
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				h.t.Fatalf("metric %s: %v", line, err)
-			}
-			now.sessions += n
-		}
-	}
-	return now
-}
-
-// baseline is what the host holds when everything was used once and nobody is there: its server runs, there are no sessions.
-func (h *host) baseline() holding {
-	h.t.Helper()
-	s := h.sessions(1, note)
-	if _, err := s[0].Call(h.t.Context(), "baseline-"+load.Nonce(strconv.Itoa(h.PID()))); err != nil {
-		h.t.Fatal(err)
-	}
-	leave(h.t, s)
-	var now holding
-	eventually(h.t, "at rest", func() bool {
-		before := now
-		time.Sleep(20 * time.Millisecond) // in which connections that were closed at the other end are let go of
-		now = h.holds()
-		return now == before && now.sessions == 0 && now.children > 0
-	})
-	return now
-}
-
-// settles says how long it takes until the host holds what it held before.
-func (h *host) settles(before holding) time.Duration {
-	h.t.Helper()
-	start := time.Now()
-	var now holding
-	defer func() {
-		if h.t.Failed() {
-			h.t.Logf("before: %+v, now: %+v", before, now)
-		}
-	}()
-	eventually(h.t, "back at what it held before", func() bool {
-		now = h.holds()
-		return now == before
-	})
-	return time.Since(start)
 }

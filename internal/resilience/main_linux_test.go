@@ -35,10 +35,17 @@ const (
 	seenGoal     = 10 * time.Millisecond  // from the death of a server to the event that tells of it
 	shareGoal    = 10 * time.Millisecond  // what the host adds to the start of a server that died
 	answerGoal   = 50 * time.Millisecond  // from the death of a server to the last answer to what it had in hand
+	overGoal     = 250 * time.Millisecond // from the deadline of calls to a server that hangs to the last answer
 	readyGoal    = 300 * time.Millisecond // from the death of the host to its being ready again
 	orphansGoal  = time.Second            // from the death of the host to that of the last of its child processes
 	baselineGoal = 10 * time.Second       // from the last use to holding what was held before
 	crashLimit   = 1.1                    // the 99th percentile of calls beside a crash, beside that without one
+)
+
+// How often a trouble is gone through beside other calls: a pair is some seconds.
+const (
+	fullRounds  = 8
+	shortRounds = 2
 )
 
 // patience bounds every wait. What is waited for takes milliseconds; the rest is for a machine that runs other tests too.
@@ -56,6 +63,49 @@ func (r *table) times(name string, samples []time.Duration, goal time.Duration) 
 	r.Figures = append(r.Figures, load.NewFigure(name, "ms", values, either(milliseconds(goal), 0)))
 }
 
+// beside measures the 99th percentile of calls beside a trouble and without it, in turns. Without a limit the ratio is only told. The short
+// form goes through the trouble and compares nothing.
+func (r *table) beside(t *testing.T, calls, with, without string, limit float64, measure func(troubled bool) (float64, error)) {
+	t.Helper()
+	if !*full {
+		for range shortRounds {
+			if _, err := measure(true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	calm, troubled, err := load.Alternate(fullRounds,
+		func(int) (float64, error) { return measure(false) }, func(int) (float64, error) { return measure(true) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ratio, err := load.Ratio(calm, troubled, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("p99 of %s, %s", calls, without), "ms", calm, 0),
+		load.NewFigure(fmt.Sprintf("p99 of %s, %s", calls, with), "ms", troubled, 0))
+	c := load.Comparison{Name: fmt.Sprintf("p99 of %s, %s / %s", calls, with, without), Estimate: ratio}
+	if limit > 0 {
+		c = load.Compare(c.Name, ratio, load.AtMost(limit))
+	}
+	r.Comparisons = append(r.Comparisons, c)
+}
+
+// shares adds what the host adds to the start of a server, beside both.
+func (r *table) shares(name string, bare, next []time.Duration) {
+	r.times(name, next, 0)
+	r.times("start of the same server without a host, to its first answer", bare, 0)
+	of := func(all []time.Duration) (values []float64) {
+		for _, d := range all {
+			values = append(values, milliseconds(d))
+		}
+		return values
+	}
+	r.Figures = append(r.Figures, load.NewShare("the host's share of that", "ms", of(bare), of(next), either(milliseconds(shareGoal), 0)))
+}
+
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // What dies is missed by nobody but the calls that it had in hand, and each of those is told.
@@ -67,7 +117,16 @@ func TestResilience(t *testing.T) {
 		actorCrashes(t, r, "notification_dispatcher", "*notification.Dispatch", 0)
 	})
 	t.Run("the host is killed", func(t *testing.T) { hostKilled(t, r) })
+	t.Run("the configuration is reloaded", func(t *testing.T) { reloads(t, r) })
+	t.Run("a server hangs", func(t *testing.T) { serverHangs(t, r) })
+	t.Run("a server is busy", serverBusy)
+	t.Run("the host is told to stop", func(t *testing.T) { hostStopped(t, r) })
 	fmt.Println(r.Markdown())
+	if *full {
+		if err := r.Write("results", "resilience"); err != nil {
+			t.Error(err)
+		}
+	}
 	if r.Failed() {
 		t.Error("a goal was missed; see the table")
 	}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,22 +27,30 @@ const (
 	hold = "hold" // answers with its text when free is called, and no sooner
 	free = "free" // answers with its text, and before it what is held
 	tell = "tell" // says that a resource has changed, and answers with its text
+	late = "late" // answers with its text after lateBy, and takes other calls meanwhile
+	busy = "busy" // answers with its text after lateBy, and reads nothing meanwhile
+	self = "self" // answers with the process id, and has no effect
 )
+
+// watched is the resource.
+const watched = "small://it"
+
+// lateBy is how long late and busy take.
+const lateBy = time.Second
 
 // server is the smallest that the cases can do with: how long it takes to start is no more than a program takes.
 type server struct {
-	effects io.Writer
-	held    []jsonrpc.Message // the answers that wait for free
+	effects, subscribed io.Writer
+
+	mu   sync.Mutex // guards what follows
+	out  *bufio.Writer
+	held []jsonrpc.Message // the answers that wait for free
 }
 
 func serve(effects string) {
-	file, err := os.OpenFile(effects, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "server:", err)
-		os.Exit(1)
-	}
-	s := server{effects: file}
-	in, out := bufio.NewReaderSize(os.Stdin, 64<<10), bufio.NewWriterSize(os.Stdout, 64<<10)
+	s := server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo), out: bufio.NewWriterSize(os.Stdout, 64<<10)}
+	fmt.Fprintln(s.subscribed, "none")
+	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
@@ -49,13 +58,30 @@ func serve(effects string) {
 		}
 		m, err := jsonrpc.Decode(bytes.TrimSpace(line), jsonrpc.Limits{Bytes: 1 << 20})
 		if err == nil && m.Kind() == jsonrpc.KindRequest {
-			for _, answer := range s.answers(m) {
-				_, _ = out.Write(append(answer.Append(nil), '\n')) // Flush tells
-			}
+			s.say(in.Buffered() == 0, s.answers(m)...)
 		}
-		if in.Buffered() == 0 && out.Flush() != nil {
-			return
-		}
+	}
+}
+
+// appendTo opens a file of which each write is a line that a signal does not divide.
+func appendTo(path string) io.Writer {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+	return file
+}
+
+// say writes messages, and all that was not written yet with them when nothing else is to come at once.
+func (s *server) say(flush bool, messages ...jsonrpc.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages {
+		_, _ = s.out.Write(append(m.Append(nil), '\n')) // Flush tells
+	}
+	if flush && s.out.Flush() != nil {
+		os.Exit(0) // the host is gone
 	}
 }
 
@@ -69,14 +95,17 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 		return result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
 	case "tools/list":
 		var tools []string
-		for _, name := range []string{note, hold, free, tell} {
+		for _, name := range []string{note, hold, free, tell, late, busy, self} {
 			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
 		}
 		return result(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 	case "resources/list":
-		return result(`{"resources":[]}`)
+		return result(`{"resources":[{"uri":"` + watched + `","name":"it"}]}`)
 	case "resources/templates/list":
 		return result(`{"resourceTemplates":[]}`)
+	case "resources/subscribe", "resources/unsubscribe":
+		fmt.Fprintln(s.subscribed, m.Method)
+		return result(`{}`)
 	case "ping":
 		return result(`{}`)
 	case "tools/call":
@@ -88,7 +117,9 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 	tool, _ := splice.GetString(m.Params, "name")
 	text, _ := splice.GetString(m.Params, "arguments", "text")
-	if _, err := fmt.Fprintln(s.effects, text); err != nil { // one write, which a signal does not divide
+	if tool == self {
+		text = strconv.Itoa(os.Getpid())
+	} else if _, err := fmt.Fprintln(s.effects, text); err != nil {
 		return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()})}
 	}
 	answer := jsonrpc.Response(m.ID, jsontext.Value(`{"content":[{"type":"text","text":"`+text+`"}]}`))
@@ -100,8 +131,13 @@ func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 		all := append(s.held, answer)
 		s.held = nil
 		return all
+	case late:
+		time.AfterFunc(lateBy, func() { s.say(true, answer) })
+		return nil
+	case busy:
+		time.Sleep(lateBy)
 	case tell:
-		return []jsonrpc.Message{jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"small://it"}`)), answer}
+		return []jsonrpc.Message{jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"`+watched+`"}`)), answer}
 	}
 	return []jsonrpc.Message{answer}
 }
@@ -111,42 +147,7 @@ func environment(effects string) []string {
 	return []string{effectsVariable + "=" + effects, "GORACE=atexit_sleep_ms=0"}
 }
 
-// bareStart is how long the server takes from its start to its first answer to a call, without a host.
-func bareStart(effects string) (took time.Duration, err error) {
-	path, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	command := exec.Command(path)
-	command.Env = append(os.Environ(), environment(effects)...)
-	command.Stderr = os.Stderr
-	in, err := command.StdinPipe()
-	if err != nil {
-		return 0, err
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	start := time.Now()
-	if err := command.Start(); err != nil {
-		return 0, err
-	}
-	lines := bufio.NewScanner(out)
-	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"note","arguments":{"text":"bare"}}}`,
-	} {
-		if _, err := fmt.Fprintln(in, line); err != nil || !lines.Scan() || !strings.Contains(lines.Text(), `"result"`) {
-			return 0, fmt.Errorf("the bare server said %q to %s: %v, %v", lines.Text(), line, err, lines.Err())
-		}
-	}
-	took = time.Since(start)
-	_ = in.Close()
-	return took, command.Wait()
-}
-
-// effectsOf is how often each text is in the file of effects. What a bare start has left there is not counted.
+// effectsOf is how often each text is in the file of effects.
 func effectsOf(t *testing.T, effects string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(effects)
@@ -155,9 +156,7 @@ func effectsOf(t *testing.T, effects string) map[string]int {
 	}
 	seen := map[string]int{}
 	for _, line := range strings.Fields(string(text)) {
-		if line != "bare" {
-			seen[line]++
-		}
+		seen[line]++
 	}
 	return seen
 }
@@ -172,4 +171,27 @@ func once(t *testing.T, effects string) map[string]int {
 		}
 	}
 	return seen
+}
+
+// subscribedTo is the end of the name of the file that has what the server was subscribed to.
+const subscribedTo = ".subscribed"
+
+// subscriptionsOf is how many subscriptions the server has that began last.
+func subscriptionsOf(t *testing.T, effects string) (n int) {
+	t.Helper()
+	text, err := os.ReadFile(effects + subscribedTo)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Fields(string(text)) {
+		switch line {
+		case "none":
+			n = 0
+		case "resources/subscribe":
+			n++
+		case "resources/unsubscribe":
+			n--
+		}
+	}
+	return n
 }

@@ -1,0 +1,71 @@
+package resilience
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// bareTurns are what a host says to a server from its start to its first call, a turn after the other: each is written when the one before
+// was answered.
+var bareTurns = [][]string{
+	{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}}`},
+	{
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":3,"method":"resources/list"}`,
+		`{"jsonrpc":"2.0","id":4,"method":"resources/templates/list"}`,
+	},
+}
+
+// bareStart is how long a program takes from its start to its first answer to a call, without a host.
+func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
+	command.Stderr = os.Stderr
+	in, err := command.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := command.Start(); err != nil {
+		return 0, err
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for _, turn := range append(bareTurns, []string{call}) {
+		if _, err := fmt.Fprintln(in, strings.Join(turn, "\n")); err != nil {
+			return 0, err
+		}
+		for waiting := strings.Count(strings.Join(turn, ""), `"id":`); waiting > 0; {
+			if !lines.Scan() {
+				return 0, fmt.Errorf("the bare server ended: %v, %v", lines.Err(), command.Wait())
+			}
+			switch text := lines.Text(); {
+			case strings.Contains(text, `"result":`):
+				waiting--
+			case strings.Contains(text, `"error":`):
+				return 0, fmt.Errorf("the bare server said %s to %s", text, turn)
+			}
+		}
+	}
+	took = time.Since(start)
+	_ = in.Close()
+	return took, command.Wait()
+}
+
+// bareSmall is the start of the test's own server.
+func bareSmall(effects string) (time.Duration, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	command := exec.Command(path)
+	command.Env = append(os.Environ(), environment(effects)...)
+	return bareStart(command, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"note","arguments":{"text":"bare"}}}`)
+}

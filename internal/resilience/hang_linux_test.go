@@ -1,0 +1,119 @@
+package resilience
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
+)
+
+// Shape of the calls to a server that hangs.
+const (
+	hangTimeout = time.Second // of the calls of its tenant
+	hangCalls   = 50          // at once
+)
+
+// A server hangs. Those who call it are answered at their deadline, another tenant notices nothing, and the server is left alone: when it
+// goes on, it is the same process.
+func serverHangs(t *testing.T, r *table) {
+	h := prepare(t)
+	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: {call_timeout: %v}, servers: {small: %s}}}",
+		h.small(alone), hangTimeout, h.small(alone)))
+	h.launch(mcptest.HostOptions{})
+	users := h.sessions(8, note)
+	stuck := h.open(1, "/t/slow/small/mcp", load.SessionOptions{Tool: note, Argument: "text"})
+	pid := pids(t, stuck)[0]
+	subscribe(t, stuck[0])
+	signal := func(s syscall.Signal) error {
+		var n int
+		if _, err := fmt.Sscan(pid, &n); err != nil {
+			return err
+		}
+		return syscall.Kill(n, s)
+	}
+	var over []time.Duration
+	runs, seconds := uint64(0), either(10, 3)
+	rate := either(1000.0, 100)
+	measure := func(hangs bool) (float64, error) {
+		runs += 2
+		o := options(runs, 32, int(rate)*seconds)
+		o.Rate = rate
+		ended := make(chan error, 1)
+		var result load.Result
+		go func() { // ends with its calls; awaited below
+			var err error
+			result, err = load.Run(t.Context(), clients(users), o)
+			ended <- err
+		}()
+		for end, n := time.Now().Add(time.Duration(seconds)*time.Second-2*hangTimeout), 0; hangs && time.Now().Before(end); n++ {
+			if err := signal(syscall.SIGSTOP); err != nil {
+				return 0, err
+			}
+			timed := &outcomes{Client: stuck[0]}
+			at := time.Now()
+			result := <-h.run(timed, 1_000_000*runs+uint64(n), hangCalls)
+			if result.Counts != (load.Counts{Sent: hangCalls, Failed: hangCalls}) {
+				return 0, fmt.Errorf("calls to a server that hangs: %+v, errors %v; want an error each", result.Counts, result.Errors)
+			}
+			for nonce, err := range timed.errs {
+				if e, ok := errors.AsType[*load.CallError](err); !ok || !doubtful(e) {
+					return 0, fmt.Errorf("call %s to a server that hangs: %v, want one that says that it may have been executed", nonce, err)
+				}
+			}
+			if early := timed.first.Sub(at); early < hangTimeout {
+				return 0, fmt.Errorf("a call was given up after %v", early)
+			}
+			over = append(over, timed.last.Sub(at)-hangTimeout)
+			if err := signal(syscall.SIGCONT); err != nil {
+				return 0, err
+			}
+			h.next(fmt.Sprintf("goes-on-%d-%d", runs, n), stuck[0])
+		}
+		if err := <-ended; err != nil {
+			return 0, err
+		}
+		if !result.Clean() {
+			return 0, fmt.Errorf("calls of another tenant: %+v, errors %v", result.Counts, result.Errors)
+		}
+		return milliseconds(result.Quantile(0.99)), nil
+	}
+	r.beside(t, "calls of another tenant", "a server hangs", "none hangs", crashLimit, measure)
+	if now := pids(t, stuck)[0]; now != pid {
+		t.Errorf("the server that hung was %s and is %s", pid, now)
+	}
+	leave(t, append(users, stuck...))
+	r.times(fmt.Sprintf("server hangs: last of %d calls answered after its deadline by", hangCalls), over, overGoal)
+}
+
+// A server that is busy with one call, and reads nothing meanwhile, is not taken for dead: it answers what it was asked, and what waited.
+func serverBusy(t *testing.T) {
+	h := start(t, alone)
+	s := append(h.sessions(1, busy), h.sessions(1, note)...)
+	pid := pids(t, s[:1])[0]
+	calls := either(30, 3)
+	o := options(1, 1, calls)
+	working := make(chan load.Result, 1)
+	go func() { // ends with its calls; awaited below
+		result, err := load.Run(t.Context(), clients(s[:1]), o)
+		if err != nil {
+			panic(err) // a mistake in the options
+		}
+		working <- result
+	}()
+	waited, err := load.Run(t.Context(), clients(s[1:]), options(2, 4, 4*calls))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result := <-working; !result.Clean() || !waited.Clean() {
+		t.Errorf("busy: %+v, %v; others: %+v, %v", result.Counts, result.Errors, waited.Counts, waited.Errors)
+	}
+	if now := pids(t, s[:1])[0]; now != pid {
+		t.Errorf("the server that was busy was %s and is %s", pid, now)
+	}
+	once(t, h.effects)
+	leave(t, s)
+}

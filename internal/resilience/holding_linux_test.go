@@ -1,0 +1,166 @@
+package resilience
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/internal/load"
+	"mcpd/telemetry/admin"
+)
+
+// holding is what a host holds.
+type holding struct {
+	children, files, sessions int
+	subscriptions             int    // at the test's own server
+	goroutines                string // how many run what, a line each
+}
+
+// passing are goroutines that come and go by themselves, by what they run.
+var passing = map[string]string{
+	"net/http.(*conn).serve":                "serves whoever asks for this; clients' connections are descriptors, and counted as such",
+	"net/http.(*connReader).backgroundRead": "the same",
+	"internal/poll.(*FD).Read":              "the same, on its way to a system call",
+}
+
+func (h *host) holds() holding {
+	h.t.Helper()
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.PID()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	profile, err := h.admin(http.MethodGet, "/debug/pprof/goroutine?debug=1", admin.Write, "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return holding{
+		children: len(h.Processes()), files: len(files), sessions: int(h.metric("mcpd_sessions{")),
+		subscriptions: subscriptionsOf(h.t, h.effects), goroutines: goroutines(profile),
+	}
+}
+
+// goroutines reads a profile: a group begins with its number, and ends with what its goroutines were started with.
+func goroutines(profile string) string {
+	running := map[string]int{}
+	n, runs := 0, ""
+	for line := range strings.Lines(profile + "\n") {
+		switch fields := strings.Fields(line); {
+		case len(fields) == 0:
+			if n > 0 && passing[runs] == "" {
+				running[runs] += n
+			}
+			n, runs = 0, ""
+		case len(fields) > 1 && fields[1] == "@":
+			n, _ = strconv.Atoi(fields[0])
+		case len(fields) > 2 && fields[0] == "#":
+			runs, _, _ = strings.Cut(fields[2], "+")
+		}
+	}
+	var lines []string
+	for runs, n := range running {
+		lines = append(lines, fmt.Sprintf("%s %d", runs, n))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// metric is the sum of the samples of a metric that begin so.
+func (h *host) metric(begin string) (sum float64) {
+	h.t.Helper()
+	text, err := h.admin(http.MethodGet, "/metrics", admin.Read, "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		sample, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.HasPrefix(sample, begin) {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			h.t.Fatalf("metric %s: %v", line, err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// baseline is what the host holds when everything was used once and nobody is there: its server runs, there are no sessions.
+func (h *host) baseline() holding {
+	h.t.Helper()
+	s := h.sessions(1, note)
+	subscribe(h.t, s[0])
+	if _, err := s[0].Call(h.t.Context(), "baseline-"+load.Nonce(strconv.Itoa(h.PID()))); err != nil {
+		h.t.Fatal(err)
+	}
+	leave(h.t, s)
+	return h.rest()
+}
+
+// rest is what the host holds when nothing of it changes any more.
+func (h *host) rest() (now holding) {
+	h.t.Helper()
+	eventually(h.t, "at rest", func() bool {
+		before := now
+		time.Sleep(100 * time.Millisecond) // in which connections that were closed at the other end are let go of
+		now = h.holds()
+		return now == before && now.sessions == 0 && now.subscriptions == 0 && now.children > 0
+	})
+	return now
+}
+
+// settles says how long it takes until the host holds what it held before.
+func (h *host) settles(before holding) time.Duration {
+	h.t.Helper()
+	start := time.Now()
+	var now holding
+	defer func() {
+		if h.t.Failed() {
+			h.t.Logf("before: %+v\nnow: %+v", before, now)
+		}
+	}()
+	eventually(h.t, "back at what it held before", func() bool {
+		now = h.holds()
+		return now == before
+	})
+	return time.Since(start)
+}
+
+// event is a line of the log, as much of it as is looked at.
+type event struct {
+	Time  time.Time `json:"ts"`
+	Event string    `json:"event"`
+	Path  string    `json:"path"`
+	PID   int       `json:"pid"`
+}
+
+// events are the log's events of a name, oldest first.
+func (h *host) events(name string) (found []event) {
+	h.t.Helper()
+	for lines := bufio.NewScanner(strings.NewReader(h.Log())); lines.Scan(); {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Event == name {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// A profile is read as what its goroutines were started with.
+func TestGoroutinesOfAProfile(t *testing.T) {
+	got := goroutines("goroutine profile: total 9\n" +
+		"3 @ 0x1 0x2\n#\t0x1\tinternal/poll.runtime_pollWait+0x84\t/f:1\n#\t0x2\tmcpd/a.(*B).run+0x1\t/f:2\n\n" +
+		"2 @ 0x1 0x2\n#\t0x1\tsync.(*Mutex).Lock+0x84\t/f:1\n#\t0x2\tmcpd/a.(*B).run+0x9\t/f:2\n\n" +
+		"1 @ 0x4\n#\t0x4\tmcpd/c.d+0x1\t/f:2\n\n" +
+		"3 @ 0x3\n#\t0x3\tnet/http.(*conn).serve+0x1\t/f:3\n")
+	if want := "mcpd/a.(*B).run 5\nmcpd/c.d 1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,112 @@
+package resilience
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
+	"mcpd/telemetry/admin"
+)
+
+// Shape of the reloads: a hundred a minute beside calls to the servers that stay.
+const (
+	steadyServers = 3
+	reloadEvery   = 600 * time.Millisecond
+)
+
+// pids are the processes of the servers that stay.
+func pids(t *testing.T, sessions []*load.Session) (all []string) {
+	t.Helper()
+	for _, s := range sessions {
+		pid, err := s.Ask(t.Context(), "tools/call", `{"name":"`+self+`","arguments":{"text":"-"}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pid)
+	}
+	return all
+}
+
+// The configuration is reloaded over and over, and one of several servers is another each time. Those who use the others get no error, and
+// theirs keep their processes; who uses the one gets none either. A run of calls without reloads stands beside each.
+func reloads(t *testing.T, r *table) {
+	h := prepare(t)
+	version := 0
+	change := func() {
+		version++
+		servers := ""
+		for i := range steadyServers {
+			servers += fmt.Sprintf("s%d: %s, ", i, h.small(alone))
+		}
+		// Each change is a program of its own: that of before ends.
+		h.configure("tenants: {default: {servers: {" + servers + "small: " + h.small(alone, fmt.Sprintf("args: [v%d]", version)) + "}}}")
+	}
+	change()
+	h.launch(mcptest.HostOptions{})
+	var steady []*load.Session
+	for i := range steadyServers {
+		steady = append(steady, h.open(2, fmt.Sprintf("/s%d/mcp", i), load.SessionOptions{Tool: note, Argument: "text"})...)
+	}
+	theirs := pids(t, steady)
+	changing := h.sessions(1, note)
+	reload := func() (took time.Duration, err error) {
+		change()
+		at := time.Now()
+		_, err = h.admin(http.MethodPost, "/admin/v1/reload", admin.Write, "")
+		took = time.Since(at)
+		if err == nil {
+			_, err = changing[0].Call(t.Context(), load.Nonce(fmt.Sprintf("version-%d", version)))
+		}
+		return took, err
+	}
+	// What is there once everything was used and changed.
+	if _, err := reload(); err != nil {
+		t.Fatal(err)
+	}
+	var took []time.Duration
+	runs, seconds := uint64(0), either(10, 2)
+	rate := either(500.0, 100)
+	measure := func(reloading bool) (float64, error) {
+		runs++
+		o := options(runs, 16, int(rate)*seconds)
+		o.Rate = rate
+		ended := make(chan error, 1)
+		var result load.Result
+		go func() { // ends with its calls; awaited below
+			var err error
+			result, err = load.Run(t.Context(), clients(steady), o)
+			ended <- err
+		}()
+		for end, next := time.Now().Add(time.Duration(seconds)*time.Second), time.Now(); reloading && next.Before(end); {
+			time.Sleep(time.Until(next))
+			next = next.Add(reloadEvery)
+			one, err := reload()
+			if err != nil {
+				return 0, err
+			}
+			took = append(took, one)
+		}
+		if err := <-ended; err != nil {
+			return 0, err
+		}
+		if !result.Clean() {
+			return 0, fmt.Errorf("calls to servers that stay: %+v, errors %v", result.Counts, result.Errors)
+		}
+		return milliseconds(result.Quantile(0.99)), nil
+	}
+	r.beside(t, "calls to servers that stay", "reloaded 100 times a minute", "not reloaded", 0, measure)
+	if now := pids(t, steady); !slices.Equal(now, theirs) {
+		t.Errorf("the servers that stay were %v and are %v", theirs, now)
+	}
+	if n := len(h.events("child_crashed")); n > 0 {
+		t.Errorf("%d crashes", n)
+	}
+	once(t, h.effects)
+	leave(t, append(steady, changing...))
+	eventually(t, "one process for each server", func() bool { return len(h.Processes()) == steadyServers+1 })
+	r.times("reload of one server of several", took, 0)
+}
