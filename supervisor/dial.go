@@ -69,7 +69,7 @@ func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) clien
 
 func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant,
-		Files: uint64(s.Files), FileSize: uint64(s.FileSize)}
+		Files: uint64(s.Files), FileSize: uint64(s.FileSize), Memory: uint64(s.Memory), Processes: uint64(s.Processes)}
 	for _, a := range s.Args {
 		spec.Args = append(spec.Args, a.Reveal())
 	}

@@ -87,6 +87,8 @@ var limits = []limit{
 	{"", "starts_per_second", stdio.StartRate, "programs started in a second, beyond those", waits, "mcpd_spawns_delayed_total"},
 	{"", "child_files", stdio.DefaultFiles, "open files of a child process, unless its server says otherwise: `max_files`", "it gets EMFILE", ""},
 	{"", "child_file_size", int64(stdio.DefaultFileSize), "a file that it writes: `max_file_size`", "SIGXFSZ", ""},
+	{"", "child_memory", int64(0), "memory of a child process and all that it starts; none unless its server says so, with `max_memory`, and there is a control group", "SIGKILL: `out of memory`", "mcpd_upstream_exits_total"},
+	{"", "child_processes", 0, "processes and threads of it, as above: `max_processes`", "it gets EAGAIN", ""},
 
 	// The host.
 	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session and no new task, from 95 %: no new call: 503 and Retry-After, -32010", "overloaded"},

@@ -41,7 +41,7 @@ var bounded = []struct{ what, gauges string }{
 	{"lists of servers", "tools tool_bytes"},
 	{"schemas of tools", ""},
 	{"failed authentications", "auth_failures"},
-	{"child processes: memory, processes, files", "child_files child_file_size_bytes"},
+	{"child processes: memory, processes, files", "child_files child_file_size_bytes child_memory_bytes child_processes"},
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
 	{"memory", "memory_bytes"},
 	{"the end of the host", "drain_seconds"},
@@ -94,6 +94,8 @@ var enforced = map[string]string{
 	"starts_per_second":        "transport/stdio.TestStartsHaveARate",
 	"child_files":              "internal/interop.TestServersAreLimited",
 	"child_file_size_bytes":    "internal/interop.TestServersAreLimited",
+	"child_memory_bytes":       "transport/stdio.TestMemoryIsLimited",
+	"child_processes":          "transport/stdio.TestProcessesAreLimited",
 
 	"memory_bytes":  "internal/resilience.TestMemoryIsFull",
 	"drain_seconds": "transport/streamable.TestShutdownEndsStreamsPolitely",

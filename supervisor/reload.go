@@ -44,6 +44,7 @@ func (h *host) apply(c *config.Config, generation uint32) {
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {
 		h.options.Level.Set(level)
 	}
+	h.warn(c)
 }
 
 func logLevel(c *config.Config) (level slog.Level, err error) {

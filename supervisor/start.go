@@ -74,6 +74,7 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 	}
 	h.forgetTenants()
 	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: 1})
+	h.warn(c)
 	return &Running{h, tree}, nil
 }
 

@@ -171,6 +171,10 @@ type (
 		Lines  uint32 `key:"lines" is:"lines that were not JSON-RPC since the last report"`
 		Sample string `key:"sample" is:"the start of the last one"`
 	}
+	UpstreamUnlimited struct {
+		Where
+		Reason string `key:"reason" is:"what the machine lacks"`
+	}
 	ToolsInvalid struct {
 		Where
 		Count  uint32 `key:"tools" is:"how many"`

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpd/gateway/config"
+	"mcpd/supervisor"
 )
 
 func configCommand() *cobra.Command {
@@ -20,6 +21,9 @@ func configCommand() *cobra.Command {
 			}
 			for _, i := range c.Imported {
 				fmt.Fprintf(out, "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
+			}
+			for at, why := range supervisor.Unlimited(c) {
+				fmt.Fprintf(out, "tenant %s: server %s would not be limited by an mcpd started from here: %v\n", at.Tenant, at.Server, why)
 			}
 			_, err := fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
 				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))

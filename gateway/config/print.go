@@ -112,9 +112,11 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 	case *tenant.Share:
 		p.line(depth, n.name+": "+v.String()+applied(*v, s.server.Link()))
 	case *int:
-		p.line(depth, n.name+": "+strconv.Itoa(*v))
+		if *v != 0 || n.key.Default != "" {
+			p.line(depth, n.name+": "+strconv.Itoa(*v))
+		}
 	case *int64:
-		if *v != 0 {
+		if *v != 0 || n.key.Default != "" {
 			p.scalar(depth, n.name, formatSize(*v))
 		}
 	case *time.Duration:

@@ -25,6 +25,8 @@ func TestIdentity(t *testing.T) {
 		"Instances":    func(s *Server) { s.Instances = 3 },
 		"Files":        func(s *Server) { s.Files = 3 },
 		"FileSize":     func(s *Server) { s.FileSize = 3 },
+		"Memory":       func(s *Server) { s.Memory = 3 },
+		"Processes":    func(s *Server) { s.Processes = 3 },
 		"Replay":       func(s *Server) { s.Replay = ReplayReadOnly },
 		"Name":         func(s *Server) { s.Name = "other" },
 	}

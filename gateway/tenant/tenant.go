@@ -60,6 +60,9 @@ type Server struct {
 	Files    int   // that a process of it may have open; Linux only, as is the next
 	FileSize int64 // in bytes, of the largest file that it may write
 
+	Memory    int64 // bytes that its processes may use together; 0 is no bound. Control groups only, as is the next
+	Processes int   // and threads of it; 0 is no bound
+
 	URL       Secret            // http or https
 	Headers   map[string]Secret // sent with each request, by canonical name
 	Transport string            // "sse" when the URL is known to be one of HTTP+SSE, else empty

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"mcpd/transport/stdio/cgroup"
 )
 
 // Child is a running program with its pipes. It is a plain value with no owner of its own: it may be handed from one actor to the next and
@@ -21,6 +23,7 @@ type Child struct {
 	stderr  *stderr
 	settled func()
 	trace   trace
+	group   *cgroup.Group // nil without limits that need one
 	hurry   chan struct{} // closed when the ladder is at its last step
 	hurried func()        // closes it
 	spoke   atomic.Bool
@@ -60,7 +63,7 @@ func (c *Child) run(ended func()) {
 	defer ended()
 	go c.stderr.drain() // owner: run, which waits below
 	status := c.h.wait()
-	c.exit = Exit{Code: status.ExitStatus(), At: time.Now()}
+	c.exit = Exit{Code: status.ExitStatus(), At: time.Now(), Hit: c.group.Hit()}
 	if status.Signaled() {
 		c.exit.Signal = status.Signal()
 	}
@@ -70,7 +73,8 @@ func (c *Child) run(ended func()) {
 	c.stdin.Close()                                     // whoever writes is told at once, also when something left behind holds the other end
 	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // likewise for whoever reads
 	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder, c.hurry)
-	c.survived = !group || !strays
+	c.group.Kill() // whoever has hidden from both
+	c.survived = !c.group.Remove(c.ladder.Kill) || !group || !strays
 	c.trace.watcher.forget(c.trace.group)
 	c.stderr.file.SetReadDeadline(time.Now().Add(drainTime))
 	<-c.stderr.done
@@ -160,6 +164,7 @@ func (c *Child) climb(ctx context.Context) {
 		}
 	}
 	_ = c.h.signalGroup(syscall.SIGKILL)
+	c.group.Kill()
 	c.hurried()
 	c.await(nil, c.ladder.Kill)
 }

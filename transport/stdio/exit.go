@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcpd/transport"
+	"mcpd/transport/stdio/cgroup"
 )
 
 // The causes in a *transport.ExitError of this package: first those of a program that never ran, then those of one that did.
@@ -21,6 +23,7 @@ const (
 	CauseHandshake = "exited before handshake"
 	CauseCode      = "exited"         // with an exit code, which may be 0
 	CauseSignal    = "killed"         // by a signal
+	CauseMemory    = "out of memory"  // and killed by the kernel for it
 	CauseOversized = "oversized line" // much longer than MaxMessage, and still no end
 	CauseStray     = "not a message stream"
 	CauseOutput    = "closed its output" // while it went on running
@@ -32,6 +35,7 @@ type Exit struct {
 	Code   int            // exit code; -1 when a signal ended it
 	Signal syscall.Signal // 0 when none did
 	At     time.Time      // when it was seen
+	Hit    cgroup.Limits  // which of its limits it had come up against
 }
 
 // errNoInterpreter tells a missing interpreter from a missing program: the kernel says "no such file" to both.
@@ -67,6 +71,8 @@ func ending(cause string, exit Exit, exited, ready bool, stderr []byte, err erro
 	}
 	switch {
 	case e.Cause != "":
+	case exit.Hit.Memory > 0:
+		e.Cause, e.Err = CauseMemory, fmt.Errorf("it had %s", inBytes(exit.Hit.Memory))
 	case exited && !ready:
 		e.Cause = CauseHandshake
 	case exited && exit.Signal != 0:
@@ -76,5 +82,21 @@ func ending(cause string, exit Exit, exited, ready bool, stderr []byte, err erro
 	default:
 		e.Cause = CauseOutput
 	}
+	if exit.Hit.Processes > 0 && e.Err == nil {
+		e.Err = fmt.Errorf("it was refused more than its %d processes", exit.Hit.Processes)
+	}
 	return e
+}
+
+// inBytes writes a size as a configuration does.
+func inBytes(n uint64) string {
+	for _, u := range []struct {
+		name string
+		size uint64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n%u.size == 0 {
+			return fmt.Sprintf("%d%s", n/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%dB", n)
 }

@@ -11,11 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes puts a child into its own process group and lets the kernel kill it when the thread that forks it ends. That thread is the
+// attributes puts a child into its own process group, and into a control group if one is given, and lets the kernel kill it when the thread that forks it ends. That thread is the
 // spawner's, which lives as long as any child does (go.dev/issue/27505).
-func attributes(pidfd *int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
+func attributes(pidfd *int, group int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: pidfd, UseCgroupFD: group >= 0, CgroupFD: group}
 }
+
+// thread is the number of the thread that runs this.
+func thread() int { return unix.Gettid() }
 
 // newHandle takes over the pidfd of a new child, -1 if the kernel gave none. Non-blocking, the runtime's poller waits on it and no
 // thread is spent on waiting for a child.

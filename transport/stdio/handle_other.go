@@ -12,7 +12,9 @@ import (
 const reapEvery = 10 * time.Millisecond
 
 // attributes puts a child into its own process group. There is no parent-death signal here.
-func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attributes(*int, int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func thread() int { return 0 }
 
 func newHandle(pid, _ int, _ bool) *handle { return &handle{pid: pid} }
 

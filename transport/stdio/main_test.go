@@ -53,6 +53,7 @@ var roles = map[string]func(){
 	"leave":      leave,
 	"unreadable": unreadable,
 	"complain":   complain,
+	"hog":        hog,
 	"host":       host,
 	"daemon":     daemon,
 }
@@ -141,6 +142,14 @@ func unreadable() {
 	say(`{"result":{"a":1,"a":2},"jsonrpc":"2.0","id":4}`)
 	say(`{"jsonrpc":"2.0","id":5}`)
 	say(`{"jsonrpc":"2.0","method":"end"}`)
+}
+
+// hog takes all memory that there is.
+func hog() {
+	hello()
+	for all := [][]byte{}; ; {
+		all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+	}
 }
 
 // leave starts a process that keeps all three pipes and goes away. ARG says how that process feels about SIGTERM.

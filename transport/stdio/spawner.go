@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpd/transport"
+	"mcpd/transport/stdio/cgroup"
 )
 
 // SpawnerOptions are what a Spawner is made from. The zero value is usable.
@@ -53,6 +54,8 @@ const (
 type Spawner struct {
 	o        SpawnerOptions
 	number   atomic.Uint64 // of the last child
+	limits   *cgroup.Tree  // nil where there are no groups to be made
+	lacking  error         // why
 	orphans  *orphans      // nil unless this is the daemon
 	watcher  *watcher      // nil before the first start, too; the thread's
 	group    bool          // signals through a pidfd reach process groups
@@ -116,7 +119,9 @@ func NewSpawner(o SpawnerOptions) *Spawner {
 		s.later.Stop()
 		close(s.closing)
 	})
+	s.lacking = errors.New("only a daemon makes control groups")
 	if o.Daemon {
+		s.limits, s.lacking = cgroup.Find()
 		s.orphans = adopt(o.Report)
 	}
 	go s.run() // owner: Close waits for it
@@ -152,6 +157,7 @@ func (s *Spawner) sweep() {
 	if s.o.Earlier == "" {
 		return
 	}
+	defer s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime) // when nobody is in them any more
 	ended, left := sweepEarlier(s.o.Earlier, s.o.Instance)
 	if ended > 0 {
 		s.o.Report(Remark{What: Earlier, Count: ended})
@@ -301,22 +307,35 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 		j.free()
 		return nil, started(CauseStart, err)
 	}
+	group, err := s.contain(j)
+	if err != nil {
+		j.free()
+		pipes.closeTheirs()
+		pipes.closeOurs()
+		return nil, started(CauseStart, fmt.Errorf("control group: %w", err))
+	}
 	pidfd := -1
-	attr := &syscall.ProcAttr{Dir: j.spec.Dir, Env: j.env, Files: pipes.theirs(), Sys: attributes(nil)}
+	attr := &syscall.ProcAttr{Dir: j.spec.Dir, Env: j.env, Files: pipes.theirs(), Sys: attributes(nil, group.FD())}
 	if s.pidfd {
-		attr.Sys = attributes(&pidfd)
+		attr.Sys = attributes(&pidfd, group.FD())
 	}
 	if s.o.Daemon && s.watcher == nil {
 		s.watcher = watch(s.o.Instance, s.orphans, s.o.Report)
 	}
 	var pid int
-	s.orphans.fork(func() int {
-		pid, _, err = syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
-		return pid
+	limited := group.Around(thread(), func() {
+		s.orphans.fork(func() int {
+			pid, _, err = syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
+			return pid
+		})
 	})
 	pipes.closeTheirs()
+	if err == nil && pid == 0 {
+		err = limited
+	}
 	if err != nil {
 		j.free()
+		group.Remove(0)
 		pipes.closeOurs()
 		if errors.Is(err, syscall.ENOENT) && executable(absolute(j.path, j.spec.Dir)) == nil {
 			err = errNoInterpreter
@@ -326,7 +345,8 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
 	child.trace = trace{s.orphans, s.watcher, s.watcher.add(child.h), InstanceVariable + "=" + j.mark}
-	err = limit(pid, j.spec) // before run, which reaps: until then the number is surely ours
+	child.group = group
+	err = errors.Join(limited, limit(pid, j.spec)) // before run, which reaps: until then the number is surely ours
 	s.children.Add(1)
 	go child.run(s.children.Done) // owner: the spawner, whose Close waits
 	if err != nil {
@@ -334,6 +354,35 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 		return nil, started(CauseStart, fmt.Errorf("limits of process %d: %w", pid, err))
 	}
 	return child, nil
+}
+
+// contain makes the control group of a program, nil without need or where there are none.
+func (s *Spawner) contain(j *job) (*cgroup.Group, error) {
+	l := cgroup.Limits{Memory: j.spec.Memory, Processes: j.spec.Processes}
+	if s.limits == nil || l == (cgroup.Limits{}) {
+		return nil, nil
+	}
+	return s.limits.New(j.mark, l)
+}
+
+// Lacks says why limits of a Spec that need control groups are not kept here, nil if they are.
+func (s *Spawner) Lacks(spec Spec) error { return lacks(s.limits, s.lacking, spec) }
+
+// Lacks is what Spawner.Lacks of a daemon would be that this process became.
+func Lacks(spec Spec) error {
+	tree, err := cgroup.Find()
+	return lacks(tree, err, spec)
+}
+
+func lacks(tree *cgroup.Tree, why error, spec Spec) error {
+	l := cgroup.Limits{Memory: spec.Memory, Processes: spec.Processes}
+	switch {
+	case l == cgroup.Limits{}:
+		return nil
+	case tree == nil:
+		return why
+	}
+	return tree.Lacks(l)
 }
 
 // lookup finds a variable in an environment list.

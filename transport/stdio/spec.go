@@ -17,6 +17,9 @@ type Spec struct {
 	Files uint64
 	// FileSize bounds the files that it writes, in bytes; more ends it with SIGXFSZ. 0 is DefaultFileSize. Linux only.
 	FileSize uint64
+	// Memory, in bytes, and Processes bound what it and all that it starts use together, where there are control groups (see
+	// Spawner.Lacks). Threads count as processes. 0 is no bound.
+	Memory, Processes uint64
 	// For is whose program it is: starts of different ones take turns. Again says that it ran before and is missed, so that it is started
 	// before programs that are new.
 	For   string

@@ -1,0 +1,34 @@
+package supervisor
+
+import (
+	"iter"
+
+	"mcpd/gateway/config"
+	"mcpd/gateway/tenant"
+	"mcpd/telemetry"
+	"mcpd/transport/stdio"
+)
+
+// Unlimited are the servers whose memory or processes would not be limited as configured in a host that this process became, and why.
+func Unlimited(c *config.Config) iter.Seq2[telemetry.Where, error] { return unlimited(c, stdio.Lacks) }
+
+func unlimited(c *config.Config, lacks func(stdio.Spec) error) iter.Seq2[telemetry.Where, error] {
+	return func(yield func(telemetry.Where, error) bool) {
+		for _, t := range c.Tenants {
+			for _, s := range t.Servers {
+				if err := lacks(stdio.Spec{Memory: uint64(s.Memory), Processes: uint64(s.Processes)}); err != nil && s.Link() == tenant.Stdio {
+					if !yield(telemetry.Where{Tenant: t.Name, Server: s.Name}, err) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// warn tells of servers that are not limited as this configuration has it.
+func (h *host) warn(c *config.Config) {
+	for at, why := range unlimited(c, h.spawner.Lacks) {
+		h.recorder.Emit(telemetry.UpstreamUnlimited{Where: at, Reason: why.Error()})
+	}
+}
