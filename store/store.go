@@ -30,15 +30,25 @@ const (
 	Quarantines Bucket = "quarantines"
 )
 
-// lists is how the buckets of tenants' lists begin.
-const lists = "lists/"
+// How the buckets of tenants begin. Each tenant has its own, because each reads its own.
+const (
+	lists = "lists/"
+	tasks = "tasks/"
+)
 
-// Lists is the bucket of what the servers of a tenant have listed, by server and connection. Each tenant has its own, because each reads
-// its own.
+// Lists is the bucket of what the servers of a tenant have listed, by server and connection.
 func Lists(tenant string) Bucket { return Bucket(lists + tenant) }
 
-// ListsOf is the tenant whose lists are in a bucket; ok is false of any other bucket.
-func ListsOf(b Bucket) (tenant string, ok bool) { return strings.CutPrefix(string(b), lists) }
+// Tasks is the bucket of those tasks of a tenant that clients know of, by row.
+func Tasks(tenant string) Bucket { return Bucket(tasks + tenant) }
+
+// TenantOf is the tenant whose lists or tasks are in a bucket; ok is false of any other bucket.
+func TenantOf(b Bucket) (tenant string, ok bool) {
+	if tenant, ok = strings.CutPrefix(string(b), lists); !ok {
+		tenant, ok = strings.CutPrefix(string(b), tasks)
+	}
+	return tenant, ok
+}
 
 // Change is a value that is new. A nil Value deletes.
 type Change struct {

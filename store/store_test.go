@@ -270,7 +270,7 @@ func TestAppliedChangesSurviveSIGKILL(t *testing.T) {
 func TestBucketsOfLists(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)
-	for _, c := range []Change{{Lists("acme"), "files", value(1)}, {Lists("other"), "files", value(2)}, {Sessions, "a", value(3)}, {Lists("acme"), "files", nil}} {
+	for _, c := range []Change{{Lists("acme"), "files", value(1)}, {Lists("other"), "files", value(2)}, {Sessions, "a", value(3)}, {Lists("acme"), "files", nil}, {Tasks("third"), "a", value(4)}} {
 		if err := s.Apply([]Change{c}); err != nil {
 			t.Fatal(err)
 		}
@@ -282,11 +282,12 @@ func TestBucketsOfLists(t *testing.T) {
 	defer s.Close()
 	var tenants []string
 	for _, b := range s.Buckets() {
-		if tenant, ok := ListsOf(b); ok {
+		if tenant, ok := TenantOf(b); ok {
 			tenants = append(tenants, tenant)
 		}
 	}
-	if !slices.Equal(tenants, []string{"other"}) || len(all(s, Lists("other"))) != 1 || len(all(s, Lists("acme"))) != 0 {
+	slices.Sort(tenants)
+	if !slices.Equal(tenants, []string{"other", "third"}) || len(all(s, Lists("other"))) != 1 || len(all(s, Lists("acme"))) != 0 {
 		t.Errorf("lists of %v", tenants)
 	}
 }

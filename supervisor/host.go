@@ -168,7 +168,8 @@ func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 	return sync.OnceValue(func() *task.Options {
 		return &task.Options{
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID, Timeout: h.requestTimeout(t),
-			Index: &task.Index{},
+			Index: &task.Index{}, Tenant: t.Name, Storage: h.core("storage"), Home: h.home(t),
+			Session: func(id string) (request.Owner, bool) { return h.index.Get(id) },
 		}
 	})
 }

@@ -8,12 +8,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/storage"
+	"mcpd/actors/task"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol/seal"
 	"mcpd/protocol/splice"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
+	"mcpd/transport/streamable"
 )
 
 // openState opens what survives the host, and takes from it what the host seals with. Without it the host serves all the same.
@@ -71,9 +74,7 @@ func (h *host) keepSecret(key []byte) {
 		return
 	}
 	value := splice.Quote(base64.StdEncoding.EncodeToString(key))
-	if err := h.state.Apply([]store.Change{{Bucket: store.Secrets, Key: sealSecret, Value: value}}); err != nil {
-		h.recorder.Emit(telemetry.StateNotWritten{Reason: err.Error()})
-	}
+	h.written(h.state.Apply([]store.Change{{Bucket: store.Secrets, Key: sealSecret, Value: value}}))
 }
 
 // storage is the row that writes the state, where there is one.
@@ -94,19 +95,46 @@ func (h *host) stored(b store.Bucket) iter.Seq2[string, jsontext.Value] {
 	return h.state.All(b)
 }
 
-// forgetTenants deletes what was listed by servers of tenants that there are not.
+// forgetTenants deletes what is stored of tenants that there are not: what their servers listed, and tasks.
 func (h *host) forgetTenants() {
 	if h.state == nil {
 		return
 	}
 	for _, b := range h.state.Buckets() {
-		tenant, ok := store.ListsOf(b)
+		tenant, ok := store.TenantOf(b)
 		if !ok || h.now().tenants[tenant] != nil {
 			continue
 		}
 		for key := range h.state.All(b) {
 			_ = h.core("storage").Send(&storage.Keep{Change: store.Change{Bucket: b, Key: key}})
 		}
+	}
+}
+
+// written tells of a failure to write.
+func (h *host) written(err error) {
+	if err != nil {
+		h.recorder.Emit(telemetry.StateNotWritten{Reason: err.Error()})
+	}
+}
+
+// home says which server it is that lives on when this host is killed, and is empty for one that does not.
+func (h *host) home(t *tenant.Tenant) func(server string) string {
+	return func(name string) string {
+		if s, _ := h.current(t)().Server(name); !s.URL.IsZero() {
+			return s.Identity()
+		}
+		return ""
+	}
+}
+
+func (h *host) taskManagerOptions(t *tenant.Tenant, o *task.Options) task.ManagerOptions {
+	return task.ManagerOptions{
+		Tasks: o, Pool: func() otp.Ref { return h.at(t, "task_sup") }, Emit: h.recorder.Emit,
+		Stored: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Tasks(t.Name)) },
+		Serves: func(principal, server string) bool {
+			return h.now().serves(streamable.Endpoint{Tenant: t.Name, Principal: principal, Server: server})
+		},
 	}
 }
 

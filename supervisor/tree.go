@@ -74,6 +74,7 @@ func (h *host) tenant(t *tenant.Tenant) otp.Child {
 				return task.New(kept(), args.(task.Args))
 			}),
 		}),
+		actor("task_manager", 5*second, func() otp.Behaviour { return task.NewManager(h.taskManagerOptions(t, kept())) }),
 		// TIER 2: one actor a downstream session. One that ended is attached anew while its session goes on.
 		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
 			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t, kept)),

@@ -55,6 +55,7 @@ var why = map[string]string{
 	"mcpd/tenants/T/held_sup/X":                "one such call: keeps the server's questions open and knows which answers are still good",
 	"mcpd/tenants/T/task_sup":                  "tasks that the host keeps, because their servers have none of the client's kind or none that outlives its session",
 	"mcpd/tenants/T/task_sup/K":                "one such task: follows its server's, asks the client what that asks, and is there until its ttl is over",
+	"mcpd/tenants/T/task_manager":              "brings back the tasks of a host that is no more, before there is a session that asks for one",
 	"mcpd/tenants/T/server_sup":                "the tenant's sessions",
 	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once or with the next message of its client",
 	"mcpd/listeners":                           "last to start, so first to stop: nothing new comes in while what is there is finished",

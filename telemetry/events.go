@@ -285,6 +285,11 @@ type (
 		Where
 		Reason string `key:"reason" is:"what could not be read, and what its file is called now"`
 	}
+	RecordDropped struct {
+		Where
+		Kind   string `key:"kind" is:"session, task or configuration"`
+		Reason string `key:"reason" is:"why it is of no use"`
+	}
 	StateNotWritten struct {
 		Where
 		Reason string `key:"reason" is:"the error"`

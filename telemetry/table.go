@@ -77,6 +77,7 @@ var events = []row{
 	{Draining{}, "draining", info, "draining", false, rare, "no new work; requests may end"},
 	{SafeMode{}, "safe_mode", fail, "safe mode: only the admin listener serves", true, rare, "the host crashed too often"},
 	{StateLost{}, "state_lost", warn, "a part of the state was not readable", true, rare, "what was readable is in use"},
+	{RecordDropped{}, "record_dropped", warn, "a stored value was dropped", false, peer, "it is broken, of another version, or of what is not served any more"},
 	{StateNotWritten{}, "state_not_written", fail, "the state cannot be written", true, rare, "sessions go on, and would not survive the host"},
 	{StateWritten{}, "state_written", info, "the state is written again", false, rare, "and all that had waited for it"},
 	{MemoryLevel{}, "memory_level", warn, "memory level changed", false, rare, "how much memory is in use, and with that which new work is refused"},

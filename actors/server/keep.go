@@ -93,7 +93,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		s.refuse(o.d, protocol.Overloaded("host", memory.Retry()))
 		return
 	}
-	number := s.o.NextID.Add(1)
+	handle := task.NewHandle()
 	ttl, err := tasks.DefaultTTL, error(nil)
 	if s.asksForTask(o.d.Message) {
 		wish, _ := splice.Get(o.d.Message.Params, "task")
@@ -104,7 +104,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		return
 	}
 	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
-		Kind: seal.Kept, Instance: s.o.Held.Instance, Handle: task.Handle(number), Round: uint32(down),
+		Kind: seal.Kept, Handle: handle, Round: uint32(down),
 		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(ttl),
 	})
 	if err != nil {
@@ -122,14 +122,17 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		caller.Capabilities = caller.Capabilities.With(tasks.Extended, jsontext.Value("{}"))
 	}
 	args := task.Args{
-		Number: number, Server: o.server, Caller: caller, Owner: s.h,
+		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.h,
 		Task: tasks.Options{
 			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server, Params: params, TTL: ttl,
 			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rewrite,
 		},
 	}
+	if s.h.Lasting() {
+		args.Session = s.h.ID()
+	}
 	s.waiting.add(o.d)
-	otp.StartChildArgsAsync(s.p, s.o.Tasks(), task.Row(number), args, func(ref otp.Ref, err error) any { return kept{o, ref, err} })
+	otp.StartChildArgsAsync(s.p, s.o.Tasks(), args.Row, args, func(ref otp.Ref, err error) any { return kept{o, ref, err} })
 }
 
 // kept gives the call to the actor that is to make a task of it.
@@ -157,10 +160,10 @@ func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok boo
 		down = tasks.Extension
 	}
 	server, _ = splice.Unquote(state.Upstream)
-	if state.Instance != s.o.Held.Instance || state.Round != uint32(down) || s.transparent() && server != s.h.Endpoint().Server {
+	if state.Round != uint32(down) || s.transparent() && server != s.h.Endpoint().Server {
 		return "", otp.Ref{}, false
 	}
-	ref, ok = s.o.Task(task.RowOf(state))
+	ref, ok = s.o.Task(task.Row(state.Handle))
 	return server, ref, ok
 }
 

@@ -19,6 +19,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/server"
 	"mcpd/actors/session"
+	"mcpd/actors/storage"
 	"mcpd/actors/task"
 	"mcpd/actors/version"
 	"mcpd/gateway/quota"
@@ -50,7 +51,9 @@ type rig struct {
 	peers  map[string]chan *peer
 	tenant tenant.Tenant
 	held   *held.Options
-	tools  int // how often those of "files" were changed
+	home   string // of the servers, when they live on without their host
+	disk   *disk  // nil when nothing is written down
+	tools  int    // how often those of "files" were changed
 }
 
 // Scripts of a server with a tool, and its handshake.
@@ -126,6 +129,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		return otp.Child{ID: id, Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})}
 	}
 	return []otp.Child{
+		worker("storage", func() otp.Behaviour { return storage.New(storage.Options{Store: r.disk, Emit: s.Events.Emit}) }),
 		worker("versions", func() otp.Behaviour { return version.New(s.Events.Emit) }),
 		worker("capabilities", func() otp.Behaviour { return capability.New() }),
 		worker("sessions", func() otp.Behaviour {
@@ -161,10 +165,9 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			return held.New(&o, args.(held.Args))
 		})}),
 		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
-			return task.New(&task.Options{
-				Requests: s.Ref("requests"), Catalog: s.Ref("catalog"), NextID: &r.next, Timeout: func() time.Duration { return r.tenant.Limits.RequestTimeout }, Index: &r.tasks,
-			}, args.(task.Args))
+			return task.New(r.taskOptions(), args.(task.Args))
 		})}),
+		worker("task_manager", func() otp.Behaviour { return task.NewManager(r.restoring()) }),
 		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
 	}
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"time"
 
 	"mcpd/actors/session"
 	"mcpd/actors/storage"
@@ -11,10 +10,6 @@ import (
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
-
-// WriteWait is how long the answer to initialize waits for the session to be written down, so that a client which has it can come back to a
-// host that was killed. A disk that is slower is not waited for.
-const WriteWait = 50 * time.Millisecond
 
 // writing is an answer that waits for that.
 type writing struct {
@@ -29,7 +24,7 @@ type written struct {
 
 var errSlow = errors.New("the disk is slow")
 
-// write goes on when the session is written down, or after WriteWait.
+// write goes on when the session is written down, or after storage.WriteWait.
 func (s *Session) write(d *session.Deliver, then func(durable bool)) {
 	if !s.h.Lasting() {
 		then(false)
@@ -37,7 +32,7 @@ func (s *Session) write(d *session.Deliver, then func(durable bool)) {
 	}
 	w := &writing{then: then}
 	s.waiting.add(d)
-	w.timer = s.p.After(WriteWait, written{w, errSlow})
+	w.timer = s.p.After(storage.WriteWait, written{w, errSlow})
 	otp.CallAsync(s.p, s.h.Storage(), storage.PutRequest{Change: s.h.Saved()}, func(_ struct{}, err error) any { return written{w, err} })
 }
 

@@ -12,6 +12,7 @@ import (
 	"mcpd/protocol/terms"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 	"mcpd/transport/streamable"
 )
 
@@ -133,6 +134,7 @@ func (m *Manager) restore() {
 		}
 		if err != nil {
 			_ = m.o.Storage().Send(&storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: id}})
+			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "session", Reason: err.Error()})
 			continue
 		}
 		h.row, h.clock, h.manager, h.storage, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.o.Store.Streams(id)

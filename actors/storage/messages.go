@@ -1,9 +1,15 @@
 package storage
 
 import (
+	"time"
+
 	"mcpd/store"
 	"mcpd/supervisor/otp"
 )
+
+// WriteWait is how long the answer to initialize, and that to a call which makes a task, waits to be written down, so that a client which has
+// it can come back to a host that was killed. A disk that is slower is not waited for.
+const WriteWait = 50 * time.Millisecond
 
 // Put asks for a change to be written, and is answered when it is with the kernel: from then on it survives the death of the host. An
 // error says that it is not yet; it is tried again. Whoever asks decides how long to wait.
@@ -17,7 +23,7 @@ type Keep struct{ store.Change }
 
 // The classes:
 //
-//	Put    owed: one for each handshake, which waits for it
-//	Keep   owed: one for each change of a session, and its end
+//	Put    owed: one for each handshake, or task that is made, which waits for it
+//	Keep   owed: one for each change of a session or task, and its end
 func (PutRequest) Class() otp.Class { return otp.Owed }
 func (*Keep) Class() otp.Class      { return otp.Owed }

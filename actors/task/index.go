@@ -24,15 +24,15 @@ const (
 
 // Index is the tasks of one tenant, by principal. Sessions read it without asking an actor. The zero Index is empty and ready.
 type Index struct {
-	mu    sync.Mutex // guards what follows
-	all   map[string][]*Entry
+	mu    sync.Mutex          // guards what follows
+	all   map[string][]*Entry // each principal's, oldest first
 	total int
 }
 
 // Entry is a task in the index.
 type Entry struct {
 	Principal, Server string
-	Number            uint64
+	Made              time.Time
 	Dialect           tasks.Dialect // of its client
 
 	actor  otp.Ref
@@ -75,7 +75,9 @@ func (i *Index) add(e *Entry) error {
 	if i.all == nil {
 		i.all = map[string][]*Entry{}
 	}
-	i.all[e.Principal] = append(i.all[e.Principal], e)
+	own := i.all[e.Principal]
+	at, _ := slices.BinarySearchFunc(own, e, func(a, b *Entry) int { return cmp.Or(a.Made.Compare(b.Made), -1) }) // behind its equals
+	i.all[e.Principal] = slices.Insert(own, at, e)
 	i.total++
 	return nil
 }
@@ -93,7 +95,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 		return nil
 	}
 	for _, entries := range i.all {
-		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Number < old.Number) {
+		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
 			old = entries[at]
 		}
 	}
@@ -127,7 +129,6 @@ func (i *Index) List(principal, server string) (objects []jsontext.Value) {
 	i.mu.Lock()
 	entries := slices.Clone(i.all[principal])
 	i.mu.Unlock()
-	slices.SortFunc(entries, func(a, b *Entry) int { return cmp.Compare(a.Number, b.Number) })
 	for _, e := range entries {
 		if o := e.object.Load(); o != nil && e.Dialect == tasks.Core && (server == "" || e.Server == server) {
 			objects = append(objects, *o)

@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // A tenant that is full takes the room of an outcome that its client has, whoever that is, and of no other.
@@ -10,13 +11,13 @@ func TestFullTenant(t *testing.T) {
 	var i Index
 	var all []*Entry
 	for n := range MaxTenant {
-		e := &Entry{Principal: fmt.Sprint(n % 20), Number: uint64(n)}
+		e := &Entry{Principal: fmt.Sprint(n % 20), Made: time.Unix(int64(n), 0)}
 		if err := i.add(e); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e)
 	}
-	newcomer := func() error { return i.add(&Entry{Principal: "new", Number: MaxTenant}) }
+	newcomer := func() error { return i.add(&Entry{Principal: "new", Made: time.Unix(MaxTenant, 0)}) }
 	all[7].stage.Store(over)
 	if newcomer() == nil {
 		t.Error("somebody else's outcome, which nobody has, is gone")

@@ -1,8 +1,8 @@
 package task
 
 import (
-	"encoding/binary"
-	"strconv"
+	"crypto/rand"
+	"encoding/hex"
 	"sync/atomic"
 	"time"
 
@@ -11,42 +11,54 @@ import (
 	"mcpd/actors/catalog"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/seal"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 )
 
 // Options are what the tasks of one tenant share.
 type Options struct {
+	Tenant   string
 	Requests otp.Ref // the tenant's request manager
 	Catalog  otp.Ref
 	NextID   *atomic.Uint64
 	Timeout  func() time.Duration // of a request to the server that is answered at once
 	Index    *Index
+	// Storage is who writes down what survives the host; zero for nobody.
+	Storage otp.Ref
+	// Home says where a server is that lives on without this host, and is empty for one that does not.
+	Home func(server string) string
+	// Session finds a session by its secret id.
+	Session func(id string) (request.Owner, bool)
 }
 
 // Args are what the actor of a task is started with.
 type Args struct {
-	Number uint64 // of its row
+	Row    string // see NewRow
 	Task   tasks.Options
 	Server string
 	// Caller is whose task it is. The actor takes the place of the session in it.
 	Caller catalog.Caller
-	// Owner is the session that made it, which is told how it is doing.
-	Owner request.Owner
+	// Owner is the session that made it, which is told how it is doing, and Session its secret id, if it survives the host.
+	Owner   request.Owner
+	Session string
+
+	loaded *tasks.Task // by an earlier host
+	lives  bool        // its server has not ended with that
 }
 
-// Row is the id of a task's row.
-func Row(number uint64) string { return strconv.FormatUint(number, 10) }
-
-// Handle is a task in a token, and RowOf its row.
-func Handle(number uint64) (h [16]byte) {
-	binary.BigEndian.PutUint64(h[8:], number)
+// NewHandle is a name for a task that no other host gives, because its client may hold it for longer than this one lasts.
+func NewHandle() (h [16]byte) {
+	_, _ = rand.Read(h[:]) // never fails
 	return h
 }
 
-// RowOf is the row of the task that a token is for.
-func RowOf(s seal.State) string { return Row(binary.BigEndian.Uint64(s.Handle[8:])) }
+// Row is the id of a task's row, by its handle in tokens.
+func Row(handle [16]byte) string { return hex.EncodeToString(handle[:]) }
+
+func isRow(s string) bool {
+	h, err := hex.DecodeString(s)
+	return err == nil && len(h) == len([16]byte{}) && hex.EncodeToString(h) == s
+}
 
 // To sessions the actor is a server: it receives request.Forward and request.Withdraw from the request manager, and client.Answer. To the
 // server it is a session: it receives client.Question and client.Withdrawn from the connection, and request.Done. And these:

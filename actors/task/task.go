@@ -5,18 +5,20 @@ package task
 
 import (
 	"maps"
+	"strconv"
 	"sync"
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/request"
+	"mcpd/actors/storage"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 )
 
-// Task is the behaviour of tenants/<t>/task_sup/<number>.
+// Task is the behaviour of tenants/<t>/task_sup/<row>.
 type Task struct {
 	otp.Base
 	o        *Options
@@ -31,6 +33,7 @@ type Task struct {
 	puts     map[jsonrpc.ID]put              // what the client is asked
 	asked    map[jsonrpc.ID]*client.Question // by a legacy server
 	watchers map[string]request.Owner        // by session
+	promised *tasks.Effect                   // the answer to the call, which waits for the task to be written down
 	*estate
 }
 
@@ -67,17 +70,23 @@ type (
 // Init takes a place in the index. There is none when the principal has too many tasks.
 func (t *Task) Init(p *otp.Process) error {
 	t.p = p
+	if t.task = t.a.loaded; t.task == nil {
+		t.task = tasks.New(p.Now(), t.a.Task)
+	}
 	t.estate = &estate{
 		o: t.o, open: map[uint64]*request.Exchange{},
-		entry: &Entry{Principal: t.a.Caller.Principal, Server: t.a.Server, Number: t.a.Number, Dialect: t.a.Task.Down, actor: p.Self()},
+		entry: &Entry{Principal: t.a.Caller.Principal, Server: t.a.Server, Made: t.task.Made(), Dialect: t.a.Task.Down, actor: p.Self()},
 	}
 	if err := t.o.Index.add(t.entry); err != nil {
 		return err
 	}
 	p.SetHeir(t.estate)
-	t.task = tasks.New(p.Now(), t.a.Task)
 	t.sent, t.puts, t.asked = map[uint64]uint64{}, map[jsonrpc.ID]put{}, map[jsonrpc.ID]*client.Question{}
-	t.a.Caller.Session, t.a.Caller.Ref = "task-"+Row(t.a.Number), p.Self()
+	t.a.Caller.Session, t.a.Caller.Ref = "task-"+t.a.Row, p.Self()
+	if t.a.loaded != nil {
+		t.entry.show(t.task)
+		return t.step(tasks.Event{Op: tasks.Resume, Lives: t.a.lives})
+	}
 	return nil
 }
 
@@ -109,6 +118,8 @@ func (t *Task) Receive(_ *otp.Process, msg any) error {
 		}
 	case Watch:
 		t.watch(m)
+	case written:
+		t.written()
 	case Drop:
 		return otp.Normal
 	case expired:
@@ -181,8 +192,12 @@ func (t *Task) step(in tasks.Event) error {
 			t.timer.Stop()
 			t.timer = t.p.After(e.At.Sub(t.p.Now()), expired{})
 		case tasks.Forget:
+			t.written()
 			return otp.Normal
 		}
+	}
+	if t.lasts() && t.task.Unsaved() {
+		_ = t.o.Storage.Send(&storage.Keep{Change: t.change()})
 	}
 	return nil
 }
@@ -190,6 +205,10 @@ func (t *Task) step(in tasks.Event) error {
 // deliver answers a request of the client. With the first answer the task is there for those who list tasks.
 func (t *Task) deliver(e tasks.Effect) {
 	t.entry.show(t.task)
+	if x := t.at(e.Request); x != nil && x.Method == "tools/call" && t.lasts() && t.task.Unsaved() {
+		t.promise(e)
+		return
+	}
 	x := t.take(e.Request)
 	if x == nil {
 		return
@@ -209,8 +228,11 @@ func complete(requests otp.Ref, x *request.Exchange, e tasks.Effect) {
 
 // put asks the client something on the stream of a request of its.
 func (t *Task) put(e tasks.Effect) {
-	x := t.open[e.Request]
-	id := jsonrpc.StringID("task-" + Row(t.a.Number) + "-" + Row(e.Number))
+	x := t.at(e.Request)
+	if x == nil {
+		return
+	}
+	id := jsonrpc.StringID("task-" + t.a.Row + "-" + strconv.FormatUint(e.Number, 10))
 	t.puts[id] = put{e.Number, x}
 	q := &client.Question{From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x}
 	if err := x.Owner.Send(q); err != nil {
@@ -248,6 +270,12 @@ func (t *Task) watch(m Watch) {
 	if t.task.Status().Final() {
 		_ = m.By.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()})
 	}
+}
+
+func (e *estate) at(id uint64) *request.Exchange {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[id]
 }
 
 func (e *estate) take(id uint64) *request.Exchange {

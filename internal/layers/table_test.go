@@ -43,8 +43,8 @@ var ours = []row{
 	// 3: actors import one another's messages downward only, so that answers
 	// travel by reference and no arrow points up.
 	{"actors/server/...", join(layer2, "actors/storage", "actors/catalog", "actors/client", "actors/held", "actors/task", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/configuration/...", join(layer2, "actors/catalog", "actors/session"), "actors import one another downward only"},
-	{"actors/task/...", join(layer2, "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
+	{"actors/configuration/...", join(layer2, "actors/storage", "actors/catalog", "actors/session"), "actors import one another downward only"},
+	{"actors/task/...", join(layer2, "actors/storage", "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
 	{"actors/held/...", join(layer2, "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
 	{"actors/catalog/...", join(layer2, "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/client/...", join(layer2, "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},

@@ -24,7 +24,7 @@ const (
 type State struct {
 	Kind     Kind
 	Upstream jsontext.Value // Wrap: the server's state; Task: its id there; Kept: its name; a JSON string verbatim, empty for none
-	Instance string         // Held, Kept: the host that keeps it; Task: the server
+	Instance string         // Held: the host that keeps it; Task: the server
 	Handle   [16]byte       // Held, Kept: the call or task there
 	Round    uint32         // Held: which questions it answers; Kept: how its client speaks of tasks; Anew: how often the call was made
 	Expiry   time.Time      // to the millisecond; from then on the token is no good

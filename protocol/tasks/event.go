@@ -21,6 +21,7 @@ const (
 	Withdraw               // the server takes it back
 	Reply                  // the client's answer to a Put
 	Expire                 // the timer fires
+	Resume                 // the task was loaded, and has a host again
 )
 
 // Event is one event. Which fields count is said with them.
@@ -33,6 +34,7 @@ type Event struct {
 	Result  jsontext.Value // Answered, Reply
 	Err     error          // Answered, Reply; set for a failure
 	ID      jsonrpc.ID     // Inquire, Withdraw: the server's own
+	Lives   bool           // Resume: the server has not ended with the host of before
 }
 
 // Do is what is to be done.

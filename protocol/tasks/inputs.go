@@ -65,6 +65,7 @@ func (t *Task) take(q mrtr.Input, first bool) {
 func (t *Task) add(in input) {
 	t.numbers++
 	t.kinds[in.kind]++
+	t.unsaved = true
 	in.number, in.key = t.numbers, fmt.Sprintf("%s-%d", in.kind, t.kinds[in.kind])
 	t.inputs = append(t.inputs, in)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
@@ -33,6 +34,8 @@ var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 //	server fails 1 -32602 no such task
 //	server asks 7 elicitation/create {…}               7 is the server's own id
 //	server withdraws 7
+//	host dies                                          what it has saved is another's; a server elsewhere lives on
+//	host dies with its servers
 //	wait 1s
 //	  server > 1 …       what the server is asked; ~ 1 takes it back
 //	  server 7 < …       what it sees as the answer to its request 7
@@ -137,6 +140,8 @@ func (s *scene) play(line string) {
 		s.step(tasks.Event{Op: tasks.Inquire, ID: jsonrpc.IntID(number()), Method: words[3], Params: rest(4)})
 	case "server withdraws":
 		s.step(tasks.Event{Op: tasks.Withdraw, ID: jsonrpc.IntID(number())})
+	case "host dies":
+		s.restart(words[2] == "")
 	default:
 		d, err := time.ParseDuration(words[1])
 		if words[0] != "wait" || err != nil {
@@ -144,6 +149,23 @@ func (s *scene) play(line string) {
 		}
 		s.wait(d)
 	}
+}
+
+// restart makes another task of what is saved of this one.
+func (s *scene) restart(lives bool) {
+	text, err := json.Marshal(s.task.Save())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var saved tasks.Saved
+	if err = json.Unmarshal(text, &saved); err == nil {
+		s.task, err = tasks.Load(saved, "files", nil)
+	}
+	if err != nil {
+		s.t.Fatalf("%v: %s", err, text)
+	}
+	s.armed = time.Time{}
+	s.step(tasks.Event{Op: tasks.Resume, Lives: lives})
 }
 
 // wait lets the timer fire whenever it is due.

@@ -67,7 +67,7 @@ func (t *Task) called(in Event) {
 		t.finish(nil, errors.New("the server made a task without an id"))
 		return
 	}
-	t.own = own.Clone()
+	t.own, t.unsaved = own.Clone(), true
 	of := names[t.o.Up]
 	if ttl, ok := duration(task, of.ttl); ok {
 		t.ttl = min(t.ttl, t.now.Sub(t.created)+ttl)
@@ -102,7 +102,9 @@ func (t *Task) polled(in Event) {
 		e := theirs(in.Err)
 		if t.misses++; t.misses >= MaxMisses || e != nil && e.Code == jsonrpc.CodeInvalidParams {
 			t.stop()
-			t.finish(nil, protocol.UpstreamLost(t.o.Name, true, in.Err)) // it made the task, and may be another by now
+			err := protocol.UpstreamLost(t.o.Name, true, in.Err) // it made the task, and may be another by now
+			t.message = err.Message
+			t.finish(nil, err)
 			return
 		}
 		t.due = t.now.Add(t.poll)

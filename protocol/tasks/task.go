@@ -57,12 +57,19 @@ type Task struct {
 
 	due, armed time.Time // the next poll; what the timer was last set to
 	forgotten  bool
+	unsaved    bool // it is not as it was saved
 }
 
 // New is a task whose call has not begun.
 func New(now time.Time, o Options) *Task {
-	return &Task{o: o, status: Working, created: now, updated: now, ttl: min(o.TTL, MaxTTL), poll: DefaultPoll, seen: map[string]bool{}}
+	return &Task{o: o, status: Working, created: now, updated: now, ttl: min(o.TTL, MaxTTL), poll: DefaultPoll, seen: map[string]bool{}, unsaved: true}
 }
+
+// Options are what the task was made from.
+func (t *Task) Options() Options { return t.o }
+
+// Made is when the task began.
+func (t *Task) Made() time.Time { return t.created }
 
 // Ends is when the task is forgotten, whatever has become of it.
 func (t *Task) Ends() time.Time { return t.created.Add(t.ttl) }
@@ -92,6 +99,8 @@ func (t *Task) Step(now time.Time, in Event) []Effect {
 		t.drop(func(i input) bool { return i.id == in.ID }, false)
 	case in.Op == Reply:
 		t.reply(in)
+	case in.Op == Resume:
+		t.resume(in.Lives)
 	}
 	t.arm()
 	return t.effects
@@ -252,7 +261,7 @@ func (t *Task) turn(s Status) {
 	if t.status == s {
 		return
 	}
-	t.status, t.updated = s, t.now
+	t.status, t.updated, t.unsaved = s, t.now, true
 	if t.creator == 0 { // nobody knows of it before
 		t.do(Effect{Do: Tell})
 	}

@@ -1,0 +1,300 @@
+package server_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/actors/storage"
+	"mcpd/actors/task"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/tasks"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// disk is what outlives a host.
+type disk struct {
+	mu     sync.Mutex // guards what follows
+	values map[string]jsontext.Value
+	stuck  chan struct{} // when it is set, nothing is written before it is closed
+}
+
+func (d *disk) Apply(changes []store.Change) error {
+	if d.stuck != nil {
+		<-d.stuck
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.values == nil {
+		d.values = map[string]jsontext.Value{}
+	}
+	for _, c := range changes {
+		if d.values[c.Key] = c.Value; c.Value == nil {
+			delete(d.values, c.Key)
+		}
+	}
+	return nil
+}
+
+func (d *disk) Sync() error { return nil }
+
+// killed is another disk with what is on this one now.
+func (d *disk) killed() *disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &disk{values: maps.Clone(d.values)}
+}
+
+// keeps has the rig written down to a disk.
+func keeps(d *disk, home string, change func(r *rig)) func(r *rig) {
+	return func(r *rig) {
+		change(r)
+		r.disk, r.home = d, home
+	}
+}
+
+func (r *rig) storage() (nobody otp.Ref) {
+	if r.disk == nil {
+		return nobody
+	}
+	return r.Ref("storage")
+}
+
+func (r *rig) taskOptions() *task.Options {
+	return &task.Options{
+		Tenant: "acme", Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), NextID: &r.next, Index: &r.tasks, Storage: r.storage(),
+		Timeout: func() time.Duration { return r.tenant.Limits.RequestTimeout }, Home: func(string) string { return r.home },
+		Session: func(id string) (request.Owner, bool) { return r.index.Get(id) },
+	}
+}
+
+func (r *rig) restoring() task.ManagerOptions {
+	return task.ManagerOptions{
+		Tasks: r.taskOptions(), Pool: func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref }, Emit: r.Events.Emit,
+		Serves: func(principal, server string) bool { return principal == "ci" && (server == "" || server == "files") },
+		Stored: func() iter.Seq2[string, jsontext.Value] {
+			if r.disk == nil {
+				return maps.All(map[string]jsontext.Value(nil))
+			}
+			return maps.All(r.disk.killed().values)
+		},
+	}
+}
+
+// finishes lets the server's task be completed, with a result.
+func (r *rig) finishes(p *peer, text string) {
+	r.doing(`{"taskId":"s-1","status":"completed"}`)
+	time.Sleep(time.Second)
+	r.Rest()
+	p.answer("tasks/result", text)
+}
+
+// I12: a task whose client knows of it is there when the host was killed, under its id. What was done is known, what a server does that lives on
+// is followed, and what ended with the host has failed: nothing is called again.
+func TestTasksOutliveTheHost(t *testing.T) {
+	var first disk
+	var done, working string
+	var left *disk
+	run(t, keeps(&first, "elsewhere", tasked("optional")), func(r *rig) {
+		u := r.ready(`{}`)
+		done = member(t, u.ask("tools/call", asTask), "task", "taskId")
+		r.finishes(r.peer("files"), `{"content":[{"type":"text","text":"done"}]}`)
+		r.doing(`{"taskId":"s-1","status":"working"}`)
+		working = member(t, u.ask("tools/call", asTask), "task", "taskId")
+		left = first.killed()
+	})
+	if stopped := first.killed(); !maps.EqualFunc(stopped.values, left.values, func(a, b jsontext.Value) bool { return string(a) == string(b) }) {
+		t.Errorf("a host that is stopped leaves %v, one that is killed %v", stopped.values, left.values)
+	}
+	for home, goesOn := range map[string]bool{"elsewhere": true, "": false, "another": false} {
+		run(t, keeps(left.killed(), home, tasked("optional")), func(r *rig) {
+			u := r.ready(`{}`)
+			if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), "taskId") != 2 {
+				t.Errorf("%s: listed %v", home, out.All())
+			}
+			if out := u.ask("tasks/result", about(done)); !strings.Contains(string(out.End().Result), `"text":"done"`) {
+				t.Errorf("%s: the outcome is %v", home, out.All())
+			}
+			if !goesOn {
+				if out := u.ask("tasks/get", about(working)); member(t, out, "status") != "failed" || member(t, out, "statusMessage") == "" {
+					t.Errorf("%s: got %v", home, out.All())
+				}
+				out := u.ask("tasks/result", about(working))
+				if why := out.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+					t.Errorf("%s: the outcome is %v", home, out.All())
+				}
+				return
+			}
+			if out := u.ask("tasks/get", about(working)); member(t, out, "status") != "working" {
+				t.Errorf("got %v", out.All())
+			}
+			p := r.peer("files")
+			r.finishes(p, `{"content":[{"type":"text","text":"late"}]}`)
+			if out := u.ask("tasks/result", about(working)); !strings.Contains(string(out.End().Result), `"text":"late"`) {
+				t.Errorf("the outcome is %v", out.All())
+			}
+			if len(p.heard("tools/call")) != 0 || len(p.heard("tasks/result")) != 1 {
+				t.Errorf("the server heard %v", p.heard(""))
+			}
+			time.Sleep(time.Minute)
+			r.Rest()
+			if got := r.disk.killed().values; len(got) != 0 {
+				t.Errorf("when their time is over, %v is left", got)
+			}
+		})
+	}
+}
+
+// The same for a client of the extension, whose task has a question open when the host is killed. Another principal has nothing of it.
+func TestTaskOfTheExtensionOutlivesTheHost(t *testing.T) {
+	var id string
+	var left *disk
+	var first disk
+	run(t, keeps(&first, "elsewhere", tasked("optional")), func(r *rig) {
+		id = member(t, r.caller(follows).ask("tools/call", `{"name":"files__read"}`), "taskId")
+		r.doing(`{"taskId":"s-1","status":"input_required"}`)
+		time.Sleep(time.Second)
+		r.Rest()
+		r.latest("files").Ask(jsonrpc.IntID(9), "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
+		r.Rest()
+		left = first.killed()
+	})
+	run(t, keeps(left, "elsewhere", tasked("optional")), func(r *rig) {
+		c := r.caller(follows)
+		if out := c.ask("tasks/get", about(id)); member(t, out, "status") != "working" {
+			t.Errorf("got %v", out.All())
+		}
+		other := &caller{r: r, principal: "other", capabilities: follows}
+		if out := other.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
+			t.Errorf("another principal got %v", out.All())
+		}
+		if out := c.ask("tasks/cancel", about(id)); out.Word() != "result" || len(r.latest("files").heard("tasks/cancel")) != 1 {
+			t.Errorf("got %v", out.All())
+		}
+		if out := c.ask("tasks/get", about(id)); member(t, out, "status") != "cancelled" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// The answer that makes a task waits for it to be written down, and for a disk that is stuck only so long.
+func TestTaskIsPromisedWhenItIsWrittenDown(t *testing.T) {
+	var d disk
+	run(t, keeps(&d, "", tasked("optional")), func(r *rig) {
+		d.stuck = make(chan struct{})
+		defer close(d.stuck)
+		u := r.ready(`{}`)
+		out := u.ask("tools/call", asTask)
+		if len(out.All()) != 0 {
+			t.Errorf("got %v before it was written", out.All())
+		}
+		time.Sleep(storage.WriteWait)
+		r.Rest()
+		if member(t, out, "task", "status") != "working" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+	run(t, keeps(&disk{}, "", tasked("optional")), func(r *rig) {
+		u := r.ready(`{}`)
+		if out := u.ask("tools/call", asTask); member(t, out, "task", "status") != "working" || len(r.disk.killed().values) != 1 {
+			t.Errorf("got %v, and %v is written", out.All(), r.disk.killed().values)
+		}
+	})
+}
+
+// An outcome that is too large to be written down is known by its size.
+func TestLargeOutcomeIsNotKept(t *testing.T) {
+	var first disk
+	var legacy, modern string
+	var left *disk
+	run(t, keeps(&first, "elsewhere", tasked("optional")), func(r *rig) {
+		u := r.ready(`{}`)
+		legacy = member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.peer("files")
+		large := `{"content":[{"type":"text","text":"` + strings.Repeat("x", tasks.MaxSaved) + `"}]}`
+		r.finishes(p, large)
+		r.doing(`{"taskId":"s-1","status":"working"}`)
+		modern = member(t, r.caller(follows).ask("tools/call", `{"name":"files__read"}`), "taskId")
+		r.finishes(r.peer("files"), large)
+		if out := u.ask("tasks/result", about(legacy)); out.Word() != "result" {
+			t.Errorf("while the host lives: %v", out.Word())
+		}
+		left = first.killed()
+	})
+	for key, value := range left.values {
+		if len(value) > 10_000 {
+			t.Errorf("%s has %d bytes", key, len(value))
+		}
+	}
+	run(t, keeps(left, "elsewhere", tasked("optional")), func(r *rig) {
+		u := r.ready(`{}`)
+		if out := u.ask("tasks/get", about(legacy)); member(t, out, "status") != "completed" {
+			t.Errorf("got %v", out.All())
+		}
+		want := fmt.Sprintf("more than the %d", tasks.MaxSaved)
+		if out := u.ask("tasks/result", about(legacy)); out.End().Error == nil || !strings.Contains(out.End().Error.Message, want) {
+			t.Errorf("got %v", out.All())
+		}
+		out := r.caller(follows).ask("tasks/get", about(modern))
+		if why, _ := splice.GetString(out.End().Result, "error", "message"); member(t, out, "status") != "failed" || !strings.Contains(why, want) {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// What is stored and is no task costs itself, and is told of. A task whose actor crashes is stored no more.
+func TestBrokenTasksAreDropped(t *testing.T) {
+	var first disk
+	var id string
+	var left *disk
+	run(t, keeps(&first, "elsewhere", tasked("optional")), func(r *rig) {
+		id = member(t, r.ready(`{}`).ask("tools/call", asTask), "task", "taskId")
+		left = first.killed()
+	})
+	row := slices.Collect(maps.Keys(left.values))[0]
+	good := string(left.values[row])
+	key := func(n int) string { return fmt.Sprintf("%032x", n) }
+	for n, broken := range []string{
+		`7`, `{}`, `{"server":"files"}`, strings.Replace(good, `"2025-11-25"`, `"2031-01-01"`, 1), strings.Replace(good, `"working"`, `"dreaming"`, 1),
+		strings.Replace(good, `"ci"`, `"gone"`, 1), strings.Replace(good, `"created":"2000`, `"created":"2100`, 1), strings.Replace(good, `"down":1`, `"down":0`, 1),
+	} {
+		if broken == good {
+			t.Fatalf("%d is whole: %s", n, good)
+		}
+		left.values[key(n)] = jsontext.Value(broken)
+	}
+	left.values["x"] = jsontext.Value(good)
+	run(t, keeps(left, "elsewhere", tasked("optional")), func(r *rig) {
+		dropped := 0
+		for _, d := range stage.Of[telemetry.RecordDropped](&r.Events) {
+			if d.Kind == "task" && d.Reason != "" {
+				dropped++
+			}
+		}
+		if dropped != 9 || len(r.disk.killed().values) != 1 {
+			t.Errorf("%d were dropped, %v is left", dropped, r.disk.killed().values)
+		}
+		u := r.ready(`{}`)
+		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "working" {
+			t.Errorf("got %v", out.All())
+		}
+		r.Break("task_sup/*", "*request.Forward")
+		u.ask("tasks/get", about(id))
+		r.Struck()
+		if got := r.disk.killed().values; len(got) != 0 {
+			t.Errorf("of the one that crashed, %v is left", got)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/storage"
+	"mcpd/protocol/tasks"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// RestoreTime bounds the start of all tasks that an earlier host has stored: a thousand take some milliseconds.
+const RestoreTime = 5 * time.Second
+
+// ManagerOptions are what the task manager of a tenant is made from.
+type ManagerOptions struct {
+	Tasks  *Options
+	Pool   func() otp.Ref                           // the row under which the tasks live
+	Stored func() iter.Seq2[string, jsontext.Value] // what is stored of the tenant's tasks, by row
+	Serves func(principal, server string) bool      // whether who has a task may use the endpoint still
+	Emit   telemetry.Sink
+}
+
+// Manager is the behaviour of tenants/<t>/task_manager. It brings the tasks back that a host had which is no more, before there is a session
+// that could ask for one.
+type Manager struct {
+	otp.Base
+	o ManagerOptions
+}
+
+// NewManager makes one incarnation.
+func NewManager(o ManagerOptions) *Manager { return &Manager{o: o} }
+
+// Init starts what is stored and does not run. A task that cannot be gone on with is dropped.
+func (m *Manager) Init(p *otp.Process) error {
+	ctx, cancel := context.WithTimeout(p.Context(), RestoreTime)
+	defer cancel()
+	for row, value := range m.o.Stored() {
+		err := m.restore(ctx, p.Now(), row, value)
+		if err == nil {
+			continue
+		}
+		_ = m.o.Tasks.Storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row}})
+		if !errors.Is(err, errOver) {
+			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: p.Path(), Tenant: m.o.Tasks.Tenant}, Kind: "task", Reason: err.Error()})
+		}
+	}
+	return nil
+}
+
+var (
+	errOver    = errors.New("its time is over")
+	errFuture  = errors.New("a task from the future")
+	errUnheard = errors.New("its principal or server is not served any more")
+)
+
+func (m *Manager) restore(ctx context.Context, now time.Time, row string, value jsontext.Value) error {
+	a, err := load(m.o.Tasks, row, value)
+	switch {
+	case err != nil:
+		return err
+	case !now.Before(a.loaded.Ends()):
+		return errOver
+	case a.loaded.Ends().After(now.Add(tasks.MaxTTL)):
+		return errFuture
+	case !m.o.Serves(a.Caller.Principal, a.Caller.Server):
+		return errUnheard
+	}
+	_, err = otp.StartChildArgs(ctx, m.o.Pool(), row, a)
+	if runs := new(otp.ErrAlreadyStarted); errors.As(err, runs) { // another incarnation has started it
+		return nil
+	}
+	return err
+}
+
+// Receive has nothing to do: the tasks go on by themselves.
+func (m *Manager) Receive(*otp.Process, any) error { return nil }

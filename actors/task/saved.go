@@ -1,0 +1,126 @@
+package task
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/request"
+	"mcpd/actors/storage"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/tasks"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+)
+
+// saved is a task in the store: whose it is, where, and how it was.
+type saved struct {
+	Server       string         `json:"server"`
+	Home         string         `json:"home,omitzero"` // where the server lives on without the host
+	Session      string         `json:"session,omitzero"`
+	Principal    string         `json:"principal,omitzero"`
+	Endpoint     string         `json:"endpoint,omitzero"` // the server, of a transparent endpoint
+	Modern       bool           `json:"modern,omitzero"`
+	Capabilities jsontext.Value `json:"capabilities,omitzero"`
+	Client       jsontext.Value `json:"client"`
+	Task         tasks.Saved    `json:"task"`
+}
+
+// written says that the task is, or was not in time.
+type written struct{}
+
+// lasts reports whether there is somebody who writes tasks down.
+func (e *estate) lasts() bool { return e.o.Storage != (otp.Ref{}) }
+
+// promise answers the call that made the task when that is written down: its client may come back to a host that was killed. A disk that is
+// slower than WriteWait is not waited for.
+func (t *Task) promise(e tasks.Effect) {
+	t.promised = &e
+	t.p.After(storage.WriteWait, written{})
+	otp.CallAsync(t.p, t.o.Storage, storage.PutRequest{Change: t.change()}, func(struct{}, error) any { return written{} })
+}
+
+func (t *Task) written() {
+	e := t.promised
+	if t.promised = nil; e == nil {
+		return
+	}
+	if x := t.take(e.Request); x != nil {
+		complete(t.o.Requests, x, *e)
+	}
+}
+
+// change is the task as a change of the store.
+func (t *Task) change() store.Change {
+	c := t.a.Caller
+	value, err := json.Marshal(saved{
+		Server: t.a.Server, Home: t.o.Home(t.a.Server), Session: t.a.Session, Principal: c.Principal, Endpoint: c.Server, Modern: c.Modern,
+		Capabilities: c.Capabilities.Raw(), Client: c.Info.Raw(), Task: t.task.Save(),
+	}, json.Deterministic(true))
+	if err != nil {
+		panic(err) // all raw values in it were parsed before
+	}
+	return store.Change{Bucket: store.Tasks(t.o.Tenant), Key: t.a.Row, Value: value}
+}
+
+// Terminate takes back what is written down of a task that is over. One that is shut down goes on in the next host.
+func (t *Task) Terminate(_ *otp.Process, reason error) {
+	if t.lasts() && !errors.Is(reason, otp.ErrShutdown) {
+		_ = t.o.Storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Tasks(t.o.Tenant), Key: t.a.Row}})
+	}
+}
+
+var errRow = errors.New("not the name of a task")
+
+// load is a task that an earlier host has stored, as it is started in this one.
+func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
+	if !isRow(row) {
+		return a, errRow
+	}
+	var s saved
+	if err := json.Unmarshal(value, &s); err != nil {
+		return a, err
+	}
+	if s.Server == "" || s.Endpoint != "" && s.Endpoint != s.Server {
+		return a, errors.New("a task without a server of its client's")
+	}
+	var rewrite func(jsontext.Value) jsontext.Value
+	if s.Endpoint == "" { // whatever else is listed, links in this form lead to the server
+		rewrite = func(result jsontext.Value) jsontext.Value {
+			return new(merge.Catalog).Result(s.Server, "tools/call", result)
+		}
+	}
+	task, err := tasks.Load(s.Task, s.Server, rewrite)
+	if err != nil {
+		return a, err
+	}
+	caller := catalog.Caller{Principal: s.Principal, Modern: s.Modern, Server: s.Endpoint}
+	var errs [2]error
+	caller.Capabilities, errs[0] = protocol.ParseClientCapabilities(s.Capabilities)
+	caller.Info, errs[1] = protocol.ParseImplementation(s.Client)
+	return Args{
+		Row: row, Task: task.Options(), Server: s.Server, Caller: caller, Session: s.Session, Owner: owner{o, s.Session},
+		loaded: task, lives: s.Home != "" && s.Home == o.Home(s.Server),
+	}, errors.Join(errs[:]...)
+}
+
+// owner is the session of an earlier host that made a task, if it has come back.
+type owner struct {
+	o  *Options
+	id string
+}
+
+var errGone = errors.New("the session is gone")
+
+// Send passes a message on.
+func (w owner) Send(msg any) error {
+	if s, ok := w.o.Session(w.id); ok {
+		return s.Send(msg)
+	}
+	return errGone
+}
+
+var _ request.Owner = owner{}

@@ -1,0 +1,140 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// MaxSaved bounds the result, or the data of the error, that is saved with a task, in bytes: a tenant may have a thousand of them.
+const MaxSaved = 64 << 10
+
+// Saved is what another host needs to know of a task to go on with it. Questions are not among it: who is asked one, and where the answer
+// goes, ends with the host.
+type Saved struct {
+	ID      string         `json:"id"`
+	Down    Dialect        `json:"down"`
+	Up      Dialect        `json:"up"`
+	Client  string         `json:"client"` // revisions
+	Server  string         `json:"server"`
+	Cancels bool           `json:"cancels,omitzero"`
+	Status  Status         `json:"status"`
+	Message string         `json:"message,omitzero"`
+	Created time.Time      `json:"created"`
+	Updated time.Time      `json:"updated"`
+	TTL     int64          `json:"ttl_ns"`
+	Poll    int64          `json:"poll_ns"`
+	Asked   [4]int         `json:"asked"` // questions of each kind, because their keys are never used again
+	Own     jsontext.Value `json:"own,omitzero"`
+	Result  jsontext.Value `json:"result,omitzero"`
+	Error   *SavedError    `json:"error,omitzero"`
+	Size    int            `json:"size,omitzero"` // of an outcome that is larger than MaxSaved, and not here
+}
+
+// SavedError is the error of a task that failed, as its client is told it.
+type SavedError struct {
+	Code    int64          `json:"code"`
+	Message string         `json:"message"`
+	Data    jsontext.Value `json:"data,omitzero"`
+}
+
+// Unsaved reports whether the client knows of the task, and what Save says of it is not what it said last.
+func (t *Task) Unsaved() bool {
+	return t.unsaved && t.creator == 0 && t.o.Down != None && !t.forgotten
+}
+
+// Save says what is to be known of the task when its host was killed.
+func (t *Task) Save() Saved {
+	t.unsaved = false
+	s := Saved{
+		ID: t.o.ID, Down: t.o.Down, Up: t.o.Up, Client: t.o.Client.String(), Server: t.o.Server.String(), Cancels: t.o.Cancels,
+		Status: t.status, Message: t.message, Created: t.created, Updated: t.updated, TTL: int64(t.ttl), Poll: int64(t.poll), Asked: t.kinds, Own: t.own,
+	}
+	switch {
+	case !t.status.Final() || t.status == Cancelled:
+	case t.err != nil:
+		e := protocol.Translate(t.err, t.o.Client)
+		s.Error = &SavedError{e.Code, e.Message, e.Data}
+		if size := len(e.Message) + len(e.Data); size > MaxSaved {
+			s.Error, s.Size = nil, size
+		}
+	case len(t.result) > MaxSaved:
+		s.Size = len(t.result)
+	default:
+		s.Result = t.result
+	}
+	return s
+}
+
+var errNoTask = errors.New("not a task that can be gone on with")
+
+// Load is a task that was saved, under a host that has just started: Resume is to be its first event. Name and Rewrite are as in Options.
+// What is no task of ours is an error.
+func Load(s Saved, name string, rewrite func(jsontext.Value) jsontext.Value) (*Task, error) {
+	o := Options{ID: s.ID, Name: name, Down: s.Down, Up: s.Up, TTL: time.Duration(s.TTL), Cancels: s.Cancels, Rewrite: rewrite}
+	var known [2]bool
+	o.Client, known[0] = protocol.ParseVersion(s.Client)
+	o.Server, known[1] = protocol.ParseVersion(s.Server)
+	switch {
+	case s.ID == "" || !known[0] || !known[1] || !o.Down.in(o.Client) || !o.Up.in(o.Server):
+		return nil, errNoTask
+	case o.TTL <= 0 || o.TTL > MaxTTL || s.Created.IsZero() || s.Updated.Before(s.Created):
+		return nil, errNoTask
+	case len(s.Own) > 0 && s.Own.Kind() != '"' || len(s.Result) > 0 && s.Result.Kind() != '{':
+		return nil, errNoTask
+	}
+	t := New(s.Created, o)
+	t.status, t.message, t.updated, t.kinds, t.own = s.Status, s.Message, s.Updated, s.Asked, s.Own
+	t.poll = max(MinPoll, min(time.Duration(s.Poll), MaxPoll))
+	switch {
+	case s.Status == Working || s.Status == InputRequired || s.Status == Cancelled:
+		return t, nil
+	case s.Status != Completed && s.Status != Failed:
+		return nil, errNoTask
+	case s.Error != nil:
+		t.err = &jsonrpc.Error{Code: s.Error.Code, Message: s.Error.Message, Data: s.Error.Data}
+	case len(s.Result) > 0:
+		t.result = s.Result
+	case s.Size > 0:
+		t.lost(s.Size)
+	default:
+		return nil, errNoTask
+	}
+	return t, nil
+}
+
+// in reports whether a revision has the dialect.
+func (d Dialect) in(v protocol.Version) bool {
+	return d == Core && v.Has(protocol.Tasks) || d == Extension && v.Has(protocol.TasksExtension)
+}
+
+// lost is a task whose outcome was too large to outlive its host. In the dialect in which a completed task shows its result it has failed.
+func (t *Task) lost(size int) {
+	message := fmt.Sprintf("the task ended as %s, but its outcome of %d bytes is more than the %d that are kept when the host is restarted", t.status, size, MaxSaved)
+	t.err = &protocol.Error{Condition: protocol.ConditionInternal, Message: message, Data: jsontext.Value(`{"maybeExecuted":true,"retryable":false}`)}
+	if t.message = message; t.o.Down == Extension {
+		t.status = Failed
+	}
+}
+
+// resume goes on where the host of the task has ended. What it was doing itself, and what a server did that has ended with it, has no
+// outcome; another server is asked.
+func (t *Task) resume(lives bool) {
+	t.unsaved = true
+	switch {
+	case t.status.Final():
+		t.unsaved = false
+	case lives && len(t.own) > 0:
+		t.heed()
+		t.polling = t.call("tasks/get", t.about())
+	default:
+		err := protocol.Restarted()
+		t.message = err.Message
+		t.finish(nil, err)
+	}
+}
