@@ -51,7 +51,7 @@ var events = []row{
 	{UpstreamExited{}, "upstream_exited", warn, "upstream exited", true, rare, "a server ended or its connection broke"},
 	{UpstreamStartFailed{}, "upstream_start_failed", warn, "upstream did not start", true, rare, "a server did not become ready"},
 	{UpstreamCrashLoop{}, "upstream_crash_loop", fail, "upstream is in a crash loop", true, rare, "it ended too often and is down until the host or an operator tries again"},
-	{UpstreamStateChanged{}, "upstream_state_changed", info, "upstream changed its state", false, rare, "what the tree shows of it: the best of its connections, and whether anything is wrong with the others"},
+	{UpstreamStateChanged{}, "upstream_state_changed", debug, "upstream changed its state", false, rare, "what the tree shows of it: the best of its connections, and whether anything is wrong with the others"},
 	{UpstreamQuarantined{}, "upstream_quarantined", fail, "upstream is quarantined", true, rare, "it is not started again but for a rare probe, or not before an operator releases it"},
 	{UpstreamReleased{}, "upstream_released", info, "upstream is released from its quarantine", false, rare, "it is started again like any other"},
 	{UpstreamRestarted{}, "upstream_restarted", info, "upstream restarted by an operator", false, rare, "its connections were ended and are started again; pauses and quarantine are forgotten"},

@@ -24,7 +24,7 @@ var states = []struct {
 	{client.Ready, "a connection is ready: handshake, lists, subscriptions and log level are as they were asked for",
 		(*server).ready},
 	{client.Starting, "a connection is on its way to being ready, be it a probe of one that is quarantined",
-		func(s *server) bool { return len(s.opening) > 0 || s.in[client.Starting] > 0 }},
+		func(s *server) bool { return len(s.opening) > 0 || s.in[client.Starting]+s.in[""] > 0 }},
 	{client.Backoff, "a connection has failed and is being started again",
 		func(s *server) bool { return s.in[client.Backoff] > 0 }},
 	{client.Quarantined, "a connection was given up too often in a row",

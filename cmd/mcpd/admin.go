@@ -56,6 +56,11 @@ func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
 	return adminAnswer(addr, resp, err)
 }
 
+// refusals are the exit codes of what the host says is wrong, in words of its own.
+var refusals = map[int]int{
+	http.StatusNotFound: exitFailure, http.StatusUnprocessableEntity: exitConfig, http.StatusInternalServerError: exitFailure,
+}
+
 // adminAnswer is the body of a good answer. Any other is an error that says what the host said.
 func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, error) {
 	if err != nil {
@@ -67,8 +72,8 @@ func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, er
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	resp.Body.Close()
 	var p mcpdv1.Problem
-	if resp.StatusCode == http.StatusUnprocessableEntity && protojson.Unmarshal(text, &p) == nil {
-		return nil, &failure{exitConfig, errors.New(p.GetError() + "\n" + p.GetHint())}
+	if code, ok := refusals[resp.StatusCode]; ok && protojson.Unmarshal(text, &p) == nil {
+		return nil, &failure{code, errors.New(p.GetError() + "\n" + p.GetHint())}
 	}
 	code := exitUnavailable
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport/streamable"
@@ -65,12 +65,9 @@ func endpoint(url string, names []string) (endpoint, tool string, err error) {
 	if len(names) != 2 {
 		return "", "", fmt.Errorf("name a server and a tool, or give --url")
 	}
-	r := tenant.Route{Tenant: tenant.Default, Server: names[0]}
-	if t, s, ok := strings.Cut(names[0], "/"); ok {
-		r.Tenant, r.Server = t, s
-	}
-	if !tenant.ValidName(r.Tenant) || !tenant.ValidServer(r.Server) {
-		return "", "", fmt.Errorf("%q is no server: write server or tenant/server", names[0])
+	r, err := serverOf(names[0])
+	if err != nil {
+		return "", "", err
 	}
 	return hostURL() + r.Path(), names[1], nil
 }
@@ -111,7 +108,7 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 	params, _ = splice.Set(params, jsontext.Value(`"mcpd-call"`), "_meta", "progressToken")
 	result, err := p.request(ctx, "tools/call", params)
 	if err != nil {
-		return &failure{exitFailure, err}
+		return &failure{exitFailure, explained(err)}
 	}
 	if raw {
 		fmt.Fprintln(out, string(result))
@@ -124,6 +121,20 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 	return nil
 }
 
+// explained adds to an error what its data tells of a server that is gone, for whoever looks into it.
+func explained(err error) error {
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	for _, name := range []string{"stderr", "incident"} {
+		if text, ok := splice.GetString(refused.Data, name); ok {
+			err = fmt.Errorf("%w\n%s: %s", err, name, telemetry.Clean(text, telemetry.MaxValue))
+		}
+	}
+	return err
+}
+
 // unreachable says why there is no conversation with an endpoint: in the host's own words, if it had any.
 func unreachable(endpoint string, err error) error {
 	var status *streamable.StatusError
@@ -131,7 +142,7 @@ func unreachable(endpoint string, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
 	case !errors.As(err, &status):
-		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
+		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, explained(err))}
 	}
 	text, ok := splice.GetString(jsontext.Value(status.Body), "error", "message")
 	if !ok {

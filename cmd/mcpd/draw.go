@@ -61,10 +61,28 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 	if n.Since != nil {
 		words = append(words, now.Sub(n.Since.AsTime()).Round(time.Second).String())
 	}
+	words = append(words, troubled(n, now)...)
+	return "  " + strings.Join(words, " · ")
+}
+
+// troubled is what is said of a server that is not as it should be.
+func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
+	if n.Retry != nil && n.GetRetry().AsTime().After(now) {
+		words = append(words, "not before "+n.GetRetry().AsTime().Sub(now).Round(time.Second).String())
+	}
+	if n.CauseClass != nil {
+		words = append(words, n.GetCauseClass())
+	}
+	if n.Incident != nil {
+		words = append(words, "incident "+n.GetIncident())
+	}
 	if n.Cause != nil {
 		words = append(words, "because "+n.GetCause())
 	}
-	return "  " + strings.Join(words, " · ")
+	if n.Stderr != nil {
+		words = append(words, "stderr: "+n.GetStderr())
+	}
+	return words
 }
 
 // count is a number of things.

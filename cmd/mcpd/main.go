@@ -98,6 +98,6 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), callCommand(), keyCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), serverCommand(), callCommand(), keyCommand(), versionCommand())
 	return cmd
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"mcpd/gateway/tenant"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/telemetry/admin"
+)
+
+func serverCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "server", Short: "Restart, quarantine or release a server of a running host", Args: cobra.NoArgs}
+	for _, verb := range []struct{ name, short string }{
+		{"restart", "End a server's connections and start them again; its pauses and quarantine are forgotten"},
+		{"quarantine", "End a server's connections and start none until it is released, also by a host that is started anew"},
+		{"release", "Let a server be started again that is given up or quarantined"},
+	} {
+		cmd.AddCommand(operateCommand(verb.name, verb.short))
+	}
+	return cmd
+}
+
+// operateCommand is the command that does one thing to a server.
+func operateCommand(verb, short string) *cobra.Command {
+	var flag string
+	cmd := &cobra.Command{
+		Use: verb + " [tenant/]server", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			r, err := serverOf(names[0])
+			if err != nil {
+				return err
+			}
+			addr, err := adminAddr(flag)
+			if err != nil {
+				return err
+			}
+			token, err := adminToken(addr, admin.Write)
+			if err != nil {
+				token = "" // there may be no host, which says more
+			}
+			url := fmt.Sprintf("http://%s/admin/v1/servers/%s/%s/%s", addr, r.Tenant, r.Server, verb)
+			resp, err := adminAsk(cmd.Context(), http.MethodPost, url, token)
+			body, err := adminAnswer(addr, resp, err)
+			if err != nil {
+				return err
+			}
+			defer body.Close()
+			raw, err := io.ReadAll(body)
+			var s mcpdv1.Server
+			if err == nil {
+				err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &s)
+			}
+			if err != nil {
+				return &failure{exitUnavailable, fmt.Errorf("the answer is no server: %w", err)}
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", s.GetTenant(), s.GetName(), s.GetState())
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&flag, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	return cmd
+}
+
+// serverOf reads server or tenant/server.
+func serverOf(name string) (tenant.Route, error) {
+	r := tenant.Route{Tenant: tenant.Default, Server: name}
+	if t, s, ok := strings.Cut(name, "/"); ok {
+		r.Tenant, r.Server = t, s
+	}
+	if !tenant.ValidName(r.Tenant) || !tenant.ValidServer(r.Server) {
+		return r, fmt.Errorf("%q is no server: write server or tenant/server", name)
+	}
+	return r, nil
+}
