@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -66,8 +67,9 @@ func (h *host) mcp() (suture.Service, error) {
 	if h.options.Safe != "" {
 		served = refusing()
 	}
+	row := &listener{drain: config.Drain}
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: behindProxies(trusted, served), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
+		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
 		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
@@ -79,7 +81,8 @@ func (h *host) mcp() (suture.Service, error) {
 	}
 	h.addrs.set("mcp", l.Addr().String())
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
-	return &listener{s, l, config.Drain}, nil
+	row.server, row.socket = s, l
+	return row, nil
 }
 
 // hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
@@ -116,6 +119,9 @@ const (
 	reading = 3 * second
 	// parting is how long the streams of clients stay after their last answer, so that they read it before they miss the stream.
 	parting = 300 * time.Millisecond
+	// farewell is how long connections stay once there are no new ones: whoever is between two requests sends the next, and learns by its
+	// answer that the connection ends. A request that crosses with the end of its connection looks to its client like one that was begun.
+	farewell = 200 * time.Millisecond
 	// lookEvery is how often a host that drains looks whether requests are in flight.
 	lookEvery = 50 * time.Millisecond
 )
@@ -173,9 +179,20 @@ func (h *host) busy() (busy bool) {
 
 // listener serves MCP until it is told to stop, and then lets requests end.
 type listener struct {
-	server *http.Server
-	socket net.Listener
-	drain  time.Duration
+	server  *http.Server
+	socket  net.Listener
+	drain   time.Duration
+	parting atomic.Bool // every answer is its connection's last
+}
+
+// lastAnswers ends connections with their answers when the time has come.
+func (l *listener) lastAnswers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.parting.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (l *listener) Serve(ctx context.Context) error {
@@ -183,6 +200,9 @@ func (l *listener) Serve(ctx context.Context) error {
 	end := context.AfterFunc(ctx, func() {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.drain)
 		defer cancel()
+		l.parting.Store(true)
+		_ = l.socket.Close() // Serve ends with it, and what it has accepted goes on
+		pause(min(farewell, l.drain/3))
 		if err := l.server.Shutdown(wait); err != nil {
 			err = errors.Join(err, l.server.Close())
 			stopped <- err
