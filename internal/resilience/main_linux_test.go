@@ -16,6 +16,10 @@ var full = flag.Bool("full", false, "measure in full and hold the goals")
 
 func TestMain(m *testing.M) {
 	if effects := os.Getenv(effectsVariable); effects != "" {
+		if addr := os.Getenv(remoteVariable); addr != "" {
+			fmt.Fprintln(os.Stderr, serveRemote(addr, effects))
+			os.Exit(1)
+		}
 		serve(effects)
 		os.Exit(0)
 	}
@@ -118,6 +122,7 @@ func TestResilience(t *testing.T) {
 	})
 	t.Run("the host is killed", func(t *testing.T) { hostKilled(t, r) })
 	t.Run("the configuration is reloaded", func(t *testing.T) { reloads(t, r) })
+	t.Run("a server with a URL forgets its sessions", func(t *testing.T) { remoteForgets(t, r) })
 	t.Run("a server hangs", func(t *testing.T) { serverHangs(t, r) })
 	t.Run("a server is busy", serverBusy)
 	t.Run("the host is told to stop", func(t *testing.T) { hostStopped(t, r) })

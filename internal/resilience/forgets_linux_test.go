@@ -1,0 +1,142 @@
+package resilience
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
+)
+
+// remote is a server with a URL, in a process of its own.
+type remote struct {
+	*exec.Cmd
+	t       *testing.T
+	addr    string // none: one that is free
+	effects string
+}
+
+// start starts the server where it was, and returns when it listens.
+func (r *remote) start() {
+	r.t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.Cmd = exec.Command(path)
+	r.Env = append(os.Environ(), append(environment(r.effects), remoteVariable+"="+r.addr)...)
+	r.Stderr = os.Stderr
+	out, err := r.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := fmt.Fscanln(out, &r.addr); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// end kills the server.
+func (r *remote) end() {
+	_ = r.Process.Signal(syscall.SIGKILL) // one that has ended is as good
+	_ = r.Wait()                          // which says how
+}
+
+// bareRemote is how long a server with a URL takes from its start to its first answer to a call, without a host.
+func bareRemote(t *testing.T, effects string) time.Duration {
+	t.Helper()
+	s := &remote{t: t, addr: "127.0.0.1:0", effects: effects}
+	at := time.Now()
+	s.start()
+	defer s.end()
+	c, err := load.Connect(t.Context(), load.SessionOptions{URL: "http://" + s.addr + "/mcp", Tool: note, Argument: "text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{"tools/list", "resources/list", "resources/templates/list"} {
+		if _, err := c.Ask(t.Context(), list, "{}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Call(t.Context(), "bare"); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(at)
+	leave(t, []*load.Session{c})
+	return took
+}
+
+// A server with a URL is killed and started again on its port, and it forgets its sessions. Those whose calls it had in hand are told; nobody
+// else notices anything, and of however many notice at once, one opens the new session.
+func remoteForgets(t *testing.T, r *table) {
+	h := prepare(t)
+	s := &remote{t: t, addr: "127.0.0.1:0", effects: h.effects}
+	s.start()
+	defer func() { s.end() }()
+	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}}", declare(fmt.Sprintf("url: 'http://%s/mcp'", s.addr))))
+	h.launch(mcptest.HostOptions{})
+	users := h.sessions(either(50, 8), note)
+	holder := h.sessions(1, hold)
+	bareEffects := filepath.Join(t.TempDir(), "bare")
+	run := uint64(0)
+	var bare, next []time.Duration
+	var forgotten []float64
+	crowd := func() {
+		t.Helper()
+		run++
+		result, err := load.Run(t.Context(), clients(users), options(run, len(users), 4*len(users)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !result.Clean() {
+			t.Errorf("calls to a server that forgot its session: %+v, errors %v", result.Counts, result.Errors)
+		}
+	}
+	crowd()
+	for round := range either(20, 2) {
+		// It forgets.
+		before := initialized(t, h.effects)
+		if err := s.Process.Signal(syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "forgotten", func() bool { return forgets(t, h.effects) == round+1 })
+		crowd()
+		forgotten = append(forgotten, float64(initialized(t, h.effects)-before))
+
+		// It dies with calls in hand, and is there again.
+		run++
+		o := &outcomes{Client: holder[0]}
+		ended := h.hand(o, run, inHand)
+		s.end()
+		if result := <-ended; result.Counts != (load.Counts{Sent: inHand, Failed: inHand}) {
+			t.Errorf("calls in hand: %+v, errors %v; want one error each", result.Counts, result.Errors)
+		}
+		for _, err := range o.errs {
+			if !doubtful(err) {
+				t.Errorf("call in hand: %v, want one that says that it may have been executed", err)
+			}
+		}
+		bare = append(bare, bareRemote(t, bareEffects))
+		at := time.Now()
+		s.start()
+		h.next(fmt.Sprintf("back-%d", round), users[0])
+		next = append(next, time.Since(at))
+		crowd()
+	}
+	for i, n := range forgotten {
+		if n != 1 {
+			t.Errorf("round %d: %v sessions were opened with a server that forgot one", i, n)
+		}
+	}
+	once(t, h.effects)
+	leave(t, append(users, holder...))
+	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("remote server forgot its session, %d clients: sessions opened", len(users)), "sessions", forgotten, either(1.0, 0)))
+	r.shares("remote server killed and started again: next call answered after its start", bare, next)
+}
