@@ -126,9 +126,8 @@ func (c *Catalog) Init(p *otp.Process) error {
 	c.views, c.disabled, c.experimental = map[group]*View{}, map[string]bool{}, map[string]jsontext.Value{}
 	c.places = map[otp.Ref]place{}
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
-	c.kept, _ = p.Heir().(*kept)
-	fresh := c.kept == nil
-	if fresh {
+	var heir bool
+	if c.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(p.Now()) }); !heir {
 		c.kept = &kept{servers: map[string]*server{}}
 		p.SetHeir(c.kept)
 	}
@@ -157,7 +156,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	c.configure()
-	if fresh {
+	if !heir {
 		c.recall()
 		c.requarantine()
 	}

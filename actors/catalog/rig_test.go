@@ -147,7 +147,7 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 		return []otp.Child{
 			r.dispatcher.Child("dispatcher"), r.session.Child("session"), r.storage.Child("storage"),
 			{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })},
-			{ID: "catalog", Mailbox: 4096, Start: otp.Worker(make)},
+			{ID: "catalog", Mailbox: 4096, Start: s.Heirs.Worker(make)},
 			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
 				Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
 					i := args.(tenant.Server).Intensity
