@@ -22,6 +22,8 @@ import (
 type Edge struct {
 	now      func() *settings
 	Failures *quota.Failures
+	requests quota.Rates
+	openings quota.Rates
 	Clock    clock.Clock
 	Index    *session.Index
 	Memory   *quota.Memory
@@ -54,18 +56,34 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	if _, known := now.tenants[route.Tenant].Server(route.Server); route.Server != "" && !known {
 		return streamable.Endpoint{}, protocol.EndpointNotFound()
 	}
+	limits := &now.tenants[route.Tenant].Limits
+	if wait := h.requests.Take(h.Clock.Now(), route.Tenant, who.Name, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {
+		return streamable.Endpoint{}, protocol.RateLimited(wait)
+	}
+	if most := limits.MaxConnections; most > 0 && !streamable.Serves(r, route.Tenant, most) {
+		return streamable.Endpoint{}, protocol.Overloaded("tenant "+route.Tenant, second)
+	}
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
+}
+
+// admit counts a session that is about to be opened.
+func (h *Edge) admit(ep streamable.Endpoint) error {
+	limits := h.now().limits(ep.Tenant)
+	if wait := h.openings.Take(h.Clock.Now(), ep.Tenant, ep.Principal, limits.MaxInitializeRate, limits.MaxPrincipalInitializeRate); wait > 0 {
+		return protocol.RateLimited(wait)
+	}
+	return nil
 }
 
 // refusal answers who could not be told from anybody else. An address that fails again and again is asked to wait; callers from there
 // who have a key are not held up by it.
 func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
-	now := h.Clock.Now()
+	now, rate := h.Clock.Now(), quota.PerMinute(h.now().config.Edge.Failures)
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	if wait := h.Failures.Wait(now, from.Addr()); wait > 0 {
+	if wait := h.Failures.Wait(now, from.Addr(), rate); wait > 0 {
 		return protocol.RateLimited(wait)
 	}
-	h.Failures.Failed(now, from.Addr())
+	h.Failures.Failed(now, from.Addr(), rate)
 	if err == auth.ErrAmbiguous {
 		return protocol.InvalidRequest("two Authorization headers")
 	}
@@ -91,6 +109,9 @@ func (h *Edge) OpenPushed(
 }
 
 func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message, out transport.Sink) (*session.Handle, error) {
+	if err := h.admit(r.Endpoint); err != nil {
+		return nil, err
+	}
 	s, err := h.start(ctx, r)
 	if err != nil {
 		return nil, err

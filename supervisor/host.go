@@ -70,12 +70,14 @@ func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
 
 func (h *host) sessionOptions() session.Options {
 	return session.Options{
-		Clock:  h.clock,
-		Pool:   func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
-		Limit:  func(name string) int { return h.limits(name).MaxSessions },
-		Idle:   func(name string) time.Duration { return h.limits(name).SessionIdle },
-		Total:  func() int { return h.now().config.MaxSessions },
-		Serves: func(ep streamable.Endpoint) bool { return h.now().serves(ep) }, Parting: h.now().config.Drain,
+		Clock:       h.clock,
+		Pool:        func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
+		Limit:       func(name string) int { return h.now().limits(name).MaxSessions },
+		OfPrincipal: func(name string) int { return h.now().limits(name).MaxPrincipalSessions },
+		Idle:        func(name string) time.Duration { return h.now().limits(name).SessionIdle },
+		Age:         func(name string) time.Duration { return h.now().limits(name).SessionAge },
+		Total:       func() int { return h.now().config.MaxSessions },
+		Serves:      func(ep streamable.Endpoint) bool { return h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
 		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions),
 	}
@@ -83,7 +85,7 @@ func (h *host) sessionOptions() session.Options {
 
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: h.pending(t), Emit: h.recorder.Emit,
+		Tenant: t.Name, Pending: h.pending(t), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit,
 		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
 		Failed: h.metrics.Error,
 	}

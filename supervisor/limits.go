@@ -7,7 +7,6 @@ import (
 
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
-	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
@@ -32,41 +31,71 @@ type limit struct {
 const (
 	closes    = "the connection is closed"
 	refuses   = "-32600, 400"
+	saysRetry = "429 and Retry-After, -32010"
 	saysLater = "503 and Retry-After, -32010"
 	waits     = "the next one waits for its turn"
+	ends      = "it ends: 404"
+	ended     = "mcpd_sessions_closed_total"
+	queues    = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
+	forgets   = "the oldest is forgotten; a client that comes back for it gets 400"
 )
 
 // limits is the table, from the edge inwards.
 var limits = []limit{
 	// Connections.
-	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128", closes, ""},
+	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128", closes, "too_many_connections"},
+	{"max_address_connections", "", nil, "connections of one address", closes, "too_many_connections"},
+	{"max_connections", "", nil, "connections of a tenant, by what they were first used for", "503 and Retry-After, -32010; the connection is closed", "overloaded"},
+	{"header_timeout", "", nil, "the handshake of TLS; the header fields of a request; the preface of HTTP/2", closes, ""},
+	{"idle_timeout", "", nil, "an unused connection", closes, ""},
+	{"max_http2_streams", "", nil, "requests of one connection of HTTP/2", "REFUSED_STREAM", ""},
+	{"", "http2_resets", streamable.MaxResets, "requests that one such connection has taken back within 10 s", "GOAWAY; what is in flight goes on", ""},
 
 	// Requests.
-	{"max_body", "", nil, "bytes of a request", "413, -32012", "too_large"},
-	{"", "headers", streamable.MaxHeaders, "header fields of a request", "431", "too_many_headers"},
-	{"", "json_depth", jsonrpc.DefaultDepth, "nested objects and arrays", refuses, "limits"},
-	{"", "json_tokens", jsonrpc.DefaultTokens, "names, values, beginnings and ends", refuses, "limits"},
-	{"", "json_keys", jsonrpc.DefaultKeys, "members of one object", refuses, "limits"},
+	{"max_header", "", nil, "bytes of the header fields", "431", ""},
+	{"max_headers", "", nil, "header fields of a request", "431, -32600", "too_many_headers"},
+	{"max_url", "", nil, "bytes of the request target", "414, -32600", "url_too_long"},
+	{"max_body", "", nil, "bytes of a request", "413, -32012; the connection is closed", "too_large"},
+	{"body_timeout", "", nil, "the body of a request; one that is faster than 10 KiB/s may take 120 s", "408, -32600; the connection is closed", "body_too_slow"},
+	{"max_depth", "", nil, "nested objects and arrays", refuses, "limits"},
+	{"max_tokens", "", nil, "names, values, beginnings and ends", refuses, "limits"},
+	{"max_members", "", nil, "members of one object", refuses, "limits"},
 	{"", "json_digits", jsonrpc.DefaultDigits, "bytes of one number", refuses, "limits"},
-	{"", "batch", jsonrpc.DefaultBatch, "messages of one array of 2025-03-26", refuses, "limits"},
-	{"", "id", int64(jsonrpc.DefaultID), "bytes of a request's id", refuses, "limits"},
+	{"max_batch", "", nil, "messages of one array of 2025-03-26", refuses, "limits"},
+	{"max_id", "", nil, "bytes of a request's id", refuses, "limits"},
 	{"", "meta", int64(protocol.MaxMetaBytes), "bytes of `_meta`", "-32602", "invalid_params"},
 	{"", "meta_depth", protocol.MaxMetaDepth, "depth of `_meta`", "-32602", "invalid_params"},
 	{"", "meta_keys", protocol.MaxMetaKeys, "members of `_meta`", "-32602", "invalid_params"},
 
 	// Work.
 	{"max_session_pending", "", nil, "requests of one session in flight", saysLater, "overloaded"},
+	{"max_principal_pending", "", nil, "requests of one principal in flight", saysRetry, "rate_limited"},
 	{"max_pending", "", nil, "requests of a tenant in flight, and of all its callers at one connection to a server", saysLater, "overloaded"},
-	{"", "auth_failures", quota.FailureRate.Burst, "failed authentications of one address before it has to wait; one more each 3 s", "429 and Retry-After", "rate_limited"},
+	{"max_principal_rate", "", nil, "HTTP requests a second of one principal, twice as many at once", saysRetry, "rate_limited"},
+	{"max_rate", "", nil, "the same of a tenant", saysRetry, "rate_limited"},
+	{"max_auth_failures", "", nil, "failed authentications of one address in a minute", "429 and Retry-After; who has a key is not held up", "rate_limited"},
 
 	// Sessions.
-	{"max_sessions", "", nil, "sessions of a tenant", "the longest idle goes", "mcpd_sessions_closed_total"},
-	{"max_total_sessions", "", nil, "sessions of all tenants", "the tenant's longest idle goes", "mcpd_sessions_closed_total"},
-	{"session_init", "", nil, "a session from its opening to its last handshake message", "it ends: 404", "mcpd_sessions_closed_total"},
-	{"session_idle", "", nil, "a session without request or stream", "it ends: 404", "mcpd_sessions_closed_total"},
+	{"max_principal_sessions", "", nil, "sessions of one principal", saysRetry, "rate_limited"},
+	{"max_sessions", "", nil, "sessions of a tenant", "the longest idle ends: 404, its client begins anew", ended},
+	{"max_total_sessions", "", nil, "sessions of all tenants", "the tenant's longest idle ends; one that has none gets 503 and Retry-After", ended},
+	{"max_principal_initialize_rate", "", nil, "sessions that one principal may open a second, twice as many at once", saysRetry, "rate_limited"},
+	{"max_initialize_rate", "", nil, "the same of a tenant", saysRetry, "rate_limited"},
+	{"session_init", "", nil, "a session from its opening to its last handshake message", ends, ended},
+	{"session_idle", "", nil, "a session without request or stream", ends, ended},
+	{"session_age", "", nil, "a session in all", ends, ended},
 
 	// Streams.
+	{"max_streams", "", nil, "GET streams of one session", saysRetry, "too_many_streams"},
 	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen", "-32602", "invalid_params"},
+	{"max_stream_events", "", nil, "events that wait for a client; and that are kept for its return", queues, "mcpd_notifications_dropped_total"},
+	{"max_stream_size", "", nil, "bytes of the same", queues, "mcpd_notifications_dropped_total"},
+	{"stall_timeout", "", nil, "a write of which nothing is read", "the stream is cut; its client may resume it", "slow_consumer"},
+	{"keep_alive", "", nil, "silence of a stream", "a comment is sent", ""},
+	{"stream_age", "", nil, "a GET stream", "it ends with an event that says when to come back", ""},
+	{"max_history", "", nil, "bytes kept for the return of one session's client", forgets, ""},
+	{"max_total_history", "", nil, "bytes kept for all sessions", forgets, ""},
+	{"history_time", "", nil, "an event that is kept", forgets, ""},
 
 	// Servers.
 	{"", "upstream_message", int64(protocol.MaxUpstreamMessage), "a message of a server", "its request fails; the connection goes on", ""},

@@ -15,6 +15,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
+	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -60,6 +61,7 @@ func (h *host) mcp() (suture.Service, error) {
 	trusted := func() []netip.Prefix { return h.now().config.TrustedProxies }
 	handler := streamable.NewHandler(streamable.Options{
 		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
+		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
@@ -70,7 +72,8 @@ func (h *host) mcp() (suture.Service, error) {
 	row := &listener{drain: config.Drain}
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
-		Connections: &streamable.Connections{Max: maxConnections()}, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
+		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams,
+		Connections: h.connections(trusted), CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -108,6 +111,15 @@ func maxConnections() int64 {
 		return 0
 	}
 	return max(int64(files.Cur)-reserved, 1)
+}
+
+// connections are those of the listener. A trusted proxy has as many as its clients need.
+func (h *host) connections(trusted func() []netip.Prefix) *streamable.Connections {
+	return &streamable.Connections{
+		Max: maxConnections(), PerAddress: h.now().config.Edge.AddressConnections,
+		Group:   func(a netip.Addr) (netip.Prefix, bool) { return quota.Network(a), !among(trusted(), a) },
+		Refused: func() { h.recorder.Emit(telemetry.Rejected{Reason: "too_many_connections"}) },
+	}
 }
 
 // keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.

@@ -6,6 +6,7 @@ import (
 
 	"mcpd/actors/memory"
 	"mcpd/actors/session"
+	"mcpd/gateway/config"
 	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry/admin"
@@ -15,11 +16,15 @@ import (
 // historyShare is the part of the memory that histories for clients that come back may fill: one in four.
 const historyShare = 4
 
-// newStore bounds the history of all sessions by what this host can spare.
-func newStore(o Options) *streamable.Store {
-	s := streamable.StoreOptions{Clock: o.Clock}
+// newStore makes what keeps events for clients that read slowly or come back: for all sessions no more than this host can spare.
+func newStore(c *config.Config, o Options) *streamable.Store {
+	e := &c.Edge
+	s := streamable.StoreOptions{
+		Clock: o.Clock, StreamEvents: e.StreamEvents, StreamBytes: int(e.StreamBytes), SessionBytes: int(e.History),
+		TotalBytes: int(e.TotalHistory), TTL: e.HistoryTime, GETs: e.Streams,
+	}
 	if o.Memory > 0 {
-		s.TotalBytes = int(min(o.Memory/historyShare, streamable.DefaultTotalBytes))
+		s.TotalBytes = int(min(o.Memory/historyShare, uint64(e.TotalHistory)))
 	}
 	return streamable.NewStore(s)
 }

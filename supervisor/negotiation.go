@@ -45,6 +45,9 @@ func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint, c *terms.
 	if err != nil {
 		return nil, err
 	}
+	if err := n.admit(ep); err != nil {
+		return nil, err
+	}
 	return some(n.start(ctx, session.OpenRequest{Endpoint: ep, Peer: peer, Terms: c, Idle: n.Rules(ep).Idle}))
 }
 

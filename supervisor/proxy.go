@@ -13,9 +13,7 @@ import (
 func behindProxies(proxies func() []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		trusted := proxies()
-		believed := func(a netip.Addr) bool {
-			return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
-		}
+		believed := func(a netip.Addr) bool { return among(trusted, a) }
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil || !believed(from.Addr()) {
 			next.ServeHTTP(w, r)
@@ -36,4 +34,9 @@ func behindProxies(proxies func() []netip.Prefix, next http.Handler) http.Handle
 		r.RemoteAddr = net.JoinHostPort(client.String(), "0")
 		next.ServeHTTP(w, r)
 	})
+}
+
+// among reports whether an address is of one of the networks.
+func among(networks []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
 }

@@ -24,7 +24,7 @@ type settings struct {
 func newSettings(c *config.Config, generation uint32) *settings {
 	s := &settings{
 		config: c, generation: generation, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{},
-		admission: streamable.NewAdmission(hosts(c), c.Origins, jsonrpc.Limits{Bytes: int(c.MaxBody)}),
+		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),
 	}
 	keys := map[string][]auth.Key{}
 	for i := range c.Tenants {
@@ -41,6 +41,14 @@ func newSettings(c *config.Config, generation uint32) *settings {
 	}
 	s.keys = auth.NewDirectory(keys)
 	return s
+}
+
+// bounds are those of a request.
+func bounds(c *config.Config) streamable.Bounds {
+	e := &c.Edge
+	return streamable.Bounds{Headers: e.Headers, URL: int(e.URL), BodyTime: e.BodyTime, Message: jsonrpc.Limits{
+		Bytes: int(c.MaxBody), Depth: e.Depth, Tokens: e.Tokens, Keys: e.Members, Batch: e.Batch, ID: int(e.ID),
+	}}
 }
 
 // serves reports whether who has a session at an endpoint may use it.
@@ -67,14 +75,14 @@ func (h *host) current(t *tenant.Tenant) func() *tenant.Tenant {
 }
 
 // limits are the limits of a tenant that is configured, and none of another.
-func (h *host) limits(name string) tenant.Limits {
-	if t := h.now().tenants[name]; t != nil {
+func (s *settings) limits(name string) tenant.Limits {
+	if t := s.tenants[name]; t != nil {
 		return t.Limits
 	}
 	return tenant.Limits{}
 }
 
-// requestTimeout, pending and parkTime are limits as those read them who have no other use for the tenant.
+// requestTimeout, pending, ofPrincipal and parkTime are limits as those read them who have no other use for the tenant.
 func (h *host) requestTimeout(t *tenant.Tenant) func() time.Duration {
 	now := h.current(t)
 	return func() time.Duration { return now().Limits.RequestTimeout }
@@ -83,6 +91,11 @@ func (h *host) requestTimeout(t *tenant.Tenant) func() time.Duration {
 func (h *host) pending(t *tenant.Tenant) func() int {
 	now := h.current(t)
 	return func() int { return now().Limits.MaxPending }
+}
+
+func (h *host) ofPrincipal(t *tenant.Tenant) func() int {
+	now := h.current(t)
+	return func() int { return now().Limits.MaxPrincipalPending }
 }
 
 func (h *host) parkTime(t *tenant.Tenant) func() time.Duration {

@@ -91,7 +91,7 @@ func newHost(c *config.Config, o Options) *host {
 	h := &host{
 		options: o, clock: o.Clock, faults: o.Faults,
 		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		store:    newStore(o),
+		store:    newStore(c, o),
 		index:    session.NewIndex(),
 		last:     process.NewLast(),
 		instance: rand.Text(),

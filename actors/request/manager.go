@@ -21,6 +21,8 @@ type Options struct {
 	Tenant string
 	// Pending bounds the exchanges in flight (S4-57), as it is configured now.
 	Pending func() int
+	// OfPrincipal bounds those of one principal; nil, or 0, is no bound.
+	OfPrincipal func() int
 	// Meter counts the requests of one method to one server.
 	Meter func(server, method string) *telemetry.Requests
 	// Failed counts an error that a client is sent, by its code. Nil counts none.
@@ -43,6 +45,8 @@ type Manager struct {
 	// meters are kept so that nothing is looked up elsewhere on the way of a request. Servers and methods are few: the session has
 	// checked both.
 	meters map[class]*telemetry.Requests
+	// each is how many exchanges a principal has, nil while nobody asks.
+	each map[string]int
 }
 
 // class is what is counted together.
@@ -52,6 +56,9 @@ type class struct{ server, method string }
 func New(o Options) *Manager {
 	if o.Failed == nil {
 		o.Failed = func(int64) {}
+	}
+	if o.OfPrincipal == nil {
+		o.OfPrincipal = func() int { return 0 }
 	}
 	return &Manager{o: o, meters: map[class]*telemetry.Requests{}}
 }
@@ -79,6 +86,10 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	case *Submit:
 		x := msg.Exchange
 		m.meter(x).Begin()
+		if m.crowded(x) {
+			m.reject(effect{Do: inflight.Reject, Request: inflight.Request[uint64, *Exchange]{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: protocol.RateLimited(time.Second)})
+			break
+		}
 		m.table.SetPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:
@@ -131,11 +142,12 @@ func (m *Manager) step(e event, a answer) {
 		x := do.Request.Owner
 		switch do.Do {
 		case inflight.Send:
+			m.count(x, 1)
 			next = m.forward(x)
 		case inflight.Reject:
-			m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
-			m.finish(do, answer{})
+			m.reject(do)
 		case inflight.Finish:
+			m.count(x, -1)
 			m.finish(do, a)
 		case inflight.Withdraw:
 			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: reason(e)})
@@ -163,6 +175,13 @@ func reason(e event) string {
 		return protocol.ConditionOf(e.Err).String()
 	}
 	return "cancelled by the client"
+}
+
+// reject refuses an exchange that was not taken on.
+func (m *Manager) reject(do effect) {
+	x := do.Request.Owner
+	m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
+	m.finish(do, answer{})
 }
 
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.

@@ -171,6 +171,44 @@ func TestFullManagerRefuses(t *testing.T) {
 	})
 }
 
+// A principal has no more in flight than it may, from when that is bounded, and also after a crash. Others have theirs.
+func TestPrincipalIsBounded(t *testing.T) {
+	run(t, func(r *rig) {
+		r.principal = "ann"
+		first, _ := r.submit("s")
+		r.each.Store(1)
+		second, out := r.submit("t")
+		if got := out.All(); out.Word() != int64(-32010) || protocol.RetryAfter(got[0].Error) != time.Second || !slices.Contains(r.done(), second.ID) {
+			t.Errorf("one too many: %v, done %v", got, r.done())
+		}
+		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 || told[0].Reason != "rate_limited" {
+			t.Errorf("events: %v, want one that says so", told)
+		}
+		r.principal = "bob"
+		if _, out := r.submit("s"); out.Word() != "none" {
+			t.Errorf("another: %v", out.All())
+		}
+		r.principal = "ann"
+		r.complete(first, `{}`)
+		third, out := r.submit("s")
+		if out.Word() != "none" {
+			t.Errorf("with room again: %v", out.All())
+		}
+		r.Break("manager", "*request.Progress")
+		r.send(&request.Progress{ID: third.ID})
+		r.Rest()
+		if _, out := r.submit("s"); out.Word() != int64(-32010) {
+			t.Errorf("one too many after a crash: %v", out.All())
+		}
+		r.complete(third, `{}`)
+		r.each.Store(0)
+		r.submit("s")
+		if _, out := r.submit("s"); out.Word() != "none" {
+			t.Errorf("without a bound: %v", out.All())
+		}
+	})
+}
+
 // S4-58, S4-62: what is in flight can be listed, the oldest first, of all sessions or of one.
 func TestPendingIsListed(t *testing.T) {
 	run(t, func(r *rig) {

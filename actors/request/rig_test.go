@@ -1,6 +1,7 @@
 package request_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ type rig struct {
 	codes       chan int64 // of errors, as they are counted
 	metrics     *telemetry.Metrics
 	next        uint64
+	each        atomic.Int32 // exchanges of one principal; 0 for no bound
+	principal   string
 }
 
 func run(t *testing.T, test func(r *rig)) {
@@ -33,7 +36,7 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: func() int { return 3 }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Tenant: "acme", Pending: func() int { return 3 }, OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{
@@ -48,7 +51,7 @@ func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 	r.next++
 	out := &stage.Sink{}
 	x := &request.Exchange{
-		ID: r.next, Session: session, Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
+		ID: r.next, Session: session, Principal: r.principal, Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
 		Server: "files", Upstream: r.Ref("conn"), Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`),
 		Arrived: time.Now(), Timeout: 10 * time.Second, MaxTimeout: 30 * time.Second, Sink: out,
 	}

@@ -109,7 +109,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
-		ID: s.o.NextID.Add(1), Session: s.h.Row(), Owner: s.h, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
+		ID: s.o.NextID.Add(1), Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: s.sink(o), Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),

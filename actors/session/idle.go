@@ -36,12 +36,20 @@ func (m *Manager) arm(d time.Duration) {
 	}
 }
 
-// sweep ends what has been idle for too long. An open stream keeps a session: its transport touches it. So does a channel of its own.
+// sweep ends what has been idle for too long, or is too old. An open stream keeps a session: its transport touches it. So does a channel of its own.
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	m.index.Each(func(h *Handle) bool {
 		if !h.Streamed() {
 			return true
+		}
+		if age := m.o.Age(h.endpoint.Tenant); age > 0 {
+			if now.Sub(h.opened) >= age {
+				m.end(h, "age")
+				ended++
+				return true
+			}
+			m.arm(age - now.Sub(h.opened))
 		}
 		limit := m.mayIdle(h)
 		left := limit - h.Idle(now)

@@ -14,12 +14,15 @@ type Index struct {
 	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64
 
-	mu        sync.Mutex // guards perTenant
-	perTenant map[string]int
+	mu           sync.Mutex // guards the rest
+	perTenant    map[string]int
+	perPrincipal map[streamable.Endpoint]int // of a tenant, whatever the server
 }
 
 // NewIndex makes an empty index.
-func NewIndex() *Index { return &Index{perTenant: map[string]int{}} }
+func NewIndex() *Index {
+	return &Index{perTenant: map[string]int{}, perPrincipal: map[streamable.Endpoint]int{}}
+}
 
 // Get finds a session by its secret id.
 func (x *Index) Get(id string) (*Handle, bool) {
@@ -49,6 +52,28 @@ func (x *Index) Tenant(t string) int {
 	return x.perTenant[t]
 }
 
+// Principal is how many of a tenant's sessions who is at an endpoint has, there and elsewhere.
+func (x *Index) Principal(ep streamable.Endpoint) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ep.Server = ""
+	return x.perPrincipal[ep]
+}
+
+// count counts a session, or one less.
+func (x *Index) count(ep streamable.Endpoint, more int) {
+	x.total.Add(int64(more))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ep.Server = ""
+	if x.perTenant[ep.Tenant] += more; x.perTenant[ep.Tenant] == 0 {
+		delete(x.perTenant, ep.Tenant)
+	}
+	if x.perPrincipal[ep] += more; x.perPrincipal[ep] == 0 {
+		delete(x.perPrincipal, ep)
+	}
+}
+
 // Each calls f for every session until it returns false.
 func (x *Index) Each(f func(*Handle) bool) {
 	x.byID.Range(func(_, v any) bool { return f(v.(*Handle)) })
@@ -59,10 +84,7 @@ func (x *Index) add(h *Handle) {
 	if h.peer != nil {
 		x.peers.Store(*h.peer, h)
 	}
-	x.total.Add(1)
-	x.mu.Lock()
-	x.perTenant[h.endpoint.Tenant]++
-	x.mu.Unlock()
+	x.count(h.endpoint, 1)
 }
 
 // remove reports whether the session was there.
@@ -73,11 +95,6 @@ func (x *Index) remove(h *Handle) bool {
 	if h.peer != nil {
 		x.peers.CompareAndDelete(*h.peer, h)
 	}
-	x.total.Add(-1)
-	x.mu.Lock()
-	if x.perTenant[h.endpoint.Tenant]--; x.perTenant[h.endpoint.Tenant] == 0 {
-		delete(x.perTenant, h.endpoint.Tenant)
-	}
-	x.mu.Unlock()
+	x.count(h.endpoint, -1)
 	return true
 }

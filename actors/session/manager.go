@@ -27,12 +27,16 @@ type Options struct {
 	// Limit is how many sessions a tenant may have; Total bounds all of them.
 	Limit func(tenant string) int
 	Total func() int
+	// OfPrincipal is how many one principal of a tenant may have; nil, or 0, is no bound.
+	OfPrincipal func(tenant string) int
 	// Serves reports whether who has a session at an endpoint may use it still. Nil is always.
 	Serves func(streamable.Endpoint) bool
 	// Parting is how long a session that may not is kept while it has requests in flight.
 	Parting time.Duration
 	// Idle is how long a tenant's session lasts without a request or an open stream.
-	Idle  func(tenant string) time.Duration
+	Idle func(tenant string) time.Duration
+	// Age is how long one lasts in all; nil, or 0, is no bound.
+	Age   func(tenant string) time.Duration
 	Store *streamable.Store
 	// Storage is who writes down what survives the host; nil, or zero, for nobody.
 	Storage func() otp.Ref
@@ -75,6 +79,12 @@ func (k *kept) Abandon(reason error) {
 func New(o Options, index *Index) *Manager {
 	if o.Storage == nil {
 		o.Storage = func() (nobody otp.Ref) { return nobody }
+	}
+	if o.OfPrincipal == nil {
+		o.OfPrincipal = func(string) int { return 0 }
+	}
+	if o.Age == nil {
+		o.Age = func(string) time.Duration { return 0 }
 	}
 	return &Manager{o: o, index: index}
 }
@@ -167,6 +177,10 @@ func (m *Manager) open(call *Open) {
 		key := p.key(ep)
 		peer = &key
 	}
+	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most {
+		call.Fail(protocol.RateLimited(time.Minute))
+		return
+	}
 	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total() {
 		if !m.evict(ep.Tenant) {
 			call.Fail(protocol.Overloaded("tenant "+ep.Tenant, time.Minute))
@@ -190,6 +204,9 @@ func (m *Manager) open(call *Open) {
 	m.opening[call] = h
 	if h.Streamed() {
 		m.arm(m.mayIdle(h))
+		if age := m.o.Age(ep.Tenant); age > 0 {
+			m.arm(age)
+		}
 	}
 	m.start(call, h)
 }

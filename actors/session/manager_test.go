@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,8 @@ type rig struct {
 	ref    otp.Ref
 	index  *session.Index
 	closed []telemetry.SessionClosed // written by the manager, read when everything rests
+	each   atomic.Int32              // sessions of one principal; 0 for no bound
+	age    atomic.Int64              // nanoseconds; 0 for no bound
 }
 
 // run starts a manager with room for three sessions of a tenant that last an hour, in a bubble.
@@ -51,6 +54,7 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
 			Serves: func(ep streamable.Endpoint) bool { _, gone := r.gone.Load(ep); return !gone }, Parting: 10 * time.Second,
+			OfPrincipal: func(string) int { return int(r.each.Load()) }, Age: func(string) time.Duration { return time.Duration(r.age.Load()) },
 			Limit: func(string) int { return 3 }, Idle: func(string) time.Duration { return limit },
 			Emit: func(e telemetry.Event) {
 				if c, ok := e.(telemetry.SessionClosed); ok {
@@ -127,6 +131,55 @@ func TestLongestIdleSessionMakesRoom(t *testing.T) {
 		}
 		if len(r.closed) != 1 || r.closed[0].Session != open[1].Row() || r.closed[0].Tenant != "acme" {
 			t.Errorf("told %+v", r.closed)
+		}
+	})
+}
+
+// A principal has no more sessions than it may: one more is refused, and none of anybody's ends for it.
+func TestSessionsOfAPrincipalAreBounded(t *testing.T) {
+	run(t, func(r *rig) {
+		r.each.Store(2)
+		first := r.open()
+		r.open()
+		ask := func(principal string) error {
+			ep := streamable.Endpoint{Tenant: "acme", Server: "one", Principal: principal}
+			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: ep})
+			return err
+		}
+		if err := ask("ci"); !errors.Is(err, protocol.ConditionRateLimited) || r.index.Len() != 2 {
+			t.Errorf("one too many: %v, and there are %d", err, r.index.Len())
+		}
+		if err := ask("other"); err != nil {
+			t.Errorf("another: %v", err)
+		}
+		if err := first.Close(r.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask("ci"); err != nil || r.index.Len() != 3 {
+			t.Errorf("with room again: %v, and there are %d", err, r.index.Len())
+		}
+	})
+}
+
+// A session ends at its age, whether it is in use or not, and no other because of it.
+func TestOldSessionsEnd(t *testing.T) {
+	run(t, func(r *rig) {
+		r.age.Store(int64(30 * time.Minute))
+		old := r.open()
+		time.Sleep(20 * time.Minute)
+		young := r.open()
+		old.Touch()
+		time.Sleep(9 * time.Minute)
+		if old.Touch(); !r.there(old) {
+			t.Error("it ends too early")
+		}
+		time.Sleep(2 * time.Minute)
+		if r.there(old) || !r.there(young) || len(r.closed) != 1 || r.closed[0].Cause != "age" {
+			t.Errorf("the old one is there %t, the young one %t, told %+v", r.there(old), r.there(young), r.closed)
+		}
+		time.Sleep(20 * time.Minute)
+		if r.there(young) {
+			t.Error("the second stays")
 		}
 	})
 }

@@ -29,6 +29,7 @@ type Config struct {
 	MaxSessions    int           // open sessions over all tenants
 	Memory         int64         // bytes that the host may use; 0 = found out by the command
 	Drain          time.Duration // what requests have to end once the host was told to stop
+	Edge           Edge
 	Limits         tenant.Limits
 	Negotiation    protocol.Negotiation
 	Terms          terms.Rules

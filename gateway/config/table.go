@@ -45,7 +45,7 @@ type scope struct {
 }
 
 // hostKeys are the keys at the top.
-var hostKeys = []Key{
+var hostKeys = append([]Key{
 	{"listen", address, "127.0.0.1:7420", "", "127.0.0.1:8080", Restart,
 		"where MCP is served; beyond loopback every tenant needs a key", func(s scope) any { return &s.config.Listen }},
 	{"hosts", hosts, "", "", "[mcp.example.com]", AtOnce,
@@ -75,7 +75,7 @@ var hostKeys = []Key{
 		func(s scope) any { return &s.config.Memory }},
 	{"limits.drain", span(time.Second, 10*time.Minute), "25s", "", "10s", Restart,
 		"what requests have to end once mcpd was told to stop; at the end of it they are answered with an error", func(s scope) any { return &s.config.Drain }},
-}
+}, edgeKeys...)
 
 // limitKeys exist at the top, where they are the default of every tenant, and in a tenant.
 func limitKeys(at func(scope) *tenant.Limits) []Key {
@@ -83,10 +83,26 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 	return []Key{
 		{"limits.max_sessions", count(1, 1_000_000), "100000", "", "500", AtOnce,
 			"open sessions of a tenant; at the cap the longest idle goes first", func(s scope) any { return &at(s).MaxSessions }},
+		{"limits.max_principal_sessions", count(0, 1_000_000), "0", "", "50", AtOnce,
+			"open sessions of one principal; 0 is no bound", func(s scope) any { return &at(s).MaxPrincipalSessions }},
+		{"limits.max_connections", count(0, 1_000_000), "0", "", "1000", AtOnce,
+			"connections of a tenant's clients; 0 is no bound", func(s scope) any { return &at(s).MaxConnections }},
+		{"limits.max_rate", count(0, 1_000_000), "0", "", "500", AtOnce,
+			"HTTP requests a second of a tenant, twice as many at once; 0 is no bound", func(s scope) any { return &at(s).MaxRate }},
+		{"limits.max_principal_rate", count(0, 1_000_000), "0", "", "50", AtOnce,
+			"the same, of one principal", func(s scope) any { return &at(s).MaxPrincipalRate }},
+		{"limits.max_initialize_rate", count(0, 1_000_000), "0", "", "100", AtOnce,
+			"sessions that a tenant may open a second, twice as many at once; 0 is no bound", func(s scope) any { return &at(s).MaxInitializeRate }},
+		{"limits.max_principal_initialize_rate", count(0, 1_000_000), "0", "", "10", AtOnce,
+			"the same, of one principal", func(s scope) any { return &at(s).MaxPrincipalInitializeRate }},
 		{"limits.max_pending", count(1, 10_000), "1000", "", "200", AtOnce,
 			"requests of a tenant in flight", func(s scope) any { return &at(s).MaxPending }},
 		{"limits.max_session_pending", count(1, 2_560), "256", "", "20", AtOnce,
 			"requests of one session in flight", func(s scope) any { return &at(s).MaxSessionPending }},
+		{"limits.max_principal_pending", count(0, 10_000), "0", "", "100", AtOnce,
+			"requests of one principal in flight; 0 is no bound", func(s scope) any { return &at(s).MaxPrincipalPending }},
+		{"limits.session_age", span(0, 7*day), "0s", "", "24h", AtOnce,
+			"a session ends so long after it was opened, whatever goes on; 0s is no bound", func(s scope) any { return &at(s).SessionAge }},
 		{"limits.session_idle", span(time.Second, 7*day), "24h", "", "1h", AtOnce,
 			"a session without request or open stream ends after it", func(s scope) any { return &at(s).SessionIdle }},
 		{"limits.session_init", span(10*time.Millisecond, 10*time.Minute), "30s", "", "5s", NewOnes,

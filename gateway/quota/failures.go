@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// FailureRate is how many failed authentications an address may have: 20 a minute. It spares the log and the processor; a key of 256
-// bits needs no protection from guessing.
-var FailureRate = Rate{Every: 3 * time.Second, Burst: 20}
+// PerMinute is the rate of so many a minute, all of them at once if they come so. A bound of failed authentications spares the log and the
+// processor; a key of 256 bits needs no protection from guessing.
+func PerMinute(n int) Rate { return Rate{Every: time.Minute / time.Duration(n), Burst: n} }
 
 // MaxAddresses bounds how many addresses are remembered, about 2 MiB. Beyond it the one whose last failure is oldest is forgotten.
 const MaxAddresses = 16384
@@ -36,24 +36,24 @@ func NewFailures() *Failures {
 }
 
 // Wait returns how long the address is to wait before its next failure is looked at as one; 0 means that it need not.
-func (f *Failures) Wait(now time.Time, from netip.Addr) time.Duration {
+func (f *Failures) Wait(now time.Time, from netip.Addr, r Rate) time.Duration {
 	if f.size.Load() == 0 {
 		return 0
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, ok := f.entries[network(from)]
+	e, ok := f.entries[Network(from)]
 	if !ok {
 		return 0
 	}
-	return e.Value.(*failure).bucket.Wait(now, FailureRate)
+	return e.Value.(*failure).bucket.Wait(now, r)
 }
 
 // Failed counts a failure of the address.
-func (f *Failures) Failed(now time.Time, from netip.Addr) {
+func (f *Failures) Failed(now time.Time, from netip.Addr, r Rate) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at := network(from)
+	at := Network(from)
 	e, ok := f.entries[at]
 	if ok {
 		f.recent.MoveToFront(e)
@@ -61,7 +61,7 @@ func (f *Failures) Failed(now time.Time, from netip.Addr) {
 		e = f.recent.PushFront(&failure{from: at})
 		f.entries[at] = e
 	}
-	e.Value.(*failure).bucket.Take(now, FailureRate)
+	e.Value.(*failure).bucket.Take(now, r)
 	for last := f.recent.Back(); len(f.entries) > MaxAddresses || last.Value.(*failure).bucket.Full(now); last = f.recent.Back() {
 		f.recent.Remove(last)
 		delete(f.entries, last.Value.(*failure).from)
@@ -69,8 +69,8 @@ func (f *Failures) Failed(now time.Time, from netip.Addr) {
 	f.size.Store(int64(len(f.entries)))
 }
 
-// network is what one caller can be expected to hold: an IPv4 address, or a /64 of IPv6, whose addresses cost nothing.
-func network(addr netip.Addr) netip.Prefix {
+// Network is what one caller can be expected to hold: an IPv4 address, or a /64 of IPv6, whose addresses cost nothing.
+func Network(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 	bits := addr.BitLen()
 	if addr.Is6() {

@@ -28,17 +28,28 @@ type Tenant struct {
 
 // Limits bounds what one tenant may use and how long its callers wait.
 type Limits struct {
-	MaxSessions       int           // open sessions; at the cap the longest idle goes first
-	MaxPending        int           // requests in flight over all sessions
-	MaxSessionPending int           // requests in flight in one session
-	SessionIdle       time.Duration // a session without request or open stream ends after it
-	SessionInit       time.Duration // a session ends when it is not initialized by then
-	CallTimeout       time.Duration // tools/call, prompts/get, resources/read; progress starts it anew
-	CallTimeoutMax    time.Duration // the same call at most, however much progress it reports
-	RequestTimeout    time.Duration // what the host itself asks an upstream: lists, probes, pings
-	ListWait          time.Duration // how long a list waits for servers that were never listed and are starting
-	StartTimeout      time.Duration // an upstream from spawn to the end of its handshake
-	ParkTime          time.Duration // how long a call may wait for the user
+	MaxSessions       int // open sessions; at the cap the longest idle goes first
+	MaxPending        int // requests in flight over all sessions
+	MaxSessionPending int // requests in flight in one session
+
+	// Off where they are 0.
+	MaxPrincipalSessions       int           // open sessions of one principal
+	MaxPrincipalPending        int           // requests in flight of one principal
+	MaxConnections             int           // to the listener, by what their first request was for
+	MaxRate                    int           // requests a second
+	MaxPrincipalRate           int           // the same of one principal
+	MaxInitializeRate          int           // sessions that begin, a second
+	MaxPrincipalInitializeRate int           // the same of one principal
+	SessionAge                 time.Duration // a session ends so long after it was opened
+
+	SessionIdle    time.Duration // a session without request or open stream ends after it
+	SessionInit    time.Duration // a session ends when it is not initialized by then
+	CallTimeout    time.Duration // tools/call, prompts/get, resources/read; progress starts it anew
+	CallTimeoutMax time.Duration // the same call at most, however much progress it reports
+	RequestTimeout time.Duration // what the host itself asks an upstream: lists, probes, pings
+	ListWait       time.Duration // how long a list waits for servers that were never listed and are starting
+	StartTimeout   time.Duration // an upstream from spawn to the end of its handshake
+	ParkTime       time.Duration // how long a call may wait for the user
 }
 
 // Server is one upstream as the operator declared it. Exactly one of Command, URL and Builtin is set.

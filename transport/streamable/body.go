@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// fastEnough is the rate, counted after half of Options.BodyTime, at which a body may take longer than that: a slow mobile uplink.
+	// fastEnough is the rate, counted after half of Bounds.BodyTime, at which a body may take longer than that: a slow mobile uplink.
 	// What trickles below it holds a connection for no reason.
 	fastEnough  = 10 << 10          // bytes a second
 	maxBodyTime = 120 * time.Second // no message is worth a longer wait
@@ -23,7 +23,8 @@ func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewR
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refusal, string) {
-	limit := int64(h.options.Admission().limits.Bytes)
+	bounds := h.options.Admission().bounds
+	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
 		return nil, bodyTooLarge, tooLarge(limit)
@@ -36,7 +37,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 	if r.ContentLength >= 0 {
 		size = min(size, r.ContentLength+1)
 	}
-	control, start, extended := deadline(w), time.Now(), h.options.BodyTime
+	control, start, extended := deadline(w), time.Now(), bounds.BodyTime
 	body := make([]byte, 0, size)
 	for {
 		if len(body) == cap(body) {
@@ -46,7 +47,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 		body = body[:len(body)+n]
 		switch {
 		case err == nil:
-			if may := bodyTime(h.options.BodyTime, len(body)); may > extended {
+			if may := bodyTime(bounds.BodyTime, len(body)); may > extended {
 				extended = may
 				control.SetReadDeadline(start.Add(may))
 			}

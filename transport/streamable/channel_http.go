@@ -89,13 +89,13 @@ func (h *Handler) holder(r *http.Request, ep Endpoint) (*channel, refusal, strin
 // decode reads a message, or an array of them where the revision has arrays: then also the answers to those of them that could not be read.
 func (h *Handler) decode(body []byte, v protocol.Version) (messages, refused []jsonrpc.Message, err error) {
 	if !isArray(body) {
-		m, err := jsonrpc.Decode(body, h.options.Admission().limits)
+		m, err := jsonrpc.Decode(body, h.options.Admission().bounds.Message)
 		return []jsonrpc.Message{m}, nil, err
 	}
 	if !v.Has(protocol.Batching) {
 		return nil, nil, protocol.InvalidRequest("arrays of messages are of 2025-03-26 only")
 	}
-	messages, _, err = jsonrpc.DecodeBatch(body, h.options.Admission().limits)
+	messages, _, err = jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if errors.As(err, &partly) {
 		return messages, refusedMembers(partly, v), nil

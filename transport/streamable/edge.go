@@ -1,19 +1,14 @@
 package streamable
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 )
 
-const (
-	// MaxHeaders is how many header fields a request may have. Browsers send some twenty.
-	MaxHeaders = 100
-	// maxURL bounds the request target. The longest that mean anything hold one percent-encoded resource URI.
-	maxURL = 8 << 10
-	// maxQuery bounds the parameters of a query, of which only the ticket of HTTP+SSE is read.
-	maxQuery = 100
-)
+// maxQuery bounds the parameters of a query, of which only the ticket of HTTP+SSE is read.
+const maxQuery = 100
 
 // allowed is what the Allow header of a 405 says.
 var allowed = []string{Streamable: "GET, POST, DELETE", Events: "GET", Messages: "POST"}
@@ -38,15 +33,15 @@ func (h *Handler) checkHeaders(r *http.Request) (refusal, string) {
 			delete(r.Header, name)
 		}
 	}
-	if n > MaxHeaders {
-		return tooManyHeaders, "more than 100 header fields"
+	if most := h.options.Admission().bounds.Headers; n > most {
+		return tooManyHeaders, fmt.Sprintf("more than %d header fields", most)
 	}
 	return accepted, ""
 }
 
 func (h *Handler) checkURL(r *http.Request) (refusal, string) {
-	if len(r.RequestURI) > maxURL {
-		return urlTooLong, "request target longer than 8192 bytes"
+	if most := h.options.Admission().bounds.URL; len(r.RequestURI) > most {
+		return urlTooLong, fmt.Sprintf("request target longer than %d bytes", most)
 	}
 	if r.URL.RawQuery == "" {
 		return accepted, ""

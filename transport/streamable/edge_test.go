@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 )
 
 // post1 is a POST that is refused, if at all, for what a row adds to its head.
@@ -206,7 +207,7 @@ func TestForgedProxyHeadersAreRemoved(t *testing.T) {
 
 // S16: a body that trickles is answered 408 and its connection closed; so is one that was refused before it was read.
 func TestSlowBodyIsCutOff(t *testing.T) {
-	s := serve(t, newTestHost(t), Options{BodyTime: 50 * time.Millisecond})
+	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: 50 * time.Millisecond}})
 	for _, c := range []struct {
 		name, head string
 		status     int
@@ -217,6 +218,55 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 		resp, body := s.raw(strings.Replace(c.head, "Connection: close\n", "", 1) + "Host: HOST\nContent-Length: 1000\n\n{")
 		if resp.StatusCode != c.status || !resp.Close {
 			t.Errorf("%s: got %d (close %v) %s, want %d and the connection closed", c.name, resp.StatusCode, resp.Close, body, c.status)
+		}
+	}
+}
+
+// Who is told to come back later is told to hang up meanwhile.
+func TestConnectionThatIsTurnedAwayIsClosed(t *testing.T) {
+	host := newTestHost(t)
+	host.route = func(*http.Request) (Endpoint, *protocol.Error) {
+		return Endpoint{}, protocol.Overloaded("tenant acme", time.Second)
+	}
+	s := serve(t, host, Options{})
+	resp := s.post(call("echo"))
+	if body := content(t, resp); resp.StatusCode != 503 || !resp.Close || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("got %d (close %v) %s, want 503 and the connection closed", resp.StatusCode, resp.Close, body)
+	}
+}
+
+// What an operator sets is what is kept, also when it is set while the host runs.
+func TestBoundsAreOptions(t *testing.T) {
+	admission := NewAdmission(nil, nil, Bounds{})
+	s := serve(t, newTestHost(t), Options{Admission: func() *Admission { return admission }})
+	const ping = `{"jsonrpc":"2.0","id":"0123456789","method":"echo","params":{"a":{"b":[1,2,3]},"c":1}}`
+	id := s.session(protocol.V20250326)
+	post := func(body string) (int, string) {
+		resp := s.post(body, "Mcp-Session-Id", id)
+		return resp.StatusCode, content(t, resp)
+	}
+	for _, c := range []struct {
+		name   string
+		bounds Bounds
+		status int
+		body   string
+	}{
+		{"headers", Bounds{Headers: 3}, 431, ping},
+		{"target", Bounds{URL: 4}, 414, ping},
+		{"bytes", Bounds{Message: jsonrpc.Limits{Bytes: 50}}, 413, ping},
+		{"depth", Bounds{Message: jsonrpc.Limits{Depth: 3}}, 400, ping},
+		{"tokens", Bounds{Message: jsonrpc.Limits{Tokens: 15}}, 400, ping},
+		{"members", Bounds{Message: jsonrpc.Limits{Keys: 3}}, 400, ping},
+		{"id", Bounds{Message: jsonrpc.Limits{ID: 9}}, 400, ping},
+		{"batch", Bounds{Message: jsonrpc.Limits{Batch: 1}}, 400, "[" + ping + "," + ping + "]"},
+	} {
+		admission = NewAdmission(nil, nil, Bounds{})
+		if status, body := post(c.body); status != 200 {
+			t.Errorf("%s: without it got %d %s", c.name, status, body)
+		}
+		admission = NewAdmission(nil, nil, c.bounds)
+		if status, body := post(c.body); status != c.status {
+			t.Errorf("%s: got %d %s, want %d", c.name, status, body, c.status)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func refused(f refusal, detail string) *Refused {
 // which the second result tells.
 func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, answered bool) {
 	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
-		deadline(w).SetReadDeadline(time.Now().Add(h.options.BodyTime))
+		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -14,8 +15,6 @@ const (
 	DefaultKeepAlive = 15 * time.Second
 	// DefaultStall is how long a write may make no progress before the client counts as gone.
 	DefaultStall = 10 * time.Second
-	// DefaultBodyTime is how long a request body may take in any case, and with fastEnough how long it may take at all.
-	DefaultBodyTime = 10 * time.Second
 	// DefaultStreamAge is how long a GET stream lasts before the client is asked to reconnect, which lets load move between processes.
 	DefaultStreamAge = time.Hour
 	// DefaultRetry is what clients are told to wait before they reconnect after a loss.
@@ -36,10 +35,10 @@ type Options struct {
 	Hosts []string
 	// Origins are the web origins, as "https://app.example", that may call beside the host's own.
 	Origins []string
-	// Limits bounds a message. Default: protocol.RequestLimits.
-	Limits jsonrpc.Limits
-	// KeepAlive, Stall, BodyTime, StreamAge and Retry: see the defaults.
-	KeepAlive, Stall, BodyTime, StreamAge, Retry time.Duration
+	// Bounds are those of a request.
+	Bounds Bounds
+	// KeepAlive, Stall, StreamAge and Retry: see the defaults.
+	KeepAlive, Stall, StreamAge, Retry time.Duration
 	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer; and, as
 	// "slow_consumer" and 0, of each stream that was cut because its client did not read. It must return at once.
 	Refused func(reason string, status int)
@@ -64,7 +63,7 @@ func NewHandler(o Options) *Handler {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&o.KeepAlive, DefaultKeepAlive}, {&o.Stall, DefaultStall}, {&o.BodyTime, DefaultBodyTime}, {&o.StreamAge, DefaultStreamAge},
+		{&o.KeepAlive, DefaultKeepAlive}, {&o.Stall, DefaultStall}, {&o.StreamAge, DefaultStreamAge},
 		{&o.Retry, DefaultRetry},
 	} {
 		if *f.field <= 0 {
@@ -75,7 +74,7 @@ func NewHandler(o Options) *Handler {
 		o.Store = NewStore(StoreOptions{})
 	}
 	if o.Admission == nil {
-		admission := NewAdmission(o.Hosts, o.Origins, o.Limits)
+		admission := NewAdmission(o.Hosts, o.Origins, o.Bounds)
 		o.Admission = func() *Admission { return admission }
 	}
 	if o.Refused == nil {
@@ -96,7 +95,7 @@ func (h *Handler) Drain() { h.drained.Do(func() { close(h.drain) }) }
 // the endpoint and the caller; then the headers of the method; then the body; then what the message is.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
-		deadline(w).SetReadDeadline(time.Now().Add(h.options.BodyTime))
+		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {
@@ -109,6 +108,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ep, door, err := h.options.Host.Route(r)
 	if err != nil {
+		if err.Condition == protocol.ConditionOverloaded {
+			w.Header().Set("Connection", "close") // who shall come back later needs none meanwhile
+		}
 		h.refuseError(w, err, 0, jsonrpc.ID{})
 		return
 	}

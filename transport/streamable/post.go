@@ -27,7 +27,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		h.postBatch(w, r, ep, body)
 		return
 	}
-	m, err := jsonrpc.Decode(body, h.options.Admission().limits)
+	m, err := jsonrpc.Decode(body, h.options.Admission().bounds.Message)
 	if err != nil {
 		h.refuseError(w, err, 0, refusedID(err))
 		return
@@ -183,7 +183,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 
 // postBatch takes an array (2025-03-26 §basic/transports). Each message is delivered by itself, in order.
 func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte) {
-	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().limits)
+	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if err != nil && !errors.As(err, &partly) {
 		h.refuseError(w, err, 0, jsonrpc.ID{})

@@ -1,22 +1,25 @@
 package streamable
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
 const (
-	// headerTime is how long the headers of a request may take. It also bounds the preface of HTTP/2.
-	headerTime = 5 * time.Second
-	// headerBytes bounds them; net/http adds 4 KiB of its own and answers 431.
-	headerBytes = 32<<10 - 4<<10
-	// idleTime is how long an unused connection is kept. Proxies keep theirs for 60 s and must not find them closed.
-	idleTime = 75 * time.Second
+	// DefaultHeaderTime is how long the handshake of TLS may take, and after it the header fields of a request or the preface of HTTP/2.
+	DefaultHeaderTime = 5 * time.Second
+	// DefaultHeaderBytes bounds the header fields.
+	DefaultHeaderBytes = 32 << 10
+	// ownHeaderBytes is what net/http adds to its bound. It answers 431.
+	ownHeaderBytes = 4 << 10
+	// DefaultIdleTime is how long an unused connection is kept. Proxies keep theirs for 60 s and must not find them closed.
+	DefaultIdleTime = 75 * time.Second
+	// DefaultHTTP2Streams is how many requests of one connection of HTTP/2 may be open.
+	DefaultHTTP2Streams = 100
 )
 
 // ServerOptions configures NewHTTPServer. Handler is required.
@@ -29,6 +32,9 @@ type ServerOptions struct {
 	CertFile, KeyFile string
 	// Connections counts, and may bound. Default: one of its own.
 	Connections *Connections
+	// HeaderTime, IdleTime, HeaderBytes and HTTP2Streams: see the defaults, which zero means.
+	HeaderTime, IdleTime      time.Duration
+	HeaderBytes, HTTP2Streams int
 	// Logger gets what net/http has to say of broken connections, at debug level. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -43,11 +49,13 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	server := &http.Server{
-		Handler:           freshDeadline{o.Handler},
-		ReadHeaderTimeout: headerTime,
-		MaxHeaderBytes:    headerBytes,
-		IdleTimeout:       idleTime,
+		Handler:           served{o.Handler},
+		ReadHeaderTimeout: cmp.Or(o.HeaderTime, DefaultHeaderTime),
+		MaxHeaderBytes:    cmp.Or(o.HeaderBytes, DefaultHeaderBytes) - ownHeaderBytes,
+		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: cmp.Or(o.HTTP2Streams, DefaultHTTP2Streams)},
 		ConnState:         o.Connections.track,
+		ConnContext:       o.Connections.remember,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	for _, drain := range o.Drain {
@@ -64,38 +72,21 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	return server, nil
 }
 
-// freshDeadline takes away the write deadline that a Handler left on the connection for the end of the request before.
-type freshDeadline struct{ http.Handler }
+// served is what every request passes first.
+type served struct{ http.Handler }
 
-func (f freshDeadline) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	deadline(w).SetWriteDeadline(time.Time{})
-	f.Handler.ServeHTTP(w, r)
-}
-
-// Connections counts the connections of one or more servers. The zero Connections has no bound.
-type Connections struct {
-	// Max is how many may be open at once; one more is closed as soon as it is accepted. 0 is no bound.
-	Max int64
-
-	open    atomic.Int64
-	refused atomic.Int64
-}
-
-// Open is how many connections there are.
-func (c *Connections) Open() int64 { return c.open.Load() }
-
-// Refused is how many were closed because there were too many.
-func (c *Connections) Refused() int64 { return c.refused.Load() }
-
-// track is an http.Server.ConnState. Every connection that was new becomes closed or hijacked once.
-func (c *Connections) track(conn net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		if n := c.open.Add(1); c.Max > 0 && n > c.Max {
-			c.refused.Add(1)
-			conn.Close()
-		}
-	case http.StateClosed, http.StateHijacked:
-		c.open.Add(-1)
+func (s served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	deadline(w).SetWriteDeadline(time.Time{}) // that a Handler left on the connection for the end of the request before
+	if r.ProtoMajor != 2 {
+		s.Handler.ServeHTTP(w, r)
+		return
+	}
+	c := connectionOf(r)
+	if c.wornOut() {
+		w.Header().Set("Connection", "close") // as which HTTP/2 sends GOAWAY
+	}
+	s.Handler.ServeHTTP(w, r)
+	if r.Context().Err() != nil {
+		c.reset(time.Now())
 	}
 }

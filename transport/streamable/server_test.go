@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,9 +12,11 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -80,7 +83,8 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 }
 
 func TestConnectionsAreCountedAndBounded(t *testing.T) {
-	connections := &Connections{Max: 2}
+	refused := make(chan struct{}, 1)
+	connections := &Connections{Max: 2, Refused: func() { refused <- struct{}{} }}
 	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
 	var open []net.Conn
 	for range 3 {
@@ -95,9 +99,200 @@ func TestConnectionsAreCountedAndBounded(t *testing.T) {
 	if _, err := open[2].Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
 		t.Errorf("the third connection: %v, want it closed", err)
 	}
-	waitFor(t, func() bool { return connections.Open() == 2 && connections.Refused() == 1 })
+	<-refused
+	waitFor(t, func() bool { return connections.Open() == 2 })
 	open[0].Close()
 	waitFor(t, func() bool { return connections.Open() == 1 })
+}
+
+// One address has no more connections than it may, others have theirs, and one that closes makes room.
+func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
+	refused := make(chan struct{}, 1)
+	connections := &Connections{PerAddress: 2, Refused: func() { refused <- struct{}{} }, Group: func(a netip.Addr) (netip.Prefix, bool) {
+		p, err := a.Unmap().Prefix(32)
+		return p, err == nil && a != netip.MustParseAddr("127.0.0.3")
+	}}
+	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
+	dial := func(from string) net.Conn {
+		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	works := func(conn net.Conn) bool {
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		_, err := conn.Read(make([]byte, 1))
+		return err == nil
+	}
+	first := dial("127.0.0.1")
+	if !works(first) || !works(dial("127.0.0.1")) {
+		t.Fatal("an address has not the connections that it may have")
+	}
+	if works(dial("127.0.0.1")) {
+		t.Error("an address has more connections than it may")
+	}
+	<-refused
+	for range 3 {
+		if !works(dial("127.0.0.3")) {
+			t.Error("an address that is not counted was refused")
+		}
+	}
+	if !works(dial("127.0.0.2")) {
+		t.Error("another address pays for it")
+	}
+	first.Close()
+	waitFor(t, func() bool { return connections.Open() == 5 })
+	if !works(dial("127.0.0.1")) {
+		t.Error("a connection that was closed makes no room")
+	}
+}
+
+// What a connection serves is what it was used for first; past the bound it serves nothing, until another has closed.
+func TestConnectionsThatServeOneAreBounded(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !Serves(r, r.URL.Path, 2) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	connections := &Connections{}
+	address := start(t, ServerOptions{Handler: h, Connections: connections}, func(*http.Server) {})
+	get := func(c *http.Client, path string) int {
+		resp, err := c.Get("http://" + address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	var clients []*http.Client
+	for range 4 {
+		c := &http.Client{Transport: &http.Transport{}}
+		t.Cleanup(c.CloseIdleConnections)
+		clients = append(clients, c)
+	}
+	for i, want := range []int{200, 200, 503} {
+		if got := get(clients[i], "/acme"); got != want {
+			t.Errorf("connection %d: got %d, want %d", i, got, want)
+		}
+	}
+	if got := get(clients[3], "/other"); got != 200 {
+		t.Errorf("another: got %d, want it served", got)
+	}
+	if got := get(clients[0], "/acme"); got != 200 {
+		t.Errorf("one that was counted: got %d, want it served", got)
+	}
+	clients[0].CloseIdleConnections()
+	waitFor(t, func() bool { return connections.Open() == 3 })
+	if got := get(clients[2], "/acme"); got != 200 {
+		t.Errorf("after another has closed: got %d, want it served", got)
+	}
+}
+
+// S14: a client of HTTP/2 has no more requests open than it may on one connection; for others it needs another.
+func TestHTTP2StreamsAreBounded(t *testing.T) {
+	cert, key, pool := certificate(t)
+	var mu sync.Mutex
+	open := map[string]int{}
+	begun, all := make(chan struct{}, 10), make(chan struct{})
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/first" {
+			return
+		}
+		mu.Lock()
+		if open[r.RemoteAddr]++; open[r.RemoteAddr] > 3 {
+			t.Errorf("%d requests are open on one connection, want 3", open[r.RemoteAddr])
+		}
+		mu.Unlock()
+		begun <- struct{}{}
+		<-all
+	})
+	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key, HTTP2Streams: 3}, func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	get := func(path string) {
+		resp, err := client.Get("https://" + address + path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		content(t, resp)
+	}
+	get("/first")
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() { get("/") })
+	}
+	for range 10 {
+		<-begun
+	}
+	close(all)
+	group.Wait()
+	if len(open) < 4 {
+		t.Errorf("10 requests on %d connections, want 4 at least", len(open))
+	}
+}
+
+// S14: a client that begins requests and takes them back is sent away, and what it has in flight is answered.
+func TestRapidResetEndsTheConnection(t *testing.T) {
+	cert, key, pool := certificate(t)
+	begun := make(chan struct{}, 1)
+	release := make(chan struct{})
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/stays":
+			begun <- struct{}{}
+			<-release
+		case "/goes":
+			begun <- struct{}{}
+			<-r.Context().Done()
+		}
+		io.WriteString(w, r.RemoteAddr)
+	})
+	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key}, func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	get := func(ctx context.Context, path string) string {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			return err.Error()
+		}
+		return content(t, resp)
+	}
+	first := get(t.Context(), "/")
+	stays := make(chan string, 1)
+	go func() { stays <- get(t.Context(), "/stays") }()
+	<-begun
+	takeBack := func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { get(ctx, "/goes"); close(done) }()
+		<-begun
+		cancel()
+		<-done
+	}
+	for range MaxResets / 2 {
+		takeBack()
+	}
+	if again := get(t.Context(), "/"); again != first {
+		t.Errorf("after %d the client is on %s, want %s", MaxResets/2, again, first)
+	}
+	for range MaxResets {
+		takeBack()
+	}
+	waitFor(t, func() bool { get(t.Context(), "/"); return get(t.Context(), "/") != first })
+	close(release)
+	if got := <-stays; got != first {
+		t.Errorf("the request in flight got %q, want its answer on %s", got, first)
+	}
 }
 
 // A write deadline that one answer left behind does not reach the next request on the connection.

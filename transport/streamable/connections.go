@@ -1,0 +1,163 @@
+package streamable
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Connections counts the connections of one or more servers. The zero Connections has no bound.
+type Connections struct {
+	// Max is how many may be open at once; one more is closed as soon as it is accepted. 0 is no bound.
+	Max int64
+	// PerAddress is the same for those of one address; 0 is no bound. Group says which addresses are one, and which are not counted.
+	PerAddress int
+	Group      func(netip.Addr) (netip.Prefix, bool)
+	// Refused is told of each that was closed. It must return at once. Nil is nobody.
+	Refused func()
+
+	open atomic.Int64
+
+	mu      sync.Mutex // guards the rest
+	from    map[netip.Prefix]int
+	serving map[net.Conn]string // what a connection was first used for, where that is bounded
+	used    map[string]int      // how many of them serve it
+}
+
+// Open is how many connections there are.
+func (c *Connections) Open() int64 { return c.open.Load() }
+
+// track is an http.Server.ConnState. Every connection that was new becomes closed or hijacked once.
+func (c *Connections) track(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		n, crowded := c.open.Add(1), c.PerAddress > 0 && c.of(conn, 1) > c.PerAddress
+		if crowded || c.Max > 0 && n > c.Max {
+			if c.Refused != nil {
+				c.Refused()
+			}
+			conn.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		c.open.Add(-1)
+		if c.PerAddress > 0 {
+			c.of(conn, -1)
+		}
+		c.release(conn)
+	}
+}
+
+// of counts a connection of an address, or one less, and returns how many there are then.
+func (c *Connections) of(conn net.Conn, more int) int {
+	from, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	group, counts := c.Group(from.Addr())
+	if err != nil || !counts {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.from == nil {
+		c.from = map[netip.Prefix]int{}
+	}
+	n := c.from[group] + more
+	if c.from[group] = n; n == 0 {
+		delete(c.from, group)
+	}
+	return n
+}
+
+// release counts one less for what a connection served.
+func (c *Connections) release(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name, ok := c.serving[conn]
+	if !ok {
+		return
+	}
+	delete(c.serving, conn)
+	if c.used[name]--; c.used[name] == 0 {
+		delete(c.used, name)
+	}
+}
+
+// connection is what is known of the one that a request came over.
+type connection struct {
+	conn net.Conn
+	all  *Connections
+
+	mu     sync.Mutex // guards the rest
+	since  time.Time  // when resets were counted from
+	resets int
+}
+
+type connectionKey struct{}
+
+// remember is an http.Server.ConnContext.
+func (c *Connections) remember(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn, all: c})
+}
+
+// connectionOf is nil for a request that no server of NewHTTPServer has taken.
+func connectionOf(r *http.Request) *connection {
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	return c
+}
+
+// Serves counts the connection that a request came over among those that serve name, as which the first such call counts it, and reports
+// whether there are no more than most of them.
+func Serves(r *http.Request, name string, most int) bool {
+	conn := connectionOf(r)
+	if conn == nil {
+		return true
+	}
+	c := conn.all
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, counted := c.serving[conn.conn]; counted {
+		return true
+	}
+	if c.used[name] >= most {
+		return false
+	}
+	if c.serving == nil {
+		c.serving, c.used = map[net.Conn]string{}, map[string]int{}
+	}
+	c.serving[conn.conn] = name
+	c.used[name]++
+	return true
+}
+
+const (
+	// MaxResets is how many requests of one connection of HTTP/2 a client may take back within ResetTime. To begin and to take back costs
+	// it next to nothing. With more, the connection takes no further request.
+	MaxResets = 200
+	// ResetTime is the time in which they count.
+	ResetTime = 10 * time.Second
+)
+
+// reset counts a request that was taken back.
+func (c *connection) reset(now time.Time) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.since) > ResetTime && c.resets <= MaxResets {
+		c.since, c.resets = now, 0
+	}
+	c.resets++
+}
+
+// wornOut reports whether there were too many.
+func (c *connection) wornOut() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.resets > MaxResets
+}
