@@ -41,6 +41,7 @@ const lateBy = time.Second
 // server is the smallest that the cases can do with: how long it takes to start is no more than a program takes.
 type server struct {
 	effects, subscribed io.Writer
+	jobs                jobs // nil when it has none
 
 	mu   sync.Mutex // guards what follows
 	out  *bufio.Writer
@@ -48,7 +49,7 @@ type server struct {
 }
 
 func serve(effects string) {
-	s := server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo), out: bufio.NewWriterSize(os.Stdout, 64<<10)}
+	s := server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo), jobs: newJobs(effects), out: bufio.NewWriterSize(os.Stdout, 64<<10)}
 	fmt.Fprintln(s.subscribed, "none")
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	for {
@@ -92,11 +93,11 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 	}
 	switch m.Method {
 	case "initialize":
-		return result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
+		return result(`{"protocolVersion":"2025-11-25","capabilities":{` + s.jobs.capabilities() + `"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
 	case "tools/list":
 		var tools []string
 		for _, name := range []string{note, hold, free, tell, late, busy, self} {
-			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
+			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}`+s.jobs.support(name)+`}`)
 		}
 		return result(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 	case "resources/list":
@@ -110,6 +111,8 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 		return result(`{}`)
 	case "tools/call":
 		return s.call(m)
+	case "tasks/get", "tasks/result":
+		return s.jobs.ask(m)
 	}
 	return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + m.Method})}
 }
@@ -122,13 +125,16 @@ func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 	} else if _, err := fmt.Fprintln(s.effects, text); err != nil {
 		return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()})}
 	}
-	answer := jsonrpc.Response(m.ID, jsontext.Value(`{"content":[{"type":"text","text":"`+text+`"}]}`))
+	answer := jsonrpc.Response(m.ID, jsontext.Value(told(text)))
+	if answers, begun := s.jobs.begin(m, tool, text); begun {
+		return answers
+	}
 	switch tool {
 	case hold:
 		s.held = append(s.held, answer)
 		return nil
 	case free:
-		all := append(s.held, answer)
+		all := append(append(s.held, s.jobs.free()...), answer)
 		s.held = nil
 		return all
 	case late:

@@ -1,0 +1,92 @@
+package resilience
+
+import (
+	"path/filepath"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// withJobs is the name of the file of effects of a server that runs its tools as tasks of 2025-11-25 for who wants that. What is held is a task
+// that works.
+const withJobs = "jobs"
+
+// jobs are the tasks of a server, by the text that they were given, which is their id too.
+type jobs map[string]*job
+
+type job struct {
+	done    bool
+	waiting []jsonrpc.ID // tasks/result without an answer
+}
+
+func newJobs(effects string) jobs {
+	if filepath.Base(effects) != withJobs {
+		return nil
+	}
+	return jobs{}
+}
+
+// capabilities is what a server declares of its jobs, and support what a tool says of them.
+func (j jobs) capabilities() string {
+	if j == nil {
+		return ""
+	}
+	return `"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}},`
+}
+
+func (j jobs) support(tool string) string {
+	if j == nil || tool != note && tool != hold {
+		return ""
+	}
+	return `,"execution":{"taskSupport":"optional"}`
+}
+
+// begin makes a task of a call that asks for one.
+func (j jobs) begin(m jsonrpc.Message, tool, text string) (answers []jsonrpc.Message, begun bool) {
+	if _, asks := splice.Get(m.Params, "task"); j == nil || !asks {
+		return nil, false
+	}
+	j[text] = &job{done: tool != hold}
+	return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(`{"task":`+j.object(text)+`}`))}, true
+}
+
+// free ends every task, and answers who waits for one.
+func (j jobs) free() (answers []jsonrpc.Message) {
+	for text, one := range j {
+		one.done = true
+		for _, id := range one.waiting {
+			answers = append(answers, jsonrpc.Response(id, jsontext.Value(told(text))))
+		}
+		one.waiting = nil
+	}
+	return answers
+}
+
+// ask answers a request about a task.
+func (j jobs) ask(m jsonrpc.Message) []jsonrpc.Message {
+	text, _ := splice.GetString(m.Params, "taskId")
+	one := j[text]
+	switch {
+	case one == nil:
+		return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such task"})}
+	case m.Method == "tasks/result" && one.done:
+		return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(told(text)))}
+	case m.Method == "tasks/result":
+		one.waiting = append(one.waiting, m.ID)
+		return nil
+	}
+	return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(j.object(text)))}
+}
+
+func (j jobs) object(text string) string {
+	status := "working"
+	if j[text].done {
+		status = "completed"
+	}
+	return `{"taskId":"` + text + `","status":"` + status + `","createdAt":"2026-11-20T12:00:00Z","lastUpdatedAt":"2026-11-20T12:00:00Z","ttl":600000,"pollInterval":500}`
+}
+
+// told is what a tool answers with.
+func told(text string) string { return `{"content":[{"type":"text","text":"` + text + `"}]}` }
