@@ -2,10 +2,13 @@ package resilience
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -23,7 +26,7 @@ var bareTurns = [][]string{
 
 // bareStart is how long a program takes from its start to its first answer to a call, without a host.
 func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
-	command.Stderr = os.Stderr
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := command.StdinPipe()
 	if err != nil {
 		return 0, err
@@ -36,6 +39,11 @@ func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
 	if err := command.Start(); err != nil {
 		return 0, err
 	}
+	defer func() {
+		_ = in.Close()
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // what it has started too
+		_ = command.Wait()                                      // which says so
+	}()
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for _, turn := range append(bareTurns, []string{call}) {
@@ -44,7 +52,7 @@ func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
 		}
 		for waiting := strings.Count(strings.Join(turn, ""), `"id":`); waiting > 0; {
 			if !lines.Scan() {
-				return 0, fmt.Errorf("the bare server ended: %v, %v", lines.Err(), command.Wait())
+				return 0, fmt.Errorf("the bare server ended: %w", cmp.Or(lines.Err(), io.EOF))
 			}
 			switch text := lines.Text(); {
 			case strings.Contains(text, `"result":`):
@@ -54,9 +62,7 @@ func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
 			}
 		}
 	}
-	took = time.Since(start)
-	_ = in.Close()
-	return took, command.Wait()
+	return time.Since(start), nil
 }
 
 // bareSmall is the start of the test's own server.

@@ -166,6 +166,12 @@ func (h *host) panics(path, kind string) error {
 	return err
 }
 
+// reload makes the host read its configuration again.
+func (h *host) reload() error {
+	_, err := h.admin(http.MethodPost, "/admin/v1/reload", admin.Write, "")
+	return err
+}
+
 // admin asks the admin listener.
 func (h *host) admin(method, path string, scope admin.Scope, body string) (string, error) {
 	token, err := admin.ReadToken(filepath.Join(h.runtime, "mcpd"), strings.TrimPrefix(h.Admin, "http://"), scope)

@@ -126,6 +126,7 @@ func TestResilience(t *testing.T) {
 	t.Run("a server with a URL forgets its sessions", func(t *testing.T) { remoteForgets(t, r) })
 	t.Run("a server hangs", func(t *testing.T) { serverHangs(t, r) })
 	t.Run("a server is busy", serverBusy)
+	t.Run("servers behind npx", func(t *testing.T) { launchers(t, r) })
 	t.Run("the host is told to stop", func(t *testing.T) { hostStopped(t, r) })
 	fmt.Println(r.Markdown())
 	if *full {

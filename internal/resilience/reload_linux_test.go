@@ -2,14 +2,12 @@ package resilience
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"mcpd/internal/load"
 	"mcpd/internal/mcptest"
-	"mcpd/telemetry/admin"
 )
 
 // Shape of the reloads: a hundred a minute beside calls to the servers that stay.
@@ -56,7 +54,7 @@ func reloads(t *testing.T, r *table) {
 	reload := func() (took time.Duration, err error) {
 		change()
 		at := time.Now()
-		_, err = h.admin(http.MethodPost, "/admin/v1/reload", admin.Write, "")
+		err = h.reload()
 		took = time.Since(at)
 		if err == nil {
 			_, err = changing[0].Call(t.Context(), load.Nonce(fmt.Sprintf("version-%d", version)))
