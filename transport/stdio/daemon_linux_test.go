@@ -159,7 +159,8 @@ func descends(pid, from int) bool {
 func TestNothingOutlivesItsServer(t *testing.T) {
 	h := newHost(t, t.Name(), "")
 	h.do("start echo on; exec sleep 600") // of another server, and stays
-	other := h.marked()
+	var other []int
+	eventually(t, "it has an environment, after exec", func() bool { other = h.marked(); return len(other) == 1 })
 	for _, s := range scripts {
 		t.Run(s.name, func(t *testing.T) {
 			one := newHost(t, t.Name(), "")

@@ -56,8 +56,9 @@ const (
 	// sweepTime bounds what is spent on killing what an earlier daemon left, and on the guard's last look: what is killed and does not go is
 	// stuck in the kernel.
 	sweepTime = time.Second
-	// blankTime is how long an orphan without an environment may be one that is about to have it: it has none while it executes a program.
-	blankTime = 50 * time.Millisecond
+	// blankTime is how long an orphan may be on its way into a program, where it has no environment, before it counts as none of ours: such
+	// a moment lasts as long as the machine is busy with others.
+	blankTime = time.Second
 	// guardPause is before a lost guard is replaced. It doubles up to maxGuardPause, and starts anew after a guard that lasted longer.
 	guardPause    = 10 * time.Millisecond
 	maxGuardPause = 10 * time.Second

@@ -41,7 +41,7 @@ func All() []int {
 // Look is one after another look at processes. It keeps the memory that it reads into.
 type Look struct {
 	Mark  Mark
-	Blank int // processes so far of which nothing was to be read: they have ended, have no environment, or are just exchanging it in exec
+	Blank int // processes so far that had no environment just then: they are exchanging it in exec
 	buf   []byte
 }
 
@@ -89,7 +89,7 @@ func (l *Look) marked(pid int) bool {
 			l.buf = append(l.buf, make([]byte, size)...)
 		}
 	}
-	if size == 0 {
+	if size == 0 && !bare(pid) {
 		l.Blank++
 	}
 	for entry := range bytes.SplitSeq(l.buf[:size], []byte{0}) {
@@ -98,6 +98,21 @@ func (l *Look) marked(pid int) bool {
 		}
 	}
 	return false
+}
+
+// bare reports whether the environment of a process is empty: it begins where it ends. In exec it is nowhere, with 0 for both.
+func bare(pid int) bool {
+	fd, err := open("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, 1024) // 52 numbers of 64 bits at most
+	n, _ := syscall.Read(fd, buf)
+	// "pid (name) state …", where the name may hold spaces and parentheses; fields 50 and 51 are where the environment begins and ends.
+	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:max(n, 0)], ')')+1 : max(n, 0)])
+	const end = 51 - 3
+	return len(fields) > end && string(fields[end]) != "0" && bytes.Equal(fields[end-1], fields[end])
 }
 
 // End kills what carries the mark, until it has looked at every process so many times in a row and found nobody, and returns how many there
