@@ -35,7 +35,7 @@ docs: ## Writes the generated pages of docs.
 bench: ## Measures what the host promises, prints tables and writes them to bench/results.
 	cd bench && go test -count=1 -timeout=60m -full
 
-resilience: ## Kills servers, actors and the host, and prints a table of what that cost.
+resilience: ## Kills servers, actors and the host, and prints a table of what that cost, and writes it to internal/resilience/results.
 	cd internal/resilience && go test -count=1 -timeout=60m -full
 
 benchmarks: ## Runs the benchmarks of the packages.

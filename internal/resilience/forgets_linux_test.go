@@ -82,6 +82,7 @@ func remoteForgets(t *testing.T, r *table) {
 	defer func() { s.end() }()
 	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}}", declare(fmt.Sprintf("url: 'http://%s/mcp'", s.addr))))
 	h.launch(mcptest.HostOptions{})
+	before := h.baselineOf("/small/mcp")
 	users := h.sessions(either(50, 8), note)
 	holder := h.sessions(1, hold)
 	bareEffects := filepath.Join(t.TempDir(), "bare")
@@ -102,13 +103,13 @@ func remoteForgets(t *testing.T, r *table) {
 	crowd()
 	for round := range either(20, 2) {
 		// It forgets.
-		before := initialized(t, h.effects)
+		opened := initialized(t, h.effects)
 		if err := s.Process.Signal(syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "forgotten", func() bool { return forgets(t, h.effects) == round+1 })
 		crowd()
-		forgotten = append(forgotten, float64(initialized(t, h.effects)-before))
+		forgotten = append(forgotten, float64(initialized(t, h.effects)-opened))
 
 		// It dies with calls in hand, and is there again.
 		run++
@@ -136,7 +137,11 @@ func remoteForgets(t *testing.T, r *table) {
 		}
 	}
 	once(t, h.effects)
+	s.end() // and with it the connections of the crowd, which would stay a while
+	s.start()
+	h.next("last", users[0])
 	leave(t, append(users, holder...))
+	r.times("remote server killed: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
 	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("remote server forgot its session, %d clients: sessions opened", len(users)), "sessions", forgotten, either(1.0, 0)))
 	r.shares("remote server killed and started again: next call answered after its start", bare, next)
 }

@@ -24,6 +24,7 @@ func serverHangs(t *testing.T, r *table) {
 	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: {call_timeout: %v}, servers: {small: %s}}}",
 		h.small(alone), hangTimeout, h.small(alone)))
 	h.launch(mcptest.HostOptions{})
+	before := h.baselineOf("/small/mcp", "/t/slow/small/mcp")
 	users := h.sessions(8, note)
 	stuck := h.open(1, "/t/slow/small/mcp", load.SessionOptions{Tool: note, Argument: "text"})
 	pid := pids(t, stuck)[0]
@@ -86,6 +87,7 @@ func serverHangs(t *testing.T, r *table) {
 		t.Errorf("the server that hung was %s and is %s", pid, now)
 	}
 	leave(t, append(users, stuck...))
+	r.times("server hung: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
 	r.times(fmt.Sprintf("server hangs: last of %d calls answered after its deadline by", hangCalls), over, overGoal)
 }
 

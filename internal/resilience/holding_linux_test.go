@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -23,11 +24,16 @@ type holding struct {
 	goroutines                string // how many run what, a line each
 }
 
+// idle is what reads a connection to a server that is kept for the next request: how many there are is for those to say who came last.
+const idle = "net/http.(*persistConn).readLoop"
+
 // passing are goroutines that come and go by themselves, by what they run.
 var passing = map[string]string{
+	"":                                      "the runtime's",
 	"net/http.(*conn).serve":                "serves whoever asks for this; clients' connections are descriptors, and counted as such",
 	"net/http.(*connReader).backgroundRead": "the same",
-	"internal/poll.(*FD).Read":              "the same, on its way to a system call",
+	idle:                                    "taken off the descriptors",
+	"net/http.(*persistConn).writeLoop":     "the same",
 }
 
 func (h *host) holds() holding {
@@ -40,20 +46,27 @@ func (h *host) holds() holding {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	running := goroutines(profile)
+	var lines []string
+	for _, runs := range slices.Sorted(maps.Keys(running)) {
+		if passing[runs] == "" {
+			lines = append(lines, fmt.Sprintf("%s %d", runs, running[runs]))
+		}
+	}
 	return holding{
-		children: len(h.Processes()), files: len(files), sessions: int(h.metric("mcpd_sessions{")),
-		subscriptions: subscriptionsOf(h.t, h.effects), goroutines: goroutines(profile),
+		children: len(h.Processes()), files: len(files) - running[idle], sessions: int(h.metric("mcpd_sessions{")),
+		subscriptions: subscriptionsOf(h.t, h.effects), goroutines: strings.Join(lines, "\n"),
 	}
 }
 
-// goroutines reads a profile: a group begins with its number, and ends with what its goroutines were started with.
-func goroutines(profile string) string {
+// goroutines reads a profile: how many goroutines were started with what. A group begins with its number, and ends with its first function.
+func goroutines(profile string) map[string]int {
 	running := map[string]int{}
 	n, runs := 0, ""
 	for line := range strings.Lines(profile + "\n") {
 		switch fields := strings.Fields(line); {
 		case len(fields) == 0:
-			if n > 0 && passing[runs] == "" {
+			if n > 0 {
 				running[runs] += n
 			}
 			n, runs = 0, ""
@@ -63,12 +76,7 @@ func goroutines(profile string) string {
 			runs, _, _ = strings.Cut(fields[2], "+")
 		}
 	}
-	var lines []string
-	for runs, n := range running {
-		lines = append(lines, fmt.Sprintf("%s %d", runs, n))
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	return running
 }
 
 // metric is the sum of the samples of a metric that begin so.
@@ -104,6 +112,19 @@ func (h *host) baseline() holding {
 	return h.rest()
 }
 
+// baselineOf is baseline for endpoints of the test's own server, whatever it is called.
+func (h *host) baselineOf(paths ...string) holding {
+	h.t.Helper()
+	for _, path := range paths {
+		s := h.open(1, path, load.SessionOptions{Tool: note, Argument: "text"})
+		if _, err := s[0].Call(h.t.Context(), load.Nonce(fmt.Sprintf("baseline-%d-%s", h.PID(), path))); err != nil {
+			h.t.Fatal(err)
+		}
+		leave(h.t, s)
+	}
+	return h.rest()
+}
+
 // rest is what the host holds when nothing of it changes any more.
 func (h *host) rest() (now holding) {
 	h.t.Helper()
@@ -111,7 +132,7 @@ func (h *host) rest() (now holding) {
 		before := now
 		time.Sleep(100 * time.Millisecond) // in which connections that were closed at the other end are let go of
 		now = h.holds()
-		return now == before && now.sessions == 0 && now.subscriptions == 0 && now.children > 0
+		return now == before && now.sessions == 0 && now.subscriptions == 0
 	})
 	return now
 }
@@ -160,7 +181,7 @@ func TestGoroutinesOfAProfile(t *testing.T) {
 		"2 @ 0x1 0x2\n#\t0x1\tsync.(*Mutex).Lock+0x84\t/f:1\n#\t0x2\tmcpd/a.(*B).run+0x9\t/f:2\n\n" +
 		"1 @ 0x4\n#\t0x4\tmcpd/c.d+0x1\t/f:2\n\n" +
 		"3 @ 0x3\n#\t0x3\tnet/http.(*conn).serve+0x1\t/f:3\n")
-	if want := "mcpd/a.(*B).run 5\nmcpd/c.d 1"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	if want := map[string]int{"mcpd/a.(*B).run": 5, "mcpd/c.d": 1, "net/http.(*conn).serve": 3}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -45,9 +45,14 @@ func reloads(t *testing.T, r *table) {
 	}
 	change()
 	h.launch(mcptest.HostOptions{})
-	var steady []*load.Session
+	paths := []string{"/small/mcp"}
 	for i := range steadyServers {
-		steady = append(steady, h.open(2, fmt.Sprintf("/s%d/mcp", i), load.SessionOptions{Tool: note, Argument: "text"})...)
+		paths = append(paths, fmt.Sprintf("/s%d/mcp", i))
+	}
+	before := h.baselineOf(paths...)
+	var steady []*load.Session
+	for _, path := range paths[1:] {
+		steady = append(steady, h.open(2, path, load.SessionOptions{Tool: note, Argument: "text"})...)
 	}
 	theirs := pids(t, steady)
 	changing := h.sessions(1, note)
@@ -105,6 +110,6 @@ func reloads(t *testing.T, r *table) {
 	}
 	once(t, h.effects)
 	leave(t, append(steady, changing...))
-	eventually(t, "one process for each server", func() bool { return len(h.Processes()) == steadyServers+1 })
+	r.times("configuration reloaded: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
 	r.times("reload of one server of several", took, 0)
 }
