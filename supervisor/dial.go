@@ -43,7 +43,9 @@ func (h *host) connection(
 		Emit: h.recorder.Emit,
 	}
 	if s.Link() == tenant.Stdio { // a program costs memory; what else there is costs next to nothing, and hears of changes meanwhile
-		o.Linger = linger
+		if o.Linger = linger; s.Start != tenant.StartEager {
+			o.Idle = s.IdleStop
+		}
 	}
 	known, _ := h.known.LoadOrStore(fmt.Sprintf("%s/%s %d", t.Name, s.Name, k.Revision), &client.Known{})
 	o.Known = known.(*client.Known)

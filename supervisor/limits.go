@@ -104,6 +104,7 @@ var limits = []limit{
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
+	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "the rest is left out", ""},
 	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", ""},

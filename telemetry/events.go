@@ -128,6 +128,11 @@ type (
 		InFlight    uint32 `key:"in_flight" is:"requests that were waiting for it"`
 		Stderr      string `key:"stderr" is:"the last of what it wrote to its standard error"`
 	}
+	UpstreamAsleep struct {
+		Where
+		PID  int           `key:"pid" is:"of the child process"`
+		Idle time.Duration `key:"idle" is:"how long nothing may need it"`
+	}
 	UpstreamStartFailed struct {
 		Where
 		Cause  string `key:"cause" is:"class of the ending, one or two words"`

@@ -154,7 +154,7 @@ func (c *Catalog) use(conn *conn, caller Caller) {
 		return
 	}
 	conn.arriving++
-	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref}
+	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds}
 	otp.CallAsync(c.p, conn.ref, session, func(struct{}, error) any { return arrived{conn} })
 }
 

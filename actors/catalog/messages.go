@@ -21,6 +21,7 @@ import (
 type Caller struct {
 	Session      string // the session's row
 	Ref          otp.Ref
+	Holds        bool // as of client.AttachRequest
 	Principal    string
 	Capabilities protocol.ClientCapabilities
 	Info         protocol.Implementation // who it says it is; zero when that is not one client's

@@ -31,7 +31,7 @@ var states = []struct {
 		func(s *server) bool { p := s.down(); return p != nil && p.quarantined() }},
 	{client.CrashLoop, "a connection was given up; after its pause it is started again for whoever asks, or at once for sessions that had used it",
 		func(s *server) bool { return s.down() != nil }},
-	{client.Stopped, "it ran, and ended because nobody used it",
+	{client.Stopped, "it ran, and ended because nobody used it, or nothing needed it for `idle_stop`",
 		func(s *server) bool { return s.ran }},
 	{client.Idle, "nobody has asked for it yet",
 		func(*server) bool { return true }},

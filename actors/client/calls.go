@@ -34,6 +34,7 @@ func (c *Connection) forward(x *request.Exchange) {
 			return
 		}
 		c.queue = append(c.queue, x)
+		c.wake()
 		c.spread()
 		return
 	}
@@ -109,6 +110,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)
+	c.needs(m.Result)
 	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
 	if failed, ok := splice.Get(m.Result, "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"maps"
 	"time"
 
 	"mcpd/actors/request"
@@ -23,6 +24,8 @@ type carry struct {
 	executed map[uint64]bool
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
+	// holders are those of them for which the server keeps something between their calls.
+	holders map[string]bool
 	// uris lists the subscribed resources and the sessions that want each. False is a subscription to which the server has not agreed yet.
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.
@@ -54,12 +57,14 @@ func newCarry(o Options) *carry {
 		again:    map[uint64]bool{},
 		executed: map[uint64]bool{},
 		sessions: map[string]otp.Ref{},
+		holders:  map[string]bool{},
 		uris:     map[string]map[string]bool{},
 		levels:   map[string]string{},
 		wants:    map[string]*Want{},
 	}
 	if left := o.Restore; left != nil {
 		c.sessions, c.uris, c.levels = left.Sessions, left.URIs, left.Levels
+		maps.Copy(c.holders, left.Holds)
 	}
 	return c
 }
@@ -85,7 +90,7 @@ func (c *carry) Abandon(reason error) {
 	}
 	if len(c.sessions) > 0 {
 		_ = c.o.Catalog.Send(&Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels,
+			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders,
 		})
 	}
 }
@@ -98,6 +103,9 @@ func (c *Connection) regain(left *Left) {
 			c.p.Monitor(ref)
 		}
 	}
+	if len(left.URIs) > 0 {
+		c.wake()
+	}
 	for uri, who := range left.URIs {
 		for row, agreed := range who {
 			c.hold(uri, row, agreed)
@@ -106,6 +114,7 @@ func (c *Connection) regain(left *Left) {
 			c.follow(uri, true)
 		}
 	}
+	maps.Copy(c.holders, left.Holds)
 	for row, level := range left.Levels {
 		if c.levels[row] == "" {
 			c.levels[row] = level

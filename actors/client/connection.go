@@ -44,6 +44,7 @@ type Options struct {
 	// refused here.
 	Pending func() int
 	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
+	Idle    time.Duration // a server that nothing needs for so long is ended though it has sessions, and dialled again when something does; 0 is never
 	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.
 	Instances int
 	Replay    string // which tool calls are sent once more when the server died on them, as in package tenant; empty for none
@@ -93,6 +94,8 @@ type Connection struct {
 	before   map[string]bool     // resources that were subscribed to when this began
 
 	start, linger otp.Timer
+	drowsy        otp.Timer             // when it is looked at whether the server may sleep
+	until         time.Time             // it is needed at least, because of what it did or holds
 	patient       bool                  // those who wait for their turn are going to be looked at
 	growing       bool                  // another instance was asked for, or is not for a while
 	asides        int                   // what was asked for wishes and not answered
@@ -156,17 +159,8 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
-	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
-	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
-	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
-	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
-	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
-	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}
-	for uri := range c.uris {
-		c.before[uri] = c.subscribed(uri)
-	}
+	c.reset()
 	c.started = c.p.Now()
-	c.start.Stop()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
 	c.enter(Starting, nil)
 	c.tellStarting()
@@ -177,13 +171,28 @@ func (c *Connection) begin(wait time.Duration) {
 	c.p.Go("transport", c.run)
 }
 
+// reset forgets everything about a server.
+func (c *Connection) reset() {
+	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
+	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
+	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
+	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
+	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}
+	for uri := range c.uris {
+		c.before[uri] = c.subscribed(uri)
+	}
+	c.start.Stop()
+	c.drowsy.Stop()
+}
+
 // run dials and reads until the connection ends. Whatever ends it, the transport is handed over for closing.
 func (c *Connection) run(ctx context.Context) error {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
 	err := c.read(ctx, quit)
-	if errors.Is(context.Cause(ctx), errEra) {
-		return errEra
+	if why := context.Cause(ctx); errors.Is(why, errEra) || errors.Is(why, errAsleep) {
+		return why
 	}
 	return err
 }
@@ -212,6 +221,9 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case *request.Forward:
 		c.forward(m.Exchange)
 	case inbound:
+		if c.asleep() { // it came as the server was ended
+			return nil
+		}
 		return c.inbound(m.in)
 	case *request.Withdraw:
 		c.withdraw(m)
@@ -267,6 +279,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return inflight.ErrExhausted
 	case lingered:
 		c.idle()
+	case drowsed:
+		c.maybeSleep()
 	default:
 		c.amongInstances(msg)
 	}
@@ -301,7 +315,7 @@ func (c *Connection) over(err error) error {
 	if err == nil {
 		return transport.ErrClosed
 	}
-	if errors.Is(err, errEra) { // there is another transport
+	if errors.Is(err, errEra) || c.asleep() || errors.Is(err, errAsleep) { // there is another transport, or none is wanted
 		return nil
 	}
 	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {

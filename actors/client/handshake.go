@@ -106,6 +106,8 @@ func (c *Connection) maybeReady() error {
 	c.grant()
 	c.takeTurns()
 	c.maybeLinger()
+	c.staysAwake(c.o.Idle)
+	c.maybeSleep()
 	c.resume()
 	return nil
 }

@@ -50,6 +50,7 @@ type Attach = otp.Call[AttachRequest, struct{}]
 type AttachRequest struct {
 	Session string // the session's row
 	Ref     otp.Ref
+	Holds   bool // the server keeps something for it between its calls, and may not sleep
 }
 
 // Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.
@@ -79,6 +80,7 @@ type Left struct {
 	Sessions map[string]otp.Ref
 	URIs     map[string]map[string]bool // subscribed resources, and the sessions that want each
 	Levels   map[string]string          // log level by session
+	Holds    map[string]bool            // sessions for which the server keeps something
 }
 
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.
@@ -150,7 +152,7 @@ const (
 	Backoff     State = "backoff"     // failed, and being started again
 	CrashLoop   State = "crash_loop"  // its restart budget ran out; started again after a pause, when somebody asks
 	Quarantined State = "quarantined" // not started again but for a rare probe: its cause is permanent, or an operator said so
-	Stopped     State = "stopped"     // it ran, and ended because nobody used it; started again when somebody asks
+	Stopped     State = "stopped"     // it ran, and ended because nobody used it or nothing needed it; started again when somebody asks
 )
 
 // States are all of them, as they follow one another when a server does badly.

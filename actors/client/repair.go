@@ -16,6 +16,7 @@ func (c *carry) repair() []otp.Dropped {
 	mend.Map(&c.executed)
 	mend.Map(&c.sessions)
 	mend.Map(&c.uris)
+	mend.Map(&c.holders)
 	mend.Map(&c.levels)
 	mend.Map(&c.wants)
 	var lost mend.Losses

@@ -70,7 +70,14 @@ func (c *Connection) tellReady() {
 	c.o.Emit(e)
 }
 
+func (c *Connection) tellAsleep() {
+	c.o.Emit(telemetry.UpstreamAsleep{Where: c.where(), PID: c.info().PID, Idle: c.o.Idle})
+}
+
 func (c *Connection) tellEnded(end *Ending) {
+	if c.asleep() { // it was told
+		return
+	}
 	at := c.where()
 	at.Incident = end.Incident
 	if c.state != Ready {

@@ -194,6 +194,7 @@ func (c *Connection) want(m *Want) {
 	}
 	for _, uri := range w.URIs {
 		known := c.subscribed(uri)
+		c.wake()
 		if c.hold(uri, w.Session, true); c.state == Ready && !known {
 			c.follow(uri, true)
 		}
@@ -203,7 +204,7 @@ func (c *Connection) want(m *Want) {
 
 // grant answers the wishes once the connection is ready and the server has answered everything that was asked of it for any of them.
 func (c *Connection) grant() {
-	if c.state != Ready || c.asides > 0 {
+	if c.state != Ready && !c.asleep() || c.asides > 0 {
 		return
 	}
 	for session, m := range c.wants {
@@ -296,6 +297,10 @@ func (c *Connection) restore() {
 func (c *Connection) attach(m *Attach) {
 	c.p.Monitor(m.Req.Ref)
 	c.sessions[m.Req.Session] = m.Req.Ref
+	if m.Req.Holds {
+		c.holders[m.Req.Session] = true
+	}
+	c.staysAwake(c.o.Idle)
 	c.linger.Stop()
 	m.Reply(struct{}{})
 }
@@ -322,6 +327,7 @@ func (c *Connection) detach(ref otp.Ref) {
 			continue
 		}
 		delete(c.sessions, row)
+		delete(c.holders, row)
 		delete(c.wants, row)
 		if before := c.verbose(); c.levels[row] != "" {
 			delete(c.levels, row)
@@ -355,6 +361,9 @@ func (c *Connection) lingers() time.Duration {
 	}
 	if c.o.Key.Share == tenant.BySession {
 		return Reattach
+	}
+	if c.o.Idle > 0 {
+		return min(c.o.Linger, c.o.Idle)
 	}
 	return c.o.Linger
 }

@@ -82,7 +82,7 @@ func (t *Task) Init(p *otp.Process) error {
 	}
 	p.SetHeir(t.estate)
 	t.sent, t.puts, t.asked = map[uint64]uint64{}, map[jsonrpc.ID]put{}, map[jsonrpc.ID]*client.Question{}
-	t.a.Caller.Session, t.a.Caller.Ref = "task-"+t.a.Row, p.Self()
+	t.a.Caller.Session, t.a.Caller.Ref, t.a.Caller.Holds = "task-"+t.a.Row, p.Self(), true
 	if t.a.loaded != nil {
 		t.entry.show(t.task)
 		return t.step(tasks.Event{Op: tasks.Resume, Lives: t.a.lives})

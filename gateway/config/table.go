@@ -117,6 +117,9 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 			"how long a list waits for servers that are starting and were never listed", func(s scope) any { return &at(s).ListWait }},
 		{"limits.start_timeout", span(10*time.Millisecond, 10*time.Minute), "60s", "", "20s", Replaces,
 			"a server from its start to the end of its handshake", func(s scope) any { return &at(s).StartTimeout }},
+		{"limits.idle_stop", span(0, 7*day), "0s", "", "10m", Replaces,
+			"a program that no call, task, question or subscription needs for so long is ended, and started again by the next call; 0s ends none that sessions use, because what it keeps between calls is lost",
+			func(s scope) any { return &at(s).IdleStop }},
 		{"limits.park_time", span(time.Second, time.Hour), "5m", "", "2m", AtOnce,
 			"how long a call may wait for its user", func(s scope) any { return &at(s).ParkTime }},
 	}
@@ -222,6 +225,12 @@ var serverKeys = []Key{
 		func(s scope) any { return &s.server.Replay }},
 	{"start_timeout", span(10*time.Millisecond, 10*time.Minute), "", "limits.start_timeout", "90s", Replaces,
 		"from its start to the end of its handshake", func(s scope) any { return &s.server.StartTimeout }},
+	{"start", oneOf(tenant.StartOnDemand, tenant.StartEager), tenant.StartOnDemand, "", tenant.StartEager, AtOnce,
+		"on_demand is by its first call, or by the first list if it never listed; eager is with mcpd, and kept running",
+		func(s scope) any { return &s.server.Start }},
+	{"idle_stop", span(0, 7*24*time.Hour), "", "limits.idle_stop", "10m", Replaces,
+		"a program that is not needed for so long is ended although sessions use it, and started again by the next call; an eager one is not",
+		func(s scope) any { return &s.server.IdleStop }},
 	{"require_client_capabilities", needs, "", "", "{tools/call: sampling}", AtOnce,
 		"as in the tenant, for this server, and before it", func(s scope) any { return &s.server.Require }},
 }

@@ -18,6 +18,8 @@ func TestIdentity(t *testing.T) {
 	}
 	same := map[string]func(*Server){
 		"nothing":      func(*Server) {},
+		"Start":        func(s *Server) { s.Start = StartEager },
+		"IdleStop":     func(s *Server) { s.IdleStop = time.Hour },
 		"StartTimeout": func(s *Server) { s.StartTimeout = time.Hour },
 		"Intensity":    func(s *Server) { s.Intensity.Restarts = 9 },
 		"Require":      func(s *Server) { s.Require = map[string]string{"a": "b"} },

@@ -49,6 +49,7 @@ type Limits struct {
 	RequestTimeout time.Duration // what the host itself asks an upstream: lists, probes, pings
 	ListWait       time.Duration // how long a list waits for servers that were never listed and are starting
 	StartTimeout   time.Duration // an upstream from spawn to the end of its handshake
+	IdleStop       time.Duration // a program that is not needed for so long ends; 0 is never, while sessions use it
 	ParkTime       time.Duration // how long a call may wait for the user
 }
 
@@ -82,6 +83,8 @@ type Server struct {
 
 	Replay       string // one of the words above
 	StartTimeout time.Duration
+	Start        string        // one of the words below
+	IdleStop     time.Duration // as in Limits
 	Intensity    Intensity
 }
 
@@ -90,6 +93,12 @@ const (
 	ReplayNever      = "never"      // none
 	ReplayReadOnly   = "read_only"  // of tools with readOnlyHint
 	ReplayIdempotent = "idempotent" // of these, and of tools with idempotentHint
+)
+
+// When a server is started.
+const (
+	StartOnDemand = "on_demand" // when it is called, or listed for the first time
+	StartEager    = "eager"     // with the host, and kept running
 )
 
 // Intensity is how many restarts within which time an upstream gets before it is given up for a while.
@@ -136,5 +145,6 @@ func (t Tenant) Required(server, method string) (capability string, ok bool) {
 // to those that there are.
 func (s Server) Reconnects(so Server) bool {
 	s.Require, so.Require = nil, nil
+	s.Start, so.Start = "", ""
 	return !reflect.DeepEqual(s, so)
 }

@@ -84,6 +84,14 @@ func (t *Task) called(in Event) {
 // PollOf is how often the server of a task of the extension wants to be asked, within the bounds.
 func PollOf(task jsontext.Value) time.Duration { return pace(task, Extension, DefaultPoll) }
 
+// KeptFor is how long a server keeps a task of the extension at least, as far as it says.
+func KeptFor(task jsontext.Value) time.Duration {
+	if ttl, ok := duration(task, names[Extension].ttl); ok {
+		return ttl
+	}
+	return MaxTTL
+}
+
 func pace(task jsontext.Value, d Dialect, otherwise time.Duration) time.Duration {
 	if poll, ok := duration(task, names[d].poll); ok {
 		return max(MinPoll, min(poll, MaxPoll))
