@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,6 +136,7 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Storage:     func() otp.Ref { return h.core("storage") },
 		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
 		Quarantined: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Quarantines) },
+		Principals:  func() []string { return slices.Sorted(maps.Keys(h.now().names[t.Name])) },
 	}
 }
 

@@ -41,6 +41,8 @@ type Options struct {
 	Stored  func() iter.Seq2[string, jsontext.Value]
 	// Quarantined is what an earlier host has written of the servers of all tenants that were quarantined. Nil for none.
 	Quarantined func() iter.Seq2[string, jsontext.Value]
+	// Principals are those who may call.
+	Principals func() []string
 	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.
 	Connections int
 }

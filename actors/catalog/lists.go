@@ -17,14 +17,15 @@ const MaxListings = 256
 
 // listing is what a server listed last over one kind of connection. It outlives the connection.
 type listing struct {
-	facts  client.Facts
-	lists  client.Lists
-	known  bool
-	stale  bool      // it is what the server listed before it was declared otherwise
-	stored bool      // it is what the server listed to an earlier host
-	saved  bool      // it was written down as it is
-	served bool      // a client was given a view while this one was as it is, or not yet known
-	since  time.Time // when it was first waited for
+	declare protocol.ClientCapabilities // by those who see it
+	facts   client.Facts
+	lists   client.Lists
+	known   bool
+	stale   bool      // it is what the server listed before it was declared otherwise
+	stored  bool      // it is what the server listed to an earlier host
+	saved   bool      // it was written down as it is
+	served  bool      // a client was given a view while this one was as it is, or not yet known
+	since   time.Time // when it was first waited for
 }
 
 // waiter is a call that waits for servers that were never listed and are starting.
@@ -69,6 +70,7 @@ func (c *Catalog) discover(name string, caller Caller) {
 	if at := s.at(key); !l.due(s.config) || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
+	l.declare = declared(s.config, caller.Capabilities)
 	caller.Session = "" // to look is no reason to keep the server for this session
 	c.connect(s, s.at(key), pending{nil, caller})
 }
@@ -257,6 +259,9 @@ func (s *server) eldest(principal string) (found tenant.Key) {
 func (c *Catalog) learn(s *server, r *client.Report) {
 	key := anyRevision(r.Key)
 	l := c.listing(s, key)
+	if conn := s.conns[r.Key]; conn != nil {
+		l.declare = declared(s.config, conn.declare)
+	}
 	changed := false
 	var news []merge.Kind
 	for _, k := range merge.Kinds() {

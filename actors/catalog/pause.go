@@ -121,11 +121,13 @@ func (c *Catalog) again(m retry) {
 	c.show(s)
 }
 
-// resume starts the connections that sessions had used, as far as they may be: of what is quarantined as a whole one, which is the probe.
+// resume starts the connections that sessions had used, and those that are to be there in any case, as far as they may be: of what is quarantined
+// as a whole one, which is the probe.
 func (c *Catalog) resume(s *server) {
 	for key := range s.left {
 		if !s.closed(key, c.p.Now()) {
 			c.restore(s, key)
 		}
 	}
+	c.eager(s)
 }

@@ -46,6 +46,7 @@ func (c *Catalog) configure() {
 		for key, conn := range s.conns {
 			c.dismiss(s, key, conn)
 		}
+		c.eager(s)
 		c.show(s)
 		c.forget(s)
 	}

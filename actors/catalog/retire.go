@@ -31,7 +31,7 @@ func (c *Catalog) unused(m *client.Unused) {
 	if !ok {
 		return
 	}
-	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 {
+	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 && !s.stays(m.Key) {
 		c.drop(s, m.Key)
 		c.retire(s, m.Key)
 		c.show(s)
@@ -79,5 +79,6 @@ func (c *Catalog) retired(m retired) {
 		c.restore(s, m.key)
 	}
 	c.open(s, m.key)
+	c.eager(s)
 	c.forget(s)
 }

@@ -142,6 +142,7 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 				Storage:     func() otp.Ref { return s.Ref("storage") },
 				Stored:      func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
 				Quarantined: func() iter.Seq2[string, jsontext.Value] { return maps.All(r.quarantined) },
+				Principals:  func() []string { return []string{"ci", "cd"} },
 			})
 		}
 		return []otp.Child{

@@ -28,6 +28,7 @@ type saved struct {
 	Principal    string                      `json:"principal,omitzero"`
 	Fingerprint  protocol.Fingerprint        `json:"capabilities,omitzero"` // of the client
 	Modern       bool                        `json:"modern,omitzero"`
+	Client       jsontext.Value              `json:"client,omitzero"` // what it declared
 	Version      string                      `json:"version,omitzero"`
 	Capabilities jsontext.Value              `json:"declared,omitzero"`
 	Info         jsontext.Value              `json:"info,omitzero"`
@@ -68,6 +69,7 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 	v := saved{
 		Server: s.config.Name, Identity: s.config.Identity(),
 		Share: key.Share, Principal: key.Principal, Fingerprint: key.Fingerprint, Modern: key.Modern,
+		Client: l.declare.Raw(),
 	}
 	if l.known {
 		v.Version, v.Instructions, v.Lists = l.facts.Version.String(), l.facts.Instructions, map[string][]jsontext.Value{}
@@ -129,10 +131,14 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 	if s == nil || s.config.Identity() != v.Identity || listKey(s.config, key.Principal, key.Fingerprint, key.Modern) != key {
 		return nil, key, nil, errAnother
 	}
-	if v.Version == "" {
-		return s, key, &listing{saved: true}, nil
+	declare, err := protocol.ParseClientCapabilities(v.Client)
+	if err == nil && shown(s.config, declare.Fingerprint()) != key.Fingerprint {
+		err = errors.New("its client declared something else")
 	}
-	l := &listing{known: true, stored: true, saved: true, since: c.p.Now()}
+	if v.Version == "" || err != nil {
+		return s, key, &listing{declare: declare, saved: true}, err
+	}
+	l := &listing{declare: declare, known: true, stored: true, saved: true, since: c.p.Now()}
 	version, ok := protocol.ParseVersion(v.Version)
 	if !ok {
 		return nil, key, nil, fmt.Errorf("revision %q", v.Version)

@@ -225,7 +225,7 @@ var serverKeys = []Key{
 		func(s scope) any { return &s.server.Replay }},
 	{"start_timeout", span(10*time.Millisecond, 10*time.Minute), "", "limits.start_timeout", "90s", Replaces,
 		"from its start to the end of its handshake", func(s scope) any { return &s.server.StartTimeout }},
-	{"start", oneOf(tenant.StartOnDemand, tenant.StartEager), tenant.StartOnDemand, "", tenant.StartEager, AtOnce,
+	{"start", oneOf(tenant.StartOnDemand, tenant.StartEager), tenant.StartOnDemand, "", tenant.StartEager, Replaces,
 		"on_demand is by its first call, or by the first list if it never listed; eager is with mcpd, and kept running",
 		func(s scope) any { return &s.server.Start }},
 	{"idle_stop", span(0, 7*24*time.Hour), "", "limits.idle_stop", "10m", Replaces,

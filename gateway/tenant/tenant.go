@@ -145,6 +145,5 @@ func (t Tenant) Required(server, method string) (capability string, ok bool) {
 // to those that there are.
 func (s Server) Reconnects(so Server) bool {
 	s.Require, so.Require = nil, nil
-	s.Start, so.Start = "", ""
 	return !reflect.DeepEqual(s, so)
 }

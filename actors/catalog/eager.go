@@ -1,0 +1,71 @@
+package catalog
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// MaxEager bounds the connections to one server that are opened before anybody asks. Each is likely to be a process.
+const MaxEager = 16
+
+// eager sees to it that a server which is to run whether or not somebody asks has connections. For principals without any, those are opened
+// that their clients had before, or else one on behalf of a client that can be asked nothing.
+func (c *Catalog) eager(s *server) {
+	if s.config.Start != tenant.StartEager || s.gone || s.sup == (otp.Ref{}) {
+		return
+	}
+	wanted := map[tenant.Key]protocol.ClientCapabilities{}
+	listed := map[string]bool{}
+	for key, l := range s.lists {
+		if listKey(s.config, key.Principal, key.Fingerprint, key.Modern) == key {
+			wanted[key], listed[key.Principal] = l.declare, true
+		}
+	}
+	for _, principal := range c.o.Principals() {
+		if key := listKey(s.config, principal, 0, false); !listed[key.Principal] {
+			wanted[key] = protocol.ClientCapabilities{}
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(wanted), func(a, b tenant.Key) int { return cmp.Compare(a.String(), b.String()) })
+	keys = slices.DeleteFunc(keys, func(key tenant.Key) bool { return s.serves(key.Principal) })
+	for _, key := range keys[:min(len(keys), MaxEager)] {
+		c.connect(s, s.at(key), pending{nil, Caller{Principal: key.Principal, Capabilities: wanted[key]}})
+	}
+}
+
+// serves reports whether there is a connection to a server for whoever uses those of a principal, or is going to be.
+func (s *server) serves(principal string) bool {
+	for key := range s.conns {
+		if s.shared(key, principal) {
+			return true
+		}
+	}
+	for key := range s.opening {
+		if s.shared(key, principal) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *server) shared(key tenant.Key, principal string) bool {
+	return key.Principal == principal && key.Share != tenant.BySession && key.Instance == 0 && s.current(key)
+}
+
+// stays reports whether a connection that nobody uses is kept: the last one of a principal to a server that is to run all the time.
+func (s *server) stays(key tenant.Key) bool {
+	if s.config.Start != tenant.StartEager || !s.shared(key, key.Principal) {
+		return false
+	}
+	for other := range s.conns {
+		if other != key && s.shared(other, key.Principal) {
+			return false
+		}
+	}
+	return true
+}
