@@ -78,6 +78,13 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 	for name, value := range s.Env {
 		spec.Env[name] = value.Reveal()
 	}
+	stray := lines{tell: func(n uint32, sample string) {
+		h.recorder.Emit(telemetry.UpstreamNoise{Where: at, Lines: n, Sample: sample})
+	}}
+	stderr := lines{tell: func(n uint32, sample string) {
+		h.recorder.Emit(telemetry.UpstreamStderr{Where: at, Lines: n, Sample: sample})
+	}}
+	spec.Stderr = func(line []byte, _ bool) { stderr.line(h.clock.Now(), string(line[:min(len(line), maxSample)])) }
 	var last atomic.Pointer[stdio.Child]
 	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
 		spec := spec
@@ -90,9 +97,7 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 			return nil, err
 		}
 		last.Store(child)
-		return stdio.NewConn(child, stdio.Options{Queue: queued(t), Stray: func(line stdio.Stray) {
-			h.recorder.Emit(telemetry.UpstreamNoise{Where: at, Lines: 1, Sample: line.Line})
-		}}), nil
+		return stdio.NewConn(child, stdio.Options{Queue: queued(t), Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) }}), nil
 	}
 }
 

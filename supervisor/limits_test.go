@@ -46,7 +46,7 @@ var bounded = []struct{ what, gauges string }{
 	{"memory", "memory_bytes"},
 	{"child processes that nothing needs", "idle_stop_seconds"},
 	{"the end of the host", "drain_seconds"},
-	{"log lines", ""},
+	{"log lines", "log_lines_at_once log_lines_per_second"},
 	{"ids of requests to a server", ""},
 }
 
@@ -116,6 +116,8 @@ var enforced = map[string]string{
 	"tasks_of_principal":       "actors/server.TestTasksAreBounded",
 	"tasks_of_tenant":          "actors/task.TestFullTenant",
 	"task_ttl_seconds":         "actors/task.TestFullTenant",
+	"log_lines_at_once":        "supervisor.TestLinesOfAServerAreSampled",
+	"log_lines_per_second":     "supervisor.TestLinesOfAServerAreSampled",
 	"starting":                 "transport/stdio.TestStartsWaitForTheirTurn",
 	"starts_at_once":           "transport/stdio.TestStartsHaveARate",
 	"starts_per_second":        "transport/stdio.TestStartsHaveARate",

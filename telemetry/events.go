@@ -176,6 +176,11 @@ type (
 		Lines  uint32 `key:"lines" is:"lines that were not JSON-RPC since the last report"`
 		Sample string `key:"sample" is:"the start of the last one"`
 	}
+	UpstreamStderr struct {
+		Where
+		Lines  uint32 `key:"lines" is:"lines since the last report"`
+		Sample string `key:"sample" is:"the start of the last one"`
+	}
 	UpstreamUnlimited struct {
 		Where
 		Reason string `key:"reason" is:"what the machine lacks"`
