@@ -24,8 +24,9 @@ type Bucket string
 
 // The buckets.
 const (
-	Sessions Bucket = "sessions" // by their ids: downstream sessions that were acknowledged
-	Secrets  Bucket = "secrets"  // by purpose: what this host seals with
+	Sessions      Bucket = "sessions"      // by their ids: downstream sessions that were acknowledged
+	Secrets       Bucket = "secrets"       // by purpose: what this host seals with
+	Configuration Bucket = "configuration" // which one was applied last
 	// Quarantines are by tenant and server: those that are not to be started.
 	Quarantines Bucket = "quarantines"
 )

@@ -96,8 +96,8 @@ func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 func (h *host) configurationOptions() configuration.Options {
 	return configuration.Options{
 		Load:  h.options.Load,
-		Now:   func() (*config.Config, uint32) { now := h.now(); return now.config, now.generation },
-		Apply: h.apply,
+		Now:   func() (*config.Config, configuration.Applied) { now := h.now(); return now.config, now.applied },
+		Apply: h.apply, Storage: func() otp.Ref { return h.core("storage") },
 		Tenants: func() otp.Ref {
 			ref, _ := h.system.Whereis(root + "/tenants")
 			return ref
@@ -203,7 +203,7 @@ func (h *host) release(up transport.Upstream) {
 
 // health is what /readyz answers. It never depends on a server.
 func (h *host) health() admin.Health {
-	health := admin.Health{Phase: admin.Phase(h.phase.Load()), Generation: h.now().generation}
+	health := admin.Health{Phase: admin.Phase(h.phase.Load()), Generation: h.now().applied.Generation}
 	tree := h.snapshot()
 	for _, row := range tree.Children {
 		health.Checks = append(health.Checks, admin.Check{

@@ -230,7 +230,7 @@ func TestLimitsAreGauges(t *testing.T) {
 	c := *h.now().config
 	c.Tenants = append([]config.Tenant{}, c.Tenants...)
 	c.Tenants[0].Limits.MaxPending, c.MaxBody = 7, 1<<20
-	h.apply(&c, 2)
+	h.apply(&c, h.now().applied)
 	families, err := h.metrics.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)

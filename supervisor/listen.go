@@ -30,7 +30,7 @@ func (h *host) admin() (suture.Service, error) {
 	}
 	o := admin.Options{
 		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions, Metrics: h.metrics.Gatherer(),
-		Tokens: h.options.Tokens, Clock: h.clock, Reload: h.reload, Servers: h.servers, Operate: h.operate,
+		Tokens: h.options.Tokens, Clock: h.clock, Reload: h.reload, Config: h.applied, Servers: h.servers, Operate: h.operate,
 	}
 	if h.options.Chaos {
 		o.Faults = h.faults

@@ -9,6 +9,8 @@ import (
 	"mcpd/gateway/config"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 	"mcpd/supervisor/otp"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // errNoFile is why a host that was started without a file does not reload.
@@ -30,16 +32,22 @@ func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &mcpdv1.Reload{Generation: report.Generation, Source: report.Source}
+	r := &mcpdv1.Reload{Generation: report.Generation, Digest: report.Digest, Source: report.Source}
 	for _, c := range report.Changes {
 		r.Changes = append(r.Changes, &mcpdv1.Change{Path: c.Path, Does: string(c.Does)})
 	}
 	return r, nil
 }
 
+// applied is which configuration applies, as the admin listener shows it.
+func (h *host) applied() *mcpdv1.Configuration {
+	a := h.now().applied
+	return &mcpdv1.Configuration{Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At), Source: h.options.Source}
+}
+
 // apply makes a configuration the one that is read from here on.
-func (h *host) apply(c *config.Config, generation uint32) {
-	h.settings.Store(newSettings(c, generation))
+func (h *host) apply(c *config.Config, a configuration.Applied) {
+	h.settings.Store(newSettings(c, a))
 	h.forgetTenants()
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {
 		h.options.Level.Set(level)

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"time"
 
+	"mcpd/actors/configuration"
 	"mcpd/gateway/auth"
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
@@ -13,17 +14,17 @@ import (
 // settings are a configuration as the host reads it while it runs: one value that a reload replaces whole, so that nobody ever sees one half
 // of a configuration and one half of another. They are never changed.
 type settings struct {
-	config     *config.Config
-	generation uint32
-	tenants    map[string]*tenant.Tenant
-	keys       *auth.Directory
-	names      map[string]map[string]bool // whom the keys of a tenant stand for
-	admission  *streamable.Admission
+	config    *config.Config
+	applied   configuration.Applied
+	tenants   map[string]*tenant.Tenant
+	keys      *auth.Directory
+	names     map[string]map[string]bool // whom the keys of a tenant stand for
+	admission *streamable.Admission
 }
 
-func newSettings(c *config.Config, generation uint32) *settings {
+func newSettings(c *config.Config, a configuration.Applied) *settings {
 	s := &settings{
-		config: c, generation: generation, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{},
+		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{},
 		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),
 	}
 	keys := map[string][]auth.Key{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
+	"mcpd/actors/configuration"
 	"mcpd/actors/process"
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
@@ -73,7 +74,7 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 		h.recorder.Emit(telemetry.SafeMode{Reason: o.Safe})
 	}
 	h.forgetTenants()
-	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: 1})
+	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: h.now().applied.Generation, At: uint64(h.clock.Now().Unix())})
 	h.warn(c)
 	return &Running{h, tree}, nil
 }
@@ -96,11 +97,11 @@ func newHost(c *config.Config, o Options) *host {
 		last:     process.NewLast(),
 		instance: rand.Text(),
 	}
-	h.settings.Store(newSettings(c, 1))
+	h.settings.Store(newSettings(c, configuration.Applied{}.Next(o.Clock.Now(), c.Digest())))
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
 		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
-		Limits: h.exported,
+		Limits: h.exported, Config: func() string { return h.now().applied.Digest },
 		Spawns: func() (int, uint64) { return h.spawner.Waiting() },
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
@@ -109,6 +110,7 @@ func newHost(c *config.Config, o Options) *host {
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.openState()
+	h.beginsWith(c)
 	h.edge = &Edge{
 		now: h.now, Memory: &h.memory, Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
 		Sessions: func() otp.Ref { return h.core("session_manager") },

@@ -7,8 +7,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/configuration"
 	"mcpd/actors/storage"
 	"mcpd/actors/task"
+	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol/seal"
 	"mcpd/protocol/splice"
@@ -108,6 +110,22 @@ func (h *host) forgetTenants() {
 		for key := range h.state.All(b) {
 			_ = h.core("storage").Send(&storage.Keep{Change: store.Change{Bucket: b, Key: key}})
 		}
+	}
+}
+
+// beginsWith finds out whether the configuration is another than that of the host before, and writes down which applies. In safe mode none does.
+func (h *host) beginsWith(c *config.Config) {
+	if h.state == nil || h.options.Safe != "" {
+		return
+	}
+	was, err := configuration.Stored(h.state.Get)
+	if err != nil {
+		h.recorder.Emit(telemetry.RecordDropped{Kind: "configuration", Reason: err.Error()})
+	}
+	a := was.Next(h.clock.Now(), h.now().applied.Digest)
+	h.settings.Store(newSettings(c, a))
+	if a != was {
+		h.written(h.state.Apply([]store.Change{a.Change()}))
 	}
 }
 

@@ -273,8 +273,9 @@ type (
 	ConfigLoaded struct {
 		Where
 		Source     string `key:"source" is:"the file, or why there is none"`
-		Generation uint32 `key:"generation" is:"one more at every reload"`
+		Generation uint32 `key:"generation" is:"one more whenever another applies than before, also over restarts"`
 		Changes    string `key:"changes" is:"what a reload changed"`
+		At         uint64 `key:"at" is:"when, in seconds since 1970"`
 	}
 	ConfigRejected struct {
 		Where

@@ -144,6 +144,7 @@ func busy() *Metrics {
 		Tree:        func() otp.Node { return sampleTree },
 		Sessions:    func() iter.Seq[*mcpdv1.Session] { return slices.Values(sampleSessions) },
 		Faults:      func() int { return 2 },
+		Config:      func() string { return "0123456789abcdef" },
 		Spawns:      func() (int, uint64) { return 3, 7 },
 		KnownMethod: func(s string) bool { return s == "tools/call" },
 	})

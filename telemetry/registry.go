@@ -23,6 +23,8 @@ type MetricsOptions struct {
 	Limits func() iter.Seq[Limit]
 	// Faults is how many are armed.
 	Faults func() int
+	// Config is the digest of the configuration in force.
+	Config func() string
 	// Spawns is how many programs wait for their turn to be started, and how many had to so far.
 	Spawns func() (now int, all uint64)
 	// KnownMethod tells the protocol's methods from words that a peer made up.

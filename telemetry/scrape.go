@@ -39,6 +39,9 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(r.desc, r.kind, value, labels...)
 	}
 	send("mcpd_build_info", 1, s.options.Version, s.options.Commit, s.options.GoVersion)
+	if s.options.Config != nil {
+		send("mcpd_config_info", 1, s.options.Config())
+	}
 	if s.options.Faults != nil {
 		send("mcpd_chaos_faults_active", float64(s.options.Faults()))
 	}

@@ -26,9 +26,11 @@ const LoadTime = 10 * time.Second
 type Options struct {
 	// Load reads the next configuration and says where it came from. It may take as long as a file system does.
 	Load func() (next *config.Config, source string, err error)
-	// Now is the configuration that applies and its generation, and Apply makes another apply for everyone who reads it. It cannot fail.
-	Now   func() (*config.Config, uint32)
-	Apply func(next *config.Config, generation uint32)
+	// Now is the configuration that applies and which that is, and Apply makes another apply for everyone who reads it. It cannot fail.
+	Now   func() (*config.Config, Applied)
+	Apply func(next *config.Config, a Applied)
+	// Storage is who writes down which applies; nil, or zero, for nobody.
+	Storage func() otp.Ref
 	// Tenants is the supervisor of the tenants, Tenant the child spec of one, and Catalog its catalogue.
 	Tenants func() otp.Ref
 	Tenant  func(name string) otp.Child
@@ -68,6 +70,7 @@ func (k *kept) Abandon(reason error) {
 type run struct {
 	timer   otp.Timer
 	report  *Report
+	was     Applied         // which applied before
 	changed map[string]bool // tenants whose servers are not what they were
 	waiting int             // answers to come before the sessions are told
 }
@@ -86,6 +89,7 @@ type (
 	late    struct{ run *run }
 	settled struct{ run *run }
 	told    struct{ run *run }
+	written struct{ run *run }
 )
 
 // Init takes over from an incarnation that crashed: its reload begins anew.
@@ -130,6 +134,10 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		}
 	case told:
 		if msg.run == m.run {
+			m.write()
+		}
+	case written:
+		if msg.run == m.run {
 			m.finish()
 		}
 	case pause:
@@ -167,14 +175,15 @@ func (m *Manager) loaded(l loaded) {
 		m.reject(l.source, l.err)
 		return
 	}
-	now, generation := m.o.Now()
+	now, was := m.o.Now()
 	plan, err := config.NewPlan(now, l.next)
 	if err != nil {
 		m.reject(l.source, err)
 		return
 	}
-	m.run.report = &Report{Source: l.source, Generation: generation + 1, Changes: plan.Changes}
-	m.o.Apply(plan.Config, generation+1)
+	m.run.was = was
+	m.run.report = &Report{Source: l.source, Applied: was.Next(m.p.Now(), plan.Config.Digest()), Changes: plan.Changes}
+	m.o.Apply(plan.Config, m.run.report.Applied)
 	changed := plan.Servers
 	if m.unsure {
 		changed = nil
@@ -226,14 +235,14 @@ func (m *Manager) finish() {
 	for i, c := range report.Changes {
 		changes[i] = c.String()
 	}
-	m.o.Emit(telemetry.ConfigLoaded{Source: report.Source, Generation: report.Generation, Changes: strings.Join(changes, "; ")})
+	m.o.Emit(telemetry.ConfigLoaded{Source: report.Source, Generation: report.Generation, At: uint64(m.p.Now().Unix()), Changes: strings.Join(changes, "; ")})
 	m.next().Reply(report)
 }
 
 // reject says why nothing has changed.
 func (m *Manager) reject(source string, why error) {
-	_, generation := m.o.Now()
-	m.o.Emit(telemetry.ConfigRejected{Source: source, Generation: generation, Reason: why.Error()})
+	_, now := m.o.Now()
+	m.o.Emit(telemetry.ConfigRejected{Source: source, Generation: now.Generation, Reason: why.Error()})
 	m.next().Fail(why)
 }
 

@@ -16,6 +16,7 @@ import (
 	"mcpd/actors/configuration"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/session"
+	"mcpd/actors/storage"
 	"mcpd/gateway/config"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -28,17 +29,23 @@ type rig struct {
 	*stage.Stage
 	catalog, sessions stage.Box
 	now               atomic.Pointer[config.Config]
-	generation        atomic.Uint32
+	applied           atomic.Pointer[configuration.Applied]
 	text              atomic.Pointer[string] // of the file
 	open              atomic.Int32           // sessions of each tenant
-	slow              chan struct{}          // when set, the file cannot be read before it is closed
+	loads             atomic.Int32
+	log               log
+	slow              chan struct{} // when set, the file cannot be read before it is closed
 }
 
 func (r *rig) load() (*config.Config, string, error) {
 	if r.slow != nil {
 		<-r.slow
 	}
-	c, err := config.Load([]byte(*r.text.Load()), config.Options{File: "file.yaml", Builtins: []string{"demo"}})
+	text := *r.text.Load()
+	if r.slow != nil { // each time another
+		text += fmt.Sprintf("limits: {call_timeout: %ds}\n", r.loads.Add(1))
+	}
+	c, err := config.Load([]byte(text), config.Options{File: "file.yaml", Builtins: []string{"demo"}})
 	return c, "file.yaml", err
 }
 
@@ -55,20 +62,22 @@ func run(t *testing.T, text string, test func(r *rig)) {
 			t.Fatal(err)
 		}
 		r.now.Store(c)
-		r.generation.Store(1)
+		r.applied.Store(&configuration.Applied{Generation: 1, Digest: c.Digest(), At: time.Now()})
 		tenant := func(name string) otp.Child {
 			return otp.Child{ID: name, Start: otp.Supervisor(otp.Spec{Children: []otp.Child{r.catalog.Child("catalog")}})}
 		}
 		at := func(row string) otp.Ref { ref, _ := s.System.Whereis("top/" + row); return ref }
 		o := configuration.Options{
 			Load:    r.load,
-			Now:     func() (*config.Config, uint32) { return r.now.Load(), r.generation.Load() },
-			Apply:   func(c *config.Config, generation uint32) { r.now.Store(c); r.generation.Store(generation) },
+			Now:     func() (*config.Config, configuration.Applied) { return r.now.Load(), *r.applied.Load() },
+			Apply:   func(c *config.Config, a configuration.Applied) { r.now.Store(c); r.applied.Store(&a) },
+			Storage: func() otp.Ref { return at("storage") },
 			Tenants: func() otp.Ref { return at("tenants") }, Tenant: tenant,
 			Catalog:  func(name string) otp.Ref { return at("tenants/" + name + "/catalog") },
 			Sessions: func() otp.Ref { return at("sessions") }, Open: func(string) int { return int(r.open.Load()) }, Emit: s.Events.Emit,
 		}
 		return []otp.Child{
+			{ID: "storage", Start: otp.Worker(func() otp.Behaviour { return storage.New(storage.Options{Store: &r.log, Emit: s.Events.Emit}) })},
 			r.sessions.Child("sessions"), {ID: "configuration", Start: otp.Worker(func() otp.Behaviour { return configuration.New(o) })},
 			{ID: "tenants", Start: otp.SupervisorFunc(func() otp.Spec {
 				spec := otp.Spec{}
@@ -183,7 +192,7 @@ func TestMistakeChangesNothing(t *testing.T) {
 		if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "file.yaml:1:") {
 			t.Errorf("error: %v", err)
 		}
-		if r.now.Load() != before || r.generation.Load() != 1 || len(stage.Of[*session.Reload](&r.sessions.Log)) != 0 {
+		if r.now.Load() != before || r.applied.Load().Generation != 1 || len(stage.Of[*session.Reload](&r.sessions.Log)) != 0 {
 			t.Error("something has changed")
 		}
 		if e := stage.Of[telemetry.ConfigRejected](&r.Events); len(e) != 1 || e[0].Generation != 1 || !strings.Contains(e[0].Reason, "serverz") {

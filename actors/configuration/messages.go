@@ -14,7 +14,7 @@ type ReloadRequest struct{}
 
 // Report is what a reload did.
 type Report struct {
-	Source     string // where the configuration came from
-	Generation uint32 // one more at every reload
-	Changes    []config.Change
+	Source string // where the configuration came from
+	Applied
+	Changes []config.Change
 }

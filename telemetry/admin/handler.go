@@ -42,6 +42,7 @@ type Options struct {
 	Tokens   *Tokens                          // nil refuses all that needs one
 	Hosts    []string                         // names besides loopback by which the listener is reached
 	Reload   Reload                           // nil: this host reloads nothing
+	Config   func() *mcpdv1.Configuration     // nil shows none
 	Routes   []Route                          // what the wiring adds
 	Clock    clock.Clock                      // nil is clock.System
 }
@@ -83,6 +84,7 @@ func (h *handler) routes() []Route {
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/quarantine", Write, "end its connections and start none", h.operate("quarantine")},
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/release", Write, "let it be started again", h.operate("release")},
 		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
+		{http.MethodGet, "/admin/v1/config", Read, "which configuration applies: generation, digest, since when", h.config},
 		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
 		// A profile stops the process for a moment, so it takes more than reading.
 		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text", h.profile},

@@ -11,6 +11,15 @@ import (
 // nothing has changed.
 type Reload func(ctx context.Context) (*mcpdv1.Reload, error)
 
+// config answers which configuration applies.
+func (h *handler) config(w http.ResponseWriter, _ *http.Request) {
+	c := &mcpdv1.Configuration{}
+	if h.Config != nil {
+		c = h.Config()
+	}
+	answer(w, http.StatusOK, c)
+}
+
 // reload answers what changed. Whatever was wrong, it was with the file.
 func (h *handler) reload(w http.ResponseWriter, r *http.Request) {
 	if h.Reload == nil {

@@ -29,7 +29,8 @@ type Health struct {
 	// starting, ready, degraded or draining.
 	Status string   `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	Checks []*Check `protobuf:"bytes,2,rep,name=checks,proto3" json:"checks,omitempty"`
-	// How often a configuration was applied: 1 is the one the host started with.
+	// Of the configuration: one more whenever another applies than before, also
+	// over restarts where state is kept.
 	Generation    uint32 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,11 +26,14 @@ const (
 // Reload is the answer of POST /admin/v1/reload: what there is now.
 type Reload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How often a configuration was applied.
+	// One more whenever another configuration applies than before, also over
+	// restarts where state is kept.
 	Generation uint32 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Where it came from.
-	Source        string    `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	Changes       []*Change `protobuf:"bytes,3,rep,name=changes,proto3" json:"changes,omitempty"`
+	Source  string    `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	Changes []*Change `protobuf:"bytes,3,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Tells configurations apart, secrets included.
+	Digest        string `protobuf:"bytes,4,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -84,6 +87,13 @@ func (x *Reload) GetChanges() []*Change {
 		return x.Changes
 	}
 	return nil
+}
+
+func (x *Reload) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
 }
 
 // Change is one difference between the configuration before and now.
@@ -146,13 +156,14 @@ var File_mcpd_v1_reload_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_reload_proto_rawDesc = "" +
 	"\n" +
-	"\x14mcpd/v1/reload.proto\x12\amcpd.v1\"k\n" +
+	"\x14mcpd/v1/reload.proto\x12\amcpd.v1\"\x83\x01\n" +
 	"\x06Reload\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\rR\n" +
 	"generation\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12)\n" +
-	"\achanges\x18\x03 \x03(\v2\x0f.mcpd.v1.ChangeR\achanges\"0\n" +
+	"\achanges\x18\x03 \x03(\v2\x0f.mcpd.v1.ChangeR\achanges\x12\x16\n" +
+	"\x06digest\x18\x04 \x01(\tR\x06digest\"0\n" +
 	"\x06Change\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04does\x18\x02 \x01(\tR\x04doesB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
