@@ -14,7 +14,7 @@ import (
 
 // bounded is what has to be bounded, and the gauges of its bounds.
 var bounded = []struct{ what, gauges string }{
-	{"connections: total, of an address, of a tenant", "connections max_address_connections max_connections"},
+	{"connections: total, of an address, of a tenant", "connections max_address_connections max_connections socket_buffer_bytes"},
 	{"time for the header fields, and for the handshake of TLS", "header_timeout_seconds"},
 	{"time for the body", "body_timeout_seconds"},
 	{"time unused", "idle_timeout_seconds"},
@@ -55,6 +55,7 @@ var enforced = map[string]string{
 	"connections":             "transport/streamable.TestConnectionsAreCountedAndBounded",
 	"max_address_connections": "transport/streamable.TestConnectionsOfAnAddressAreBounded internal/interop.TestLimitsAreKept",
 	"max_connections":         "transport/streamable.TestConnectionsThatServeOneAreBounded internal/interop.TestLimitsAreKept",
+	"socket_buffer_bytes":     "supervisor.TestSocketBuffersAreBounded",
 	"header_timeout_seconds":  "transport/streamable.TestIdleConnectionsAreClosed",
 	"idle_timeout_seconds":    "transport/streamable.TestIdleConnectionsAreClosed",
 	"max_http2_streams":       "transport/streamable.TestHTTP2StreamsAreBounded",

@@ -78,7 +78,7 @@ func (h *host) mcp() (suture.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(context.Background(), "tcp", h.addrs.or("mcp", config.Listen))
+	l, err := socket.Listen(context.Background(), "tcp", h.addrs.or("mcp", config.Listen))
 	if err != nil {
 		return nil, err
 	}
