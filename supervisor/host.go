@@ -57,6 +57,7 @@ type host struct {
 	index    *session.Index
 	edge     *Edge
 	memory   quota.Memory
+	rooms    sync.Map   // for what clients have not read, by tenant: a *transport.Room
 	ring     *seal.Ring // seals what clients carry for us
 	instance string     // of this host, in what it seals
 	nextID   atomic.Uint64
@@ -87,7 +88,7 @@ func (h *host) sessionOptions() session.Options {
 
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: h.pending(t), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit,
+		Tenant: t.Name, Pending: h.pending(t), Bytes: h.share(), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit,
 		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
 		Failed: h.metrics.Error,
 	}

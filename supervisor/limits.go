@@ -124,6 +124,8 @@ var limits = []limit{
 	{"", "log_lines_per_second", int(time.Second / lineRate.Every), "and in a second, beyond those", "as above", "mcpd_upstream_noise_lines_total"},
 
 	// The host.
+	{"", "tenant_requests", (*host).share, "bytes of the requests that a tenant has in flight: an eighth of the memory, 16 MiB at least", saysLater, "overloaded"},
+	{"", "tenant_answers", (*host).share, "bytes that servers have sent a tenant and its clients have not read: the same", "the server is not read until clients have, or are cut", "slow_consumer"},
 	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session and no new task, from 95 %: no new call: 503 and Retry-After, -32010", "overloaded"},
 	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},
 }
@@ -155,6 +157,9 @@ func (h *host) exported() iter.Seq[telemetry.Limit] {
 			if l.key != "" {
 				continue
 			}
+			if share, ok := l.value.(func(*host) int); ok {
+				l.value = int64(share(h))
+			}
 			if name, value := measure(l.name, l.value); !yield(telemetry.Limit{Name: name, Help: l.what, Value: value}) {
 				return
 			}
@@ -167,6 +172,8 @@ func measure(name string, value any) (gauge string, of float64) {
 	switch v := value.(type) {
 	case int64:
 		return name + "_bytes", float64(v)
+	case func(*host) int:
+		return name + "_bytes", 0
 	case time.Duration:
 		return name + "_seconds", v.Seconds()
 	default:

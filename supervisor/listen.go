@@ -19,6 +19,7 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
+	"mcpd/transport"
 	"mcpd/transport/negotiate"
 	"mcpd/transport/streamable"
 )
@@ -63,6 +64,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
+		Room:    func(ep streamable.Endpoint) *transport.Room { return h.room(ep.Tenant) },
 		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
 	})
 	served := serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))

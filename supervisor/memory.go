@@ -8,8 +8,10 @@ import (
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
 	"mcpd/gateway/quota"
+	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry/admin"
+	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
@@ -27,6 +29,33 @@ func newStore(c *config.Config, o Options) *streamable.Store {
 		s.TotalBytes = int(min(o.Memory/historyShare, uint64(e.TotalHistory)))
 	}
 	return streamable.NewStore(s)
+}
+
+// tenantShare is the part of the memory that the requests of one tenant in flight may fill, and another for the answers that its clients
+// have not read: one in eight, so that no tenant alone can bring the host to refuse the others.
+const tenantShare = 8
+
+// leastShare is what a tenant has in any case: a message of a server, and of a client several.
+const leastShare = protocol.MaxUpstreamMessage
+
+// share is the bytes that are a tenant's of either; 0 is no bound.
+func (h *host) share() int {
+	if h.options.Memory == 0 {
+		return 0
+	}
+	return int(max(h.options.Memory/tenantShare, leastShare))
+}
+
+// room is where what servers have answered a tenant waits until it is read.
+func (h *host) room(tenant string) *transport.Room {
+	if h.options.Memory == 0 {
+		return nil
+	}
+	if room, ok := h.rooms.Load(tenant); ok {
+		return room.(*transport.Room)
+	}
+	room, _ := h.rooms.LoadOrStore(tenant, transport.NewRoom(h.share()))
+	return room.(*transport.Room)
 }
 
 func (h *host) memoryOptions() memory.Options {

@@ -23,6 +23,8 @@ type Options struct {
 	Pending func() int
 	// OfPrincipal bounds those of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
+	// Bytes bounds the params of the exchanges in flight together; 0 does not.
+	Bytes int
 	// Meter counts the requests of one method to one server.
 	Meter func(server, method string) *telemetry.Requests
 	// Failed counts an error that a client is sent, by its code. Nil counts none.
@@ -42,6 +44,7 @@ type Manager struct {
 	p     *otp.Process
 	table *table
 	timer otp.Timer
+	bytes int // of the params of all in flight
 	// meters are kept so that nothing is looked up elsewhere on the way of a request. Servers and methods are few: the session has
 	// checked both.
 	meters map[class]*telemetry.Requests
@@ -73,6 +76,10 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.table = inflight.New[uint64, *Exchange](inflight.Options{})
 	}
 	p.SetHeir(&estate{m})
+	m.bytes = 0
+	for r := range m.table.Pending() {
+		m.bytes += len(r.Owner.Params)
+	}
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
 		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: protocol.InternalError(errBroken)}, answer{})
 	}
@@ -86,9 +93,13 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	case *Submit:
 		x := msg.Exchange
 		m.meter(x).Begin()
-		if m.crowded(x) {
-			m.reject(effect{Do: inflight.Reject, Request: inflight.Request[uint64, *Exchange]{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: protocol.RateLimited(time.Second)})
-			break
+		switch fits := m.fits(x); {
+		case m.crowded(x):
+			m.reject(x, protocol.RateLimited(time.Second))
+			return nil
+		case !fits:
+			m.reject(x, protocol.Overloaded("tenant "+m.o.Tenant, time.Second))
+			return nil
 		}
 		m.table.SetPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
@@ -145,7 +156,7 @@ func (m *Manager) step(e event, a answer) {
 			m.count(x, 1)
 			next = m.forward(x)
 		case inflight.Reject:
-			m.reject(do)
+			m.refused(do)
 		case inflight.Finish:
 			m.count(x, -1)
 			m.finish(do, a)
@@ -166,6 +177,24 @@ func (m *Manager) step(e event, a answer) {
 	}
 }
 
+// fits counts what an exchange holds until it is finished, and reports whether there is room for it. One fits whatever its size.
+func (m *Manager) fits(x *Exchange) bool {
+	others := m.bytes
+	m.bytes += len(x.Params)
+	return m.o.Bytes == 0 || others == 0 || m.bytes <= m.o.Bytes
+}
+
+// reject refuses an exchange that is not in the table.
+func (m *Manager) reject(x *Exchange, err error) {
+	m.refused(effect{Do: inflight.Reject, Request: inflight.Request[uint64, *Exchange]{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: err})
+}
+
+func (m *Manager) refused(do effect) {
+	x := do.Request.Owner
+	m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
+	m.finish(do, answer{})
+}
+
 // reason is what a server is told of a request that is withdrawn.
 func reason(e event) string {
 	switch {
@@ -175,13 +204,6 @@ func reason(e event) string {
 		return protocol.ConditionOf(e.Err).String()
 	}
 	return "cancelled by the client"
-}
-
-// reject refuses an exchange that was not taken on.
-func (m *Manager) reject(do effect) {
-	x := do.Request.Owner
-	m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
-	m.finish(do, answer{})
 }
 
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
@@ -206,6 +228,7 @@ func (m *Manager) finish(do effect, a answer) {
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
 		do.Err = late.Unanswered(x.Server, do.Request.Forwarded)
 	}
+	m.bytes -= len(x.Params)
 	if do.Outcome == inflight.Cancelled && do.Err == nil {
 		x.End()
 	} else {

@@ -209,6 +209,33 @@ func TestPrincipalIsBounded(t *testing.T) {
 	})
 }
 
+// What the requests of a tenant hold is bounded too, over a crash of the manager as well; one request passes whatever its size.
+func TestBytesInFlightAreBounded(t *testing.T) {
+	run(t, func(r *rig) {
+		huge, out := r.large(5000)
+		if out.Word() != "none" {
+			t.Fatalf("the only one: %v", out.All())
+		}
+		if _, out := r.submit("s"); out.Word() != int64(-32010) || protocol.RetryAfter(out.End().Error) == 0 {
+			t.Errorf("one beside it: %v", out.All())
+		}
+		r.complete(huge, `{}`)
+		half, _ := r.large(600)
+		r.Break("manager", "*request.Progress")
+		r.send(&request.Progress{ID: half.ID})
+		r.Struck()
+		if _, out := r.large(500); out.Word() != int64(-32010) {
+			t.Errorf("more than there is room for: %v", out.All())
+		}
+		if _, out := r.large(400); out.Word() != "none" {
+			t.Errorf("as much as there is room for: %v", out.All())
+		}
+		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 2 || told[0].Reason != "overloaded" {
+			t.Errorf("events: %v, want two that say so", told)
+		}
+	})
+}
+
 // S4-58, S4-62: what is in flight can be listed, the oldest first, of all sessions or of one.
 func TestPendingIsListed(t *testing.T) {
 	run(t, func(r *rig) {

@@ -1,6 +1,7 @@
 package request_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type rig struct {
 	next        uint64
 	each        atomic.Int32 // exchanges of one principal; 0 for no bound
 	principal   string
+	params      jsontext.Value // of what is submitted; nil is that of a small call
 }
 
 func run(t *testing.T, test func(r *rig)) {
@@ -36,7 +38,7 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: func() int { return 3 }, OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Tenant: "acme", Pending: func() int { return 3 }, Bytes: 1000, OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{
@@ -50,13 +52,25 @@ func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 	r.T.Helper()
 	r.next++
 	out := &stage.Sink{}
+	params := r.params
+	if params == nil {
+		params = jsontext.Value(`{"name":"t"}`)
+	}
 	x := &request.Exchange{
 		ID: r.next, Session: session, Principal: r.principal, Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
-		Server: "files", Upstream: r.Ref("conn"), Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`),
+		Server: "files", Upstream: r.Ref("conn"), Method: "tools/call", Params: params,
 		Arrived: time.Now(), Timeout: 10 * time.Second, MaxTimeout: 30 * time.Second, Sink: out,
 	}
 	r.send(&request.Submit{Exchange: x})
 	return x, out
+}
+
+// large begins an exchange that holds so many bytes.
+func (r *rig) large(bytes int) (*request.Exchange, *stage.Sink) {
+	r.T.Helper()
+	r.params = jsontext.Value(`"` + strings.Repeat("x", bytes-2) + `"`)
+	defer func() { r.params = nil }()
+	return r.submit("s")
 }
 
 func (r *rig) send(msg any) { r.T.Helper(); r.Send("manager", msg) }

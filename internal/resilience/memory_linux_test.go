@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,27 +18,23 @@ import (
 // B5, F12: a tenant that fills the memory of the host is told to come back later, and so is everybody else who begins something; nobody
 // loses what was begun. When it is done the host is as before.
 func TestMemoryIsFull(t *testing.T) {
-	h := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
-limits: {memory: 128MiB}
-tenants:
-  greedy: {servers: {small: {command: %[1]q, share: tenant}}}
-  modest: {servers: {small: {command: %[1]q, share: tenant}}}
-`, mcptest.Server(t))})
+	const crowd = 10 // one tenant alone has not the room to fill it
+	h := crowded(t, crowd)
 	open := func(tenant string) *wire {
-		w := &wire{t: t, url: h.MCP + "/t/" + tenant + "/small/mcp", headers: http.Header{}}
-		return w
+		return &wire{t: t, url: h.MCP + "/t/" + tenant + "/small/mcp", headers: http.Header{}}
 	}
-	greedy, modest, leaving := open("greedy"), open("modest"), open("modest")
-	for _, w := range []*wire{greedy, modest, leaving} {
+	modest, leaving := open("modest"), open("modest")
+	all := []*wire{modest, leaving}
+	for n := range crowd {
+		all = append(all, open(fmt.Sprintf("greedy-%d", n)))
+	}
+	for _, w := range all {
 		if a := w.initialize(); a.status != http.StatusOK {
 			t.Fatalf("initialize: %v", a)
 		}
-	}
-	if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
-		t.Fatalf("a call on a host at rest: %v", a)
-	}
-	if a := greedy.call("echo", `{"message":"x"}`); !a.says("x") {
-		t.Fatalf("a call on a host at rest: %v", a)
+		if a := w.call("echo", `{"message":"x"}`); !a.says("x") {
+			t.Fatalf("a call on a host at rest: %v", a)
+		}
 	}
 
 	// Each call holds its arguments for as long as it takes.
@@ -46,6 +44,7 @@ tenants:
 	full := make(chan answer, 1)
 	taken, begun := 0, time.Now()
 	for ; len(full) == 0 && time.Since(begun) < 5*time.Second; taken++ {
+		greedy := all[2+taken%crowd]
 		calls.Go(func() {
 			switch a := greedy.call("sleep", params); {
 			case a.busy("host"):
@@ -53,7 +52,7 @@ tenants:
 				case full <- a:
 				default:
 				}
-			case !a.says("slept 6000 ms") && !a.busy("input of server small"): // a pipe has its own bound
+			case !a.says("slept 6000 ms") && !a.busy("input of server small") && !a.busy("tenant "): // which have bounds of their own
 				t.Errorf("a call that was taken: %v", a)
 			}
 		})
@@ -95,6 +94,59 @@ tenants:
 	if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
 		t.Errorf("a call afterwards: %v", a)
 	}
+}
+
+// A tenant whose clients do not read what they asked for waits for them. Nobody else does, and the host keeps within its memory.
+func TestAnswersThatNobodyReads(t *testing.T) {
+	h := crowded(t, 1)
+	modest := &wire{t: t, url: h.MCP + "/t/modest/small/mcp", headers: http.Header{}}
+	greedy := &wire{t: t, url: h.MCP + "/t/greedy-0/small/mcp", headers: http.Header{}}
+	for _, w := range []*wire{modest, greedy} {
+		if a := w.initialize(); a.status != http.StatusOK {
+			t.Fatalf("initialize: %v", a)
+		}
+	}
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"bytes":12000000}}}`
+	for range 24 {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.MCP, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST /t/greedy-0/small/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s", greedy.headers.Get("Mcp-Session-Id"), len(body), body)
+	}
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
+			t.Fatalf("a call of another tenant: %v", a)
+		}
+	}
+	if got := counted(t, h, `mcpd_requests_in_flight{method="tools/call",server="small",tenant="greedy-0"}`); got == "" || got == "0" {
+		t.Errorf("%q calls wait", got)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int
+	if _, err := fmt.Sscan(peak, &kib); err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d MiB at most", kib>>10); kib>>10 > 192 && !mcptest.Raced {
+		t.Errorf("the host of 128 MiB took %d MiB, for 288 MB of answers", kib>>10)
+	}
+}
+
+// crowded is a host with little memory, and a number of greedy tenants beside a modest one.
+func crowded(t *testing.T, greedy int) *mcptest.Host {
+	t.Helper()
+	server := fmt.Sprintf("{servers: {small: {command: %q, share: tenant}}}\n", mcptest.Server(t))
+	config := "limits: {memory: 128MiB}\ntenants:\n  modest: " + server
+	for n := range greedy {
+		config += fmt.Sprintf("  greedy-%d: ", n) + server
+	}
+	return mcptest.Start(t, mcptest.HostOptions{Config: config})
 }
 
 // counted is the value of a metric, empty when there is none.

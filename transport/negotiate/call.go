@@ -62,6 +62,8 @@ func (q *request) read() {
 
 // exchange makes a request and answers with its outcome: alone, or behind what came before it.
 func (q *request) exchange(method string, e *exchange) {
+	e.room = q.guard.Room(q.target.Endpoint)
+	defer e.leave()
 	if err := q.ask(method, e); err != nil {
 		q.fail(q.w, err)
 		return

@@ -20,12 +20,15 @@ type exchange struct {
 	level    string // of the log lines it is told; "" for none
 	streams  bool   // what comes before the outcome is kept
 
+	room *transport.Room // of those whom the outcome is for
+
 	wake chan struct{} // holds one token: there is something new
 
 	mu      sync.Mutex // guards the rest
 	waiting []jsonrpc.Message
 	outcome jsonrpc.Message
 	done    bool
+	left    bool // the client has its answer, or is gone
 	dropped int
 }
 
@@ -62,8 +65,21 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 		return false
 	}
 	e.done, e.outcome = true, m
+	if !e.left {
+		e.room.Add(m.Size())
+	}
 	e.signal()
 	return true
+}
+
+// leave says that nobody reads the outcome any more.
+func (e *exchange) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done && !e.left {
+		e.room.Add(-e.outcome.Size())
+	}
+	e.left = true
 }
 
 func (e *exchange) signal() {

@@ -22,6 +22,8 @@ type Options struct {
 	MaxMessage int
 	// Queue is how many messages may wait for the server to read them. 0 is enough for protocol.MaxPending requests.
 	Queue int
+	// Room is what answers need until their clients have read them. Nil has no bound.
+	Room *transport.Room
 	// Stray is called for each line of the server that is no message, in the goroutine that calls Recv. It may be nil.
 	Stray func(Stray)
 }
@@ -73,7 +75,7 @@ func NewConn(child *Child, o Options) *Conn {
 		written: make(chan struct{}),
 	}
 	c.src = output{file: child.stdout, over: c.over}
-	c.in = lines{src: &c.src, max: limits.Bytes}
+	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room)}
 	var once sync.Once
 	var err error
 	c.close = func(ctx context.Context) error {
@@ -148,6 +150,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 // finish finds out how the connection ended, and which requests it left behind.
 func (c *Conn) finish(ctx context.Context, err error) {
 	c.src.release()
+	c.in.room.Free()
 	c.child.stdin.Close() // so that the writer cannot be held up
 	c.out.finish()
 	<-c.written

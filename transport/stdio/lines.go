@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"mcpd/transport"
 )
 
 // errEndless says that what should be a line has no end in sight.
@@ -47,11 +49,15 @@ type lines struct {
 	at, end int       // buf[at:end] was read and not handed out
 	seen    int       // of it, this many bytes hold no newline
 	long    *longLine // the line that is being passed over; nil while none is
+	room    transport.Hold
 }
 
 // next returns the next line without its end; it belongs to the caller. A last line needs no end. Errors are those of the source; a
 // *longLine, after which the next line can be read; and errEndless, after which none can.
 func (l *lines) next(ctx context.Context) ([]byte, error) {
+	if l.seen == 0 { // the line before is somebody else's
+		l.room.Free()
+	}
 	for {
 		if l.long != nil {
 			return nil, l.pass(ctx)
@@ -129,13 +135,18 @@ func (l *lines) take(n, end int) []byte {
 	return line
 }
 
-// fill reads more, making room first. The buffer doubles up to one byte over the longest line.
+// fill reads more, making room first. A line that fills the buffer is read on when the tenant has room for all that it may be. The buffer doubles up to one byte over the longest line.
 func (l *lines) fill(ctx context.Context) error {
 	if l.at > 0 {
 		l.end = copy(l.buf, l.buf[l.at:l.end])
 		l.at = 0
 	}
 	if l.end == len(l.buf) {
+		if l.end >= transport.Large && l.long == nil {
+			if err := l.room.Take(ctx, l.max); err != nil {
+				return err
+			}
+		}
 		grown := make([]byte, min(max(lineBuffer, 2*len(l.buf)), l.max+1))
 		copy(grown, l.buf[:l.end])
 		l.buf = grown

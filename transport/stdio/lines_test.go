@@ -2,11 +2,14 @@ package stdio
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -104,4 +107,37 @@ func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
 	if got := strings.Count(out.String(), "\n"); got != 2 {
 		t.Errorf("%d messages were written, want 2", got)
 	}
+}
+
+// A line that is large waits for room, of which nothing is lost while it does, and has it until the next line is asked for. Whatever else
+// there is passes.
+func TestLargeLineWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 3 * lineBuffer
+		text := "small\n" + strings.Repeat("x", size) + "\nsmall\n"
+		room := transport.NewRoom(2 * size)
+		room.Add(size)
+		l := lines{src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, room: transport.NewHold(room)}
+		want := func(n int) {
+			t.Helper()
+			if line, err := l.next(t.Context()); err != nil || len(line) != n {
+				t.Fatalf("got %d bytes and %v, want %d", len(line), err, n)
+			}
+		}
+		want(5)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if line, err := l.next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("without room: %d bytes and %v", len(line), err)
+		}
+		room.Add(-size)
+		want(size)
+		if now, _ := room.Used(); now != 2*size {
+			t.Errorf("the line in hand has %d bytes of room", now)
+		}
+		want(5)
+		if now, _ := room.Used(); now != 0 {
+			t.Errorf("%d bytes of room are nobody's", now)
+		}
+	})
 }

@@ -97,6 +97,7 @@ func (s *Streams) add(st *stream, data []byte, w weight) error {
 func (s *Streams) account(bytes int) {
 	s.state.bytes += bytes
 	s.store.used.Add(int64(bytes))
+	s.room.Add(bytes)
 }
 
 // bound drops what is over the bounds of the stream, the session or the process, what is missed least first, and never what a connection

@@ -48,6 +48,8 @@ type ClientOptions struct {
 	Transport http.RoundTripper
 	// MaxMessage bounds one message of the server, in bytes. 0 is protocol.MaxUpstreamMessage.
 	MaxMessage int
+	// Room is what answers need until their clients have read them. Nil has no bound.
+	Room *transport.Room
 	// Dialect is what is known of the server; it should be shared by its clients. Nil is one of the client's own.
 	Dialect *Dialect
 }
@@ -61,6 +63,7 @@ type Client struct {
 	own       *http.Transport // the same, if it ends with us
 	limits    jsonrpc.Limits
 	dialect   *Dialect
+	room      *transport.Room
 	known     bool                    // that the server speaks HTTP+SSE, before anything was sent
 	inbox     atomic.Pointer[url.URL] // where to post, of a server of HTTP+SSE that has said so; nil for any other
 
@@ -117,6 +120,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		over:      make(chan struct{}),
 		inFlight:  map[jsonrpc.ID]*flight{},
 		dialect:   o.Dialect,
+		room:      o.Room,
 	}
 	if c.dialect == nil {
 		c.dialect = &Dialect{}

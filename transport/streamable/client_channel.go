@@ -89,7 +89,7 @@ func (c *Client) channel(ready func(error)) {
 		return
 	}
 	defer resp.Body.Close()
-	r := f.reader(resp)
+	r := f.reader(ctx, resp)
 	inbox, err := c.endpoint(r)
 	if err = c.tardy(late, err); err != nil {
 		ready(err)

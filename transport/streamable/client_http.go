@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/transport"
 )
 
 const (
@@ -153,8 +154,8 @@ func media(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// readAnswer reads a body up to max bytes.
-func readAnswer(resp *http.Response, max int) ([]byte, error) {
+// readAnswer reads a body up to max bytes. What is large waits for room before it is read.
+func readAnswer(ctx context.Context, resp *http.Response, max int, room *transport.Hold) ([]byte, error) {
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, fmt.Errorf("the answer is encoded as %q, which was not asked for", encoding)
 	}
@@ -162,10 +163,19 @@ func readAnswer(resp *http.Response, max int) ([]byte, error) {
 		return nil, protocol.TooLarge("answer of the server", max)
 	}
 	var buf bytes.Buffer
-	if resp.ContentLength > 0 {
-		buf.Grow(int(resp.ContentLength) + bytes.MinRead)
+	whole := io.LimitReader(resp.Body, int64(max)+1)
+	_, err := buf.ReadFrom(io.LimitReader(whole, transport.Large))
+	if err == nil && buf.Len() == transport.Large {
+		size := max
+		if resp.ContentLength > 0 {
+			size = int(resp.ContentLength)
+			buf.Grow(size - buf.Len() + bytes.MinRead)
+		}
+		if err = room.Take(ctx, size); err == nil {
+			_, err = buf.ReadFrom(whole)
+		}
 	}
-	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(max)+1)); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	if buf.Len() > max {

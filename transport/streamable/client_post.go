@@ -77,7 +77,9 @@ func (o *outgoing) call(ctx context.Context) {
 	case kind == streamType:
 		(&flow{client: c, call: o}).follow(ctx, resp)
 	case kind == jsonType:
-		body, err := readAnswer(resp, c.limits.Bytes)
+		room := transport.NewHold(c.room)
+		defer room.Free()
+		body, err := readAnswer(ctx, resp, c.limits.Bytes, &room)
 		if err == nil {
 			err = o.take(body)
 		}

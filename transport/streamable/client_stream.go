@@ -39,6 +39,7 @@ type flow struct {
 	answered func()        // of the standing stream: told that the server has answered
 	last     string        // the id of the last event that had one
 	retry    time.Duration // what the server asked us to wait; 0 if it did not
+	room     transport.Hold
 }
 
 // follow reads the stream of a request until its answer, telling of each time that the server ends it, and resuming it as often as it wants (2025-11-25 §basic/transports, "Sending
@@ -164,19 +165,24 @@ func (f *flow) pause(ctx context.Context, failures int, last error) bool {
 // read reads one response to its end, or to the answer of the request. The body is closed then.
 func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, err error) {
 	defer resp.Body.Close()
-	if answered, err = f.events(ctx, f.reader(resp)); answered {
+	if answered, err = f.events(ctx, f.reader(ctx, resp)); answered {
 		f.linger(resp)
 	}
 	return answered, err
 }
 
-func (f *flow) reader(resp *http.Response) *Reader {
-	return NewReader(resp.Body, ReaderLimits{Event: f.client.limits.Bytes + readerBuffer})
+func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
+	f.room = transport.NewHold(f.client.room)
+	return NewReader(resp.Body, ReaderLimits{
+		Event: f.client.limits.Bytes + readerBuffer, Large: func() error { return f.room.Take(ctx, f.client.limits.Bytes) },
+	})
 }
 
 // events reads to the end, or to the answer of the request.
 func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error) {
+	defer f.room.Free()
 	for {
+		f.room.Free() // the event before is somebody else's
 		e, err := r.Next()
 		if err != nil {
 			return false, err

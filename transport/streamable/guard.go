@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"mcpd/transport"
 )
 
 // Refused is why a request is turned away before anybody has looked at what it asks: a word from a closed list, a sentence, and the status.
@@ -56,6 +58,9 @@ func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	}
 	h.writeJSON(w, status, body)
 }
+
+// Room is where the answers of an endpoint wait, as Options.Room has it.
+func (h *Handler) Room(ep Endpoint) *transport.Room { return h.options.Room(ep) }
 
 // Count reports a refusal of another interface, as Options.Refused has it.
 func (h *Handler) Count(reason string, status int) { h.options.Refused(reason, status) }

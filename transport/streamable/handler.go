@@ -8,6 +8,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 const (
@@ -42,6 +43,8 @@ type Options struct {
 	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer; and, as
 	// "slow_consumer" and 0, of each stream that was cut because its client did not read. It must return at once.
 	Refused func(reason string, status int)
+	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
+	Room func(Endpoint) *transport.Room
 	// Dropped is told of notifications that a client was not given because it reads slower than they came. It must return at once.
 	Dropped func(notifications int)
 }
@@ -79,6 +82,9 @@ func NewHandler(o Options) *Handler {
 	}
 	if o.Refused == nil {
 		o.Refused = func(string, int) {}
+	}
+	if o.Room == nil {
+		o.Room = func(Endpoint) *transport.Room { return nil }
 	}
 	if o.Dropped == nil {
 		o.Dropped = func(int) {}

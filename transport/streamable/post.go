@@ -98,7 +98,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
-	reply.ask = id
+	reply.ask, reply.room = id, h.options.Room(ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, err, session.Version(), id)
@@ -217,7 +217,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		return
 	}
 	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
-	reply.batch = true
+	reply.batch, reply.room = true, h.options.Room(ep)
 	for _, m := range answers {
 		(&member{reply: reply}).Finish(m)
 	}

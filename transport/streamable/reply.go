@@ -18,13 +18,16 @@ type reply struct {
 	batch   bool             // the JSON form is an array
 	ask     jsonrpc.ID       // of the one request; none for a batch
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
+	room    *transport.Room  // of those whom it is for; nil has no bound
 
 	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
 	pending  int        // requests without outcome
 	outcomes []jsonrpc.Message
 	single   [1]jsonrpc.Message // what outcomes begins as, since most POSTs carry one request
 	done     bool               // the one request has its outcome
-	gone     bool               // the client left before there was a stream to come back to
+	unread   int                // bytes of outcomes that take room
+	left     bool               // the client left
+	gone     bool               // it left before there was a stream to come back to
 	stream   *stream            // nil while the answer may become JSON
 }
 
@@ -93,6 +96,10 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 	*done = true
 	r.pending--
 	silent := m.Kind() == jsonrpc.KindInvalid
+	if !r.left { // what waits for a client to come back is bounded by the Store
+		r.unread += m.Size()
+		r.room.Add(m.Size())
+	}
 	if r.stream == nil {
 		if !r.gone && !silent {
 			r.outcomes = append(r.outcomes, m)
@@ -179,6 +186,8 @@ func (r *reply) decide(late bool) shape {
 func (r *reply) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.room.Add(-r.unread)
+	r.unread, r.left = 0, true
 	if r.gone = r.stream == nil; r.gone {
 		r.outcomes, r.single[0] = nil, jsonrpc.Message{}
 		return

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"mcpd/transport"
 )
 
 // Event is one server-sent event, as it is written or as it was read.
@@ -61,6 +63,9 @@ var keepAlive = []byte(": keep-alive\n\n")
 type ReaderLimits struct {
 	// Event is the most bytes of one event, and of one line. The default is DefaultEventBytes.
 	Event int
+	// Large is called before more than transport.Large bytes of an event are read, perhaps more than once. Its error ends the stream. Nil
+	// lets all of it be read.
+	Large func() error
 }
 
 const (
@@ -79,6 +84,7 @@ var ErrEventTooLarge = errors.New("sse event too large")
 type Reader struct {
 	src     io.Reader
 	max     int
+	large   func() error
 	buf     []byte
 	at, end int    // buf[at:end] was read from src and not consumed
 	bom     bool   // the first line is behind us, where alone a BOM is skipped
@@ -92,7 +98,10 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 	if limits.Event <= 0 {
 		limits.Event = DefaultEventBytes
 	}
-	return &Reader{src: src, max: limits.Event, buf: make([]byte, min(readerBuffer, limits.Event))}
+	if limits.Large == nil {
+		limits.Large = func() error { return nil }
+	}
+	return &Reader{src: src, max: limits.Event, large: limits.Large, buf: make([]byte, min(readerBuffer, limits.Event))}
 }
 
 // Next returns the next event that has any field: unlike a browser it also yields events with no data, since a priming event or a
@@ -132,6 +141,11 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 	case "data":
 		if len(event.Data)+1+len(value) > r.max {
 			return false, fmt.Errorf("%w: more than %d bytes", ErrEventTooLarge, r.max)
+		}
+		if len(event.Data) >= transport.Large {
+			if err := r.large(); err != nil {
+				return false, err
+			}
 		}
 		if event.Data == nil {
 			event.Data = append(make([]byte, 0, len(value)), value...)
@@ -218,6 +232,11 @@ func (r *Reader) fill() error {
 		if r.end >= r.max {
 			r.err = fmt.Errorf("%w: a line of more than %d bytes", ErrEventTooLarge, r.max)
 			return r.err
+		}
+		if r.end >= transport.Large {
+			if r.err = r.large(); r.err != nil {
+				return r.err
+			}
 		}
 		grown := make([]byte, min(2*len(r.buf), r.max))
 		r.end = copy(grown, r.buf[:r.end])

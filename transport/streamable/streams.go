@@ -21,8 +21,9 @@ import (
 // takes over when it ends. The zero Streams is not usable: see Store.Streams.
 type Streams struct {
 	store *Store
-	of    string // the session's id
-	plain bool   // no ids, no history
+	of    string          // the session's id
+	plain bool            // no ids, no history
+	room  *transport.Room // of those whom the stream is for, where it is the only one; nil has no bound
 
 	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
 	closed bool
@@ -104,7 +105,7 @@ func (s *Streams) Close() {
 	for _, p := range st.posts {
 		endOutlets(p, over)
 	}
-	s.store.used.Add(-int64(st.bytes))
+	s.account(-st.bytes)
 	if st.sweep != nil {
 		st.sweep.Stop()
 	}

@@ -244,6 +244,43 @@ func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	}
 }
 
+// What a client has not read takes room until it has, or has left; what comes for one that has left is the Store's.
+func TestUnreadAnswersTakeRoom(t *testing.T) {
+	s := NewStore(StoreOptions{}).Streams("a session")
+	defer s.Close()
+	room := transport.NewRoom(1000)
+	taken := func(want int) {
+		t.Helper()
+		if now, _ := room.Used(); now != want {
+			t.Errorf("%d bytes of room are taken, want %d", now, want)
+		}
+	}
+	m := jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`"`+strings.Repeat("x", 200)+`"`))
+	for _, streamed := range []bool{false, true} {
+		r, late := newReply(s, 1, true), newReply(s, 1, true)
+		r.room, late.room = room, room
+		if streamed {
+			r.Send(note("notifications/message", 1))
+			late.Send(note("notifications/message", 1))
+		}
+		r.Finish(m)
+		r.Finish(m)
+		taken(m.Size())
+		r.leave()
+		r.leave()
+		taken(0)
+		late.leave()
+		late.Finish(m)
+		taken(0)
+	}
+	channel := NewStore(StoreOptions{}).plain()
+	channel.room = room
+	pushAll(t, channel, m, m)
+	taken(2 * len(m.Append(nil)))
+	channel.Close()
+	taken(0)
+}
+
 // B5: coalesce, then drop progress, then the oldest notification. The outcome of an exchange is never refused, what a server asks never
 // dropped, and nobody is cut.
 func TestFullQueue(t *testing.T) {

@@ -1,0 +1,71 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+// Who needs room waits until there is some, in the order in which they came, and one message fits whatever its size.
+func TestRoomIsTakenInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := NewRoom(100)
+		first, holds, got := NewHold(room), make([]Hold, 3), make(chan int, 3)
+		if err := first.Take(t.Context(), 500); err != nil {
+			t.Fatal(err)
+		}
+		for i, size := range []int{80, 10, 30} {
+			holds[i] = NewHold(room)
+			go func() {
+				if holds[i].Take(t.Context(), size) == nil {
+					got <- i
+				}
+			}()
+			synctest.Wait()
+		}
+		if len(got) != 0 {
+			t.Fatal("somebody did not wait")
+		}
+		first.Free()
+		synctest.Wait()
+		if a, b := <-got, <-got; a+b != 1 || len(got) != 0 {
+			t.Errorf("%d and %d have room, want the first two", a, b)
+		}
+		holds[0].Free()
+		holds[0].Free()
+		synctest.Wait()
+		if now, most := room.Used(); len(got) != 1 || now != 40 || most != 500 {
+			t.Errorf("%d bytes are taken and %d were at most, %d wait no more", now, most, len(got))
+		}
+	})
+}
+
+// Who gives up takes no room, and does not stand in the way of who comes after.
+func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := NewRoom(100)
+		room.Add(50)
+		ctx, cancel := context.WithCancel(t.Context())
+		ends, large, small := make(chan error, 2), NewHold(room), NewHold(room)
+		go func() { ends <- large.Take(ctx, 80) }()
+		synctest.Wait()
+		go func() { ends <- small.Take(t.Context(), 10) }()
+		synctest.Wait()
+		cancel()
+		if a, b := <-ends, <-ends; !errors.Is(errors.Join(a, b), context.Canceled) || a != nil && b != nil {
+			t.Errorf("got %v and %v", a, b)
+		}
+		large.Free()
+		small.Free()
+		room.Add(-50)
+		if now, _ := room.Used(); now != 0 {
+			t.Errorf("%d bytes are taken by nobody", now)
+		}
+		var none Hold
+		if err := none.Take(ctx, 1<<40); err != nil {
+			t.Errorf("without a bound: %v", err)
+		}
+		none.Free()
+	})
+}
