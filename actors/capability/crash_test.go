@@ -15,8 +15,8 @@ import (
 // gap wait in its mailbox.
 func TestRegistryRemembersOverACrash(t *testing.T) {
 	box := &stage.Box{}
-	stage.Run(t, func(*stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })}, box.Child("box")}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "registry", Start: s.Heirs.Worker(func() otp.Behaviour { return capability.New() })}, box.Child("box")}
 	}, func(s *stage.Stage) {
 		ask := func(what string, err error) {
 			t.Helper()

@@ -48,8 +48,8 @@ func New() *Registry { return &Registry{} }
 // Init takes over what the previous incarnation knew.
 func (r *Registry) Init(p *otp.Process) error {
 	r.p = p
-	r.kept, _ = p.Heir().(*kept)
-	if r.kept == nil {
+	var heir bool
+	if r.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
 		r.kept = &kept{
 			declared: map[DiscoverRequest]jsontext.Value{}, known: known(),
 			experimental: map[string]jsontext.Value{}, subscribers: map[otp.Ref]bool{},

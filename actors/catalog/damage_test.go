@@ -16,7 +16,7 @@ import (
 
 // Whatever a crash has done to what the catalogue knows, the next incarnation does not crash on it, answers who waited, and soon knows all again.
 func TestDamagedCatalogueIsSoonAsGoodAsNew(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		run(t, func(r *rig) {
 			defer func() {
 				if r.T.Failed() || t.Failed() {

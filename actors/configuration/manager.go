@@ -95,7 +95,8 @@ type (
 // Init takes over from an incarnation that crashed: its reload begins anew.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	if m.kept, _ = p.Heir().(*kept); m.kept == nil {
+	var heir bool
+	if m.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
 		m.kept = &kept{leaving: map[string]*leaving{}}
 		p.SetHeir(m.kept)
 	}

@@ -49,7 +49,8 @@ func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 // it would do it again.
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
-	if d.kept, _ = p.Heir().(*kept); d.kept == nil {
+	var heir bool
+	if d.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
 		d.kept = &kept{}
 		p.SetHeir(d.kept)
 		return nil

@@ -84,8 +84,12 @@ type (
 // Init takes over the children of the previous incarnation and waits for their ends again.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	m.kept, _ = p.Heir().(*kept)
-	if m.kept == nil {
+	var heir bool
+	m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped {
+		k.last = m.last
+		return k.repair()
+	})
+	if !heir {
 		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]bool{}}
 		p.SetHeir(m.kept)
 	}

@@ -3,6 +3,8 @@ package process_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -191,4 +193,29 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 		late.Fail(err)
 	}
 	r.eventually("closed when there was none", late.Upstream.(*slow).closed.Load)
+}
+
+// Whatever a crash has done to the books, the next incarnation does not crash on them, and no program is left that is in nobody's.
+func TestDamagedBooksLoseNoProgram(t *testing.T) {
+	for seed := range uint64(10) {
+		r := start(t)
+		r.heirs.Rand = rand.New(rand.NewPCG(seed, 0))
+		r.heirs.Whole, r.heirs.Fixed = []string{"*process.Last"}, []string{"kept.children"}
+		a, b := r.must("one"), r.must("two")
+		t.Cleanup(func() { _, _ = a.Stop(context.Background()), b.Stop(context.Background()) })
+		r.breaks("")
+		_ = r.ref("manager").Send(struct{}{})
+		r.eventually("restarted", func() bool { return r.ref("manager").Incarnation() == 2 })
+		r.heirs.Rand = nil
+		for _, c := range []int{a.Pid(), b.Pid()} {
+			r.eventually("in the books or ended", func() bool {
+				gone := slices.Contains(r.heirs.Done, "delete from kept.children") // its owner knows of it, and nobody else
+				return gone || !there(c) || slices.ContainsFunc(r.list(), func(i process.Info) bool { return i.PID == c })
+			})
+		}
+		r.must("one")
+		if got := r.ref("manager").Incarnation(); got != 2 {
+			t.Errorf("seed %d: incarnation %d after %q", seed, got, r.heirs.Done)
+		}
+	}
 }

@@ -26,6 +26,7 @@ type rig struct {
 	tree   *otp.Tree
 	faults *fault.Registry
 	last   *process.Last
+	heirs  stage.Heirs
 }
 
 func start(t *testing.T) *rig {
@@ -36,7 +37,7 @@ func start(t *testing.T) *rig {
 	r.last = process.NewLast()
 	var err error
 	r.tree, err = r.system.Start(t.Context(), "top", otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
-		{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
+		{ID: "manager", Shutdown: 10 * time.Second, Start: r.heirs.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
 		new(stage.Box).Child("one"), new(stage.Box).Child("two"),
 	}})
 	if err != nil {

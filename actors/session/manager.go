@@ -108,11 +108,21 @@ type (
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	m.leaving = map[otp.Ref][]*attempt{}
-	if m.kept, _ = p.Heir().(*kept); m.kept == nil {
+	m.index.recount()
+	var heir bool
+	if m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(m.index) }); !heir {
 		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
 		p.SetHeir(m.kept)
-		m.restore()
+		if p.Incarnation() == 1 { // the index has outlived all others
+			m.restore()
+		}
 	}
+	m.index.Each(func(h *Handle) bool { // they say so themselves
+		if ref := h.actor(); !ref.IsZero() {
+			m.actors[ref] = h
+		}
+		return true
+	})
 	for ref := range m.actors {
 		p.Monitor(ref)
 	}

@@ -9,8 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpd/actors/internal/stage"
 	"mcpd/actors/session"
 	"mcpd/internal/clock"
+	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -29,10 +31,12 @@ func (dummy) Receive(_ *otp.Process, msg any) error {
 }
 
 type rig struct {
+	heirs  stage.Heirs
 	gone   sync.Map // of endpoints that are not configured any more
 	t      *testing.T
 	ref    otp.Ref
 	index  *session.Index
+	faults *fault.Registry
 	closed []telemetry.SessionClosed // written by the manager, read when everything rests
 	each   atomic.Int32              // sessions of one principal; 0 for no bound
 	age    atomic.Int64              // nanoseconds; 0 for no bound
@@ -47,9 +51,10 @@ func run(t *testing.T, test func(r *rig)) {
 func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		system := otp.NewSystem(otp.Options{})
+		faults := fault.New(clock.System)
+		system := otp.NewSystem(otp.Options{Faults: faults})
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-		r := &rig{t: t, index: session.NewIndex()}
+		r := &rig{t: t, index: session.NewIndex(), faults: faults}
 		o := session.Options{
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
@@ -63,7 +68,7 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 			},
 		}
 		tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, r.index) })},
+			{ID: "manager", Start: r.heirs.Worker(func() otp.Behaviour { return session.New(o, r.index) })},
 			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
 				Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour { return dummy{} }),
 			}}})},

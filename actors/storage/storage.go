@@ -79,7 +79,8 @@ func New(o Options) *Storage { return &Storage{o: o} }
 // Init takes over what was not written.
 func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
-	if s.kept, _ = p.Heir().(*kept); s.kept == nil {
+	var heir bool
+	if s.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
 		s.kept = &kept{places: map[name]int{}}
 		p.SetHeir(s.kept)
 	} else {
@@ -100,12 +101,14 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 		}
 		s.waiting = append(s.waiting, m)
 		s.add(m.Req.Change)
+		s.due()
 	case *Keep:
 		if err := m.Check(); err != nil { // what was kept of it before is kept on
 			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
 			return nil
 		}
 		s.add(m.Change)
+		s.due()
 	case write:
 		s.writing = false
 		s.write()
@@ -127,15 +130,14 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 }
 
 // add keeps a change until it is written.
-func (s *Storage) add(c store.Change) {
+func (k *kept) add(c store.Change) {
 	n := name{c.Bucket, c.Key}
-	if i, ok := s.places[n]; ok {
-		s.changes[i] = c
+	if i, ok := k.places[n]; ok {
+		k.changes[i] = c
 	} else {
-		s.places[n] = len(s.changes)
-		s.changes = append(s.changes, c)
+		k.places[n] = len(k.changes)
+		k.changes = append(k.changes, c)
 	}
-	s.due()
 }
 
 // due has what waits written: with whatever comes before the message is handled.

@@ -24,12 +24,23 @@ func New(emit telemetry.Sink) *Registry { return &Registry{emit: emit} }
 
 // Init takes over the counts of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
-	r.negotiated, _ = p.Heir().(map[protocol.Version]uint64)
-	if r.negotiated == nil {
+	var heir bool
+	if r.negotiated, heir = otp.Inherit(p, repair); !heir {
 		r.negotiated = map[protocol.Version]uint64{}
 		p.SetHeir(r.negotiated)
 	}
 	return nil
+}
+
+// repair drops counts of what is no revision.
+func repair(negotiated map[protocol.Version]uint64) (dropped []otp.Dropped) {
+	for v := range negotiated {
+		if !slices.Contains(protocol.Versions(), v) {
+			delete(negotiated, v)
+			dropped = append(dropped, otp.Dropped{Part: "count", Reason: "of no revision"})
+		}
+	}
+	return dropped
 }
 
 // Receive answers one question.

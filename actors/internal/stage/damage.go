@@ -84,7 +84,7 @@ func (h *Heirs) walk(name string, v reflect.Value) {
 			h.walk(name, v.Elem())
 		}
 	case reflect.Struct:
-		if h.ours(v.Type()) {
+		if h.ours(v.Type()) && v.CanAddr() {
 			h.fields(v)
 		}
 	case reflect.Map:

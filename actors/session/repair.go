@@ -1,0 +1,75 @@
+package session
+
+import (
+	"maps"
+
+	"mcpd/actors/internal/mend"
+	"mcpd/supervisor/otp"
+)
+
+// repair makes what a crashed incarnation left sound again, as far as the index knows the sessions it is about.
+func (k *kept) repair(index *Index) []otp.Dropped {
+	mend.Map(&k.opening)
+	mend.Map(&k.attaching)
+	mend.Map(&k.actors)
+	var lost mend.Losses
+	maps.DeleteFunc(k.opening, func(call *Open, h *Handle) bool {
+		if lost.If(call == nil, "start", "for nobody") {
+			return true
+		}
+		sound := index.holds(h)
+		if !sound {
+			lost.Drop("start", "of no session", call)
+		}
+		return !sound
+	})
+	maps.DeleteFunc(k.attaching, func(a *attempt, _ struct{}) bool {
+		if lost.If(a == nil, "attempt", "missing") {
+			return true
+		}
+		if a.next < 0 || a.next > 2*lastPause {
+			a.next = 0
+		}
+		if a.h == nil || a.h.id == "" {
+			lost.Drop("attempt", "for no session", a)
+			return true
+		}
+		return false
+	})
+	maps.DeleteFunc(k.actors, func(ref otp.Ref, h *Handle) bool { return lost.If(ref.IsZero() || h == nil, "actor", "of no session") })
+	return lost
+}
+
+// Fail is fail, for otp.Inherit.
+func (a *attempt) Fail(err error) { a.fail(err) }
+
+func (x *Index) holds(h *Handle) bool {
+	if h == nil {
+		return false
+	}
+	in, ok := x.Get(h.id)
+	return ok && in == h
+}
+
+// recount makes the counts and the index of peers agree with the sessions there are. Readers may see a count on its way.
+func (x *Index) recount() {
+	perTenant, total := map[string]int{}, int64(0)
+	x.Each(func(h *Handle) bool {
+		total++
+		perTenant[h.endpoint.Tenant]++
+		if h.peer != nil {
+			x.peers.Store(*h.peer, h)
+		}
+		return true
+	})
+	x.peers.Range(func(key, h any) bool {
+		if !x.holds(h.(*Handle)) {
+			x.peers.CompareAndDelete(key, h)
+		}
+		return true
+	})
+	x.total.Store(total)
+	x.mu.Lock()
+	x.perTenant = perTenant
+	x.mu.Unlock()
+}
