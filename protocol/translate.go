@@ -27,7 +27,12 @@ func Translate(err error, v Version) *jsonrpc.Error {
 		}
 		e = &Error{Condition: ConditionInternal, Message: "internal error", Data: data("detail", sanitise(err.Error()))}
 	}
-	return &jsonrpc.Error{Code: e.Condition.Code(v), Message: e.Message, Data: withReason(e)}
+	d := withReason(e)
+	var crash interface{ Incident() string }
+	if errors.As(err, &crash) {
+		d = union(d, data("incident", crash.Incident()))
+	}
+	return &jsonrpc.Error{Code: e.Condition.Code(v), Message: e.Message, Data: d}
 }
 
 // Mapped reports whether Translate knows the error. One that it does not know deserves a warning in the log (S4-85).
