@@ -1,0 +1,108 @@
+package client_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// After a restart comes, in this order: the handshake, in which the server hears again what its client can do, then its lists; then what
+// clients had asked for, the log level and resources; then it is ready, and what waited is written. That a list is another is told once, and
+// not at all when none is.
+func TestReadyAfterARestartIsTrue(t *testing.T) {
+	declare := func(o *client.Options) {
+		o.Declare, _ = protocol.ParseClientCapabilities([]byte(`{"roots":{"listChanged":true}}`))
+	}
+	const caps = `{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}}`
+	for name, tt := range map[string]struct {
+		tools string
+		news  []catalog.Kind
+	}{
+		"the same lists": {`{"tools":[{"name":"a"}]}`, nil},
+		"another list":   {`{"tools":[{"name":"b"}]}`, []catalog.Kind{catalog.Tools}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, declare, func(r *rig) {
+				lists := map[string]string{"tools/list": `{"tools":[{"name":"a"}]}`, "resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`}
+				p := r.server()
+				p.Handshake(caps)
+				for range 3 {
+					m := p.Next()
+					p.Reply(m, lists[m.Method])
+				}
+				r.Rest()
+				r.attach("one")
+				granted := r.wish(client.Wish{Session: "one", Level: "debug", URIs: []string{"test://x"}})
+				for range 2 {
+					p.Reply(p.Next(), `{}`)
+				}
+				if err := <-granted; err != nil {
+					t.Fatal(err)
+				}
+				r.catalog.Forget()
+
+				p.Close(&transport.ExitError{Cause: stdio.CauseSignal, Signal: "SIGKILL"})
+				r.Rest()
+				r.call("one")
+				lists["tools/list"] = tt.tools
+				p = r.server()
+				if params := p.Handshake(caps); !strings.Contains(string(params), `"roots":{"listChanged":true}`) {
+					t.Errorf("the handshake says %s", params)
+				}
+				var order []string
+				for range 3 {
+					m := p.Next()
+					order = append(order, m.Method)
+					if got := r.report().State; got == client.Ready {
+						t.Errorf("ready before %s was answered", m.Method)
+					}
+					p.Reply(m, lists[m.Method])
+				}
+				slices.Sort(order)
+				if want := []string{"resources/list", "resources/templates/list", "tools/list"}; !slices.Equal(order, want) {
+					t.Errorf("asked for %v", order)
+				}
+				p.Expect("logging/setLevel")
+				p.Expect("resources/subscribe")
+				p.Expect("tools/call")
+				var news []catalog.Kind
+				for _, report := range r.reports() {
+					news = append(news, report.Changed...)
+				}
+				if !slices.Equal(news, tt.news) || r.report().State != client.Ready {
+					t.Errorf("then %s, changed %v, want %v", r.report().State, news, tt.news)
+				}
+			})
+		})
+	}
+}
+
+// Whether a server lives is seen by its end, and asked by nothing: one that is busy with a call for minutes is left alone.
+func TestBusyServerIsLeftAlone(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.call("one")
+		call := p.Expect("tools/call")
+		p.ExpectNothing(10 * time.Minute)
+		if got := r.report(); got.State != client.Ready || r.Ref("conn").Incarnation() != 1 {
+			t.Errorf("meanwhile it is %s, incarnation %d", got.State, r.Ref("conn").Incarnation())
+		}
+		p.Reply(call, `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(x); got.Err != nil {
+			t.Errorf("the call: %v", got.Err)
+		}
+		if ended := stage.Of[telemetry.UpstreamExited](&r.Events); len(ended) > 0 {
+			t.Errorf("told %+v", ended)
+		}
+	})
+}
