@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"mcpd/actors/client"
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
@@ -108,6 +109,8 @@ var limits = []limit{
 	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "the rest is left out", ""},
+	{"", "list_pages", client.MaxPages, "pages of one list", "no further page is asked for", ""},
+	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", ""},
 	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", ""},
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},

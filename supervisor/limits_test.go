@@ -38,7 +38,7 @@ var bounded = []struct{ what, gauges string }{
 	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_wait_seconds start_timeout_seconds"},
-	{"lists of servers", "tools tool_bytes"},
+	{"lists of servers", "list_pages list_bytes tools tool_bytes"},
 	{"schemas of tools", ""},
 	{"failed authentications", "max_auth_failures"},
 	{"child processes: memory, processes, files", "child_files child_file_size_bytes child_memory_bytes child_processes"},
@@ -127,6 +127,8 @@ var enforced = map[string]string{
 	"child_memory_bytes":       "transport/stdio.TestMemoryIsLimited",
 	"child_processes":          "transport/stdio.TestProcessesAreLimited",
 
+	"list_pages":            "actors/client.TestListIsBounded",
+	"list_bytes":            "actors/client.TestListIsNotReadToItsEnd",
 	"tenant_requests_bytes": "actors/request.TestBytesInFlightAreBounded",
 	"tenant_answers_bytes":  "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
 	"memory_bytes":          "internal/resilience.TestMemoryIsFull",

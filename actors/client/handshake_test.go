@@ -71,6 +71,27 @@ func TestListIsBounded(t *testing.T) {
 	})
 }
 
+// Nobody asks for more of a list than will be shown, nor holds more of it than a message may have.
+func TestListIsNotReadToItsEnd(t *testing.T) {
+	many := `{"name":"t"}` + strings.Repeat(`,{"name":"t"}`, catalog.MaxItems/2)
+	large := `{"name":"t","description":"` + strings.Repeat("x", client.MaxList/2) + `"}`
+	for name, page := range map[string]string{"many items": many, "large ones": large} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.server()
+				p.Handshake(`{"tools":{}}`)
+				for range 2 {
+					p.Reply(p.Expect("tools/list"), `{"tools":[`+page+`],"nextCursor":"more"}`)
+				}
+				p.ExpectNothing(time.Second)
+				if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) < 2 {
+					t.Errorf("%d tools in state %s", len(got.Lists[catalog.Tools]), got.State)
+				}
+			})
+		})
+	}
+}
+
 // A list that the server refuses, or never sends, leaves it usable without (S2-3, S4-5).
 func TestServerWithoutItsListIsReady(t *testing.T) {
 	run(t, nil, func(r *rig) {

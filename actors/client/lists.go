@@ -17,6 +17,9 @@ import (
 // MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot hold its connection for ever.
 const MaxPages = 100
 
+// MaxList bounds the bytes of one list, over which no further page of it is asked for: what one message may have.
+const MaxList = protocol.MaxUpstreamMessage
+
 // Pauses before a list is fetched again, because the server said that it has changed, or because it could not be had. One that says so with
 // every answer is asked twice a minute in the end.
 const (
@@ -87,10 +90,15 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 			return c.unlisted(k, items, err)
 		}
 		list, _ := splice.Get(result, k.String())
+		size := len(list)
+		for _, item := range items {
+			size += len(item)
+		}
 		for item := range splice.Elements(list) {
 			items = append(items, item)
 		}
-		if next, ok := splice.Get(result, "nextCursor"); ok && next.Kind() == '"' && n < MaxPages {
+		enough := n >= MaxPages || len(items) > catalog.MaxItems || size > MaxList
+		if next, ok := splice.Get(result, "nextCursor"); ok && next.Kind() == '"' && !enough {
 			c.page(k, items, next, n+1)
 			return nil
 		}
