@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,4 +95,32 @@ func treeOf(t *testing.T, h *mcptest.Host) string {
 		t.Fatal(err)
 	}
 	return tree
+}
+
+// An eager server runs before anybody asks. One that nothing needs ends under its session, is listed all the same, and is there for the next call.
+func TestServersRunAsTheyAreNeeded(t *testing.T) {
+	h := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {servers: {eager: {command: %[1]q, start: eager}, sleepy: {command: %[1]q, idle_stop: 200ms}}}}\n", mcptest.Server(t))})
+	is := func(server, state string) func() bool {
+		return func() bool { return strings.Contains(treeOf(t, h), `"state":"`+state+`","server":"`+server+`"`) }
+	}
+	eventually(t, "eager", is("eager", "ready"))
+	if !is("sleepy", "idle")() {
+		t.Errorf("before anybody asked: %s", treeOf(t, h))
+	}
+	s := mcptest.Connect(t, h.MCP+"/mcp", "", nil)
+	for range 3 {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "sleepy__echo", Arguments: map[string]any{"message": "hello"}})
+		if err != nil || r.IsError {
+			t.Fatalf("a call: %+v, %v", r, err)
+		}
+		eventually(t, "asleep", is("sleepy", "stopped"))
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil || !slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "sleepy__echo" }) {
+			t.Errorf("lists of a server that sleeps: %v", err)
+		}
+	}
+	if !is("eager", "ready")() {
+		t.Errorf("in the end: %s", treeOf(t, h))
+	}
 }
