@@ -55,6 +55,8 @@ type Manager struct {
 	leaving map[otp.Ref][]*attempt
 	timer   otp.Timer // of the next sweep
 	due     time.Time // when it fires; zero when it is not set
+	// spare are those sessions of a tenant that make room next.
+	spare map[string][]spare
 	*kept
 }
 
@@ -107,7 +109,7 @@ type (
 // Init takes over the sessions' actors, and asks again for those that were being started: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	m.leaving = map[otp.Ref][]*attempt{}
+	m.leaving, m.spare = map[otp.Ref][]*attempt{}, map[string][]spare{}
 	m.index.recount()
 	var heir bool
 	if m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(m.index) }); !heir {
@@ -274,30 +276,6 @@ func (m *Manager) follow(h *Handle, ref otp.Ref) {
 	h.ref.Store(&ref)
 	m.actors[ref] = h
 	m.p.Monitor(ref)
-}
-
-// evicted is why a session ended that made room for another.
-const evicted = "made room for another"
-
-// evict ends the session of a tenant that has been idle longest, one without calls on their way if there is such.
-func (m *Manager) evict(tenant string) bool {
-	now := m.o.Clock.Now()
-	var longest *Handle
-	m.index.Each(func(h *Handle) bool {
-		switch {
-		case h.endpoint.Tenant != tenant:
-		case longest == nil, longest.calls.Busy() && !h.calls.Busy():
-			longest = h
-		case longest.calls.Busy() == h.calls.Busy() && h.Idle(now) > longest.Idle(now):
-			longest = h
-		}
-		return true
-	})
-	if longest == nil {
-		return false
-	}
-	m.end(longest, evicted)
-	return true
 }
 
 // end makes a session unknown and its actor go. One that has crashed is replaced for that: it must let go of what the session had asked of
