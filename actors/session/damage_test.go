@@ -29,13 +29,13 @@ func TestDamagedManagerKeepsItsSessions(t *testing.T) {
 			_ = r.ref.Send(struct{}{})
 			synctest.Wait()
 			r.heirs.Rand = nil
-			if r.ref.Incarnation() != 2 || r.index.Len() != 2 || r.index.Tenant("acme") != 2 || len(r.heirs.Done) == 0 {
+			if r.ref.Incarnation() != 2 || r.index.Len() != 2 || r.index.Tenant("acme") != 2 || r.index.Principal(first.Endpoint()) != 2 || len(r.heirs.Done) == 0 {
 				t.Errorf("seed %d: incarnation %d, %d sessions after %q", seed, r.ref.Incarnation(), r.index.Len(), r.heirs.Done)
 			}
 			_ = second.Send(errors.New("crash")) // its actor is followed, and another is attached
 			r.open()
 			time.Sleep(3 * time.Hour) // nobody uses them
-			if r.ref.Incarnation() != 2 || r.index.Len() != 0 || r.index.Tenant("acme") != 0 {
+			if r.ref.Incarnation() != 2 || r.index.Len() != 0 || r.index.Tenant("acme") != 0 || r.index.Principal(first.Endpoint()) != 0 {
 				t.Errorf("seed %d: incarnation %d, %d sessions at the end after %q", seed, r.ref.Incarnation(), r.index.Len(), r.heirs.Done)
 			}
 		})

@@ -56,8 +56,7 @@ func (x *Index) Tenant(t string) int {
 func (x *Index) Principal(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ep.Server = ""
-	return x.perPrincipal[ep]
+	return x.perPrincipal[whose(ep)]
 }
 
 // count counts a session, or one less.
@@ -65,13 +64,19 @@ func (x *Index) count(ep streamable.Endpoint, more int) {
 	x.total.Add(int64(more))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ep.Server = ""
 	if x.perTenant[ep.Tenant] += more; x.perTenant[ep.Tenant] == 0 {
 		delete(x.perTenant, ep.Tenant)
 	}
-	if x.perPrincipal[ep] += more; x.perPrincipal[ep] == 0 {
-		delete(x.perPrincipal, ep)
+	who := whose(ep)
+	if x.perPrincipal[who] += more; x.perPrincipal[who] == 0 {
+		delete(x.perPrincipal, who)
 	}
+}
+
+// whose is who is at an endpoint, wherever that is.
+func whose(ep streamable.Endpoint) streamable.Endpoint {
+	ep.Server = ""
+	return ep
 }
 
 // Each calls f for every session until it returns false.

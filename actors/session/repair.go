@@ -5,6 +5,7 @@ import (
 
 	"mcpd/actors/internal/mend"
 	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
 )
 
 // repair makes what a crashed incarnation left sound again, as far as the index knows the sessions it is about.
@@ -53,10 +54,11 @@ func (x *Index) holds(h *Handle) bool {
 
 // recount makes the counts and the index of peers agree with the sessions there are. Readers may see a count on its way.
 func (x *Index) recount() {
-	perTenant, total := map[string]int{}, int64(0)
+	perTenant, perPrincipal, total := map[string]int{}, map[streamable.Endpoint]int{}, int64(0)
 	x.Each(func(h *Handle) bool {
 		total++
 		perTenant[h.endpoint.Tenant]++
+		perPrincipal[whose(h.endpoint)]++
 		if h.peer != nil {
 			x.peers.Store(*h.peer, h)
 		}
@@ -70,6 +72,6 @@ func (x *Index) recount() {
 	})
 	x.total.Store(total)
 	x.mu.Lock()
-	x.perTenant = perTenant
+	x.perTenant, x.perPrincipal = perTenant, perPrincipal
 	x.mu.Unlock()
 }
