@@ -3,6 +3,9 @@ package resilience
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +20,18 @@ const (
 	hangCalls   = 50          // at once
 )
 
+// halt stops a process, and returns when it does nothing any more.
+func halt(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "stopped", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	})
+}
+
 // A server hangs. Those who call it are answered at their deadline, another tenant notices nothing, and the server is left alone: when it
 // goes on, it is the same process.
 func serverHangs(t *testing.T, r *table) {
@@ -29,12 +44,9 @@ func serverHangs(t *testing.T, r *table) {
 	stuck := h.open(1, "/t/slow/small/mcp", load.SessionOptions{Tool: note, Argument: "text"})
 	pid := pids(t, stuck)[0]
 	subscribe(t, stuck[0])
-	signal := func(s syscall.Signal) error {
-		var n int
-		if _, err := fmt.Sscan(pid, &n); err != nil {
-			return err
-		}
-		return syscall.Kill(n, s)
+	server, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var over []time.Duration
 	runs, seconds := uint64(0), either(10, 3)
@@ -51,9 +63,7 @@ func serverHangs(t *testing.T, r *table) {
 			ended <- err
 		}()
 		for end, n := time.Now().Add(time.Duration(seconds)*time.Second-2*hangTimeout), 0; hangs && time.Now().Before(end); n++ {
-			if err := signal(syscall.SIGSTOP); err != nil {
-				return 0, err
-			}
+			halt(t, server)
 			timed := &outcomes{Client: stuck[0]}
 			at := time.Now()
 			result := <-h.run(timed, 1_000_000*runs+uint64(n), hangCalls)
@@ -69,7 +79,7 @@ func serverHangs(t *testing.T, r *table) {
 				return 0, fmt.Errorf("a call was given up after %v", early)
 			}
 			over = append(over, timed.last.Sub(at)-hangTimeout)
-			if err := signal(syscall.SIGCONT); err != nil {
+			if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
 				return 0, err
 			}
 			h.next(fmt.Sprintf("goes-on-%d-%d", runs, n), stuck[0])

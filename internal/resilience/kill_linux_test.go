@@ -118,10 +118,7 @@ func (l long) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 func (h *host) killDeaf(round int, s *load.Session) (written int) {
 	h.t.Helper()
 	h.next(fmt.Sprintf("deaf-%d", round), s)
-	pids := h.Processes()
-	if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
-		h.t.Fatal(err)
-	}
+	halt(h.t, h.Processes()[0])
 	o := &outcomes{Client: long{s}}
 	ended := h.run(o, uint64(2*round+2), inHand)
 	eventually(h.t, "all on their way", func() bool { return h.metric("mcpd_requests_in_flight{") >= inHand })
