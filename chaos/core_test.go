@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,4 +108,42 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 	a.must(s, "files__echo", map[string]any{"message": "x"})
 	// What has ended is a child until its exit is taken.
 	a.eventually("as many child processes as before", func() bool { return len(children(a.PID())) == len(now) })
+}
+
+// F15: the same three times in a row, each time before it has started what was asked for. No call fails, no program notices, and the end of one
+// is seen afterwards as ever.
+func TestChaosProcessManagerCrashesThreeTimes(t *testing.T) {
+	t.Parallel()
+	const manager = "mcpd/core/process_manager"
+	a := open(t, "")
+	a.warm()
+	was, before := a.rows(), children(a.PID())
+	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
+	hit.flows(acme, 20)
+	bystander.flows(globex, 20)
+	a.panics(manager, "", 3)
+	other, end := a.client(acme, &mcp.ClientOptions{}) // its capabilities give it a connection of its own
+	defer end()
+	a.must(other, "files__echo", map[string]any{"message": "x"})
+	a.struck()
+	hit.flows(acme, 20)
+	bystander.flows(globex, 20)
+	a.clean(acme, hit.end())
+	a.clean(globex, bystander.end())
+	after := a.rows()
+	if n := after.restarted(was)[manager]; n != 3 {
+		t.Errorf("%d restarts", n)
+	}
+	now := children(a.PID())
+	for _, pid := range before {
+		if !slices.Contains(now, pid) {
+			t.Errorf("child %d is gone", pid)
+		}
+	}
+	victim := after.connection(globex, "files")
+	kill(t, victim.GetPid())
+	a.eventually("another program", func() bool {
+		n := a.rows().connection(globex, "files")
+		return n.GetState() == "ready" && n.GetPid() != victim.GetPid()
+	})
 }

@@ -134,3 +134,27 @@ func TestChaosCatalogCrash(t *testing.T) {
 		},
 	})
 }
+
+// F01: three crashes in a row cost what they were on, three times, and no more: nobody's state is given up for them.
+func TestThreeCrashesInARowCostNoMore(t *testing.T) {
+	t.Parallel()
+	a := open(t, "")
+	a.warm()
+	was, before := a.rows(), children(a.PID())
+	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
+	hit.flows(acme, 20)
+	bystander.flows(globex, 20)
+	const manager = "mcpd/tenants/acme/request_manager"
+	a.panics(manager, "*request.Submit", 3)
+	a.struck()
+	hit.flows(acme, 50)
+	bystander.flows(globex, 20)
+	a.failed(acme, hit.end(), 3)
+	a.clean(globex, bystander.end())
+	if got := a.rows().restarted(was); len(got) != 1 || got[manager] != 3 {
+		t.Errorf("restarted: %v", got)
+	}
+	if now := children(a.PID()); !slices.Equal(now, before) {
+		t.Errorf("child processes: %v, want %v", now, before)
+	}
+}

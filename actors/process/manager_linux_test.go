@@ -219,3 +219,21 @@ func TestDamagedBooksLoseNoProgram(t *testing.T) {
 		}
 	}
 }
+
+// A program that ends while there is no manager, or whose end is what the manager crashes on, is taken out of the books all the same.
+func TestEndInTheGapIsSeen(t *testing.T) {
+	r := start(t)
+	a, b := r.must("one"), r.must("two")
+	r.breaks("process.gone")
+	if err := syscall.Kill(a.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("restarted", func() bool { return r.ref("manager").Incarnation() == 2 })
+	r.eventually("noticed", func() bool {
+		list := r.list()
+		return len(list) == 1 && list[0].PID == b.Pid()
+	})
+	if !there(b.Pid()) {
+		t.Error("the other has ended")
+	}
+}
