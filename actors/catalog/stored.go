@@ -97,7 +97,7 @@ func (c *Catalog) requarantine() {
 		if !mine {
 			continue
 		}
-		if s := c.servers[name]; s == nil || s.requarantine(value) != nil {
+		if s := c.servers[name]; s == nil || s.requarantine(value, c.p.Now()) != nil {
 			c.change(store.Change{Bucket: store.Quarantines, Key: key})
 		} else {
 			c.arm(name, s)
@@ -109,13 +109,13 @@ func (c *Catalog) requarantine() {
 var errOutdated = errors.New("the server is declared otherwise now, or this is not how it was stored")
 
 // requarantine makes a server quarantined as it was.
-func (s *server) requarantine(value jsontext.Value) error {
+func (s *server) requarantine(value jsontext.Value, now time.Time) error {
 	var q quarantined
 	if err := json.Unmarshal(value, &q); err != nil {
 		return err
 	}
 	for _, p := range append(q.Connections, q.Whole) {
-		if q.Identity != s.config.Identity() || p != nil && (p.Why == nil || p.Share > tenant.ByPrincipal) {
+		if q.Identity != s.config.Identity() || p != nil && (!p.pause().sound(now) || p.Share > tenant.ByPrincipal) {
 			return errOutdated
 		}
 	}
