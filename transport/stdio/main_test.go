@@ -54,6 +54,8 @@ var roles = map[string]func(){
 	"unreadable": unreadable,
 	"complain":   complain,
 	"hog":        hog,
+	"endless":    endlessLine,
+	"rant":       rant,
 	"host":       host,
 	"daemon":     daemon,
 }
