@@ -49,7 +49,14 @@ func (h *handle) signalGroup(sig syscall.Signal) error {
 
 // empty reports whether no process of the group is left. Signal 0 only asks, so that a number is good enough where there is no pidfd.
 func (h *handle) empty() bool {
+	if h.deserted() { // and its number may be that of another child of ours, whose exit is not to be taken here
+		return true
+	}
 	h.adopt()
+	return h.deserted()
+}
+
+func (h *handle) deserted() bool {
 	if h.group {
 		return errors.Is(h.signalGroup(0), os.ErrProcessDone)
 	}

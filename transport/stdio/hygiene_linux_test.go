@@ -1,7 +1,6 @@
 package stdio
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -15,31 +14,6 @@ import (
 
 	"mcpd/protocol/jsonrpc"
 )
-
-// endlessBytes is the line of which that server is made: as much as is read of one before it counts as none.
-const endlessBytes = 1 << 30
-
-func endlessLine() {
-	chunk := bytes.Repeat([]byte("x"), 1<<20)
-	for range endlessBytes / len(chunk) {
-		os.Stdout.Write(chunk)
-	}
-	say("")
-	say(`{"jsonrpc":"2.0","method":"after"}`)
-	sleep()
-}
-
-// rantLines are what that server complains of before it does anything else: 100 MiB.
-const rantLines = 1 << 20
-
-func rant() {
-	line := []byte(strings.Repeat("y", 99) + "\n")
-	lines := bytes.Repeat(line, 1024)
-	for range rantLines / 1024 {
-		os.Stderr.Write(lines)
-	}
-	echo()
-}
 
 // peak resets the most memory that this process has had, and returns what tells how much it grew.
 func peak(t *testing.T) (grown func() int) {

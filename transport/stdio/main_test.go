@@ -154,6 +154,31 @@ func hog() {
 	}
 }
 
+// endlessBytes is the line of which that server is made: as much as is read of one before it counts as none.
+const endlessBytes = 1 << 30
+
+func endlessLine() {
+	chunk := bytes.Repeat([]byte("x"), 1<<20)
+	for range endlessBytes / len(chunk) {
+		os.Stdout.Write(chunk)
+	}
+	say("")
+	say(`{"jsonrpc":"2.0","method":"after"}`)
+	sleep()
+}
+
+// rantLines are what that server complains of before it does anything else: 100 MiB.
+const rantLines = 1 << 20
+
+func rant() {
+	line := []byte(strings.Repeat("y", 99) + "\n")
+	lines := bytes.Repeat(line, 1024)
+	for range rantLines / 1024 {
+		os.Stderr.Write(lines)
+	}
+	echo()
+}
+
 // leave starts a process that keeps all three pipes and goes away. ARG says how that process feels about SIGTERM.
 func leave() {
 	script := "sleep 600"

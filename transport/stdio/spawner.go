@@ -157,8 +157,8 @@ func (s *Spawner) sweep() {
 	if s.o.Earlier == "" {
 		return
 	}
-	defer s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime) // when nobody is in them any more
 	ended, left := sweepEarlier(s.o.Earlier, s.o.Instance)
+	left = max(left, s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime)) // a group that stays has somebody in it
 	if ended > 0 {
 		s.o.Report(Remark{What: Earlier, Count: ended})
 	}
