@@ -265,7 +265,11 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	other.do("start %s; sleep 600", escape)
 	before := newHost(t, lock+"1", "")
 	before.do("start %s; sleep 600", escape)
-	theirs, left := other.marked(), before.marked()
+	var theirs, left []int
+	eventually(t, "both have environments, after exec", func() bool {
+		theirs, left = other.marked(), before.marked()
+		return len(theirs) == 3 && len(left) == 3
+	})
 	// Daemon and guard are killed together: nobody is left to clean up.
 	pid := before.awaitGuard(0)
 	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
@@ -275,7 +279,7 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 		before.command.Process.Signal(sig)
 	}
 	before.kill()
-	if now := before.marked(); len(now) == 0 || len(left) < 2 {
+	if now := before.marked(); len(now) == 0 {
 		t.Fatalf("%v of %v are left of the earlier daemon: this shows nothing", now, left)
 	}
 	after := newHost(t, lock+"2", lock)
@@ -283,9 +287,7 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	if now := before.marked(); len(now) > 0 {
 		t.Errorf("%v of the earlier daemon run beside those of the next", now)
 	}
-	if got := after.marked(); len(got) != 1 {
-		t.Errorf("of its own there are %v, want one", got)
-	}
+	eventually(t, "its own has an environment, after exec", func() bool { return len(after.marked()) == 1 })
 	if now := other.marked(); !slices.Equal(now, theirs) {
 		t.Errorf("of another daemon: got %v, want %v still", now, theirs)
 	}
