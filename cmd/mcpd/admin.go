@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 	"mcpd/telemetry/admin"
@@ -54,6 +55,32 @@ func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
 		}
 	}
 	return adminAnswer(addr, resp, err)
+}
+
+// adminPost has the host do something, for which it asks for a token, and reads its answer.
+func adminPost(ctx context.Context, flag, path string, answer proto.Message) error {
+	addr, err := adminAddr(flag)
+	if err != nil {
+		return err
+	}
+	token, err := adminToken(addr, admin.Write)
+	if err != nil {
+		token = "" // there may be no host, which says more
+	}
+	resp, err := adminAsk(ctx, http.MethodPost, "http://"+addr+path, token)
+	body, err := adminAnswer(addr, resp, err)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	raw, err := io.ReadAll(body)
+	if err == nil {
+		err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, answer)
+	}
+	if err != nil {
+		return &failure{exitUnavailable, fmt.Errorf("the answer of %s%s cannot be read: %w", addr, path, err)}
+	}
+	return nil
 }
 
 // refusals are the exit codes of what the host says is wrong, in words of its own.

@@ -3,18 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"mcpd/gateway/config"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
-	"mcpd/telemetry/admin"
 )
 
 func reloadCommand() *cobra.Command {
@@ -23,27 +20,9 @@ func reloadCommand() *cobra.Command {
 		Use: "reload", Short: "Have a running host read its configuration again", Args: cobra.NoArgs,
 		Long: "Have a running host read its configuration again, and say what changed. A file with a mistake changes nothing. SIGHUP does the same.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			addr, err := adminAddr(flag)
-			if err != nil {
-				return err
-			}
-			token, err := adminToken(addr, admin.Write)
-			if err != nil {
-				token = "" // there may be no host, which says more
-			}
-			resp, err := adminAsk(cmd.Context(), http.MethodPost, "http://"+addr+"/admin/v1/reload", token)
-			body, err := adminAnswer(addr, resp, err)
-			if err != nil {
-				return err
-			}
-			defer body.Close()
-			raw, err := io.ReadAll(body)
 			var report mcpdv1.Reload
-			if err == nil {
-				err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &report)
-			}
-			if err != nil {
-				return &failure{exitUnavailable, fmt.Errorf("the answer is no report of a reload: %w", err)}
+			if err := adminPost(cmd.Context(), flag, "/admin/v1/reload", &report); err != nil {
+				return err
 			}
 			showReload(cmd.OutOrStdout(), &report)
 			return nil

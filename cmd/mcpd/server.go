@@ -2,16 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"mcpd/gateway/tenant"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
-	"mcpd/telemetry/admin"
 )
 
 func serverCommand() *cobra.Command {
@@ -36,30 +33,12 @@ func operateCommand(verb, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			addr, err := adminAddr(flag)
-			if err != nil {
+			var answer mcpdv1.Server
+			path := fmt.Sprintf("/admin/v1/servers/%s/%s/%s", url.PathEscape(r.Tenant), url.PathEscape(r.Server), verb)
+			if err := adminPost(cmd.Context(), flag, path, &answer); err != nil {
 				return err
 			}
-			token, err := adminToken(addr, admin.Write)
-			if err != nil {
-				token = "" // there may be no host, which says more
-			}
-			url := fmt.Sprintf("http://%s/admin/v1/servers/%s/%s/%s", addr, r.Tenant, r.Server, verb)
-			resp, err := adminAsk(cmd.Context(), http.MethodPost, url, token)
-			body, err := adminAnswer(addr, resp, err)
-			if err != nil {
-				return err
-			}
-			defer body.Close()
-			raw, err := io.ReadAll(body)
-			var s mcpdv1.Server
-			if err == nil {
-				err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &s)
-			}
-			if err != nil {
-				return &failure{exitUnavailable, fmt.Errorf("the answer is no server: %w", err)}
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", s.GetTenant(), s.GetName(), s.GetState())
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", answer.GetTenant(), answer.GetName(), answer.GetState())
 			return nil
 		},
 	}
