@@ -11,29 +11,30 @@ import (
 // behindProxies puts the client's address where a request that came through trusted proxies has the proxy's. Each of them adds, at the end of
 // X-Forwarded-For, whom it heard from; what a client wrote there itself comes before and is not believed.
 func behindProxies(proxies func() []netip.Prefix, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		trusted := proxies()
-		believed := func(a netip.Addr) bool { return among(trusted, a) }
-		from, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err != nil || !believed(from.Addr()) {
-			next.ServeHTTP(w, r)
-			return
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, unproxied(proxies(), r)) })
+}
+
+// unproxied is the request with the address of its client.
+func unproxied(trusted []netip.Prefix, r *http.Request) *http.Request {
+	believed := func(a netip.Addr) bool { return among(trusted, a) }
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !believed(from.Addr()) {
+		return r
+	}
+	client := from.Addr()
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		a, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
 		}
-		client := from.Addr()
-		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for _, hop := range slices.Backward(hops) {
-			a, err := netip.ParseAddr(strings.TrimSpace(hop))
-			if err != nil {
-				break
-			}
-			if client = a; !believed(a) {
-				break
-			}
+		if client = a; !believed(a) {
+			break
 		}
-		r = r.WithContext(r.Context()) // a copy: the request is net/http's
-		r.RemoteAddr = net.JoinHostPort(client.String(), "0")
-		next.ServeHTTP(w, r)
-	})
+	}
+	r = r.WithContext(r.Context()) // a copy: the request is net/http's
+	r.RemoteAddr = net.JoinHostPort(client.String(), "0")
+	return r
 }
 
 // among reports whether an address is of one of the networks.

@@ -47,7 +47,7 @@ func (e *emitter) run(ctx context.Context) {
 			options.Refused(slowConsumer, 0)
 			return
 		case phase == hungUp:
-			e.write(appendEvent(nil, Event{Retry: e.streams.retryOf(e.outlet)}))
+			e.hint(e.streams.retryOf(e.outlet))
 			return
 		case phase != live || err != nil:
 			return
@@ -56,7 +56,7 @@ func (e *emitter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.drain:
-			e.write(appendEvent(nil, Event{Retry: e.handler.spread()}))
+			e.hint(e.handler.spread())
 			return
 		case <-e.outlet.wake:
 		}
@@ -64,7 +64,7 @@ func (e *emitter) run(ctx context.Context) {
 			continue
 		}
 		if e.age > 0 && clock.Now().Sub(opened) >= e.age {
-			e.write(appendEvent(nil, Event{Retry: e.handler.spread()}))
+			e.hint(e.handler.spread())
 			return
 		}
 		e.client.Touch()
@@ -82,6 +82,9 @@ func (e *emitter) count() {
 		e.handler.options.Dropped(n)
 	}
 }
+
+// hint tells the client when to come back.
+func (e *emitter) hint(retry time.Duration) { _ = e.write(appendEvent(nil, Event{Retry: retry})) }
 
 // prime lets the stream begin with an id to come back with should the connection break before the first message (2025-11-25
 // §basic/transports, "Sending Messages to the Server" 6).

@@ -97,40 +97,47 @@ func NewHandler(o Options) *Handler {
 // started anew needs a new Handler, which costs nothing.
 func (h *Handler) Drain() { h.drained.Do(func() { close(h.drain) }) }
 
-// ServeHTTP implements http.Handler. What can be refused early is, in this order: the shape of the request, Host, Origin, method; then
-// the endpoint and the caller; then the headers of the method; then the body; then what the message is.
+// ServeHTTP implements http.Handler. What is decided on the way is off the stack when the request is served: a stream may be idle for days.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if serve, ep := h.admit(w, r); serve != nil {
+		serve(h, w, r, ep)
+	}
+}
+
+type door func(*Handler, http.ResponseWriter, *http.Request, Endpoint)
+
+// admit finds what serves a request, and refuses it where there is nothing. What can be refused early is, in this order: the shape of the
+// request, Host, Origin, method; then the endpoint and the caller; then the headers of the method; then the body; then what the message is.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep Endpoint) {
 	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {
 			h.refuse(w, f, jsonrpc.ID{}, detail)
-			return
+			return nil, ep
 		}
 	}
 	if h.crossOrigin(w, r) {
-		return
+		return nil, ep
 	}
-	ep, door, err := h.options.Host.Route(r)
+	ep, at, err := h.options.Host.Route(r)
 	if err != nil {
 		if err.Condition == protocol.ConditionOverloaded {
 			w.Header().Set("Connection", "close") // who shall come back later needs none meanwhile
 		}
 		h.refuseError(w, err, 0, jsonrpc.ID{})
-		return
+		return nil, ep
 	}
-	serve := doors[door][r.Method]
-	if serve == nil {
-		w.Header().Set("Allow", allowed[door])
+	if serve = doors[at][r.Method]; serve == nil {
+		w.Header().Set("Allow", allowed[at])
 		h.refuse(w, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
-		return
 	}
-	serve(h, w, r, ep)
+	return serve, ep
 }
 
 // doors says what is done behind each, by method.
-var doors = []map[string]func(*Handler, http.ResponseWriter, *http.Request, Endpoint){
+var doors = []map[string]door{
 	Streamable: {http.MethodPost: (*Handler).post, http.MethodGet: (*Handler).get, http.MethodDelete: (*Handler).delete},
 	Events:     {http.MethodGet: (*Handler).channel},
 	Messages:   {http.MethodPost: (*Handler).message},

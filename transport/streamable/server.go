@@ -49,7 +49,7 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	server := &http.Server{
-		Handler:           served{o.Handler},
+		Handler:           &served{o.Handler},
 		ReadHeaderTimeout: cmp.Or(o.HeaderTime, DefaultHeaderTime),
 		MaxHeaderBytes:    cmp.Or(o.HeaderBytes, DefaultHeaderBytes) - ownHeaderBytes,
 		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
@@ -75,7 +75,7 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 // served is what every request passes first.
 type served struct{ http.Handler }
 
-func (s served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	deadline(w).SetWriteDeadline(time.Time{}) // that a Handler left on the connection for the end of the request before
 	if r.ProtoMajor != 2 {
 		s.Handler.ServeHTTP(w, r)
