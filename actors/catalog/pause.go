@@ -12,18 +12,18 @@ import (
 	"mcpd/telemetry"
 )
 
-// Pauses before a connection whose restart budget ran out is started again: doubled each time, with full jitter so that those which
-// fell together do not rise together, and back to the first after it was ready for Steady.
+// Pauses before a connection whose restart budget ran out is started again: anything from half the first to a bound that is doubled each
+// time, so that those which fell together do not rise together. It is the first again after the server was ready for Steady.
 const (
 	FirstPause = time.Second
 	LastPause  = time.Minute
 	Steady     = time.Minute
 )
 
-// MaxGivenUp is how often in a row a connection is given up before it is quarantined, some five minutes after the first time.
+// MaxGivenUp is how often in a row a connection is given up before it is quarantined: with pauses of two minutes in all, on average.
 const MaxGivenUp = 10
 
-// Pauses before a probe of what is quarantined, doubled and with jitter as well. The last is what a broken server costs that is never mended, and
+// Pauses before a probe of what is quarantined, drawn in the same way. The last is what a broken server costs that is never mended, and
 // how long one that was mended by itself may go unnoticed.
 const (
 	FirstProbe = 2 * time.Minute
@@ -55,7 +55,8 @@ func (p *pause) grow(why *client.Ending, now time.Time) (wait time.Duration) {
 	}
 	p.why, p.down = why, true
 	p.gap = min(max(2*p.gap, first), last)
-	wait = time.Duration(rand.Int64N(int64(p.gap))) + p.gap/2
+	least := first / 2
+	wait = least + rand.N(p.gap-least+1)
 	p.until = now.Add(wait)
 	return wait
 }

@@ -85,7 +85,7 @@ func (p *pause) sound(now time.Time) bool {
 	if p.why == nil || p.times < 0 {
 		return false
 	}
-	return p.operator || p.gap >= 0 && p.gap <= LastProbe && !p.until.After(now.Add(2*LastProbe))
+	return p.operator || p.gap >= 0 && p.gap <= LastProbe && !p.until.After(now.Add(LastProbe))
 }
 
 // refuseAll drops everyone who waits for a connection to the server.

@@ -33,7 +33,7 @@ func TestStatesAreDocumented(t *testing.T) {
 	fmt.Fprintf(&b, "\nBeside its state a server that is not ready has a cause with a class, the last of its standard error, and the incident by which\n"+
 		"the log and the callers it failed know of it. The class is `%s` for a program that is not there, may not be executed or is none, and\n"+
 		"for one that exits before its handshake whenever it is started, %d times given up in a row; it is `%s` for everything else.\n\n"+
-		"A connection that was given up is left alone for %v at first and %v at most, with jitter; one that is quarantined for %v at first and %v\n"+
+		"A connection that was given up is left alone for %v at first and %v at most, with full jitter; one that is quarantined for %v at first and %v\n"+
 		"at most. Whoever calls then is the probe: one failure closes the connection again, and one success ends the quarantine. So does a reload\n"+
 		"that changes the server, or `mcpd server release`. A quarantine survives the host.\n",
 		client.Permanent, MaxGivenUp, client.Transient, FirstPause, LastPause, FirstProbe, LastProbe)

@@ -1,0 +1,37 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+)
+
+// §B5: pauses are spread over all that is below their bound, which they never exceed, and none is so short that a server is started over and
+// over.
+func TestPausesAreDrawnBelowTheirBound(t *testing.T) {
+	for _, of := range []struct {
+		operator    bool // stands for a quarantine
+		first, last time.Duration
+	}{{false, FirstPause, LastPause}, {true, FirstProbe, LastProbe}} {
+		now := time.Unix(0, 0)
+		low, high := of.last, time.Duration(0)
+		for range 500 {
+			p := pause{operator: of.operator}
+			want := of.first
+			for round := range 10 {
+				wait := p.grow(&client.Ending{}, now)
+				if wait < of.first/2 || wait > want || !p.until.Equal(now.Add(wait)) {
+					t.Fatalf("round %d: %v until %v, want %v to %v", round, wait, p.until, of.first/2, want)
+				}
+				if want == of.last {
+					low, high = min(low, wait), max(high, wait)
+				}
+				want = min(2*want, of.last)
+			}
+		}
+		if low > of.last/4 || high < of.last*3/4 {
+			t.Errorf("the last pauses are %v to %v, which is not all that is below %v", low, high, of.last)
+		}
+	}
+}
