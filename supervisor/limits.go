@@ -8,6 +8,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
@@ -38,6 +39,7 @@ const (
 	ends      = "it ends: 404"
 	ended     = "mcpd_sessions_closed_total"
 	queues    = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
+	unretried = "its caller is told that it may have been executed"
 	forgets   = "the oldest is forgotten; a client that comes back for it gets 400"
 )
 
@@ -75,6 +77,9 @@ var limits = []limit{
 	{"max_pending", "", nil, "requests of a tenant in flight, and of all its callers at one connection to a server", saysLater, "overloaded"},
 	{"max_principal_rate", "", nil, "HTTP requests a second of one principal, twice as many at once", saysRetry, "rate_limited"},
 	{"max_rate", "", nil, "the same of a tenant", saysRetry, "rate_limited"},
+	{"", "retry_percent", quota.RetryPercent, "requests that may be sent once more when their server has died on them, of a hundred sent to it: each at most once, and none that may change something, unless `replay` says so", unretried, "mcpd_requests_total"},
+	{"", "retries_at_once", quota.MaxRetries, "the same, one right after the other", unretried, "mcpd_requests_total"},
+	{"", "least_retries", quota.LeastRetries, "and in a minute in any case", unretried, "mcpd_requests_total"},
 	{"max_auth_failures", "", nil, "failed authentications of one address in a minute", "429 and Retry-After; who has a key is not held up", "rate_limited"},
 
 	// Sessions.

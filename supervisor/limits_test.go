@@ -28,7 +28,7 @@ var bounded = []struct{ what, gauges string }{
 	{"HTTP/2: streams, resets", "max_http2_streams http2_resets"},
 	{"in flight: of a session, principal, tenant, server", "max_session_pending max_principal_pending max_pending"},
 	{"requests a second: of a principal, of a tenant", "max_principal_rate max_rate"},
-	{"what is sent to a server once more", ""},
+	{"what is sent to a server once more", "retry_percent retries_at_once least_retries"},
 	{"sessions: of a principal, of a tenant, of all", "max_principal_sessions max_sessions max_total_sessions"},
 	{"the life of a session", "session_init_seconds session_idle_seconds session_age_seconds"},
 	{"initialize a second: of a principal, of a tenant", "max_principal_initialize_rate max_initialize_rate"},
@@ -81,6 +81,9 @@ var enforced = map[string]string{
 	"max_pending":           "actors/request.TestFullManagerRefuses",
 	"max_principal_rate":    "gateway/quota.TestRatesOfATenantAndItsPrincipals internal/interop.TestLimitsAreKept",
 	"max_rate":              "gateway/quota.TestRatesOfATenantAndItsPrincipals internal/interop.TestLimitsAreKept",
+	"retry_percent":         "gateway/quota.TestRetriesAreAShareOfWhatIsSent actors/client.TestReplaysAreBounded",
+	"retries_at_once":       "gateway/quota.TestRetriesAreAShareOfWhatIsSent",
+	"least_retries":         "gateway/quota.TestRetriesAreAShareOfWhatIsSent actors/client.TestReplaysAreBounded",
 	"max_auth_failures":     "gateway/quota.TestFailingAddressHasToWait internal/interop.TestLimitsAreKept",
 
 	"max_principal_sessions":        "actors/session.TestSessionsOfAPrincipalAreBounded internal/interop.TestLimitsAreKept",

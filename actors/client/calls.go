@@ -65,6 +65,9 @@ func (c *Connection) write(x *request.Exchange) {
 		complete(c.o.Requests, x, nil, err)
 		return
 	}
+	if !c.again[x.ID] {
+		c.o.Known.retries.Sent()
+	}
 	c.written[x.ID] = x
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, params)); err != nil {

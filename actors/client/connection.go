@@ -146,7 +146,7 @@ func (c *Connection) Init(p *otp.Process) error {
 		p.SetHeir(c.carry)
 	}
 	c.renewals, c.gaps = pace{first: FirstRenewal, last: LastRenewal}, pace{first: FirstGap, last: LastGap}
-	c.lost(c.o.Requests, c.o.Server)
+	c.lost(c.o.Requests, c.o.Server, c.p.Now())
 	for _, s := range c.sessions {
 		p.Monitor(s)
 	}
@@ -365,7 +365,7 @@ func (c *Connection) abandon(cause *Ending) {
 		l.timer.Stop()
 		c.settleListen(l, cause)
 	}
-	c.lost(c.o.Requests, c.o.Server)
+	c.lost(c.o.Requests, c.o.Server, c.p.Now())
 }
 
 // Terminate is where every incarnation ends, and where it is remembered why.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/session"
@@ -34,7 +35,8 @@ func (c *Connection) dialled(up transport.Upstream) error {
 
 // Known is what connections to one server know of it from each other. The zero value is that nothing is known.
 type Known struct {
-	dies atomic.Bool // it ended when it was probed
+	dies    atomic.Bool // it ended when it was probed
+	retries quota.Retries
 }
 
 // first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was

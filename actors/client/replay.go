@@ -1,6 +1,8 @@
 package client
 
 import (
+	"time"
+
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -15,17 +17,12 @@ var replayed = map[string]bool{
 	"resources/read": true, "prompts/get": true, "completion/complete": true,
 }
 
-// MaxReplays bounds the calls that are sent again after one death of a server, which may have died of them.
-const MaxReplays = 64
-
-// lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next; for anything else
-// there is one answer: it may have been executed.
-func (c *carry) lost(requests otp.Ref, server string) {
-	replays := 0
+// lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next, as far as the
+// server's budget goes; for anything else there is one answer: it may have been executed.
+func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
 	for id, x := range c.written {
 		delete(c.written, id)
-		if replays < MaxReplays && !c.again[id] && !c.full() && c.repeatable(x) {
-			replays++
+		if !c.again[id] && !c.full() && c.repeatable(x) && c.o.Known.retries.Take(now) {
 			c.again[id], c.executed[id] = true, true
 			c.queue = append(c.queue, x)
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -58,18 +59,28 @@ func TestToolCallIsReplayedAsConfigured(t *testing.T) {
 	}
 }
 
-// Of very many calls at which a server died it gets only some again: it may have died of them.
+// Of very many calls at which a server died it gets only some again, because it may have died of them; and of those that come after, a tenth.
 func TestReplaysAreBounded(t *testing.T) {
-	run(t, nil, func(r *rig) {
-		p := r.ready(`{"tools":{}}`)
-		for range client.MaxReplays + 10 {
-			r.forward("one", "completion/complete", `{}`)
-			p.Expect("completion/complete")
-		}
-		p.Close(nil)
-		r.Rest()
-		if n := len(r.outcomes()); n != 10 {
-			t.Errorf("%d were answered, want 10", n)
+	known := &client.Known{} // as of all connections to a server
+	run(t, func(o *client.Options) { o.Known = known }, func(r *rig) {
+		again, answered := 0, 0
+		for death, want := range []int{quota.LeastRetries, 2} {
+			p := r.ready(`{"tools":{}}`)
+			for range again {
+				p.Expect("completion/complete")
+			}
+			const more = 20
+			for range more {
+				r.forward("one", "completion/complete", `{}`)
+				p.Expect("completion/complete")
+			}
+			p.Close(nil)
+			r.Rest()
+			answered += again + more - want
+			again = want
+			if n := len(r.outcomes()); n != answered {
+				t.Errorf("death %d: %d were answered, want %d", death, n, answered)
+			}
 		}
 	})
 }
