@@ -39,6 +39,7 @@ const (
 	ends      = "it ends: 404"
 	ended     = "mcpd_sessions_closed_total"
 	queues    = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
+	listsCut  = "mcpd_upstream_lists_cut_total"
 	unretried = "its caller is told that it may have been executed"
 	forgets   = "the oldest is forgotten; a client that comes back for it gets 400"
 )
@@ -113,10 +114,12 @@ var limits = []limit{
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
 	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
-	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "the rest is left out", ""},
-	{"", "list_pages", client.MaxPages, "pages of one list", "no further page is asked for", ""},
-	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", ""},
-	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", ""},
+	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "those behind are left out", listsCut},
+	{"", "list_pages", client.MaxPages, "pages of one list", "no further page is asked for", listsCut},
+	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", listsCut},
+	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", listsCut},
+	{"", "description", int64(catalog.MaxDescription), "its description", "the rest of it is cut off", listsCut},
+	{"", "schema", int64(catalog.MaxSchema), "a schema of a tool, which is passed on: the host checks nothing against it and fetches nothing for it", "the tool is left out", listsCut},
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},
 	{"", "task_ttl", tasks.MaxTTL, "how long a task is kept", "it is kept no longer", ""},

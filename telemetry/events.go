@@ -191,6 +191,13 @@ type (
 		First  string `key:"first" is:"the name of one"`
 		Reason string `key:"reason" is:"what is wrong with it"`
 	}
+	ListCut struct {
+		Where
+		List   string `key:"list" is:"which"`
+		Reason string `key:"reason" is:"what exceeds its bound: description (the rest of it is cut off), schema or item_bytes (left out), items (those behind are left out), pages or bytes (no further page was asked for)"`
+		Count  uint32 `key:"items" is:"how many, as far as they have been seen"`
+		First  string `key:"first" is:"the name of one"`
+	}
 	OrphansEnded struct {
 		Where
 		Left  string `key:"left_by" is:"who had left them: an earlier mcpd on the same state directory, or a server outside of its process group"`

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -37,6 +38,8 @@ type carry struct {
 	listed bool
 	// unusable are the tools that are left out of it, by name.
 	unusable []string
+	// cuts are what exceeded the bounds of each.
+	cuts [Kinds][]catalog.Cut
 	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
 	instances []*instance
 	primary   otp.Ref

@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -68,28 +69,87 @@ func TestListIsBounded(t *testing.T) {
 		if got := len(r.report().Lists[catalog.Tools]); got != client.MaxPages || r.report().State != client.Ready {
 			t.Errorf("%d tools in state %s", got, r.report().State)
 		}
+		r.cuts(catalog.Cut{Reason: catalog.ManyPages})
 	})
 }
 
 // Nobody asks for more of a list than will be shown, nor holds more of it than a message may have.
 func TestListIsNotReadToItsEnd(t *testing.T) {
 	many := `{"name":"t"}` + strings.Repeat(`,{"name":"t"}`, catalog.MaxItems/2)
-	large := `{"name":"t","description":"` + strings.Repeat("x", client.MaxList/2) + `"}`
-	for name, page := range map[string]string{"many items": many, "large ones": large} {
+	item := `{"name":"t","x":"` + strings.Repeat("x", catalog.MaxItem/2) + `"}`
+	large := item + strings.Repeat(","+item, client.MaxList/len(item)/2)
+	for name, tt := range map[string]struct {
+		page string
+		cut  catalog.Cut
+	}{
+		"many items": {many, catalog.Cut{Reason: catalog.ManyItems, Count: 2, First: "t"}},
+		"large ones": {large, catalog.Cut{Reason: catalog.ManyBytes}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.server()
 				p.Handshake(`{"tools":{}}`)
 				for range 2 {
-					p.Reply(p.Expect("tools/list"), `{"tools":[`+page+`],"nextCursor":"more"}`)
+					p.Reply(p.Expect("tools/list"), `{"tools":[`+tt.page+`],"nextCursor":"more"}`)
 				}
 				p.ExpectNothing(time.Second)
-				if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) < 2 {
-					t.Errorf("%d tools in state %s", len(got.Lists[catalog.Tools]), got.State)
+				got := r.report()
+				if n := len(got.Lists[catalog.Tools]); got.State != client.Ready || n < client.MaxList/len(item) || n > catalog.MaxItems {
+					t.Errorf("%d tools in state %s", n, got.State)
 				}
+				r.cuts(tt.cut)
 			})
 		})
 	}
+}
+
+// cuts checks of which cut lists an operator was told.
+func (r *rig) cuts(want ...catalog.Cut) {
+	r.T.Helper()
+	var got []catalog.Cut
+	for _, e := range stage.Of[telemetry.ListCut](&r.Events) {
+		if e.Tenant != "acme" || e.Server != "files" || e.List != "tools" {
+			r.T.Errorf("told %+v", e)
+		}
+		got = append(got, catalog.Cut{Reason: catalog.Reason(e.Reason), Count: int(e.Count), First: e.First})
+	}
+	if !slices.Equal(got, want) {
+		r.T.Errorf("told of %+v, want %+v", got, want)
+	}
+}
+
+// A tool that says too much is cut or left out, for those who see many servers as one and those who see this one as it is. The operator is told
+// once, and again when it is another.
+func TestToolsThatSayTooMuch(t *testing.T) {
+	tools := func(n int) string {
+		long := fmt.Sprintf(`{"description":%q,"name":"long"}`, strings.Repeat("é", catalog.MaxDescription/2+1))
+		huge := `{"name":"huge","inputSchema":{"x":"` + strings.Repeat("x", catalog.MaxSchema) + `"}}`
+		return `{"tools":[{"name":"ok" }` + strings.Repeat(","+long, n) + `,` + huge + `]}`
+	}
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), tools(1))
+		r.Rest()
+		long, huge := catalog.Cut{Reason: catalog.LongDescription, Count: 1, First: "long"}, catalog.Cut{Reason: catalog.LargeSchema, Count: 1, First: "huge"}
+		list := r.report().Lists[catalog.Tools]
+		if len(list) != 2 || string(list[0]) != `{"name":"ok" }` || !strings.HasSuffix(string(list[1]), `é…","name":"long"}`) {
+			t.Errorf("listed %.100s", list)
+		}
+		r.cuts(long, huge)
+		for _, n := range []int{1, 2} {
+			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+			p.Reply(p.Expect("tools/list"), tools(n))
+			r.Rest()
+		}
+		r.cuts(long, huge, catalog.Cut{Reason: catalog.LongDescription, Count: 2, First: "long"})
+		x := r.forward("one", "tools/list", `{}`)
+		p.Reply(p.Expect("tools/list"), tools(1))
+		want := `{"tools":[` + string(list[0]) + `,` + string(list[1]) + `]}`
+		if got := r.outcome(x); got.Err != nil || string(got.Result) != want {
+			t.Errorf("a client that sees this server as it is gets %.200s, %v", got.Result, got.Err)
+		}
+	})
 }
 
 // A list that the server refuses, or never sends, leaves it usable without (S2-3, S4-5).

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,13 +98,20 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 		for item := range splice.Elements(list) {
 			items = append(items, item)
 		}
-		enough := n >= MaxPages || len(items) > catalog.MaxItems || size > MaxList
-		if next, ok := splice.Get(result, "nextCursor"); ok && next.Kind() == '"' && !enough {
-			c.page(k, items, next, n+1)
-			return nil
+		var cuts []catalog.Cut
+		if next, ok := splice.Get(result, "nextCursor"); ok && next.Kind() == '"' {
+			switch {
+			case n >= MaxPages:
+				cuts = []catalog.Cut{{Reason: catalog.ManyPages}}
+			case size > MaxList:
+				cuts = []catalog.Cut{{Reason: catalog.ManyBytes}}
+			case len(items) <= catalog.MaxItems: // else there are enough
+				c.page(k, items, next, n+1)
+				return nil
+			}
 		}
 		c.fetching[k].why = nil
-		return c.fetched(k, c.usable(k, items))
+		return c.fetched(k, c.usable(k, c.bounded(k, items, cuts)))
 	})
 	if err != nil {
 		_ = c.unlisted(k, items, err)
@@ -119,7 +127,22 @@ func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error)
 	if c.listed {
 		return c.fetched(k, c.lists[k])
 	}
-	return c.fetched(k, c.usable(k, items))
+	return c.fetched(k, c.usable(k, c.bounded(k, items, nil)))
+}
+
+// bounded is a list within its bounds. An operator is told once of the same things that exceed them; cuts are those of its end.
+func (c *Connection) bounded(k catalog.Kind, items []jsontext.Value, cuts []catalog.Cut) []jsontext.Value {
+	within, more := catalog.Bound(k, items)
+	cuts = append(cuts, more...)
+	for _, cut := range cuts {
+		if !slices.Contains(c.cuts[k], cut) {
+			c.o.Emit(telemetry.ListCut{
+				Where: c.where(), List: k.String(), Reason: string(cut.Reason), Count: uint32(cut.Count), First: telemetry.Clean(cut.First, telemetry.MaxValue),
+			})
+		}
+	}
+	c.cuts[k] = cuts
+	return within
 }
 
 // lacks says which lists could not be had, and why; empty when there are all.

@@ -58,18 +58,25 @@ func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []json
 	return good
 }
 
-// usablePage is a result of tools/list without the same tools, for a client that sees this server as it is.
+// usablePage is a result of a list's request within the same bounds, for a client that sees this server as it is.
 func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Value {
-	if method != catalog.Tools.Method() || c.facts.Version.Era() != protocol.Modern {
+	k, is := catalog.Listed(method)
+	mirrored := k == catalog.Tools && c.facts.Version.Era() == protocol.Modern
+	if !is || len(page) <= catalog.MaxDescription && !mirrored {
 		return page
 	}
 	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
-		if !m.Is(catalog.Tools.String()) {
+		if !m.Is(k.String()) {
 			return m.Value, true
 		}
-		return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) {
-			_, err := mirrorsOf(tool)
-			return tool, err == nil
+		return splice.MapElements(m.Value, func(item jsontext.Value) (jsontext.Value, bool) {
+			item, _ = catalog.Fit(item)
+			if mirrored && item != nil {
+				if _, err := mirrorsOf(item); err != nil {
+					return nil, false
+				}
+			}
+			return item, item != nil
 		}), true
 	})
 }

@@ -9,15 +9,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Bounds of what one server may add. A list that is longer is cut, an item that is larger is left out; both are reported.
-const (
-	MaxItems = 2000      // of one kind: more than any model is offered
-	MaxItem  = 512 << 10 // bytes: the largest schemas seen have a tenth of it
-	MaxName  = 1 << 10   // bytes of a name
+// MaxName bounds the bytes of a name.
+const MaxName = 1 << 10
 
-	// MaxMatched is how many templates of a server are tried for a URI that is not listed: 25 ms, were they all made to be slow.
-	MaxMatched = 100
-)
+// MaxMatched is how many templates of a server are tried for a URI that is not listed: 25 ms, were they all made to be slow.
+const MaxMatched = 100
 
 // Server is what one server offers, as it said it. A server that was never listed has no items, but its name is known.
 type Server struct {

@@ -31,6 +31,16 @@ func (k Kind) String() string { return kinds[k].member }
 // Method is the request that asks for the list.
 func (k Kind) Method() string { return kinds[k].method }
 
+// Listed returns the list that a request asks for.
+func Listed(method string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Method() == method {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
 // Changed is the notification that the list is another now. Resources and their templates share one.
 func (k Kind) Changed() string { return kinds[k].changed }
 

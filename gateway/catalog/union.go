@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -45,17 +44,10 @@ func Instructions(all []Instruction) string {
 		if text == "" {
 			continue
 		}
-		if len(text) > MaxInstructions {
-			end := MaxInstructions
-			for !utf8.RuneStart(text[end]) {
-				end--
-			}
-			text = text[:end] + "…"
-		}
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString("# " + i.Server + "\n\n" + text)
+		b.WriteString("# " + i.Server + "\n\n" + ellipsis(text, MaxInstructions))
 	}
 	return b.String()
 }

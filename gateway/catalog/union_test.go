@@ -38,7 +38,7 @@ func TestInstructionsStandUnderTheirServer(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	got = Instructions([]Instruction{{"a", strings.Repeat("é", MaxInstructions)}})
-	if want := "# a\n\n" + strings.Repeat("é", MaxInstructions/2) + "…"; got != want {
+	if want := "# a\n\n" + strings.Repeat("é", MaxInstructions/2-2) + "…"; got != want {
 		t.Errorf("long instructions are %d bytes", len(got))
 	}
 	got = Instructions([]Instruction{{"a", "x" + strings.Repeat("é", MaxInstructions)}})
