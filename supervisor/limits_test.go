@@ -92,7 +92,7 @@ var enforced = map[string]string{
 	"max_principal_initialize_rate": "internal/interop.TestLimitsAreKept",
 	"max_initialize_rate":           "internal/interop.TestLimitsAreKept",
 	"session_init_seconds":          "actors/server.TestSessionThatIsNotInitializedInTimeEnds",
-	"session_idle_seconds":          "actors/session.TestIdleSessionsEnd",
+	"session_idle_seconds":          "actors/session.TestIdleSessionsEndInTime",
 	"session_age_seconds":           "actors/session.TestOldSessionsEnd",
 
 	"max_streams":             "transport/streamable.TestGETRefusals",
@@ -101,8 +101,8 @@ var enforced = map[string]string{
 	"stall_timeout_seconds":   "transport/streamable.TestClientThatDoesNotReadIsCut",
 	"keep_alive_seconds":      "transport/streamable.TestSilentCallBecomesAStream",
 	"stream_age_seconds":      "transport/streamable.TestOldStreamIsEnded",
-	"max_history_bytes":       "transport/streamable.TestOldestIsDropped",
-	"max_total_history_bytes": "transport/streamable.TestOldestIsDropped",
+	"max_history_bytes":       "transport/streamable.TestHistoryOfASessionIsBounded",
+	"max_total_history_bytes": "transport/streamable.TestHistoryOfAllIsBounded",
 	"history_time_seconds":    "transport/streamable.TestHistoryIsDroppedAfterItsTime",
 	"listen_uris":             "actors/server.TestListenIsChecked",
 
@@ -110,9 +110,9 @@ var enforced = map[string]string{
 	"line_bytes":               "transport/stdio.TestLineThatIsTooLongIsPassedOver",
 	"call_timeout_seconds":     "actors/request.TestDeadlineEndsAnExchange",
 	"call_timeout_max_seconds": "actors/request.TestProgressPostponesTheDeadline",
-	"request_timeout_seconds":  "actors/client.TestQueueIsBounded",
-	"list_wait_seconds":        "actors/catalog.TestWaitingListsAreBounded",
-	"start_timeout_seconds":    "actors/client.TestQueueIsBounded",
+	"request_timeout_seconds":  "actors/client.TestServerWithoutItsListIsReady",
+	"list_wait_seconds":        "actors/catalog.TestServerThatNeverAnswersIsMissing",
+	"start_timeout_seconds":    "actors/client.TestStartThatFailsIsTriedAgain",
 	"idle_stop_seconds":        "actors/client.TestServerThatNothingNeedsSleeps",
 	"park_time_seconds":        "actors/server.TestQuestionExpires",
 	"tools":                    "gateway/catalog.TestListsAreBounded actors/client.TestListIsNotReadToItsEnd",
@@ -121,7 +121,7 @@ var enforced = map[string]string{
 	"schema_bytes":             "gateway/catalog.TestItemsAreBounded actors/client.TestToolsThatSayTooMuch",
 	"tasks_of_principal":       "actors/server.TestTasksAreBounded",
 	"tasks_of_tenant":          "actors/task.TestFullTenant",
-	"task_ttl_seconds":         "actors/task.TestFullTenant",
+	"task_ttl_seconds":         "protocol/tasks.TestTasksAreKeptForABoundedTime",
 	"log_lines_at_once":        "supervisor.TestLinesOfAServerAreSampled",
 	"log_lines_per_second":     "supervisor.TestLinesOfAServerAreSampled",
 	"starting":                 "transport/stdio.TestStartsWaitForTheirTurn",
@@ -137,7 +137,7 @@ var enforced = map[string]string{
 	"tenant_requests_bytes": "actors/request.TestBytesInFlightAreBounded",
 	"tenant_answers_bytes":  "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
 	"memory_bytes":          "internal/resilience.TestMemoryIsFull",
-	"drain_seconds":         "transport/streamable.TestShutdownEndsStreamsPolitely",
+	"drain_seconds":         "chaos.TestHostThatStopsAnswersWhatIsInFlight",
 }
 
 // docs/limits.gen.md has every bound, what happens at it and which test shows that, and every key below `limits` is a bound.

@@ -181,7 +181,8 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 		state client.State
 		says  string
 	}{
-		"dial": {func(r *rig) { r.dials <- dial{err: errors.New("connection refused")} }, client.Backoff, "connection refused"},
+		"dial":             {func(r *rig) { r.dials <- dial{err: errors.New("connection refused")} }, client.Backoff, "connection refused"},
+		"dial without end": {func(*rig) { time.Sleep(time.Minute) }, client.Backoff, "not ready within 1m0s"},
 		"exit": {func(r *rig) {
 			p := r.server()
 			p.Expect("initialize")

@@ -143,8 +143,6 @@ func TestOldestIsDropped(t *testing.T) {
 	}{
 		{"by count", StoreOptions{StreamEvents: 4}, 10},
 		{"by bytes of the stream", StoreOptions{StreamBytes: 4500}, 1000},
-		{"by bytes of the session", StoreOptions{SessionBytes: 4500}, 1000},
-		{"by bytes of all", StoreOptions{TotalBytes: 4500}, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := NewStore(c.options).Streams("a session")
@@ -163,6 +161,47 @@ func TestOldestIsDropped(t *testing.T) {
 				s.detach(again)
 			}
 		})
+	}
+}
+
+// histories fills those of three streams of each of three sessions, and says how many bytes are kept of each session and of all.
+func histories(t *testing.T, o StoreOptions) (each []int, all int64) {
+	t.Helper()
+	store := NewStore(o)
+	for n := range 3 {
+		s := store.Streams(fmt.Sprint("session ", n))
+		t.Cleanup(s.Close)
+		for range 3 {
+			o := makeOutlet()
+			st, err := s.begin(&o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 9 {
+				s.send(st, sized("a", 1000))
+				taken(s, &o, 8)
+			}
+			s.detach(&o)
+		}
+		each = append(each, s.state.bytes)
+	}
+	return each, store.Bytes()
+}
+
+// What is kept for one session is bounded over all its streams, and does not cost another session anything.
+func TestHistoryOfASessionIsBounded(t *testing.T) {
+	each, all := histories(t, StoreOptions{SessionBytes: 15_000})
+	for _, n := range each {
+		if n > 15_000 || n < 13_000 {
+			t.Errorf("kept are %d, in all %d", each, all)
+		}
+	}
+}
+
+// What is kept for all sessions is bounded too.
+func TestHistoryOfAllIsBounded(t *testing.T) {
+	if each, all := histories(t, StoreOptions{TotalBytes: 40_000}); all > 40_000 || all < 38_000 {
+		t.Errorf("kept are %d, in all %d", each, all)
 	}
 }
 
