@@ -156,6 +156,9 @@ func (r *Running) Whereis(path string) (otp.Ref, bool) { return r.h.system.Where
 // Snapshot is the live tree.
 func (r *Running) Snapshot() otp.Node { return r.h.snapshot() }
 
+// lastLines is what a log that nobody reads may delay the end of the host by.
+const lastLines = second
+
 // end lets go of what the tree stood on.
 func (h *host) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*second)
@@ -164,7 +167,9 @@ func (h *host) end(ctx context.Context) error {
 	h.system.Close()
 	h.last.Stop()
 	err = errors.Join(err, h.closeState())
-	h.recorder.Flush()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLines)
+	defer cancel()
+	h.recorder.Close(last)
 	return err
 }
 

@@ -92,8 +92,22 @@ func (r *Recorder) Serve(ctx context.Context) error {
 	}
 }
 
-// Flush writes the events that wait now. A process calls it last, when no loop
-// runs any more.
+// Close writes the events that wait now, for as long as ctx lasts. A process
+// calls it last, when no loop runs any more; whoever reads the log may have
+// stopped reading it, and that keeps no process from its end.
+func (r *Recorder) Close(ctx context.Context) {
+	written := make(chan struct{})
+	go func() { // ends with the log's last line, or with the process
+		defer close(written)
+		r.Flush()
+	}()
+	select {
+	case <-written:
+	case <-ctx.Done():
+	}
+}
+
+// Flush writes the events that wait now, however long that takes.
 func (r *Recorder) Flush() {
 	for range len(r.queue) {
 		select {

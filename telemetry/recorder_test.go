@@ -110,6 +110,29 @@ func TestEmitNeverBlocks(t *testing.T) {
 	})
 }
 
+// A log that nobody reads keeps no process from its end, and one that is read gets what waits.
+func TestCloseWaitsForTheLogAsLongAsItMay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		writer := &stuck{release: make(chan struct{})}
+		r := NewRecorder(Options{Logger: slog.New(slog.NewTextHandler(writer, nil))})
+		r.Emit(Rejected{Reason: "overloaded"})
+		r.Emit(Rejected{Reason: "overloaded"})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		r.Close(ctx)
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("Close took %v with a log that nobody reads, want the second that it had", took)
+		}
+		close(writer.release)
+		r.Close(t.Context())
+		synctest.Wait() // for what the first one had begun
+		if got := strings.Count(writer.String(), "request rejected"); got != 2 {
+			t.Errorf("%d lines after the log was read again, want both", got)
+		}
+	})
+}
+
 // stuck blocks its first write until it is released.
 type stuck struct {
 	strings.Builder
