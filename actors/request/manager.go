@@ -241,10 +241,12 @@ func (m *Manager) finish(do effect, a answer) {
 	m.meter(x).End(outcome(do, a), m.p.Now().Sub(x.Arrived), a.waited)
 }
 
-// cancelOwner ends every exchange of one session.
+// cancelOwner ends every exchange of one session, and says of each whether it may have been executed: a session also ends without its client,
+// as with its tenant.
 func (m *Manager) cancelOwner(c *CancelOwner) {
 	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
-		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone()}, answer{})
+		r, _ := m.table.Get(id)
+		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone().Unanswered(r.Owner.Server, r.Forwarded)}, answer{})
 	}
 }
 

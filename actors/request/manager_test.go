@@ -138,7 +138,8 @@ func TestCancelEndsAnExchangeWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// A session that ends takes its own exchanges along and no others. Who still waits is told that the session is gone.
+// A session that ends takes its own exchanges along and no others. Who still waits is told that the session is gone, and that the server may
+// have executed the request.
 func TestSessionThatEndsCancelsItsOwn(t *testing.T) {
 	run(t, func(r *rig) {
 		_, a := r.submit("ends")
@@ -147,6 +148,9 @@ func TestSessionThatEndsCancelsItsOwn(t *testing.T) {
 		r.send(&request.CancelOwner{Session: "ends"})
 		if a.Word() != int64(-32602) || b.Word() != "none" || c.Word() != int64(-32602) {
 			t.Errorf("got %v, %v, %v", a.Word(), b.Word(), c.Word())
+		}
+		if data := string(a.All()[0].Error.Data); !strings.Contains(data, `"maybeExecuted":true,"retryable":false`) {
+			t.Errorf("its server has the request, but it is told %s", data)
 		}
 	})
 }
