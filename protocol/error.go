@@ -186,6 +186,14 @@ func Restarted() *Error {
 	}
 }
 
+// Forgotten says that the host itself lost track of a request in a crash.
+func Forgotten(server string, cause error) *Error {
+	return &Error{
+		Condition: ConditionInternal, Message: "the host lost track of this in a crash; server " + shown(server) + " may have executed it",
+		Data: unfinished(server, true), Cause: cause,
+	}
+}
+
 // Unanswered is the error of a request to a server that ended without it, as for its deadline. MaybeExecuted is as for UpstreamLost.
 func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
 	about := *e

@@ -152,11 +152,11 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
 			Held: h.heldOptions(t), HeldCalls: func() otp.Ref { return h.at(t, "held_sup") },
 			HeldCall: func(row string) (otp.Ref, bool) {
-				return h.system.Whereis(root + "/tenants/" + t.Name + "/held_sup/" + row)
+				return h.system.Whereis(root + "/tenants/" + t.Name + "/held_sup/" + row + "/" + held.Child)
 			},
 			Tasks: func() otp.Ref { return h.at(t, "task_sup") },
 			Task: func(row string) (otp.Ref, bool) {
-				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row)
+				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row + "/" + task.Child)
 			},
 			TaskIndex: kept().Index, Memory: &h.memory,
 		}
@@ -178,11 +178,6 @@ func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 			Session: func(id string) (request.Owner, bool) { return h.index.Get(id) },
 		}
 	})
-}
-
-func (h *host) heldCall(t *tenant.Tenant) func(args any) otp.Behaviour {
-	shared := sync.OnceValue(func() *held.Options { return h.heldOptions(t) })
-	return func(args any) otp.Behaviour { return held.New(shared(), args.(held.Args)) }
 }
 
 func (h *host) tenants() []otp.Child {

@@ -3,11 +3,13 @@
 package supervisor
 
 import (
+	"sync"
 	"time"
 
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/configuration"
+	"mcpd/actors/held"
 	"mcpd/actors/memory"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
@@ -65,15 +67,9 @@ func (h *host) tenant(t *tenant.Tenant) otp.Child {
 			Label: telemetry.UpstreamLabel, Restart: otp.Transient, Shutdown: 10 * second, Start: otp.SupervisorWith(upstream),
 		}),
 		// One actor a call that waits for its client; those above and below it come and go meanwhile.
-		pool("held_sup", in(5, 30*second), 10*second, otp.Child{
-			Label: "held", Restart: otp.Temporary, Shutdown: 1 * second, Start: otp.WorkerWith(h.heldCall(t)),
-		}),
+		pool("held_sup", in(5, 30*second), 10*second, held.Supervised(in(5, 30*second), sync.OnceValue(func() *held.Options { return h.heldOptions(t) }))),
 		// One actor a task that the host keeps; sessions and connections come and go meanwhile.
-		pool("task_sup", in(5, 30*second), 10*second, otp.Child{
-			Label: "task", Restart: otp.Temporary, Shutdown: 1 * second, Start: otp.WorkerWith(func(args any) otp.Behaviour {
-				return task.New(kept(), args.(task.Args))
-			}),
-		}),
+		pool("task_sup", in(5, 30*second), 10*second, task.Supervised(in(5, 30*second), kept)),
 		actor("task_manager", 5*second, func() otp.Behaviour { return task.NewManager(h.taskManagerOptions(t, kept())) }),
 		// TIER 2: one actor a downstream session. One that ended is attached anew while its session goes on.
 		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpd/actors/held"
+	"mcpd/actors/task"
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -52,9 +54,11 @@ var why = map[string]string{
 	"mcpd/tenants/T/client_sup/S/C":            "who shares a connection to it; past its budget it ends quietly, and the catalogue starts it again after a pause",
 	"mcpd/tenants/T/client_sup/S/C/connection": "a connection: a child process, a URL, or an instance of a built-in server",
 	"mcpd/tenants/T/held_sup":                  "calls whose legacy server asks something and whose client has to come back with the answer",
-	"mcpd/tenants/T/held_sup/X":                "one such call: keeps the server's questions open and knows which answers are still good",
+	"mcpd/tenants/T/held_sup/X":                "one such call, under a budget of its own",
+	"mcpd/tenants/T/held_sup/X/held":           "keeps the server's questions open and knows which answers are still good",
 	"mcpd/tenants/T/task_sup":                  "tasks that the host keeps, because their servers have none of the client's kind or none that outlives its session",
-	"mcpd/tenants/T/task_sup/K":                "one such task: follows its server's, asks the client what that asks, and is there until its ttl is over",
+	"mcpd/tenants/T/task_sup/K":                "one such task, under a budget of its own",
+	"mcpd/tenants/T/task_sup/K/task":           "follows its server's, asks the client what that asks, and is there until its ttl is over",
 	"mcpd/tenants/T/task_manager":              "brings back the tasks of a host that is no more, before there is a session that asks for one",
 	"mcpd/tenants/T/server_sup":                "the tenant's sessions",
 	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once or with the next message of its client",
@@ -168,15 +172,23 @@ func rows(t *testing.T) []line {
 				kid.ID = "S"
 			case "session":
 				kid.ID = "N"
-			case "held":
+			}
+			switch c.ID {
+			case "held_sup":
 				kid.ID = "X"
-			case "task":
+			case "task_sup":
 				kid.ID = "K"
 			}
 			below, ok := kid.Start.Spec()
 			if !ok && kid.ID == "S" {
 				below = upstream(tn.Servers[0])
 				below.Children = []otp.Child{connection}
+			}
+			switch kid.ID {
+			case "X":
+				below = held.Spec(h.in(5, 30*second), nil, held.Args{})
+			case "K":
+				below = task.Spec(h.in(5, 30*second), nil, task.Args{})
 			}
 			walk(path+"/"+kid.ID, depth+1, kid, &below)
 		}

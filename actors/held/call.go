@@ -5,15 +5,10 @@ package held
 
 import (
 	"errors"
-	"maps"
-	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
-	"mcpd/actors/session"
 	"mcpd/protocol"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
@@ -21,38 +16,15 @@ import (
 	"mcpd/protocol/seal"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
-	"mcpd/transport"
 )
 
-// Call is the behaviour of tenants/<t>/held_sup/<exchange>.
+// Call is the behaviour of tenants/<t>/held_sup/<exchange>/held.
 type Call struct {
 	otp.Base
-	o     *Options
-	a     Args
 	p     *otp.Process
-	call  *held.Call
-	sinks held.Sink // how many requests of the client there were
 	timer otp.Timer
-	parks bool // the request manager was told that the call waits for its user
+	over  bool // a crash has left nothing of it
 	*estate
-}
-
-// estate is what has to be settled whatever becomes of the actor. It is its heir, although there is no next incarnation.
-type estate struct {
-	mu        sync.Mutex // guards what follows; an actor that hangs is abandoned while it runs
-	o         *Options
-	a         Args
-	open      map[held.Sink]*open // the client's requests without outcome: one at most, and a second while it is being looked at
-	questions map[jsonrpc.ID]*client.Question
-}
-
-// open is a request of the client.
-type open struct {
-	out   transport.Sink
-	id    jsonrpc.ID
-	token jsontext.Value // of progress; empty for none
-	level string         // of log lines; empty for none
-	calls *session.Calls // where it is known that the client came back with it; nil for its first request
 }
 
 type expired struct{}
@@ -61,20 +33,27 @@ type expired struct{}
 const grace = time.Second
 
 // New makes the actor of a call.
-func New(o *Options, a Args) *Call { return &Call{o: o, a: a} }
+func New(o *Options, a Args) *Call { return &Call{estate: newEstate(o, a)} }
 
 // errOver is why there is no actor for a call that has its outcome, or an actor already.
 var errOver = errors.New("the call is over")
 
-// Init takes the call over from its relay.
+// Init takes the call over from its relay, or goes on after a crash.
 func (c *Call) Init(p *otp.Process) error {
+	c.p = p
+	if e, ok := otp.Inherit(p, (*estate).repair); ok {
+		c.estate = e
+		return c.goOn()
+	}
+	if p.Incarnation() > 1 { // whoever waited was answered when its heir was given up
+		c.over = true
+		return p.Post(expired{})
+	}
 	x := c.a.Exchange
 	out, ok := c.a.Relay.attach(p.Self())
 	if !ok {
 		return errOver
 	}
-	c.p = p
-	c.estate = &estate{o: c.o, a: c.a, open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
 	c.sinks = 1
 	c.open[1] = &open{out: out, id: x.Downstream, token: x.Token, level: x.Level}
 	p.SetHeir(c.estate)
@@ -87,6 +66,9 @@ func (c *Call) Init(p *otp.Process) error {
 
 // Receive handles one message.
 func (c *Call) Receive(_ *otp.Process, msg any) error {
+	if c.over {
+		return otp.Normal
+	}
 	switch m := msg.(type) {
 	case *client.Question:
 		c.put(m)
@@ -97,7 +79,7 @@ func (c *Call) Receive(_ *otp.Process, msg any) error {
 	case *relayed:
 		return c.relayed(m.m)
 	case *finished:
-		return c.finished(m.m)
+		return c.finished(m)
 	case *Retry:
 		return c.retry(m)
 	case *Gone:
@@ -127,12 +109,14 @@ func (c *Call) relayed(m jsonrpc.Message) error {
 }
 
 // finished takes the outcome of the call. None at all is that of a call whose client has gone before there was an actor to be told.
-func (c *Call) finished(m jsonrpc.Message) error {
+func (c *Call) finished(m *finished) error {
 	switch {
-	case m.Error != nil:
-		return c.step(held.Event{Op: held.Finish, Err: m.Error})
-	case m.Result != nil:
-		return c.step(held.Event{Op: held.Finish, Result: m.Result})
+	case m.lost != nil:
+		return c.step(held.Event{Op: held.Finish, Err: protocol.Forgotten(c.a.Exchange.Server, m.lost)})
+	case m.m.Error != nil:
+		return c.step(held.Event{Op: held.Finish, Err: m.m.Error})
+	case m.m.Result != nil:
+		return c.step(held.Event{Op: held.Finish, Result: m.m.Result})
 	}
 	for sink := range c.open {
 		return c.left(sink)
@@ -179,8 +163,10 @@ func (c *Call) unpark() {
 }
 
 // step takes an event and does what comes of it.
-func (c *Call) step(in held.Event) error {
-	for _, e := range c.call.Step(c.p.Now(), in) {
+func (c *Call) step(in held.Event) error { return c.perform(c.call.Step(c.p.Now(), in)) }
+
+func (c *Call) perform(effects []held.Effect) error {
+	for _, e := range effects {
 		switch e.Do {
 		case held.Publish:
 			c.publish(e)
@@ -228,63 +214,4 @@ func (c *Call) publish(e held.Effect) {
 	}
 	c.park(e.At.Sub(c.p.Now()))
 	c.finish(e.Sink, mrtr.Required{Inputs: e.Inputs, State: splice.Quote(token)}.Result(), nil)
-}
-
-// finish gives a request of the client its outcome: err when it is set, result otherwise, and none at all when its client has gone.
-func (e *estate) finish(sink held.Sink, result jsontext.Value, err error) {
-	o := e.take(sink)
-	if o == nil { // it has one: the actor hung, and was abandoned
-		return
-	}
-	var m jsonrpc.Message
-	switch {
-	case err != nil:
-		m = request.Failure(o.id, err, e.a.Exchange.Version)
-	case result != nil:
-		m = jsonrpc.Response(o.id, result)
-	}
-	if o.calls != nil {
-		o.calls.Answered(o.out)
-	}
-	o.out.Finish(m)
-}
-
-func (e *estate) take(sink held.Sink) *open {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	o := e.open[sink]
-	delete(e.open, sink)
-	return o
-}
-
-func (e *estate) put(q *client.Question) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.questions[q.ID] = q
-}
-
-// close forgets a question and returns it; nil when there is none.
-func (e *estate) close(id jsonrpc.ID) *client.Question {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	q := e.questions[id]
-	delete(e.questions, id)
-	return q
-}
-
-var errGone = errors.New("the call that the server asked for is gone")
-
-// Abandon settles what an actor that is no more has left: its client and its server are answered, and the call is withdrawn.
-func (e *estate) Abandon(reason error) {
-	e.mu.Lock()
-	open, questions := maps.Clone(e.open), maps.Clone(e.questions)
-	clear(e.questions)
-	e.mu.Unlock()
-	for sink := range open {
-		e.finish(sink, nil, protocol.InternalError(reason))
-	}
-	for _, q := range questions {
-		q.Fail(errGone)
-	}
-	_ = e.o.Requests.Send(&request.Cancel{ID: e.a.Exchange.ID})
 }

@@ -62,11 +62,14 @@ type Retry struct {
 	Answers      mrtr.Retry
 }
 
-// Fail answers the retry when the call is gone, or has too much to do.
+// Fail answers the retry when the call is gone, has too much to do, or crashed on it.
 func (r *Retry) Fail(err error) {
 	why := protocol.StateInvalid("requestState")
-	if errors.Is(err, otp.ErrOverloaded) {
+	switch {
+	case errors.Is(err, otp.ErrOverloaded):
 		why = protocol.Overloaded("call", time.Second)
+	case !errors.Is(err, otp.ErrNoProc): // the actor crashed on it; the state is as good as before
+		why = protocol.InternalError(err)
 	}
 	r.Calls.Answered(r.Deliver.Out)
 	r.Deliver.Out.Finish(request.Failure(r.Deliver.Message.ID, why, r.Deliver.Version))
@@ -78,5 +81,16 @@ type Gone struct{ Out transport.Sink }
 // What the relay passes on.
 type (
 	relayed  struct{ m jsonrpc.Message }
-	finished struct{ m jsonrpc.Message }
+	finished struct {
+		m    jsonrpc.Message
+		to   otp.Ref
+		lost error // why the actor has not seen it; nil when it is here
+	}
 )
+
+// Fail tells the actor that the outcome crashed it, once.
+func (m *finished) Fail(err error) {
+	if m.lost == nil {
+		_ = m.to.Send(&finished{lost: err})
+	}
+}

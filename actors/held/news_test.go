@@ -2,6 +2,7 @@ package held_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,9 +71,10 @@ func TestLogFollowsTheClient(t *testing.T) {
 	})
 }
 
-// S4-61: an actor that crashes leaves nobody without an answer, and the call is withdrawn. Nothing of it comes back.
-func TestCrashAnswersEveryone(t *testing.T) {
-	for _, kind := range []string{"*client.Question", "*held.relayed", "*held.finished", "*held.Gone", "held.expired"} {
+// S4-61: a message that crashes the actor fails alone. The call goes on: its client is asked, and its server has its answer and its question
+// open as before.
+func TestCrashCostsOneMessage(t *testing.T) {
+	for _, kind := range []string{"*client.Question", "*client.Withdrawn", "*held.relayed", "held.expired"} {
 		t.Run(kind, func(t *testing.T) {
 			run(t, func(r *rig) {
 				r.ask(1, "elicitation/create", form)
@@ -80,46 +82,108 @@ func TestCrashAnswersEveryone(t *testing.T) {
 				switch kind {
 				case "*client.Question":
 					r.ask(2, "elicitation/create", form)
+				case "*client.Withdrawn":
+					r.send(withdrawn(r, 2))
 				case "*held.relayed":
 					r.say("notifications/progress", `{}`)
-				case "*held.finished":
-					r.finish(done)
-				case "*held.Gone":
-					r.send(gone(r.out))
 				}
 				time.Sleep(time.Second)
 				r.Struck()
-				if r.out.Word() != int64(-32603) || len(r.out.All()) != 1 || r.cancelled() != 1 || r.there() {
-					t.Errorf("got %v, withdrawn %d times, there %t", r.out.All(), r.cancelled(), r.there())
+				refused := 0
+				if kind == "*client.Question" {
+					refused = 1
 				}
-				answered := map[jsonrpc.ID]int{}
-				for _, a := range r.answers() {
-					answered[a.Question]++
+				if got := r.answers(); len(got) != refused || refused > 0 && (got[0].Question != jsonrpc.IntID(2) || got[0].Err == nil) {
+					t.Errorf("the server was answered %v", got)
 				}
-				if answered[jsonrpc.IntID(1)] != 1 || kind == "*client.Question" && answered[jsonrpc.IntID(2)] != 1 {
-					t.Errorf("the server was answered %v", r.answers())
-				}
-				if _, err := r.attach(); err == nil {
-					t.Error("another actor was started for the call")
+				out := r.retry(r.state(r.out), `{"elicit-1":`+yes+`}`, `{}`)
+				if got := r.answers(); len(got) != refused+1 || string(got[refused].Result) != yes {
+					t.Errorf("the server was answered %v", got)
 				}
 				r.finish(done)
-				if len(r.out.All()) != 1 {
-					t.Errorf("then %v", r.out.All())
+				if out.Word() != "result" || len(r.out.All()) != 1 || len(out.All()) != 1 || r.cancelled() != 0 {
+					t.Errorf("got %v, withdrawn %d times", out.All(), r.cancelled())
 				}
 			})
 		})
 	}
 }
 
-// A crash on a retry answers it, also when it came between two rounds; the state is no good any more.
+// A crash on a retry answers it and nobody else. The state is as good as before, the call's time is counted on, and when its client does not
+// come back it ends.
 func TestCrashOnARetry(t *testing.T) {
 	run(t, func(r *rig) {
 		token := r.asked()
-		r.Break("held_sup/*", "*held.Retry")
+		for range 2 {
+			r.Break("held_sup/*", "*held.Retry")
+			if out := r.retry(token, `{"elicit-1":`+yes+`}`, `{}`); out.Word() != int64(-32603) || len(out.All()) != 1 || r.calls.Busy() {
+				t.Errorf("got %v", out.All())
+			}
+			r.Struck()
+		}
+		if r.cancelled() != 0 || len(r.answers()) != 0 || !r.there() {
+			t.Errorf("withdrawn %d times, answered %v", r.cancelled(), r.answers())
+		}
 		out := r.retry(token, `{"elicit-1":`+yes+`}`, `{}`)
-		r.Struck()
-		if out.Word() != int64(-32602) || r.calls.Busy() || r.cancelled() != 1 || len(r.answers()) != 1 {
-			t.Errorf("got %v, withdrawn %d times, answered %v", out.All(), r.cancelled(), r.answers())
+		if r.finish(done); out.Word() != "result" || len(r.answers()) != 1 {
+			t.Errorf("then %v, answered %v", out.All(), r.answers())
+		}
+	})
+	run(t, func(r *rig) {
+		token := r.asked()
+		r.Break("held_sup/*", "*held.Retry")
+		r.retry(token, `{}`, `{}`)
+		if time.Sleep(park); r.there() || r.cancelled() == 0 || len(r.answers()) != 1 {
+			t.Errorf("there %t, withdrawn %d times, answered %v", r.there(), r.cancelled(), r.answers())
+		}
+	})
+}
+
+// An outcome that crashes the actor is told as one that nobody knows, also to a client that comes back later.
+func TestCrashOnTheOutcome(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		run(t, func(r *rig) {
+			token := r.asked()
+			var out *stage.Sink
+			if !later {
+				out = r.retry(token, `{"elicit-1":`+yes+`}`, `{}`)
+			}
+			r.Break("held_sup/*", "*held.finished")
+			r.finish(done)
+			r.Struck()
+			if later {
+				out = r.retry(token, `{}`, `{}`)
+			}
+			if why := out.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(out.All()) != 1 {
+				t.Errorf("got %v", out.All())
+			}
+		})
+	}
+}
+
+// One that crashes again and again is given up, and nobody else with it: whoever waits is answered, and the call is withdrawn.
+func TestCrashesWithoutEnd(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ask(1, "elicitation/create", form)
+		for range 6 {
+			r.Break("held_sup/*", "*held.relayed")
+			_ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil))
+			r.Rest()
+		}
+		if r.out.Word() != int64(-32603) || len(r.out.All()) != 1 || r.cancelled() == 0 || r.there() {
+			t.Errorf("got %v, withdrawn %d times, there %t", r.out.All(), r.cancelled(), r.there())
+		}
+		if got := r.answers(); len(got) != 1 || got[0].Err == nil {
+			t.Errorf("the server was answered %v", got)
+		}
+		if _, err := r.attach(); err == nil {
+			t.Error("another actor was started for the call")
+		}
+		if r.finish(done); len(r.out.All()) != 1 {
+			t.Errorf("then %v", r.out.All())
+		}
+		if got := r.Ref("held_sup").Incarnation(); got != 1 {
+			t.Errorf("the pool is number %d", got)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func (r *Relay) attach(actor otp.Ref) (transport.Sink, bool) {
 	}
 	r.actor, r.attached = actor, true
 	if r.outcome != nil {
-		_ = actor.Send(&finished{*r.outcome})
+		_ = actor.Send(&finished{m: *r.outcome, to: actor})
 		r.outcome = nil
 	}
 	return r.sink, true
@@ -113,7 +113,7 @@ func (r *Relay) Finish(m jsonrpc.Message) bool {
 	r.done = true
 	switch {
 	case r.attached:
-		_ = r.actor.Send(&finished{m}) // an actor that is gone has answered everything
+		_ = r.actor.Send(&finished{m: m, to: r.actor}) // an actor that is gone has answered everything
 	case r.holding:
 		r.outcome = &m
 	default:

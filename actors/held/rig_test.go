@@ -61,7 +61,12 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 	}
 	children := func(s *stage.Stage) []otp.Child {
 		r.Stage = s
-		template := otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return held.New(r.o, args.(held.Args)) })}
+		template := held.Supervised(otp.Intensity{}, nil)
+		template.Start = otp.SupervisorWith(func(args any) otp.Spec {
+			spec := held.Spec(otp.Intensity{Restarts: 5, Within: 30 * time.Second}, nil, held.Args{})
+			spec.Children[0].Start = s.Heirs.Worker(func() otp.Behaviour { return held.New(r.o, args.(held.Args)) })
+			return spec
+		})
 		return []otp.Child{
 			r.requests.Child("requests"), r.conn.Child("conn"),
 			{ID: "held_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})},
@@ -98,7 +103,8 @@ func (r *rig) start() {
 }
 
 func (r *rig) attach() (otp.Ref, error) {
-	return otp.StartChildArgs(r.T.Context(), r.Ref("held_sup"), held.Row(r.x.ID), held.Args{Exchange: r.x, Relay: r.relay, Capabilities: able(every)})
+	ref, err := otp.StartChildArgs(r.T.Context(), r.Ref("held_sup"), held.Row(r.x.ID), held.Args{Exchange: r.x, Relay: r.relay, Capabilities: able(every)})
+	return ref.Child(held.Child), err
 }
 
 func able(text string) protocol.ClientCapabilities {

@@ -51,7 +51,7 @@ func (s *Session) delegated(m delegated) {
 	for _, q := range s.waiting.asked(m.x.ID) {
 		err := m.err
 		if err == nil {
-			err = m.ref.Send(q)
+			err = m.ref.Child(held.Child).Send(q)
 		}
 		if err != nil {
 			q.Fail(protocol.Overloaded("questions of servers", time.Second))

@@ -132,7 +132,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		args.Session = s.h.ID()
 	}
 	s.waiting.add(o.d)
-	otp.StartChildArgsAsync(s.p, s.o.Tasks(), args.Row, args, func(ref otp.Ref, err error) any { return kept{o, ref, err} })
+	otp.StartChildArgsAsync(s.p, s.o.Tasks(), args.Row, args, func(ref otp.Ref, err error) any { return kept{o, ref.Child(task.Child), err} })
 }
 
 // kept gives the call to the actor that is to make a task of it.

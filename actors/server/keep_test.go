@@ -280,27 +280,6 @@ func TestTaskOutlivesItsSession(t *testing.T) {
 	})
 }
 
-// A task whose actor crashes is gone; whoever waited for it is told so at once.
-func TestCrashOfATask(t *testing.T) {
-	run(t, tasked("optional"), func(r *rig) {
-		u := r.ready(`{}`)
-		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
-		wait := u.ask("tasks/result", about(id))
-		r.Break("task_sup/*", "task.expired")
-		time.Sleep(time.Second)
-		r.Struck()
-		if wait.Word() != int64(-32603) {
-			t.Errorf("who waited: %v", wait.All())
-		}
-		if out := u.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
-			t.Errorf("then: %v", out.All())
-		}
-		if out := u.ask("tasks/list", ""); string(out.End().Result) != `{"tasks":[]}` {
-			t.Errorf("listed: %v", out.All())
-		}
-	})
-}
-
 // A modern client follows the task of a legacy server, hears of it, and answers its questions; to one that cannot follow the call is
 // refused if the tool insists.
 func TestModernClientFollowsLegacyTask(t *testing.T) {

@@ -254,7 +254,7 @@ func TestLargeOutcomeIsNotKept(t *testing.T) {
 	})
 }
 
-// What is stored and is no task costs itself, and is told of. A task whose actor crashes is stored no more.
+// What is stored and is no task costs itself, and is told of. A task that is given up is stored no more, and until then as failed.
 func TestBrokenTasksAreDropped(t *testing.T) {
 	var first disk
 	var id string
@@ -290,11 +290,19 @@ func TestBrokenTasksAreDropped(t *testing.T) {
 		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "working" {
 			t.Errorf("got %v", out.All())
 		}
-		r.Break("task_sup/*", "*request.Forward")
-		u.ask("tasks/get", about(id))
-		r.Struck()
-		if got := r.disk.killed().values; len(got) != 0 {
-			t.Errorf("of the one that crashed, %v is left", got)
+		for n := range 6 {
+			r.Break("task_sup/*", "*request.Forward")
+			if out := u.ask("tasks/get", about(id)); out.End().Error == nil {
+				t.Errorf("%d: %v", n, out.All())
+			}
+			r.Struck()
+			left := r.disk.killed().values
+			if n < 5 && len(left) != 1 || n == 4 && !strings.Contains(string(left[row]), `"failed"`) || n == 5 && len(left) != 0 {
+				t.Errorf("after crash %d %v is left", n, left)
+			}
+		}
+		if out := u.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
+			t.Errorf("then: %v", out.All())
 		}
 	})
 }

@@ -37,6 +37,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// budget is that of each held call and of each task.
+var budget = otp.Intensity{Restarts: 5, Within: 30 * time.Second}
+
 // rig is a tenant as the host runs it, without transports: every actor is the real one, the servers are scripted peers, and clients are
 // the tests themselves.
 type rig struct {
@@ -159,13 +162,15 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			i := args.(tenant.Server).Intensity
 			return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
 		})}),
-		pool("held_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+		pool("held_sup", held.Supervised(budget, func() *held.Options {
 			o := *r.held
 			o.Requests = s.Ref("requests")
-			return held.New(&o, args.(held.Args))
-		})}),
-		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
-			return task.New(r.taskOptions(), args.(task.Args))
+			return &o
+		})),
+		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.SupervisorWith(func(args any) otp.Spec {
+			spec := task.Spec(budget, nil, task.Args{})
+			spec.Children[0].Start = s.Heirs.Worker(func() otp.Behaviour { return task.New(r.taskOptions(), args.(task.Args)) })
+			return spec
 		})}),
 		worker("task_manager", func() otp.Behaviour { return task.NewManager(r.restoring()) }),
 		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
@@ -180,9 +185,9 @@ func (r *rig) session() func(args any) otp.Behaviour {
 				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
 				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
 				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
-				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row) },
+				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row + "/" + held.Child) },
 				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
-				Task:      func(row string) (otp.Ref, bool) { return r.System.Whereis("top/task_sup/" + row) },
+				Task:      func(row string) (otp.Ref, bool) { return r.System.Whereis("top/task_sup/" + row + "/" + task.Child) },
 				TaskIndex: &r.tasks, Memory: &r.memory,
 				Failed: func(int64) {}, Emit: r.Events.Emit,
 			}

@@ -66,8 +66,10 @@ func isRow(s string) bool {
 //	Watch      ordinary
 //	Drop       owed: at most two for each start
 //	finished   owed: one for each request to the server
+//	replied    owed: one for each question to the client
 func (Drop) Class() otp.Class      { return otp.Owed }
 func (*finished) Class() otp.Class { return otp.Owed }
+func (replied) Class() otp.Class   { return otp.Owed }
 
 // Watch asks for Changed whenever the task is not as it was, and now if it is over. The session by sends it for a client that listens.
 type Watch struct {
@@ -91,4 +93,13 @@ func (*Changed) Class() otp.Class { return otp.Sheddable }
 type finished struct {
 	number uint64
 	m      jsonrpc.Message
+	to     otp.Ref // the task
+	missed error   // why the actor has not seen it; nil when it is here
+}
+
+// Fail tells the actor that it has missed one that crashed it. It is told once.
+func (m *finished) Fail(err error) {
+	if m.missed == nil {
+		_ = m.to.Send(&finished{number: m.number, missed: err})
+	}
 }

@@ -66,10 +66,11 @@ func (t *Task) change() store.Change {
 	return store.Change{Bucket: store.Tasks(t.o.Tenant), Key: t.a.Row, Value: value}
 }
 
-// Terminate takes back what is written down of a task that is over. One that is shut down goes on in the next host.
+// Terminate takes back what is written down of a task that is over. One that is shut down goes on in the next host, one that crashed in the
+// next incarnation.
 func (t *Task) Terminate(_ *otp.Process, reason error) {
-	if t.lasts() && !errors.Is(reason, otp.ErrShutdown) {
-		_ = t.o.Storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Tasks(t.o.Tenant), Key: t.a.Row}})
+	if errors.Is(reason, otp.Normal) {
+		t.unwrite()
 	}
 }
 

@@ -106,6 +106,6 @@ func (s *sink) Finish(m jsonrpc.Message) bool {
 	if !s.done.CompareAndSwap(false, true) {
 		return false
 	}
-	_ = s.to.Send(&finished{s.number, m})
+	_ = s.to.Send(&finished{number: s.number, m: m, to: s.to})
 	return true
 }

@@ -4,9 +4,7 @@
 package task
 
 import (
-	"maps"
 	"strconv"
-	"sync"
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
@@ -18,41 +16,17 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Task is the behaviour of tenants/<t>/task_sup/<row>.
+// Task is the behaviour of tenants/<t>/task_sup/<row>/task.
 type Task struct {
 	otp.Base
-	o        *Options
-	a        Args
 	p        *otp.Process
-	task     *tasks.Task
 	timer    otp.Timer
-	conn     otp.Ref
 	dialling bool
-	waiting  []tasks.Effect                  // requests for which there is no connection yet
-	sent     map[uint64]uint64               // requests at the server: our number of each, its exchange
-	puts     map[jsonrpc.ID]put              // what the client is asked
-	asked    map[jsonrpc.ID]*client.Question // by a legacy server
-	watchers map[string]request.Owner        // by session
-	promised *tasks.Effect                   // the answer to the call, which waits for the task to be written down
 	*estate
 }
 
-// put is a question that is put to the client.
-type put struct {
-	number uint64
-	on     *request.Exchange
-}
-
-// estate is what has to be settled whatever becomes of the actor. It is its heir, although there is no next incarnation.
-type estate struct {
-	mu    sync.Mutex // guards what follows; an actor that hangs is abandoned while it runs
-	o     *Options
-	entry *Entry
-	open  map[uint64]*request.Exchange // the client's requests without outcome
-}
-
 // New makes the actor of a task.
-func New(o *Options, a Args) *Task { return &Task{o: o, a: a} }
+func New(o *Options, a Args) *Task { return &Task{estate: newEstate(o, a)} }
 
 // Messages that only the task sends itself.
 type (
@@ -67,23 +41,31 @@ type (
 	}
 )
 
-// Init takes a place in the index. There is none when the principal has too many tasks.
+// Init takes a place in the index, of which there is none when the principal has too many tasks, or goes on after a crash. A task that crashed
+// with all that was known of it has failed.
 func (t *Task) Init(p *otp.Process) error {
-	t.p = p
-	if t.task = t.a.loaded; t.task == nil {
+	t.p, t.a.Caller.Ref = p, p.Self()
+	if e, ok := otp.Inherit(p, func(e *estate) []otp.Dropped { return e.repair(p.Now()) }); ok {
+		t.estate = e
+		return t.goOn()
+	}
+	switch {
+	case p.Incarnation() > 1:
+		t.task = tasks.Broken(p.Now(), t.a.Task)
+	case t.a.loaded != nil:
+		t.task = t.a.loaded
+	default:
 		t.task = tasks.New(p.Now(), t.a.Task)
 	}
-	t.estate = &estate{
-		o: t.o, open: map[uint64]*request.Exchange{},
-		entry: &Entry{Principal: t.a.Caller.Principal, Server: t.a.Server, Made: t.task.Made(), Dialect: t.a.Task.Down, actor: p.Self()},
-	}
+	t.entry.Made, t.entry.actor = t.task.Made(), p.Self()
 	if err := t.o.Index.add(t.entry); err != nil {
 		return err
 	}
 	p.SetHeir(t.estate)
-	t.sent, t.puts, t.asked = map[uint64]uint64{}, map[jsonrpc.ID]put{}, map[jsonrpc.ID]*client.Question{}
-	t.a.Caller.Session, t.a.Caller.Ref, t.a.Caller.Holds = "task-"+t.a.Row, p.Self(), true
-	if t.a.loaded != nil {
+	switch {
+	case p.Incarnation() > 1:
+		return t.goOn()
+	case t.a.loaded != nil:
 		t.entry.show(t.task)
 		return t.step(tasks.Event{Op: tasks.Resume, Lives: t.a.lives})
 	}
@@ -159,6 +141,9 @@ func (t *Task) finished(m *finished) error {
 		return nil
 	}
 	delete(t.sent, m.number)
+	if m.missed != nil {
+		return t.step(tasks.Event{Op: tasks.Miss, Number: m.number, Err: m.missed})
+	}
 	in := tasks.Event{Op: tasks.Answered, Number: m.number, Result: m.m.Result}
 	if m.m.Error != nil {
 		in.Err = m.m.Error
@@ -167,8 +152,10 @@ func (t *Task) finished(m *finished) error {
 }
 
 // step takes an event and does what comes of it.
-func (t *Task) step(in tasks.Event) error {
-	for _, e := range t.task.Step(t.p.Now(), in) {
+func (t *Task) step(in tasks.Event) error { return t.perform(t.task.Step(t.p.Now(), in)) }
+
+func (t *Task) perform(effects []tasks.Effect) error {
+	for _, e := range effects {
 		switch e.Do {
 		case tasks.Call:
 			t.call(e)
@@ -236,7 +223,7 @@ func (t *Task) put(e tasks.Effect) {
 	t.puts[id] = put{e.Number, x}
 	q := &client.Question{From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x}
 	if err := x.Owner.Send(q); err != nil {
-		_ = t.p.Post(replied{id, err}) // a step does not step itself
+		_ = t.p.Self().Send(replied{id, err}) // a step does not step itself, and a crash does not lose it
 	}
 }
 
@@ -263,38 +250,9 @@ func (t *Task) tell() {
 }
 
 func (t *Task) watch(m Watch) {
-	if t.watchers == nil {
-		t.watchers = map[string]request.Owner{}
-	}
 	t.watchers[m.Session] = m.By
 	if t.task.Status().Final() {
 		_ = m.By.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()})
-	}
-}
-
-func (e *estate) at(id uint64) *request.Exchange {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.open[id]
-}
-
-func (e *estate) take(id uint64) *request.Exchange {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	x := e.open[id]
-	delete(e.open, id)
-	return x
-}
-
-// Abandon settles what an actor that is no more has left: its place, and the client's requests.
-func (e *estate) Abandon(reason error) {
-	e.o.Index.remove(e.entry)
-	e.mu.Lock()
-	open := maps.Clone(e.open)
-	clear(e.open)
-	e.mu.Unlock()
-	for _, x := range open {
-		complete(e.o.Requests, x, tasks.Effect{Err: protocol.InternalError(reason)})
 	}
 }
 

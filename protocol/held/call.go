@@ -139,17 +139,23 @@ func (c *Call) publish() {
 		c.abort(&protocol.Error{Condition: protocol.ConditionInternal, Message: "the server asks too often"})
 		return
 	}
-	inputs := make([]mrtr.Input, len(c.pending))
-	for i := range c.pending {
-		c.pending[i].published = true
-		inputs[i] = c.pending[i].input
-	}
+	inputs := c.inputs()
 	c.round++
 	c.until = c.now.Add(c.ttl)
 	c.phase, c.due = Published, c.until
 	c.comfort()
 	c.do(Effect{Do: Publish, Sink: c.sink, Round: c.round, Inputs: inputs, At: c.until})
 	c.sink = 0
+}
+
+// inputs are all pending questions, which the client is asked from now on.
+func (c *Call) inputs() []mrtr.Input {
+	inputs := make([]mrtr.Input, len(c.pending))
+	for i := range c.pending {
+		c.pending[i].published = true
+		inputs[i] = c.pending[i].input
+	}
+	return inputs
 }
 
 // retry is the client coming back. Only the last round can be answered, and only once: another one, or the same while its answers are

@@ -22,6 +22,7 @@ const (
 	Reply                  // the client's answer to a Put
 	Expire                 // the timer fires
 	Resume                 // the task was loaded, and has a host again
+	Miss                   // the server's answer to a Call, which was lost in a crash
 )
 
 // Event is one event. Which fields count is said with them.
@@ -30,9 +31,9 @@ type Event struct {
 	Request uint64         // Start, Ask, Leave: the client's request, by the host's number of it
 	Method  string         // Ask, Inquire
 	Params  jsontext.Value // Ask, Inquire
-	Number  uint64         // Answered: of the Call; Reply: of the Put
+	Number  uint64         // Answered, Miss: of the Call; Reply: of the Put
 	Result  jsontext.Value // Answered, Reply
-	Err     error          // Answered, Reply; set for a failure
+	Err     error          // Answered, Reply; set for a failure; Miss: why
 	ID      jsonrpc.ID     // Inquire, Withdraw: the server's own
 	Lives   bool           // Resume: the server has not ended with the host of before
 }

@@ -2,6 +2,8 @@ package tasks_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,11 +45,16 @@ const asksUser = `{"method":"elicitation/create","params":{"message":"?","reques
 
 // Whatever the two ends do, in any order: each request of the client that it does not withdraw is answered once, each question of a legacy
 // server that it does not take back as well, a final status stays, and when the time is over nothing is left.
-func TestTaskAgainstModel(t *testing.T) {
+func TestTaskAgainstModel(t *testing.T) { check(t, false) }
+
+// The same with crashes in between: what was not done of a step is not done, and what the two ends were told before counts.
+func TestTaskThatRecoversAgainstModel(t *testing.T) { check(t, true) }
+
+func check(t *testing.T, crashes bool) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := rapid.SampledFrom(between).Draw(t, "ends")
 		w := &model{
-			T: t, now: start, open: map[uint64]bool{}, sent: map[uint64]bool{}, asked: map[string]bool{}, puts: map[uint64]uint64{},
+			T: t, crashes: crashes, now: start, open: map[uint64]bool{}, sent: map[uint64]bool{}, asked: map[string]bool{}, puts: map[uint64]uint64{},
 			task: tasks.New(start, tasks.Options{
 				ID: "T", Down: e.down, Up: e.up, Client: e.client, Server: e.server, Params: jsontext.Value(`{"name":"a"}`), TTL: time.Minute, Cancels: true,
 			}),
@@ -107,6 +114,7 @@ func TestTaskAgainstModel(t *testing.T) {
 
 type model struct {
 	*rapid.T
+	crashes   bool
 	task      *tasks.Task
 	now       time.Time
 	armed     time.Time
@@ -172,7 +180,58 @@ func (w *model) step(in tasks.Event) {
 		return
 	}
 	before := w.task.Status()
-	for _, e := range w.task.Step(w.now, in) {
+	effects := w.task.Step(w.now, in)
+	cut := len(effects)
+	if w.crashes && rapid.IntRange(0, 3).Draw(w.T, "crashes") == 0 {
+		cut = rapid.IntRange(0, cut).Draw(w.T, "done")
+		effects = slices.Clone(effects[:cut])
+		w.perform(effects)
+		w.recover(in)
+	} else {
+		w.perform(effects)
+	}
+	for number, on := range w.puts {
+		if in.Op == tasks.Leave && in.Request == on {
+			delete(w.puts, number)
+		}
+	}
+	if before.Final() && w.task.Status() != before {
+		w.Fatalf("%s became %s", before, w.task.Status())
+	}
+}
+
+// recover goes on after a crash, with which an answer may have been lost, or a question of the server.
+func (w *model) recover(in tasks.Event) {
+	if w.forgotten {
+		return
+	}
+	w.armed = time.Time{}
+	if rapid.IntRange(0, 3).Draw(w.T, "loses") == 0 {
+		if number, ok := w.any(w.sent, "call"); ok {
+			delete(w.sent, number)
+		}
+	}
+	k := tasks.Known{Requests: slices.Collect(maps.Keys(w.open)), Calls: slices.Collect(maps.Keys(w.sent))}
+	for number, on := range w.puts {
+		if in.Op != tasks.Leave || in.Request != on {
+			k.Puts = append(k.Puts, number)
+		}
+	}
+	for raw := range w.asked {
+		id, _ := jsonrpc.ParseID(jsontext.Value(raw))
+		k.Asked = append(k.Asked, id)
+	}
+	if !w.task.Sound() {
+		w.Fatal("unsound")
+	}
+	w.perform(w.task.Recover(w.now, k))
+	if !w.forgotten && w.armed.IsZero() {
+		w.Fatal("nothing is to come")
+	}
+}
+
+func (w *model) perform(effects []tasks.Effect) {
+	for _, e := range effects {
 		if w.forgotten {
 			w.Fatalf("effect %+v of a task that is forgotten", e)
 		}
@@ -212,13 +271,5 @@ func (w *model) step(in tasks.Event) {
 		case tasks.Forget:
 			w.forgotten = true
 		}
-	}
-	for number, on := range w.puts {
-		if in.Op == tasks.Leave && in.Request == on {
-			delete(w.puts, number)
-		}
-	}
-	if before.Final() && w.task.Status() != before {
-		w.Fatalf("%s became %s", before, w.task.Status())
 	}
 }

@@ -99,6 +99,8 @@ func (t *Task) Step(now time.Time, in Event) []Effect {
 		t.drop(func(i input) bool { return i.id == in.ID }, false)
 	case in.Op == Reply:
 		t.reply(in)
+	case in.Op == Miss:
+		t.missed(in)
 	case in.Op == Resume:
 		t.resume(in.Lives)
 	}

@@ -95,7 +95,8 @@ func (h *Heirs) walk(name string, v reflect.Value) {
 }
 
 func (h *Heirs) ours(t reflect.Type) bool {
-	return t.PkgPath() == h.pkg || strings.HasPrefix(t.PkgPath(), "mcpd/protocol/inflight") || strings.HasPrefix(t.PkgPath(), "mcpd/protocol/subscription")
+	of, pure := strings.CutPrefix(t.PkgPath(), "mcpd/protocol/")
+	return t.PkgPath() == h.pkg || pure && slices.Contains([]string{"inflight", "subscription", "tasks", "held"}, of)
 }
 
 func (h *Heirs) fields(v reflect.Value) {

@@ -1,0 +1,142 @@
+package held
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/mend"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/held"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// estate is what outlives the actor of a call: all that it knows.
+type estate struct {
+	o     *Options
+	a     Args
+	call  *held.Call
+	sinks held.Sink // how many requests of the client there were
+	parks bool      // the request manager was told that the call waits for its user
+
+	mu        sync.Mutex          // guards what follows; an actor that hangs is abandoned while it runs
+	open      map[held.Sink]*open // the client's requests without outcome: one at most, and a second while it is being looked at
+	questions map[jsonrpc.ID]*client.Question
+}
+
+// open is a request of the client.
+type open struct {
+	out   transport.Sink
+	id    jsonrpc.ID
+	token jsontext.Value // of progress; empty for none
+	level string         // of log lines; empty for none
+	calls *session.Calls // where it is known that the client came back with it; nil for its first request
+}
+
+func newEstate(o *Options, a Args) *estate {
+	return &estate{o: o, a: a, open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
+}
+
+// repair makes what a crashed incarnation left sound again. What the parts say of one another is the call's to compare.
+func (e *estate) repair() []otp.Dropped {
+	var lost mend.Losses
+	mend.Map(&e.open)
+	mend.Map(&e.questions)
+	maps.DeleteFunc(e.open, func(sink held.Sink, o *open) bool {
+		return lost.If(sink == 0 || o == nil || o.out == nil, "request", "of nobody")
+	})
+	for sink := range e.open {
+		e.sinks = max(e.sinks, sink)
+	}
+	maps.DeleteFunc(e.questions, func(id jsonrpc.ID, q *client.Question) bool {
+		return lost.If(q == nil || q.ID != id, "question", "asked by nobody")
+	})
+	if !e.call.Sound() {
+		panic("the call is not sound") // nothing goes on without it: whoever waits is answered
+	}
+	return lost
+}
+
+// goOn takes the call up after a crash, where that has left it.
+func (c *Call) goOn() error {
+	err := c.perform(c.call.Recover(c.p.Now(), held.Known{
+		Server: c.a.Exchange.Server, Sinks: slices.Collect(maps.Keys(c.open)), Asked: slices.Collect(maps.Keys(c.questions)),
+	}))
+	switch until, waits := c.call.Waits(); {
+	case err != nil:
+		c.over = true
+		return c.p.Post(expired{})
+	case waits:
+		c.park(until.Sub(c.p.Now()))
+	default:
+		c.unpark()
+	}
+	return nil
+}
+
+// finish gives a request of the client its outcome: err when it is set, result otherwise, and none at all when its client has gone.
+func (e *estate) finish(sink held.Sink, result jsontext.Value, err error) {
+	o := e.take(sink)
+	if o == nil { // it has one: the actor hung, and was abandoned
+		return
+	}
+	var m jsonrpc.Message
+	switch {
+	case err != nil:
+		m = request.Failure(o.id, err, e.a.Exchange.Version)
+	case result != nil:
+		m = jsonrpc.Response(o.id, result)
+	}
+	if o.calls != nil {
+		o.calls.Answered(o.out)
+	}
+	o.out.Finish(m)
+}
+
+func (e *estate) take(sink held.Sink) *open {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o := e.open[sink]
+	delete(e.open, sink)
+	return o
+}
+
+func (e *estate) put(q *client.Question) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.questions[q.ID] = q
+}
+
+// close forgets a question and returns it; nil when there is none.
+func (e *estate) close(id jsonrpc.ID) *client.Question {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	q := e.questions[id]
+	delete(e.questions, id)
+	return q
+}
+
+var errGone = errors.New("the call that the server asked for is gone")
+
+// Abandon settles what an actor that is no more has left: its client and its server are answered, and the call is withdrawn.
+func (e *estate) Abandon(reason error) {
+	e.mu.Lock()
+	open, questions := maps.Clone(e.open), maps.Clone(e.questions)
+	clear(e.questions)
+	e.mu.Unlock()
+	for sink := range open {
+		e.finish(sink, nil, protocol.InternalError(reason))
+	}
+	for _, q := range questions {
+		q.Fail(errGone)
+	}
+	_ = e.o.Requests.Send(&request.Cancel{ID: e.a.Exchange.ID})
+}

@@ -1,0 +1,194 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+const asksName = `{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`
+
+// crashes makes the actor of the only task panic on its next message of a kind.
+func (r *rig) crashes(kind string, cause func()) {
+	r.T.Helper()
+	r.Break("task_sup/*", kind)
+	cause()
+	r.Struck()
+	r.Rest()
+}
+
+// A task outlives its actor: who waits for it goes on waiting and has its outcome, its server is called once, and asked on.
+func TestTaskOutlivesItsActor(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.peer("files")
+		wait := u.ask("tasks/result", about(id))
+		r.crashes("task.expired", func() { time.Sleep(time.Second) })
+		r.crashes("*request.Forward", func() {
+			if out := u.ask("tasks/get", about(id)); out.End().Error == nil || len(out.All()) != 1 {
+				t.Errorf("the one it crashed on: %v", out.All())
+			}
+		})
+		r.crashes("*task.finished", func() { time.Sleep(time.Second) }) // how the task is, which is asked again
+		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "working" || wait.Word() != "none" {
+			t.Errorf("got %v, who waits %v", out.All(), wait.All())
+		}
+		time.Sleep(10 * time.Second) // longer than a connection waits for who has used it
+		r.finishes(p, `{"content":[{"type":"text","text":"done"}]}`)
+		if !strings.Contains(string(wait.End().Result), `"text":"done"`) || len(wait.All()) != 1 {
+			t.Errorf("who waited: %v", wait.All())
+		}
+		r.crashes("*request.Forward", func() { u.ask("tasks/get", about(id)) })
+		if out := u.ask("tasks/result", about(id)); !strings.Contains(string(out.End().Result), `"text":"done"`) {
+			t.Errorf("after a crash when it was over: %v", out.All())
+		}
+		if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), "taskId") != 1 {
+			t.Errorf("listed: %v", out.All())
+		}
+		if len(p.heard("tools/call")) != 1 || len(p.heard("tasks/result")) != 1 || len(p.heard("tasks/cancel")) != 0 {
+			t.Errorf("the server heard %v", p.heard(""))
+		}
+		time.Sleep(time.Minute)
+		if out := u.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
+			t.Errorf("when its time is over: %v", out.All())
+		}
+	})
+}
+
+// The question of a legacy server stays open over a crash, for a client of either era.
+func TestQuestionOutlivesTheTasksActor(t *testing.T) {
+	asks := func(r *rig, p *peer) {
+		r.doing(`{"taskId":"s-1","status":"input_required"}`)
+		time.Sleep(time.Second)
+		p.Ask(jsonrpc.IntID(9), "elicitation/create", asksName)
+		r.Rest()
+	}
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{"elicitation":{}}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.peer("files")
+		asks(r, p)
+		wait := u.ask("tasks/result", about(id))
+		r.crashes("*request.Forward", func() { u.ask("tasks/get", about(id)) })
+		asked := wait.Sent()
+		if len(asked) != 1 || len(u.heard("notifications/cancelled")) != 0 {
+			t.Fatalf("asked %v, and told %v", asked, u.heard(""))
+		}
+		u.answer(asked[0].ID, yes)
+		p.answer("tasks/result", `{"content":[]}`)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes || wait.Word() != "result" {
+			t.Errorf("the server got %v, who waits %v", got, wait.All())
+		}
+	})
+	run(t, tasked("required"), func(r *rig) {
+		c := r.caller(follows)
+		id := member(t, c.call(), "taskId")
+		p := r.latest("files")
+		asks(r, p)
+		r.crashes("*request.Forward", func() { c.ask("tasks/get", about(id)) })
+		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1", "method") != "elicitation/create" {
+			t.Fatalf("got %v", got.All())
+		}
+		c.ask("tasks/update", `{"taskId":"`+id+`","inputResponses":{"elicit-1":`+yes+`}}`)
+		p.answer("tasks/result", `{"content":[]}`)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes {
+			t.Errorf("the server got %v", got)
+		}
+		if got := c.ask("tasks/get", about(id)); member(t, got, "status") != "completed" {
+			t.Errorf("got %v", got.All())
+		}
+	})
+}
+
+// The same with a server of the extension, whose question stands in its task.
+func TestTaskOfAModernServerOutlivesItsActor(t *testing.T) {
+	run(t, extended, func(r *rig) {
+		u := r.ready(`{"elicitation":{"form":{}}}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.latest("files")
+		r.doing(`{"resultType":"complete","taskId":"s-1","status":"input_required","inputRequests":{"k":` +
+			`{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`)
+		time.Sleep(time.Second)
+		r.crashes("*request.Forward", func() { u.ask("tasks/get", about(id)) })
+		wait := u.ask("tasks/result", about(id))
+		asked := wait.Sent()
+		if len(asked) != 1 {
+			t.Fatalf("asked %v", asked)
+		}
+		r.doing(`{"resultType":"complete","taskId":"s-1","status":"completed","result":{"resultType":"complete","content":[]}}`)
+		r.crashes("task.expired", func() { time.Sleep(time.Second) })
+		u.answer(asked[0].ID, yes)
+		time.Sleep(2 * time.Second)
+		if wait.Word() != "result" || len(wait.All()) != 1 || len(p.heard("tools/call")) != 1 {
+			t.Errorf("got %v, the server was called %d times", wait.All(), len(p.heard("tools/call")))
+		}
+	})
+}
+
+// An answer of the server to the call that crashes the actor is gone: who waits is told that it may have been executed, and it is not called
+// again. The task of a client that was promised one has failed.
+func TestOutcomeThatCrashesATask(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		var out = u.call // its task is not asked for: it passes
+		if got := out(); got.Word() != "result" {
+			t.Fatal(got.All())
+		}
+		p := r.peer("files")
+		r.crashes("*task.finished", func() {
+			made := u.ask("tools/call", asTask)
+			if why := made.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(made.All()) != 1 {
+				t.Errorf("got %v", made.All())
+			}
+		})
+		if list := u.ask("tasks/list", ""); string(list.End().Result) != `{"tasks":[]}` || len(p.heard("tools/call")) != 2 {
+			t.Errorf("listed %v, the server heard %v", list.All(), p.heard("tools/call"))
+		}
+	})
+	run(t, extended, func(r *rig) {
+		u := r.ready(`{}`)
+		var id string
+		r.crashes("*task.finished", func() { id = member(t, u.ask("tools/call", asTask), "task", "taskId") })
+		out := u.ask("tasks/result", about(id))
+		if why := out.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+			t.Errorf("the outcome is %v", out.All())
+		}
+		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "failed" || !strings.Contains(member(t, out, "statusMessage"), "crash") {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// A call that crashes the actor of its task is answered, and there is no task.
+func TestCallThatCrashesItsTask(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{}`)
+		r.crashes("*request.Forward", func() {
+			if out := u.ask("tools/call", asTask); out.End().Error == nil || len(out.All()) != 1 {
+				t.Errorf("got %v", out.All())
+			}
+		})
+		if list := u.ask("tasks/list", ""); string(list.End().Result) != `{"tasks":[]}` {
+			t.Errorf("listed %v", list.All())
+		}
+	})
+}
+
+// The answer that makes a task is given although its actor crashes while it is written down.
+func TestCrashWhileATaskIsWrittenDown(t *testing.T) {
+	var d disk
+	run(t, keeps(&d, "", tasked("optional")), func(r *rig) {
+		d.stuck = make(chan struct{})
+		u := r.ready(`{}`)
+		out := u.ask("tools/call", asTask)
+		r.crashes("task.written", func() { time.Sleep(100 * time.Millisecond) })
+		close(d.stuck)
+		r.Rest()
+		if id := member(t, out, "task", "taskId"); len(out.All()) != 1 || member(t, u.ask("tasks/get", about(id)), "status") != "working" {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}

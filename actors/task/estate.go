@@ -1,0 +1,147 @@
+package task
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/mend"
+	"mcpd/actors/request"
+	"mcpd/actors/storage"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/tasks"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+)
+
+// estate is what outlives the actor of a task: all that it knows.
+type estate struct {
+	o     *Options
+	a     Args
+	entry *Entry
+
+	task     *tasks.Task
+	conn     otp.Ref
+	waiting  []tasks.Effect                  // requests for which there is no connection yet
+	sent     map[uint64]uint64               // requests at the server: our number of each, its exchange
+	puts     map[jsonrpc.ID]put              // what the client is asked
+	asked    map[jsonrpc.ID]*client.Question // by a legacy server
+	watchers map[string]request.Owner        // by session
+	promised *tasks.Effect                   // the answer to the call, which waits for the task to be written down
+
+	mu   sync.Mutex                   // guards open; an actor that hangs is abandoned while it runs
+	open map[uint64]*request.Exchange // the client's requests without outcome
+}
+
+// put is a question that is put to the client.
+type put struct {
+	number uint64
+	on     *request.Exchange
+}
+
+func newEstate(o *Options, a Args) *estate {
+	a.Caller.Session, a.Caller.Holds = "task-"+a.Row, true
+	return &estate{
+		o: o, a: a, entry: &Entry{Principal: a.Caller.Principal, Server: a.Server, Dialect: a.Task.Down},
+		sent: map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{}, watchers: map[string]request.Owner{},
+		open: map[uint64]*request.Exchange{},
+	}
+}
+
+// repair makes what a crashed incarnation left sound again. What the parts say of one another is the task's to compare.
+func (e *estate) repair(now time.Time) []otp.Dropped {
+	var lost mend.Losses
+	mend.Map(&e.sent)
+	mend.Map(&e.puts)
+	mend.Map(&e.asked)
+	mend.Map(&e.watchers)
+	mend.Map(&e.open)
+	if lost.If(e.task == nil || !e.task.Sound(), "task", "unsound") {
+		e.task = tasks.Broken(now, e.a.Task)
+	}
+	e.waiting = slices.DeleteFunc(e.waiting, func(c tasks.Effect) bool {
+		return lost.If(c.Do != tasks.Call || c.Method == "", "call", "without a method")
+	})
+	maps.DeleteFunc(e.puts, func(_ jsonrpc.ID, q put) bool {
+		return lost.If(q.on == nil || q.on.Owner == nil, "question", "put to nobody")
+	})
+	maps.DeleteFunc(e.asked, func(id jsonrpc.ID, q *client.Question) bool {
+		return lost.If(q == nil || q.ID != id, "question", "asked by nobody")
+	})
+	maps.DeleteFunc(e.watchers, func(_ string, by request.Owner) bool { return lost.If(by == nil, "watcher", "missing") })
+	maps.DeleteFunc(e.open, func(id uint64, x *request.Exchange) bool {
+		return lost.If(x == nil || x.ID != id || x.Owner == nil || x.Sink == nil, "request", "of nobody")
+	})
+	return lost
+}
+
+// goOn takes the task up after a crash, where that has left it.
+func (t *Task) goOn() error {
+	known := tasks.Known{Calls: slices.Collect(maps.Keys(t.sent)), Asked: slices.Collect(maps.Keys(t.asked))}
+	for _, c := range t.waiting {
+		known.Calls = append(known.Calls, c.Number)
+	}
+	for _, q := range t.puts {
+		known.Puts = append(known.Puts, q.number)
+	}
+	for id := range t.open {
+		if t.promised == nil || t.promised.Request != id {
+			known.Requests = append(known.Requests, id)
+		}
+	}
+	if t.promised != nil {
+		t.promise(*t.promised)
+	}
+	t.entry.show(t.task)
+	if err := t.perform(t.task.Recover(t.p.Now(), known)); err != nil {
+		return t.p.Post(Drop{})
+	}
+	if !t.task.Status().Final() { // its connection has to know that it is there
+		t.dial()
+	}
+	return nil
+}
+
+func (e *estate) at(id uint64) *request.Exchange {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[id]
+}
+
+func (e *estate) take(id uint64) *request.Exchange {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x := e.open[id]
+	delete(e.open, id)
+	return x
+}
+
+// Abandon settles what an actor that is no more has left: its place, the client's requests, and what is written down and under way, if it was
+// given up.
+func (e *estate) Abandon(reason error) {
+	e.o.Index.remove(e.entry)
+	e.mu.Lock()
+	open := maps.Clone(e.open)
+	clear(e.open)
+	e.mu.Unlock()
+	for _, x := range open {
+		if x != nil && x.Sink != nil {
+			complete(e.o.Requests, x, tasks.Effect{Err: protocol.InternalError(reason)})
+		}
+	}
+	if !errors.Is(reason, otp.ErrShutdown) || errors.Is(reason, otp.ErrIntensity) {
+		_ = e.o.Requests.Send(&request.CancelOwner{Session: e.a.Caller.Session})
+		e.unwrite()
+	}
+}
+
+// unwrite takes back what is written down.
+func (e *estate) unwrite() {
+	if e.lasts() {
+		_ = e.o.Storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Tasks(e.o.Tenant), Key: e.a.Row}})
+	}
+}
