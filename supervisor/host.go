@@ -147,8 +147,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 	shared := sync.OnceValue(func() *server.Options {
 		return &server.Options{
 			Tenant: h.current(t), Self: h.self,
-			Versions: h.core("protocol_version"), Sessions: h.core("session_manager"),
-			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
+			Versions: h.core("protocol_version"), Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
 			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
 			Held: h.heldOptions(t), HeldCalls: func() otp.Ref { return h.at(t, "held_sup") },
 			HeldCall: func(row string) (otp.Ref, bool) {

@@ -183,7 +183,7 @@ func (r *rig) session() func(args any) otp.Behaviour {
 		if o == nil {
 			o = &server.Options{
 				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
-				Sessions: r.Ref("sessions"), NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
+				NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
 				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
 				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row + "/" + held.Child) },
 				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },

@@ -32,7 +32,6 @@ type Options struct {
 	Requests otp.Ref               // the tenant's request manager
 	Catalog  otp.Ref
 	Notices  otp.Ref // the tenant's notification dispatcher
-	Sessions otp.Ref // core/session_manager
 	NextID   *atomic.Uint64
 	// HeldCalls is the pool of calls that wait for their clients, and HeldCall finds one by its row.
 	HeldCalls func() otp.Ref
@@ -215,8 +214,7 @@ func (s *Session) close(why error) {
 	if why != nil {
 		reason = why.Error()
 	}
-	otp.CallAsync(s.p, s.o.Sessions, session.CloseRequest{ID: s.h.ID(), Reason: reason},
-		func(struct{}, error) any { return &session.Expired{Reason: reason} })
+	s.h.End(reason)
 }
 
 // Terminate lets go of everything this session has asked of others. Its questions end with it. Its exchanges do so only with the session
@@ -228,6 +226,7 @@ func (s *Session) Terminate(*otp.Process, error) {
 		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
 	}
 	if s.h.Closed() {
+		s.h.Forget()
 		s.hangUp()
 		_ = s.o.Requests.Send(&request.CancelOwner{Session: s.h.Row()})
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})

@@ -39,7 +39,7 @@ func (m *Manager) down(d otp.Down) {
 		return
 	}
 	if h.closed.Load() {
-		h.forget() // it may have written the session down while that ended
+		h.Forget() // it may have written the session down while that ended
 		return
 	}
 	if h.Record() == nil { // nothing was agreed on that another actor could go by

@@ -32,12 +32,14 @@ type Handle struct {
 	clock    clock.Clock
 	manager  otp.Ref
 	storage  otp.Ref // who writes the session down; zero for nobody
+	ends     *endings
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
 	// last is when the peer was last heard of, in Unix nanoseconds.
 	last   atomic.Int64
 	closed atomic.Bool
+	ending atomic.Bool // the manager is going to end it
 	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
 	asleep, waking atomic.Bool
 	calls          Calls

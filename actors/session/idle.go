@@ -45,7 +45,7 @@ func (m *Manager) sweep() (ended int) {
 		}
 		if age := m.o.Age(h.endpoint.Tenant); age > 0 {
 			if now.Sub(h.opened) >= age {
-				m.end(h, "age")
+				m.index.ends.add(h, "age")
 				ended++
 				return true
 			}
@@ -60,9 +60,10 @@ func (m *Manager) sweep() (ended int) {
 			m.arm(left + limit/slack)
 			return true
 		}
-		m.end(h, "idle")
+		m.index.ends.add(h, "idle")
 		ended++
 		return true
 	})
+	m.endSome()
 	return ended
 }

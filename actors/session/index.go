@@ -13,6 +13,7 @@ type Index struct {
 	byID  sync.Map // string -> *Handle
 	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64
+	ends  endings
 
 	mu           sync.Mutex // guards the rest
 	perTenant    map[string]int

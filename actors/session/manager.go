@@ -135,7 +135,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.begin(a)
 	}
 	m.arm(0)
-	return nil
+	return p.Self().Send(ends{}) // there may be some
 }
 
 // Receive handles one message.
@@ -162,6 +162,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 			m.end(h, msg.Req.Reason)
 		}
 		msg.Reply(struct{}{})
+	case ends:
+		m.endSome()
 	case *Sweep:
 		msg.Reply(m.sweep())
 	case sweep:
@@ -200,7 +202,7 @@ func (m *Manager) open(call *Open) {
 		}
 	}
 	h := &Handle{
-		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(),
+		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), ends: &m.index.ends,
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
@@ -278,6 +280,15 @@ func (m *Manager) follow(h *Handle, ref otp.Ref) {
 	m.p.Monitor(ref)
 }
 
+// unfollow takes that back for an actor whose session has ended: nobody has to hear of its end, unless another is to take its row.
+func (m *Manager) unfollow(h *Handle) {
+	ref := h.actor()
+	delete(m.actors, ref)
+	if len(m.leaving[ref]) == 0 {
+		m.p.Demonitor(ref)
+	}
+}
+
 // end makes a session unknown and its actor go. One that has crashed is replaced for that: it must let go of what the session had asked of
 // others.
 func (m *Manager) end(h *Handle, reason string) {
@@ -285,8 +296,9 @@ func (m *Manager) end(h *Handle, reason string) {
 		return
 	}
 	h.closed.Store(true)
-	h.forget()
+	h.Forget()
 	h.streams.Close()
+	m.unfollow(h)
 	if h.Send(&Expired{Reason: reason}) != nil && h.Record() != nil {
 		m.begin(&attempt{h: h, old: h.actor()})
 	}

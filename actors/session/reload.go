@@ -35,10 +35,11 @@ func (m *Manager) depart(d depart) {
 		case h.calls.Busy() && !last:
 			busy = true
 		default:
-			m.end(h, noLongerServed)
+			m.index.ends.add(h, noLongerServed)
 		}
 		return true
 	})
+	m.endSome()
 	if busy {
 		m.p.After(lookEvery, d)
 	}

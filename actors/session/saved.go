@@ -81,8 +81,8 @@ func (h *Handle) keep() {
 	}
 }
 
-// forget takes back what was written down.
-func (h *Handle) forget() {
+// Forget takes back what was written down. Its actor does so too when its session has ended: it may have written it down meanwhile.
+func (h *Handle) Forget() {
 	if h.Lasting() {
 		_ = h.storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: h.id}})
 	}
@@ -137,7 +137,7 @@ func (m *Manager) restore() {
 			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "session", Reason: err.Error()})
 			continue
 		}
-		h.row, h.clock, h.manager, h.storage, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.o.Store.Streams(id)
+		h.row, h.clock, h.manager, h.storage, h.ends, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), &m.index.ends, m.o.Store.Streams(id)
 		h.last.Store(now.UnixNano())
 		m.index.add(h)
 		m.arm(m.mayIdle(h))

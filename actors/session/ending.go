@@ -1,0 +1,70 @@
+package session
+
+import (
+	"sync"
+
+	"mcpd/supervisor/otp"
+)
+
+// endBatch is how many sessions the manager ends in one turn. All of a tenant's may be due at once, and whoever opens one meanwhile waits for
+// no more than these.
+const endBatch = 64
+
+// ends is what the manager is told, and tells itself, while there are sessions that are to end.
+type ends struct{}
+
+// Class says that it is owed: there is one, and one more for each incarnation of the manager.
+func (ends) Class() otp.Class { return otp.Owed }
+
+// endings are the sessions that are to end.
+type endings struct {
+	mu    sync.Mutex // guards the rest
+	queue []ending
+}
+
+type ending struct {
+	h      *Handle
+	reason string
+}
+
+// add reports whether it is the first, so that somebody must be told.
+func (e *endings) add(h *Handle, reason string) (first bool) {
+	if h.ending.Swap(true) {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = append(e.queue, ending{h, reason})
+	return len(e.queue) == 1
+}
+
+func (e *endings) take() (next ending, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.queue) == 0 {
+		e.queue = nil
+		return next, false
+	}
+	next, e.queue = e.queue[0], e.queue[1:]
+	next.h.ending.Store(false)
+	return next, true
+}
+
+// End asks the manager to end the session; its actor is told so by Expired. However many ask at once, the manager hears of it once.
+func (h *Handle) End(reason string) {
+	if h.ends.add(h, reason) {
+		_ = h.manager.Send(ends{})
+	}
+}
+
+// endSome ends a batch of those that are to end, and the rest after whatever waits already.
+func (m *Manager) endSome() {
+	for range endBatch {
+		next, ok := m.index.ends.take()
+		if !ok {
+			return
+		}
+		m.end(next.h, next.reason)
+	}
+	_ = m.p.Self().Send(ends{})
+}
