@@ -57,6 +57,7 @@ type host struct {
 	index    *session.Index
 	edge     *Edge
 	memory   quota.Memory
+	pools    pools
 	rooms    sync.Map   // for what clients have not read, by tenant: a *transport.Room
 	ring     *seal.Ring // seals what clients carry for us
 	instance string     // of this host, in what it seals

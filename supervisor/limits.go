@@ -107,6 +107,7 @@ var limits = []limit{
 
 	// Servers.
 	{"", "upstream_message", int64(protocol.MaxUpstreamMessage), "a message of a server", "its request fails; the connection goes on", ""},
+	{"", "request_id", protocol.ReservedRequestID, "ids of the requests on one connection to a server, of 2^53-1 that peers can hold", "from 90 % the connection is replaced as soon as it has no call in flight; here it sends no request any more", "mcpd_upstream_request_id_usage_ratio"},
 	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},
 	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},

@@ -47,7 +47,7 @@ var bounded = []struct{ what, gauges string }{
 	{"child processes that nothing needs", "idle_stop_seconds"},
 	{"the end of the host", "drain_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
-	{"ids of requests to a server", ""},
+	{"ids of requests to a server", "request_id"},
 }
 
 // enforced names, for each gauge, a test that fails when the bound is not kept. cmd/mcpd.TestLimitsAreShown finds them.
@@ -108,6 +108,7 @@ var enforced = map[string]string{
 
 	"upstream_message_bytes":   "protocol.TestMessageLimits",
 	"line_bytes":               "transport/stdio.TestLineThatIsTooLongIsPassedOver",
+	"request_id":               "protocol/inflight.TestCounterThresholds actors/client.TestShareOfUsedIDsIsShown",
 	"call_timeout_seconds":     "actors/request.TestDeadlineEndsAnExchange",
 	"call_timeout_max_seconds": "actors/request.TestProgressPostponesTheDeadline",
 	"request_timeout_seconds":  "actors/client.TestServerWithoutItsListIsReady",
@@ -197,9 +198,6 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 |---|---|---|---|---|---|---|---|---|
 `)
 	for _, group := range bounded {
-		if group.gauges == "" {
-			fmt.Fprintf(&b, "| %s | | | | | | | | not yet: |\n", group.what)
-		}
 		for _, name := range strings.Fields(group.gauges) {
 			l, ok := rows[name]
 			if !ok || enforced[name] == "" {

@@ -66,6 +66,7 @@ func (h *host) memoryOptions() memory.Options {
 
 // relieve lets go of what is kept for convenience.
 func (h *host) relieve(level quota.Level) {
+	h.pools.closeIdle()
 	h.index.Each(func(s *session.Handle) bool {
 		s.Streams().Trim(level >= quota.High)
 		return true

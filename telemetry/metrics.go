@@ -96,6 +96,8 @@ var metrics = []metric{
 		help: "1 when at least one connection to the server is ready", direct: atScrape},
 	{name: "mcpd_upstream_state", kind: gauge, labels: []string{"tenant", "server", "state"},
 		help: "1 for the state that the server is in, 0 for the others", direct: atScrape},
+	{name: "mcpd_upstream_request_id_usage_ratio", kind: gauge, labels: []string{"tenant", "server"}, unit: "ratio",
+		help: "Share of the request ids that its most used connection has given out; it is replaced at 0.9", direct: atScrape},
 	{name: "mcpd_upstream_quarantines_total", kind: counter, labels: []string{"tenant", "server", "class"},
 		help: "Times a server or a connection to it was quarantined",
 		from: []feed{count(func(e UpstreamQuarantined) []string { return []string{e.Tenant, e.Server, e.Class} })}},

@@ -162,11 +162,21 @@ func busy() *Metrics {
 	return m
 }
 
+// numbered is a connection that has used up a share of its ids.
+type numbered struct {
+	UpstreamStatus
+	used float64
+}
+
+func (n numbered) RequestIDUsage() float64 { return n.used }
+
 var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running, Children: []otp.Node{
 	{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
 	{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
 	{ID: "c", Label: "upstream", Status: otp.Stopped, Extra: UpstreamStatus{Tenant: "acme", Server: "search", State: StateCrashLoop}},
 	{ID: "d", Status: otp.Running, Extra: "another actor's status"},
+	{ID: "e", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.25}},
+	{ID: "f", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.5}},
 }}
 
 var sampleSessions = []*mcpdv1.Session{{Era: "legacy", Streams: 2}, {Era: "legacy"}, {Era: "modern", Streams: 1}}
@@ -183,6 +193,7 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_spawns_delayed_total", nil, 7},
 		{"mcpd_upstream_up", []string{"acme", "files"}, 1},
 		{"mcpd_upstream_up", []string{"acme", "search"}, 0},
+		{"mcpd_upstream_request_id_usage_ratio", []string{"acme", "files"}, 0.5},
 		{"mcpd_actors", []string{"upstream", "running"}, 2},
 		{"mcpd_actors", []string{"upstream", "stopped"}, 1},
 		{"mcpd_actors", []string{"worker", "running"}, 1},

@@ -103,7 +103,7 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 	type row struct{ class, status string }
 	type target struct{ tenant, server string }
 	rows, mailboxes, up := make(map[row]float64), make(map[string]float64), make(map[target]float64)
-	states := make(map[target]map[string]float64)
+	states, used := make(map[target]map[string]float64), make(map[target]float64)
 	s.options.Tree().Walk(func(node otp.Node) bool {
 		class := orWord(node.Label, node.Type.String())
 		rows[row{class, node.Status.String()}]++
@@ -118,6 +118,9 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 				ready = 1
 			}
 			up[t] = max(up[t], ready)
+			if ids, ok := node.Extra.(IDUser); ok {
+				used[t] = max(used[t], ids.RequestIDUsage())
+			}
 			if node.Label == UpstreamLabel {
 				if states[t] == nil {
 					states[t] = make(map[string]float64, len(States))
@@ -135,6 +138,9 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 	}
 	for t, n := range up {
 		send("mcpd_upstream_up", n, t.tenant, t.server)
+	}
+	for t, share := range used {
+		send("mcpd_upstream_request_id_usage_ratio", share, t.tenant, t.server)
 	}
 	for t, is := range states {
 		for _, state := range States {

@@ -49,6 +49,9 @@ var States = []string{
 // (otp.Process.SetStatus) and that can be shown as one of an upstream.
 type Upstream interface{ Upstream() UpstreamStatus }
 
+// IDUser is an Upstream that numbers its requests, and knows which share of the numbers is used up.
+type IDUser interface{ RequestIDUsage() float64 }
+
 // Upstream makes the status its own description.
 func (s UpstreamStatus) Upstream() UpstreamStatus { return s }
 

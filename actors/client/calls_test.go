@@ -14,6 +14,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
 )
@@ -217,6 +218,31 @@ func TestTransportThatCannotCarryOneCall(t *testing.T) {
 		}
 		if n := r.Ref("conn").Incarnation(); n != 1 {
 			t.Errorf("incarnation %d", n)
+		}
+	})
+}
+
+// The metrics are shown how far the ids are used up as they are given out.
+func TestShareOfUsedIDsIsShown(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		used := func() (share float64) {
+			r.System.Snapshot().Walk(func(n otp.Node) bool {
+				if ids, ok := n.Extra.(telemetry.IDUser); ok {
+					share = ids.RequestIDUsage()
+				}
+				return true
+			})
+			return share * protocol.MaxRequestID
+		}
+		before := used()
+		for range 3 {
+			x := r.forward("one", "tools/call", `{"name":"a"}`)
+			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+			r.outcome(x)
+		}
+		if got := used(); before < 1 || got-before < 2.5 || got-before > 3.5 {
+			t.Errorf("%v ids were used, and three calls later %v", before, got)
 		}
 	})
 }

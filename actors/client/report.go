@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"mcpd/gateway/catalog"
+	"mcpd/protocol/inflight"
 	"mcpd/telemetry"
 	"mcpd/transport"
 )
@@ -13,7 +14,11 @@ type Status struct {
 	telemetry.UpstreamStatus
 	Sessions int
 	InFlight int
+	ids      *inflight.Counter
 }
+
+// RequestIDUsage is the share of the ids of requests that this connection has given out, from 0 to 1.
+func (s Status) RequestIDUsage() float64 { return s.ids.Usage() }
 
 // publish tells the tree and the catalogue how things stand.
 func (c *Connection) publish(cause error, changed []catalog.Kind) {
@@ -21,7 +26,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		UpstreamStatus: telemetry.UpstreamStatus{
 			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID,
 		},
-		Sessions: len(c.sessions), InFlight: len(c.calls),
+		Sessions: len(c.sessions), InFlight: len(c.calls), ids: &c.ids,
 	}
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()

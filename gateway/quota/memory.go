@@ -12,7 +12,7 @@ type Level uint8
 // The levels. What each does beside refusing is done by whoever owns it: see Memory.
 const (
 	Normal   Level = iota
-	Elevated       // what was sent already is not kept for clients that come back
+	Elevated       // what was sent already is not kept for clients that come back, nor an idle connection to a server
 	High           // no new session and no new task; nor is what waits for clients that are away
 	Critical       // no new call either
 )

@@ -2,6 +2,7 @@ package inflight
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -25,36 +26,39 @@ const (
 func (l Level) String() string { return [...]string{"plenty", "warn", "replace", "reserved"}[l] }
 
 // Counter gives out the ids of the requests on one connection, 1 first. None is given out twice, and none is larger than 2^53-1, which
-// peers written in JavaScript would round.
-type Counter struct{ last uint64 }
+// peers written in JavaScript would round. One goroutine takes ids; how far it has come is safe for all to ask.
+type Counter struct{ last atomic.Uint64 }
 
 // StartAt is a counter whose first id is next: for a connection that takes over from another, and for tests of the thresholds.
-func StartAt(next uint64) Counter { return Counter{max(next, 1) - 1} }
+func StartAt(next uint64) *Counter {
+	c := &Counter{}
+	c.last.Store(max(next, 1) - 1)
+	return c
+}
 
 // Next is a fresh id, or ErrExhausted from the last threshold on.
 func (c *Counter) Next() (jsonrpc.ID, Level, error) {
 	if c.Level() == Reserved {
 		return jsonrpc.ID{}, Reserved, ErrExhausted
 	}
-	c.last++
-	return jsonrpc.IntID(c.last), c.Level(), nil
+	return jsonrpc.IntID(c.last.Add(1)), c.Level(), nil
 }
 
 // Last is the id given out last, 0 before the first.
-func (c *Counter) Last() uint64 { return c.last }
+func (c *Counter) Last() uint64 { return c.last.Load() }
 
 // Level is how far the counter has come.
 func (c *Counter) Level() Level {
-	switch {
-	case c.last >= protocol.ReservedRequestID:
+	switch last := c.last.Load(); {
+	case last >= protocol.ReservedRequestID:
 		return Reserved
-	case c.last >= protocol.ReplaceRequestID:
+	case last >= protocol.ReplaceRequestID:
 		return Replace
-	case c.last >= protocol.WarnRequestID:
+	case last >= protocol.WarnRequestID:
 		return Warn
 	}
 	return Plenty
 }
 
 // Usage is the share of all ids that was given out, from 0 to 1.
-func (c *Counter) Usage() float64 { return float64(c.last) / protocol.MaxRequestID }
+func (c *Counter) Usage() float64 { return float64(c.last.Load()) / protocol.MaxRequestID }

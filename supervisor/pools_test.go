@@ -1,0 +1,55 @@
+package supervisor
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"mcpd/gateway/quota"
+	"mcpd/transport/streamable"
+)
+
+// From elevated on no connection to a server is kept that nobody uses. What is in use goes on.
+func TestIdleConnectionsToServersMakeRoom(t *testing.T) {
+	h := literal(t)
+	closed, begun, proceed := make(chan struct{}, 4), make(chan struct{}), make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			close(begun)
+			<-proceed
+		}
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	server.Start()
+	defer server.Close()
+	client := &http.Client{Transport: h.pools.add(streamable.NewTransport(nil))}
+	get := func(path string) error {
+		r, err := client.Get(server.URL + path)
+		if err == nil {
+			err = r.Body.Close()
+		}
+		return err
+	}
+	slow := make(chan error, 1)
+	go func() { slow <- get("/slow") }()
+	<-begun
+	if err := get("/"); err != nil {
+		t.Fatal(err)
+	}
+	h.relieve(quota.Elevated)
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("the idle connection is kept")
+	}
+	close(proceed)
+	if err := <-slow; err != nil {
+		t.Errorf("the request in flight: %v", err)
+	}
+}
