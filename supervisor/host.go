@@ -111,7 +111,14 @@ func (h *host) configurationOptions() configuration.Options {
 }
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
-	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit}
+	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit, Forgot: func() {
+		h.index.Each(func(s *session.Handle) bool {
+			if s.Endpoint().Tenant == t.Name {
+				_ = s.Send(session.Reconfigured{}) // one without an actor asks when it has one
+			}
+			return true
+		})
+	}}
 }
 
 // at is the address of a row of this tenant. It is looked up when it is needed, because rows are made as the tree starts.

@@ -18,6 +18,8 @@ const Burst = 64
 type Options struct {
 	Tenant string
 	Emit   telemetry.Sink
+	// Forgot is called by an incarnation that does not know what those before it were asked for, so that everybody asks again. Nil asks nobody.
+	Forgot func()
 }
 
 // Dispatcher is the behaviour of tenants/<t>/notification_dispatcher.
@@ -53,6 +55,9 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 	if d.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
 		d.kept = &kept{}
 		p.SetHeir(d.kept)
+		if d.o.Forgot != nil && p.Incarnation() > 1 {
+			d.o.Forgot()
+		}
 		return nil
 	}
 	if n := d.inHand; n != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/internal/stage"
+	"mcpd/internal/fault"
 )
 
 // S1-14, S2-5: what servers announce reaches the clients that asked for it, filtered by what each wants.
@@ -119,6 +120,27 @@ func TestChangedListReachesClients(t *testing.T) {
 		var out *stage.Sink
 		if out = u.ask("tools/call", `{"name":"files__write"}`); out.Word() != "result" {
 			t.Errorf("the new tool: %v", out.All())
+		}
+	})
+}
+
+// A dispatcher that gave up what it was asked for, because it crashed on it again and again, is asked again by everybody.
+func TestSessionsRegisterWithADispatcherThatForgot(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		early, late := r.ready(`{}`), r.ready(`{}`)
+		early.call()
+		p := r.peer("files")
+		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/notices", Kind: "notification.drain"}, Count: 4, Lease: time.Minute}
+		if _, err := r.Faults.Arm(f); err != nil {
+			t.Fatal(err)
+		}
+		p.Notify("notifications/message", `{"level":"critical","data":"poison"}`)
+		r.Struck()
+		p.Notify("notifications/message", `{"level":"critical","data":"y"}`)
+		for name, u := range map[string]*user{"who has called": early, "who has not": late} {
+			if got := u.heard("notifications/message"); len(got) != 1 || string(got[0].Params) != `{"level":"critical","data":"y"}` {
+				t.Errorf("%s heard %v", name, got)
+			}
 		}
 	})
 }

@@ -150,7 +150,9 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			})
 		}),
 		worker("notices", func() otp.Behaviour {
-			return notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit})
+			return notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit, Forgot: func() {
+				r.index.Each(func(h *session.Handle) bool { _ = h.Send(session.Reconfigured{}); return true })
+			}})
 		}),
 		worker("catalog", func() otp.Behaviour {
 			return catalog.New(catalog.Options{

@@ -158,7 +158,8 @@ type ReloadRequest struct{ Changed map[string]bool }
 // answered all else.
 type HangUp struct{}
 
-// Reconfigured tells a session's actor that the tenant's servers are not what they were. The catalogue knows that already.
+// Reconfigured tells a session's actor that the tenant's servers are not what they were, which the catalogue knows already, or that the
+// dispatcher does not know any more who listens to them.
 type Reconfigured struct{}
 
 // Args are what the actor of a session is started with.
