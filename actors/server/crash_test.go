@@ -150,3 +150,52 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// S4-103: whatever of a handshake the session's actor crashes on, initialize is answered, once. There is no session yet that could go on: its
+// client opens another.
+func TestCrashDuringTheHandshake(t *testing.T) {
+	for _, kind := range []string{"*session.Deliver", "server.negotiated", "server.introduced"} {
+		run(t, nil, func(r *rig) {
+			u := r.open("ci", "")
+			r.Break("server_sup/"+u.h.Row(), kind)
+			out := u.ask("initialize", greeting("2025-11-25", `{}`))
+			time.Sleep(r.tenant.Limits.ListWait)
+			r.Struck()
+			if out.End().Error == nil || len(out.All()) != 1 {
+				t.Errorf("%s: got %v", kind, out.All())
+			}
+			if out := r.ready(`{}`).call(); out.Word() != "result" {
+				t.Errorf("%s: then %v", kind, out.All())
+			}
+		})
+	}
+}
+
+// F01: three crashes in a row while its client goes on, with a question open at each and a call in flight all the while: every question is taken back from the client and
+// refused to its server, once, and the call has its one outcome.
+func TestThreeCrashesOfASession(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u, out, p := asking(r)
+		for n := range uint64(3) {
+			p.Ask(jsonrpc.IntID(1+n), "elicitation/create", `{"message":"name?"}`)
+			r.Rest()
+			u.crash()
+			if out := u.ask("ping", ""); out.Word() != "result" {
+				t.Errorf("the next request: %v", out.All())
+			}
+		}
+		asked, taken := out.Sent(), u.heard("notifications/cancelled")
+		if len(asked) != 3 || len(taken) != 3 || len(p.answers()) != 3 {
+			t.Fatalf("asked %v, took back %v, the server was answered %v", asked, taken, p.answers())
+		}
+		for n, a := range p.answers() {
+			if a.Error == nil || a.ID != jsonrpc.IntID(uint64(1+n)) || string(taken[n].Params) != `{"requestId":`+asked[n].ID.Raw()+`}` {
+				t.Errorf("answered %v, took back %s of %v", a, taken[n].Params, asked[n].ID)
+			}
+		}
+		p.answer("tools/call", `{"content":[]}`)
+		if out.Word() != "result" || len(out.All()) != 1 || len(p.heard("tools/call")) != 1 || u.h.Calls().Len() != 0 {
+			t.Errorf("got %v, the server heard %v, %d count", out.All(), p.heard("tools/call"), u.h.Calls().Len())
+		}
+	})
+}
