@@ -93,6 +93,7 @@ var classes = map[string]struct {
 	"session.Sweep":          {&session.Sweep{}, otp.Ordinary},
 	"session.Wake":           {&session.Wake{}, otp.Owed},
 	"session.Undelivered":    {&session.Undelivered{}, otp.Owed},
+	"storage.Collect":        {storage.Collect{}, otp.Owed},
 	"storage.Keep":           {&storage.Keep{}, otp.Owed},
 	"storage.Put":            {&storage.Put{}, otp.Owed},
 	"task.Changed":           {&task.Changed{}, otp.Sheddable},

@@ -25,6 +25,7 @@ type Bucket string
 // The buckets.
 const (
 	Sessions      Bucket = "sessions"      // by their ids: downstream sessions that were acknowledged
+	Events        Bucket = "events"        // by session and id: of streams whose clients were not there
 	Secrets       Bucket = "secrets"       // by purpose: what this host seals with
 	Configuration Bucket = "configuration" // which one was applied last
 	// Quarantines are by tenant and server: those that are not to be started.

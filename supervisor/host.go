@@ -83,7 +83,7 @@ func (h *host) sessionOptions() session.Options {
 		Total:       func() int { return h.now().config.MaxSessions },
 		Serves:      func(ep streamable.Endpoint) bool { return h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
-		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions),
+		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions), Events: h.stored(store.Events),
 	}
 }
 

@@ -104,6 +104,7 @@ var limits = []limit{
 	{"max_history", "", nil, "bytes kept for the return of one session's client", forgets, ""},
 	{"max_total_history", "", nil, "bytes kept for all sessions", forgets, ""},
 	{"history_time", "", nil, "an event that is kept", forgets, ""},
+	{"", "saved_history", int64(streamable.MaxSavedBytes), "bytes of the same on the disk, of streams that their clients have left", "the oldest is not there for the next host", ""},
 
 	// Servers.
 	{"", "upstream_message", int64(protocol.MaxUpstreamMessage), "a message of a server", "its request fails; the connection goes on", ""},

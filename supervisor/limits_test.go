@@ -35,7 +35,7 @@ var bounded = []struct{ what, gauges string }{
 	{"streams of a session, subscriptions of a request", "max_streams listen_uris"},
 	{"what waits for a client, how long it may not read", "max_stream_events max_stream_size_bytes stall_timeout_seconds"},
 	{"signs of life, age of a stream", "keep_alive_seconds stream_age_seconds"},
-	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds"},
+	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_wait_seconds start_timeout_seconds"},
 	{"lists of servers", "list_pages list_bytes tools tool_bytes description_bytes"},
@@ -103,6 +103,7 @@ var enforced = map[string]string{
 	"stream_age_seconds":      "transport/streamable.TestOldStreamIsEnded",
 	"max_history_bytes":       "transport/streamable.TestHistoryOfASessionIsBounded",
 	"max_total_history_bytes": "transport/streamable.TestHistoryOfAllIsBounded",
+	"saved_history_bytes":     "transport/streamable.TestOldestOfAllIsNotSaved",
 	"history_time_seconds":    "transport/streamable.TestHistoryIsDroppedAfterItsTime",
 	"listen_uris":             "actors/server.TestListenIsChecked",
 

@@ -6,6 +6,7 @@ import (
 
 	"mcpd/actors/memory"
 	"mcpd/actors/session"
+	"mcpd/actors/storage"
 	"mcpd/gateway/config"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
@@ -19,14 +20,17 @@ import (
 const historyShare = 4
 
 // newStore makes what keeps events for clients that read slowly or come back: for all sessions no more than this host can spare.
-func newStore(c *config.Config, o Options) *streamable.Store {
-	e := &c.Edge
+func (h *host) newStore(c *config.Config) *streamable.Store {
+	e, o := &c.Edge, &h.options
 	s := streamable.StoreOptions{
 		Clock: o.Clock, StreamEvents: e.StreamEvents, StreamBytes: int(e.StreamBytes), SessionBytes: int(e.History),
 		TotalBytes: int(e.TotalHistory), TTL: e.HistoryTime, GETs: e.Streams,
 	}
 	if o.Memory > 0 {
 		s.TotalBytes = int(min(o.Memory/historyShare, uint64(e.TotalHistory)))
+	}
+	if h.state != nil {
+		s.Save = func() { _ = h.core("storage").Send(storage.Collect{}) } // one that begins looks for itself
 	}
 	return streamable.NewStore(s)
 }

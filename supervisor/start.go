@@ -92,7 +92,6 @@ func newHost(c *config.Config, o Options) *host {
 	h := &host{
 		options: o, clock: o.Clock, faults: o.Faults,
 		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		store:    newStore(c, o),
 		index:    session.NewIndex(),
 		last:     process.NewLast(),
 		instance: rand.Text(),
@@ -110,6 +109,7 @@ func newHost(c *config.Config, o Options) *host {
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.openState()
+	h.store = h.newStore(c)
 	h.beginsWith(c)
 	h.edge = &Edge{
 		now: h.now, Memory: &h.memory, Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,

@@ -85,8 +85,17 @@ func (h *host) storage() []otp.Child {
 		return nil
 	}
 	return []otp.Child{actor("storage", 5*second, func() otp.Behaviour {
-		return storage.New(storage.Options{Store: h.state, Emit: h.recorder.Emit})
+		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Emit: h.recorder.Emit})
 	})}
+}
+
+// unsaved is what is to be written down of streams.
+func (h *host) unsaved() (part []store.Change, others bool) {
+	saved, others := h.store.Unsaved()
+	for _, e := range saved {
+		part = append(part, store.Change{Bucket: store.Events, Key: e.Key, Value: e.Value})
+	}
+	return part, others
 }
 
 // stored is what is in a bucket.

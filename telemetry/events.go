@@ -305,7 +305,7 @@ type (
 	}
 	RecordDropped struct {
 		Where
-		Kind   string `key:"kind" is:"session, task or configuration"`
+		Kind   string `key:"kind" is:"session, event, task or configuration"`
 		Reason string `key:"reason" is:"why it is of no use"`
 	}
 	StateNotWritten struct {

@@ -42,7 +42,9 @@ type Options struct {
 	Storage func() otp.Ref
 	// Restore yields what an earlier host has stored of its sessions, by their ids; nil for nothing.
 	Restore iter.Seq2[string, jsontext.Value]
-	Emit    telemetry.Sink
+	// Events yields what it has stored of their streams, by the keys of streamable.Saved; nil for nothing.
+	Events iter.Seq2[string, jsontext.Value]
+	Emit   telemetry.Sink
 }
 
 // Manager is the behaviour of core/session_manager.

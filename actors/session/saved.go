@@ -123,6 +123,7 @@ func (m *Manager) restore() {
 	if m.o.Restore == nil {
 		return
 	}
+	defer m.restoreStreams()
 	now := m.o.Clock.Now()
 	for id, value := range m.o.Restore {
 		h, err := restored(id, value)
@@ -141,5 +142,36 @@ func (m *Manager) restore() {
 		h.last.Store(now.UnixNano())
 		m.index.add(h)
 		m.arm(m.mayIdle(h))
+	}
+}
+
+// restoreStreams gives the sessions that were taken over what is stored of their streams. What is of no use is forgotten; of each session is told
+// once why.
+func (m *Manager) restoreStreams() {
+	if m.o.Events == nil {
+		return
+	}
+	of := map[string][]streamable.Saved{}
+	for key, value := range m.o.Events {
+		id := streamable.SavedFor(key)
+		of[id] = append(of[id], streamable.Saved{Key: key, Value: value})
+	}
+	for id, events := range of {
+		var dropped []error
+		if h, ok := m.index.Get(id); ok && h.Lasting() {
+			dropped = h.streams.Restore(events)
+		} else {
+			dropped = []error{errors.New("its session is gone")}
+			for _, e := range events {
+				m.o.Store.Discard(e.Key)
+			}
+		}
+		told := map[string]bool{}
+		for _, err := range dropped {
+			if reason := err.Error(); !told[reason] {
+				told[reason] = true
+				m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "event", Reason: reason})
+			}
+		}
 	}
 }

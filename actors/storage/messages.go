@@ -21,9 +21,14 @@ type PutRequest struct{ store.Change }
 // Keep is Put for who does not wait. Nothing comes back.
 type Keep struct{ store.Change }
 
+// Collect says that Options.More has something. Who has it sends one, and another when all was taken. Nothing comes back.
+type Collect struct{}
+
 // The classes:
 //
-//	Put    owed: one for each handshake, or task that is made, which waits for it
-//	Keep   owed: one for each change of a session or task, and its end
+//	Put      owed: one for each handshake, or task that is made, which waits for it
+//	Keep     owed: one for each change of a session or task, and its end
+//	Collect  owed: one at a time
 func (PutRequest) Class() otp.Class { return otp.Owed }
 func (*Keep) Class() otp.Class      { return otp.Owed }
+func (Collect) Class() otp.Class    { return otp.Owed }

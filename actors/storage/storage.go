@@ -27,7 +27,10 @@ type Writer interface {
 // Options are what a storage is made from.
 type Options struct {
 	Store Writer
-	Emit  telemetry.Sink
+	// More hands out changes that are gathered elsewhere, a part of them at a time, and reports whether there are others. It is not asked
+	// while nothing can be written, so whoever gathers bounds them. Nil has none.
+	More func() (part []store.Change, others bool)
+	Emit telemetry.Sink
 }
 
 // Storage is the behaviour of core/storage.
@@ -36,6 +39,7 @@ type Storage struct {
 	o       Options
 	p       *otp.Process
 	writing bool // a write is due, or is going to be tried again
+	more    bool // there are changes to collect
 	syncing bool // a sync is due, or on its way
 	*kept
 }
@@ -74,7 +78,12 @@ type (
 )
 
 // New makes one incarnation.
-func New(o Options) *Storage { return &Storage{o: o} }
+func New(o Options) *Storage {
+	if o.More == nil {
+		o.More = func() ([]store.Change, bool) { return nil, false }
+	}
+	return &Storage{o: o, more: true} // the last incarnation may have been told so
+}
 
 // Init takes over what was not written.
 func (s *Storage) Init(p *otp.Process) error {
@@ -109,6 +118,9 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 		}
 		s.add(m.Change)
 		s.due()
+	case Collect:
+		s.more = true
+		s.due()
 	case write:
 		s.writing = false
 		s.write()
@@ -125,7 +137,9 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 	if !otp.IsNormal(reason) {
 		return // the next incarnation does
 	}
-	s.write()
+	for s.write(); !s.unwritten && s.more; {
+		s.write()
+	}
 	_ = s.o.Store.Sync() // whoever closes the store hears of it
 }
 
@@ -142,14 +156,32 @@ func (k *kept) add(c store.Change) {
 
 // due has what waits written: with whatever comes before the message is handled.
 func (s *Storage) due() {
-	if !s.writing && len(s.changes) > 0 {
+	if !s.writing && (s.more || len(s.changes) > 0) {
 		s.writing = s.p.Post(write{}) == nil
+	}
+}
+
+// collect takes what is gathered elsewhere, unless something waits for a disk that takes nothing.
+func (s *Storage) collect() {
+	if !s.more || s.unwritten && len(s.changes) > 0 {
+		return
+	}
+	var part []store.Change
+	part, s.more = s.o.More()
+	for _, c := range part {
+		if c.Check() != nil {
+			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
+			continue
+		}
+		s.add(c)
 	}
 }
 
 // write writes everything that waits.
 func (s *Storage) write() {
+	s.collect()
 	if len(s.changes) == 0 {
+		s.due()
 		return
 	}
 	err := s.o.Store.Apply(s.changes)
@@ -167,9 +199,11 @@ func (s *Storage) write() {
 		s.p.After(RetryPause, write{})
 		return
 	}
+	clear(s.changes) // what was collected may be large
 	s.changes = s.changes[:0]
 	clear(s.places)
 	s.syncLater()
+	s.due()
 }
 
 // syncLater sees to it that there is a sync before long.

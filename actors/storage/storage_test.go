@@ -218,3 +218,33 @@ func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 		}
 	})
 }
+
+// What is gathered elsewhere is taken in parts, and not while the disk takes nothing; a part that was taken is not lost with an incarnation.
+func TestGatheredChangesAreCollected(t *testing.T) {
+	d := &disk{full: errors.New("full")}
+	parts, asked := [][]store.Change{{change("a", "1")}, {change("bad", "{"), change("b", "1")}, {change("c", "1")}}, 0
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, More: func() (part []store.Change, others bool) {
+				if asked++; len(parts) > 0 {
+					part, parts = parts[0], parts[1:]
+				}
+				return part, len(parts) > 0
+			}})
+		})}}
+	}, func(s *stage.Stage) {
+		s.Send("storage", storage.Collect{}) // the first part is tried at once
+		time.Sleep(5 * storage.RetryPause)
+		s.Break("storage", "storage.write")
+		time.Sleep(2 * storage.RetryPause)
+		if asked != 1 {
+			t.Errorf("asked %d times by a storage that cannot write", asked)
+		}
+		d.set(nil, nil)
+		time.Sleep(3 * storage.RetryPause)
+		s.Rest()
+		if got := d.String(); !strings.Contains(got, "a=1") || !strings.Contains(got, "b=1") || !strings.Contains(got, "c=1") || strings.Contains(got, "bad") {
+			t.Errorf("written %s", got)
+		}
+	})
+}

@@ -122,6 +122,7 @@ func TestResilience(t *testing.T) {
 	})
 	t.Run("the host is killed", func(t *testing.T) { hostKilled(t, r) })
 	t.Run("the host is killed with tasks", hostKilledWithTasks)
+	t.Run("the host is killed with answers", hostKilledWithAnswers)
 	t.Run("the configuration is reloaded", func(t *testing.T) { reloads(t, r) })
 	t.Run("a server with a URL forgets its sessions", func(t *testing.T) { remoteForgets(t, r) })
 	t.Run("a server hangs", func(t *testing.T) { serverHangs(t, r) })

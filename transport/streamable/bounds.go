@@ -32,9 +32,21 @@ func (s *Streams) standing() *stream {
 	return state.alone
 }
 
+// post takes note of the stream of a POST.
+func (s *Streams) post(st *stream) {
+	if s.state.posts == nil {
+		s.state.posts = make(map[uint32]*stream)
+	}
+	s.state.posts[st.number] = st
+}
+
 // attach puts o on a stream, behind the place that the client has seen.
 func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
+	st.away = false
 	o.nonce, o.kind, o.number, o.next, o.asks = s.state.nonce, seen.kind, seen.stream, seen.seq+1, seen.asks
+	if st.number != 0 {
+		o.nonce = st.nonce
+	}
 	o.stream = st
 	st.outlets = append(st.outlets, o)
 }
@@ -67,6 +79,11 @@ func wake(st *stream) {
 // add queues an event. When too much waits already, notifications are dropped for it; a question that finds no room then is refused, and a
 // notification is not taken. None of this ends a connection: whether the client reads is found out by writing to it.
 func (s *Streams) add(st *stream, data []byte, w weight) error {
+	return s.addAt(st, data, w, s.store.now())
+}
+
+// addAt is add of an event that came at a time, in Unix nanoseconds.
+func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 	if w == hint && st.duplicate(data) {
 		return nil
 	}
@@ -86,8 +103,9 @@ func (s *Streams) add(st *stream, data []byte, w weight) error {
 	default:
 		return nil
 	}
-	st.add(data, w, st.number, s.store.now())
+	st.add(data, w, st.number, at)
 	s.account(len(data))
+	s.save(st, len(st.entries)-1)
 	s.bound(st)
 	wake(st)
 	s.expectSweep()

@@ -41,6 +41,7 @@ func (e *emitter) run(ctx context.Context) {
 	defer func() { timer.Stop() }()
 	for {
 		phase, err := e.drainOutlet()
+		e.outlet.done = err == nil && phase == completed
 		e.count()
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):

@@ -35,6 +35,7 @@ type entry struct {
 	at     int64  // when it was added, in Unix nanoseconds
 	stream uint32 // of the connection it was given to; 0 while it is nobody's
 	weight weight
+	saved  bool   // it is to be on the disk
 	data   []byte // the JSON text, never changed
 }
 
@@ -50,13 +51,15 @@ type history struct {
 	bytes   int    // of all entries
 	waiting int    // entries that wait
 	queued  int    // bytes of those
+	// unsave is told of each saved event that goes; nil while none is.
+	unsave func(seq uint64)
 }
 
 func newHistory() history { return history{next: 1, sent: 1} }
 
 // add appends an event of the given stream; stream 0 means that whoever connects next gets it.
 func (h *history) add(data []byte, w weight, stream uint32, now int64) {
-	h.entries = append(h.entries, entry{h.next, now, stream, w, data})
+	h.entries = append(h.entries, entry{seq: h.next, at: now, stream: stream, weight: w, data: data})
 	h.next++
 	h.bytes += len(data)
 	h.waiting++
@@ -101,6 +104,7 @@ func (h *history) dropProgress() {
 		if e.weight != progress {
 			return false
 		}
+		h.forget(&e)
 		h.bytes -= len(e.data)
 		h.queued -= len(e.data)
 		h.waiting--
@@ -126,6 +130,7 @@ func (h *history) give(i int, stream uint32) {
 // remove takes entry i out, and says how large it was. Its place stays empty.
 func (h *history) remove(i int) (size int) {
 	e := h.entries[i]
+	h.forget(&e)
 	size = len(e.data)
 	h.bytes -= size
 	if e.seq >= h.sent {
@@ -142,6 +147,14 @@ func (h *history) remove(i int) (size int) {
 		h.entries = nil
 	}
 	return size
+}
+
+// forget takes an event off the disk, if it is there.
+func (h *history) forget(e *entry) {
+	if e.saved {
+		e.saved = false
+		h.unsave(e.seq)
+	}
 }
 
 // least is the index of what would be missed least: the oldest notification, else the oldest event. With a connection that still has to

@@ -11,11 +11,12 @@ type outlet struct {
 	wake   chan struct{} // holds one token: there is something to look at
 	ticked atomic.Bool   // a keep-alive period has passed
 
-	// Set when the outlet is put on its stream, before it is written to.
+	// Set when the outlet is put on its stream, before it is written to; but for done.
 	nonce  string     // of the session; empty where events have no ids
 	kind   streamKind // of the ids
 	number uint32     // of the stream, in the ids
 	asks   string     // of the request that the stream replies to, in the ids
+	done   bool       // all of a stream that is complete was written; whoever writes says so, before it detaches
 
 	// The Streams' mutex guards the rest, except that next is only changed by the goroutine that writes.
 	stream *stream       // nil until there is one

@@ -38,6 +38,9 @@ type StoreOptions struct {
 	TotalBytes   int           // bytes kept for all
 	TTL          time.Duration // how long an event is kept
 	GETs         int           // GET streams that one session may hold open
+	// Save is called when there is something for Unsaved to hand out, and must not wait. Nil is for a process after which nothing is kept.
+	Save       func()
+	SavedBytes int // bytes written down for all; default MaxSavedBytes
 }
 
 func (o StoreOptions) orDefaults() StoreOptions {
@@ -50,6 +53,7 @@ func (o StoreOptions) orDefaults() StoreOptions {
 	}{
 		{&o.StreamEvents, DefaultStreamEvents}, {&o.StreamBytes, DefaultStreamBytes}, {&o.SessionBytes, DefaultSessionBytes},
 		{&o.TotalBytes, DefaultTotalBytes}, {&o.GETs, DefaultGETs},
+		{&o.SavedBytes, MaxSavedBytes},
 	} {
 		if *f.field <= 0 {
 			*f.field = f.value
@@ -65,10 +69,33 @@ func (o StoreOptions) orDefaults() StoreOptions {
 type Store struct {
 	options StoreOptions
 	used    atomic.Int64
+	saver   *saver // nil where nothing is written down
 }
 
 // NewStore makes a Store.
-func NewStore(o StoreOptions) *Store { return &Store{options: o.orDefaults()} }
+func NewStore(o StoreOptions) *Store {
+	s := &Store{options: o.orDefaults()}
+	if o.Save != nil {
+		s.saver = newSaver(o.Save, s.options.SavedBytes)
+	}
+	return s
+}
+
+// Unsaved hands out what is to be written down or deleted and was not handed out yet, a part of it at a time, and reports whether there is
+// more. Save is called when there is something again.
+func (s *Store) Unsaved() (part []Saved, more bool) {
+	if s.saver == nil {
+		return nil, false
+	}
+	return s.saver.unsaved()
+}
+
+// Discard has what was written down under a key deleted: no streams are there to take it.
+func (s *Store) Discard(key string) {
+	if s.saver != nil {
+		s.saver.discard(key)
+	}
+}
 
 // Streams makes the streams of the session with this id: of a new one, or of one that has outlived its host.
 func (s *Store) Streams(of string) *Streams { return &Streams{store: s, of: of} }

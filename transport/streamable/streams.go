@@ -45,8 +45,11 @@ type streamsState struct {
 type stream struct {
 	history
 	number   uint32    // of a POST stream; 0 for the standing one, whose events are numbered by the GET they went to
+	nonce    string    // of a POST stream: of the life of the session that it began in
+	asks     string    // of a POST stream with one request: as event ids carry it
 	outlets  []*outlet // oldest first; the last is given what is new. A POST stream has at most one
 	complete bool      // nothing will follow
+	away     bool      // its client has left it, so what comes is written down
 	missed   int       // notifications that were dropped while there was a response, and that nobody has counted yet
 }
 
@@ -101,9 +104,11 @@ func (s *Streams) Close() {
 	}
 	if st.alone != nil {
 		endOutlets(st.alone, over)
+		st.alone.forgetAll()
 	}
 	for _, p := range st.posts {
 		endOutlets(p, over)
+		p.forgetAll()
 	}
 	s.account(-st.bytes)
 	if st.sweep != nil {
@@ -131,11 +136,8 @@ func (s *Streams) begin(o *outlet) (*stream, error) {
 		return nil, transport.ErrClosed
 	}
 	state := s.live()
-	st := &stream{history: newHistory(), number: s.number()}
-	if state.posts == nil {
-		state.posts = make(map[uint32]*stream)
-	}
-	state.posts[st.number] = st
+	st := &stream{history: newHistory(), number: s.number(), nonce: state.nonce, asks: o.asks}
+	s.post(st)
 	s.attach(st, o, eventID{postStream, st.number, 0, o.asks})
 	return st, nil
 }
@@ -178,6 +180,7 @@ func (s *Streams) hangUp(st *stream, retry time.Duration) {
 		o.retry = retry
 	}
 	endOutlets(st, hungUp)
+	s.leave(st)
 }
 
 // retryOf is how long the client of o shall wait before it comes back, as far as somebody said.
@@ -202,11 +205,14 @@ func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) err
 	case err != nil:
 		return err
 	case earlier(nonce, s.live().nonce):
-		return s.afterwards(o, id, v)
+		if id.kind == postStream {
+			return s.afterwards(o, id, nonce, v)
+		}
+		return s.listen(o) // with what is left of what it has missed; its session tells it what may be different
 	case nonce != s.state.nonce:
 		return errEventID
 	}
-	return s.resume(o, id)
+	return s.resume(o, id, nonce)
 }
 
 // listen makes o the newest GET. What waited for one is its to write.
@@ -218,37 +224,13 @@ func (s *Streams) listen(o *outlet) error {
 	return nil
 }
 
-// afterwards makes o the response of a client that comes back to a stream of the session's life in an earlier host. What it has missed on the
-// standing one nobody knows: its session tells it what may be different. A request that it waits for died with that host, and is answered
-// with what is known of it.
-func (s *Streams) afterwards(o *outlet, id eventID, v protocol.Version) error {
-	if id.kind == standaloneStream {
-		return s.listen(o)
-	}
-	ask, ok := id.asked()
-	if !ok {
-		return errUnreplayable
-	}
-	state := s.live()
-	st := &stream{history: newHistory(), number: s.number()}
-	if state.posts == nil {
-		state.posts = make(map[uint32]*stream)
-	}
-	state.posts[st.number] = st
-	s.attach(st, o, eventID{postStream, st.number, 0, id.asks})
-	o.get = true
-	state.gets++
-	data, w := encode(jsonrpc.Failure(ask, protocol.Translate(protocol.Restarted(), v)))
-	err := s.add(st, data, w)
-	s.complete(st)
-	return err
-}
-
 // resume makes o the continuation of the stream that the event id names, from the event after it.
-func (s *Streams) resume(o *outlet, id eventID) error {
+func (s *Streams) resume(o *outlet, id eventID, nonce string) error {
 	st := s.state.alone
 	if id.kind == postStream {
-		st = s.state.posts[id.stream]
+		if st = s.state.posts[id.stream]; st != nil && st.nonce != nonce {
+			st = nil
+		}
 	}
 	if st == nil || id.stream > s.state.last || !st.replayable(id.seq) {
 		return errUnreplayable
@@ -288,9 +270,14 @@ func (s *Streams) detach(o *outlet) {
 		return
 	}
 	end(o, replaced)
-	if s.plain {
+	switch {
+	case s.plain:
 		s.dropAll(o.stream)
 		return
+	case o.done:
+		o.stream.forgetAll()
+	case len(o.stream.outlets) == 0:
+		s.leave(o.stream)
 	}
 	wake(o.stream) // an older GET takes over what waits
 	s.bound(o.stream)
@@ -311,7 +298,9 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 			if !newest {
 				break
 			}
-			st.give(i, o.number)
+			if st.give(i, o.number); st.number == 0 {
+				st.forget(&st.entries[i])
+			}
 			e.stream = o.number
 		}
 		if o.next = e.seq + 1; e.stream == o.number {

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/internal/clock"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport/streamable"
+)
+
+// What is stored of streams is given to the sessions that are taken over. What belongs to none is deleted, and why is told once.
+func TestStreamsAreRestored(t *testing.T) {
+	id := strings.Repeat("x", minID)
+	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now()}
+	h.record.Store(&Record{Version: protocol.V20251125})
+	session := h.Saved()
+	events := map[string]jsontext.Value{"gone.a": jsontext.Value(`{}`), "gone.b": jsontext.Value(`{}`), id + ".foreign": jsontext.Value(`7`)}
+	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
+	index, box := NewIndex(), &stage.Box{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
+			return New(Options{
+				Clock: clock.System, Store: streams, Limit: func(string) int { return 1 }, Total: func() int { return 1 },
+				Idle: func(string) time.Duration { return time.Hour }, Storage: func() otp.Ref { return s.Ref("storage") }, Emit: s.Events.Emit,
+				Restore: maps.All(map[string]jsontext.Value{id: session.Value}), Events: maps.All(events),
+			}, index)
+		})}}
+	}, func(s *stage.Stage) {
+		s.Rest()
+		told := map[string]int{}
+		for _, d := range stage.Of[telemetry.RecordDropped](&s.Events) {
+			told[d.Kind+": "+d.Reason]++
+		}
+		if len(told) != 2 || told["event: its session is gone"] != 1 || told["event: not an event id of this session"] != 1 {
+			t.Errorf("told %v", told)
+		}
+		deleted, more := streams.Unsaved()
+		for _, e := range deleted {
+			if _, there := events[e.Key]; !there || e.Value != nil {
+				t.Errorf("%s is %s", e.Key, e.Value)
+			}
+		}
+		if len(deleted) != len(events) || more || index.Len() != 1 {
+			t.Errorf("deleted %v, %d sessions", deleted, index.Len())
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package resilience
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// A client calls, and loses its connection. The answer comes, the host is killed, and started again: the client resumes and has the answer,
+// under the id that it had, once. A call that was in flight is answered with what is known of it. No effect is there twice.
+func hostKilledWithAnswers(t *testing.T) {
+	h := prepare(t)
+	h.configure("limits: {keep_alive: 1s}\ntenants: {default: {servers: {small: " + h.small(alone) + "}}}")
+	h.launch(mcptest.HostOptions{})
+	w := &wire{t: t, url: h.MCP + "/small/mcp", headers: http.Header{}}
+	if a := w.initialize(); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	held := w.lose(hold, "answered")
+	if a := w.call(free, `{"text":"freed"}`); !a.says("freed") {
+		t.Fatal(a)
+	}
+	open := w.lose(hold, "open")
+	state := filepath.Join(h.State, "state.log")
+	eventually(t, "written down", func() bool {
+		text, err := os.ReadFile(state)
+		return err == nil && strings.Contains(string(text), `\"answered\"`)
+	})
+	h.Kill()
+	h = h.again()
+	w.url = h.MCP + "/small/mcp"
+
+	answer := strings.Replace(held, ".0.", ".1.", 1) // the stream began with the other
+	for range 2 {                                    // the second because its connection broke meanwhile, for all that the host knows
+		if events := w.resume(held); len(events) != 1 || events[0] != answer+` {"jsonrpc":"2.0","id":1,"result":`+told("answered")+"}" {
+			t.Errorf("resumed from %s: %q", held, events)
+		}
+	}
+	if events := w.resume(open); len(events) != 1 || !strings.Contains(events[0], `"maybeExecuted":true`) {
+		t.Errorf("resumed from %s: %q", open, events)
+	}
+	eventually(t, "forgotten", func() bool {
+		text, err := os.ReadFile(state)
+		return err == nil && strings.Contains(string(text), "."+answer+`"}`)
+	})
+	h.Kill()
+	h = h.again()
+	w.url = h.MCP + "/small/mcp"
+	if events := w.resume(held); len(events) != 1 || !strings.Contains(events[0], `"maybeExecuted":true`) {
+		t.Errorf("what was read is %q", events)
+	}
+	if done := once(t, h.effects); len(done) != 3 {
+		t.Errorf("done: %v", done)
+	}
+}
+
+// lose calls a tool, and cuts the connection once there is a stream to come back to. It returns the last id that it saw.
+func (w *wire) lose(tool, text string) (id string) {
+	w.t.Helper()
+	ctx, cut := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer cut()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`, tool, text)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header = w.headers.Clone()
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			return id
+		}
+	}
+	w.t.Fatal("the stream has no id")
+	return ""
+}
+
+// resume comes back to a stream, and reads it to its end: the id and the data of each message.
+func (w *wire) resume(last string) (events []string) {
+	w.t.Helper()
+	w.headers.Set("Last-Event-Id", last)
+	defer w.headers.Del("Last-Event-Id")
+	a := w.do(http.MethodGet, "")
+	if a.status != http.StatusOK {
+		w.t.Fatal(a)
+	}
+	var id string
+	for line := range strings.Lines(a.body) {
+		line = strings.TrimSpace(line)
+		if is, ok := strings.CutPrefix(line, "id: "); ok {
+			id = is
+		} else if data, ok := strings.CutPrefix(line, "data: "); ok && data != "" {
+			events = append(events, id+" "+data)
+		}
+	}
+	return events
+}

@@ -1,0 +1,264 @@
+package streamable
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// disk is what a host has written down of streams.
+type disk map[string]string
+
+// life is a host that finds what is on a disk, and writes there.
+func (d disk) life(t *testing.T, o StoreOptions) (store *Store, s *Streams, dropped []error) {
+	t.Helper()
+	o.Save = func() {}
+	store = NewStore(o)
+	s = store.Streams("one")
+	var all []Saved
+	for key, value := range d {
+		all = append(all, Saved{key, []byte(value)})
+	}
+	dropped = s.Restore(all)
+	d.write(store)
+	return store, s, dropped
+}
+
+func (d disk) write(store *Store) {
+	for more := true; more; {
+		var part []Saved
+		for part, more = store.Unsaved(); len(part) > 0; part = part[1:] {
+			if d[part[0].Key] = string(part[0].Value); part[0].Value == nil {
+				delete(d, part[0].Key)
+			}
+		}
+	}
+}
+
+// asked is a call of which there is one event, as a stream.
+func asked(t *testing.T, s *Streams, id uint64) *reply {
+	t.Helper()
+	r := newReply(s, 1, true)
+	r.ask = jsonrpc.IntID(id)
+	if err := r.Send(note("notifications/progress", 1)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// readOut reads all that a stream has, with its ids, as a connection that does not break.
+func readOut(s *Streams, o *outlet) (events []string, last phase) {
+	for {
+		batch, phase := s.take(o, make([]entry, 0, 2))
+		for _, e := range batch {
+			events = append(events, idAt(o, e.seq)+" "+string(e.data))
+		}
+		if len(batch) == 0 {
+			o.done = phase == completed
+			s.detach(o)
+			return events, phase
+		}
+	}
+}
+
+// What comes for a client that is away is on the disk, and only that: its next host gives it what it has missed, under the ids that it would
+// have had, as often as it asks for it, and forgets it once it was read.
+func TestAnswerIsThereForTheNextHost(t *testing.T) {
+	d := disk{}
+	store, s, _ := d.life(t, StoreOptions{})
+	read, cut, open := asked(t, s, 1), asked(t, s, 2), asked(t, s, 3)
+	read.Finish(jsonrpc.Response(read.ask, nil))
+	if _, phase := readOut(s, &read.out); phase != completed {
+		t.Fatal(phase)
+	}
+	read.leave()
+	taken(s, &cut.out, 8)
+	if d.write(store); len(d) != 0 {
+		t.Errorf("of who is there %v was written", d)
+	}
+	cut.leave()
+	_ = cut.Send(note("notifications/progress", 2))
+	cut.Finish(jsonrpc.Response(cut.ask, []byte(`{"a": "\u00e9"}`)))
+	open.leave()
+	d.write(store)
+	before := maps.Clone(d)
+	want := []string{
+		idAt(&cut.out, 2) + " " + line(note("notifications/progress", 2)),
+		idAt(&cut.out, 3) + ` {"jsonrpc":"2.0","id":2,"result":{"a": "\u00e9"}}`,
+	}
+
+	for range 2 { // it is killed before the client has come back
+		store, s, dropped := d.life(t, StoreOptions{})
+		if len(dropped) > 0 || !maps.Equal(d, before) {
+			t.Fatalf("dropped %v, changed %v to %v", dropped, before, d)
+		}
+		for range 2 {
+			if got, phase := readOut(s, listening(t, s, idAt(&cut.out, 1))); !slices.Equal(got, want) || phase != completed {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		got, phase := readOut(s, listening(t, s, idAt(&open.out, 0)))
+		if len(got) != 2 || phase != completed || !strings.HasPrefix(got[0], idAt(&open.out, 1)+" ") || !strings.Contains(got[1], `"maybeExecuted":true`) {
+			t.Errorf("the call that was in flight has %q", got)
+		}
+		if got, _ := readOut(s, listening(t, s, idAt(&read.out, 0))); len(got) != 1 || !strings.Contains(got[0], `"maybeExecuted":true`) {
+			t.Errorf("what was read before is %q", got)
+		}
+		fresh := asked(t, s, 4)
+		if fresh.out.number <= open.out.number {
+			t.Errorf("the number of stream %d is given again", fresh.out.number)
+		}
+		if d.write(store); len(d) != 0 {
+			t.Errorf("after it was read %v is kept", d)
+		}
+		maps.Copy(d, before)
+	}
+	_, s, _ = d.life(t, StoreOptions{})
+	s.Close()
+}
+
+// Notifications that a client's GET was not there for are given to it in the next host, once; those of a session that never had one are not
+// written, nor are questions.
+func TestNotificationsAreThereForTheNextHost(t *testing.T) {
+	d := disk{}
+	store, s, _ := d.life(t, StoreOptions{})
+	pushAll(t, s, note("notifications/message", 1))
+	if d.write(store); len(d) != 0 {
+		t.Errorf("of a session without GET %v was written", d)
+	}
+	get := listening(t, s, "")
+	taken(s, get, 1)
+	s.detach(get)
+	pushAll(t, s, note("notifications/message", 2), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), note("notifications/message", 3))
+	if d.write(store); len(d) != 2 {
+		t.Errorf("written: %v", d)
+	}
+	for range 2 {
+		store, s, _ = d.life(t, StoreOptions{})
+		if len(d) != 2 {
+			t.Errorf("the next host keeps %v", d)
+		}
+	}
+	again := listening(t, s, idAt(get, 1))
+	if got, _ := taken(s, again, 8); len(got) != 2 || got[0] != line(note("notifications/message", 2)) || got[1] != line(note("notifications/message", 3)) {
+		t.Errorf("got %q", got)
+	}
+	if d.write(store); len(d) != 0 {
+		t.Errorf("kept %v", d)
+	}
+}
+
+// What is on the disk has the bounds of what is in memory, and ends with it.
+func TestSavedEventsEnd(t *testing.T) {
+	for name, end := range map[string]func(s *Streams){
+		"the session ends": func(s *Streams) { s.Close() },
+		"its time is over": func(*Streams) { time.Sleep(DefaultTTL + 2*sweepEvery) },
+		"memory is short":  func(s *Streams) { s.Trim(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := disk{}
+				store, s, _ := d.life(t, StoreOptions{StreamEvents: 8})
+				defer s.Close()
+				r, get := asked(t, s, 1), listening(t, s, "")
+				r.leave()
+				s.detach(get)
+				for n := range 20 {
+					pushAll(t, s, note("notifications/message", n))
+					_ = r.Send(note("notifications/message", n))
+				}
+				if d.write(store); len(d) != 16 {
+					t.Errorf("%d are kept", len(d))
+				}
+				end(s)
+				if d.write(store); len(d) != 0 || store.saver.used != 0 || len(store.saver.live) != 0 {
+					t.Errorf("left %v, %d bytes", d, store.saver.used)
+				}
+			})
+		})
+	}
+}
+
+// Past the bound of the disk the oldest of all sessions is not written, or deleted; what came and went before anybody wrote costs nothing.
+func TestOldestOfAllIsNotSaved(t *testing.T) {
+	d := disk{}
+	store, s, _ := d.life(t, StoreOptions{SavedBytes: 1000})
+	other := store.Streams("two")
+	var replies []*reply
+	for n, of := range []*Streams{s, other, s, other, s} {
+		r := asked(t, of, uint64(n))
+		taken(of, &r.out, 1)
+		r.leave()
+		r.Finish(jsonrpc.Response(r.ask, []byte(`"`+strings.Repeat("x", 300)+`"`)))
+		replies = append(replies, r)
+	}
+	part, more := store.Unsaved()
+	if more || store.saver.used > 1000 || len(part) != len(store.saver.live) || len(part) < 2 {
+		t.Errorf("%d changes for %d events of %d bytes", len(part), len(store.saver.live), store.saver.used)
+	}
+	last := replies[len(replies)-1]
+	if store.saver.live[s.key(last.stream, 2)] == nil {
+		t.Error("the newest is not saved")
+	}
+}
+
+// What is no event of the session, or too old, is dropped alone.
+func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disk{}
+		store, s, _ := d.life(t, StoreOptions{})
+		old := asked(t, s, 1)
+		old.leave()
+		time.Sleep(DefaultTTL - time.Second)
+		good := asked(t, s, 2)
+		good.leave()
+		good.Finish(jsonrpc.Response(good.ask, nil))
+		d.write(store)
+		s.mu.Lock()
+		key, value := s.key(good.stream, 2), d[s.key(good.stream, 2)]
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		for k, v := range map[string]string{
+			"two" + key[3:]: value, key + "x": value, strings.Replace(key, ".p", ".g", 1): value, "one": value, "": "",
+			key[:strings.LastIndex(key, ".")]: value, strings.Replace(key, ".2.", ".9.", 1): `{"at":1`, strings.Replace(key, ".2.", ".3.", 1): value,
+		} {
+			d[k] = v
+		}
+		_, next, dropped := d.life(t, StoreOptions{})
+		defer next.Close()
+		defer s.Close()
+		if len(dropped) != 9 || len(d) != 2 {
+			t.Errorf("dropped %v, left %v", dropped, d)
+		}
+		if got, phase := readOut(next, listening(t, next, idAt(&good.out, 1))); len(got) != 1 || phase != completed {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// What is stored is taken over, or dropped, and never crashes; what was taken over can be resumed.
+func FuzzRestore(f *testing.F) {
+	nonce := newNonce("one")
+	f.Add("one."+nonce+".p1.2.MQ", `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"}`)
+	f.Add("one."+nonce+".g0.1", `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}"}`)
+	f.Fuzz(func(t *testing.T, key, value string) {
+		d := disk{key: value, "one." + nonce + ".p1.1.MQ": `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}"}`}
+		_, s, dropped := d.life(t, StoreOptions{})
+		defer s.Close()
+		if len(d)+len(dropped) < 1 || len(d) > 2 {
+			t.Errorf("dropped %v, left %v", dropped, d)
+		}
+		o := makeOutlet()
+		if s.connect(&o, nonce+".p1.0.MQ", protocol.V20251125) == nil {
+			if got, phase := readOut(s, &o); phase != completed || !strings.Contains(got[len(got)-1], `"id":1`) {
+				t.Errorf("got %q, %v", got, phase)
+			}
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package streamable
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// Saved is an event as it is written down. A nil Value says that it is not needed any more.
+type Saved struct {
+	Key   string // which begins with the id of its session: see SavedFor
+	Value []byte
+}
+
+// savedEvent is the value.
+type savedEvent struct {
+	At   int64  `json:"at"`   // when it was added, in Unix nanoseconds
+	Data string `json:"data"` // its text to the byte, which as JSON within JSON it might not stay
+}
+
+// SavedFor is the id of the session that a key belongs to.
+func SavedFor(key string) (session string) {
+	session, _, _ = strings.Cut(key, ".")
+	return session
+}
+
+// written is an event that an earlier life of a session has left.
+type written struct {
+	key    string
+	id     eventID
+	nonce  string
+	at     int64
+	weight weight
+	data   []byte
+	size   int // of the value
+}
+
+var (
+	errExpired = errors.New("its time is over")
+	errPlace   = errors.New("not an event of its stream")
+)
+
+// parseSaved reads an event of a session whose nonce now is given.
+func parseSaved(session, now string, saved Saved) (e written, err error) {
+	text, ours := strings.CutPrefix(saved.Key, session+".")
+	if e.id, e.nonce, err = parseEventID(text); err != nil || !ours || !earlier(e.nonce, now) || text != string(e.id.append(nil, e.nonce)) {
+		return e, errEventID
+	}
+	post := e.id.kind == postStream
+	if _, asked := e.id.asked(); asked != post || post != (e.id.stream != 0) || e.id.seq == 0 || e.id.seq > math.MaxInt64 {
+		return e, errPlace
+	}
+	var value savedEvent
+	if err := json.Unmarshal(saved.Value, &value); err != nil {
+		return e, err
+	}
+	m, err := jsonrpc.Decode([]byte(value.Data), jsonrpc.Limits{})
+	if err != nil {
+		return e, err
+	}
+	_, w := encode(m)
+	if w == question || w == outcome && !post || strings.ContainsAny(value.Data, "\r\n") {
+		return e, errPlace
+	}
+	e.key, e.at, e.weight, e.data, e.size = saved.Key, value.At, w, []byte(value.Data), len(saved.Value)
+	return e, nil
+}
+
+// compare sorts the events of each stream by their places.
+func (e written) compare(other written) int {
+	return cmp.Or(strings.Compare(e.nonce, other.nonce), cmp.Compare(e.id.stream, other.id.stream), cmp.Compare(e.id.seq, other.id.seq))
+}
