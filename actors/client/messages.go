@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,6 +89,14 @@ type Answer struct {
 	Question jsonrpc.ID // the server's own id
 	Result   jsontext.Value
 	Err      *jsonrpc.Error
+	To       otp.Ref // who asked, so that it can be told of an answer that it crashed on; zero for nobody
+}
+
+// Fail gives who asked an error in the place of an answer that crashed it, once.
+func (a *Answer) Fail(err error) {
+	if a.To != (otp.Ref{}) && !errors.Is(err, otp.ErrNoProc) {
+		_ = a.To.Send(&Answer{Question: a.Question, Err: protocol.Translate(protocol.InternalError(err), protocol.V20251125)})
+	}
 }
 
 // Describe asks for a Report. The catalogue sends it when it may have missed one.

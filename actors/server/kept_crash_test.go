@@ -103,6 +103,31 @@ func TestQuestionOutlivesTheTasksActor(t *testing.T) {
 	})
 }
 
+// An answer of the client that crashes the actor is refused to the server, whose question does not stay open for ever.
+func TestAnswerThatCrashesATask(t *testing.T) {
+	run(t, tasked("optional"), func(r *rig) {
+		u := r.ready(`{"elicitation":{}}`)
+		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
+		p := r.peer("files")
+		wait := u.ask("tasks/result", about(id))
+		r.doing(`{"taskId":"s-1","status":"input_required"}`)
+		time.Sleep(time.Second)
+		p.Ask(jsonrpc.IntID(9), "elicitation/create", asksName)
+		asked := wait.Sent()
+		if len(asked) != 1 {
+			t.Fatalf("asked %v", asked)
+		}
+		r.crashes("*client.Answer", func() { u.answer(asked[0].ID, yes) })
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("the server got %v", got)
+		}
+		p.answer("tasks/result", `{"content":[]}`)
+		if wait.Word() != "result" {
+			t.Errorf("who waits: %v", wait.All())
+		}
+	})
+}
+
 // The same with a server of the extension, whose question stands in its task.
 func TestTaskOfAModernServerOutlivesItsActor(t *testing.T) {
 	run(t, extended, func(r *rig) {

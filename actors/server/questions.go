@@ -85,7 +85,7 @@ func (s *Session) answered(m jsonrpc.Message) {
 		return
 	}
 	s.settle(m.ID, a)
-	_ = a.from.Send(&client.Answer{Question: a.question, Result: m.Result, Err: m.Error})
+	_ = a.from.Send(&client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from})
 }
 
 func (s *Session) settle(id jsonrpc.ID, a *asked) {
