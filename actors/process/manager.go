@@ -49,14 +49,17 @@ type kept struct {
 	releases map[transport.Upstream]bool
 }
 
-// Abandon answers who waits for a start and closes what was to be closed: there will be no other manager. The children are left to those
-// they run for.
+// Abandon answers who waits for a start, ends the programs and closes what was to be closed: nobody will know of them any more. Those for
+// whom they ran have them started anew.
 func (k *kept) Abandon(reason error) {
 	for s := range k.starts {
 		s.call.Fail(reason)
 		if s.running() {
 			k.last.end(s.child.Stop)
 		}
+	}
+	for c := range k.children {
+		k.last.end(c.Stop)
 	}
 	for up := range k.releases {
 		k.last.end(up.Close)

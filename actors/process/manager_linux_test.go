@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpd/actors/process"
+	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -80,6 +81,24 @@ func TestProgramsOutliveTheirManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eventually("ended with its owner", func() bool { return len(r.list()) == 0 && !there(b.Pid()) })
+}
+
+// A manager that crashes again and again on what it knows starts anew without. No program is left of which nobody knows.
+func TestNoProgramIsLeftUnknown(t *testing.T) {
+	r := start(t)
+	a, b := r.must("one"), r.must("two")
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager", Kind: "process.gone"}, Count: 4, Lease: time.Minute}
+	if _, err := r.faults.Arm(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(a.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("without what it knew", func() bool { return r.ref("manager").Incarnation() == 5 && len(r.list()) == 0 })
+	r.eventually("gone", func() bool { return !there(b.Pid()) })
+	if c := r.must("two"); len(r.list()) != 1 || !there(c.Pid()) {
+		t.Errorf("afterwards: %v", r.list())
+	}
 }
 
 // Programs that are on their way when the manager crashes arrive all the same: none is started for nobody, and no caller waits for ever.
@@ -206,6 +225,7 @@ func TestDamagedBooksLoseNoProgram(t *testing.T) {
 		r.breaks("")
 		_ = r.ref("manager").Send(struct{}{})
 		r.eventually("restarted", func() bool { return r.ref("manager").Incarnation() == 2 })
+		_ = r.list() // once it answers, its start is over
 		r.heirs.Rand = nil
 		for _, c := range []int{a.Pid(), b.Pid()} {
 			r.eventually("in the books or ended", func() bool {
