@@ -156,7 +156,7 @@ func TestReadmeShowsTheTree(t *testing.T) {
 	var want []string
 	for _, m := range rows.FindAllStringSubmatch(page(t, "docs/tree.gen.md"), -1) {
 		switch m[1] {
-		case "event_log", "S", "C", "connection", "X", "K", "N", "mcp":
+		case "event_log", "S", "C", "connection", "X", "held", "K", "task", "N", "mcp":
 		case "T":
 			want = append(want, "acme")
 		default:
