@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -199,6 +200,23 @@ func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
 	about := *e
 	about.Data = unfinished(server, maybeExecuted)
 	return &about
+}
+
+// reading are the requests that change nothing at a server. tools/call is not among them, whatever the tool says of itself.
+var reading = map[string]bool{
+	"tools/list": true, "prompts/list": true, "resources/list": true, "resources/templates/list": true,
+	"resources/read": true, "prompts/get": true, "completion/complete": true,
+}
+
+// OnlyReads reports whether a request of that method changes nothing at a server, so that to repeat it is safe.
+func OnlyReads(method string) bool { return reading[method] }
+
+// Repeating completes the error of a request of that method which has no answer: it is retryable, even if it was executed, where it only reads.
+func (e *Error) Repeating(method string) *Error {
+	if OnlyReads(method) {
+		e.Data = jsontext.Value(bytes.Replace(e.Data, []byte(`"retryable":false`), []byte(`"retryable":true`), 1))
+	}
+	return e
 }
 
 // unfinished is the data of a request that has no answer. Retryable says that to repeat it is safe.

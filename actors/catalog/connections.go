@@ -133,7 +133,7 @@ func (c *Catalog) await(s *server, key tenant.Key, w pending) {
 
 // unavailable says that a server cannot be used now, why, and when it may be again.
 func (s *server) unavailable(cause error, retry time.Duration) error {
-	e := client.LostError(s.config.Name, false, cause)
+	e := client.LostError(s.config.Name, "", false, cause)
 	e.RetryAfter = retry
 	return e
 }

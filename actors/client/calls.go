@@ -43,6 +43,10 @@ func (c *Connection) forward(x *request.Exchange) {
 
 // write sends one call under an id of ours.
 func (c *Connection) write(x *request.Exchange) {
+	if !x.Write() { // its withdrawal is on the way
+		c.settled(x.ID)
+		return
+	}
 	if c.listening(x) || c.resubscribe(x) {
 		return
 	}
@@ -57,7 +61,7 @@ func (c *Connection) write(x *request.Exchange) {
 	}
 	id, err := c.fresh()
 	if err != nil {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, c.executed[x.ID], err))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, c.executed[x.ID], err))
 		return
 	}
 	params, err := c.said(x, id)
@@ -80,6 +84,7 @@ func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	f := c.calls[id]
 	delete(c.calls, id)
 	delete(c.written, f.x.ID)
+	c.unwritten(f.x)
 	f.settle(err)
 	if errors.Is(err, transport.ErrClosed) {
 		c.queue = append(c.queue, f.x) // the end of the transport is on its way; the next incarnation sends it
@@ -125,6 +130,13 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	return nil
 }
 
+// unwritten gives back a call of which no byte was written, unless it is one that an earlier server may have executed.
+func (c *carry) unwritten(x *request.Exchange) {
+	if !c.executed[x.ID] {
+		x.Unwrite()
+	}
+}
+
 // settled forgets a call that has its answer.
 func (c *carry) settled(exchange uint64) {
 	delete(c.written, exchange)
@@ -160,6 +172,9 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	delete(c.calls, id)
 	delete(c.written, f.x.ID)
+	if !in.Written {
+		c.unwritten(f.x)
+	}
 	f.settle(in.Err)
 	if !in.Written && c.ending(in.Err) && !c.again[f.x.ID] && !c.full() {
 		c.again[f.x.ID] = true
@@ -168,7 +183,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)
-	complete(c.o.Requests, f.x, nil, c.broken(in))
+	complete(c.o.Requests, f.x, nil, c.broken(f.x.Method, in))
 	c.takeTurns()
 	return nil
 }

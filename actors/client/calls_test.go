@@ -45,6 +45,30 @@ func TestAnswersGoToTheirExchanges(t *testing.T) {
 	})
 }
 
+// A call that ended while it waited for its server was said not to be executed, so that it is not written any more, however late its
+// withdrawal is.
+func TestCallThatHasEndedIsNotWritten(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		ended, goes := r.call("one"), r.call("one")
+		if ended.Over() {
+			t.Error("it was written to a server that is not there")
+		}
+		p := r.ready(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/call"), `{"n":1}`)
+		if got := r.outcome(goes); string(got.Result) != `{"n":1}` {
+			t.Errorf("the other: %v", got)
+		}
+		r.send(&request.Withdraw{ID: ended.ID})
+		r.Rest()
+		if got := len(r.outcomes()); got != 1 {
+			t.Errorf("%d outcomes", got)
+		}
+		if !goes.Over() {
+			t.Error("the other was written, and does not say so")
+		}
+	})
+}
+
 // A result says how it is to be counted, and may be rewritten for its client.
 func TestResultIsRewrittenAndCounted(t *testing.T) {
 	run(t, nil, func(r *rig) {

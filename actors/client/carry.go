@@ -81,11 +81,11 @@ func (c *carry) Abandon(reason error) {
 		c.cause = reason
 	}
 	for _, x := range c.written {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, true, c.cause))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, true, c.cause))
 	}
 	clear(c.written)
 	for _, x := range c.queue {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, c.executed[x.ID], c.cause))
+		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, c.executed[x.ID], c.cause))
 	}
 	c.queue = nil
 	for _, m := range c.wants {

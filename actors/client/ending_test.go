@@ -29,7 +29,7 @@ func TestPermanentCauseIsNotTriedAgain(t *testing.T) {
 				if got := r.report(); got.State != client.Quarantined || !client.EndingOf(got.Cause).Permanent {
 					t.Errorf("reported %s, %v", got.State, got.Cause)
 				}
-				data := client.LostError("files", false, r.report().Cause).Data
+				data := client.LostError("files", "", false, r.report().Cause).Data
 				if again, _ := splice.Get(data, "retryable"); string(again) != "false" {
 					t.Errorf("a caller is told %s", data)
 				}
@@ -55,7 +55,7 @@ func TestEndingOutlivesTheHost(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}
-	a, b := client.LostError("files", false, end), client.LostError("files", false, read)
+	a, b := client.LostError("files", "", false, end), client.LostError("files", "", false, read)
 	if a.Message != b.Message || string(a.Data) != string(b.Data) || !strings.Contains(string(a.Data), `"retryable":false`) {
 		t.Errorf("before %s %s, after %s %s", a.Message, a.Data, b.Message, b.Data)
 	}

@@ -17,9 +17,10 @@ import (
 )
 
 // LostError is what a caller is told of a server that is gone, or cannot be started: how it ended, and the end of what it wrote to its
-// standard error. Both are the tenant's own server's words, so the tenant's clients may read them.
-func LostError(server string, maybeExecuted bool, cause error) *protocol.Error {
-	e := protocol.UpstreamLost(server, maybeExecuted, cause)
+// standard error. Both are the tenant's own server's words, so the tenant's clients may read them. The method is that of their request, empty
+// where there is none yet.
+func LostError(server, method string, maybeExecuted bool, cause error) *protocol.Error {
+	e := protocol.UpstreamLost(server, maybeExecuted, cause).Repeating(method)
 	if cause == nil {
 		return e
 	}
@@ -66,11 +67,11 @@ func (c *Connection) hosted(err error) error {
 
 // broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
 // reached, that the line was cut, or what was wrong with its answer.
-func (c *Connection) broken(in transport.Inbound) error {
+func (c *Connection) broken(method string, in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.hosted(in.Err)
 	if !errors.As(in.Err, &status) && (!in.Written || transport.Severed(in.Err)) {
-		return LostError(c.o.Server, in.Written, cause)
+		return LostError(c.o.Server, method, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)

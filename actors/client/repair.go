@@ -93,5 +93,5 @@ type dropped struct {
 
 // Fail says so.
 func (d dropped) Fail(err error) {
-	complete(d.c.o.Requests, d.x, nil, LostError(d.c.o.Server, true, err))
+	complete(d.c.o.Requests, d.x, nil, LostError(d.c.o.Server, d.x.Method, true, err))
 }

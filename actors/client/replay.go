@@ -6,16 +6,10 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
-
-// replayed are the requests that change nothing at a server, so that they may be sent again when it died on them. tools/call is not
-// among them: it is the caller's to repeat, unless the operator lets the tool's word count.
-var replayed = map[string]bool{
-	"tools/list": true, "prompts/list": true, "resources/list": true, "resources/templates/list": true,
-	"resources/read": true, "prompts/get": true, "completion/complete": true,
-}
 
 // lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next, as far as the
 // server's budget goes; for anything else there is one answer: it may have been executed.
@@ -29,7 +23,7 @@ func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
 		}
 		delete(c.again, id)
 		delete(c.executed, id)
-		complete(requests, x, nil, LostError(server, true, c.cause))
+		complete(requests, x, nil, LostError(server, x.Method, true, c.cause))
 	}
 }
 
@@ -37,7 +31,7 @@ func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
 // (2025-11-25 §schema, ToolAnnotations: hints of an untrusted server are nothing to go by).
 func (c *carry) repeatable(x *request.Exchange) bool {
 	if x.Method != "tools/call" || c.o.Replay != tenant.ReplayReadOnly && c.o.Replay != tenant.ReplayIdempotent {
-		return replayed[x.Method]
+		return protocol.OnlyReads(x.Method)
 	}
 	name, _ := splice.GetString(x.Params, "name")
 	for _, tool := range c.lists[catalog.Tools] {

@@ -68,7 +68,28 @@ type Exchange struct {
 	Progress protocol.Progress
 	// failed says that the message which crashed the manager has given the exchange its outcome, so that the next incarnation lets go of it.
 	failed atomic.Bool
+	// fate is what has become of it: bits of written and over.
+	fate atomic.Uint32
 }
+
+// The bits of an exchange's fate.
+const (
+	written = 1 << iota // its server may have it
+	over                // it has its outcome
+)
+
+// Write claims the exchange for its connection, which is about to write it. It reports false when the exchange has ended: then it must not be
+// written any more, because its caller may have been told that it was not.
+func (x *Exchange) Write() bool {
+	return x.fate.CompareAndSwap(0, written) || x.fate.Load() == written
+}
+
+// Unwrite takes the claim back: no byte of the exchange was written, ever.
+func (x *Exchange) Unwrite() { x.fate.And(^uint32(written)) }
+
+// Over claims the exchange for its end, and reports whether it was claimed for its connection before: then its server may have executed it,
+// otherwise it never will.
+func (x *Exchange) Over() (maybeExecuted bool) { return x.fate.Or(over)&written != 0 }
 
 // Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.
 func (x *Exchange) Finish(result jsontext.Value, err error) bool {

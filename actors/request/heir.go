@@ -76,6 +76,6 @@ func (e *estate) Abandon(reason error) {
 	e.last.mend()
 	for r := range e.last.table.Pending() {
 		x := r.Owner
-		e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, r.Forwarded, reason)}, answer{})
+		e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, x.Over(), reason).Repeating(x.Method)}, answer{})
 	}
 }

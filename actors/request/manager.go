@@ -225,8 +225,9 @@ func untaken(x *Exchange, err error) error {
 // finish gives an exchange its outcome.
 func (m *Manager) finish(do effect, a answer) {
 	x := do.Request.Owner
+	executed := x.Over()
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
-		do.Err = late.Unanswered(x.Server, do.Request.Forwarded)
+		do.Err = late.Unanswered(x.Server, executed).Repeating(x.Method)
 	}
 	m.bytes -= len(x.Params)
 	if do.Outcome == inflight.Cancelled && do.Err == nil {
@@ -246,7 +247,8 @@ func (m *Manager) finish(do effect, a answer) {
 func (m *Manager) cancelOwner(c *CancelOwner) {
 	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
 		r, _ := m.table.Get(id)
-		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone().Unanswered(r.Owner.Server, r.Forwarded)}, answer{})
+		x := r.Owner
+		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone().Unanswered(x.Server, x.Over()).Repeating(x.Method)}, answer{})
 	}
 }
 
@@ -254,7 +256,8 @@ func (m *Manager) cancelOwner(c *CancelOwner) {
 func (m *Manager) stop() {
 	for _, id := range m.keys(func(*Exchange) bool { return true }) {
 		r, _ := m.table.Get(id)
-		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.Stopping(r.Owner.Server, r.Forwarded)}, answer{})
+		x := r.Owner
+		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.Stopping(x.Server, x.Over()).Repeating(x.Method)}, answer{})
 	}
 }
 

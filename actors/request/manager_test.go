@@ -268,6 +268,12 @@ func TestForwardThatFailsSaysWhetherItMayHaveBeenExecuted(t *testing.T) {
 		if got := crashed.Word(); got != int64(-32008) || !strings.Contains(string(crashed.All()[0].Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("crashed on it: %v", crashed.All())
 		}
+		r.Break("conn", "*request.Forward")
+		r.queues = true
+		_, before := r.submit("s")
+		if got := before.Word(); got != int64(-32008) || !strings.Contains(string(before.All()[0].Error.Data), `"maybeExecuted":false`) {
+			t.Errorf("crashed before it wrote: %v", before.All())
+		}
 		r.Send("conn", otp.Normal)
 		_, gone := r.submit("s")
 		if got := gone.Word(); got != int64(-32008) || !strings.Contains(string(gone.All()[0].Error.Data), `"maybeExecuted":false`) {

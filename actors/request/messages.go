@@ -1,7 +1,6 @@
 package request
 
 import (
-	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -102,11 +101,10 @@ type Forward struct {
 	Manager  otp.Ref // that sent it
 }
 
-// Fail returns the exchange to the manager when the connection ended before it looked at it, or while it did: then it may have been
-// written.
+// Fail returns the exchange to the manager when the connection ended before it looked at it, or while it did.
 func (m *Forward) Fail(err error) {
 	x := m.Exchange
-	c := &Complete{ID: x.ID, Exchange: x, Err: protocol.UpstreamLost(x.Server, !errors.Is(err, otp.ErrNoProc), err)}
+	c := &Complete{ID: x.ID, Exchange: x, Err: protocol.UpstreamLost(x.Server, x.Over(), err).Repeating(x.Method)}
 	if m.Manager.Send(c) != nil {
 		x.Finish(nil, c.Err)
 	}

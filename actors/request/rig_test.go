@@ -29,6 +29,8 @@ type rig struct {
 	each        atomic.Int32 // exchanges of one principal; 0 for no bound
 	principal   string
 	params      jsontext.Value // of what is submitted; nil is that of a small call
+	method      string         // of what is submitted; empty is tools/call
+	queues      bool           // the connection has not written yet what is submitted
 }
 
 func run(t *testing.T, test func(r *rig)) {
@@ -60,6 +62,12 @@ func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 		ID: r.next, Session: session, Principal: r.principal, Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
 		Server: "files", Upstream: r.Ref("conn"), Method: "tools/call", Params: params,
 		Arrived: time.Now(), Timeout: 10 * time.Second, MaxTimeout: 30 * time.Second, Sink: out,
+	}
+	if r.method != "" {
+		x.Method = r.method
+	}
+	if !r.queues {
+		x.Write()
 	}
 	r.send(&request.Submit{Exchange: x})
 	return x, out

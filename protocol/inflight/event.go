@@ -10,7 +10,7 @@ type Op uint8
 // The events, and which members of Event they read besides Key.
 const (
 	Register Op = iota + 1 // a request arrived: Method, Owner, Timeout, Max
-	Forward                // its bytes went out
+	Forward                // it was handed to the other side
 	Complete               // an answer came: Outcome, Err
 	Cancel                 // who asked does not want it any more
 	Progress               // the other side is still at work
@@ -92,7 +92,7 @@ type Request[K comparable, O any] struct {
 	Owner     O
 	Started   time.Time
 	Deadline  time.Time
-	Forwarded bool // its bytes went out, so the other side may act on it
+	Forwarded bool // it was handed to the other side, which is told when it ends
 	Parked    bool // it waits for its user
 	Progress  uint32
 }
