@@ -81,8 +81,8 @@ func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
-// mustWait reports whether some server is still worth waiting for: never listed, starting, and not for longer than the caller waits for
-// any. Who sees one server alone has nothing else to wait for.
+// mustWait reports whether some server is still worth waiting for: never listed, starting, and not waited for in vain, by whomever. Who sees
+// one server alone has nothing else to wait for.
 func (c *Catalog) mustWait(w *waiter) bool {
 	now, caller := c.p.Now(), w.call.Req.Caller
 	if !now.Before(w.deadline) || c.unserved(caller) {
@@ -92,7 +92,7 @@ func (c *Catalog) mustWait(w *waiter) bool {
 		s := c.servers[name]
 		key := ListKey(s.config, caller)
 		l := c.listing(s, key)
-		if !l.known && s.startingUp(s.at(key)) && (caller.Server != "" || now.Sub(l.since) < w.call.Req.Wait) {
+		if !l.known && s.startingUp(s.at(key)) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
 			return true
 		}
 	}
@@ -138,13 +138,18 @@ func (c *Catalog) answer(w *waiter) {
 	w.call.Reply(v)
 }
 
-// gaveUpOn writes down which servers have been waited for in vain, so that they delay the first list of the next host no more than the next
-// list of this one.
+// gaveUpOn takes note of which servers have been waited for in vain, so that they delay nobody else's first list, and writes it down for the
+// next host. A server that is ready for somebody is not in vain for others.
 func (c *Catalog) gaveUpOn(w *waiter) {
 	for _, name := range c.scope(w.call.Req.Caller) {
 		s := c.servers[name]
 		key := ListKey(s.config, w.call.Req.Caller)
-		if l := c.listing(s, key); !l.known && !l.saved && c.p.Now().Sub(l.since) >= w.call.Req.Wait {
+		l := c.listing(s, key)
+		if l.known || c.p.Now().Sub(l.since) < c.tenant.Limits.ListWait {
+			continue
+		}
+		s.vain = s.vain || s.startingUp(s.at(key)) && !s.ready()
+		if !l.saved {
 			c.save(s, key, l)
 		}
 	}
@@ -239,6 +244,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	}
 	l := &listing{since: c.p.Now()}
 	s.lists[key] = l
+	c.p.After(c.tenant.Limits.ListWait, overdue{}) // nobody waits for it any longer
 	return l
 }
 

@@ -52,8 +52,8 @@ type ConnectRequest struct {
 	Shared bool // the one that the caller's lists come from, instead of one of its own
 }
 
-// LookRequest bounds the wait for servers that are starting. For one of several it is counted from when that was first asked for, so that
-// a server which never answers delays one caller and not each.
+// LookRequest bounds the wait for servers that are starting. For one of several it is counted from when that was first asked for, and one that
+// somebody has waited for in vain is not waited for again, so that a server which never answers delays one caller and not each.
 type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration

@@ -66,7 +66,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	if s.forgive() {
 		c.released(s, byReload)
 	}
-	s.ran = false
+	s.ran, s.vain = false, false
 	clear(s.left)
 	for _, l := range s.lists {
 		l.stale = true

@@ -174,11 +174,13 @@ func (r *rig) caller(principal, server string) catalog.Caller {
 }
 
 // looks asks for what a caller sees, and returns at once; the answer comes out of the channel.
-func (r *rig) looks(c catalog.Caller) <-chan view {
+func (r *rig) looks(c catalog.Caller) <-chan view { return r.looksFor(c, 10*time.Second) }
+
+func (r *rig) looksFor(c catalog.Caller, wait time.Duration) <-chan view {
 	answer := make(chan view, 1)
 	ref := r.Ref("catalog")
 	go func() { // ends with its answer, which every test waits for
-		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, catalog.LookRequest{Caller: c, Wait: 10 * time.Second})
+		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, catalog.LookRequest{Caller: c, Wait: wait})
 		answer <- view{v, err, time.Now()}
 	}()
 	r.Rest()

@@ -113,11 +113,16 @@ func (c *Catalog) recall() {
 			c.keep(name, nil)
 			continue
 		}
-		if s.lists[key] = l; l.known {
+		if s.lists[key] = l; !l.known {
+			s.vain = true
+		} else {
 			s.last = l
 			c.declare(s.config.Name, l.facts)
 			c.show(s)
 		}
+	}
+	for _, s := range c.servers {
+		s.vain = s.vain && s.last == nil // to whom it has listed since it was ready
 	}
 }
 

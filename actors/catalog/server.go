@@ -30,6 +30,7 @@ type server struct {
 	causes   map[tenant.Key]*client.Ending // how each connection ended last, without its fingerprint: for those who use it
 	since    time.Time
 	ran      bool                  // some connection was ready
+	vain     bool                  // a caller has waited for it as long as any may, and no connection was ready since
 	whole    *pause                // nil unless all of it is quarantined
 	pauses   map[tenant.Key]*pause // of connections that were given up
 	noted    bool                  // there is something of it among what is stored of quarantines
@@ -116,7 +117,7 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 	}
 	switch {
 	case r.State == client.Ready && before != client.Ready:
-		conn.since, s.ran = now, true
+		conn.since, s.ran, s.vain = now, true, s.vain && !s.current(r.Key)
 	case r.State != client.Ready && before == client.Ready && now.Sub(conn.since) >= Steady:
 		delete(s.pauses, r.Key)
 	}
