@@ -69,9 +69,10 @@ func untidyHost(t *testing.T, servers int, state string) *mcptest.Host {
 	config.WriteString("}}}\n")
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config.String(), State: state})
 	t.Cleanup(func() {
-		guard.End(func(entry []byte) bool {
+		look := guard.Look{Mark: func(entry []byte) bool {
 			return bytes.HasPrefix(entry, []byte("MCPD_INSTANCE=")) && bytes.Contains(entry, fmt.Appendf(nil, ".%d-", host.PID()))
-		}, 1, patience)
+		}}
+		look.End(1, patience)
 	})
 	for i := range servers {
 		c := dial(t, fmt.Sprintf("%s/s%d/mcp", host.MCP, i), "")

@@ -53,7 +53,8 @@ func newHost(t *testing.T, name, earlier string) *hostProcess {
 	}
 	t.Cleanup(func() {
 		h.kill()
-		guard.End(guard.Prefix(h.mark), 1, patience)
+		look := guard.Of(h.mark)
+		look.End(1, patience)
 	})
 	return h
 }
@@ -76,7 +77,7 @@ func (h *hostProcess) kill() {
 
 // marked are the living processes that the daemon has started, and what those have.
 func (h *hostProcess) marked() []int {
-	look := guard.Look{Mark: guard.Prefix(h.mark)}
+	look := guard.Of(h.mark)
 	return look.Signal(guard.All(), 0)
 }
 
@@ -101,6 +102,9 @@ func (h *hostProcess) awaitGuard(other int) (pid int) {
 // escape is a shell's command that leaves a process with another session, whose parent has ended.
 const escape = `(setsid sh -c 'trap "" TERM HUP; echo escaped; exec sleep 600' &)`
 
+// vanish is one that also leaves it without an environment and without a pipe.
+const vanish = `(setsid env -i sh -c 'sleep 600 >/dev/null 2>&1 </dev/null & exit' &); sleep 0.1; echo vanished`
+
 // scripts are programs that leave something behind, each in its own way. Each says something when it has got going.
 var scripts = []struct{ name, text string }{
 	{"a program", "echo on; exec sleep 600"},
@@ -111,6 +115,7 @@ var scripts = []struct{ name, text string }{
 	{"one that has ended after its grandchild escaped", "echo on; " + escape},
 	{"one that is stopped", "echo on; kill -STOP $$; sleep 600"},
 	{"one whose grandchild is stopped", "setsid sh -c 'echo on; kill -STOP $$; sleep 600' & wait"},
+	{"one whose grandchild has escaped and cleared its environment", vanish + "; sleep 600"},
 	{"one that has cleared its environment", "echo on; exec env -i sleep 600"},
 	{"one whose child has cleared its environment", "env -i sh -c 'echo on; sleep 600' & wait"},
 }
@@ -166,6 +171,9 @@ func TestNothingOutlivesItsServer(t *testing.T) {
 			one := newHost(t, t.Name(), "")
 			one.do("start %s", s.text)
 			one.do("stop")
+			if left := strings.Fields(one.children()); len(left) > 0 && !slices.Equal(left, []string{strconv.Itoa(one.guard())}) {
+				t.Errorf("children %v are left", left)
+			}
 			if left := one.marked(); len(left) > 0 {
 				t.Errorf("%v are left", left)
 			}
@@ -263,12 +271,14 @@ func TestHangingGuardHoldsNothingUp(t *testing.T) {
 func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	lock, other := fmt.Sprintf("%d-a.", os.Getpid()), newHost(t, fmt.Sprintf("%d-b.1", os.Getpid()), "")
 	other.do("start %s; sleep 600", escape)
+	other.do("start %s; sleep 600", vanish)
 	before := newHost(t, lock+"1", "")
 	before.do("start %s; sleep 600", escape)
+	before.do("start %s; sleep 600", vanish)
 	var theirs, left []int
 	eventually(t, "both have environments, after exec", func() bool {
 		theirs, left = other.marked(), before.marked()
-		return len(theirs) == 3 && len(left) == 3
+		return len(theirs) == 6 && len(left) == 6
 	})
 	// Daemon and guard are killed together: nobody is left to clean up.
 	pid := before.awaitGuard(0)

@@ -89,7 +89,7 @@ func (w *watcher) start() error {
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}, // what ends our group or our terminal does not end it
 	}
 	var pid int
-	w.orphans.fork(func() int {
+	w.orphans.fork("", func() int {
 		pid, _, err = syscall.StartProcess("/proc/self/exe", []string{fmt.Sprintf("mcpd: guard of %d", os.Getpid())}, attr)
 		return pid
 	})

@@ -34,15 +34,21 @@ func adopt(report func(Remark)) *orphans {
 	return o
 }
 
-// fork runs what forks, and enters the process that it returns, unless that is 0.
-func (o *orphans) fork(start func() int) {
+// fork runs what forks, and enters the process that it returns, unless that is 0. It is stamped as one with this mark, if there is one.
+func (o *orphans) fork(mark string, start func() int) {
 	if o == nil {
 		start()
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if pid := start(); pid > 0 {
+	pid := 0
+	if mark == "" {
+		pid = start()
+	} else {
+		pid = stamp(mark, start)
+	}
+	if pid > 0 {
 		o.ours[pid] = true
 	}
 }
@@ -111,7 +117,8 @@ func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 	if o == nil {
 		return true
 	}
-	look := guard.Look{Mark: func(entry []byte) bool { return string(entry) == mark }}
+	stamp := guard.Stamp(mark)
+	look := guard.Look{Mark: func(entry []byte) bool { return string(entry) == mark }, Stamp: func(s uint64) bool { return s == stamp }}
 	found := map[int]bool{}
 	began := time.Now()
 	for _, step := range []struct {
@@ -186,6 +193,6 @@ func (o *orphans) kill(pid int) {
 
 // sweepEarlier ends what earlier daemons have left, and returns how many there were.
 func sweepEarlier(earlier, own string) (ended, left int) {
-	before, ours := guard.Prefix(InstanceVariable+"="+earlier), guard.Prefix(InstanceVariable+"="+own+"/")
-	return guard.End(func(entry []byte) bool { return before(entry) && !ours(entry) }, 1, sweepTime)
+	look := guard.Earlier(InstanceVariable+"="+earlier, InstanceVariable+"="+own+"/")
+	return look.End(1, sweepTime)
 }

@@ -7,7 +7,7 @@ type orphans struct{}
 
 func adopt(func(Remark)) *orphans { return nil }
 
-func (*orphans) fork(start func() int)                      { start() }
+func (*orphans) fork(_ string, start func() int)            { start() }
 func (*orphans) reaped(int)                                 {}
 func (*orphans) sweep(string, Ladder, <-chan struct{}) bool { return true }
 func (*orphans) close()                                     {}

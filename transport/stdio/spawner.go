@@ -322,9 +322,10 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	if s.o.Daemon && s.watcher == nil {
 		s.watcher = watch(s.o.Instance, s.orphans, s.o.Report)
 	}
+	entry := InstanceVariable + "=" + j.mark
 	var pid int
 	limited := group.Around(thread(), func() {
-		s.orphans.fork(func() int {
+		s.orphans.fork(entry, func() int {
 			pid, _, err = syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
 			return pid
 		})
@@ -344,7 +345,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	}
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
-	child.trace = trace{s.orphans, s.watcher, s.watcher.add(child.h), InstanceVariable + "=" + j.mark}
+	child.trace = trace{s.orphans, s.watcher, s.watcher.add(child.h), entry}
 	child.group = group
 	err = errors.Join(limited, limit(pid, j.spec)) // before run, which reaps: until then the number is surely ours
 	s.children.Add(1)

@@ -55,7 +55,8 @@ func TestEndKillsWhatIsMarkedAndNothingElse(t *testing.T) {
 	if err := ours[0].Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if ended, left := End(Prefix(name+"/"), 1, 20*time.Second); ended != len(ours) || left != 0 {
+	look := Look{Mark: Prefix(name + "/")}
+	if ended, left := look.End(1, 20*time.Second); ended != len(ours) || left != 0 {
 		t.Errorf("got %d ended and %d left, want %d and none", ended, left, len(ours))
 	}
 	for i, cmd := range ours {

@@ -41,7 +41,8 @@ func All() []int {
 // Look is one after another look at processes. It keeps the memory that it reads into.
 type Look struct {
 	Mark  Mark
-	Blank int // processes so far that had no environment just then: they are exchanging it in exec
+	Stamp func(stamp uint64) bool // likewise for a stamp; nil is for none
+	Blank int                     // processes so far that had no environment just then: they are exchanging it in exec
 	buf   []byte
 }
 
@@ -66,8 +67,14 @@ func (l *Look) signal(pid int, sig syscall.Signal) bool {
 	return l.marked(pid) && pidfdSend(fd, sig, 0) == nil
 }
 
-// marked reports whether a process carries the mark. A zombie has no environment, and one that is not ours to read has none for us.
+// marked reports whether a process carries the mark, or the stamp. A zombie has no environment, and one that is not ours to read has none for
+// us.
 func (l *Look) marked(pid int) bool {
+	if l.Stamp != nil {
+		if s := stamped(pid); s != 0 && l.Stamp(s) && !ended(pid) {
+			return true
+		}
+	}
 	fd, err := open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return false
@@ -102,27 +109,38 @@ func (l *Look) marked(pid int) bool {
 
 // bare reports whether the environment of a process is empty: it begins where it ends. In exec it is nowhere, with 0 for both.
 func bare(pid int) bool {
+	const end = 51 - 3
+	fields := status(pid)
+	return len(fields) > end && string(fields[end]) != "0" && bytes.Equal(fields[end-1], fields[end])
+}
+
+// ended reports whether a process is a zombie, which has its limits still.
+func ended(pid int) bool {
+	fields := status(pid)
+	return len(fields) == 0 || string(fields[0]) == "Z" || string(fields[0]) == "X"
+}
+
+// status is what the kernel says of a process, from the third field on: the state is the first, and where the environment begins and ends are
+// fields 50 and 51.
+func status(pid int) [][]byte {
 	fd, err := open("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		return nil
 	}
 	defer syscall.Close(fd)
 	buf := make([]byte, 1024) // 52 numbers of 64 bits at most
 	n, _ := syscall.Read(fd, buf)
-	// "pid (name) state …", where the name may hold spaces and parentheses; fields 50 and 51 are where the environment begins and ends.
-	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:max(n, 0)], ')')+1 : max(n, 0)])
-	const end = 51 - 3
-	return len(fields) > end && string(fields[end]) != "0" && bytes.Equal(fields[end-1], fields[end])
+	// "pid (name) state …", where the name may hold spaces and parentheses.
+	return bytes.Fields(buf[bytes.LastIndexByte(buf[:max(n, 0)], ')')+1 : max(n, 0)])
 }
 
-// End kills what carries the mark, until it has looked at every process so many times in a row and found nobody, and returns how many there
+// End kills what is meant, until it has looked at every process so many times in a row and found nobody, and returns how many there
 // were. It gives up after the limit and then says how many are left.
-func End(mark Mark, looks int, limit time.Duration) (ended, left int) {
-	look := Look{Mark: mark}
+func (l *Look) End(looks int, limit time.Duration) (ended, left int) {
 	seen := map[int]bool{}
 	end, wait := time.Now().Add(limit), pause
 	for quiet := 0; ; time.Sleep(wait) {
-		found := look.Signal(All(), syscall.SIGKILL)
+		found := l.Signal(All(), syscall.SIGKILL)
 		for _, pid := range found {
 			seen[pid] = true
 		}

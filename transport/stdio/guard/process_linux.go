@@ -83,7 +83,8 @@ func run(mark string) {
 			_ = pidfdSend(fd, syscall.SIGKILL, 0)
 		}
 	}
-	End(Prefix(mark), quiet, endTime)
+	look := Of(mark)
+	look.End(quiet, endTime)
 }
 
 // note enters a packet into the books.
