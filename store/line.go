@@ -29,6 +29,7 @@ var (
 	errTorn   = errors.New("the last line has no end")
 	errSum    = errors.New("a line does not have the sum that it says")
 	errLong   = fmt.Errorf("a line has more than %d bytes", maxLine)
+	errEmpty  = errors.New("the file is empty")
 	errFormat = errors.New("the first line does not say that this is a state log")
 )
 
@@ -102,13 +103,13 @@ func newReader(f *os.File) *reader {
 	return &reader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), 64<<10)}
 }
 
-// header reads the first line. io.EOF is an empty file.
+// header reads the first line.
 func (r *reader) header() error {
 	line, err := r.line()
+	if errors.Is(err, io.EOF) {
+		return errEmpty
+	}
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return err
-		}
 		return errFormat
 	}
 	t, err := text(line)

@@ -85,12 +85,16 @@ type Store struct {
 
 // Damage says what could not be read when a store was opened, and what the file is called now that it was in.
 type Damage struct {
-	Lines int // that were left out; 0 when it is no file of ours, and nothing of it was read
-	Kept  string
-	Err   error // of the first of them
+	Lines int    // that were left out; 0 when it is no file of ours, and nothing of it was read
+	Torn  int64  // bytes of a last line without an end, when nothing else was broken: they were cut off
+	Kept  string // empty when only those are missing
+	Err   error  // of the first of them
 }
 
 func (d *Damage) Error() string {
+	if d.Torn > 0 {
+		return fmt.Sprintf("the state ends within a line: %d bytes were cut off, and what was behind them is lost; a host or a machine that is killed during the last write leaves that: %v", d.Torn, d.Err)
+	}
 	if d.Lines == 0 {
 		return fmt.Sprintf("state is not readable and was set aside as %s: %v", d.Kept, d.Err)
 	}
@@ -102,21 +106,24 @@ func (d *Damage) Unwrap() error { return d.Err }
 // Open opens the log in a directory, or makes it. What cannot be read stops no start: damage tells of it.
 func Open(dir string) (s *Store, damage *Damage, err error) {
 	s = &Store{path: filepath.Join(dir, file), live: map[Bucket]map[string]place{}}
-	if s.f, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	s.f, err = os.OpenFile(s.path, os.O_RDWR, 0o600)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
 		return nil, nil, fmt.Errorf("store: %w", err)
-	}
-	lines, broken := s.load()
-	if broken == nil && s.size > 0 {
-		return s, nil, nil
-	}
-	if broken != nil {
-		damage = &Damage{Lines: lines, Err: broken}
+	default:
+		if damage = s.load(); damage == nil || damage.Torn > 0 {
+			return s, damage, nil
+		}
 		if damage.Kept, err = setAside(s.path); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("store: %w", err), s.f.Close())
 		}
 	}
 	if err := s.rewrite(); err != nil {
-		return nil, nil, errors.Join(err, s.f.Close())
+		if s.f != nil {
+			_ = s.f.Close()
+		}
+		return nil, nil, err
 	}
 	return s, damage, nil
 }
@@ -137,29 +144,29 @@ func setAside(path string) (kept string, err error) {
 	}
 }
 
-// load reads every line. Of a file that is not ours it keeps nothing.
-func (s *Store) load() (lost int, first error) {
+// load reads every line. Of a file that is not ours it keeps nothing; ours is never empty, since it is renamed when its first line is there.
+func (s *Store) load() *Damage {
 	r := newReader(s.f)
 	if err := r.header(); err != nil {
-		if errors.Is(err, io.EOF) {
-			return 0, nil // a new file
-		}
-		return 0, err
+		return &Damage{Err: err}
 	}
+	var damage Damage
 	for {
 		at := r.at
 		c, err := r.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			s.size = r.at
-			return lost, first
-		case errors.Is(err, errTorn) && lost == 0: // the write during which the host was killed: nobody was told that it was done
+			if s.size = r.at; damage.Lines > 0 {
+				return &damage
+			}
+			return nil
+		case errors.Is(err, errTorn) && damage.Lines == 0:
 			s.size = at
 			s.torn = s.f.Truncate(at) != nil
-			return 0, nil
+			return &Damage{Torn: r.at - at, Err: err}
 		case err != nil:
-			if lost++; first == nil {
-				first = err
+			if damage.Lines++; damage.Err == nil {
+				damage.Err = err
 			}
 			continue
 		}

@@ -120,6 +120,7 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 		"all of it":      {broken(0, len(whole)), 0},
 		"first line":     {broken(0, end), 0},
 		"cut off":        {whole[:len(whole)-10], n - 1},
+		"cut in half":    {whole[:len(whole)/2+7], n/2 - 1},
 		"another format": {append(line(t, about{"99"}), whole[end:]...), 0},
 		"no JSON":        {append(bytes.Clone(whole), "12345678 {\n"...), n},
 		"a long line":    {append(append(bytes.Clone(whole), bytes.Repeat([]byte("y"), maxLine+1)...), '\n'), n},
@@ -141,10 +142,14 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if whole := len(tt.data) == 0 || tt.data[len(tt.data)-1] != '\n'; damage == nil && !whole || damage != nil && len(tt.data) == 0 {
-				t.Errorf("damage: %v", damage)
+			if damage == nil {
+				t.Fatal("nobody is told of the damage")
 			}
-			if damage != nil {
+			if damage.Torn > 0 {
+				if end := bytes.LastIndexByte(tt.data, '\n') + 1; damage.Torn != int64(len(tt.data)-end) || !strings.Contains(damage.Error(), fmt.Sprint(damage.Torn, " bytes")) || damage.Kept != "" {
+					t.Errorf("%d bytes are torn, damage: %v", len(tt.data)-end, damage)
+				}
+			} else {
 				if kept, err := os.ReadFile(damage.Kept); err != nil || !bytes.Equal(kept, tt.data) || !strings.Contains(damage.Error(), damage.Kept) {
 					t.Errorf("kept %d bytes of %d: %v; %v", len(kept), len(tt.data), err, damage)
 				}

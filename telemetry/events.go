@@ -301,7 +301,7 @@ type (
 	}
 	StateLost struct {
 		Where
-		Reason string `key:"reason" is:"what could not be read, and what its file is called now"`
+		Reason string `key:"reason" is:"what could not be read or was cut off, and what its file is called now"`
 	}
 	RecordDropped struct {
 		Where
