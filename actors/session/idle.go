@@ -40,7 +40,7 @@ func (m *Manager) arm(d time.Duration) {
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	m.index.Each(func(h *Handle) bool {
-		if !h.Streamed() {
+		if !h.Streamed() || m.departs(h) {
 			return true
 		}
 		if age := m.o.Age(h.endpoint.Tenant); age > 0 {

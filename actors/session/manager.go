@@ -137,7 +137,8 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.begin(a)
 	}
 	m.arm(0)
-	return p.Self().Send(ends{}) // there may be some
+	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)}) // the previous incarnation may have waited for some to end
+	return p.Self().Send(ends{})                                 // there may be some
 }
 
 // Receive handles one message.

@@ -60,7 +60,13 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
 			Serves: func(ep streamable.Endpoint) bool { _, gone := r.gone.Load(ep); return !gone }, Parting: 10 * time.Second,
 			OfPrincipal: func(string) int { return int(r.each.Load()) }, Age: func(string) time.Duration { return time.Duration(r.age.Load()) },
-			Limit: func(string) int { return 3 }, Idle: func(string) time.Duration { return limit },
+			Limit: func(string) int { return 3 },
+			Idle: func(tenant string) time.Duration {
+				if _, gone := r.gone.Load(streamable.Endpoint{Tenant: tenant, Principal: "ci"}); gone {
+					return 0 // a tenant that is not configured has no limits
+				}
+				return limit
+			},
 			Emit: func(e telemetry.Event) {
 				if c, ok := e.(telemetry.SessionClosed); ok {
 					r.closed = append(r.closed, c)

@@ -13,9 +13,7 @@ type depart struct{ until time.Time }
 
 // reload looks at who may have a session, and for how long, anew.
 func (m *Manager) reload(r ReloadRequest) {
-	if m.o.Serves != nil {
-		m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
-	}
+	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
 	m.index.Each(func(h *Handle) bool {
 		if r.Changed[h.endpoint.Tenant] {
 			_ = h.Send(Reconfigured{}) // an actor that is not there looks at the configuration when it starts
@@ -25,13 +23,16 @@ func (m *Manager) reload(r ReloadRequest) {
 	m.sweep()
 }
 
+// departs reports whether nobody may use a session any more. What is not configured has no limits to end it by either.
+func (m *Manager) departs(h *Handle) bool { return m.o.Serves != nil && !m.o.Serves(h.endpoint) }
+
 // depart ends the sessions that nobody may use any more. Nothing new reaches them; one that has requests in flight goes when they have ended,
 // or when their time is up.
 func (m *Manager) depart(d depart) {
 	last, busy := !m.o.Clock.Now().Before(d.until), false
 	m.index.Each(func(h *Handle) bool {
 		switch {
-		case m.o.Serves(h.endpoint):
+		case !m.departs(h):
 		case h.calls.Busy() && !last:
 			busy = true
 		default:

@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
 )
 
@@ -39,7 +40,11 @@ func TestSessionsOfWhatIsGoneEnd(t *testing.T) {
 					_ = busy.Send(request.Done{Exchange: x})
 					time.Sleep(100 * time.Millisecond)
 				} else {
-					time.Sleep(11 * time.Second)
+					time.Sleep(9 * time.Second)
+					if !r.there(busy) {
+						t.Fatal("it was cut off before its time")
+					}
+					time.Sleep(2 * time.Second)
 				}
 				synctest.Wait()
 				if r.there(busy) {
@@ -67,6 +72,28 @@ func TestSessionsOfWhatComesBackStay(t *testing.T) {
 		synctest.Wait()
 		if !r.there(busy) {
 			t.Error("it ended")
+		}
+	})
+}
+
+// A manager that crashes forgets none of those that are to end.
+func TestSessionsOfWhatIsGoneEndAfterACrash(t *testing.T) {
+	run(t, func(r *rig) {
+		busy, x := r.open(), &request.Exchange{ID: 7}
+		busy.Calls().Add(x)
+		r.gone.Store(busy.Endpoint(), true)
+		r.reload()
+		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1, Lease: time.Minute}
+		if _, err := r.faults.Arm(f); err != nil {
+			t.Fatal(err)
+		}
+		_ = r.ref.Send(struct{}{})
+		synctest.Wait()
+		_ = busy.Send(request.Done{Exchange: x})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if r.there(busy) {
+			t.Error("it is there")
 		}
 	})
 }
