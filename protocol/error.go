@@ -254,6 +254,15 @@ func StateInvalid(what string) *Error {
 	return &Error{Condition: ConditionStateInvalid, Message: what + " is invalid or expired", Data: data("state", what)}
 }
 
+// StateOutlived refuses a requestState that an earlier host sealed: the call of server that waited for the retry has ended with that.
+func StateOutlived(server string) *Error {
+	return &Error{
+		Condition: ConditionStateInvalid,
+		Message:   "the host was restarted since it gave this requestState; server " + shown(server) + " may have executed the call",
+		Data:      unfinished(server, true),
+	}
+}
+
 // SessionGone refuses a session that ended, or never was, or is not the caller's: the three are not told apart.
 func SessionGone() *Error {
 	return &Error{Condition: ConditionSessionGone, Message: "session not found"}

@@ -58,6 +58,7 @@ func TestErrorTranslation(t *testing.T) {
 		{protocol.QueueFull("notification queue"), "queue_full", -32095, -32603, 200, 200, ``},
 		{protocol.RequestIDConflict(jsonrpc.IntID(1)), "request_id_conflict", -32068, -32600, 400, 200, ``},
 		{protocol.StateInvalid("cursor"), "state_invalid", -32602, -32602, 200, 200, `,"state":"cursor"`},
+		{protocol.StateOutlived("files"), "state_invalid", -32602, -32602, 200, 200, `,"server":"files","maybeExecuted":true,"retryable":false`},
 		{protocol.SessionGone(), "session_gone", -32602, -32602, 404, 404, ``},
 		{protocol.Unauthenticated(), "unauthenticated", -32600, -32600, 401, 401, ``},
 		{protocol.Forbidden("scope"), "forbidden", -32600, -32600, 403, 403, ``},

@@ -113,8 +113,8 @@ func (s *Session) again(o *outgoing) (taken bool) {
 		s.visited(o, state.Round, retry)
 		return true
 	case seal.Held:
-		if state.Instance != s.o.Held.Instance {
-			s.refuse(o.d, protocol.StateInvalid("requestState"))
+		if state.Instance != s.o.Held.Instance { // the key is this state's, so that it was a host before this one
+			s.refuse(o.d, protocol.StateOutlived(o.server))
 			return true
 		}
 		comeBack := func() { s.comeBack(o.d, state, retry) }

@@ -54,7 +54,7 @@ func TestStateIsBound(t *testing.T) {
 			other.principal = "else"
 			return other.retry("tools/call", bound, token, answer)
 		},
-		"other host": func(c *caller, token string) *stage.Sink {
+		"earlier host": func(c *caller, token string) *stage.Sink {
 			c.r.held.Instance = "there"
 			return c.retry("tools/call", bound, token, answer)
 		},
@@ -72,13 +72,18 @@ func TestStateIsBound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, silent, func(r *rig) {
 				c, p, token := elicited(r)
-				if out := again(c, token); out.Word() != int64(-32602) {
+				out := again(c, token)
+				if out.Word() != int64(-32602) {
 					t.Errorf("got %v", out.All())
+				}
+				told := `{"reason":"state_invalid","server":"files","maybeExecuted":true,"retryable":false}`
+				if all := out.All(); (len(all) > 0 && all[0].Error != nil && string(all[0].Error.Data) == told) != (name == "earlier host") {
+					t.Errorf("whether the call was executed: %v", all)
 				}
 				if got := p.heard("tools/call"); len(got) != 1 {
 					t.Errorf("the server was called %d times", len(got))
 				}
-				if name == "expired" || name == "other host" {
+				if name == "expired" || name == "earlier host" {
 					return
 				}
 				if c.retry("tools/call", bound, token, answer); len(p.answers()) != 1 {
