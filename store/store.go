@@ -226,6 +226,14 @@ func (s *Store) Apply(changes []Change) error {
 	return nil
 }
 
+// Has reports whether there is a value.
+func (s *Store) Has(b Bucket, key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.live[b][key]
+	return ok
+}
+
 // Sync returns when all changes so far survive the machine's end too.
 func (s *Store) Sync() error {
 	s.mu.Lock()

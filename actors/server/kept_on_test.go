@@ -48,6 +48,12 @@ func (d *disk) Apply(changes []store.Change) error {
 	return nil
 }
 
+func (d *disk) Has(_ store.Bucket, key string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.values[key] != nil
+}
+
 func (d *disk) Sync() error { return nil }
 
 // killed is another disk with what is on this one now.

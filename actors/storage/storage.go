@@ -4,6 +4,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mcpd/store"
@@ -21,6 +22,7 @@ const SyncPause = 100 * time.Millisecond
 // Writer is the store, as far as it is written here.
 type Writer interface {
 	Apply([]store.Change) error
+	Has(store.Bucket, string) bool
 	Sync() error
 }
 
@@ -109,14 +111,14 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 			return nil
 		}
 		s.waiting = append(s.waiting, m)
-		s.add(m.Req.Change)
+		s.keep(m.Req.Change)
 		s.due()
 	case *Keep:
 		if err := m.Check(); err != nil { // what was kept of it before is kept on
 			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
 			return nil
 		}
-		s.add(m.Change)
+		s.keep(m.Change)
 		s.due()
 	case Collect:
 		s.more = true
@@ -154,6 +156,37 @@ func (k *kept) add(c store.Change) {
 	}
 }
 
+// keep keeps a change until it is written. What is not written need not be deleted: however long the disk takes nothing, what comes and goes
+// meanwhile leaves nothing behind.
+func (s *Storage) keep(c store.Change) {
+	if c.Value == nil && !s.o.Store.Has(c.Bucket, c.Key) {
+		s.drop(name{c.Bucket, c.Key})
+		return
+	}
+	s.add(c)
+}
+
+// drop takes back a change that waits. Whoever waits for it has what he wanted: it is as if it had been written, and deleted.
+func (s *Storage) drop(n name) {
+	i, ok := s.places[n]
+	if !ok {
+		return
+	}
+	last := len(s.changes) - 1
+	moved := s.changes[last]
+	s.changes[i], s.changes[last] = moved, store.Change{}
+	s.changes = s.changes[:last]
+	s.places[name{moved.Bucket, moved.Key}] = i
+	delete(s.places, n)
+	s.waiting = slices.DeleteFunc(s.waiting, func(p *Put) bool {
+		mine := p.Req.Bucket == n.bucket && p.Req.Key == n.key
+		if mine {
+			p.Reply(struct{}{})
+		}
+		return mine
+	})
+}
+
 // due has what waits written: with whatever comes before the message is handled.
 func (s *Storage) due() {
 	if !s.writing && (s.more || len(s.changes) > 0) {
@@ -173,7 +206,7 @@ func (s *Storage) collect() {
 			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
 			continue
 		}
-		s.add(c)
+		s.keep(c)
 	}
 }
 

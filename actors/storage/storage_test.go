@@ -3,6 +3,7 @@ package storage_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,19 @@ func (d *disk) Apply(changes []store.Change) error {
 	}
 	d.writes = append(d.writes, write)
 	return nil
+}
+
+func (d *disk) Has(_ store.Bucket, key string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, write := range slices.Backward(d.writes) {
+		for _, change := range write {
+			if name, value, _ := strings.Cut(change, "="); name == key {
+				return value != ""
+			}
+		}
+	}
+	return false
 }
 
 func (d *disk) Sync() error {
@@ -110,7 +124,7 @@ func TestChangesAreWrittenInGroups(t *testing.T) {
 				}
 			}
 		}
-		last := put(s, change("b", ""))
+		last := put(s, change("b", "3"))
 		time.Sleep(time.Millisecond)
 		close(d.slow)
 		if a, b := <-first, <-last; a != nil || b != nil {
@@ -118,8 +132,39 @@ func TestChangesAreWrittenInGroups(t *testing.T) {
 		}
 		time.Sleep(storage.SyncPause)
 		s.Rest()
-		if got := d.String(); got != "[[a=1] [b= c=2]] 1" {
+		if got := d.String(); got != "[[a=1] [b=3 c=2]] 1" {
 			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// Sessions that come and go while nothing can be written leave nothing behind, and whoever waited for one of them has his answer. What is on the
+// disk is deleted there.
+func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		if err := <-put(s, change("old", "1")); err != nil {
+			t.Fatal(err)
+		}
+		d.slow = make(chan struct{})
+		_ = s.Ref("storage").Send(&storage.Keep{Change: change("first", "1")})
+		time.Sleep(time.Millisecond) // it is being written
+		waiting := put(s, change("a", "1"))
+		time.Sleep(time.Millisecond)
+		for _, c := range []store.Change{
+			change("b", "1"), change("c", "1"), change("b", ""), change("old", ""), change("never", ""), change("a", ""), change("d", "1"), change("d", "2"),
+		} {
+			if err := s.Ref("storage").Send(&storage.Keep{Change: c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(d.slow)
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+		s.Rest()
+		last := slices.Sorted(slices.Values(d.writes[len(d.writes)-1]))
+		if got := strings.Join(last, " "); got != "c=1 d=2 old=" {
+			t.Errorf("written: %s", got)
 		}
 	})
 }
