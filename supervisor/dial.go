@@ -40,7 +40,7 @@ func (h *host) connection(
 		Close:     h.release,
 		Instances: s.Instances, Replay: s.Replay, Pending: h.pending(t), StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
-		Emit: h.recorder.Emit,
+		Emit: h.recorder.Emit, Waited: &h.marks.calls,
 	}
 	if s.Link() == tenant.Stdio { // a program costs memory; what else there is costs next to nothing, and hears of changes meanwhile
 		if o.Linger = linger; s.Start != tenant.StartEager {

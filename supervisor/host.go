@@ -58,6 +58,7 @@ type host struct {
 	edge     *Edge
 	memory   quota.Memory
 	pools    pools
+	marks    marks
 	rooms    sync.Map   // for what clients have not read, by tenant: a *transport.Room
 	ring     *seal.Ring // seals what clients carry for us
 	instance string     // of this host, in what it seals
@@ -89,7 +90,7 @@ func (h *host) sessionOptions() session.Options {
 
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: h.pending(t), Bytes: h.share(), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit,
+		Tenant: t.Name, Pending: h.pending(t), Bytes: h.share(), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit, Most: &h.marks.requests,
 		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
 		Failed: h.metrics.Error,
 	}
@@ -111,7 +112,7 @@ func (h *host) configurationOptions() configuration.Options {
 }
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
-	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit, Forgot: func() {
+	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Forgot: func() {
 		h.index.Each(func(s *session.Handle) bool {
 			if s.Endpoint().Tenant == t.Name {
 				_ = s.Send(session.Reconfigured{}) // one without an actor asks when it has one
@@ -142,6 +143,7 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Dispatcher:  h.at(t, "notification_dispatcher"),
 		Registry:    h.core("capabilities"),
 		Emit:        h.recorder.Emit,
+		Waited:      &h.marks.lists,
 		Storage:     func() otp.Ref { return h.core("storage") },
 		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
 		Quarantined: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Quarantines) },

@@ -227,6 +227,11 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				group.what, l.what, key, value, ceiling, l.reaction, counted, name, strings.Join(tests, ", "))
 		}
 	}
+	b.WriteString("\n## Queues\n\n`mcpd_queue_high_water` is how full the fullest of a kind ever was, and `mcpd_queue_limit` how full it may be; what answers a\n" +
+		"request is never refused and may exceed it. Beside these, `mailbox_<label>` are the mailboxes of the actors with a label, in messages.\n\n")
+	for _, q := range queueTable {
+		fmt.Fprintf(&b, "- `%s`: %s\n", q.name, q.is)
+	}
 	for name := range rows {
 		t.Errorf("%s bounds nothing that has to be bounded", name)
 	}

@@ -100,7 +100,7 @@ func newHost(c *config.Config, o Options) *host {
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
 		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
-		Limits: h.exported, Config: func() string { return h.now().applied.Digest },
+		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns: func() (int, uint64) { return h.spawner.Waiting() },
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})

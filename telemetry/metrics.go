@@ -164,6 +164,10 @@ var metrics = []metric{
 		from: []feed{count(func(IntensityExceeded) []string { return none })}},
 
 	// The host.
+	{name: "mcpd_queue_high_water", kind: gauge, labels: []string{"queue"},
+		help: "How full a queue of the kind ever was; docs/limits.gen.md has the kinds", direct: atScrape},
+	{name: "mcpd_queue_limit", kind: gauge, labels: []string{"queue"},
+		help: "How full it may be", direct: atScrape},
 	{name: "mcpd_events_dropped_total", kind: counter, labels: none,
 		help: "Events that found the log's queue full",
 		from: []feed{sum(func(e EventsDropped) (float64, []string) { return float64(e.Count), none })}},

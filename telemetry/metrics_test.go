@@ -142,6 +142,7 @@ func busy() *Metrics {
 	m := NewMetrics(MetricsOptions{
 		Version: "1.0.0", Commit: "abc", GoVersion: "go1.26",
 		Tree:        func() otp.Node { return sampleTree },
+		Queues:      func() iter.Seq[Queue] { return slices.Values([]Queue{{"events", 3, 4}}) },
 		Sessions:    func() iter.Seq[*mcpdv1.Session] { return slices.Values(sampleSessions) },
 		Faults:      func() int { return 2 },
 		Config:      func() string { return "0123456789abcdef" },
@@ -190,6 +191,8 @@ func TestScrapeReadsStates(t *testing.T) {
 	}{
 		{"mcpd_build_info", []string{"1.0.0", "abc", "go1.26"}, 1},
 		{"mcpd_spawn_queue", nil, 3},
+		{"mcpd_queue_high_water", []string{"events"}, 3},
+		{"mcpd_queue_limit", []string{"events"}, 4},
 		{"mcpd_spawns_delayed_total", nil, 7},
 		{"mcpd_upstream_up", []string{"acme", "files"}, 1},
 		{"mcpd_upstream_up", []string{"acme", "search"}, 0},

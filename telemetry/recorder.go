@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpd/internal/clock"
+	"mcpd/internal/water"
 )
 
 // QueueLen is how many events may wait to be written. A crash of a tenant with
@@ -30,6 +31,7 @@ type Recorder struct {
 	clock   clock.Clock
 	metrics *Metrics
 	queue   chan stamped
+	most    water.Mark
 	dropped atomic.Uint32
 	recent  *Recent
 
@@ -72,6 +74,7 @@ func (r *Recorder) Emit(e Event) {
 	}
 	select {
 	case r.queue <- stamped{e, r.clock.Now()}:
+		r.most.Note(len(r.queue))
 	default:
 		r.dropped.Add(1)
 	}
@@ -121,6 +124,9 @@ func (r *Recorder) Flush() {
 
 // Dropped is how many events found the queue full.
 func (r *Recorder) Dropped() uint32 { return r.dropped.Load() }
+
+// Most is how many events ever waited, of QueueLen.
+func (r *Recorder) Most() int { return r.most.Most() }
 
 // Recent is the memory of the last events.
 func (r *Recorder) Recent() *Recent { return r.recent }

@@ -21,6 +21,8 @@ type MetricsOptions struct {
 	Sessions func() iter.Seq[*mcpdv1.Session]
 	// Limits are the bounds of the host, each a gauge of its own.
 	Limits func() iter.Seq[Limit]
+	// Queues are those of the host.
+	Queues func() iter.Seq[Queue]
 	// Faults is how many are armed.
 	Faults func() int
 	// Config is the digest of the configuration in force.

@@ -48,6 +48,12 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.Limits != nil {
 		s.limits(out)
 	}
+	if s.options.Queues != nil {
+		for q := range s.options.Queues() {
+			send("mcpd_queue_high_water", float64(q.Most), q.Name)
+			send("mcpd_queue_limit", float64(q.Limit), q.Name)
+		}
+	}
 	if s.options.Spawns != nil {
 		waiting, delayed := s.options.Spawns()
 		send("mcpd_spawn_queue", float64(waiting))
@@ -59,6 +65,12 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.Tree != nil {
 		s.tree(send)
 	}
+}
+
+// Queue is one kind of queue of the host.
+type Queue struct {
+	Name        string
+	Most, Limit int // Most is that of the fullest ever
 }
 
 // Limit is one bound of the host, shown as the gauge mcpd_limit_<Name>.

@@ -13,6 +13,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -25,6 +26,8 @@ const MaxWaiting = 1000
 type Options struct {
 	// Tenant is the tenant as it is configured now.
 	Tenant func() *tenant.Tenant
+	// Waited is how many lists ever waited.
+	Waited *water.Mark
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
 	// Connection is the child spec of one connection, under a supervisor of its own: client.Supervised. Self is who it says it is, the host

@@ -52,6 +52,7 @@ func (c *Catalog) look(call *Look) {
 		call.Fail(protocol.Overloaded("catalogue", time.Second))
 	default:
 		c.waiting = append(c.waiting, w)
+		c.o.Waited.Note(len(c.waiting))
 		c.p.After(w.deadline.Sub(c.p.Now()), overdue{})
 	}
 }

@@ -34,6 +34,7 @@ func (c *Connection) forward(x *request.Exchange) {
 			return
 		}
 		c.queue = append(c.queue, x)
+		c.o.Waited.Note(len(c.queue))
 		c.wake()
 		c.spread()
 		return

@@ -12,6 +12,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
@@ -43,6 +44,7 @@ type Options struct {
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so that what that has admitted is not
 	// refused here.
 	Pending func() int
+	Waited  *water.Mark   // how many ever did
 	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
 	Idle    time.Duration // a server that nothing needs for so long is ended though it has sessions, and dialled again when something does; 0 is never
 	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.

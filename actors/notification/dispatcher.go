@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 
+	"mcpd/internal/water"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -18,6 +19,7 @@ const Burst = 64
 type Options struct {
 	Tenant string
 	Emit   telemetry.Sink
+	Most   *water.Mark // of the notifications that wait
 	// Forgot is called by an incarnation that does not know what those before it were asked for, so that everybody asks again. Nil asks nobody.
 	Forgot func()
 }
@@ -83,6 +85,7 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 			d.dropped(n, "queue_full")
 			return nil
 		}
+		d.o.Most.Note(d.queue.Len())
 		d.wake()
 	case *Register:
 		d.table.Subscribe(m.Handler, subscription.Topic{Method: m.Method, Server: m.Server, Over: over(m.Key)})

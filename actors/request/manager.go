@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/supervisor/otp"
@@ -21,6 +22,7 @@ type Options struct {
 	Tenant string
 	// Pending bounds the exchanges in flight (S4-57), as it is configured now.
 	Pending func() int
+	Most    *water.Mark // of them
 	// OfPrincipal bounds those of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
 	// Bytes bounds the params of the exchanges in flight together; 0 does not.
@@ -149,6 +151,7 @@ func (m *Manager) step(e event, a answer) {
 	now := m.p.Now()
 	var next event // the table is not stepped while its effects are in use
 	effects := m.table.Step(now, e)
+	m.o.Most.Note(m.table.Len())
 	for i, do := range effects {
 		x := do.Request.Owner
 		switch do.Do {

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"mcpd/internal/water"
 )
 
 // mailbox is the queue in front of one process, in place of protoactor's own ones, which neither bound what they accept
@@ -28,7 +30,8 @@ type mailbox struct {
 	system  queue
 	user    queue
 	limit   int
-	running bool // a goroutine is at work or about to be
+	mark    *water.Mark // of all mailboxes of the class
+	running bool        // a goroutine is at work or about to be
 	open    bool
 	closed  bool
 	refused bool          // an Overloaded event has been sent since the queue was last empty
@@ -72,6 +75,7 @@ func (m *mailbox) admit(limit int, msg any) error {
 		return ErrOverloaded
 	}
 	m.user.push(msg)
+	m.mark.Note(m.user.len())
 	m.wake(m.open)
 	return nil
 }
@@ -122,6 +126,7 @@ func (m *mailbox) push(msg any) bool {
 		return false
 	}
 	m.user.push(msg)
+	m.mark.Note(m.user.len())
 	m.wake(m.open)
 	return true
 }

@@ -46,6 +46,7 @@ type System struct {
 	events   func(Event)
 	log      *slog.Logger
 	seq      atomic.Uint64
+	marks    boxMarks
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
@@ -155,6 +156,7 @@ func (s *System) newGuard(r *row, sup *supervisor) *guard {
 	g := &guard{sys: s, row: r, sup: sup}
 	g.box.guard = g
 	g.box.limit = r.child().Mailbox
+	g.box.mark = s.marks.of(r.child().Label, g.box.limit)
 	return g
 }
 

@@ -104,9 +104,12 @@ func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 		return nil
 	}
 	st.add(data, w, st.number, at)
+	s.store.marks.Events.Note(st.waiting)
+	s.store.marks.Bytes.Note(st.queued)
 	s.account(len(data))
 	s.save(st, len(st.entries)-1)
 	s.bound(st)
+	s.store.marks.History.Note(int(s.store.used.Load()))
 	wake(st)
 	s.expectSweep()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcpd/internal/clock"
+	"mcpd/internal/water"
 )
 
 // Bounds of what is kept for clients that read slowly or come back (2025-11-25 §basic/transports, "Resumability and Redelivery").
@@ -70,6 +71,7 @@ type Store struct {
 	options StoreOptions
 	used    atomic.Int64
 	saver   *saver // nil where nothing is written down
+	marks   Marks
 }
 
 // NewStore makes a Store.
@@ -102,6 +104,18 @@ func (s *Store) Streams(of string) *Streams { return &Streams{store: s, of: of} 
 
 // Bytes is how much history is kept for all sessions.
 func (s *Store) Bytes() int64 { return s.used.Load() }
+
+// Marks are how full its queues ever were.
+type Marks struct {
+	Events, Bytes water.Mark // that wait for one client
+	History       water.Mark // bytes kept for all
+}
+
+// Marks are those of this Store.
+func (s *Store) Marks() *Marks { return &s.marks }
+
+// Limits are what bounds it.
+func (s *Store) Limits() StoreOptions { return s.options }
 
 // plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session, and for HTTP+SSE.
 func (s *Store) plain() *Streams { return &Streams{store: s, plain: true} }

@@ -1,0 +1,65 @@
+package supervisor
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// Every queue of the table, and the mailboxes of every kind of actor, show how full they ever were and may be.
+func TestQueuesAreShown(t *testing.T) {
+	h := literal(t)
+	tree, err := h.system.Start(t.Context(), root, h.tree())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := tree.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	room := transport.NewRoom(100)
+	room.Add(5)
+	room.Add(-5)
+	h.rooms.Store("t", room)
+	marks := h.store.Marks()
+	for i, mark := range []interface{ Note(int) }{
+		&h.marks.requests, &h.marks.calls, &h.marks.lists, &h.marks.notices, &marks.Events, &marks.Bytes, &marks.History,
+	} {
+		mark.Note(10_000_000 + i) // no two are one
+	}
+	families, err := h.metrics.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]map[string]float64{}
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "mcpd_queue_") {
+			continue
+		}
+		shown[f.GetName()] = map[string]float64{}
+		for _, m := range f.GetMetric() {
+			shown[f.GetName()][m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+		}
+	}
+	most, limits, taken := shown["mcpd_queue_high_water"], shown["mcpd_queue_limit"], map[float64]string{}
+	for _, q := range queueTable {
+		got := most[q.name]
+		if _, there := most[q.name]; !there || taken[got] != "" || q.name != "events" && got == 0 {
+			t.Errorf("%s: %v is no mark of its own, %q has it", q.name, got, taken[got])
+		}
+		taken[got] = q.name
+		if limit, there := limits[q.name]; !there || limit == 0 && q.name != "answer_bytes" {
+			t.Errorf("%s: bound %v", q.name, limit)
+		}
+	}
+	h.snapshot().Walk(func(n otp.Node) bool {
+		if name := "mailbox_" + n.Label; n.Type == otp.WorkerType && limits[name] == 0 {
+			t.Errorf("%s has no mark of its mailbox", n.Path)
+		}
+		return true
+	})
+}
