@@ -133,7 +133,11 @@ func (c *Catalog) answer(w *waiter) {
 	c.gaveUpOn(w)
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
-		w.call.Fail(s.unavailable(s.why(caller), s.paused(ListKey(s.config, caller), c.p.Now())))
+		key, cause := ListKey(s.config, caller), s.why(caller)
+		if cause == nil && s.startingUp(s.at(key)) {
+			cause = client.StillStarting()
+		}
+		w.call.Fail(s.unavailable(cause, s.paused(key, c.p.Now())))
 		return
 	}
 	w.call.Reply(v)

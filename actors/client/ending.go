@@ -60,7 +60,13 @@ const (
 	causeSession  = "session lost"
 	causeLost     = "connection lost"
 	causeOperator = "operator"
+	causeStarting = "starting"
 )
+
+// StillStarting is what callers are told of a server that has not ended, and keeps them waiting for its handshake or its first lists.
+func StillStarting() *Ending {
+	return &Ending{Cause: causeStarting, Text: "it is still starting"}
+}
 
 // ByOperator is the ending of what an operator has ended: for good, until it is released, or to be started again.
 func ByOperator(forGood bool, incident string) *Ending {

@@ -104,7 +104,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 			return nil
 		}
 		m.table.SetPending(m.o.Pending())
-		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
+		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Arrived: x.Arrived, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:
 		how := inflight.Succeeded
 		if msg.Err != nil {

@@ -36,7 +36,8 @@ type (
 		ref otp.Ref
 		err error
 	}
-	looked struct {
+	connectExpired struct{ o *outgoing }
+	looked         struct {
 		d    *session.Deliver
 		view *catalog.View
 		err  error
@@ -75,6 +76,15 @@ func (s *Session) toServer(o *outgoing) {
 	s.waiting.add(o.d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
+	s.p.After(s.left(o.d), connectExpired{o})
+}
+
+// connectExpired ends a request whose deadline came before its connection.
+func (s *Session) connectExpired(o *outgoing) {
+	if s.waiting.has(o.d) {
+		after := s.p.Now().Sub(s.arrived(o.d)).Round(time.Millisecond)
+		s.refuse(o.d, protocol.Timeout(after).Unanswered(o.server, false))
+	}
 }
 
 func (s *Session) connected(m connected) {
@@ -111,7 +121,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	x := &request.Exchange{
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
-		Arrived: s.p.Now(), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
+		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: s.sink(o), Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
 	}
 	if o.own {
@@ -134,6 +144,19 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
 		_ = s.h.Send(request.Done{Exchange: x, Failed: true})
 	}
+}
+
+// left is how long a request has until its deadline.
+func (s *Session) left(d *session.Deliver) time.Duration {
+	return max(0, s.arrived(d).Add(s.o.Tenant().Limits.CallTimeout).Sub(s.p.Now()))
+}
+
+// arrived is when a request came, or is asked by the host itself.
+func (s *Session) arrived(d *session.Deliver) time.Time {
+	if d.Arrived.IsZero() {
+		return s.p.Now()
+	}
+	return d.Arrived
 }
 
 // done hears that a call has ended.
@@ -178,10 +201,10 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	return true
 }
 
-// look asks for a fresh view, and then goes on with the request.
+// look asks for a fresh view, for which it does not wait beyond the deadline of the request, and then goes on with that.
 func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
 	s.waiting.add(d)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Wait: wait},
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Wait: min(wait, s.left(d))},
 		func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 

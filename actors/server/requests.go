@@ -59,6 +59,9 @@ func goesOn(m jsonrpc.Message) bool {
 // request admits one request and sends it on its way.
 func (s *Session) request(d *session.Deliver) {
 	m := d.Message
+	if d.Arrived.IsZero() || m.Method == "subscriptions/listen" { // which has no deadline, and may have come to another actor long ago
+		d.Arrived = s.p.Now()
+	}
 	if err := protocol.CheckMeta(m.Params); err != nil {
 		s.refuse(d, err)
 		return

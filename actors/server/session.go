@@ -182,6 +182,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.introduced(m)
 	case connected:
 		s.connected(m)
+	case connectExpired:
+		s.connectExpired(m.o)
 	case resumed:
 		if m.err == nil {
 			s.use(m.server, m.ref, nil, func(error) {})

@@ -23,6 +23,8 @@ type Deliver struct {
 	Version protocol.Version
 	// Fields are the header fields that came with the message; nil where the transport has none.
 	Fields headers.Lookup
+	// Arrived is when an actor of the session first looked at a request; the deadline of what it asks counts from then. Zero for others.
+	Arrived time.Time
 
 	handle *Handle // that delivers it
 	to     otp.Ref // the actor it was given to

@@ -9,7 +9,7 @@ type Op uint8
 
 // The events, and which members of Event they read besides Key.
 const (
-	Register Op = iota + 1 // a request arrived: Method, Owner, Timeout, Max
+	Register Op = iota + 1 // a request arrived: Method, Owner, Arrived, Timeout, Max
 	Forward                // it was handed to the other side
 	Complete               // an answer came: Outcome, Err
 	Cancel                 // who asked does not want it any more
@@ -44,6 +44,7 @@ type Event[K comparable, O any] struct {
 	Method  string
 	Owner   O
 	Timeout time.Duration // until the answer, anew with each progress; 0 for protocol.RequestTimeout
+	Arrived time.Time     // from when both count; zero for now
 	Max     time.Duration // in all, however much progress there is; 0 for Timeout
 	Outcome Outcome       // Succeeded or Failed
 	Err     error

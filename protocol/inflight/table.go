@@ -124,8 +124,11 @@ func (t *Table[K, O]) register(now time.Time, in Event[K, O]) {
 	if e.timeout == 0 {
 		e.timeout = protocol.RequestTimeout
 	}
-	e.end = now.Add(max(in.Max, e.timeout))
-	e.Deadline = now.Add(e.timeout)
+	if !in.Arrived.IsZero() {
+		e.Started = in.Arrived
+	}
+	e.end = e.Started.Add(max(in.Max, e.timeout))
+	e.Deadline = e.Started.Add(e.timeout)
 	t.entries[in.Key] = e
 	t.timers.push(e)
 	t.do(Effect[K, O]{Do: Send, Request: e.Request})

@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+)
+
+// The deadline of a request counts from its arrival: who asks for a server that never finishes its handshake hears so by then, and why.
+func TestDeadlineCountsFromTheArrival(t *testing.T) {
+	run(t, func(r *rig) {
+		r.script["files"]["initialize"] = nil
+		r.tenant.Limits.CallTimeout = 2 * time.Second
+	}, func(r *rig) {
+		c := r.caller(`{}`)
+		c.server = "files"
+		asked := map[string]*stage.Sink{}
+		for method, params := range map[string]string{"tools/call": `{"name":"read"}`, "tools/list": "", "server/discover": ""} {
+			asked[method] = c.ask(method, params)
+		}
+		time.Sleep(1900 * time.Millisecond)
+		for method, out := range asked {
+			if out.Word() != "none" {
+				t.Errorf("%s before its deadline: %v", method, out.All())
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		for method, out := range asked {
+			if out.Word() == "none" || out.End().Error == nil || !strings.Contains(string(out.End().Error.Data), `"maybeExecuted":false,"retryable":true,"cause":"starting"`) {
+				t.Errorf("%s at its deadline: %v", method, out.All())
+			}
+		}
+	})
+}
+
+// What a request has waited for the lists of a server is not given to it once more when it is on its way.
+func TestDeadlineIncludesTheLook(t *testing.T) {
+	run(t, func(r *rig) {
+		r.tenant.Limits.CallTimeout = 3 * time.Second
+		initialize := r.script["files"]["initialize"]
+		r.script["files"]["initialize"] = func(params jsontext.Value) string {
+			time.Sleep(2 * time.Second)
+			return initialize(params)
+		}
+		r.script["files"]["tools/call"] = nil
+	}, func(r *rig) {
+		c := r.caller(`{}`)
+		c.server = "files"
+		out := c.ask("tools/call", `{"name":"read"}`)
+		time.Sleep(2900 * time.Millisecond)
+		if out.Word() != "none" {
+			t.Errorf("before its deadline: %v", out.All())
+		}
+		time.Sleep(200 * time.Millisecond)
+		if out.Word() == "none" || !strings.Contains(string(out.End().Error.Data), `"maybeExecuted":true`) {
+			t.Errorf("at its deadline: %v", out.All())
+		}
+	})
+}
