@@ -229,12 +229,21 @@ func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	return append(d, '}')
 }
 
-// UpstreamInvalid says that the server answered with something that its revision's schema does not allow.
+// UpstreamUnavailable says that the server did not take the request, and may later: after retryAfter, if it has said so.
+func UpstreamUnavailable(server string, retryAfter time.Duration, cause error) *Error {
+	return &Error{
+		Condition: ConditionUpstreamUnavailable, Message: "server " + shown(server) + " refused the request for now",
+		Data: unfinished(server, false), RetryAfter: retryAfter, Cause: cause,
+	}
+}
+
+// UpstreamInvalid says that the server answered with something that its revision's schema does not allow. It may have executed the request,
+// and would answer a second time as it did.
 func UpstreamInvalid(server string, cause error) *Error {
 	return &Error{
 		Condition: ConditionUpstreamInvalid,
 		Message:   "server " + shown(server) + " sent an invalid answer",
-		Data:      data("server", server),
+		Data:      unfinished(server, true),
 		Cause:     cause,
 	}
 }

@@ -26,8 +26,9 @@ const (
 	ConditionOverloaded
 	ConditionTooLarge
 	ConditionUpstreamLost
-	ConditionStopping        // the host itself goes down
-	ConditionUpstreamInvalid // strict_upstream: the server's answer breaks the schema
+	ConditionStopping            // the host itself goes down
+	ConditionUpstreamUnavailable // the server takes nothing now, and said so
+	ConditionUpstreamInvalid     // strict_upstream: the server's answer breaks the schema
 	ConditionQueueFull
 	ConditionRequestIDConflict
 	ConditionStateInvalid // a requestState, cursor or task that is not, or no longer, valid
@@ -91,6 +92,7 @@ var conditions = [conditionCount]struct {
 	ConditionTooLarge:               {"too_large", -32012, -32600, 413, true, Abort},
 	ConditionUpstreamLost:           {"upstream_lost", -32008, -32603, 200, false, Reconnect},
 	ConditionStopping:               {"stopping", -32008, -32603, 503, false, Reconnect},
+	ConditionUpstreamUnavailable:    {"upstream_unavailable", -32010, -32603, 503, false, Retry},
 	ConditionUpstreamInvalid:        {"upstream_invalid", -32603, -32603, 200, false, Abort},
 	ConditionQueueFull:              {"queue_full", -32095, -32603, 200, false, Abort},
 	ConditionRequestIDConflict:      {"request_id_conflict", -32068, -32600, 400, false, Abort},

@@ -54,7 +54,11 @@ func TestErrorTranslation(t *testing.T) {
 		{protocol.TooLarge("request body", 10), "too_large", -32012, -32600, 413, 413, ``},
 		{protocol.UpstreamLost("files", true, cause), "upstream_lost", -32008, -32603, 200, 200, `,"server":"files","maybeExecuted":true,"retryable":false`},
 		{protocol.UpstreamLost("files", false, cause), "upstream_lost", -32008, -32603, 200, 200, `,"server":"files","maybeExecuted":false,"retryable":true`},
-		{protocol.UpstreamInvalid("files", cause), "upstream_invalid", -32603, -32603, 200, 200, `,"server":"files"`},
+		{protocol.UpstreamInvalid("files", cause), "upstream_invalid", -32603, -32603, 200, 200, `,"server":"files","maybeExecuted":true,"retryable":false`},
+		{
+			protocol.UpstreamUnavailable("files", 7*time.Second, cause), "upstream_unavailable", -32010, -32603, 503, 200,
+			`,"retryAfterMs":7000,"server":"files","maybeExecuted":false,"retryable":true`,
+		},
 		{protocol.QueueFull("notification queue"), "queue_full", -32095, -32603, 200, 200, ``},
 		{protocol.RequestIDConflict(jsonrpc.IntID(1)), "request_id_conflict", -32068, -32600, 400, 200, ``},
 		{protocol.StateInvalid("cursor"), "state_invalid", -32602, -32602, 200, 200, `,"state":"cursor"`},

@@ -66,14 +66,21 @@ func (c *Connection) hosted(err error) error {
 }
 
 // broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
-// reached, that the line was cut, or what was wrong with its answer.
+// reached, that the line was cut, that it refused, or what was wrong with its answer.
 func (c *Connection) broken(method string, in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.hosted(in.Err)
-	if !errors.As(in.Err, &status) && (!in.Written || transport.Severed(in.Err)) {
+	answered := errors.As(in.Err, &status)
+	if answered && status.Gateway() || !answered && (!in.Written || transport.Severed(in.Err)) {
 		return LostError(c.o.Server, method, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
+	switch {
+	case answered && status.Later():
+		e = protocol.UpstreamUnavailable(c.o.Server, status.RetryAfter, cause)
+	case answered && !in.Written:
+		e.Message = "server " + strconv.Quote(c.o.Server) + " refused the request"
+	}
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
 	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted") // e.Data is an object
 	return e

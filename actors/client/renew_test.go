@@ -180,8 +180,12 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 		code int64
 		says []string
 	}{
-		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""), Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, "upstream_invalid"}},
-		"refused":    {transport.Inbound{Err: &streamable.StatusError{Status: 401}}, -32603, []string{"401 Unauthorized", `"maybeExecuted":false`}},
+		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""), Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, `"retryable":false`, "upstream_invalid"}},
+		"refused":    {transport.Inbound{Err: &streamable.StatusError{Status: 401}}, -32603, []string{"refused the request", "401 Unauthorized", `"maybeExecuted":false`, `"retryable":false`}},
+		"failed":     {transport.Inbound{Err: &streamable.StatusError{Status: 500}, Written: true}, -32603, []string{"500 Internal", `"maybeExecuted":true`, `"retryable":false`, "upstream_invalid"}},
+		"too often":  {transport.Inbound{Err: &streamable.StatusError{Status: 429, RetryAfter: 7 * time.Second}}, protocol.CodeRateLimited, []string{"429 Too Many", `"maybeExecuted":false`, `"retryable":true`, `"retryAfterMs":7000`, "upstream_unavailable"}},
+		"not now":    {transport.Inbound{Err: &streamable.StatusError{Status: 503, RetryAfter: 3 * time.Second}}, protocol.CodeRateLimited, []string{"503 Service", `"maybeExecuted":false`, `"retryable":true`, `"retryAfterMs":3000`, "upstream_unavailable"}},
+		"gateway":    {transport.Inbound{Err: &streamable.StatusError{Status: 502}, Written: true}, protocol.CodeTransport, []string{"502 Bad Gateway", `"maybeExecuted":true`, `"retryable":false`, "upstream_lost"}},
 		"cut":        {transport.Inbound{Err: &net.OpError{Op: "read", Err: syscall.ECONNRESET}, Written: true}, protocol.CodeTransport, []string{"connection reset", `"maybeExecuted":true`, "upstream_lost"}},
 		"cut short":  {transport.Inbound{Err: fmt.Errorf("the stream: %w", io.ErrUnexpectedEOF), Written: true}, protocol.CodeTransport, []string{"unexpected EOF", `"maybeExecuted":true`, "upstream_lost"}},
 		"unreached":  {transport.Inbound{Err: errors.New("connection refused")}, protocol.CodeTransport, []string{"connection refused", `"maybeExecuted":false`}},

@@ -63,14 +63,15 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 // outcomes are the statuses of errors that a request ended with, by the word in their data; where there is none, the code decides. What a
 // server says of its own is its failure, 500: it was reached.
 var outcomes = map[string]int{
-	protocol.ConditionToolNotFound.String():     http.StatusNotFound,
-	protocol.ConditionResourceNotFound.String(): http.StatusNotFound,
-	protocol.ConditionTimeout.String():          http.StatusGatewayTimeout,
-	protocol.ConditionUpstreamLost.String():     http.StatusBadGateway,
-	protocol.ConditionUpstreamInvalid.String():  http.StatusBadGateway,
-	protocol.ConditionRateLimited.String():      http.StatusTooManyRequests,
-	protocol.ConditionOverloaded.String():       http.StatusServiceUnavailable,
-	protocol.ConditionStopping.String():         http.StatusServiceUnavailable,
+	protocol.ConditionToolNotFound.String():        http.StatusNotFound,
+	protocol.ConditionResourceNotFound.String():    http.StatusNotFound,
+	protocol.ConditionTimeout.String():             http.StatusGatewayTimeout,
+	protocol.ConditionUpstreamLost.String():        http.StatusBadGateway,
+	protocol.ConditionUpstreamInvalid.String():     http.StatusBadGateway,
+	protocol.ConditionRateLimited.String():         http.StatusTooManyRequests,
+	protocol.ConditionOverloaded.String():          http.StatusServiceUnavailable,
+	protocol.ConditionUpstreamUnavailable.String(): http.StatusServiceUnavailable,
+	protocol.ConditionStopping.String():            http.StatusServiceUnavailable,
 }
 
 // failed answers a request that ended with an error.

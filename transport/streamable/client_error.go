@@ -78,12 +78,23 @@ func (e *StatusError) Nowhere() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
+// Gateway reports whether something between us and the server said that it has no answer from it.
+func (e *StatusError) Gateway() bool {
+	return e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout || e.Status == http.StatusServiceUnavailable && !e.Later()
+}
+
 // final reports that asking again will not help.
 func (e *StatusError) final() bool { return e.Status < 500 && e.RetryAfter == 0 }
 
-// executed reports whether the server may have acted on a request that it answered with this status. What it refuses, it has not done.
-func executed(status int) bool {
-	return status < 300 || status == http.StatusRequestTimeout || status >= 500
+// executed reports whether the server may have acted on a request that it answered so. What it refuses, it has not done.
+func (e *StatusError) executed() bool {
+	return !e.Later() && (e.Status < 300 || e.Status == http.StatusRequestTimeout || e.Status >= 500)
+}
+
+// Later reports whether the server takes the request now from nobody, and will later (RFC 9110 §15.6.4, RFC 6585 §4). One that is
+// unavailable without saying until when may have failed on the way.
+func (e *StatusError) Later() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable && e.RetryAfter > 0
 }
 
 // newStatusError takes what matters from a response. Body is what was read of it.

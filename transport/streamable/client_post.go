@@ -111,7 +111,8 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	case o.method == initialize && c.detour(ctx, resp.StatusCode):
 		o.call(ctx)
 	default:
-		o.fail(ctx, c.newStatusError(resp, body), executed(resp.StatusCode))
+		status := c.newStatusError(resp, body)
+		o.fail(ctx, status, status.executed())
 	}
 }
 

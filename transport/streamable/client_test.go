@@ -172,6 +172,8 @@ func TestClientOutcomes(t *testing.T) {
 		{"unauthorised", body(401, "text/plain", "who is Bearer "+secret+"?\n\x1b[1m"), `1 failed, written=false: status 401 Unauthorized: "who is [redacted]?  [1m"`},
 		{"timeout", status(408), `1 failed, written=true: status 408 Request Timeout`},
 		{"busy", status(429, "Retry-After", "7"), `1 failed, written=false: status 429 Too Many Requests`},
+		{"down until then", status(503, "Retry-After", "3"), `1 failed, written=false: status 503 Service Unavailable`},
+		{"down", status(503), `1 failed, written=true: status 503 Service Unavailable`},
 		{"crashed", body(500, "text/plain", strings.Repeat("x", 9000)), `1 failed, written=true: status 500 Internal Server Error: "` + strings.Repeat("x", 256) + `"`},
 		{"dropped", func(w http.ResponseWriter) { w.(*memoryWriter).dropped = true }, `1 failed, written=false: connection reset by peer`},
 		{"cut body", func(w http.ResponseWriter) { w.(*memoryWriter).broken = true; body(200, json, `{"json`)(w) }, `1 failed, written=true: read the answer: unexpected EOF`},

@@ -346,6 +346,7 @@ func TestOutcomesOfRequestsThatStandAloneMayBeTriedAgain(t *testing.T) {
 	}{
 		{protocol.Overloaded("host", 2*time.Second), 503, "2"},
 		{protocol.RateLimited(time.Minute), 429, "60"},
+		{protocol.UpstreamUnavailable("files", 7*time.Second, nil), 503, "7"},
 		{protocol.Overloaded("host", 0), 200, ""},
 		{protocol.InvalidParams("x"), 200, ""},
 	} {

@@ -89,8 +89,9 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 
 // turnedAway are the statuses of requests that were turned away for now, by the word in their errors' data: 2026-07-28 has no code for it.
 var turnedAway = map[string]int{
-	protocol.ConditionRateLimited.String(): http.StatusTooManyRequests,
-	protocol.ConditionOverloaded.String():  http.StatusServiceUnavailable,
+	protocol.ConditionRateLimited.String():         http.StatusTooManyRequests,
+	protocol.ConditionOverloaded.String():          http.StatusServiceUnavailable,
+	protocol.ConditionUpstreamUnavailable.String(): http.StatusServiceUnavailable,
 }
 
 // errorStatus is that of an answer to a request that stands alone, where errors have one of their own; the others' is 200.
