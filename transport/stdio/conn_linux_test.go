@@ -106,6 +106,19 @@ func TestEndingIsClassified(t *testing.T) {
 	}
 }
 
+// An answer that its server did not live to write is none: the request is lost with the server, and that says why.
+func TestServerThatEndsAmidAnAnswerIsLost(t *testing.T) {
+	c := connect(t, spec("break off"))
+	c.Negotiated(protocol.V20251125)
+	all, exit := ended(t, c)
+	if len(all) > 0 {
+		t.Errorf("got %v, want no outcome", all)
+	}
+	if exit.Cause != CauseCode || exit.Code != 3 || string(exit.Stderr) != "no more\n" {
+		t.Errorf("got %+v", exit)
+	}
+}
+
 func TestServerThatClosesItsInputIsDead(t *testing.T) {
 	c := connect(t, spec("earless"))
 	next(t, c)
@@ -195,6 +208,8 @@ func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
 		`3 parse: a second member "a" at byte 40`,
 		`4 parse: a second member "a" at byte 17`,
 		`5 invalid_request: no "method", "result" or "error" at byte 0`,
+		"6 limits: deeper than 64 at byte 100",
+		"7 limits: deeper than 64 at byte 77",
 		"end",
 	}
 	if !slices.Equal(got, want) {

@@ -50,6 +50,7 @@ type lines struct {
 	seen    int       // of it, this many bytes hold no newline
 	long    *longLine // the line that is being passed over; nil while none is
 	room    transport.Hold
+	cut     bool // the last line had no end
 }
 
 // next returns the next line without its end; it belongs to the caller. A last line needs no end. Errors are those of the source; a
@@ -72,6 +73,7 @@ func (l *lines) next(ctx context.Context) ([]byte, error) {
 		}
 		if err := l.fill(ctx); err != nil {
 			if errors.Is(err, io.EOF) && l.seen > 0 {
+				l.cut = true
 				return l.take(l.seen, 0), nil
 			}
 			return nil, err

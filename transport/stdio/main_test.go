@@ -58,6 +58,7 @@ var roles = map[string]func(){
 	"rant":       rant,
 	"host":       host,
 	"daemon":     daemon,
+	"break off":  breakOff,
 }
 
 func say(line string) { os.Stdout.WriteString(line + "\n") }
@@ -135,7 +136,7 @@ func garbage() {
 	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no end
 }
 
-// unreadable answers five requests as no client can read it.
+// unreadable answers seven requests as no client can read it.
 func unreadable() {
 	payload := strings.Repeat("x", 200_000)
 	say(`{"jsonrpc":"2.0","id":1,"result":{"text":"` + payload + `"}}`)
@@ -143,7 +144,16 @@ func unreadable() {
 	say(`{"jsonrpc":"2.0","id":3,"result":{"a":1,"a":2}}`)
 	say(`{"result":{"a":1,"a":2},"jsonrpc":"2.0","id":4}`)
 	say(`{"jsonrpc":"2.0","id":5}`)
+	say(`{"jsonrpc":"2.0","id":6,"result":{"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}}`)
+	say(`{"result":{"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `},"jsonrpc":"2.0","id":7}`)
 	say(`{"jsonrpc":"2.0","method":"end"}`)
+}
+
+// breakOff ends amid an answer.
+func breakOff() {
+	os.Stdout.WriteString(`{"jsonrpc":"2.0","id":1,"result":{"te`)
+	os.Stderr.WriteString("no more\n")
+	os.Exit(3)
 }
 
 // hog takes all memory that there is.

@@ -86,11 +86,16 @@ func (c *Conn) refuse(line []byte, err error) error {
 		return nil
 	}
 	var bad *jsonrpc.DecodeError
-	if errors.As(err, &bad) && bad.ID.IsZero() {
-		bad.ID, bad.Response = jsonrpc.Glimpse(line)
+	if errors.As(err, &bad) && !bad.Response { // or it was not read so far
+		switch id, response := jsonrpc.Glimpse(line); {
+		case !id.IsZero():
+			bad.ID, bad.Response = id, response
+		case response && bad.ID.IsZero():
+			bad.ID, bad.Response = jsonrpc.LastID(line[max(0, len(line)-longTail):])
+		}
 	}
 	switch {
-	case bad == nil || bad.ID.IsZero():
+	case bad == nil || bad.ID.IsZero() || c.in.cut: // the server has ended amid the line, and what it was asked is lost with it
 		return c.astray(line, err)
 	case bad.Response || bad.Empty:
 		c.sane()
