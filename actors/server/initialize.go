@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"time"
 
 	"mcpd/actors/catalog"
@@ -18,12 +19,17 @@ import (
 // comes later are missing from the answer; its lists are not.
 const AggregateWait = 2 * time.Second
 
+// AloneWait is how long initialize on a server's own endpoint waits for it, if the server may take as long: the official SDKs wait 60 s, and are to
+// hear why it failed.
+const AloneWait = 55 * time.Second
+
 // handshake is one initialize on its way.
 type handshake struct {
 	d      *session.Deliver
 	client protocol.Implementation
 	caps   protocol.ClientCapabilities
 	agreed protocol.Agreement
+	since  time.Time // when it came
 }
 
 type (
@@ -52,14 +58,14 @@ func (s *Session) initialize(d *session.Deliver) {
 	}
 	s.opening = true
 	s.waiting.add(d)
-	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities}
+	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities, since: s.p.Now()}
 	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
 		Requested: asked.Version, Policy: s.o.Tenant().Negotiation, Tenant: s.tenant.Name, Session: s.h.Row(),
 	}, func(a protocol.Agreement, err error) any { return negotiated{h, a, err} })
 }
 
-// negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it as long as the
-// handshake may take, less a quarter for the client's part in it.
+// negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it as long as that may
+// take to start.
 func (s *Session) negotiated(m negotiated) {
 	if m.err != nil {
 		s.opening = false
@@ -75,15 +81,25 @@ func (s *Session) negotiated(m negotiated) {
 
 // firstWait is how long whoever asks what there is waits for servers that are starting.
 func (s *Session) firstWait() time.Duration {
-	if s.transparent() {
-		return s.tenant.Limits.SessionInit * 3 / 4
+	if config, ok := s.tenant.Server(s.h.Endpoint().Server); ok {
+		return min(cmp.Or(config.StartTimeout, AloneWait), AloneWait)
 	}
 	return AggregateWait
+}
+
+// expired ends a session whose client was too slow. What its server takes to start does not count.
+func (s *Session) expired() {
+	if s.opening {
+		s.timer = s.p.After(s.tenant.Limits.SessionInit, initExpired{})
+		return
+	}
+	_ = s.enter(lifecycle.Expire)
 }
 
 // introduced completes the handshake: what was agreed is kept before the client hears of it.
 func (s *Session) introduced(m introduced) {
 	s.opening = false
+	s.life.Extend(s.p.Now().Sub(m.h.since))
 	err := m.err
 	if err == nil && s.transparent() && len(m.view.Servers) == 0 {
 		err = protocol.UpstreamLost(s.h.Endpoint().Server, false, nil)

@@ -3,16 +3,75 @@ package server_test
 import (
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/server"
+	"mcpd/protocol/splice"
 )
 
-// One request never waits longer than list_wait, however often it looks: a modern list looks for what is offered, and then for the list.
-func TestWaitsOfOneRequestAddUp(t *testing.T) {
-	run(t, func(r *rig) { mute(r, "files"); mute(r, "search") }, func(r *rig) {
-		out := r.caller(`{}`).ask("tools/list", "")
-		time.Sleep(r.tenant.Limits.ListWait)
+// slowly makes "files" take that long to answer initialize.
+func slowly(r *rig, took time.Duration) {
+	answer := r.script["files"]["initialize"]
+	r.script["files"]["initialize"] = func(params jsontext.Value) string {
+		time.Sleep(took)
+		return answer(params)
+	}
+}
+
+// The time that a server takes to start is not the client's: initialize on its own endpoint waits for it, and the client has all of session_init
+// for its part.
+func TestOwnEndpointWaitsForItsServer(t *testing.T) {
+	run(t, func(r *rig) { slowly(r, 40*time.Second) }, func(r *rig) {
+		u := r.open("ci", "files")
+		out := u.ask("initialize", greeting("2025-11-25", `{}`))
+		time.Sleep(45 * time.Second)
+		r.Rest()
+		if out.Word() != "result" {
+			t.Fatalf("got %v", out.All())
+		}
+		time.Sleep(20 * time.Second)
+		u.tell("notifications/initialized", "")
+		if out := u.ask("tools/list", ""); out.Word() != "result" {
+			t.Errorf("afterwards: %v", out.All())
+		}
+	})
+}
+
+// It answers before its client gives up, and says why. A session that was refused ends in its time.
+func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
+	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
+		u := r.open("ci", "files")
+		out := u.ask("initialize", greeting("2025-11-25", `{}`))
+		time.Sleep(server.AloneWait)
 		r.Rest()
 		if len(out.All()) == 0 {
-			t.Error("no answer within list_wait")
+			t.Fatal("no answer")
+		}
+		data := out.End().Error.Data
+		for _, member := range []string{"cause", "retryable"} {
+			if _, ok := splice.Get(data, member); !ok {
+				t.Errorf("no %s in %s", member, data)
+			}
+		}
+		time.Sleep(2 * r.tenant.Limits.SessionInit)
+		r.Rest()
+		if r.index.Len() != 0 {
+			t.Error("the session is there")
+		}
+	})
+}
+
+// A modern request waits for it no longer than a call may take.
+func TestModernCallWaitsForItsServerAsLongAsACallMayTake(t *testing.T) {
+	run(t, func(r *rig) { mute(r, "files"); r.tenant.Limits.CallTimeout = 2 * time.Second }, func(r *rig) {
+		c := r.caller(`{}`)
+		c.server = "files"
+		out := c.ask("tools/call", `{"name":"read"}`)
+		time.Sleep(2 * time.Second)
+		r.Rest()
+		if len(out.All()) == 0 {
+			t.Error("no answer")
 		}
 	})
 }

@@ -205,7 +205,7 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 	case *session.Expired:
 		return otp.ErrShutdown
 	case initExpired:
-		_ = s.enter(lifecycle.Expire)
+		s.expired()
 	}
 	return nil
 }

@@ -94,6 +94,13 @@ func (l *Lifecycle) Phase() Phase { return l.phase }
 // Deadline is when the handshake must be over; zero when it is, or has not begun.
 func (l *Lifecycle) Deadline() time.Time { return l.deadline }
 
+// Extend moves the end of the handshake by what it has waited for others than the peer. It changes nothing when the handshake is over.
+func (l *Lifecycle) Extend(by time.Duration) {
+	if !l.deadline.IsZero() {
+		l.deadline = l.deadline.Add(by)
+	}
+}
+
 // LastActivity is when the connection last changed its phase or admitted a message (S4-40).
 func (l *Lifecycle) LastActivity() time.Time { return l.active }
 

@@ -30,6 +30,7 @@ type testHost struct {
 	scripts map[string]func(s *testSession, m jsonrpc.Message, out transport.Sink)
 	route   func(r *http.Request) (Endpoint, *protocol.Error)
 	openErr error
+	late    time.Duration    // after which initialize is refused
 	refuse  map[string]error // by method: what Deliver returns
 
 	mu       sync.Mutex
@@ -93,6 +94,12 @@ func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, ou
 	}
 	name, _ := splice.GetString(init.Params, "protocolVersion")
 	v, ok := protocol.ParseVersion(name)
+	if !ok && h.late > 0 {
+		time.AfterFunc(h.late, func() {
+			out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "late"}))
+		})
+		return h.add(ep, protocol.LatestLegacy, on), nil
+	}
 	if !ok {
 		out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "protocolVersion"}))
 		return h.add(ep, protocol.LatestLegacy, on), nil

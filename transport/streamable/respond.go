@@ -11,12 +11,20 @@ import (
 	"mcpd/protocol/splice"
 )
 
+// openingSilence is how long the answer to initialize may be silent: as long as the official SDKs wait for it.
+const openingSilence = time.Minute
+
 // respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream.
 func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, client toucher) {
 	defer p.leave()
 	shape := p.decide(false)
+	o, opens := client.(opening)
 	if shape == undecided {
-		timer := h.options.Store.options.Clock.AfterFunc(h.options.KeepAlive, p.out.tick)
+		silence := h.options.KeepAlive
+		if opens { // what keeps it alive would tell an id before it is known whether there is a session
+			silence = openingSilence
+		}
+		timer := h.options.Store.options.Clock.AfterFunc(silence, p.out.tick)
 		for shape == undecided {
 			select {
 			case <-r.Context().Done():
@@ -28,7 +36,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, clie
 		}
 		timer.Stop()
 	}
-	if o, ok := client.(opening); ok && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
+	if opens && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
 		w.Header().Set("Mcp-Session-Id", o.ID())
 	}
 	switch shape {

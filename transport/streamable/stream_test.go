@@ -99,6 +99,17 @@ func TestSilentCallBecomesAStream(t *testing.T) {
 	}
 }
 
+// A session that is refused late has no id: initialize does not become a stream because its answer takes time.
+func TestLateRefusalTellsNoSession(t *testing.T) {
+	host := newTestHost(t)
+	host.late = 100 * time.Millisecond
+	s := serve(t, host, Options{KeepAlive: 5 * time.Millisecond})
+	resp := s.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
+	if id, kind := resp.Header.Get("Mcp-Session-Id"), resp.Header.Get("Content-Type"); id != "" || kind != jsonType {
+		t.Errorf("session %q, told as %s", id, kind)
+	}
+}
+
 // A disconnect is not a cancel: the exchange goes on, and its client fetches the rest of this stream, and of no other, by GET.
 func TestStreamIsResumedAfterADisconnect(t *testing.T) {
 	host := newTestHost(t)
