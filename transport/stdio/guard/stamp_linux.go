@@ -4,8 +4,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
-	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // A stamp says the same as the mark, as a number that a process cannot lose by exec, by clearing its environment or by leaving its session: it
@@ -55,10 +55,10 @@ func Earlier(before, own string) Look {
 
 // stamped is the stamp of a process, 0 if it has none.
 func stamped(pid int) uint64 {
-	var l syscall.Rlimit
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), StampLimit, 0, uintptr(unsafe.Pointer(&l)), 0, 0)
+	var l unix.Rlimit
+	err := unix.Prlimit(pid, StampLimit, nil, &l)
 	for _, v := range []uint64{l.Cur, l.Max} {
-		if errno == 0 && v>>62 == 1 {
+		if err == nil && v>>62 == 1 {
 			return v
 		}
 	}
