@@ -30,20 +30,17 @@ type Recorder struct {
 	logger  *slog.Logger
 	clock   clock.Clock
 	metrics *Metrics
-	queue   chan stamped
+	queue   chan Record
 	most    water.Mark
 	dropped atomic.Uint32
 	recent  *Recent
 
-	mu        sync.Mutex // guards what follows: one event is written at a time
+	order     sync.Mutex // guards what follows, never while something is written
 	incidents incidents
-	budgets   []budget
-	reported  uint32 // of dropped
-}
 
-type stamped struct {
-	event Event
-	at    time.Time
+	mu       sync.Mutex // guards what follows: one event is written at a time
+	budgets  []budget
+	reported uint32 // of dropped
 }
 
 // NewRecorder returns a recorder. It takes events at once and writes them when
@@ -59,25 +56,41 @@ func NewRecorder(o Options) *Recorder {
 		logger:    o.Logger,
 		clock:     o.Clock,
 		metrics:   o.Metrics,
-		queue:     make(chan stamped, QueueLen),
+		queue:     make(chan Record, QueueLen),
 		recent:    newRecent(),
 		incidents: make(incidents),
 		budgets:   make([]budget, len(events)),
 	}
 }
 
-// Emit counts an event and hands it to the log. It is a Sink: it never blocks,
-// and an event that finds the queue full is dropped, after it was counted.
+// Emit counts an event, remembers it and hands it to the log. It is a Sink: it
+// never blocks, and an event that finds the queue full is missing in the log only.
 func (r *Recorder) Emit(e Event) {
-	if r.metrics != nil {
-		r.metrics.count(e)
-	}
+	r.count(e)
 	select {
-	case r.queue <- stamped{e, r.clock.Now()}:
+	case r.queue <- r.remember(e, r.clock.Now()):
 		r.most.Note(len(r.queue))
 	default:
 		r.dropped.Add(1)
+		r.count(EventsDropped{Count: 1})
 	}
+}
+
+func (r *Recorder) count(e Event) {
+	if r.metrics != nil {
+		r.metrics.count(e)
+	}
+}
+
+// remember makes the record of an event. Whoever writes it may be stuck: who
+// reads what happened last hears of it all the same.
+func (r *Recorder) remember(e Event, at time.Time) Record {
+	kind := byType[reflect.TypeOf(e)]
+	r.order.Lock()
+	defer r.order.Unlock()
+	rec := Record{At: at, Event: e, Incident: r.incident(e, events[kind].opens, at), kind: kind}
+	r.recent.add(rec)
+	return rec
 }
 
 // Serve writes events until ctx ends, and then what has arrived by that time. It
@@ -131,34 +144,24 @@ func (r *Recorder) Most() int { return r.most.Most() }
 // Recent is the memory of the last events.
 func (r *Recorder) Recent() *Recent { return r.recent }
 
-func (r *Recorder) write(s stamped) {
+func (r *Recorder) write(rec Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.dropped.Load(); n != r.reported {
 		lost := EventsDropped{Count: n - r.reported}
 		r.reported = n
-		if r.metrics != nil {
-			r.metrics.count(lost)
-		}
-		r.record(lost, s.at)
+		r.line(r.remember(lost, rec.At))
 	}
-	r.record(s.event, s.at)
+	r.line(rec)
 }
 
-func (r *Recorder) record(e Event, at time.Time) {
-	kind := byType[reflect.TypeOf(e)]
-	rec := Record{
-		At:       at,
-		Event:    e,
-		Incident: r.incident(e, events[kind].opens, at),
-		kind:     kind,
-	}
-	r.recent.add(rec)
+func (r *Recorder) line(rec Record) {
+	kind := rec.kind
 	if !r.logger.Enabled(context.Background(), events[kind].level) {
 		return
 	}
-	if allowed, suppressed := r.budgets[kind].take(at, events[kind].lines); allowed {
-		line := slog.NewRecord(at, events[kind].level, events[kind].message, 0) // the time it happened, not that of writing
+	if allowed, suppressed := r.budgets[kind].take(rec.At, events[kind].lines); allowed {
+		line := slog.NewRecord(rec.At, events[kind].level, events[kind].message, 0) // the time it happened, not that of writing
 		line.AddAttrs(rec.line(suppressed)...)
 		// A log that cannot be written has nowhere to say so; the next line may get through.
 		_ = r.logger.Handler().Handle(context.Background(), line)

@@ -95,6 +95,14 @@ func TestEmitNeverBlocks(t *testing.T) {
 		for range QueueLen {
 			r.Emit(Rejected{Reason: "overloaded"})
 		}
+		r.Emit(Rejected{Reason: "last"})
+		if got, want := value(t, metrics, "mcpd_events_dropped_total"), float64(r.Dropped()); got != want {
+			t.Errorf("while the log is stuck: mcpd_events_dropped_total = %v, want %v", got, want)
+		}
+		recent, _, _ := r.Recent().Since(0)
+		if e, _ := recent[len(recent)-1].Event.(Rejected); e.Reason != "last" {
+			t.Errorf("while the log is stuck: the last that is remembered is %v", e)
+		}
 		close(writer.release)
 		synctest.Wait()
 		cancel()
