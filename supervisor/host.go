@@ -215,6 +215,9 @@ func (h *host) health() admin.Health {
 			Name: row.ID, OK: up(row), Required: row.ID != "observability", Detail: row.Status.String(),
 		})
 	}
+	if h.recorder.Stuck() {
+		health.Checks = append(health.Checks, admin.Check{Name: "log", Detail: "nobody reads the log"})
+	}
 	health.Checks = append(health.Checks, h.durability(tree), h.memoryCheck(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})

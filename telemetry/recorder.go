@@ -35,6 +35,8 @@ type Recorder struct {
 	dropped atomic.Uint32
 	recent  *Recent
 
+	writing atomic.Int64 // since when a line is being written, in ns of Unix time; 0 for none is
+
 	order     sync.Mutex // guards what follows, never while something is written
 	incidents incidents
 
@@ -141,6 +143,15 @@ func (r *Recorder) Dropped() uint32 { return r.dropped.Load() }
 // Most is how many events ever waited, of QueueLen.
 func (r *Recorder) Most() int { return r.most.Most() }
 
+// StuckAfter is how long one line may take until the log counts as stuck.
+const StuckAfter = time.Second
+
+// Stuck reports whether the log takes no line: whoever reads it has stopped.
+func (r *Recorder) Stuck() bool {
+	since := r.writing.Load()
+	return since != 0 && r.clock.Now().Sub(time.Unix(0, since)) >= StuckAfter
+}
+
 // Recent is the memory of the last events.
 func (r *Recorder) Recent() *Recent { return r.recent }
 
@@ -163,6 +174,8 @@ func (r *Recorder) line(rec Record) {
 	if allowed, suppressed := r.budgets[kind].take(rec.At, events[kind].lines); allowed {
 		line := slog.NewRecord(rec.At, events[kind].level, events[kind].message, 0) // the time it happened, not that of writing
 		line.AddAttrs(rec.line(suppressed)...)
+		r.writing.Store(r.clock.Now().UnixNano())
+		defer r.writing.Store(0)
 		// A log that cannot be written has nowhere to say so; the next line may get through.
 		_ = r.logger.Handler().Handle(context.Background(), line)
 	}

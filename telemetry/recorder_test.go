@@ -103,8 +103,15 @@ func TestEmitNeverBlocks(t *testing.T) {
 		if e, _ := recent[len(recent)-1].Event.(Rejected); e.Reason != "last" {
 			t.Errorf("while the log is stuck: the last that is remembered is %v", e)
 		}
+		time.Sleep(StuckAfter)
+		if !r.Stuck() {
+			t.Error("a log that takes no line is not called stuck")
+		}
 		close(writer.release)
 		synctest.Wait()
+		if r.Stuck() {
+			t.Error("a log that takes lines again is called stuck")
+		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("Serve = %v, want the context's error", err)
