@@ -166,18 +166,16 @@ func (s *Storage) keep(c store.Change) {
 	s.add(c)
 }
 
-// drop takes back a change that waits. Whoever waits for it has what he wanted: it is as if it had been written, and deleted.
+// drop takes back a change that waits, if one does. Whoever waits for the name has what he wanted: it is as if it had been written, and deleted.
 func (s *Storage) drop(n name) {
-	i, ok := s.places[n]
-	if !ok {
-		return
+	if i, ok := s.places[n]; ok {
+		last := len(s.changes) - 1
+		moved := s.changes[last]
+		s.changes[i], s.changes[last] = moved, store.Change{}
+		s.changes = s.changes[:last]
+		s.places[name{moved.Bucket, moved.Key}] = i
+		delete(s.places, n)
 	}
-	last := len(s.changes) - 1
-	moved := s.changes[last]
-	s.changes[i], s.changes[last] = moved, store.Change{}
-	s.changes = s.changes[:last]
-	s.places[name{moved.Bucket, moved.Key}] = i
-	delete(s.places, n)
 	s.waiting = slices.DeleteFunc(s.waiting, func(p *Put) bool {
 		mine := p.Req.Bucket == n.bucket && p.Req.Key == n.key
 		if mine {

@@ -145,6 +145,9 @@ func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
 		if err := <-put(s, change("old", "1")); err != nil {
 			t.Fatal(err)
 		}
+		if err := <-put(s, change("never", "")); err != nil {
+			t.Fatal(err)
+		}
 		d.slow = make(chan struct{})
 		_ = s.Ref("storage").Send(&storage.Keep{Change: change("first", "1")})
 		time.Sleep(time.Millisecond) // it is being written
