@@ -152,10 +152,16 @@ func (h *host) lastWords() {
 	if h.quiet(config.Drain - reading) {
 		return
 	}
-	for i := range config.Tenants {
-		_ = h.at(&config.Tenants[i].Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
-	}
+	h.answer()
 	h.quiet(reading / 2)
+}
+
+// answer has every request in flight answered: the host is stopping.
+func (h *host) answer() {
+	tenants := h.now().config.Tenants
+	for i := range tenants {
+		_ = h.at(&tenants[i].Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
+	}
 }
 
 // hangUp ends the subscriptions of clients that have no stream beside their requests: each holds the response to one open.

@@ -138,6 +138,9 @@ func (r *Running) Run(ctx context.Context) error {
 // stopBudget is more than all budgets of the tree but that of the drain together, so that the tree itself decides how long it takes to stop.
 const stopBudget = 2 * minute
 
+// Hurry has every request in flight answered at once, for a host whose process is about to end without the rest of its drain.
+func (r *Running) Hurry() { r.h.answer() }
+
 // Draining says why the host is about to stop. Readiness says so from here on.
 func (r *Running) Draining(reason string) {
 	r.h.phase.Store(uint32(admin.Draining))

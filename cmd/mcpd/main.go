@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -33,6 +34,9 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
+// lastMoment is what a host that is told twice to stop has to tell so those whose requests are in flight: they are on this machine or near it.
+const lastMoment = 100 * time.Millisecond
+
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
 	told := make(chan os.Signal, 1)
@@ -45,6 +49,7 @@ func main() {
 		stop()
 		<-told // whoever says so twice does not want to wait; the children end with the process
 		fmt.Fprintln(os.Stderr, "mcpd: told twice to stop: what was under way is lost")
+		time.Sleep(lastMoment)
 		os.Exit(exitInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:]))

@@ -145,9 +145,19 @@ func serve(ctx context.Context, f serveFlags) error {
 	// Readiness says that the host is draining before anything of it stops.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
 	defer context.AfterFunc(ctx, func() {
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGINT, syscall.SIGTERM) // main ends the process for it, a moment later
+		defer signal.Stop(again)
 		host.Draining("told to stop")
 		stop()
+		select {
+		case <-again:
+			host.Hurry()
+		case <-ended:
+		}
 	})()
 	hungUp := func() {
 		host.Draining("the terminal is gone")
