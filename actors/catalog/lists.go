@@ -42,7 +42,7 @@ func (c *Catalog) look(call *Look) {
 		return
 	}
 	for _, name := range c.scope(caller) {
-		c.discover(name, caller)
+		c.discover(name, call.Req)
 	}
 	w := &waiter{call, c.p.Now().Add(call.Req.Wait)}
 	switch {
@@ -63,12 +63,12 @@ func (c *Catalog) unserved(caller Caller) bool {
 	return caller.Server != "" && (s == nil || s.gone)
 }
 
-// discover starts the connection that a server's lists come from, unless they are known or it is there.
-func (c *Catalog) discover(name string, caller Caller) {
-	s := c.servers[name]
+// discover starts the connection that a server's lists come from, unless they are known, and as new as the caller wants, or it is there.
+func (c *Catalog) discover(name string, r LookRequest) {
+	s, caller := c.servers[name], r.Caller
 	key := ListKey(s.config, caller)
 	l := c.listing(s, key)
-	if at := s.at(key); !l.due(s.config) || s.conns[at] != nil || len(s.opening[at]) > 0 {
+	if at := s.at(key); !l.due(s.config) && !r.Anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
 	l.declare = declared(s.config, caller.Capabilities)
@@ -166,6 +166,7 @@ type group struct {
 	fingerprint       protocol.Fingerprint
 	modern            bool
 	withheld          string // see Catalog.withheld
+	answers           bool   // see server.answers
 }
 
 // withheld reports whether the policy of a server keeps a list from clients that cannot do what the caller cannot. Who sees the server
@@ -177,7 +178,10 @@ func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 
 // group is whose view a caller sees.
 func (c *Catalog) group(caller Caller) group {
-	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint(), caller.Modern, ""}
+	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint(), caller.Modern, "", false}
+	if caller.Server != "" {
+		g.answers = c.servers[caller.Server].answers(caller)
+	}
 	for _, name := range c.scope(caller) {
 		for _, k := range merge.Kinds() {
 			if c.withheld(caller, name, k) {
@@ -194,7 +198,7 @@ func (c *Catalog) view(caller Caller) *View {
 	if v := c.views[g]; v != nil {
 		return v
 	}
-	v := &View{alone: caller.Server != ""}
+	v := &View{Answers: g.answers, alone: caller.Server != ""}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
 		l := c.listing(c.servers[name], ListKey(c.servers[name].config, caller))
@@ -208,7 +212,10 @@ func (c *Catalog) view(caller Caller) *View {
 				}
 			}
 			v.Servers = append(v.Servers, Known{name, l.facts})
-			if caller.Server != "" && l.facts.Version.Era() == protocol.Modern {
+			if v.alone {
+				v.own = l.lists
+			}
+			if v.alone && l.facts.Version.Era() == protocol.Modern {
 				v.annotated = l.lists[merge.Tools]
 			}
 		} else {

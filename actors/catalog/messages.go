@@ -57,6 +57,7 @@ type ConnectRequest struct {
 type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration
+	Anew   bool // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
 }
 
 // View is what a caller sees of its servers. It is never changed after it was made, and safe to share.
@@ -64,8 +65,10 @@ type View struct {
 	*merge.Catalog
 	Servers []Known  // those that have been listed, in configuration order
 	Missing []string // those that have not
+	Answers bool     // the one server that is seen can be asked for its lists itself
 
-	alone        bool // one server is seen as it is
+	alone        bool         // one server is seen as it is
+	own          client.Lists // of that one
 	disabled     []string
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental

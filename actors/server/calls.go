@@ -37,7 +37,13 @@ type (
 		err error
 	}
 	connectExpired struct{ o *outgoing }
-	looked         struct {
+	recalled       struct {
+		d    *session.Deliver
+		kind merge.Kind
+		view *catalog.View
+		err  error
+	}
+	looked struct {
 		d    *session.Deliver
 		view *catalog.View
 		err  error
@@ -247,4 +253,34 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 		}
 		s.answer(d, page)
 	})
+}
+
+// listAlone answers a list of the one server that the client sees. While that cannot be asked, what it listed before is the answer, as in the list of
+// all servers; what is another then is announced. A cursor is the server's own, and goes on where its last page ended.
+func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
+	server := s.h.Endpoint().Server
+	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' || s.lacks(server, d.Message.Method) != "" {
+		s.toServer(s.through(d))
+		return
+	}
+	s.waiting.add(d)
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Anew: true},
+		func(v *catalog.View, err error) any { return recalled{d, kind, v, err} })
+}
+
+// recalled has the server asked when it can be, or when nothing is known of it.
+func (s *Session) recalled(m recalled) {
+	if !s.waiting.has(m.d) { // cancelled meanwhile
+		return
+	}
+	if m.err != nil || m.view.Answers {
+		s.toServer(s.through(m.d))
+		return
+	}
+	page, err := m.view.Page(m.kind, s.record.Version)
+	if err != nil {
+		s.refuse(m.d, err)
+		return
+	}
+	s.answer(m.d, page)
 }

@@ -121,6 +121,8 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.task(d)
 	case r.route == level:
 		s.setLevel(d)
+	case s.transparent() && r.route == byList:
+		s.listAlone(d, r.kind)
 	case s.transparent():
 		s.toServer(s.through(d))
 	case r.route == byList:

@@ -188,6 +188,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		if m.err == nil {
 			s.use(m.server, m.ref, nil, func(error) {})
 		}
+	case recalled:
+		s.recalled(m)
 	case looked:
 		s.looked(m)
 	case anew:
