@@ -45,6 +45,7 @@ type Conn struct {
 	out     *queue
 	written chan struct{} // closed when the writer has ended
 	broken  atomic.Bool   // it ended because the server does not take bytes any more
+	stopped sight         // whether the server was stopped
 
 	version atomic.Uint32 // protocol.Version; 0 before the handshake
 	closing atomic.Bool
@@ -73,8 +74,10 @@ func NewConn(child *Child, o Options) *Conn {
 		stray:   o.Stray,
 		out:     newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes, urgent: maxRepliedBytes}),
 		written: make(chan struct{}),
+		stopped: sight{began: time.Now()},
 	}
-	c.src = output{file: child.stdout, over: c.over}
+	c.stopped.heard() // it has its first chance
+	c.src = output{file: child.stdout, over: c.over, heard: c.stopped.heard}
 	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room)}
 	var once sync.Once
 	var err error
@@ -96,10 +99,10 @@ func (c *Conn) write() {
 	}
 }
 
-// over says that nothing new will come: the program has exited, or has closed its input.
+// over says that nothing new will come: the program has exited, has closed its input, or is stopped.
 func (c *Conn) over() bool {
 	_, exited := c.child.Exit()
-	return exited || c.broken.Load()
+	return exited || c.broken.Load() || c.stopped.ends.Load()
 }
 
 // Send queues a message. It never waits for the server: a full queue is transport.ErrSlowConsumer, an ended connection
@@ -171,6 +174,8 @@ func (c *Conn) why(ctx context.Context, err error) error {
 		cause = CauseStray
 	case c.closing.Load():
 		return transport.ErrClosed
+	case c.stopped.ends.Load():
+		cause, err = CauseStopped, nil
 	default:
 		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 			err = nil

@@ -35,6 +35,10 @@ const (
 	// them already; only what it left behind can add to it.
 	drainTime = 20 * time.Millisecond
 
+	// Quiet is how long nothing may have come of a server that something is waited for until it is looked at whether it was stopped. A
+	// server that is used answers sooner, so that most are never looked at; one that is stopped is given up after two to three times that.
+	Quiet = time.Second
+
 	// tailBytes is how much of the end of standard error is kept: a stack trace and the line that explains it.
 	tailBytes = 4 << 10
 	// maxErrorLine bounds one line of standard error; the rest of a longer one is dropped up to its end.

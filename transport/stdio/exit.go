@@ -26,8 +26,9 @@ const (
 	CauseMemory    = "out of memory"  // and killed by the kernel for it
 	CauseOversized = "oversized line" // much longer than MaxMessage, and still no end
 	CauseStray     = "not a message stream"
-	CauseOutput    = "closed its output" // while it went on running
-	CauseInput     = "closed its input"  // likewise
+	CauseOutput    = "closed its output"   // while it went on running
+	CauseInput     = "closed its input"    // likewise
+	CauseStopped   = "stopped by a signal" // and not continued, while something waited for it
 )
 
 // Exit says how a program ended.

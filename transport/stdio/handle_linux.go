@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -123,8 +124,22 @@ func limit(pid int, spec Spec) error {
 	return nil
 }
 
-// onlyZombies reports whether no process of the group runs any more, by reading the state of every process.
-func onlyZombies(group int) bool {
+// stopped reports whether a signal has stopped the program, and nothing of its group goes on. One that is traced is somebody's work. A
+// launcher that is stopped may have left the serving to what it started; one that waits for a server which is stopped looks like any that
+// waits, and is not found here. Every process there is is looked at only when the program itself is stopped.
+func (h *handle) stopped() bool {
+	h.mu.Lock()
+	state, _ := stateOf(strconv.Itoa(h.pid))
+	own := !h.reaped && state == "T"
+	h.mu.Unlock()
+	return own && onlyIn(h.pid, "T", "Z", "X")
+}
+
+// onlyZombies reports whether no process of the group runs any more.
+func onlyZombies(group int) bool { return onlyIn(group, "Z", "X") }
+
+// onlyIn reports whether every process of the group is in one of the states, by reading that of every process.
+func onlyIn(group int, states ...string) bool {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return false
@@ -139,15 +154,23 @@ func onlyZombies(group int) bool {
 		if name[0] < '0' || name[0] > '9' {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		// "pid (name) state parent group …", where the name may hold spaces and parentheses.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) > 2 && fields[2] == want && fields[0] != "Z" && fields[0] != "X" {
+		if state, of := stateOf(name); of == want && !slices.Contains(states, state) {
 			return false
 		}
 	}
 	return true
+}
+
+// stateOf reads the state and the group of a process, which are empty when it has ended.
+func stateOf(pid string) (state, group string) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return "", ""
+	}
+	// "pid (name) state parent group …", where the name may hold spaces and parentheses.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 3 {
+		return "", ""
+	}
+	return fields[0], fields[2]
 }

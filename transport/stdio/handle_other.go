@@ -43,5 +43,8 @@ func (h *handle) wait() syscall.WaitStatus {
 // limit does nothing: the limits of another process cannot be set here.
 func limit(int, Spec) error { return nil }
 
+// stopped cannot tell here.
+func (h *handle) stopped() bool { return false }
+
 // onlyZombies cannot tell here; the first process reaps promptly on these systems.
 func onlyZombies(int) bool { return false }

@@ -11,8 +11,9 @@ import (
 // output reads a child's standard output. The end of ctx interrupts a read, and so does the end of the other side even if something that
 // it left behind keeps the pipe open.
 type output struct {
-	file *os.File
-	over func() bool // nothing new will come: what is in the pipe is the rest
+	file  *os.File
+	over  func() bool // nothing new will come: what is in the pipe is the rest
+	heard func()      // bytes were read
 
 	cut  <-chan struct{} // of the ctx that is watched
 	stop func() bool
@@ -31,6 +32,9 @@ func (o *output) read(ctx context.Context, p []byte) (int, error) {
 			o.file.SetReadDeadline(time.Now().Add(drainTime))
 		}
 		n, err := o.file.Read(p)
+		if n > 0 {
+			o.heard()
+		}
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
