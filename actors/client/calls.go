@@ -77,7 +77,9 @@ func (c *Connection) write(x *request.Exchange) {
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
+		return
 	}
+	c.watch()
 }
 
 // unsent settles a call of which no byte was written.

@@ -96,6 +96,7 @@ type Connection struct {
 	before   map[string]bool     // resources that were subscribed to when this began
 
 	start, linger otp.Timer
+	watching      watching              // whether the server was stopped
 	drowsy        otp.Timer             // when it is looked at whether the server may sleep
 	until         time.Time             // it is needed at least, because of what it did or holds
 	patient       bool                  // those who wait for their turn are going to be looked at
@@ -186,6 +187,7 @@ func (c *Connection) reset() {
 	}
 	c.start.Stop()
 	c.drowsy.Stop()
+	c.watching.stop()
 }
 
 // run dials and reads until the connection ends. Whatever ends it, the transport is handed over for closing.
@@ -281,6 +283,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return inflight.ErrExhausted
 	case lingered:
 		c.idle()
+	case looked:
+		c.look()
 	case drowsed:
 		c.maybeSleep()
 	default:

@@ -140,6 +140,7 @@ func (c *Connection) ask(
 		a.timer.Stop()
 		return id, fmt.Errorf("%s: %w", method, err)
 	}
+	c.watch()
 	return id, nil
 }
 

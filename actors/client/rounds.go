@@ -100,6 +100,7 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 	if err == nil {
 		d.id, c.calls[id] = id, d.f
 		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, c.addressed(x, id, params)))
+		c.watch()
 	}
 	if err != nil {
 		delete(c.calls, id)

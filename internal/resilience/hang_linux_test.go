@@ -33,7 +33,8 @@ func halt(t *testing.T, pid int) {
 }
 
 // A server hangs. Those who call it are answered at their deadline, another tenant notices nothing, and the server is left alone: when it
-// goes on, it is the same process.
+// goes on, it is the same process. Each time it is stopped for a shorter time than it takes to be given up for that, which is twice
+// stdio.Quiet.
 func serverHangs(t *testing.T, r *table) {
 	h := prepare(t)
 	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: {call_timeout: %v}, servers: {small: %s}}}",

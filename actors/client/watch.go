@@ -1,0 +1,40 @@
+package client
+
+import (
+	"mcpd/supervisor/otp"
+	"mcpd/transport/stdio"
+)
+
+// looker is a transport that can tell of a silent server that it will not answer, and then ends.
+type looker interface{ Look() }
+
+// looked is when to look.
+type looked struct{}
+
+// watching is the wait for the next look; the zero watching is none.
+type watching struct {
+	on    bool
+	timer otp.Timer
+}
+
+func (w *watching) stop() {
+	w.timer.Stop()
+	w.on = false
+}
+
+// watch sees to it that the server is looked at for as long as something waits for it, once per stdio.Quiet: whoever calls a program that
+// was stopped would wait for its whole deadline, and so would the next.
+func (c *Connection) watch() {
+	if _, can := c.up.(looker); !can || c.watching.on {
+		return
+	}
+	c.watching = watching{on: true, timer: c.p.After(stdio.Quiet, looked{})}
+}
+
+func (c *Connection) look() {
+	c.watching.on = false
+	if up, can := c.up.(looker); can && len(c.calls)+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
+		up.Look()
+		c.watch()
+	}
+}
