@@ -161,6 +161,9 @@ func (c *Catalog) Init(p *otp.Process) error {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	c.configure()
+	for _, s := range c.servers {
+		c.outlast(s)
+	}
 	if !heir {
 		c.recall()
 		c.requarantine()

@@ -22,6 +22,7 @@ type listing struct {
 	lists   client.Lists
 	known   bool
 	stale   bool      // it is what the server listed before it was declared otherwise
+	until   time.Time // it is that of another program, and is shown until then; zero when it is not
 	stored  bool      // it is what the server listed to an earlier host
 	saved   bool      // it was written down as it is
 	served  bool      // a client was given a view while this one was as it is, or not yet known
@@ -298,7 +299,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if changed || another {
 		c.outdate(s, key)
 	}
-	l.known, l.stale, l.stored, l.facts, l.lists = true, false, false, r.Facts, r.Lists
+	l.known, l.stale, l.stored, l.until, l.facts, l.lists = true, false, false, time.Time{}, r.Facts, r.Lists
 	s.last = l
 	if changed || another || !l.saved {
 		c.save(s, key, l)

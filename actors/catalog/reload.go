@@ -3,8 +3,10 @@ package catalog
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -20,6 +22,7 @@ type (
 	}
 	removed struct{ server *server }
 	forget  struct{ server string }
+	outlast struct{ server string } // the lists of an earlier program have been shown long enough
 )
 
 // configure makes the servers those that the tenant has now. One that is declared as before keeps all it has. The connections of one that is
@@ -58,10 +61,12 @@ func (c *Catalog) configure() {
 	c.flush()
 }
 
-// redeclare gives a server another declaration. What it listed is shown until it has listed anew; those who wait for a connection wait for one
+// redeclare gives a server another declaration. What it listed is shown until it has listed anew, and that of
+// another program no longer than a list may take; those who wait for a connection wait for one
 // of the new kind; and where there was one that others share, there is to be another, so that its lists are learnt.
 func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.revisions++
+	another := s.config.Another(config)
 	s.config, s.revision, s.gone = config, c.revisions, false
 	if s.forgive() {
 		c.released(s, byReload)
@@ -70,7 +75,11 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	clear(s.left)
 	for _, l := range s.lists {
 		l.stale = true
+		if another && l.known && l.until.IsZero() {
+			l.until = c.p.Now().Add(c.tenant.Limits.ListWait)
+		}
 	}
+	c.outlast(s)
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
 	for key, waiting := range opening {
@@ -94,6 +103,49 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 			}
 		}
 	}
+}
+
+// outlast forgets what another program listed when its time has come, and comes again for the rest.
+func (c *Catalog) outlast(s *server) {
+	now := c.p.Now()
+	var next time.Time
+	for key, l := range s.lists {
+		switch {
+		case l.until.IsZero():
+		case now.Before(l.until):
+			if next.IsZero() || l.until.Before(next) {
+				next = l.until
+			}
+		default:
+			c.unlist(s, key, l)
+		}
+	}
+	if !next.IsZero() {
+		c.p.After(next.Sub(now), outlast{s.config.Name})
+	}
+}
+
+// unlist forgets a list, and says so to those who saw it. A server that is still starting has had its time: nobody waits for it again.
+func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
+	c.outdate(s, key)
+	c.unsave(s, key)
+	delete(s.lists, key)
+	if s.last == l {
+		s.last = nil
+	}
+	if s.startingUp(s.at(key)) {
+		s.lists[key] = &listing{declare: l.declare, served: l.served, since: l.since}
+	}
+	if l.served {
+		var had []merge.Kind
+		for _, k := range merge.Kinds() {
+			if len(l.lists[k]) > 0 {
+				had = append(had, k)
+			}
+		}
+		c.announce(&client.Report{Server: s.config.Name, Key: s.at(key)}, had)
+	}
+	c.show(s)
 }
 
 // undeclare lets a server go that is configured no more.
@@ -174,6 +226,10 @@ func (c *Catalog) reloading(msg any) {
 		c.removed(m)
 	case written:
 		c.written(m)
+	case outlast:
+		if s := c.servers[m.server]; s != nil {
+			c.outlast(s)
+		}
 	case forget:
 		if s := c.servers[m.server]; s != nil {
 			s.removing = false

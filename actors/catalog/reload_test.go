@@ -263,3 +263,54 @@ func TestChangeEndsACrashLoop(t *testing.T) {
 		}
 	})
 }
+
+// What a server listed is not shown for longer than a list may take when another program is declared in its place and lists nothing. It does not
+// matter that the catalogue crashes meanwhile.
+func TestListOfAnotherProgramIsForgotten(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		run(t, func(r *rig) {
+			r.ready()
+			r.mustConnect("files")
+			r.reload(rewrite)
+			r.dispatcher.Forget()
+			time.Sleep(5 * time.Second)
+			if crash {
+				r.Break("catalog", "")
+				<-r.looks(r.caller("ci", ""))
+				r.Struck()
+			}
+			if v := <-r.looks(r.caller("ci", "")); v.err != nil || !strings.Contains(listed(v, merge.Tools), "read") {
+				t.Errorf("while it may start: %+v, %v", v.View, v.err)
+			}
+			time.Sleep(6 * time.Second)
+			r.Rest()
+			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Method != "notifications/tools/list_changed" {
+				t.Errorf("announced %v", got)
+			}
+			start := time.Now()
+			v := <-r.looks(r.caller("ci", ""))
+			if v.err != nil || !slices.Equal(v.Missing, []string{"files"}) || strings.Contains(listed(v, merge.Tools), "read") || v.at != start {
+				t.Errorf("later: %+v, %v after %v", v.View, v.err, v.at.Sub(start))
+			}
+			if got := r.record("files"); got.Tools != 0 {
+				t.Errorf("record: %+v", got)
+			}
+		})
+	}
+}
+
+// The same program under other settings has what it had.
+func TestListOfTheSameProgramStays(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.mustConnect("files")
+		r.reload(func(servers []tenant.Server) []tenant.Server {
+			servers[0].Env = map[string]tenant.Secret{"V": tenant.NewSecret("2")}
+			return servers
+		})
+		time.Sleep(time.Minute)
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || !strings.Contains(listed(v, merge.Tools), "read") {
+			t.Errorf("later: %+v, %v", v.View, v.err)
+		}
+	})
+}

@@ -147,3 +147,9 @@ func (s Server) Reconnects(so Server) bool {
 	s.Require, so.Require = nil, nil
 	return !reflect.DeepEqual(s, so)
 }
+
+// Another reports whether it is another program that way, and not the same one under other settings: what the one listed says nothing of the
+// other.
+func (s Server) Another(so Server) bool {
+	return s.Command != so.Command || s.URL != so.URL || s.Builtin != so.Builtin || !slices.Equal(s.Args, so.Args)
+}
