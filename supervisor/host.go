@@ -82,7 +82,8 @@ func (h *host) sessionOptions() session.Options {
 		Idle:        func(name string) time.Duration { return h.now().limits(name).SessionIdle },
 		Age:         func(name string) time.Duration { return h.now().limits(name).SessionAge },
 		Total:       func() int { return h.now().config.MaxSessions },
-		Serves:      func(ep streamable.Endpoint) bool { return h.now().serves(ep) }, Parting: h.now().config.Drain,
+		// Whoever has started an embedded host is its client, and needs no key.
+		Serves: func(ep streamable.Endpoint) bool { return h.options.Embedded || h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
 		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions), Events: h.stored(store.Events),
 	}
