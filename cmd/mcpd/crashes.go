@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,12 +22,16 @@ const (
 // maxCrashes bounds the crashes that are remembered.
 const maxCrashes = 20
 
-// crashes remembers in the state directory how the host has crashed. Being killed is no crash: it says nothing about the host.
-type crashes struct{ list, output string }
+// crashes remembers in the state directory how the host has crashed. Being killed is no crash: it says nothing about the host, unless it was not
+// even ready, as where the kernel ends it for the memory that it needs to start. Such runs count where there is none between them that was ready.
+type crashes struct{ list, output, starting string }
 
 func crashesIn(dir string) crashes {
-	return crashes{filepath.Join(dir, "crashes.log"), filepath.Join(dir, "crash.txt")}
+	return crashes{filepath.Join(dir, "crashes.log"), filepath.Join(dir, "crash.txt"), filepath.Join(dir, "starting")}
 }
+
+// unready is the reason that is noted of a host that was killed before it was ready.
+const unready = "killed before it was ready"
 
 // begin notes how the last host ended, if it crashed, and has the runtime write down how this one does. Why is the reason for safe mode,
 // empty for none.
@@ -34,6 +39,11 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 	last, err := os.ReadFile(c.output)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("state directory: %w", err)
+	}
+	if _, err := os.Stat(c.starting); err == nil && len(last) == 0 {
+		if err := c.note(now, unready); err != nil {
+			return "", err
+		}
 	}
 	if len(last) > 0 {
 		if err := c.note(now, firstLine(last)); err != nil {
@@ -51,7 +61,26 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
 		return "", fmt.Errorf("crash output: %w", err)
 	}
-	return c.safe(now), nil
+	if why = c.safe(now); why != "" { // which serves nobody, and ends as it may
+		c.begun()
+		return why, nil
+	}
+	if err := os.WriteFile(c.starting, nil, 0o600); err != nil {
+		return "", fmt.Errorf("state directory: %w", err)
+	}
+	return "", nil
+}
+
+// begun notes that the host has ended its start, in whatever way but that of being killed.
+func (c crashes) begun() { _ = os.Remove(c.starting) }
+
+// ready notes that the host serves: it can start, whatever ended those before it.
+func (c crashes) ready() {
+	c.begun()
+	lines := c.lines()
+	if able := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.HasSuffix(line, " "+unready) }); len(able) < len(lines) {
+		_ = c.write(able) // at worst it counts once more
+	}
 }
 
 // safe is why the host is to start in safe mode, empty when it is not to.
@@ -73,7 +102,10 @@ func (c crashes) safe(now time.Time) string {
 // note remembers a crash.
 func (c crashes) note(now time.Time, reason string) error {
 	lines := append(c.lines(), now.UTC().Format(time.RFC3339)+" "+reason)
-	lines = lines[max(0, len(lines)-maxCrashes):]
+	return c.write(lines[max(0, len(lines)-maxCrashes):])
+}
+
+func (c crashes) write(lines []string) error {
 	if err := os.WriteFile(c.list, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}

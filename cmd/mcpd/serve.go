@@ -128,6 +128,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
+	defer past.begun()
 	tokens, err := admin.CreateTokens(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read, admin.Write, admin.Chaos)
 	if err != nil {
 		return &failure{exitFailure, fmt.Errorf("admin tokens: %w", err)}
@@ -141,6 +142,9 @@ func serve(ctx context.Context, f serveFlags) error {
 	})
 	if err != nil {
 		return &failure{exitFailure, err}
+	}
+	if safe == "" {
+		past.ready()
 	}
 	// Readiness says that the host is draining before anything of it stops.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
