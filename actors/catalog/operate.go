@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,13 +18,16 @@ type Verb string
 
 // The verbs.
 const (
-	Restart    Verb = "restart"    // its connections end and are started again; pauses and quarantine are forgotten
+	Restart    Verb = "restart"    // its connections end and are started again; pauses are forgotten. ErrPutAway refuses it
 	Quarantine Verb = "quarantine" // its connections end, and none is started until it is released
 	Release    Verb = "release"    // pauses and quarantine are forgotten: the next call starts it
 )
 
 // Verbs are all of them.
 func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
+
+// ErrPutAway refuses the restart of a server that an operator has quarantined: whoever did that meant it to stay so until he says otherwise.
+var ErrPutAway = errors.New("an operator has quarantined it")
 
 // written says that a decision is in the store, or why it is not.
 type written struct {
@@ -36,6 +40,10 @@ func (c *Catalog) operate(m *Operate) {
 	s := c.servers[m.Req.Server]
 	if s == nil || s.gone || !slices.Contains(Verbs(), m.Req.Verb) {
 		m.Fail(protocol.EndpointNotFound())
+		return
+	}
+	if m.Req.Verb == Restart && s.whole != nil && s.whole.operator {
+		m.Fail(ErrPutAway)
 		return
 	}
 	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: otp.IncidentID(c.p.Path()+"/"+s.config.Name, c.p.Now())}

@@ -159,6 +159,10 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 		if data, retry := r.refusal("ci"); !strings.Contains(data, `"retryable":false`) || !strings.Contains(data, `"cause":"operator"`) || retry != 0 {
 			t.Errorf("ci is told %s, retry %v", data, retry)
 		}
+		restart := catalog.OperateRequest{Server: "files", Verb: catalog.Restart}
+		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", restart); !errors.Is(err, catalog.ErrPutAway) || !r.record("files").Operator {
+			t.Errorf("a restart: %v, %+v", err, r.record("files"))
+		}
 		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 2 {
 			t.Errorf("its lists: %+v, %v", v.View, v.err)
 		}

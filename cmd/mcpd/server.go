@@ -14,7 +14,7 @@ import (
 func serverCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "server", Short: "Restart, quarantine or release a server of a running host", Args: cobra.NoArgs}
 	for _, verb := range []struct{ name, short string }{
-		{"restart", "End a server's connections and start them again; its pauses and quarantine are forgotten"},
+		{"restart", "End a server's connections and start them again; its pauses are forgotten, what an operator quarantined is not"},
 		{"quarantine", "End a server's connections and start none until it is released, also by a host that is started anew"},
 		{"release", "Let a server be started again that is given up or quarantined"},
 	} {

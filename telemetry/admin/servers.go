@@ -13,11 +13,14 @@ import (
 
 // Operate does to a server what an operator wants: restart, quarantine or
 // release it. The answer is how it is doing then. ErrNoServer says that there is
-// none of that name.
+// none of that name, ErrPutAway that it is to be released first.
 type Operate func(ctx context.Context, tenant, server, verb string) (*mcpdv1.Server, error)
 
 // ErrNoServer says that no such server is configured.
 var ErrNoServer = errors.New("no such server")
+
+// ErrPutAway says that an operator has quarantined the server to be restarted.
+var ErrPutAway = errors.New("an operator has quarantined it")
 
 // servers lists those of all tenants or of one.
 func (h *handler) servers(w http.ResponseWriter, r *http.Request) {
@@ -45,6 +48,8 @@ func (h *handler) operate(verb string) http.HandlerFunc {
 		switch {
 		case errors.Is(err, ErrNoServer):
 			problem(w, http.StatusNotFound, err.Error(), "GET /admin/v1/servers lists them")
+		case errors.Is(err, ErrPutAway):
+			problem(w, http.StatusConflict, err.Error(), "mcpd server release lets it be started again")
 		case err != nil:
 			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue), "GET /admin/v1/servers shows how it is doing")
 		default:

@@ -26,6 +26,8 @@ func TestServersAreShownAndOperated(t *testing.T) {
 			switch server {
 			case "nothing":
 				return nil, ErrNoServer
+			case "away":
+				return nil, ErrPutAway
 			case "unstored":
 				return nil, errors.New("it is done, but would not survive the host")
 			}
@@ -51,6 +53,7 @@ func TestServersAreShownAndOperated(t *testing.T) {
 		{"acme/files/quarantine", writes, http.StatusOK, `"state":"idle"`},
 		{"acme/files/release", writes, http.StatusOK, `"state":"idle"`},
 		{"acme/nothing/release", writes, http.StatusNotFound, "no such server"},
+		{"acme/away/restart", writes, http.StatusConflict, "mcpd server release"},
 		{"acme/unstored/quarantine", writes, http.StatusInternalServerError, "would not survive"},
 		{"acme/files/delete", writes, http.StatusNotFound, ""},
 	} {
@@ -58,7 +61,7 @@ func TestServersAreShownAndOperated(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", tt.path, status, body, tt.status)
 		}
 	}
-	if want := []string{"restart acme/files", "quarantine acme/files", "release acme/files", "release acme/nothing", "quarantine acme/unstored"}; !slices.Equal(did, want) {
+	if want := []string{"restart acme/files", "quarantine acme/files", "release acme/files", "release acme/nothing", "restart acme/away", "quarantine acme/unstored"}; !slices.Equal(did, want) {
 		t.Errorf("did %q", did)
 	}
 }
