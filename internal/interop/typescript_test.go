@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"net/http"
@@ -46,32 +47,54 @@ tenants:
 `, hashed("ann", "key-of-ann"), everything, dir, remote(t, dir, "streamableHttp", "/mcp"), remote(t, dir, "sse", "/sse"), hashed("zoe", "key-of-zoe"), filesystem, dir)})
 }
 
-// remote starts the published server over a kind of HTTP and returns its endpoint.
+// remote starts the published server over a kind of HTTP and returns its endpoint. The server takes a port by its number only, so another program
+// may have it first: then the server ends, and the next number is tried.
 func remote(t *testing.T, dir, kind, path string) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var said string
+	for deadline := time.Now().Add(npmTime); time.Now().Before(deadline); {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := free.Addr().String()
+		_, port, _ := net.SplitHostPort(addr)
+		free.Close()
+		var output bytes.Buffer
+		server := exec.Command("npx", "-y", everything, kind)
+		server.Dir, server.Env = dir, append(os.Environ(), "PORT="+port)
+		server.Stdout, server.Stderr = &output, &output
+		group(server)
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { _ = server.Wait(); close(ended) }()
+		if listens("http://"+addr+path, ended, deadline) {
+			t.Cleanup(func() { killGroup(server, ended) })
+			return "http://" + addr + path
+		}
+		killGroup(server, ended)
+		said = output.String()
 	}
-	addr := free.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	free.Close()
-	server := exec.Command("npx", "-y", everything, kind)
-	server.Dir, server.Env = dir, append(os.Environ(), "PORT="+port)
-	group(server)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { killGroup(server) })
-	url := "http://" + addr + path
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	t.Fatalf("%s does not listen within %v:\n%s", everything, npmTime, said)
+	return ""
+}
+
+// listens waits for an endpoint that answers, until its server has ended or the time is over.
+func listens(url string, ended <-chan struct{}, deadline time.Time) bool {
+	for ; time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-ended:
+			return false
+		default:
+		}
 		if response, err := http.Get(url); err == nil {
 			response.Body.Close()
-			return url
+			return true
 		}
 	}
-	t.Fatalf("%s does not listen on %s after %v", everything, addr, patience)
-	return ""
+	return false
 }
 
 // The official TypeScript clients of both generations list and call the tools of published servers, over stdio and over HTTP, through
