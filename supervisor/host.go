@@ -45,7 +45,8 @@ type host struct {
 	settings atomic.Pointer[settings]
 	options  Options
 	self     protocol.Implementation
-	clock    clock.Clock
+	clock    clock.Clock  // the hour, for what people read
+	awake    *clock.Awake // what may take how long
 	faults   *fault.Registry
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
@@ -75,7 +76,7 @@ func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
 
 func (h *host) sessionOptions() session.Options {
 	return session.Options{
-		Clock:       h.clock,
+		Clock:       h.awake,
 		Pool:        func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
 		Limit:       func(name string) int { return h.now().limits(name).MaxSessions },
 		OfPrincipal: func(name string) int { return h.now().limits(name).MaxPrincipalSessions },

@@ -23,7 +23,7 @@ const historyShare = 4
 func (h *host) newStore(c *config.Config) *streamable.Store {
 	e, o := &c.Edge, &h.options
 	s := streamable.StoreOptions{
-		Clock: o.Clock, StreamEvents: e.StreamEvents, StreamBytes: int(e.StreamBytes), SessionBytes: int(e.History),
+		Clock: h.awake, StreamEvents: e.StreamEvents, StreamBytes: int(e.StreamBytes), SessionBytes: int(e.History),
 		TotalBytes: int(e.TotalHistory), TTL: e.HistoryTime, GETs: e.Streams,
 	}
 	if o.Memory > 0 {

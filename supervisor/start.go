@@ -90,7 +90,7 @@ func newHost(c *config.Config, o Options) *host {
 		o.Faults = fault.New(o.Clock)
 	}
 	h := &host{
-		options: o, clock: o.Clock, faults: o.Faults,
+		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
 		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
 		index:    session.NewIndex(),
 		last:     process.NewLast(),
@@ -105,14 +105,14 @@ func newHost(c *config.Config, o Options) *host {
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
 	h.system = otp.NewSystem(otp.Options{
-		Logger: o.Logger, Clock: o.Clock, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
+		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.openState()
 	h.store = h.newStore(c)
 	h.beginsWith(c)
 	h.edge = &Edge{
-		now: h.now, Memory: &h.memory, Failures: quota.NewFailures(), Clock: o.Clock, Index: h.index,
+		now: h.now, Memory: &h.memory, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
 		Sessions: func() otp.Ref { return h.core("session_manager") },
 	}
 	return h
@@ -169,6 +169,7 @@ func (h *host) end(ctx context.Context) error {
 	err := h.spawner.Close(ctx)
 	h.system.Close()
 	h.last.Stop()
+	h.awake.Close()
 	err = errors.Join(err, h.closeState())
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLines)
 	defer cancel()

@@ -21,7 +21,6 @@ type Table[K comparable, O any] struct {
 	entries map[K]*entry[K, O]
 	timers  heap[K, O]
 	armed   time.Time // what the timer was last set to; zero when it is not set
-	grace   time.Time // nothing expires before
 	spare   []*entry[K, O]
 	effects []Effect[K, O]
 	record  record[K]
@@ -184,23 +183,9 @@ func (e *entry[K, O]) unpark(now time.Time) bool {
 	return true
 }
 
-// A timer that fires later than stall, which no busy machine is, says that nobody ran meanwhile: the process was stopped, or its machine. Answers
-// may have come since, and wait to be read, for which there is so much grace, once.
-const (
-	stall = 2 * time.Second
-	grace = time.Second
-)
-
 // expire ends everything that is due.
 func (t *Table[K, O]) expire(now time.Time) {
-	late := !t.armed.IsZero() && now.Sub(t.armed) > stall && !t.armed.Equal(t.grace)
 	t.armed = time.Time{}
-	if late {
-		t.grace = now.Add(grace)
-	}
-	if now.Before(t.grace) {
-		return
-	}
 	for len(t.timers) > 0 && !t.timers[0].Deadline.After(now) {
 		e := t.timers[0]
 		t.withdraw(e)
@@ -256,11 +241,7 @@ func (t *Table[K, O]) arm() {
 	if len(t.timers) == 0 {
 		return
 	}
-	at := t.timers[0].Deadline
-	if at.Before(t.grace) {
-		at = t.grace
-	}
-	if t.armed.IsZero() || at.Before(t.armed) {
+	if at := t.timers[0].Deadline; t.armed.IsZero() || at.Before(t.armed) {
 		t.armed = at
 		t.do(Effect[K, O]{Do: Arm, At: at})
 	}

@@ -1,0 +1,53 @@
+package interop
+
+import (
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// The host is stopped, by SIGSTOP as by the machine it runs on, for longer than sessions may be idle and calls may take. When it goes on, a session
+// has the time that it had left, and so has a call.
+func TestNothingExpiresForAStop(t *testing.T) {
+	const (
+		limit   = 3 * time.Second
+		stopped = 2 * limit
+	)
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {limits: {session_idle: %v, call_timeout: %v}, servers: {past: %s}}}\n", limit, limit, self(t, serveOld, "past"))})
+	w := newWire(t, host.MCP+"/mcp", "")
+	w.open(legacy)
+	caller := newWire(t, host.MCP+"/past/mcp", "")
+	caller.open(legacy)
+	ended := make(chan time.Time, 1)
+	go func() { // ends with the call
+		caller.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait","arguments":{"text":"stopped"}}}`)
+		ended <- time.Now()
+	}()
+	time.Sleep(limit / 6)
+
+	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := syscall.Kill(host.PID(), s); err != nil {
+			t.Fatal(err)
+		}
+		if s == syscall.SIGSTOP {
+			time.Sleep(stopped)
+		}
+	}
+	again := time.Now()
+	time.Sleep(limit / 6) // for whatever expires at once
+	if r := w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.status != http.StatusOK {
+		t.Errorf("a session that had most of its time left: %d %s", r.status, r.body)
+	}
+	if left := (<-ended).Sub(again); left < limit/2 {
+		t.Errorf("a call that had most of its time left ended after %v", left)
+	}
+	eventually(t, "the session that nobody uses ended", func() bool {
+		time.Sleep(limit + limit/2) // to ask is to use it
+		return w.post(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`).status == http.StatusNotFound
+	})
+}
