@@ -61,7 +61,7 @@ var why = map[string]string{
 	"mcpd/tenants/T/task_sup/K/task":           "follows its server's, asks the client what that asks, and is there until its ttl is over",
 	"mcpd/tenants/T/task_manager":              "brings back the tasks of a host that is no more, before there is a session that asks for one",
 	"mcpd/tenants/T/server_sup":                "the tenant's sessions",
-	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once or with the next message of its client",
+	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once, after a pause or with the next message of its client",
 	"mcpd/listeners":                           "last to start, so first to stop: nothing new comes in while what is there is finished",
 	"mcpd/listeners/mcp":                       "accepts MCP over HTTP; when it stops, requests have time to end",
 }

@@ -9,6 +9,7 @@ import (
 	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
 )
 
 // crash makes the session's actor crash on a ping.
@@ -52,7 +53,7 @@ func TestCallThatEndsWithoutAnActorIsForgotten(t *testing.T) {
 		if _, err := r.Faults.Arm(f); err != nil {
 			r.T.Fatal(err)
 		}
-		for range 4 { // again and again, so that it is left without one
+		for range 4 { // again and again, so that it is without one for a while
 			u.ask("ping", "")
 		}
 		p.Close()
@@ -93,9 +94,14 @@ func TestSessionThatComesBackLateIsRestored(t *testing.T) {
 			t.Fatal(out.All())
 		}
 		p := r.peer("files")
-		u.crash()
-		u.crash() // so soon again that it is left to its client's next request
+		top := r.Tree.Ref()
+		if err := otp.TerminateChild(r.T.Context(), top, "server_sup"); err != nil {
+			r.T.Fatal(err)
+		}
 		time.Sleep(2 * client.Reattach)
+		if _, err := otp.RestartChild(r.T.Context(), top, "server_sup"); err != nil {
+			r.T.Fatal(err)
+		}
 		if got := p.heard("resources/unsubscribe"); len(got) != 1 {
 			r.T.Fatalf("the server was told %v", got)
 		}

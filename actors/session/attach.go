@@ -26,8 +26,8 @@ func (a *attempt) fail(err error) {
 	}
 }
 
-// down hears of the end of an actor whose session goes on. It is replaced at once, whether it crashed or its pool ended, so that nothing
-// its client should hear of is missed; one that ends again and again is left to its client's next request.
+// down hears of the end of an actor whose session goes on. It is replaced, whether it crashed or its pool ended, so that nothing its client
+// should hear of is missed.
 func (m *Manager) down(d otp.Down) {
 	for _, a := range m.leaving[d.Ref] {
 		m.begin(a)
@@ -50,16 +50,30 @@ func (m *Manager) down(d otp.Down) {
 		m.end(h, why)
 		return
 	}
-	if now := m.o.Clock.Now(); now.Sub(h.crashed) > crashPause {
-		h.crashed = now
-		m.begin(&attempt{h: h, old: d.Ref, next: firstPause})
+	h.pause = pause(h.pause, m.o.Clock.Now().Sub(h.crashed))
+	h.crashed = m.o.Clock.Now()
+	next := &attempt{h: h, old: d.Ref, next: h.pause}
+	if h.pause == 0 {
+		next.next = firstPause
+		m.begin(next)
+	} else if m.later(next) {
+		m.attaching[next] = struct{}{}
 	}
 }
 
-// crashPause is how much time must be between two ends of a session's actors for the second to be mended at once too.
+// crashPause is how much longer than the pause before it an actor must have lasted to be replaced at once.
 const crashPause = time.Second
 
-// Pauses between the attempts at an actor that no request waits for. A pool that restarts stops all of its sessions first, within its
+// pause is how long after the end of an actor the next one is started: at once, or, when the last end was not long ago, after twice the pause
+// that there was then.
+func pause(last, since time.Duration) time.Duration {
+	if since > last+crashPause {
+		return 0
+	}
+	return min(max(firstPause, 2*last), 2*lastPause)
+}
+
+// Pauses before an actor that no request waits for: between ends of one that crashes again and again, and between attempts. A pool that restarts stops all of its sessions first, within its
 // shutdown of 20 s, and takes no new one meanwhile. The pause doubles; after the last the session is left to its client's next request.
 const (
 	firstPause = 50 * time.Millisecond
@@ -101,6 +115,15 @@ func (m *Manager) undelivered(d *Deliver) {
 		return
 	}
 	m.begin(&attempt{h: h, old: d.to, left: d})
+}
+
+// again makes an attempt whose pause is over.
+func (m *Manager) again(a *attempt) {
+	if a.h.closed.Load() { // whoever ended the session has seen to its actor
+		delete(m.attaching, a)
+		return
+	}
+	m.begin(a)
 }
 
 func (m *Manager) begin(a *attempt) {

@@ -25,6 +25,7 @@ type actors struct {
 	ended  atomic.Int32  // actors that were told of the end of their session
 	hold   chan struct{} // when it is set, an actor that was asked to "hold" stays at it until it is closed
 	slow   chan struct{} // when it is set, an actor starts when it is closed
+	broken atomic.Bool   // actors crash as soon as they have started
 }
 
 type actor struct {
@@ -33,16 +34,21 @@ type actor struct {
 	h *session.Handle
 }
 
-func (x *actor) Init(*otp.Process) error {
+func (x *actor) Init(p *otp.Process) error {
 	x.a.starts.Add(1)
 	if x.a.slow != nil {
 		<-x.a.slow
+	}
+	if x.a.broken.Load() {
+		return p.Self().Send(errors.New("crash"))
 	}
 	return nil
 }
 
 func (x *actor) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
+	case error:
+		return m
 	case *session.Expired:
 		x.a.ended.Add(1)
 		return otp.ErrShutdown
@@ -70,7 +76,7 @@ func perform(t *testing.T, limit int, test func(a *actors)) {
 			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
 		}
 		return []otp.Child{
-			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, a.index) })},
+			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return session.New(o, a.index) })},
 			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
 				Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return &actor{a: a, h: args.(session.Args).Handle} }),
 			}}})},
@@ -153,24 +159,69 @@ func TestMessageIsHandedOnOnce(t *testing.T) {
 	})
 }
 
-// A session that crashes again and again has its next actor with its next request.
-func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
+// A session whose actor crashes again at once has another before long, which its client need not ask for: its server may want something of it.
+func TestSessionThatCrashesAgainIsAttachedUnasked(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
 		for range 3 {
-			out, err := a.deliver(h, "crash")
-			if err != nil || out.Word() != int64(-32603) {
+			if out, err := a.deliver(h, "crash"); err != nil || out.Word() != int64(-32603) {
 				t.Errorf("got %v, %v", out.All(), err)
 			}
+		}
+		if err := h.Send(struct{}{}); err == nil {
+			t.Error("there is another at once, and then another: nothing holds up a session that crashes")
+		}
+		time.Sleep(time.Second)
+		if err := h.Send(struct{}{}); err != nil {
+			t.Errorf("a second later: %v", err)
 		}
 		before := a.starts.Load()
 		time.Sleep(time.Minute)
 		a.Rest()
 		if got := a.starts.Load(); got != before {
+			t.Errorf("%d more were started", got-before)
+		}
+	})
+}
+
+// One that crashes by itself again and again is started ever more rarely, and in the end with its client's next request only.
+func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		a.broken.Store(true)
+		_, _ = a.deliver(h, "crash")
+		time.Sleep(20 * time.Minute)
+		a.Rest()
+		before := a.starts.Load()
+		if before < 5 || before > 15 {
+			t.Errorf("%d actors were started in twenty minutes", before)
+		}
+		time.Sleep(20 * time.Minute)
+		a.Rest()
+		if got := a.starts.Load(); got != before {
 			t.Errorf("%d actors were started though nobody asked", got-before)
 		}
+		a.broken.Store(false)
 		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
 			t.Errorf("next: %v, %v", out.All(), err)
+		}
+	})
+}
+
+// What is to be attached later is not lost with the manager.
+func TestAttachingOutlivesTheManager(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		for range 2 {
+			_, _ = a.deliver(h, "crash")
+			a.Rest()
+		}
+		a.Break("manager", "")
+		a.Send("manager", struct{}{})
+		a.Struck()
+		time.Sleep(time.Second)
+		if err := h.Send(struct{}{}); err != nil {
+			t.Errorf("a second later: %v", err)
 		}
 	})
 }
@@ -179,13 +230,14 @@ func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
 func TestSessionWithoutAnActorEnds(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
-		for range 2 { // the second time nobody mends it
+		for range 2 { // the second time it is not mended at once
 			_, _ = a.deliver(h, "crash")
 			a.Rest()
 		}
 		if err := h.Close(a.T.Context()); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Minute)
 		a.Rest()
 		if got := a.ended.Load(); got != 1 {
 			t.Errorf("%d actors were told that it has ended, want one", got)

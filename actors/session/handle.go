@@ -43,8 +43,9 @@ type Handle struct {
 	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
 	asleep, waking atomic.Bool
 	calls          Calls
-	// crashed is when its actor last did. It is the manager's.
+	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
 	crashed time.Time
+	pause   time.Duration
 }
 
 // Record is what survives the actor of a session: what was negotiated and what the client asked for. A Record is not changed once it

@@ -157,7 +157,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case attached:
 		m.attached(msg)
 	case again:
-		m.begin(msg.attempt)
+		m.again(msg.attempt)
 	case otp.Down:
 		m.down(msg)
 	case *Close:
