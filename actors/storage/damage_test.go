@@ -24,6 +24,7 @@ func TestDamagedStorageWrites(t *testing.T) {
 			s.Send("storage", &storage.Keep{Change: change("x", `1`)})
 			s.Heirs.Rand = nil
 			d.set(nil, nil)
+			time.Sleep(2 * storage.RetryPause)
 			done := put(s, change("y", `1`))
 			time.Sleep(time.Minute)
 			if err := <-done; err != nil || s.Ref("storage").Incarnation() != 2 || len(s.Heirs.Done) == 0 {

@@ -12,7 +12,7 @@ import (
 const WriteWait = 50 * time.Millisecond
 
 // Put asks for a change to be written, and is answered when it is with the kernel: from then on it survives the death of the host. An
-// error says that it is not yet; it is tried again. Whoever asks decides how long to wait.
+// error says that it is not yet, at once while the disk takes nothing; it is tried again. Whoever asks decides how long to wait.
 type Put = otp.Call[PutRequest, struct{}]
 
 // PutRequest is a change.

@@ -4,6 +4,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -56,6 +57,9 @@ type kept struct {
 }
 
 func (k *kept) failing() bool { return k.unwritten || k.unsynced }
+
+// errUnwritten is for who would wait for a disk that has taken nothing the last time, which is tried again before long.
+var errUnwritten = errors.New("the state cannot be written now")
 
 type name struct {
 	bucket store.Bucket
@@ -110,7 +114,11 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 			m.Fail(err)
 			return nil
 		}
-		s.waiting = append(s.waiting, m)
+		if s.unwritten && s.writing {
+			m.Fail(errUnwritten)
+		} else {
+			s.waiting = append(s.waiting, m)
+		}
 		s.keep(m.Req.Change)
 		s.due()
 	case *Keep:

@@ -195,6 +195,30 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
+// Whoever asks while the disk takes nothing is told so at once, and what he asked for is written when there is room. From then on the wait is for
+// the disk again.
+func TestFullDiskMakesNobodyWait(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		full := errors.New("no space left")
+		d.set(full, nil)
+		<-put(s, change("a", "1"))
+		d.set(nil, nil)
+		for _, key := range []string{"b", "c"} {
+			began := time.Now()
+			if err := <-put(s, change(key, "1")); err == nil || time.Since(began) > 0 {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+		}
+		time.Sleep(storage.RetryPause)
+		if got := d.String(); !strings.HasPrefix(got, "[[a=1 b=1 c=1]]") {
+			t.Errorf("got %s", got)
+		}
+		if err := <-put(s, change("d", "1")); err != nil {
+			t.Errorf("after it was written: %v", err)
+		}
+	})
+}
+
 // A sync that fails is made again.
 func TestSyncFails(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
