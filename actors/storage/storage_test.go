@@ -209,7 +209,7 @@ func TestFullDiskMakesNobodyWait(t *testing.T) {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 		}
-		time.Sleep(storage.RetryPause)
+		time.Sleep(2 * storage.RetryPause)
 		if got := d.String(); !strings.HasPrefix(got, "[[a=1 b=1 c=1]]") {
 			t.Errorf("got %s", got)
 		}
