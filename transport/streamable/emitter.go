@@ -94,7 +94,7 @@ func (e *emitter) prime() {
 	if retry <= 0 {
 		retry = e.handler.options.Retry
 	}
-	id := string(e.outlet.appendID(nil, e.outlet.next-1))
+	id := string(e.outlet.appendID(nil, e.outlet.next-1, ordinary))
 	e.first = appendEvent(nil, Event{ID: id, Data: []byte{}, Retry: retry})
 }
 
@@ -139,7 +139,7 @@ func (e *emitter) writeEntries(b *burst, entries []entry) error {
 	out := b.bytes[:0]
 	for _, entry := range entries {
 		if e.outlet.nonce != "" {
-			out = append(e.outlet.appendID(append(out, "id: "...), entry.seq), '\n')
+			out = append(e.outlet.appendID(append(out, "id: "...), entry.seq, entry.weight), '\n')
 		}
 		if len(entry.data) < large {
 			out = append(appendData(out, entry.data), '\n')

@@ -31,6 +31,7 @@ type streamKind byte
 const (
 	postStream       streamKind = 'p' // the reply to one POST
 	standaloneStream streamKind = 'g' // a GET
+	answeredStream   streamKind = 'a' // the reply to one POST at its end: whoever comes back with such an id has the answer
 )
 
 // nonceBytes is half of a nonce: enough that two sessions of one principal, or two lives of a session, do not meet by chance. The id stays
@@ -99,7 +100,7 @@ func parseEventID(text string) (id eventID, nonce string, err error) {
 	id.kind = streamKind(parts[1][0])
 	stream, errStream := strconv.ParseUint(parts[1][1:], 36, 32)
 	seq, errSeq := strconv.ParseUint(parts[2], 36, 64)
-	if errStream != nil || errSeq != nil || id.kind != postStream && id.kind != standaloneStream {
+	if errStream != nil || errSeq != nil || id.kind != postStream && id.kind != standaloneStream && id.kind != answeredStream {
 		return id, "", errEventID
 	}
 	id.stream, id.seq = uint32(stream), seq

@@ -53,7 +53,11 @@ func (o *outlet) tick() {
 	o.signal()
 }
 
-// appendID appends the id of the event at a place of this outlet's stream.
-func (o *outlet) appendID(dst []byte, seq uint64) []byte {
-	return eventID{o.kind, o.number, seq, o.asks}.append(dst, o.nonce)
+// appendID appends the id of the event at a place of this outlet's stream. That of the answer to its one request says that it is the last.
+func (o *outlet) appendID(dst []byte, seq uint64, w weight) []byte {
+	id := eventID{o.kind, o.number, seq, o.asks}
+	if w == outcome && id.asks != "" {
+		id.kind, id.asks = answeredStream, ""
+	}
+	return id.append(dst, o.nonce)
 }

@@ -57,7 +57,7 @@ func readOut(s *Streams, o *outlet) (events []string, last phase) {
 	for {
 		batch, phase := s.take(o, make([]entry, 0, 2))
 		for _, e := range batch {
-			events = append(events, idAt(o, e.seq)+" "+string(e.data))
+			events = append(events, string(o.appendID(nil, e.seq, e.weight))+" "+string(e.data))
 		}
 		if len(batch) == 0 {
 			o.done = phase == completed
@@ -90,7 +90,7 @@ func TestAnswerIsThereForTheNextHost(t *testing.T) {
 	before := maps.Clone(d)
 	want := []string{
 		idAt(&cut.out, 2) + " " + line(note("notifications/progress", 2)),
-		idAt(&cut.out, 3) + ` {"jsonrpc":"2.0","id":2,"result":{"a": "\u00e9"}}`,
+		string(cut.out.appendID(nil, 3, outcome)) + ` {"jsonrpc":"2.0","id":2,"result":{"a": "\u00e9"}}`,
 	}
 
 	for range 2 { // it is killed before the client has come back
@@ -121,6 +121,49 @@ func TestAnswerIsThereForTheNextHost(t *testing.T) {
 	}
 	_, s, _ = d.life(t, StoreOptions{})
 	s.Close()
+}
+
+// Whoever comes back with the id of the answer has it, and is given nothing more: in the host that answered, in each next one, and when it
+// comes back with what that told it. Who comes back with the id before it is given the answer, or told that nobody knows it.
+func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
+	d := disk{}
+	store, s, _ := d.life(t, StoreOptions{})
+	read, away := asked(t, s, 1), asked(t, s, 2)
+	read.Finish(jsonrpc.Response(read.ask, nil))
+	readOut(s, &read.out)
+	read.leave()
+	away.leave()
+	away.Finish(jsonrpc.Response(away.ask, []byte(`{"a":1}`)))
+	d.write(store)
+	last := string(read.out.appendID(nil, 2, outcome))
+	quiet := func(s *Streams, id string) {
+		t.Helper()
+		o := listening(t, s, id)
+		primed := string(o.appendID(nil, o.next-1, ordinary))
+		if got, phase := readOut(s, o); len(got) != 0 || phase != completed || primed != id || s.Open() != 0 {
+			t.Errorf("from %s: got %q, %v, primed with %s, %d open", id, got, phase, primed, s.Open())
+		}
+	}
+	quiet(s, last)
+	for range 2 {
+		_, next, _ := d.life(t, StoreOptions{})
+		quiet(next, last)
+		if got, _ := readOut(next, listening(t, next, idAt(&away.out, 1))); len(got) != 1 || !strings.HasSuffix(got[0], `"result":{"a":1}}`) {
+			t.Errorf("of the answer that was not read: %q", got)
+		}
+		got, _ := readOut(next, listening(t, next, idAt(&read.out, 1)))
+		if len(got) != 1 || !strings.Contains(got[0], `"maybeExecuted":true`) {
+			t.Fatalf("before the answer that was read: %q", got)
+		}
+		told, _, _ := strings.Cut(got[0], " ")
+		quiet(next, told)
+		_, third, _ := d.life(t, StoreOptions{})
+		quiet(third, told)
+		other := NewStore(StoreOptions{}).Streams("two")
+		if err := other.connect(&outlet{}, last, protocol.V20251125); err != errEventID {
+			t.Errorf("another session's: %v", err)
+		}
+	}
 }
 
 // Notifications that a client's GET was not there for are given to it in the next host, once; those of a session that never had one are not
@@ -226,6 +269,7 @@ func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		for k, v := range map[string]string{
 			"two" + key[3:]: value, key + "x": value, strings.Replace(key, ".p", ".g", 1): value, "one": value, "": "",
+			strings.Replace(key[:strings.LastIndex(key, ".")], ".p", ".a", 1): value, "one." + newNonce("one") + ".a0.1": value,
 			key[:strings.LastIndex(key, ".")]: value, strings.Replace(key, ".2.", ".9.", 1): `{"at":1`, strings.Replace(key, ".2.", ".3.", 1): value,
 		} {
 			d[k] = v
@@ -233,7 +277,7 @@ func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
 		_, next, dropped := d.life(t, StoreOptions{})
 		defer next.Close()
 		defer s.Close()
-		if len(dropped) != 9 || len(d) != 2 {
+		if len(dropped) != 11 || len(d) != 2 {
 			t.Errorf("dropped %v, left %v", dropped, d)
 		}
 		if got, phase := readOut(next, listening(t, next, idAt(&good.out, 1))); len(got) != 1 || phase != completed {

@@ -168,6 +168,7 @@ func TestForeignEventIDsAreRefused(t *testing.T) {
 	for _, id := range []string{
 		foreign, "1", "0", "..", nonce, nonce + ".", nonce + ".p", nonce + ".p1", nonce + ".p1.", nonce + ".x1.0", nonce + ".p1.9999", nonce + ".p9.0",
 		nonce + ".g9.0", nonce + ".g1.0", nonce + ".p1.-1", strings.Repeat("x", 8000), nonce + ".p1.zzzzzzzzzzzzzzzzzzzz",
+		nonce + ".a1.zzzzzzzzzzzzzzzzzzzz", strings.Replace(foreign, ".p", ".a", 1), strings.Repeat("0", len(nonce)) + ".a1.2",
 	} {
 		resp := s.get("Mcp-Session-Id", mine, "Last-Event-ID", id)
 		if body := content(t, resp); resp.StatusCode != 400 || !strings.Contains(body, `"reason":"event_id"`) {

@@ -204,6 +204,9 @@ func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) err
 	switch {
 	case err != nil:
 		return err
+	case id.kind == answeredStream && (nonce == s.live().nonce || earlier(nonce, s.state.nonce)):
+		s.rest(o, id, nonce)
+		return nil
 	case earlier(nonce, s.live().nonce):
 		if id.kind == postStream {
 			return s.afterwards(o, id, nonce, v)
@@ -222,6 +225,13 @@ func (s *Streams) listen(o *outlet) error {
 	o.get = true
 	s.state.gets++
 	return nil
+}
+
+// rest makes o the rest of a stream whose answer the client has: there is none, also when nothing is known of the stream any more.
+func (s *Streams) rest(o *outlet, id eventID, nonce string) {
+	s.attach(&stream{history: newHistory(), number: id.stream, nonce: nonce, complete: true}, o, id)
+	o.get = true
+	s.state.gets++
 }
 
 // resume makes o the continuation of the stream that the event id names, from the event after it.

@@ -52,7 +52,7 @@ func kept(s *Streams) (posts int, sweep bool) {
 	return len(s.state.posts), s.state.sweep != nil
 }
 
-func idAt(o *outlet, seq uint64) string { return string(o.appendID(nil, seq)) }
+func idAt(o *outlet, seq uint64) string { return string(o.appendID(nil, seq, ordinary)) }
 
 func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 	t.Helper()
@@ -552,7 +552,7 @@ func TestEventIDs(t *testing.T) {
 	long := jsonrpc.StringID(strings.Repeat("x", maxAsks-2))
 	for _, id := range []eventID{
 		{postStream, 1, 0, ""}, {standaloneStream, 1<<32 - 1, 1<<64 - 1, ""}, {postStream, 35, 36, asking(jsonrpc.IntID(1))},
-		{postStream, 1<<32 - 1, 1<<64 - 1, asking(long)},
+		{postStream, 1<<32 - 1, 1<<64 - 1, asking(long)}, {answeredStream, 1, 3, ""},
 	} {
 		text := string(id.append(nil, nonce))
 		if got, of, err := parseEventID(text); err != nil || got != id || of != nonce || len(text) > maxEventID {

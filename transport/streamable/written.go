@@ -52,7 +52,7 @@ func parseSaved(session, now string, saved Saved) (e written, err error) {
 		return e, errEventID
 	}
 	post := e.id.kind == postStream
-	if _, asked := e.id.asked(); asked != post || post != (e.id.stream != 0) || e.id.seq == 0 || e.id.seq > math.MaxInt64 {
+	if _, asked := e.id.asked(); e.id.kind == answeredStream || asked != post || post != (e.id.stream != 0) || e.id.seq == 0 || e.id.seq > math.MaxInt64 {
 		return e, errPlace
 	}
 	var value savedEvent
