@@ -37,7 +37,7 @@ func Listen(addr string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: l}
+	s := &Server{listener: &spare{TCPListener: l.(*net.TCPListener)}}
 	s.server = &http.Server{
 		Handler:           h,
 		MaxHeaderBytes:    maxHeader,

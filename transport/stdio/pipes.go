@@ -1,6 +1,8 @@
 package stdio
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"syscall"
@@ -40,6 +42,15 @@ func openPipes() (*pipes, error) {
 		return nil, err
 	}
 	return &p, nil
+}
+
+// scarce names the limit in an error of a process that may not open another file.
+func scarce(err error) error {
+	var files syscall.Rlimit
+	if !errors.Is(err, syscall.EMFILE) || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
+		return err
+	}
+	return fmt.Errorf("%w: mcpd may have %d (RLIMIT_NOFILE)", err, files.Cur)
 }
 
 // theirs are the descriptors for the child. Fd makes them blocking, which programs expect.

@@ -305,14 +305,14 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	pipes, err := openPipes()
 	if err != nil {
 		j.free()
-		return nil, started(CauseStart, err)
+		return nil, started(CauseStart, scarce(err))
 	}
 	group, err := s.contain(j)
 	if err != nil {
 		j.free()
 		pipes.closeTheirs()
 		pipes.closeOurs()
-		return nil, started(CauseStart, fmt.Errorf("control group: %w", err))
+		return nil, started(CauseStart, fmt.Errorf("control group: %w", scarce(err)))
 	}
 	pidfd := -1
 	attr := &syscall.ProcAttr{Dir: j.spec.Dir, Env: j.env, Files: pipes.theirs(), Sys: attributes(nil, group.FD())}
@@ -341,7 +341,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 		if errors.Is(err, syscall.ENOENT) && executable(absolute(j.path, j.spec.Dir)) == nil {
 			err = errNoInterpreter
 		}
-		return nil, startError(j.spec.Command, err)
+		return nil, startError(j.spec.Command, scarce(err))
 	}
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })

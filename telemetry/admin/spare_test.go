@@ -1,0 +1,47 @@
+package admin
+
+import (
+	"net"
+	"testing"
+)
+
+// What the listener keeps for later is given up for a connection, taken back when that ends, and given back for good with the listener.
+func TestSpareDescriptorsAreTakenBack(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &spare{TCPListener: l.(*net.TCPListener)}
+	if s.waited() {
+		t.Error("somebody waits though nobody connects")
+	}
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if !s.waited() {
+		t.Error("nobody waits though somebody connects")
+	}
+	c, err := s.Accept()
+	if err != nil || len(s.files) != spares {
+		t.Fatalf("%v with %d spare descriptors, want %d", err, len(s.files), spares)
+	}
+	for range spares {
+		if !s.give() {
+			t.Fatal("there are fewer")
+		}
+	}
+	if s.give() {
+		t.Error("there are more")
+	}
+	if err := c.Close(); err != nil || len(s.files) != spares {
+		t.Errorf("%v with %d spare descriptors after the connection, want %d", err, len(s.files), spares)
+	}
+	if err := s.Close(); err != nil || len(s.files) != 0 {
+		t.Errorf("%v with %d spare descriptors after the listener", err, len(s.files))
+	}
+	if s.fill(); len(s.files) != 0 {
+		t.Error("a connection that ends after the listener takes some")
+	}
+}
