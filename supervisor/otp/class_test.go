@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Messages of each class, numbered.
@@ -70,6 +71,47 @@ func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
 			if handled[i] != want[i] {
 				t.Errorf("%d: %v, want %v", i, handled[i], want[i])
 			}
+		}
+	})
+}
+
+// What a process is owed, and what it has asked for itself, takes no room from what others send: a burst of ends refuses no beginning.
+func TestWhatNeedsNoRoomTakesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		gate := make(chan struct{})
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(p *Process, msg any) error {
+			if msg == "block" {
+				for n := range 20 {
+					p.After(time.Millisecond, common(n))
+				}
+				<-gate
+			}
+			return nil
+		}})}))
+		ref := r.ref("a")
+		for range 2 { // the second time round nothing is left of what the first one counted
+			_ = ref.Send("block")
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			for n := range 20 {
+				_ = ref.Send(duty(n))
+			}
+			for n := range 12 {
+				msg, want := any(noise(n)), error(nil)
+				if n >= 5 {
+					msg = common(n)
+				}
+				if n >= 10 {
+					want = ErrOverloaded
+				}
+				if err := ref.Send(msg); err != want {
+					t.Errorf("%T %d: %v, want %v", msg, n, err, want)
+				}
+			}
+			gate <- struct{}{}
+			synctest.Wait()
 		}
 	})
 }

@@ -27,8 +27,9 @@ type mailbox struct {
 	run      func()
 
 	mu      sync.Mutex // guards the fields below
-	system  queue
-	user    queue
+	system  queue[any]
+	user    queue[letter]
+	taken   int // of the limit: the letters that wait for which there had to be room
 	limit   int
 	mark    *water.Mark // of all mailboxes of the class
 	running bool        // a goroutine is at work or about to be
@@ -37,6 +38,12 @@ type mailbox struct {
 	refused bool          // an Overloaded event has been sent since the queue was last empty
 	current any           // the user message being handled
 	room    chan struct{} // closed when there is room again; nil when nobody waits
+}
+
+// letter is a message of the user queue.
+type letter struct {
+	msg  any
+	room bool // it takes some of the limit; what the process has asked for or is owed does not
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -63,18 +70,19 @@ func (m *mailbox) offer(msg any) error {
 // half is how much of the mailbox those may fill who can wait for room or are not missed: the rest is for those who cannot and are.
 func (m *mailbox) half() int { return (m.limit + 1) / 2 }
 
-// admit accepts a message while fewer than limit wait.
+// admit accepts a message while fewer than limit wait for which there had to be room.
 func (m *mailbox) admit(limit int, msg any) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
 		return ErrNoProc
 	}
-	if m.user.len() >= limit {
+	if m.taken >= limit {
 		m.mu.Unlock()
 		return ErrOverloaded
 	}
-	m.user.push(msg)
+	m.taken++
+	m.user.push(letter{msg, true})
 	m.mark.Note(m.user.len())
 	m.wake(m.open)
 	return nil
@@ -99,7 +107,7 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 			return err
 		}
 		m.mu.Lock()
-		if m.closed || m.user.len() < m.half() {
+		if m.closed || m.taken < m.half() {
 			m.mu.Unlock()
 			continue
 		}
@@ -125,7 +133,7 @@ func (m *mailbox) push(msg any) bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.user.push(msg)
+	m.user.push(letter{msg: msg})
 	m.mark.Note(m.user.len())
 	m.wake(m.open)
 	return true
@@ -196,7 +204,7 @@ func (m *mailbox) close(reason error, taken bool) {
 	}
 	m.closed = true
 	left := m.user
-	m.user = queue{}
+	m.user = queue[letter]{}
 	current := m.current
 	if m.room != nil {
 		close(m.room)
@@ -207,7 +215,7 @@ func (m *mailbox) close(reason error, taken bool) {
 		m.guard.sys.fail(m.guard.row.path, current, reason)
 	}
 	for left.len() > 0 {
-		m.guard.sys.fail(m.guard.row.path, left.pop(), reason)
+		m.guard.sys.fail(m.guard.row.path, left.pop().msg, reason)
 	}
 }
 
@@ -227,9 +235,13 @@ func (m *mailbox) next() (msg any, system, ok bool) {
 		return m.system.pop(), true, true
 	}
 	if m.open && m.user.len() > 0 {
-		msg = m.user.pop()
+		l := m.user.pop()
+		msg = l.msg
 		m.current = msg
-		if m.room != nil && m.user.len() < m.half() {
+		if l.room {
+			m.taken--
+		}
+		if m.room != nil && m.taken < m.half() {
 			close(m.room)
 			m.room = nil
 		}

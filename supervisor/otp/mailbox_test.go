@@ -255,7 +255,7 @@ func TestPostReachesOnlyItsIncarnation(t *testing.T) {
 }
 
 func TestQueueGivesBurstsBack(t *testing.T) {
-	var q queue
+	var q queue[int]
 	for round := range 3 {
 		for i := range 1000 {
 			q.push(i)

@@ -5,15 +5,15 @@ package otp
 const queueKeep = 64
 
 // queue is a first-in first-out ring that takes no memory until it is used.
-type queue struct {
-	ring []any // its length is a power of two, or zero
+type queue[T any] struct {
+	ring []T // its length is a power of two, or zero
 	head int
 	n    int
 }
 
-func (q *queue) len() int { return q.n }
+func (q *queue[T]) len() int { return q.n }
 
-func (q *queue) push(v any) {
+func (q *queue[T]) push(v T) {
 	if q.n == len(q.ring) {
 		q.grow()
 	}
@@ -22,19 +22,20 @@ func (q *queue) push(v any) {
 }
 
 // pop takes the oldest; it must not be called on an empty queue.
-func (q *queue) pop() any {
+func (q *queue[T]) pop() T {
 	v := q.ring[q.head]
-	q.ring[q.head] = nil
+	var none T
+	q.ring[q.head] = none
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	q.n--
 	if q.n == 0 && len(q.ring) > queueKeep {
-		*q = queue{}
+		*q = queue[T]{}
 	}
 	return v
 }
 
-func (q *queue) grow() {
-	ring := make([]any, max(4, 2*len(q.ring)))
+func (q *queue[T]) grow() {
+	ring := make([]T, max(4, 2*len(q.ring)))
 	for i := range q.n {
 		ring[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
 	}
