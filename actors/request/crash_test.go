@@ -174,3 +174,25 @@ func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 		})
 	}
 }
+
+// A manager that cannot live with what it was left starts without: every exchange has its outcome, which says that it may have been executed,
+// and the next one finds nothing of them.
+func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
+	run(t, func(r *rig) {
+		_, first := r.submit("s")
+		_, second := r.submit("s")
+		r.GivesUp("manager", "*request.Progress", func() { r.send(&request.Progress{}) })
+		for i, out := range []*stage.Sink{first, second} {
+			if len(out.All()) != 1 || out.Word() != int64(-32008) {
+				t.Errorf("%d: got %v", i, out.All())
+			}
+		}
+		if len(r.done()) != 2 || len(r.pending(request.PendingQuery{})) != 0 || r.inFlight() != 0 {
+			t.Errorf("%d done, %v in flight, %v counted", len(r.done()), r.pending(request.PendingQuery{}), r.inFlight())
+		}
+		x, out := r.submit("s")
+		if r.complete(x, `{}`); out.Word() != "result" {
+			t.Errorf("the next: %v", out.All())
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"mcpd/protocol"
@@ -73,8 +75,8 @@ func pause(last, since time.Duration) time.Duration {
 	return min(max(firstPause, 2*last), 2*lastPause)
 }
 
-// Pauses before an actor that no request waits for: between ends of one that crashes again and again, and between attempts. A pool that restarts stops all of its sessions first, within its
-// shutdown of 20 s, and takes no new one meanwhile. The pause doubles; after the last the session is left to its client's next request.
+// Pauses before an actor that no request waits for: between ends of one that crashes again and again, and between attempts. A pool that
+// restarts stops all of its sessions first, within its shutdown of 20 s, and takes no new one meanwhile. The pause doubles; after the last the session is left to its client's next request.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 16 * time.Second
@@ -115,6 +117,25 @@ func (m *Manager) undelivered(d *Deliver) {
 		return
 	}
 	m.begin(&attempt{h: h, old: d.to, left: d})
+}
+
+// unopened ends the sessions that are opened for nobody any more: whoever asked was refused when the heir was given up. Nobody knows their ids, but
+// their actors may be on their way, so each gets one that hears of the end.
+func (m *Manager) unopened() {
+	var left []*Handle
+	opening := slices.Collect(maps.Values(m.opening))
+	m.index.Each(func(h *Handle) bool {
+		if h.actor().IsZero() && h.Record() == nil && !slices.Contains(opening, h) {
+			left = append(left, h)
+		}
+		return true
+	})
+	for _, h := range left {
+		m.index.remove(h)
+		h.closed.Store(true)
+		h.streams.Close()
+		m.begin(&attempt{h: h})
+	}
 }
 
 // again makes an attempt whose pause is over.

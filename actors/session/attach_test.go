@@ -351,3 +351,40 @@ func TestSessionsComeBackWithTheirPool(t *testing.T) {
 		}
 	})
 }
+
+// A manager that cannot live with what it was left starts without: who was opening a session is told so, and nothing stays behind of what
+// nobody knows of. Sessions that clients know of go on.
+func TestManagerStartsWithoutWhatItCannotLiveWith(t *testing.T) {
+	perform(t, 10, func(a *actors) {
+		h := a.ready()
+		a.slow = make(chan struct{})
+		opened := make(chan error, 1)
+		go func() { // ends with its call
+			_, err := a.open()
+			opened <- err
+		}()
+		a.Rest()
+		a.GivesUp("manager", "*struct {}", func() { a.Send("manager", &struct{}{}) })
+		if err := <-opened; err == nil {
+			t.Error("who was opening a session has one")
+		}
+		close(a.slow)
+		a.Rest()
+		if got := a.index.Len(); got != 1 || a.index.Tenant("acme") != 1 {
+			t.Errorf("%d sessions, want the one that somebody knows of", got)
+		}
+		if got := a.ended.Load(); got != 1 {
+			t.Errorf("%d actors were told that their session has ended, want that of the other one", got)
+		}
+		if out, err := a.deliver(h, "crash"); err != nil || out.Word() != int64(-32603) {
+			t.Errorf("crash: %v, %v", out.All(), err)
+		}
+		a.Rest()
+		if err := h.Send(struct{}{}); err != nil {
+			t.Errorf("the manager does not follow its actor: %v", err)
+		}
+		if _, err := a.open(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -130,6 +130,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	for ref := range m.actors {
 		p.Monitor(ref)
 	}
+	m.unopened()
 	for call, h := range m.opening {
 		m.start(call, h)
 	}

@@ -33,3 +33,20 @@ func TestDamagedStorageWrites(t *testing.T) {
 		})
 	}
 }
+
+// A storage that cannot live with what it was left starts without: who waited is told that it is not written, and what comes is.
+func TestStorageStartsWithoutWhatItCannotLiveWith(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		var waited <-chan error
+		s.GivesUp("storage", "storage.write", func() { waited = put(s, change("x", `1`)) })
+		if err := <-waited; err == nil {
+			t.Error("who waited was told that it is written")
+		}
+		if err := <-put(s, change("y", `1`)); err != nil {
+			t.Error(err)
+		}
+		if got := d.String(); got != "[[y=1]] 0" {
+			t.Errorf("written: %s", got)
+		}
+	})
+}

@@ -19,6 +19,8 @@ type Heirs struct {
 	Whole []string
 	// Fixed are names of fields that are set once, so that only what is in them may be damaged.
 	Fixed []string
+	// Fatal makes every incarnation crash that has one.
+	Fatal bool
 	// Done says what was done.
 	Done []string
 
@@ -44,7 +46,11 @@ type heiress struct {
 }
 
 func (b *heiress) Init(p *otp.Process) error {
-	if heir := p.Heir(); heir != nil && b.h.Rand != nil {
+	switch heir := p.Heir(); {
+	case heir == nil:
+	case b.h.Fatal:
+		panic("cannot live with its heir")
+	case b.h.Rand != nil:
 		b.h.Damage(heir)
 	}
 	return b.Behaviour.Init(p)

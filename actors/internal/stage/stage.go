@@ -10,6 +10,7 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // Stage is a running tree called "top".
@@ -28,7 +29,7 @@ func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage))
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Stage{T: t, Faults: fault.New(clock.System)}
-		s.System = otp.NewSystem(otp.Options{Faults: s.Faults})
+		s.System = otp.NewSystem(otp.Options{Faults: s.Faults, Events: telemetry.Supervision(s.dropped, nil)})
 		defer s.close()
 		var err error
 		s.Tree, err = s.System.Start(t.Context(), "top", otp.Spec{
@@ -47,6 +48,13 @@ func (s *Stage) close() {
 	moment := make(chan struct{})
 	clock.System.AfterFunc(time.Minute, func() { close(moment) })
 	<-moment
+}
+
+// dropped writes down what was not taken over after a crash; of the rest of what supervisors tell, the actors know nothing.
+func (s *Stage) dropped(e telemetry.Event) {
+	if d, ok := e.(telemetry.StateDropped); ok {
+		s.Events.Emit(d)
+	}
 }
 
 // Rest waits until everything waits.
@@ -77,6 +85,26 @@ func (s *Stage) Break(row, kind string) {
 	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/" + row, Kind: kind}, Count: 1, Lease: time.Minute}
 	if _, err := s.Faults.Arm(f); err != nil {
 		s.T.Fatal(err)
+	}
+}
+
+// GivesUp crashes a row that is made with Heirs.Worker on its next message of a kind, which send may make it receive, and then on its heir until
+// that is given up. It checks that this was told, and that no other row noticed.
+func (s *Stage) GivesUp(row, kind string, send func()) {
+	s.T.Helper()
+	s.Heirs.Fatal = true
+	s.Break(row, kind)
+	send()
+	s.Struck()
+	s.Heirs.Fatal = false
+	path := "top/" + row
+	if all := Of[telemetry.StateDropped](&s.Events); len(all) != 1 || all[0].Path != path || all[0].Part != otp.Everything {
+		s.T.Errorf("told: %+v, want that all of %s was dropped", all, path)
+	}
+	for _, n := range s.Tree.Snapshot().Children {
+		if gone := n.Path == path; gone != (n.Restarts > 0) {
+			s.T.Errorf("%s: %d restarts", n.Path, n.Restarts)
+		}
 	}
 }
 
