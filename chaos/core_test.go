@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,27 +40,34 @@ func (a *arena) connects() (errs []error) {
 	return errs
 }
 
-// oneRefused opens sessions of which one is what crashes the component. The others wait in its mailbox.
-func oneRefused(a *arena, _ *mcp.ClientSession) {
-	if errs := a.connects(); len(errs) != 1 {
-		a.t.Errorf("%d of %d sessions were refused, want the one whose message crashed it: %v", len(errs), opening, errs)
-	}
-	if errs := a.connects(); len(errs) != 0 {
-		a.t.Errorf("later: %v", errs)
+// refuses opens sessions of which so many are what crashes the component. The others wait in its mailbox.
+func refuses(times int) func(a *arena, s *mcp.ClientSession) {
+	return func(a *arena, _ *mcp.ClientSession) {
+		if errs := a.connects(); len(errs) != times {
+			a.t.Errorf("%d of %d sessions were refused, want the %d whose messages crashed it: %v", len(errs), opening, times, errs)
+		}
+		if errs := a.connects(); len(errs) != 0 {
+			a.t.Errorf("later: %v", errs)
+		}
 	}
 }
 
 // S4-120, S4-99: the protocol version manager. The seeds let new sessions fail until it is back; here they wait.
 func TestChaosProtocolVersionCrash(t *testing.T) {
 	t.Parallel()
-	open(t, "").survives(crash{path: "mcpd/core/protocol_version", trigger: oneRefused})
+	open(t, "").survives(crash{path: "mcpd/core/protocol_version", trigger: refuses(1)})
 }
 
 // The session manager. Sessions go on without it, and new ones wait for it.
 func TestChaosSessionManagerCrash(t *testing.T) {
 	t.Parallel()
 	const opens = "*otp.Call[mcpd/actors/session.OpenRequest,*mcpd/actors/session.Handle]"
-	open(t, "").survives(crash{path: "mcpd/core/session_manager", kind: opens, trigger: oneRefused})
+	for _, times := range []int{1, inARow} {
+		t.Run(strconv.Itoa(times), func(t *testing.T) {
+			t.Parallel()
+			open(t, "").survives(crash{path: "mcpd/core/session_manager", kind: opens, times: times, trigger: refuses(times)})
+		})
+	}
 }
 
 // F15: the process manager, which owns the child processes. None of them notices, and the program whose start was the message starts all

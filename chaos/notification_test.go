@@ -17,23 +17,25 @@ import (
 const announced = 40
 
 // S4-119, S4-101, I10: the notification dispatcher. The seeds let notifications be lost while it is away; here those that wait arrive in
-// order, whether it crashes on one of them or on its own work, and only the poisonous one is dropped, and counted.
+// order, whether it crashes on some of them or on its own work, and only the poisonous ones are dropped, and counted.
 func TestChaosNotificationDispatcherCrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		kind string
-		lost int
+		kind        string
+		times, lost int
 	}{
-		{"*notification.Dispatch", 1},
-		{"notification.drain", 0},
+		{"*notification.Dispatch", 1, 1},
+		{"*notification.Dispatch", inARow, inARow},
+		{"notification.drain", 1, 0},
+		{"notification.drain", inARow, 0},
 	} {
-		t.Run(tt.kind, func(t *testing.T) {
+		t.Run(tt.kind+" "+strconv.Itoa(tt.times), func(t *testing.T) {
 			t.Parallel()
 			a := open(t, "")
 			var heard []int
 			came := make(chan int, announced)
 			a.survives(crash{
-				path: "mcpd/tenants/acme/notification_dispatcher", kind: tt.kind,
+				path: "mcpd/tenants/acme/notification_dispatcher", kind: tt.kind, times: tt.times,
 				trigger: func(a *arena, _ *mcp.ClientSession) {
 					defer occupy(a)()
 					defer announce(a, came)()

@@ -1,59 +1,68 @@
 package chaos
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // S4-104, F01: the connection to a server. The actor is restarted in place and starts its program anew. What was in the program's hands
 // is lost, with an error that says it may have been executed; what waits is sent to the next program, and what clients had subscribed to
-// they hear from it.
+// they hear from it. One that crashes again before its next program is ready has nothing in hand, and loses nothing more.
 func TestChaosUpstreamConnectionCrash(t *testing.T) {
 	t.Parallel()
-	a := open(t, "")
+	for name, tt := range map[string]struct {
+		times  int // in one go
+		rounds int // of them, each when calls are answered again
+	}{
+		"once":                         {1, 1},
+		"before it is ready again":     {inARow, 1},
+		"as soon as it is ready again": {1, inARow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			connectionCrashes(open(t, ""), tt.times, tt.rounds)
+		})
+	}
+}
+
+func connectionCrashes(a *arena, times, rounds int) {
+	a.t.Helper()
 	a.warm()
 	atRest := a.rest()
-	updated := make(chan string, 1)
-	session, end := a.client(acme, &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{},
-		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
-	})
-	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "test://watched"}); err != nil {
-		t.Fatal(err)
-	}
+	watch := a.watch()
+	listed := a.tools(watch.session)
 	hit, bystander := a.load(acme, "files__echo"), a.load(globex, "files__echo")
 	hit.flows(acme, 20)
 	bystander.flows(globex, 20)
 	before := a.rows()
 	row := before.connection(acme, "files")
 
-	a.panics(row.GetPath(), "client.inbound", 1)
-	a.struck()
-	hit.flows(acme, 50)
+	for range rounds {
+		a.panics(row.GetPath(), "client.inbound", times)
+		a.struck()
+		hit.flows(acme, 50)
+	}
 	bystander.flows(globex, 20)
 
-	if c := hit.end().Counts; c.Failed == 0 || c.Failed > loadWorkers || c.Lost != 0 || c.Crosstalk != 0 || c.Duplicate != 0 {
-		t.Errorf("acme: %+v, want the calls that the program had in hand failed, at most %d", c, loadWorkers)
+	c := hit.end().Counts
+	if most := uint64(rounds * loadWorkers); c.Failed == 0 || c.Failed > most || c.Lost != 0 || c.Crosstalk != 0 || c.Duplicate != 0 {
+		a.t.Errorf("acme: %+v, want the calls that the program had in hand failed, at most %d", c, most)
 	}
 	a.clean(globex, bystander.end())
-	a.must(session, "files__touch", nil)
-	select {
-	case <-updated:
-	case <-time.After(patience):
-		t.Error("the next program does not know of the subscription")
+	watch.hears()
+	if now := a.tools(watch.session); !slices.Equal(now, listed) {
+		a.t.Errorf("listed: %v, want %v as before", now, listed)
 	}
-	after := a.rows()
-	if got := after.restarted(before); len(got) != 1 || got[row.GetPath()] != 1 {
-		t.Errorf("restarted: %v, want %s once and nothing else", got, row.GetPath())
+	after, crashes := a.rows(), times*rounds
+	if got := after.restarted(before); len(got) != 1 || got[row.GetPath()] != uint32(crashes) {
+		a.t.Errorf("restarted: %v, want %s %d times and nothing else", got, row.GetPath(), crashes)
 	}
-	if n := after.connection(acme, "files"); n.GetIncarnation() != 2 || n.GetPid() == row.GetPid() || n.GetState() != "ready" {
-		t.Errorf("row: %v", n)
+	if n := after.connection(acme, "files"); n.GetIncarnation() != uint32(1+crashes) || n.GetPid() == row.GetPid() || n.GetState() != "ready" {
+		a.t.Errorf("row: %v", n)
 	}
-	end()
+	watch.end()
 	a.settles(atRest)
 }
 
