@@ -8,36 +8,29 @@ import (
 	"path/filepath"
 )
 
-// rewrite makes a log of what is live in the place of the one that there is. When it cannot, that one stays, and is tried again when it has
-// as much garbage once more.
+// rewrite makes a log of what is live in the place of the one that there is, and of nothing else. When it cannot, that one stays.
 func (s *Store) rewrite() error {
 	tmp, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return s.kept(err)
+		return fmt.Errorf("store: %w", err)
 	}
 	next, err := s.copy(tmp)
 	if err == nil {
 		err = tmp.Sync()
 	}
 	if err == nil {
+		_, err = s.there()
+	}
+	if err == nil {
 		err = os.Rename(tmp.Name(), s.path)
 	}
 	if err != nil {
 		_ = os.Remove(tmp.Name())
-		return s.kept(errors.Join(err, tmp.Close()))
+		return fmt.Errorf("store: %w", errors.Join(err, tmp.Close()))
 	}
 	_ = s.f.Close() // what was in it is in the new one, and on the disk
 	s.f, s.live, s.size, s.garbage, s.torn = tmp, next.live, next.size, 0, false
-	return syncDir(filepath.Dir(s.path))
-}
-
-// kept goes on with the log as it is. That is an error only where there is none yet.
-func (s *Store) kept(err error) error {
-	s.garbage = 0
-	if s.size > 0 {
-		return nil
-	}
-	return fmt.Errorf("store: %w", err)
+	return nil
 }
 
 // copy writes the first line and what is live, and returns where all that is now. A line that cannot be read any more is left out.
@@ -66,8 +59,9 @@ func (s *Store) copy(to *os.File) (*Store, error) {
 	return next, w.Flush()
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
+// syncDir returns when the log has its name after the machine's end too.
+func (s *Store) syncDir() error {
+	d, err := os.Open(filepath.Dir(s.path))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}

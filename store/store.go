@@ -74,6 +74,7 @@ type place struct {
 // Store is an open log. It is safe for concurrent use.
 type Store struct {
 	path string
+	own  func() error // see Open
 
 	mu      sync.Mutex // guards what follows
 	f       *os.File
@@ -103,9 +104,13 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Unwrap() error { return d.Err }
 
-// Open opens the log in a directory, or makes it. What cannot be read stops no start: damage tells of it.
-func Open(dir string) (s *Store, damage *Damage, err error) {
-	s = &Store{path: filepath.Join(dir, file), live: map[Bucket]map[string]place{}}
+// Open opens the log in a directory, or makes it. What cannot be read stops no start: damage tells of it. Own makes sure that the directory is
+// there and this host's alone, as it is when Open is called; it is called before every write. Nil is for a directory that nobody else touches.
+func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
+	if own == nil {
+		own = func() error { return nil }
+	}
+	s = &Store{path: filepath.Join(dir, file), own: own, live: map[Bucket]map[string]place{}}
 	s.f, err = os.OpenFile(s.path, os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -119,7 +124,10 @@ func Open(dir string) (s *Store, damage *Damage, err error) {
 			return nil, nil, errors.Join(fmt.Errorf("store: %w", err), s.f.Close())
 		}
 	}
-	if err := s.rewrite(); err != nil {
+	if err = s.rewrite(); err == nil {
+		err = s.syncDir()
+	}
+	if err != nil && s.size == 0 { // one that has a broken line can be used
 		if s.f != nil {
 			_ = s.f.Close()
 		}
@@ -194,13 +202,16 @@ func (s *Store) put(b Bucket, key string, at place) {
 	s.live[b][key] = at
 }
 
-// Apply writes changes, which are to have passed Check: one that does not keeps the others from being written. When it returns, they are with the kernel and survive the death of this process; see Sync. After an error none of
-// them may be.
+// Apply writes changes, which are to have passed Check: one that does not keeps the others from being written. When it returns, they are with
+// the kernel, where the next host looks for them, and survive the death of this process; see Sync and Verify. After an error none of them may be.
 func (s *Store) Apply(changes []Change) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var lines []byte
 	places := make([]place, len(changes))
+	if err := s.verify(); err != nil {
+		return err
+	}
 	if s.torn = s.torn && s.f.Truncate(s.size) != nil; s.torn {
 		return errors.New("store: a piece of a line cannot be taken back")
 	}
@@ -221,7 +232,11 @@ func (s *Store) Apply(changes []Change) error {
 		s.note(c, places[i])
 	}
 	if s.garbage > max(minGarbage, s.size/2) {
-		return s.rewrite()
+		if s.rewrite() != nil { // it is tried again when there is as much garbage once more
+			s.garbage = 0
+			return nil
+		}
+		return s.syncDir()
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 func opened(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, damage, err := Open(dir)
+	s, damage, err := Open(dir, nil)
 	if err != nil || damage != nil {
 		t.Fatalf("opened: %v, damage: %v", err, damage)
 	}
@@ -138,7 +138,7 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 			if err := os.WriteFile(path, tt.data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, damage, err := Open(dir)
+			s, damage, err := Open(dir, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func TestFullDisk(t *testing.T) {
 
 // A directory that cannot be written to is an error that names it.
 func TestNoDirectory(t *testing.T) {
-	if _, _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, _, err := Open(filepath.Join(t.TempDir(), "none"), nil); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("got %v", err)
 	}
 }

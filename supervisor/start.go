@@ -43,6 +43,8 @@ type Options struct {
 	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
 	Memory   uint64        // bytes that the host may use; 0 is no limit
 	State    string        // the directory of what survives this host; empty keeps nothing
+	// Own makes sure, before each write, that State is there and this host's alone. Nil is for a host that nobody else's can meet there.
+	Own func() error
 	// Safe is why only the admin listener is to serve, and MCP to be refused; empty for a host as usual.
 	Safe string
 	// Faults are those that can be armed in this host. Nil is a registry of its own.

@@ -24,7 +24,7 @@ import (
 // openState opens what survives the host, and takes from it what the host seals with. Without it the host serves all the same.
 func (h *host) openState() {
 	if h.options.State != "" {
-		state, damage, err := store.Open(h.options.State)
+		state, damage, err := store.Open(h.options.State, h.options.Own)
 		if damage != nil {
 			h.recorder.Emit(telemetry.StateLost{Reason: damage.Error()})
 		}
@@ -172,8 +172,8 @@ func (h *host) durability(tree otp.Node) admin.Check {
 		c.OK, c.Detail = false, "the state directory cannot be used"
 	}
 	tree.Walk(func(n otp.Node) bool {
-		if s, ok := n.Extra.(storage.Status); ok && s.Failing {
-			c.OK, c.Detail = false, "the state cannot be written"
+		if s, ok := n.Extra.(storage.Status); ok && s.Failing != "" {
+			c.OK, c.Detail = false, "the state cannot be written: "+s.Failing
 		}
 		return c.OK
 	})

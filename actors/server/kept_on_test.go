@@ -54,6 +54,8 @@ func (d *disk) Has(_ store.Bucket, key string) bool {
 	return d.values[key] != nil
 }
 
+func (d *disk) Verify() error { return nil }
+
 func (d *disk) Sync() error { return nil }
 
 // killed is another disk with what is on this one now.

@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,10 +21,14 @@ const RetryPause = time.Second
 // it: see store.Apply.
 const SyncPause = 100 * time.Millisecond
 
+// VerifyPause is how long a state that was deleted may stay unnoticed while nothing is written. It is looked for with every write too.
+const VerifyPause = 2 * time.Second
+
 // Writer is the store, as far as it is written here.
 type Writer interface {
 	Apply([]store.Change) error
 	Has(store.Bucket, string) bool
+	Verify() error
 	Sync() error
 }
 
@@ -52,11 +57,11 @@ type kept struct {
 	waiting []*Put
 	changes []store.Change
 	places  map[name]int // of the last change of each name among them, because only that counts
-	// unwritten and unsynced say what failed last. Either is what an operator was told.
-	unwritten, unsynced bool
+	// unwritten and unsynced say why the last write and the last sync failed. Whether either did is what an operator was told.
+	unwritten, unsynced string
 }
 
-func (k *kept) failing() bool { return k.unwritten || k.unsynced }
+func (k *kept) failing() string { return cmp.Or(k.unwritten, k.unsynced) }
 
 // errUnwritten is for who would wait for a disk that has taken nothing the last time, which is tried again before long.
 var errUnwritten = errors.New("the state cannot be written now")
@@ -75,12 +80,13 @@ func (k *kept) Abandon(reason error) {
 }
 
 // Status is what the tree shows, and readiness looks at.
-type Status struct{ Failing bool }
+type Status struct{ Failing string } // why the state cannot be written; empty when it can
 
 // Messages that only the storage sends itself.
 type (
-	write struct{}
-	sync  struct{}
+	write  struct{}
+	sync   struct{}
+	verify struct{}
 )
 
 // New makes one incarnation.
@@ -102,6 +108,7 @@ func (s *Storage) Init(p *otp.Process) error {
 		s.syncLater() // the last incarnation may have been about to
 	}
 	p.SetStatus(Status{s.failing()})
+	p.After(VerifyPause, verify{})
 	s.due()
 	return nil
 }
@@ -114,7 +121,7 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 			m.Fail(err)
 			return nil
 		}
-		if s.unwritten && s.writing {
+		if s.unwritten != "" && s.writing {
 			m.Fail(errUnwritten)
 		} else {
 			s.waiting = append(s.waiting, m)
@@ -136,6 +143,8 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 		s.write()
 	case sync:
 		s.p.Go("sync", func(context.Context) error { return s.o.Store.Sync() })
+	case verify:
+		s.verify()
 	case otp.Done:
 		s.synced(m.Err)
 	}
@@ -147,10 +156,11 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 	if !otp.IsNormal(reason) {
 		return // the next incarnation does
 	}
-	for s.write(); !s.unwritten && s.more; {
+	for s.write(); s.unwritten == "" && s.more; {
 		s.write()
 	}
-	_ = s.o.Store.Sync() // whoever closes the store hears of it
+	_ = s.o.Store.Verify() // an operator was told
+	_ = s.o.Store.Sync()   // whoever closes the store hears of it
 }
 
 // add keeps a change until it is written.
@@ -202,7 +212,7 @@ func (s *Storage) due() {
 
 // collect takes what is gathered elsewhere, unless something waits for a disk that takes nothing.
 func (s *Storage) collect() {
-	if !s.more || s.unwritten && len(s.changes) > 0 {
+	if !s.more || s.unwritten != "" && len(s.changes) > 0 {
 		return
 	}
 	var part []store.Change
@@ -245,6 +255,14 @@ func (s *Storage) write() {
 	s.due()
 }
 
+// verify finds out whether what was written is still there. Where changes wait, their write does.
+func (s *Storage) verify() {
+	if len(s.changes) == 0 {
+		s.failed(&s.unwritten, s.o.Store.Verify())
+	}
+	s.p.After(VerifyPause, verify{})
+}
+
 // syncLater sees to it that there is a sync before long.
 func (s *Storage) syncLater() {
 	if !s.syncing {
@@ -262,17 +280,20 @@ func (s *Storage) synced(err error) {
 }
 
 // failed takes note of whether the state can be written, or synced, and tells of a change of that.
-func (s *Storage) failed(which *bool, err error) {
+func (s *Storage) failed(which *string, err error) {
 	before := s.failing()
-	*which = err != nil
-	after := s.failing()
-	if after == before {
-		return
+	if *which = ""; err != nil {
+		*which = err.Error()
 	}
-	s.p.SetStatus(Status{after})
-	if after {
-		s.o.Emit(telemetry.StateNotWritten{Where: telemetry.Where{Path: s.p.Path()}, Reason: err.Error()})
-	} else {
+	after := s.failing()
+	if after != before {
+		s.p.SetStatus(Status{after})
+	}
+	switch {
+	case (after == "") == (before == ""):
+	case after != "":
+		s.o.Emit(telemetry.StateNotWritten{Where: telemetry.Where{Path: s.p.Path()}, Reason: after})
+	default:
 		s.o.Emit(telemetry.StateWritten{Where: telemetry.Where{Path: s.p.Path()}})
 	}
 }

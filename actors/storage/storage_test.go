@@ -28,6 +28,7 @@ type disk struct {
 	syncs  int
 	full   error         // of every write
 	bad    error         // of every sync
+	gone   error         // of every look at what was written
 	slow   chan struct{} // writes wait for it to be closed; nil for none
 }
 
@@ -59,6 +60,12 @@ func (d *disk) Has(_ store.Bucket, key string) bool {
 		}
 	}
 	return false
+}
+
+func (d *disk) Verify() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone
 }
 
 func (d *disk) Sync() error {
@@ -215,6 +222,45 @@ func TestFullDiskMakesNobodyWait(t *testing.T) {
 		}
 		if err := <-put(s, change("d", "1")); err != nil {
 			t.Errorf("after it was written: %v", err)
+		}
+	})
+}
+
+// A state that is no longer where it was is noticed while nothing is written, and an operator hears of it, and of its end, once.
+func TestStateThatIsGoneIsNoticed(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		<-put(s, change("a", "1"))
+		gone := func(err error) {
+			d.mu.Lock()
+			d.gone = err
+			d.mu.Unlock()
+			time.Sleep(3 * storage.VerifyPause)
+			s.Rest()
+		}
+		status := func() string {
+			var status string
+			s.System.Snapshot().Walk(func(n otp.Node) bool {
+				if s, ok := n.Extra.(storage.Status); ok {
+					status = s.Failing
+				}
+				return true
+			})
+			return status
+		}
+		gone(errors.New("replaced"))
+		if got := status(); got != "replaced" {
+			t.Errorf("failing with %q", got)
+		}
+		gone(errors.New("in use"))
+		if got := status(); got != "in use" {
+			t.Errorf("failing with %q", got)
+		}
+		gone(nil)
+		if got := status(); got != "" {
+			t.Errorf("failing with %q", got)
+		}
+		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events), stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 || a[0].Reason != "replaced" {
+			t.Errorf("told %v and %v", a, b)
 		}
 	})
 }

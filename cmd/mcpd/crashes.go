@@ -53,13 +53,8 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 			return "", fmt.Errorf("state directory: %w", err)
 		}
 	}
-	f, err := os.OpenFile(c.output, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("state directory: %w", err)
-	}
-	defer f.Close() // the runtime has a descriptor of its own
-	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
-		return "", fmt.Errorf("crash output: %w", err)
+	if err := c.watch(); err != nil {
+		return "", err
 	}
 	if why = c.safe(now); why != "" { // which serves nobody, and ends as it may
 		c.begun()
@@ -69,6 +64,19 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 		return "", fmt.Errorf("state directory: %w", err)
 	}
 	return "", nil
+}
+
+// watch has the runtime write down how this host crashes.
+func (c crashes) watch() error {
+	f, err := os.OpenFile(c.output, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	defer f.Close() // the runtime has a descriptor of its own
+	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
+		return fmt.Errorf("crash output: %w", err)
+	}
+	return nil
 }
 
 // begun notes that the host has ended its start, in whatever way but that of being killed.

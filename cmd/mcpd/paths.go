@@ -42,31 +42,60 @@ func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 	return filepath.Join(os.TempDir(), "mcpd-"+strconv.Itoa(os.Getuid()))
 }
 
-// lockState makes the state directory this host's own until unlock. Two daemons on one state would undo each other's work. The name is that of
-// the lock on this machine: no other living daemon has it.
-func lockState(dir string) (name string, unlock func(), err error) {
+// stateLock makes the state directory this host's own until it is closed. Two daemons on one state would undo each other's work.
+type stateLock struct {
+	dir string
+	f   *os.File
+}
+
+func lockState(dir string) (*stateLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", nil, fmt.Errorf("state directory: %w", err)
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return "", nil, fmt.Errorf("state directory: %w", err)
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return "", nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)
+			return nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)
 		}
-		return "", nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	var stat syscall.Stat_t
-	if err := syscall.Fstat(int(f.Fd()), &stat); err != nil {
-		f.Close()
-		return "", nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), func() { f.Close() }, nil // the kernel gives the lock back
+	return &stateLock{dir, f}, nil
 }
+
+// name is that of the lock on this machine: no other living daemon has it.
+func (l *stateLock) name() (string, error) {
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(int(l.f.Fd()), &stat); err != nil {
+		return "", fmt.Errorf("lock %s: %w", l.f.Name(), err)
+	}
+	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
+}
+
+// hold takes the lock again where it was deleted, with the directory or alone: another daemon would get it. Again reports whether it had to.
+func (l *stateLock) hold() (again bool, err error) {
+	ours, err := l.f.Stat()
+	if err != nil {
+		return false, fmt.Errorf("state directory: %w", err)
+	}
+	if at, err := os.Stat(l.f.Name()); err == nil && os.SameFile(at, ours) {
+		return false, nil
+	}
+	next, err := lockState(l.dir) // says what is wrong with the path, if anything is
+	if err != nil {
+		return false, fmt.Errorf("the lock of this host was deleted: %w", err)
+	}
+	l.close()
+	l.f = next.f
+	return true, nil
+}
+
+// close gives the lock back.
+func (l *stateLock) close() { l.f.Close() }
 
 // instance marks the children of this daemon, so that none of them can be taken for another's, but by the next one with the same lock.
 func instance(lock string) string {

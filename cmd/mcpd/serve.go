@@ -110,6 +110,15 @@ func logger(c *config.Config) (*slog.Logger, *slog.LevelVar) {
 	return telemetry.NewLogger(os.Stderr, format, level), level
 }
 
+// own makes sure that the state directory is this host's, and that a crash is noted where the next one looks for it.
+func own(lock *stateLock, past crashes) error {
+	again, err := lock.hold()
+	if again {
+		err = past.watch()
+	}
+	return err
+}
+
 func serve(ctx context.Context, f serveFlags) error {
 	// Whoever read the log may be gone: that ends no host. With a channel, and not ignored, because children inherit what is ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -118,11 +127,15 @@ func serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	state := stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0)
-	lock, unlock, err := lockState(state)
+	lock, err := lockState(state)
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	defer unlock()
+	defer lock.close()
+	name, err := lock.name()
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
 	past := crashesIn(state)
 	safe, err := past.begin(time.Now())
 	if err != nil {
@@ -137,7 +150,8 @@ func serve(ctx context.Context, f serveFlags) error {
 	log, level := logger(c)
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: limitMemory(c.Memory, system()), Instance: instance(lock), Earlier: lock + ".", State: state, Safe: safe,
+		Memory: limitMemory(c.Memory, system()), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
+		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})
 	if err != nil {

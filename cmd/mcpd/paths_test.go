@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A lock that was deleted is taken again, unless another daemon was faster: then that is an error until it has ended.
+func TestLockIsTakenAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	lock, err := lockState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.close()
+	for _, path := range []string{dir, filepath.Join(dir, "lock")} {
+		if again, err := lock.hold(); again || err != nil {
+			t.Errorf("held: %t, %v", again, err)
+		}
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := lock.hold(); !again || err != nil {
+			t.Errorf("deleted: %t, %v", again, err)
+		}
+		if _, err := lockState(dir); err == nil {
+			t.Error("two have it")
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	other, err := lockState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if again, err := lock.hold(); again || err == nil || !strings.Contains(err.Error(), "was deleted: another mcpd uses "+dir) {
+			t.Errorf("another has it: %t, %v", again, err)
+		}
+	}
+	other.close()
+	if again, err := lock.hold(); !again || err != nil {
+		t.Errorf("the other has ended: %t, %v", again, err)
+	}
+}
