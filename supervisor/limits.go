@@ -39,6 +39,7 @@ const (
 	ends      = "it ends: 404"
 	ended     = "mcpd_sessions_closed_total"
 	queues    = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
+	paced     = "the latest waits and takes the place of those before it; an answer does not wait for it"
 	listsCut  = "mcpd_upstream_lists_cut_total"
 	unretried = "its caller is told that it may have been executed"
 	forgets   = "the oldest is forgotten; a client that comes back for it gets 400"
@@ -111,6 +112,8 @@ var limits = []limit{
 	{"", "request_id", protocol.ReservedRequestID, "ids of the requests on one connection to a server, of 2^53-1 that peers can hold", "from 90 % the connection is replaced as soon as it has no call in flight; here it sends no request any more", "mcpd_upstream_request_id_usage_ratio"},
 	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},
 	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
+	{"", "progress_at_once", client.ProgressBurst, "reports of one call's progress that its client is sent one right after the other", paced, "mcpd_notifications_dropped_total"},
+	{"", "progress_per_second", client.ProgressRate, "and in a second, beyond those", paced, "mcpd_notifications_dropped_total"},
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},

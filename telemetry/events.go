@@ -259,7 +259,7 @@ type (
 	NotificationDropped struct {
 		Where
 		Method string `key:"method" is:"the notification"`
-		Reason string `key:"reason" is:"queue_full, undeclared, invalid, unsubscribed, slow_consumer, poisonous"`
+		Reason string `key:"reason" is:"queue_full, undeclared, invalid, too_fast, unsubscribed, slow_consumer, poisonous"`
 		Count  uint32 `key:"count" is:"how many this event stands for"`
 	}
 	ReplyDropped struct {

@@ -24,6 +24,8 @@ type flight struct {
 	x    *request.Exchange
 	at   time.Time       // when it was
 	done func(err error) // what to settle here once the server has answered; nil for most
+	// reports is what its client hears of its progress; nil while the server has reported none.
+	reports *reports
 }
 
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
@@ -149,7 +151,9 @@ func (c *carry) settled(exchange uint64) {
 	}
 }
 
+// settle is for the end of a call: what its client has yet to hear of its progress comes before that.
 func (f *flight) settle(err error) {
+	f.report()
 	if f.done != nil {
 		f.done(err)
 	}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -267,6 +268,77 @@ func TestShareOfUsedIDsIsShown(t *testing.T) {
 		}
 		if got := used(); before < 1 || got-before < 2.5 || got-before > 3.5 {
 			t.Errorf("%v ids were used, and three calls later %v", before, got)
+		}
+	})
+}
+
+// F35: of a flood of progress a client hears some at once, and then the latest a few times a second; the last before the answer, which waits
+// for nothing. What regresses takes nobody's place.
+func TestProgressFloodIsPaced(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.exchange("one", "tools/call", `{"name":"a","_meta":{"progressToken":"mine"}}`)
+		x.Token = jsontext.Value(`"mine"`)
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		m := p.Expect("tools/call")
+		n := 0
+		report := func(value int) {
+			p.Notify(m.ID, "notifications/progress", `{"progressToken":`+m.ID.Raw()+`,"progress":`+strconv.Itoa(value)+`}`)
+		}
+		sent := func() []jsonrpc.Message { return x.Sink.(*stage.Sink).Sent() }
+		last := func(want int) {
+			t.Helper()
+			all := sent()
+			if got, _ := splice.Get(all[len(all)-1].Params, "progress"); string(got) != strconv.Itoa(want) {
+				t.Errorf("the last of %d is %s, want %d", len(all), got, want)
+			}
+		}
+		for range client.ProgressBurst {
+			n++
+			report(n)
+		}
+		if last(n); len(sent()) != client.ProgressBurst {
+			t.Errorf("of the first %d it heard %d", client.ProgressBurst, len(sent()))
+		}
+		const seconds = 3
+		for range seconds * 1000 {
+			n++
+			report(n)
+			report(1)
+			time.Sleep(time.Millisecond)
+		}
+		if got := len(sent()) - client.ProgressBurst; got < seconds*client.ProgressRate-1 || got > seconds*client.ProgressRate+1 {
+			t.Errorf("of the flood it heard %d in %d s", got, seconds)
+		}
+		if told := stage.Of[*request.Progress](&r.requests.Log); len(told) != len(sent()) {
+			t.Errorf("the manager heard %d times of %d", len(told), len(sent()))
+		}
+		time.Sleep(time.Second)
+		last(n) // though nothing follows
+		for range client.ProgressBurst + 5 {
+			n++
+			report(n)
+		}
+		start := time.Now()
+		p.Reply(m, `{}`)
+		r.outcome(x)
+		if last(n); time.Since(start) != 0 {
+			t.Errorf("the answer took %v", time.Since(start))
+		}
+		count := len(sent())
+		report(n + 1)
+		time.Sleep(time.Second)
+		if got := len(sent()); got != count {
+			t.Errorf("after the answer it heard %d", got-count)
+		}
+		for i, m := range sent()[1:] {
+			before, _ := splice.Get(sent()[i].Params, "progress")
+			after, _ := splice.Get(m.Params, "progress")
+			if a, _ := strconv.Atoi(string(before)); a > 0 {
+				if b, _ := strconv.Atoi(string(after)); b <= a {
+					t.Errorf("%d after %d", b, a)
+				}
+			}
 		}
 	})
 }

@@ -287,32 +287,12 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.look()
 	case drowsed:
 		c.maybeSleep()
+	case reportDue:
+		c.due(m.f)
 	default:
 		c.amongInstances(msg)
 	}
 	return nil
-}
-
-// amongInstances handles what concerns the other instances of the server.
-func (c *Connection) amongInstances(msg any) {
-	switch m := msg.(type) {
-	case *handed:
-		c.handed(m)
-	case adopt:
-		c.primary = m.by
-	case vacant:
-		c.vacated(m.ref)
-	case impatient:
-		c.patient = false
-		c.spread()
-	case regrow:
-		c.growing = false
-		c.spread()
-	case another:
-		c.joined(m)
-	case rested:
-		c.rested(m.ref)
-	}
 }
 
 // over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:

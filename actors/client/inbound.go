@@ -63,47 +63,6 @@ func (c *Connection) notified(in transport.Inbound) {
 	}
 }
 
-// progress delivers to the call whose token it carries, under the client's own token, and starts the call's wait anew.
-func (c *Connection) progress(m jsonrpc.Message) {
-	f := c.byToken(m.Params)
-	if f == nil || len(f.x.Token) == 0 {
-		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
-		return
-	}
-	c.relay(f.x, m.Params)
-	_ = c.o.Requests.Send(&request.Progress{ID: f.x.ID})
-}
-
-// relay tells the client of a call how far it is, under the client's own token. Each attempt of a call counts from its own beginning, but to
-// the client they are one.
-func (c *Connection) relay(x *request.Exchange, params jsontext.Value) {
-	const method = "notifications/progress"
-	params, ok := x.Progress.Next(params)
-	if !ok {
-		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: method, Reason: "invalid", Count: 1})
-		return
-	}
-	params, err := splice.Set(params, x.Token, "progressToken")
-	if err == nil {
-		params, err = rewrite.Notification(method, c.facts.Version, x.Version, params)
-	}
-	if err == nil {
-		_ = x.Sink.Send(jsonrpc.Notification(method, params))
-	}
-}
-
-func (c *Connection) byToken(params jsontext.Value) *flight {
-	token, ok := splice.Get(params, "progressToken")
-	if !ok {
-		return nil
-	}
-	id, err := jsonrpc.ParseID(token)
-	if err != nil {
-		return nil
-	}
-	return c.calls[id]
-}
-
 // owner is the call that an unaddressed message of the server belongs to: the one on whose stream it came, or the only one in flight.
 func (c *Connection) owner(related jsonrpc.ID) *request.Exchange {
 	if !related.IsZero() {

@@ -229,3 +229,25 @@ func (c *Connection) vacate() {
 		c.maybeLinger()
 	}
 }
+
+// amongInstances handles what concerns the other instances of the server.
+func (c *Connection) amongInstances(msg any) {
+	switch m := msg.(type) {
+	case *handed:
+		c.handed(m)
+	case adopt:
+		c.primary = m.by
+	case vacant:
+		c.vacated(m.ref)
+	case impatient:
+		c.patient = false
+		c.spread()
+	case regrow:
+		c.growing = false
+		c.spread()
+	case another:
+		c.joined(m)
+	case rested:
+		c.rested(m.ref)
+	}
+}

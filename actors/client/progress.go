@@ -1,0 +1,129 @@
+package client
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rewrite"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+)
+
+// The client of a call hears of its progress ProgressBurst times one right after the other, and beyond those ProgressRate times a second.
+const (
+	ProgressBurst = 20
+	ProgressRate  = 20
+)
+
+var progressRate = quota.Rate{Every: time.Second / ProgressRate, Burst: ProgressBurst}
+
+// reports paces what the client of one call hears of its progress. What comes too fast waits, and the next one takes its place.
+type reports struct {
+	bucket  quota.Bucket
+	latest  jsonrpc.Message
+	waiting bool
+}
+
+// add takes a report. It says whether the one before it is superseded, or else how long the report has to wait; 0 is for not at all.
+func (r *reports) add(m jsonrpc.Message, now time.Time) (wait time.Duration, superseded bool) {
+	superseded, r.latest, r.waiting = r.waiting, m, true
+	if !superseded {
+		wait = r.bucket.Take(now, progressRate)
+	}
+	return wait, superseded
+}
+
+// take is the report that waits, if one does.
+func (r *reports) take() (m jsonrpc.Message, ok bool) {
+	m, ok = r.latest, r.waiting
+	r.latest, r.waiting = jsonrpc.Message{}, false
+	return m, ok
+}
+
+// reportDue says that the client of a call may hear of its progress again.
+type reportDue struct{ f *flight }
+
+// progress delivers to the call whose token it carries, under the client's own token.
+func (c *Connection) progress(m jsonrpc.Message) {
+	f := c.byToken(m.Params)
+	if f == nil || len(f.x.Token) == 0 {
+		c.undelivered(m.Method, "undeclared")
+		return
+	}
+	c.relay(f, m.Params)
+}
+
+// relay tells the client of a call how far it is, under the client's own token. Each attempt of a call counts from its own beginning, but to
+// the client they are one.
+func (c *Connection) relay(f *flight, params jsontext.Value) {
+	const method = "notifications/progress"
+	x := f.x
+	params, ok := x.Progress.Next(params)
+	if !ok {
+		c.undelivered(method, "invalid")
+		return
+	}
+	params, err := splice.Set(params, x.Token, "progressToken")
+	if err == nil {
+		params, err = rewrite.Notification(method, c.facts.Version, x.Version, params)
+	}
+	if err != nil {
+		return
+	}
+	if f.reports == nil {
+		f.reports = new(reports)
+	}
+	switch wait, superseded := f.reports.add(jsonrpc.Notification(method, params), c.p.Now()); {
+	case superseded:
+		c.undelivered(method, "too_fast")
+	case wait > 0:
+		c.p.After(wait, reportDue{f})
+	default:
+		c.pass(f)
+	}
+}
+
+// due tells the client of a call what has waited, unless the call has ended meanwhile.
+func (c *Connection) due(f *flight) {
+	if f.reports.waiting {
+		f.reports.bucket.Take(c.p.Now(), progressRate)
+		c.pass(f)
+	}
+}
+
+// pass passes on what waits of a call's progress, and starts the call's wait anew.
+func (c *Connection) pass(f *flight) {
+	f.report()
+	_ = c.o.Requests.Send(&request.Progress{ID: f.x.ID})
+}
+
+// report passes on what waits of a call's progress.
+func (f *flight) report() {
+	if f.reports == nil {
+		return
+	}
+	if m, ok := f.reports.take(); ok {
+		_ = f.x.Sink.Send(m)
+	}
+}
+
+// undelivered counts a notification that no client gets.
+func (c *Connection) undelivered(method, reason string) {
+	c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: method, Reason: reason, Count: 1})
+}
+
+func (c *Connection) byToken(params jsontext.Value) *flight {
+	token, ok := splice.Get(params, "progressToken")
+	if !ok {
+		return nil
+	}
+	id, err := jsonrpc.ParseID(token)
+	if err != nil {
+		return nil
+	}
+	return c.calls[id]
+}
