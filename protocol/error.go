@@ -221,8 +221,11 @@ func (e *Error) Repeating(method string) *Error {
 
 // unfinished is the data of a request that has no answer. Retryable says that to repeat it is safe.
 func unfinished(server string, maybeExecuted bool) jsontext.Value {
-	d := data("server", server)
-	d = append(d[:len(d)-1], `,"maybeExecuted":`...)
+	d := jsontext.Value(`{"maybeExecuted":`)
+	if server != "" { // it is known which was meant
+		d = data("server", server)
+		d = append(d[:len(d)-1], `,"maybeExecuted":`...)
+	}
 	d = strconv.AppendBool(d, maybeExecuted)
 	d = append(d, `,"retryable":`...)
 	d = strconv.AppendBool(d, !maybeExecuted)

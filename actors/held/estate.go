@@ -12,7 +12,6 @@ import (
 	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
-	"mcpd/protocol"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -133,7 +132,7 @@ func (e *estate) Abandon(reason error) {
 	clear(e.questions)
 	e.mu.Unlock()
 	for sink := range open {
-		e.finish(sink, nil, protocol.InternalError(reason))
+		e.finish(sink, nil, e.a.Exchange.Broken(reason))
 	}
 	for _, q := range questions {
 		q.Fail(errGone)

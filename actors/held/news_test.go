@@ -170,7 +170,8 @@ func TestCrashesWithoutEnd(t *testing.T) {
 			_ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil))
 			r.Rest()
 		}
-		if r.out.Word() != int64(-32603) || len(r.out.All()) != 1 || r.cancelled() == 0 || r.there() {
+		if r.out.Word() != int64(-32603) || len(r.out.All()) != 1 || r.cancelled() == 0 || r.there() ||
+			!strings.Contains(string(r.out.All()[0].Error.Data), `"maybeExecuted":`) {
 			t.Errorf("got %v, withdrawn %d times, there %t", r.out.All(), r.cancelled(), r.there())
 		}
 		if got := r.answers(); len(got) != 1 || got[0].Err == nil {

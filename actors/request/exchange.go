@@ -91,6 +91,12 @@ func (x *Exchange) Unwrite() { x.fate.And(^uint32(written)) }
 // otherwise it never will.
 func (x *Exchange) Over() (maybeExecuted bool) { return x.fate.Or(over)&written != 0 }
 
+// Broken ends the exchange, whose outcome a crash has taken, and is what its client is told: as of every other end without an answer, whether its
+// server may have executed it.
+func (x *Exchange) Broken(why error) error {
+	return protocol.InternalError(why).Unanswered(x.Server, x.Over()).Repeating(x.Method)
+}
+
 // Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.
 func (x *Exchange) Finish(result jsontext.Value, err error) bool {
 	if err == nil {

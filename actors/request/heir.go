@@ -46,7 +46,7 @@ func (m *Manager) mend() (broken int) {
 			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: errBroken.Error()})
 		default:
 			if do.Err == nil && do.Outcome != inflight.Cancelled {
-				do.Err = protocol.InternalError(errBroken)
+				do.Err = x.Broken(errBroken)
 			}
 			m.finish(do, answer{})
 		}
@@ -63,7 +63,7 @@ func (m *Manager) holds(x *Exchange) bool {
 // bury ends an exchange of which not everything is there.
 func (m *Manager) bury(x *Exchange) {
 	if x.Sink != nil {
-		x.Finish(nil, protocol.InternalError(errBroken))
+		x.Finish(nil, x.Broken(errBroken))
 	}
 	if x.Owner != nil {
 		_ = x.Owner.Send(Done{Exchange: x, Failed: true})

@@ -83,7 +83,8 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.bytes += len(r.Owner.Params)
 	}
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
-		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: protocol.InternalError(errBroken)}, answer{})
+		r, _ := m.table.Get(id)
+		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: r.Owner.Broken(errBroken)}, answer{})
 	}
 	m.step(event{Op: inflight.Expire}, answer{})
 	return nil

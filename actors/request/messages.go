@@ -35,7 +35,7 @@ type Submit struct{ Exchange *Exchange }
 
 // Fail answers the exchange when the manager could not take charge of it.
 func (m *Submit) Fail(err error) {
-	m.Exchange.Finish(nil, protocol.InternalError(err))
+	m.Exchange.Finish(nil, m.Exchange.Broken(err))
 	m.Exchange.failed.Store(true)
 	_ = m.Exchange.Owner.Send(Done{Exchange: m.Exchange, Failed: true})
 }
@@ -54,7 +54,7 @@ type Complete struct {
 
 // Fail gives the client an outcome although the manager could not handle it.
 func (m *Complete) Fail(err error) {
-	m.Exchange.Finish(nil, protocol.InternalError(err))
+	m.Exchange.Finish(nil, m.Exchange.Broken(err))
 	m.Exchange.failed.Store(true)
 }
 

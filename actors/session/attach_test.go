@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,8 +121,8 @@ func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 			behind = append(behind, out)
 		}
 		close(a.hold)
-		if got := first.Word(); got != int64(-32603) {
-			t.Errorf("the one it crashed on: %v", got)
+		if got := first.Word(); got != int64(-32603) || !strings.Contains(string(first.All()[0].Error.Data), `"maybeExecuted":false,"retryable":true`) {
+			t.Errorf("the one it crashed on: %v", first.All())
 		}
 		for i, out := range behind {
 			if m := out.End(); len(out.All()) != 1 || m.Error != nil {

@@ -56,8 +56,12 @@ func (d *Deliver) Fail(err error) {
 		return
 	}
 	why := protocol.InternalError(err)
-	if d.handle != nil && d.handle.closed.Load() {
-		why = protocol.SessionGone()
+	if h := d.handle; h != nil {
+		if h.closed.Load() {
+			why = protocol.SessionGone()
+		}
+		_, sent := h.calls.Of(d.Out) // before the crash
+		why = why.Unanswered(h.endpoint.Server, sent).Repeating(d.Message.Method)
 	}
 	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))
 }
