@@ -94,6 +94,9 @@ func (c *Catalog) mustWait(w *waiter) bool {
 		s := c.servers[name]
 		key := ListKey(s.config, caller)
 		l := c.listing(s, key)
+		if only := w.call.Req.For; only != "" && only != name && caller.Server == "" {
+			continue
+		}
 		if !l.known && s.startingUp(s.at(key)) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
 			return true
 		}

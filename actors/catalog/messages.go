@@ -57,7 +57,8 @@ type ConnectRequest struct {
 type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration
-	Anew   bool // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
+	For    string // the one server that the answer is needed for, of several; another is not waited for. Empty is for all
+	Anew   bool   // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
 }
 
 // View is what a caller sees of its servers. It is never changed after it was made, and safe to share.

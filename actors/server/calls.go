@@ -207,11 +207,13 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	return true
 }
 
-// look asks for a fresh view, for which it does not wait beyond the deadline of the request, and then goes on with that.
+// look asks for a fresh view, for which it does not wait beyond the deadline of the request, nor for a server other than the one that the request
+// names, and then goes on with that.
 func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
 	s.waiting.add(d)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Wait: min(wait, s.left(d))},
-		func(v *catalog.View, err error) any { return looked{d, v, err, then} })
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
+		Caller: s.caller(), Wait: min(wait, s.left(d)), For: merge.Named(d.Message.Method, d.Message.Params),
+	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 
 func (s *Session) looked(m looked) {

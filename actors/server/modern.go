@@ -39,7 +39,7 @@ func (s *Session) discover(d *session.Deliver) {
 			s.refuse(d, protocol.UpstreamLost(s.h.Endpoint().Server, false, nil))
 			return
 		}
-		r := protocol.DiscoverResult{Versions: s.o.Tenant().Negotiation.Names(), Capabilities: s.record.Offered}
+		r := protocol.DiscoverResult{Versions: s.o.Tenant().Negotiation.Names(), Capabilities: s.view.Offer(s.record.Version)}
 		r.Info, r.Instructions = s.introduce()
 		s.answer(d, r.Result())
 	})

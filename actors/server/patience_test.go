@@ -75,3 +75,42 @@ func TestModernCallWaitsForItsServerAsLongAsACallMayTake(t *testing.T) {
 		}
 	})
 }
+
+// A call that names its server waits for that one: another that never answers delays neither the first call of all nor, where calls have no longer
+// than that wait, makes it fail. What is offered afterwards is what there is, and not what such a call took for granted.
+func TestFirstCallWaitsForNoOtherServer(t *testing.T) {
+	for method, params := range map[string]string{
+		"tools/call": bound, "prompts/get": `{"name":"files__greet"}`, "resources/read": `{"uri":"mcpd://files/test%3A%2F%2Fx"}`,
+	} {
+		change := func(r *rig) {
+			r.script["files"][method] = result(`{"content":[],"messages":[],"contents":[]}`)
+			slowly(r, time.Second)
+			mute(r, "search")
+			r.tenant.Limits.CallTimeout = server.AggregateWait
+		}
+		run(t, change, func(r *rig) {
+			out := r.caller(`{}`).ask(method, params)
+			time.Sleep(time.Second)
+			if r.Rest(); out.Word() != "result" {
+				t.Errorf("%s: %v", method, out.All())
+			}
+		})
+	}
+	run(t, nil, func(r *rig) {
+		r.script["files"]["initialize"] = offers(`{"tools":{}}`)
+		slowly(r, time.Second/2)
+		answer := r.script["search"]["initialize"]
+		r.script["search"]["initialize"] = func(params jsontext.Value) string { time.Sleep(time.Second); return answer(params) }
+		c := r.caller(`{}`)
+		out := c.call()
+		time.Sleep(time.Second / 2)
+		if r.Rest(); out.Word() != "result" {
+			t.Errorf("got %v", out.All())
+		}
+		time.Sleep(time.Second)
+		out = c.ask("server/discover", "")
+		if _, ok := splice.Get(out.End().Result, "capabilities", "completions"); ok {
+			t.Errorf("nobody has completions: %s", out.End().Result)
+		}
+	})
+}

@@ -171,6 +171,9 @@ func TestRequestsFindTheirServer(t *testing.T) {
 		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"mcpd://b/x://{id}"}}`, "b", `{"ref":{"type":"ref/resource","uri":"x://{id}"}}`},
 		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"x://7"}}`, "a", `{"ref":{"type":"ref/resource","uri":"x://7"}}`},
 	} {
+		if named := Named(row.method, jsontext.Value(row.params)); named != "" && named != row.server || named == "" && strings.Contains(row.params, "__") {
+			t.Errorf("%s %s names %q, want %s", row.method, row.params, named, row.server)
+		}
 		got, err := c.Route(row.method, jsontext.Value(row.params))
 		if err != nil || got.Server != row.server || string(got.Params) != row.want {
 			t.Errorf("%s %s = %s %s, %v, want %s %s", row.method, row.params, got.Server, got.Params, err, row.server, row.want)

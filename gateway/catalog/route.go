@@ -15,38 +15,60 @@ type Target struct {
 	Params jsontext.Value
 }
 
-// addressed are the requests that name what they are for: the member of params that does, and how that is looked up.
-var addressed = map[string]struct {
+// address is where a request names what it is for: the member of params that does, how that is looked up, and how it is taken apart where it names
+// its server too.
+type address struct {
 	member []string
 	find   func(*Catalog, string) (origin, error)
-}{
-	"tools/call":            {[]string{"name"}, (*Catalog).tool},
-	"prompts/get":           {[]string{"name"}, (*Catalog).prompt},
-	"resources/read":        {[]string{"uri"}, (*Catalog).resource},
-	"resources/subscribe":   {[]string{"uri"}, (*Catalog).resource},
-	"resources/unsubscribe": {[]string{"uri"}, (*Catalog).resource},
+	apart  func(string) (server, name string, ok bool)
+}
+
+// addressed are the requests that do.
+var addressed = map[string]address{
+	"tools/call":            {[]string{"name"}, (*Catalog).tool, split},
+	"prompts/get":           {[]string{"name"}, (*Catalog).prompt, split},
+	"resources/read":        {[]string{"uri"}, (*Catalog).resource, unwrap},
+	"resources/subscribe":   {[]string{"uri"}, (*Catalog).resource, unwrap},
+	"resources/unsubscribe": {[]string{"uri"}, (*Catalog).resource, unwrap},
 }
 
 // references are the kinds of completion/complete's ref, by its type.
-var references = map[string]struct {
-	member []string
-	find   func(*Catalog, string) (origin, error)
-}{
-	"ref/prompt":   {[]string{"ref", "name"}, (*Catalog).prompt},
-	"ref/resource": {[]string{"ref", "uri"}, (*Catalog).reference},
+var references = map[string]address{
+	"ref/prompt":   {[]string{"ref", "name"}, (*Catalog).prompt, split},
+	"ref/resource": {[]string{"ref", "uri"}, (*Catalog).reference, unwrap},
+}
+
+// addressOf is where a request names what it is for; false is for one that does not, or not as it should.
+func addressOf(method string, params jsontext.Value) (a address, ok bool) {
+	if method == "completion/complete" {
+		kind, _ := splice.GetString(params, "ref", "type")
+		a, ok = references[kind]
+		return a, ok
+	}
+	a, ok = addressed[method]
+	return a, ok
+}
+
+// Named is the server that a request itself names, whatever has been listed; empty where only lists tell whose it is. It need not be configured.
+func Named(method string, params jsontext.Value) string {
+	if a, ok := addressOf(method, params); ok {
+		name, _ := splice.GetString(params, a.member...)
+		if server, _, ok := a.apart(name); ok {
+			return server
+		}
+	}
+	return ""
 }
 
 // Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. The method is
 // one whose requests name what they are for; for any other it panics.
 func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
-	row, ok := addressed[method]
-	if method == "completion/complete" {
-		kind, _ := splice.GetString(params, "ref", "type")
-		if row, ok = references[kind]; !ok {
-			return Target{}, protocol.InvalidParams("ref.type is neither ref/prompt nor ref/resource")
-		}
-	}
-	if !ok {
+	row, ok := addressOf(method, params)
+	switch {
+	case ok:
+	case method == "completion/complete":
+		return Target{}, protocol.InvalidParams("ref.type is neither ref/prompt nor ref/resource")
+	default:
 		panic("catalog: " + method + " names nothing")
 	}
 	name, ok := splice.GetString(params, row.member...)
