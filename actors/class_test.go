@@ -90,6 +90,7 @@ var classes = map[string]struct {
 	"session.Open":           {&session.Open{}, otp.Ordinary},
 	"session.Reconfigured":   {session.Reconfigured{}, otp.Owed},
 	"session.Reload":         {&session.Reload{}, otp.Owed},
+	"session.Stop":           {session.Stop{}, otp.Owed},
 	"session.Sweep":          {&session.Sweep{}, otp.Ordinary},
 	"session.Wake":           {&session.Wake{}, otp.Owed},
 	"session.Undelivered":    {&session.Undelivered{}, otp.Owed},

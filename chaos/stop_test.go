@@ -3,12 +3,17 @@ package chaos
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"mcpd/internal/mcptest"
 )
 
 // A host that is told to stop lets requests end, for so long. Who still waits then is answered, in time to read it, and told whether the
@@ -93,6 +98,96 @@ func TestSecondSignalEndsTheHostAtOnce(t *testing.T) {
 				t.Error("the call succeeded")
 			}
 			gone(a, below)
+		})
+	}
+}
+
+// waiter is a request to a server that never answers, whose client has a session of its own.
+type waiter struct{ method, name, server string }
+
+// post sends it. A handshake begins a session of the older era, everything else stands alone; capabilities tell its client from others.
+func (a *arena) post(w waiter, capabilities string) (*http.Response, error) {
+	header, params := http.Header{}, `"protocolVersion":"2025-11-25","clientInfo":{"name":"chaos","version":"1"},"capabilities":{}`
+	if w.method != "initialize" {
+		params = fmt.Sprintf(`"name":%q,"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":"chaos","version":"1"},"io.modelcontextprotocol/clientCapabilities":%s}`, w.name, capabilities)
+		header = http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {w.method}}
+	}
+	if w.name != "" {
+		header.Set("Mcp-Name", w.name)
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, w.method, params)
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url(acme, w.server), strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "application/json, text/event-stream")
+	header.Set("Authorization", "Bearer "+key(acme))
+	r.Header = header
+	return (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+}
+
+// Whoever waits for a server that is starting has no exchange yet, and is answered all the same when the host stops, at the end of its
+// drain or at once; a subscription ends with its result.
+func TestHostThatStopsAnswersWhoeverWaitsForAServer(t *testing.T) {
+	t.Parallel()
+	for _, twice := range []bool{false, true} {
+		t.Run(fmt.Sprintf("twice=%t", twice), func(t *testing.T) {
+			t.Parallel()
+			a := openWith(t, "limits: {drain: 3s}", fmt.Sprintf("silent: {command: %q, args: [\"-silent\"], start_timeout: 30s}", mcptest.Server(t)))
+			type outcome struct {
+				waiter
+				text string
+				err  error
+			}
+			outcomes := make(chan outcome)
+			read := func(w waiter, r *http.Response, err error) { // ends with the response, which the host ends
+				var text []byte
+				if err == nil {
+					text, err = io.ReadAll(r.Body)
+					err = errors.Join(err, r.Body.Close())
+				}
+				outcomes <- outcome{w, string(text), err}
+			}
+			listen := waiter{"subscriptions/listen", "", "files"}
+			r, err := a.post(listen, "{}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go read(listen, r, nil)
+			all := []waiter{
+				{"initialize", "", "silent"}, {"server/discover", "", "silent"}, {"tools/list", "", "silent"}, {"tools/call", "echo", "silent"},
+			}
+			for i, w := range all {
+				go func() {
+					r, err := a.post(w, fmt.Sprintf(`{"experimental":{"waiter":{"n":%d}}}`, i))
+					read(w, r, err)
+				}()
+			}
+			a.eventually("waiting", func() bool { return a.metric("mcpd_sessions") == float64(len(all)+1) })
+
+			if twice {
+				if err := syscall.Kill(a.PID(), syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				a.eventually("draining", func() bool { return strings.Contains(a.Log(), `"event":"draining"`) })
+			}
+			ended := make(chan int, 1)
+			go func() { ended <- a.Stop() }()
+			for range len(all) + 1 {
+				o := <-outcomes
+				want := `"reason":"stopping","server":"silent","maybeExecuted":false,"retryable":true`
+				if o.waiter == listen {
+					want = `"resultType":"complete"`
+				}
+				if o.err != nil || strings.Count(o.text, want) != 1 {
+					t.Errorf("%s: got %q, %v, want %s in it once", o.method, o.text, o.err, want)
+				}
+			}
+			if code := <-ended; code != 0 && !twice {
+				t.Errorf("exit code %d", code)
+			}
 		})
 	}
 }

@@ -170,10 +170,14 @@ func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 	return &Error{Condition: ConditionUpstreamLost, Message: message, Data: unfinished(server, maybeExecuted), Cause: cause}
 }
 
-// Stopping says that the host goes down before the server has answered. MaybeExecuted is as for UpstreamLost.
+// Stopping says that the host goes down before the server has answered, empty for a request that no server was chosen for. MaybeExecuted is
+// as for UpstreamLost.
 func Stopping(server string, maybeExecuted bool) *Error {
 	message := "the host is stopping; server " + shown(server) + " did not receive the request"
-	if maybeExecuted {
+	switch {
+	case server == "":
+		message = "the host is stopping; no server received the request"
+	case maybeExecuted:
 		message = "the host is stopping; server " + shown(server) + " may have executed the request"
 	}
 	return &Error{Condition: ConditionStopping, Message: message, Data: unfinished(server, maybeExecuted)}

@@ -153,11 +153,14 @@ func (h *host) lastWords() {
 		return
 	}
 	h.answer()
-	h.quiet(reading / 2)
+	if !h.quiet(reading / 2) {
+		h.answer() // what was on its way from its session to the request manager
+	}
 }
 
-// answer has every request in flight answered: the host is stopping.
+// answer has every request in flight answered, wherever it is: the host is stopping.
 func (h *host) answer() {
+	h.tell(session.Stop{})
 	tenants := h.now().config.Tenants
 	for i := range tenants {
 		_ = h.at(&tenants[i].Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
@@ -165,9 +168,12 @@ func (h *host) answer() {
 }
 
 // hangUp ends the subscriptions of clients that have no stream beside their requests: each holds the response to one open.
-func (h *host) hangUp() {
+func (h *host) hangUp() { h.tell(session.HangUp{}) }
+
+// tell tells every session.
+func (h *host) tell(msg any) {
 	h.index.Each(func(s *session.Handle) bool {
-		_ = s.Send(session.HangUp{}) // one without an actor has no subscription either
+		_ = s.Send(msg) // one without an actor has neither requests nor subscriptions
 		return true
 	})
 }
@@ -193,7 +199,7 @@ func pause(d time.Duration) {
 
 // busy reports whether a request is in flight.
 func (h *host) busy() (busy bool) {
-	h.index.Each(func(s *session.Handle) bool { busy = s.Calls().Len() > 0; return !busy })
+	h.index.Each(func(s *session.Handle) bool { busy = s.InFlight(); return !busy })
 	return busy
 }
 

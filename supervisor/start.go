@@ -140,8 +140,12 @@ func (r *Running) Run(ctx context.Context) error {
 // stopBudget is more than all budgets of the tree but that of the drain together, so that the tree itself decides how long it takes to stop.
 const stopBudget = 2 * minute
 
-// Hurry has every request in flight answered at once, for a host whose process is about to end without the rest of its drain.
-func (r *Running) Hurry() { r.h.answer() }
+// Hurry has every request in flight answered at once and subscriptions ended, for a host whose process is about to end without the rest of
+// its drain.
+func (r *Running) Hurry() {
+	r.h.answer()
+	r.h.hangUp()
+}
 
 // Draining says why the host is about to stop. Readiness says so from here on.
 func (r *Running) Draining(reason string) {

@@ -67,6 +67,10 @@ func (s *Session) initialize(d *session.Deliver) {
 // negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it as long as that may
 // take to start.
 func (s *Session) negotiated(m negotiated) {
+	if !s.waiting.has(m.h.d) { // refused meanwhile
+		s.opening = false
+		return
+	}
 	if m.err != nil {
 		s.opening = false
 		s.refuse(m.h.d, m.err)
@@ -100,6 +104,9 @@ func (s *Session) expired() {
 func (s *Session) introduced(m introduced) {
 	s.opening = false
 	s.life.Extend(s.p.Now().Sub(m.h.since))
+	if !s.waiting.has(m.h.d) { // refused meanwhile
+		return
+	}
 	err := m.err
 	if err == nil && s.transparent() && len(m.view.Servers) == 0 {
 		err = protocol.UpstreamLost(s.h.Endpoint().Server, false, nil)

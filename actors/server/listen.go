@@ -189,7 +189,7 @@ func (s *Session) wants(server, own string) bool {
 	return false
 }
 
-// hangUp ends every subscription politely: this session ends. One that was not acknowledged is refused with what else waits.
+// hangUp ends every subscription politely: this session ends, or the host. One that was not acknowledged is refused with what else waits.
 func (s *Session) hangUp() {
 	for _, l := range s.listens {
 		if !l.d.Acknowledged() {

@@ -84,7 +84,7 @@ type (
 // Init takes up the session where its previous actor left it.
 func (s *Session) Init(p *otp.Process) error {
 	s.p, s.tenant = p, s.o.Tenant()
-	s.waiting = &waiting{}
+	s.waiting = &waiting{waits: s.h.Waits}
 	p.SetHeir(s.waiting)
 	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
@@ -200,7 +200,10 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.wished(m)
 	case wishExpired:
 		s.goOn(m.w, nil)
+	case session.Stop:
+		s.stop()
 	case session.HangUp:
+		s.stop()
 		s.hangUp()
 	case session.Reconfigured:
 		s.reconfigured()
@@ -256,6 +259,17 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)
 	s.o.Emit(telemetry.Rejected{Where: s.where(), Reason: protocol.ConditionOf(err).String(), Method: d.Message.Method})
+}
+
+// stop refuses what waits, because the host is about to stop. An agreed handshake is being written down, and answered then.
+func (s *Session) stop() {
+	for _, d := range s.waiting.list() {
+		if d.Acknowledged() || d.Message.Method == "initialize" && s.record != nil {
+			continue
+		}
+		delete(s.listens, d.Out)
+		s.refuse(d, protocol.Stopping(s.h.Endpoint().Server, false))
+	}
 }
 
 // answer answers a request here, with a result.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,8 +16,9 @@ import (
 // waiting are the requests that a session has taken and neither answered nor passed on yet, because it waits for somebody else's word. It is
 // the session's heir only for what happens to an heir when there is nobody left: each goes to the session's next actor then, or is answered.
 type waiting struct {
-	mu  sync.Mutex // guards what follows; a session that hangs is abandoned while it runs
-	all map[*session.Deliver]struct{}
+	waits func(more int) // is told how many there are that somebody waits for the outcome of
+	mu    sync.Mutex     // guards what follows; a session that hangs is abandoned while it runs
+	all   map[*session.Deliver]struct{}
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
 }
@@ -27,13 +30,27 @@ func (w *waiting) add(d *session.Deliver) {
 	if w.all == nil {
 		w.all = map[*session.Deliver]struct{}{}
 	}
+	if _, ok := w.all[d]; !ok {
+		w.waits(awaited(d))
+	}
 	w.all[d] = struct{}{}
+}
+
+// awaited is 1 for a request that ends by itself, and 0 for a subscription.
+func awaited(d *session.Deliver) int {
+	if d.Message.Method == "subscriptions/listen" {
+		return 0
+	}
+	return 1
 }
 
 // remove lets go of a request that is answered or passed on.
 func (w *waiting) remove(d *session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if _, ok := w.all[d]; ok {
+		w.waits(-awaited(d))
+	}
 	delete(w.all, d)
 	if len(w.all) == 0 {
 		w.all = nil // an idle session keeps no empty map
@@ -73,6 +90,13 @@ func (w *waiting) of(out transport.Sink) *session.Deliver {
 	return nil
 }
 
+// list is all of them.
+func (w *waiting) list() []*session.Deliver {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.all))
+}
+
 func (w *waiting) len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,6 +108,7 @@ func (w *waiting) Abandon(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.all {
+		w.waits(-awaited(d))
 		d.Fail(otp.ErrNoProc)
 	}
 	w.all = nil

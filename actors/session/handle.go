@@ -43,6 +43,7 @@ type Handle struct {
 	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
 	asleep, waking atomic.Bool
 	calls          Calls
+	waiting        atomic.Int64 // requests that its actor has neither answered nor passed on
 	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
 	crashed time.Time
 	pause   time.Duration
@@ -132,6 +133,13 @@ func (h *Handle) Closed() bool { return h.closed.Load() }
 
 // Calls are the client's requests that are on their way to servers.
 func (h *Handle) Calls() *Calls { return &h.calls }
+
+// Waits notes that the session's actor holds so many requests more, or fewer, which it has neither answered nor passed on.
+func (h *Handle) Waits(more int) { h.waiting.Add(int64(more)) }
+
+// InFlight reports whether a request has no outcome yet, be it on its way to a server or not. Subscriptions do not count: they end when
+// somebody ends them.
+func (h *Handle) InFlight() bool { return h.waiting.Load() > 0 || h.calls.Len() > 0 }
 
 // Touch notes that the peer is alive.
 func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }

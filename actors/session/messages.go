@@ -72,12 +72,13 @@ func (d *Deliver) Fail(err error) {
 //	Expired       owed: one for each session
 //	Wake          owed: one for each session of an earlier host
 //	Reconfigured, Reload   owed: one for each reload
-//	HangUp        owed: one for each end of the listeners
+//	Stop, HangUp  owed: a few for each end of the listeners
 func (*Undelivered) Class() otp.Class  { return otp.Owed }
 func (*Expired) Class() otp.Class      { return otp.Owed }
 func (*Wake) Class() otp.Class         { return otp.Owed }
 func (Reconfigured) Class() otp.Class  { return otp.Owed }
 func (ReloadRequest) Class() otp.Class { return otp.Owed }
+func (Stop) Class() otp.Class          { return otp.Owed }
 func (HangUp) Class() otp.Class        { return otp.Owed }
 func (*Abandoned) Class() otp.Class    { return otp.Owed }
 
@@ -160,8 +161,11 @@ type SweepRequest struct{}
 // ReloadRequest names the tenants whose servers are not what they were.
 type ReloadRequest struct{ Changed map[string]bool }
 
-// HangUp tells a session's actor to end the subscriptions that hold responses open, politely: the listeners are about to stop, and have
-// answered all else.
+// Stop tells a session's actor to refuse what it has neither answered nor passed on: the host is about to stop. The rest is the request
+// manager's to answer. Subscriptions go on.
+type Stop struct{}
+
+// HangUp tells a session's actor to end the subscriptions that hold responses open too, politely: the listeners are about to stop.
 type HangUp struct{}
 
 // Reconfigured tells a session's actor that the tenant's servers are not what they were, which the catalogue knows already, or that the
