@@ -3,12 +3,15 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"mcpd/actors/configuration"
 	"mcpd/gateway/config"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -26,6 +29,10 @@ func (r *Running) Reload(ctx context.Context) error {
 }
 
 func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
+	if why := h.options.Safe; why != "" {
+		h.recorder.Emit(telemetry.SafeMode{Reason: why}) // once more: who sent SIGHUP looks for it in the log
+		return nil, fmt.Errorf("%w: %s", admin.ErrSafeMode, why)
+	}
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
 	report, err := otp.Do[configuration.ReloadRequest, *configuration.Report](ctx, h.core("configuration"), configuration.ReloadRequest{})

@@ -21,7 +21,8 @@ func TestCrashLoopEndsInSafeMode(t *testing.T) {
 	for range 3 {
 		mcptest.Start(t, mcptest.HostOptions{State: state}).Signal(syscall.SIGABRT) // for which the runtime has no other use
 	}
-	host := mcptest.StartUnready(t, mcptest.HostOptions{State: state})
+	home := []string{"XDG_RUNTIME_DIR=" + t.TempDir()}
+	host := mcptest.StartUnready(t, mcptest.HostOptions{State: state, Env: home})
 	w := newWire(t, host.MCP+"/mcp", "")
 	if r := w.post(hello); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") != "60" || !strings.Contains(string(r.body), "safe mode") {
 		t.Errorf("a client: %d %v %s", r.status, r.header, r.body)
@@ -35,11 +36,18 @@ func TestCrashLoopEndsInSafeMode(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.status, r.body)
 		}
 	}
+	code, said := mcpd(t, "", home, "reload", "--admin", strings.TrimPrefix(host.Admin, "http://"))
+	if code != 1 || !strings.Contains(said, "safe mode") || !strings.Contains(said, "SIGABRT") || !strings.Contains(said, "stop it and start it again") {
+		t.Errorf("reload: exit code %d, %s", code, said)
+	}
 	if last, err := os.ReadFile(filepath.Join(state, "crash.txt.last")); err != nil || !strings.Contains(string(last), "goroutine") {
 		t.Errorf("what the last one said: %.100s, %v", last, err)
 	}
 	if code := host.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	if told := strings.Count(host.Log(), `"event":"safe_mode"`); told != 2 {
+		t.Errorf("the log says %d times that this is safe mode, want once more for the reload", told)
 	}
 	w = newWire(t, mcptest.Start(t, mcptest.HostOptions{State: state}).MCP+"/mcp", "")
 	w.open(legacy)
