@@ -98,7 +98,7 @@ func TestChildRunsAsSpecified(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(all)
-	if !strings.Contains(text, "MCPD_INSTANCE=test/1\n") || strings.Contains(text, "SECRET_OF_THE_HOST") {
+	if !strings.Contains(text, "MCPD_INSTANCE=test.") || !strings.Contains(text, child.trace.mark+"\n") || strings.Contains(text, "SECRET_OF_THE_HOST") {
 		t.Errorf("environment: %s", text)
 	}
 	lines := strings.Fields(text[strings.LastIndex(text, dir):])

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mcpd/transport/stdio/guard"
 )
 
 // attributes puts a child into its own process group, and into a control group if one is given, and lets the kernel kill it when the thread that forks it ends. That thread is the
@@ -124,53 +125,28 @@ func limit(pid int, spec Spec) error {
 	return nil
 }
 
-// stopped reports whether a signal has stopped the program, and nothing of its group goes on. One that is traced is somebody's work. A
-// launcher that is stopped may have left the serving to what it started; one that waits for a server which is stopped looks like any that
-// waits, and is not found here. Every process there is is looked at only when the program itself is stopped.
-func (h *handle) stopped() bool {
-	h.mu.Lock()
-	state, _ := stateOf(strconv.Itoa(h.pid))
-	own := !h.reaped && state == "T"
-	h.mu.Unlock()
-	return own && onlyIn(h.pid, "T", "Z", "X")
-}
-
-// onlyZombies reports whether no process of the group runs any more.
-func onlyZombies(group int) bool { return onlyIn(group, "Z", "X") }
-
-// onlyIn reports whether every process of the group is in one of the states, by reading that of every process.
-func onlyIn(group int, states ...string) bool {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return false
-	}
-	want := strconv.Itoa(group)
-	for _, name := range names {
-		if name[0] < '0' || name[0] > '9' {
-			continue
-		}
-		if state, of := stateOf(name); of == want && !slices.Contains(states, state) {
+// onlyZombies reports whether no process of the group runs any more, by reading the state of every process.
+func onlyZombies(group int) bool {
+	for _, pid := range guard.All() {
+		if state, _, of := statusOf(pid); of == group && state != "Z" && state != "X" {
 			return false
 		}
 	}
 	return true
 }
 
-// stateOf reads the state and the group of a process, which are empty when it has ended.
-func stateOf(pid string) (state, group string) {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+// statusOf reads the state, the parent and the group of a process. The state is empty when it has ended.
+func statusOf(pid int) (state string, parent, group int) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return "", ""
+		return "", 0, 0
 	}
 	// "pid (name) state parent group …", where the name may hold spaces and parentheses.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 3 {
-		return "", ""
+		return "", 0, 0
 	}
-	return fields[0], fields[2]
+	parent, _ = strconv.Atoi(fields[1])
+	group, _ = strconv.Atoi(fields[2])
+	return fields[0], parent, group
 }

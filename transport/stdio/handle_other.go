@@ -44,7 +44,7 @@ func (h *handle) wait() syscall.WaitStatus {
 func limit(int, Spec) error { return nil }
 
 // stopped cannot tell here.
-func (h *handle) stopped() bool { return false }
+func (c *Child) stopped() (uint64, bool) { return 0, false }
 
 // onlyZombies cannot tell here; the first process reaps promptly on these systems.
 func onlyZombies(int) bool { return false }

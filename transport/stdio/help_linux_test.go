@@ -3,10 +3,12 @@ package stdio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,9 +29,12 @@ func within(t *testing.T) context.Context {
 // quick is a ladder for tests that climb it.
 var quick = Ladder{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond, Kill: 5 * time.Second}
 
+// spawners counts those of the tests: each has a mark of its own, as daemons have.
+var spawners atomic.Uint64
+
 func newTestSpawner(t *testing.T) *Spawner {
 	t.Helper()
-	s := NewSpawner(SpawnerOptions{Instance: "test", Starting: 64})
+	s := NewSpawner(SpawnerOptions{Instance: fmt.Sprintf("test.%d.%d", os.Getpid(), spawners.Add(1)), Starting: 64})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

@@ -117,8 +117,7 @@ func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 	if o == nil {
 		return true
 	}
-	stamp := guard.Stamp(mark)
-	look := guard.Look{Mark: func(entry []byte) bool { return string(entry) == mark }, Stamp: func(s uint64) bool { return s == stamp }}
+	look := carrying(mark)
 	found := map[int]bool{}
 	began := time.Now()
 	for _, step := range []struct {
@@ -149,6 +148,12 @@ func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 		}
 	}
 	return false
+}
+
+// carrying looks for the processes that one child has started.
+func carrying(mark string) guard.Look {
+	stamp := guard.Stamp(mark)
+	return guard.Look{Mark: func(entry []byte) bool { return string(entry) == mark }, Stamp: func(s uint64) bool { return s == stamp }}
 }
 
 // pauseUnless waits, and reports whether it was cut short.

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -75,6 +76,8 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 		"works":  {Command: "sh", Args: []string{"-c", "while :; do :; done"}, Ladder: quick},
 		// Its launcher is stopped, and what that has started serves.
 		"launched": {Command: "sh", Args: []string{"-c", `sleep 600 & kill -STOP $$; wait`}, Ladder: quick},
+		// Likewise, in a session of its own.
+		"launched apart": {Command: "sh", Args: []string{"-c", `exec 3<&0; setsid cat <&3 >&2 & exec 3<&-; kill -STOP $$; wait`}, Ladder: quick},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,14 +107,95 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 	})
 }
 
+// A server that is stopped and continued over and over, as one is whose processor time somebody limits so, is found stopped at every look and
+// goes on all the same, also when it waits for something else than the processor.
+func TestThrottledServerIsLeftAlone(t *testing.T) {
+	for name, s := range map[string]Spec{
+		"works":  {Command: "sh", Args: []string{"-c", "while :; do :; done"}, Ladder: quick},
+		"sleeps": {Command: "sleep", Args: []string{"600"}, Ladder: quick},
+		// Its launcher stays stopped, and only the worker goes on in between.
+		"launched": {Command: "sh", Args: []string{"-c", `sleep 600 & echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$!}}"; kill -STOP $$; wait`}, Ladder: quick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := connect(t, s)
+			pid := c.child.Pid()
+			if name == "launched" {
+				pid = leftBehind(t, c)
+				eventually(t, "the launcher stops", func() bool { return stateIs(c.child.Pid(), "T") })
+			}
+			time.Sleep(Quiet + Quiet/5)
+			for range 5 {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, "it is stopped", func() bool { return stateIs(pid, "T") })
+				c.Look()
+				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.stopped.ends.Load() {
+				t.Error("counts as stopped")
+			}
+		})
+	}
+}
+
+func stateIs(pid int, want string) bool {
+	state, _, _ := statusOf(pid)
+	return state == want
+}
+
+// leftBehind waits for the server to tell the pid of a process that it has started, which the end of the test kills.
+func leftBehind(t *testing.T, c *Conn) int {
+	t.Helper()
+	var left struct{ PID int }
+	if err := json.Unmarshal(next(t, c).Message.Params, &left); err != nil || left.PID <= 1 {
+		t.Fatalf("no pid: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(left.PID, syscall.SIGKILL) }) // gone already is as good
+	return left.PID
+}
+
+// A server counts as stopped when all that it has started is, wherever it went.
+func TestServerIsStoppedWithAllThatItStarted(t *testing.T) {
+	c := connect(t, Spec{Command: "sh", Ladder: quick, Args: []string{"-c",
+		`setsid sh -c 'echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$$}}"; kill -STOP $$' & kill -STOP $$; wait`}})
+	leftBehind(t, c)
+	if exit, _ := watched(t, c, Quiet, patience); exit == nil || exit.Cause != CauseStopped {
+		t.Errorf("got %v, want cause %q", exit, CauseStopped)
+	}
+}
+
+// What is sent once the connection is to end for it is for the next server, also while what was read already is handed out.
+func TestStoppedServerIsSentNoMore(t *testing.T) {
+	c := connect(t, spec("echo"))
+	c.Negotiated(protocol.V20251125)
+	halt(t, c)
+	time.Sleep(Quiet + Quiet/5)
+	for !c.stopped.ends.Load() {
+		c.Look()
+	}
+	if err := c.Send(t.Context(), request(1, `{}`)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if all, exit := ended(t, c); len(all) > 0 || exit.Cause != CauseStopped {
+		t.Errorf("got %+v, then %v", all, exit)
+	}
+}
+
 // What is no process of ours is not looked at.
 func TestProcessThatIsGoneIsNotStopped(t *testing.T) {
 	c := start(t, newTestSpawner(t), spec("quit"))
 	<-c.Exited()
-	if c.h.stopped() {
+	if _, stopped := c.stopped(); stopped {
 		t.Error("a program that has exited counts as stopped")
 	}
-	if state, group := stateOf("self"); state == "" || group == "" {
-		t.Errorf("this process, %d: state %q, group %q", os.Getpid(), state, group)
+	if state, parent, group := statusOf(os.Getpid()); state == "" || parent != os.Getppid() || group != syscall.Getpgrp() {
+		t.Errorf("this process: state %q, parent %d, group %d", state, parent, group)
+	}
+	if turns := turnsOf(os.Getpid()); turns == 0 {
+		t.Error("this process never had the processor")
 	}
 }
