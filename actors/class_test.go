@@ -54,6 +54,7 @@ var classes = map[string]struct {
 	"client.Report":          {&client.Report{}, otp.Owed},
 	"client.Retire":          {client.Retire{}, otp.Owed},
 	"client.Stop":            {client.Stop{}, otp.Owed},
+	"client.Restart":         {client.Restart{}, otp.Owed},
 	"client.Tell":            {&client.Tell{}, otp.Sheddable},
 	"client.Unused":          {&client.Unused{}, otp.Owed},
 	"client.Want":            {&client.Want{}, otp.Owed},

@@ -94,23 +94,28 @@ func (c *Catalog) mustWait(w *waiter) bool {
 		s := c.servers[name]
 		key := ListKey(s.config, caller)
 		l := c.listing(s, key)
-		if only := w.call.Req.For; only != "" && only != name && caller.Server == "" {
+		only := w.call.Req.For
+		if only != "" && only != name {
 			continue
 		}
-		if !l.known && s.startingUp(s.at(key)) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
+		if !l.known && s.startingUp(s.at(key), only == name) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
 			return true
 		}
 	}
 	return false
 }
 
-// startingUp reports whether a connection is on its way to its first list.
-func (s *server) startingUp(key tenant.Key) bool {
+// startingUp reports whether a connection is on its way to its first list; again counts one that has failed and is being started again.
+func (s *server) startingUp(key tenant.Key, again bool) bool {
 	if len(s.opening[key]) > 0 {
 		return true
 	}
 	conn := s.conns[key]
-	return conn != nil && s.whole == nil && (conn.report.State == client.Starting || conn.report.State == "")
+	if conn == nil || s.whole != nil {
+		return false
+	}
+	state := conn.report.State
+	return state == client.Starting || state == "" || again && state == client.Backoff
 }
 
 // flush answers whoever need not wait any longer.
@@ -138,7 +143,7 @@ func (c *Catalog) answer(w *waiter) {
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
 		key, cause := ListKey(s.config, caller), s.why(caller)
-		if cause == nil && s.startingUp(s.at(key)) {
+		if cause == nil && s.startingUp(s.at(key), false) {
 			cause = client.StillStarting()
 		}
 		w.call.Fail(s.unavailable(cause, s.paused(key, c.p.Now())))
@@ -157,7 +162,7 @@ func (c *Catalog) gaveUpOn(w *waiter) {
 		if l.known || c.p.Now().Sub(l.since) < c.tenant.Limits.ListWait {
 			continue
 		}
-		s.vain = s.vain || s.startingUp(s.at(key)) && !s.ready()
+		s.vain = s.vain || s.startingUp(s.at(key), false) && !s.ready()
 		if !l.saved {
 			c.save(s, key, l)
 		}

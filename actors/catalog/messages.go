@@ -57,7 +57,7 @@ type ConnectRequest struct {
 type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration
-	For    string // the one server that the answer is needed for, of several; another is not waited for. Empty is for all
+	For    string // the one server that the answer is needed for, also while it is started again; another is not waited for. Empty is for all
 	Anew   bool   // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
 }
 

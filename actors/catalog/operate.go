@@ -18,7 +18,7 @@ type Verb string
 
 // The verbs.
 const (
-	Restart    Verb = "restart"    // its connections end and are started again; pauses are forgotten. ErrPutAway refuses it
+	Restart    Verb = "restart"    // its connections begin anew, with what waits for them; pauses are forgotten. ErrPutAway refuses it
 	Quarantine Verb = "quarantine" // its connections end, and none is started until it is released
 	Release    Verb = "release"    // pauses and quarantine are forgotten: the next call starts it
 )
@@ -96,15 +96,18 @@ func (c *Catalog) putAway(s *server, at telemetry.Where) {
 	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
 }
 
-// restart ends all connections to a server, and starts those again that others share. Those of one session are when their sessions say what they
-// had asked for, or call again.
+// restart has all connections to a server begin anew, each with its users and with what waits for it. Those of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
 	why := client.ByOperator(false, incident)
 	for key, conn := range s.conns {
-		c.stop(s, key, conn, why)
-		if s.current(key) && key.Instance == 0 && key.Share != tenant.BySession {
-			c.await(s, key, pending{nil, Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: key.Modern}})
+		if !s.current(key) {
+			c.stop(s, key, conn, why)
+			continue
 		}
+		_ = conn.ref.Send(client.Restart{Why: why}) // one that is gone is gone
+		begun := conn.report
+		begun.Key, begun.State, begun.Cause = key, client.Starting, nil
+		s.took(conn, &begun, c.p.Now())
 	}
 }
 

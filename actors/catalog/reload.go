@@ -133,7 +133,7 @@ func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 	if s.last == l {
 		s.last = nil
 	}
-	if s.startingUp(s.at(key)) {
+	if s.startingUp(s.at(key), false) {
 		s.lists[key] = &listing{declare: l.declare, served: l.served, since: l.since}
 	}
 	if l.served {

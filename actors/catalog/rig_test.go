@@ -81,6 +81,8 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		}
 	case *client.Left:
 		x.r.regained = append(x.r.regained, m)
+	case client.Restart:
+		x.tell(p, report{state: client.Starting})
 	case client.Retire:
 		x.r.retired = append(x.r.retired, p.Self())
 	case client.Describe:
@@ -177,10 +179,14 @@ func (r *rig) caller(principal, server string) catalog.Caller {
 func (r *rig) looks(c catalog.Caller) <-chan view { return r.looksFor(c, 10*time.Second) }
 
 func (r *rig) looksFor(c catalog.Caller, wait time.Duration) <-chan view {
+	return r.look(catalog.LookRequest{Caller: c, Wait: wait})
+}
+
+func (r *rig) look(req catalog.LookRequest) <-chan view {
 	answer := make(chan view, 1)
 	ref := r.Ref("catalog")
 	go func() { // ends with its answer, which every test waits for
-		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, catalog.LookRequest{Caller: c, Wait: wait})
+		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, req)
 		answer <- view{v, err, time.Now()}
 	}()
 	r.Rest()

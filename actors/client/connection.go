@@ -88,7 +88,8 @@ type Connection struct {
 	renewals pace                   // of sessions that the server forgot
 	gap      bool                   // announcements may have been missed, which is going to be told
 	gaps     pace
-	quit     context.CancelCauseFunc
+	quit     context.CancelFunc  // of the transport; nil while there is none
+	attempt  uint64              // counts the transports, so that what is late of one is told from the next
 	doubted  []transport.Inbound // answers that are kept until it is known whether the server is another
 	pauses   [signs]pause        // before that is asked again
 	former   dialect             // what a server spoke that turned out to be another; zero until there is one
@@ -118,12 +119,15 @@ func New(o Options) *Connection {
 // Messages that only this connection sends itself.
 type (
 	dialled struct {
-		up   transport.Upstream
-		quit context.CancelCauseFunc
+		up      transport.Upstream
+		attempt uint64
 	}
-	inbound      struct{ in transport.Inbound }
+	inbound struct {
+		in      transport.Inbound
+		attempt uint64
+	}
 	startExpired struct{}
-	redial       struct{}
+	redial       struct{ attempt uint64 }
 	askExpired   struct{ id jsonrpc.ID }
 	exhausted    struct{}
 	lingered     struct{}
@@ -168,14 +172,30 @@ func (c *Connection) begin(wait time.Duration) {
 	c.enter(Starting, nil)
 	c.tellStarting()
 	if wait > 0 {
-		c.p.After(wait, redial{})
+		c.p.After(wait, redial{c.attempt})
 		return
 	}
-	c.p.Go("transport", c.run)
+	c.dial()
 }
 
-// reset forgets everything about a server.
+// restart begins anew with a server that is to be another: what waits for it goes to that.
+func (c *Connection) restart(why *Ending) {
+	c.leave()
+	c.abandon(why)
+	c.begin(0)
+}
+
+// leave ends the transport, whose end is no news any more.
+func (c *Connection) leave() {
+	if c.quit != nil {
+		c.quit()
+	}
+}
+
+// reset forgets everything about a server. What is still on its way from there is dropped when it comes.
 func (c *Connection) reset() {
+	c.attempt++
+	c.quit = nil
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
@@ -190,30 +210,37 @@ func (c *Connection) reset() {
 	c.watching.stop()
 }
 
-// run dials and reads until the connection ends. Whatever ends it, the transport is handed over for closing.
-func (c *Connection) run(ctx context.Context) error {
-	ctx, quit := context.WithCancelCause(ctx)
-	defer quit(nil)
-	err := c.read(ctx, quit)
-	if why := context.Cause(ctx); errors.Is(why, errEra) || errors.Is(why, errAsleep) {
-		return why
-	}
-	return err
+// ended is how a transport ended, and at which attempt.
+type ended struct {
+	error
+	attempt uint64
 }
 
-func (c *Connection) read(ctx context.Context, quit context.CancelCauseFunc) error {
+// dial opens a transport.
+func (c *Connection) dial() {
+	ctx, quit := context.WithCancel(c.p.Context())
+	c.quit = quit
+	attempt := c.attempt
+	c.p.Go("transport", func(context.Context) error {
+		defer quit()
+		return ended{c.read(ctx, attempt), attempt}
+	})
+}
+
+// read dials and reads until the transport ends. Whatever ends it, it is handed over for closing.
+func (c *Connection) read(ctx context.Context, attempt uint64) error {
 	up, err := c.o.Dial(ctx, c.p.Self())
 	if err != nil {
 		return err
 	}
 	defer c.o.Close(up)
-	c.p.Post(dialled{up, quit})
+	c.p.Post(dialled{up, attempt})
 	for {
 		in, err := up.Recv(ctx)
 		if err != nil {
 			return err
 		}
-		if err := c.p.PostWait(ctx, inbound{in}); err != nil {
+		if err := c.p.PostWait(ctx, inbound{in, attempt}); err != nil {
 			return err
 		}
 	}
@@ -225,10 +252,9 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case *request.Forward:
 		c.forward(m.Exchange)
 	case inbound:
-		if c.asleep() { // it came as the server was ended
-			return nil
+		if m.attempt == c.attempt {
+			return c.inbound(m.in)
 		}
-		return c.inbound(m.in)
 	case *request.Withdraw:
 		c.withdraw(m)
 	case *Answer:
@@ -243,6 +269,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.retire()
 	case Stop:
 		return otp.ShutdownWith(m.Why)
+	case Restart:
+		c.restart(m.Why)
 	case Describe:
 		c.publish(nil, nil)
 	case *Left:
@@ -252,12 +280,19 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case Detach:
 		c.detach(m.Ref)
 	case dialled:
-		c.quit = m.quit
-		return c.dialled(m.up)
+		if m.attempt == c.attempt {
+			return c.dialled(m.up)
+		}
 	case otp.Done:
-		return c.over(m.Err)
+		if end, ok := errors.AsType[ended](m.Err); !ok {
+			return m.Err
+		} else if end.attempt == c.attempt {
+			return c.over(end.error)
+		}
 	case redial:
-		p.Go("transport", c.run)
+		if m.attempt == c.attempt {
+			c.dial()
+		}
 	case refetch:
 		c.relist(m.kind)
 	case gapTold:
@@ -298,12 +333,6 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 // over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:
 // there is a server, and it takes another. Nor is the end of a program that was probed: it is started once more and greeted.
 func (c *Connection) over(err error) error {
-	if err == nil {
-		return transport.ErrClosed
-	}
-	if errors.Is(err, errEra) || c.asleep() || errors.Is(err, errAsleep) { // there is another transport, or none is wanted
-		return nil
-	}
 	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
 		c.o.Known.dies.Store(true)
 		c.abandon(c.blame(err))

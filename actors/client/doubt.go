@@ -99,7 +99,7 @@ func (c *Connection) certain(other bool) error {
 	if other {
 		c.former = c.spoke()
 		c.spoken = 0
-		c.quit(errEra)
+		c.leave()
 		c.renew(errEra)
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 //	Tell                sheddable: a notification
 //	Attach, Want        owed: one for each request for which a session waits
 //	Retire              owed: one for each reload
-//	Stop                owed: one for each command of an operator
+//	Stop, Restart       owed: one for each command of an operator
 //	Answer, Withdrawn   owed: one for each Question
 //	Detach              owed: one for each Attach
 //	Describe            owed: one for each start of the connection or the catalogue
@@ -34,6 +34,7 @@ func (*Tell) Class() otp.Class         { return otp.Sheddable }
 func (AttachRequest) Class() otp.Class { return otp.Owed }
 func (Retire) Class() otp.Class        { return otp.Owed }
 func (Stop) Class() otp.Class          { return otp.Owed }
+func (Restart) Class() otp.Class       { return otp.Owed }
 func (*Answer) Class() otp.Class       { return otp.Owed }
 func (*Withdrawn) Class() otp.Class    { return otp.Owed }
 func (Detach) Class() otp.Class        { return otp.Owed }
@@ -63,6 +64,10 @@ type Retire struct{}
 
 // Stop ends the connection for a reason that is told to whoever waits for it. The catalogue sends it when an operator says so.
 type Stop struct{ Why *Ending }
+
+// Restart replaces the server: what it has in hand ends for a reason that is told, and what waits for it goes to the next. The catalogue sends it
+// when an operator says so.
+type Restart struct{ Why *Ending }
 
 // Unused is what a connection that nobody uses tells the catalogue, which ends it unless an Attach is on the way.
 type Unused struct {

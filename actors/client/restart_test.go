@@ -8,7 +8,9 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
+	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -105,4 +107,47 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 			t.Errorf("told %+v", ended)
 		}
 	})
+}
+
+// A server that is restarted takes with it what it has in hand; what waits for it goes to the next, whether it was ready or starting, and what the
+// first still says is nothing to that. It is the same incarnation, and no failure.
+func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
+	why := client.ByOperator(false, "incident")
+	for name, inHand := range map[string]bool{"starting": false, "ready": true} {
+		run(t, nil, func(r *rig) {
+			var former *mcptest.Peer
+			var written *request.Exchange
+			if inHand {
+				former = r.ready(`{"tools":{}}`)
+				written = r.call("one")
+				former.Expect("tools/call")
+			} else {
+				former = r.server()
+				former.Expect("initialize")
+			}
+			var waiting []*request.Exchange
+			if !inHand {
+				waiting = append(waiting, r.call("one"))
+			}
+			r.send(client.Restart{Why: why})
+			waiting = append(waiting, r.call("two"))
+			if former.Close(nil); r.Ref("conn").Incarnation() != 1 {
+				t.Errorf("%s: incarnation %d", name, r.Ref("conn").Incarnation())
+			}
+			if inHand {
+				got := protocol.Translate(r.outcome(written).Err, protocol.V20251125)
+				if data := string(got.Data); !strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, `"cause":"operator"`) {
+					t.Errorf("%s: what was written: %s", name, data)
+				}
+			}
+			p := r.ready(`{"tools":{}}`)
+			for _, x := range waiting {
+				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+				r.Rest()
+				if got := r.outcome(x); got.Err != nil {
+					t.Errorf("%s: what waited: %v", name, got.Err)
+				}
+			}
+		})
+	}
 }

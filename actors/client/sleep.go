@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,9 +17,6 @@ import (
 // AnswerTime is how long a server that asked a client something, by a result, is kept for the answer: what it asked may refer to what it
 // has in memory.
 const AnswerTime = 5 * time.Minute
-
-// errAsleep is why the transport of a server ends that is to sleep.
-var errAsleep = errors.New("nothing needs the server")
 
 // drowsed says that it is to be looked at whether the server may sleep.
 type drowsed struct{}
@@ -71,7 +67,7 @@ func (c *Connection) maybeSleep() {
 	for _, l := range c.listens {
 		l.timer.Stop()
 	}
-	c.quit(errAsleep)
+	c.leave()
 	c.reset()
 	c.enter(Stopped, nil)
 }

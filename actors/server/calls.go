@@ -10,6 +10,7 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
@@ -212,8 +213,19 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
 	s.waiting.add(d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
-		Caller: s.caller(), Wait: min(wait, s.left(d)), For: merge.Named(d.Message.Method, d.Message.Params),
+		Caller: s.caller(), Wait: min(wait, s.left(d)), For: s.named(d.Message),
 	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
+}
+
+// named is the one server that a request is for, as far as that is known without lists; empty for one that the host itself answers.
+func (s *Session) named(m jsonrpc.Message) string {
+	switch {
+	case !s.transparent():
+		return merge.Named(m.Method, m.Params)
+	case routes[m.Method].route != here:
+		return s.h.Endpoint().Server
+	}
+	return ""
 }
 
 func (s *Session) looked(m looked) {
