@@ -125,7 +125,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		s.T.Fatal(err)
 	}
 	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration { return r.tenant.Limits.ParkTime }}
-	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 10), "search": make(chan *peer, 10)}
+	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 100), "search": make(chan *peer, 100)}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	worker := func(id string, f func() otp.Behaviour) otp.Child { return otp.Child{ID: id, Start: otp.Worker(f)} }
 	pool := func(id string, template otp.Child) otp.Child {
