@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // stateDir is where state is kept: as configured, else where systemd says, else where XDG says, else where root keeps it.
@@ -48,6 +49,12 @@ type stateLock struct {
 	f   *os.File
 }
 
+// A host that was killed while it started a server leaves its lock to that process until this has become the server, moments later.
+const (
+	lockPatience = 500 * time.Millisecond
+	lockPause    = 5 * time.Millisecond
+)
+
 func lockState(dir string) (*stateLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
@@ -57,7 +64,12 @@ func lockState(dir string) (*stateLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for end := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(end); {
+		time.Sleep(lockPause)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)

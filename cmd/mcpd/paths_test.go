@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A lock that was deleted is taken again, unless another daemon was faster: then that is an error until it has ended.
@@ -45,4 +46,20 @@ func TestLockIsTakenAgain(t *testing.T) {
 	if again, err := lock.hold(); !again || err != nil {
 		t.Errorf("the other has ended: %t, %v", again, err)
 	}
+}
+
+// A host that was killed in the middle of a fork leaves its lock to somebody for some moments.
+func TestLockThatIsAboutToBeLeftIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := lockState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := time.AfterFunc(50*time.Millisecond, lock.close)
+	defer left.Stop()
+	next, err := lockState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.close()
 }
