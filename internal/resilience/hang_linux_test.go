@@ -34,7 +34,7 @@ func halt(t *testing.T, pid int) {
 
 // A server hangs. Those who call it are answered at their deadline, another tenant notices nothing, and the server is left alone: when it
 // goes on, it is the same process. Each time it is stopped for a shorter time than it takes to be given up for that, which is twice
-// stdio.Quiet.
+// stdio.Quiet. Beside each round stands one with the same calls to the same server, which answers them: what the calls cost is not what the hang does.
 func serverHangs(t *testing.T, r *table) {
 	h := prepare(t)
 	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: {call_timeout: %v}, servers: {small: %s}}}",
@@ -63,26 +63,21 @@ func serverHangs(t *testing.T, r *table) {
 			result, err = load.Run(t.Context(), clients(users), o)
 			ended <- err
 		}()
-		for end, n := time.Now().Add(time.Duration(seconds)*time.Second-2*hangTimeout), 0; hangs && time.Now().Before(end); n++ {
-			halt(t, server)
-			timed := &outcomes{Client: stuck[0]}
-			at := time.Now()
-			result := <-h.run(timed, 1_000_000*runs+uint64(n), hangCalls)
-			if result.Counts != (load.Counts{Sent: hangCalls, Failed: hangCalls}) {
-				return 0, fmt.Errorf("calls to a server that hangs: %+v, errors %v; want an error each", result.Counts, result.Errors)
-			}
-			for nonce, err := range timed.errs {
-				if e, ok := errors.AsType[*load.CallError](err); !ok || !doubtful(e) {
-					return 0, fmt.Errorf("call %s to a server that hangs: %v, want one that says that it may have been executed", nonce, err)
+		for end, n := time.Now().Add(time.Duration(seconds)*time.Second-2*hangTimeout), 0; time.Now().Before(end); n++ {
+			again := time.Now().Add(hangTimeout)
+			batch := 1_000_000*runs + uint64(n)
+			if !hangs {
+				if result := <-h.run(stuck[0], batch, hangCalls); !result.Clean() {
+					return 0, fmt.Errorf("calls to a server that does not hang: %+v, errors %v", result.Counts, result.Errors)
 				}
+				time.Sleep(time.Until(again))
+				continue
 			}
-			if early := timed.first.Sub(at); early < hangTimeout {
-				return 0, fmt.Errorf("a call was given up after %v", early)
-			}
-			over = append(over, timed.last.Sub(at)-hangTimeout)
-			if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
+			late, err := hung(h, stuck[0], server, batch)
+			if err != nil {
 				return 0, err
 			}
+			over = append(over, late)
 			h.next(fmt.Sprintf("goes-on-%d-%d", runs, n), stuck[0])
 		}
 		if err := <-ended; err != nil {
@@ -100,6 +95,26 @@ func serverHangs(t *testing.T, r *table) {
 	leave(t, append(users, stuck...))
 	r.times("server hung: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
 	r.times(fmt.Sprintf("server hangs: last of %d calls answered after its deadline by", hangCalls), over, overGoal)
+}
+
+// hung stops a server, makes so many calls to it, lets it go on when all are answered, and returns how late after the deadline the last was.
+func hung(h *host, client load.Client, server int, batch uint64) (late time.Duration, err error) {
+	halt(h.t, server)
+	timed := &outcomes{Client: client}
+	at := time.Now()
+	result := <-h.run(timed, batch, hangCalls)
+	if result.Counts != (load.Counts{Sent: hangCalls, Failed: hangCalls}) {
+		return 0, fmt.Errorf("calls to a server that hangs: %+v, errors %v; want an error each", result.Counts, result.Errors)
+	}
+	for nonce, err := range timed.errs {
+		if e, ok := errors.AsType[*load.CallError](err); !ok || !doubtful(e) {
+			return 0, fmt.Errorf("call %s to a server that hangs: %v, want one that says that it may have been executed", nonce, err)
+		}
+	}
+	if early := timed.first.Sub(at); early < hangTimeout {
+		return 0, fmt.Errorf("a call was given up after %v", early)
+	}
+	return timed.last.Sub(at) - hangTimeout, syscall.Kill(server, syscall.SIGCONT)
 }
 
 // A server that is busy with one call, and reads nothing meanwhile, is not taken for dead: it answers what it was asked, and what waited.
