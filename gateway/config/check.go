@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpd/gateway/config/units"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 )
@@ -69,7 +70,7 @@ func checkTimes(l *loader) {
 			if where == (position{}) {
 				where = l.find(append(path, "limits", "call_timeout_max")...)
 			}
-			l.problem(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s", formatSpan(limits.CallTimeout), formatSpan(limits.CallTimeoutMax)),
+			l.problem(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s", units.FormatSpan(limits.CallTimeout), units.FormatSpan(limits.CallTimeoutMax)),
 				"the first is part of the second", "lower the first or raise the second")
 		}
 	}

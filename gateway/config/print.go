@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/gateway/auth"
+	"mcpd/gateway/config/units"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/terms"
@@ -117,10 +118,10 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 		}
 	case *int64:
 		if *v != 0 || n.key.Default != "" {
-			p.scalar(depth, n.name, formatSize(*v))
+			p.scalar(depth, n.name, units.FormatSize(*v))
 		}
 	case *time.Duration:
-		p.scalar(depth, n.name, formatSpan(*v))
+		p.scalar(depth, n.name, units.FormatSpan(*v))
 	case *auth.Hash:
 		p.scalar(depth, n.name, v.String())
 	default:

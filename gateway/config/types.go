@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpd/gateway/config/units"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 )
@@ -97,72 +98,37 @@ func count(low, high int) Type {
 	}
 }
 
-// units of sizes, the largest first.
-var units = []struct {
-	suffix string
-	bytes  int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
-
 // size is a number of bytes between two.
 func size(low, high int64) Type {
 	return Type{
-		Name:   fmt.Sprintf("size, %s to %s", formatSize(low), formatSize(high)),
+		Name:   fmt.Sprintf("size, %s to %s", units.FormatSize(low), units.FormatSize(high)),
 		loose:  true,
 		schema: `{"type":"string","pattern":"^[0-9]+(B|KiB|MiB|GiB)$"}`,
 		put: func(dst any, v value) *mistake {
-			for _, u := range units {
-				digits, ok := strings.CutSuffix(v.text, u.suffix)
-				if !ok {
-					continue
-				}
-				n, err := strconv.ParseInt(digits, 10, 64)
-				if err != nil || n < 0 || n > high/u.bytes || n*u.bytes < low {
-					break
-				}
-				*dst.(*int64) = n * u.bytes
+			if n, ok := units.ParseSize(v.text); ok && n >= low && n <= high {
+				*dst.(*int64) = n
 				return nil
 			}
-			return &mistake{"it is no size in its range", fmt.Sprintf("write a number with B, KiB or MiB between %s and %s", formatSize(low), formatSize(high))}
+			return &mistake{"it is no size in its range", fmt.Sprintf("write a number with B, KiB or MiB between %s and %s", units.FormatSize(low), units.FormatSize(high))}
 		},
 	}
-}
-
-func formatSize(n int64) string {
-	for _, u := range units {
-		if n >= u.bytes && n%u.bytes == 0 {
-			return strconv.FormatInt(n/u.bytes, 10) + u.suffix
-		}
-	}
-	return "0B"
 }
 
 // span is a time between two.
 func span(low, high time.Duration) Type {
 	return Type{
-		Name:   fmt.Sprintf("time, %s to %s", formatSpan(low), formatSpan(high)),
+		Name:   fmt.Sprintf("time, %s to %s", units.FormatSpan(low), units.FormatSpan(high)),
 		loose:  true,
 		schema: `{"type":"string","pattern":"^([0-9]+([.][0-9]+)?(ms|s|m|h))+$"}`,
 		put: func(dst any, v value) *mistake {
 			d, err := time.ParseDuration(v.text)
 			if err != nil || d < low || d > high {
-				return &mistake{"it is no time in its range", fmt.Sprintf("write a number with ms, s, m or h between %s and %s", formatSpan(low), formatSpan(high))}
+				return &mistake{"it is no time in its range", fmt.Sprintf("write a number with ms, s, m or h between %s and %s", units.FormatSpan(low), units.FormatSpan(high))}
 			}
 			*dst.(*time.Duration) = d
 			return nil
 		},
 	}
-}
-
-// formatSpan leaves out the zeros of Duration.String: 24h, not 24h0m0s.
-func formatSpan(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // words joins choices as the documentation has them.

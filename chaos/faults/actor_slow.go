@@ -1,0 +1,18 @@
+package faults
+
+import (
+	"context"
+	"time"
+)
+
+var actorSlow = Kind{
+	Name: "actor.slow", Rows: []string{"F07"}, Aim: AtRow, Needs: Faults,
+	Is: "an actor takes its time for each message, so that its mailbox fills",
+	Params: []Param{
+		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(100 * time.Microsecond), High: int64(time.Minute), Is: "how much longer each message takes"},
+		times("0"), message,
+	},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		return atRow(ctx, s, Order{Action: "slow", Delay: s.With.Duration("delay")})
+	},
+}

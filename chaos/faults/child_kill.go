@@ -1,0 +1,27 @@
+package faults
+
+import (
+	"context"
+	"os"
+	"syscall"
+)
+
+// signals are those that end a server, by what an experiment calls them.
+var signals = map[string]os.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "SEGV": syscall.SIGSEGV}
+
+var childKill = Kind{
+	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtServer, Fatal: true, Needs: Machine,
+	Is:     "the process of a server is killed",
+	Params: []Param{{Name: "signal", Type: Text, Default: "KILL", Words: []string{"KILL", "TERM", "SEGV"}, Is: "with what"}},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		c, err := child(ctx, s)
+		if err != nil {
+			return Injected{}, err
+		}
+		defer c.process.Release() //nolint:errcheck // it closes a descriptor
+		if err := c.process.Signal(signals[s.With.Text("signal")]); err != nil {
+			return Injected{}, err
+		}
+		return done(c.String()), nil
+	},
+}

@@ -1,0 +1,90 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/clock"
+	"mcpd/internal/load"
+)
+
+var loadFlood = Kind{
+	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true,
+	Is: "the clients of a tenant call far more than it may",
+	Params: []Param{
+		{Name: "rate", Type: Number, Default: "2000", Low: 1, High: 100_000, Is: "calls a second, whatever becomes of them"},
+		{Name: "sessions", Type: Number, Default: "8", Low: 1, High: 1000, Is: "sessions that they come from"},
+		{Name: "at_once", Type: Number, Default: "256", Low: 1, High: load.MaxWorkers, Is: "calls under way at once"},
+	},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		f := &flood{}
+		for range s.With.Number("sessions") {
+			c, err := load.Connect(ctx, load.SessionOptions{URL: s.Client.URL, Key: s.Client.Key, Tool: s.Client.Tool, Argument: s.Client.Argument, SameID: true})
+			if err != nil {
+				f.close(ctx)
+				return Injected{}, fmt.Errorf("flood of %s: %w", s.Tenant, err)
+			}
+			f.sessions = append(f.sessions, c)
+		}
+		f.begin(ctx, s)
+		return Injected{
+			Target: fmt.Sprintf("tenant %s, with %d calls a second", s.Tenant, s.With.Number("rate")),
+			Heal:   f.heal,
+			Hits:   func(context.Context) (int, error) { return int(f.calls.Load()), nil },
+		}, nil
+	},
+}
+
+// floodTimeout is how long one call of a flood may take. It bounds how long healing takes too: calls under way are waited for.
+const floodTimeout = 5 * time.Second
+
+// flood is one that is under way.
+type flood struct {
+	sessions []*load.Session
+	calls    atomic.Int64
+	stop     context.CancelFunc
+	over     sync.WaitGroup
+	once     sync.Once
+}
+
+// begin has the calls made until heal, or until the flood's time is twice over.
+func (f *flood) begin(ctx context.Context, s *Site) {
+	clients := make([]load.Client, len(f.sessions))
+	for i, c := range f.sessions {
+		clients[i] = counted{c, &f.calls}
+	}
+	o := load.Options{
+		Clock: clock.System, Run: s.Rand.Uint64(), Workers: s.With.Number("at_once"), Rate: float64(s.With.Number("rate")), Calls: load.MaxCalls,
+		For: 2 * s.For, Timeout: floodTimeout,
+	}
+	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // it ends by heal, as every fault
+	f.over.Go(func() { _, _ = load.Run(ctx, clients, o) })       // what became of them is told by the tenant's own load
+}
+
+func (f *flood) heal(ctx context.Context) error {
+	f.stop()
+	f.over.Wait()
+	f.once.Do(func() { f.close(ctx) })
+	return nil
+}
+
+func (f *flood) close(ctx context.Context) {
+	for _, c := range f.sessions {
+		_ = c.Close(ctx) // the host forgets a session that is idle
+	}
+}
+
+// counted is a session whose calls are counted.
+type counted struct {
+	load.Client
+	calls *atomic.Int64
+}
+
+// Call implements load.Client.
+func (c counted) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+	c.calls.Add(1)
+	return c.Client.Call(ctx, nonce)
+}

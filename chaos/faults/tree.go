@@ -1,0 +1,90 @@
+package faults
+
+import "strings"
+
+// Tree is the rows of a host at one time, each after its parent.
+type Tree []Row
+
+// Row is as much of a row of the supervision tree as faults need.
+type Row struct {
+	Path        string // from the root, as "mcpd/tenants/acme/catalog"
+	Type        string // worker or supervisor
+	Status      string // running, restarting, …
+	State       string // of a server: idle, ready, …
+	Server      string // of a server's connection: its name
+	PID         int    // of a server that is a child process: its process, 0 when it has none
+	Restarts    int
+	Incarnation int
+	Mailbox     int
+}
+
+// tenants is the row below which every tenant has one.
+const tenants = "mcpd/tenants/"
+
+// TenantPath is the path of a tenant's row.
+func TenantPath(tenant string) string { return tenants + tenant }
+
+// ServerPath is the path of the row of a tenant's server.
+func ServerPath(tenant, server string) string { return TenantPath(tenant) + "/client_sup/" + server }
+
+// Tenants are the tenants' names, in the tree's order.
+func (t Tree) Tenants() []string {
+	var names []string
+	for _, r := range t {
+		if name, ok := strings.CutPrefix(r.Path, tenants); ok && !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Servers are the names of a tenant's servers, in the tree's order.
+func (t Tree) Servers(tenant string) []string {
+	var names []string
+	for _, r := range t {
+		if name, ok := strings.CutPrefix(r.Path, ServerPath(tenant, "")); ok && !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Children are the rows of a tenant's server that have a process, in the tree's order.
+func (t Tree) Children(tenant, server string) []Row {
+	var rows []Row
+	for _, r := range t {
+		if r.PID > 0 && strings.HasPrefix(r.Path, ServerPath(tenant, server)+"/") {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// Find returns the paths that match a pattern: one of paths, with * in place of whole steps of it.
+func (t Tree) Find(pattern string) []string {
+	var paths []string
+	for _, r := range t {
+		if Match(pattern, r.Path) {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
+// Match reports whether a path is of a pattern, in which * stands for one step and ** at the end for any number of them, none included.
+func Match(pattern, path string) bool {
+	for {
+		if pattern == "**" {
+			return true
+		}
+		step, rest, more := strings.Cut(pattern, "/")
+		is, below, deeper := strings.Cut(path, "/")
+		if step != "*" && step != is {
+			return false
+		}
+		if !more || !deeper {
+			return !more && !deeper || !deeper && rest == "**"
+		}
+		pattern, path = rest, below
+	}
+}
