@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/config/units"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -24,13 +25,13 @@ var checks = []func(*loader){
 
 func checkTLS(l *loader) {
 	if l.has("tls", "cert") != l.has("tls", "key") && !l.broken["tls"] {
-		l.problem(l.find("tls"), "tls has only one of cert and key", "a listener needs both", "add the other")
+		l.Report(l.find("tls"), "tls has only one of cert and key", "a listener needs both", "add the other")
 	}
 }
 
 func checkTenants(l *loader) {
-	if len(l.tenants) == 0 && len(l.problems) == 0 {
-		l.problem(position{1, 1}, "there is no tenant", "nothing would be served", "add tenants.default.servers, or mcpServers")
+	if len(l.tenants) == 0 && len(l.Problems) == 0 {
+		l.Report(document.Position{Line: 1, Col: 1}, "there is no tenant", "nothing would be served", "add tenants.default.servers, or mcpServers")
 	}
 }
 
@@ -44,10 +45,10 @@ func checkReach(l *loader) {
 			continue
 		}
 		where := l.find("tenants", t.Name)
-		if where == (position{}) {
+		if where == (document.Position{}) {
 			where = l.find("mcpServers")
 		}
-		l.problem(where, quoted("tenant", t.Name)+" has no key", "listen "+l.config.Listen+" is reachable from other machines",
+		l.Report(where, quoted("tenant", t.Name)+" has no key", "listen "+l.config.Listen+" is reachable from other machines",
 			"add auth.keys (`mcpd key new` prints one), or listen on 127.0.0.1")
 	}
 }
@@ -67,10 +68,10 @@ func checkTimes(l *loader) {
 	check := func(limits tenant.Limits, path ...string) {
 		if limits.CallTimeout > limits.CallTimeoutMax {
 			where := l.find(append(path, "limits", "call_timeout")...)
-			if where == (position{}) {
+			if where == (document.Position{}) {
 				where = l.find(append(path, "limits", "call_timeout_max")...)
 			}
-			l.problem(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s", units.FormatSpan(limits.CallTimeout), units.FormatSpan(limits.CallTimeoutMax)),
+			l.Report(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s", units.FormatSpan(limits.CallTimeout), units.FormatSpan(limits.CallTimeoutMax)),
 				"the first is part of the second", "lower the first or raise the second")
 		}
 	}
@@ -88,9 +89,9 @@ func checkRevisions(l *loader) {
 		legacy, modern := n.Offered(protocol.Legacy), n.Offered(protocol.Modern)
 		switch {
 		case len(legacy)+len(modern) == 0:
-			l.problem(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
+			l.Report(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
 		case n.Default != 0 && !slices.Contains(legacy, n.Default):
-			l.problem(where, fmt.Sprintf("default_version is %s", n.Default), "it is for initialize, where "+revisions(legacy)+" can be agreed on", "name one of those, or leave it out")
+			l.Report(where, fmt.Sprintf("default_version is %s", n.Default), "it is for initialize, where "+revisions(legacy)+" can be agreed on", "name one of those, or leave it out")
 		}
 	}
 	check(l.config.Negotiation)
@@ -109,7 +110,7 @@ func revisions(versions []protocol.Version) string {
 }
 
 // find returns where a path stands, or as much of it as there is.
-func (l *loader) find(path ...string) position {
+func (l *loader) find(path ...string) document.Position {
 	return l.where[strings.Join(path, "\x00")]
 }
 
@@ -119,13 +120,13 @@ func (l *loader) has(path ...string) bool {
 }
 
 // required reports keys of a place that are missing or exclude each other.
-func (l *loader) required(p *place, s scope, name named) {
+func (l *loader) required(p *place, s scope, name document.Name) {
 	if l.broken[s.path] {
 		return
 	}
 	for _, key := range p.require {
 		if !l.has(s.path, key) {
-			l.problem(name.at, p.what+" without "+key, "it has both name and sha256", "`mcpd key new` prints the whole line")
+			l.Report(name.At, p.what+" without "+key, "it has both name and sha256", "`mcpd key new` prints the whole line")
 		}
 	}
 	var there []string
@@ -137,9 +138,9 @@ func (l *loader) required(p *place, s scope, name named) {
 	switch {
 	case len(p.oneOf) == 0 || len(there) == 1:
 	case len(there) == 0:
-		l.problem(name.at, quoted("server", name.text)+" has none of "+strings.Join(p.oneOf, ", "), "it says how the server is reached", "add one")
+		l.Report(name.At, quoted("server", name.Text)+" has none of "+strings.Join(p.oneOf, ", "), "it says how the server is reached", "add one")
 	default:
-		l.problem(name.at, quoted("server", name.text)+" has "+strings.Join(there, " and "), "a server is reached in one way", "keep one")
+		l.Report(name.At, quoted("server", name.Text)+" has "+strings.Join(there, " and "), "a server is reached in one way", "keep one")
 	}
 }
 
@@ -151,18 +152,18 @@ var belongs = map[string]string{
 }
 
 // checkServer reports keys that do not go together.
-func (l *loader) checkServer(s scope, name named) {
+func (l *loader) checkServer(s scope, name document.Name) {
 	for _, key := range sortedKeys(belongs) {
 		if l.has(s.path, key) && !l.has(s.path, belongs[key]) && !l.broken[s.path] {
-			l.problem(l.find(s.path, key), quoted("server", name.text)+" has "+key, "it goes with "+belongs[key]+" only", "remove it")
+			l.Report(l.find(s.path, key), quoted("server", name.Text)+" has "+key, "it goes with "+belongs[key]+" only", "remove it")
 		}
 	}
 	if n := s.server.Speak; len(n.Offered(protocol.Legacy))+len(n.Offered(protocol.Modern)) == 0 {
-		l.problem(l.find(s.path, "max_version"), fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
+		l.Report(l.find(s.path, "max_version"), fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
 	}
 	if b := s.server.Builtin; b != "" && !slices.Contains(l.options.Builtins, b) {
 		m := notAWord(b, l.options.Builtins)
-		l.problem(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", printable(b)), m.why, m.do)
+		l.Report(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", document.Printable(b)), m.why, m.do)
 	}
 }
 

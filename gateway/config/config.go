@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"mcpd/gateway/auth"
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/terms"
 )
+
+// Problems are all mistakes of a configuration, by position. It is the only kind of error that Load returns.
+type Problems = document.Problems
 
 // Config is a whole configuration with defaults filled in. It is never changed after it was loaded.
 type Config struct {

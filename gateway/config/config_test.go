@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 )
@@ -276,7 +277,7 @@ func TestRefusedBytes(t *testing.T) {
 		"NUL from a variable": {"tenants: {default: {servers: {a: {command: x, args: [\"${env:NUL}\"]}}}}", "a variable has a NUL in it"},
 		"CRLF in a header":    {"tenants: {default: {servers: {a: {url: http://x/, headers: {X: \"a\\r\\nb: c\"}}}}}", "a header is one line"},
 		"not UTF-8":           {"a: \xff", "not UTF-8"},
-		"too large":           {"#" + strings.Repeat("x", MaxFile), "at most 1048576 are read"},
+		"too large":           {"#" + strings.Repeat("x", document.MaxFile), "at most 1048576 are read"},
 		"deep brackets":       {"tenants: " + strings.Repeat("[", 1<<18), "more than 32 levels"},
 		"deep dashes":         {strings.Repeat("- ", 1<<18), "more than 32 levels"},
 		"an escape in a key":  {"\"a\\e[31mb\": 1", `unknown key "a?[31mb"`},
@@ -298,7 +299,7 @@ func TestReportsAreBounded(t *testing.T) {
 	}
 	_, err := Load([]byte(b.String()), options("x"))
 	var problems Problems
-	if !errors.As(err, &problems) || len(problems) != MaxProblems+1 || !strings.Contains(problems[MaxProblems].What, "400 more") {
+	if !errors.As(err, &problems) || len(problems) != document.MaxProblems+1 || !strings.Contains(problems[document.MaxProblems].What, "400 more") {
 		t.Errorf("%d problems, the last is %v", len(problems), problems[len(problems)-1])
 	}
 }

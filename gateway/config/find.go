@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"mcpd/gateway/config/document"
+
 	_ "embed"
 )
 
@@ -66,7 +68,7 @@ func Read(path string, o Options) (*Config, error) {
 	case info.Mode().Perm()&0o002 != 0:
 		return nil, Problems{{File: path, What: fmt.Sprintf("everyone may write this file (mode %04o)", info.Mode().Perm()), Why: "it names programs to run", Do: "chmod o-w " + path}}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, document.MaxFile+1))
 	if err != nil {
 		return nil, err
 	}

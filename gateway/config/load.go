@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 )
 
@@ -15,18 +16,24 @@ func Load(data []byte, o Options) (*Config, error) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{options: o, config: &Config{}, where: map[string]position{}, origin: map[string]position{}, broken: map[string]bool{}}
+	l := &loader{
+		Document: document.Document{
+			File: o.File, What: "a configuration",
+			Empty: "nothing would be served", Begin: "begin with `tenants:`, or run without a file for a demonstration",
+		},
+		options: o, config: &Config{}, where: map[string]document.Position{}, origin: map[string]document.Position{}, broken: map[string]bool{},
+	}
 	root := scope{config: l.config}
 	l.fill(root, "")
-	if n := l.parse(data); n != nil {
+	if n := l.Parse(data); n != nil {
 		l.walk(shape(), n, root)
 	}
 	l.override(root)
 	for _, check := range checks {
 		check(l)
 	}
-	if len(l.problems) > 0 {
-		return nil, l.problems.sorted()
+	if len(l.Problems) > 0 {
+		return nil, l.Problems.Sorted()
 	}
 	for _, t := range l.tenants {
 		l.config.Tenants = append(l.config.Tenants, *t)
@@ -36,17 +43,13 @@ func Load(data []byte, o Options) (*Config, error) {
 
 // loader is one reading of one file.
 type loader struct {
-	options  Options
-	config   *Config
-	tenants  []*Tenant
-	where    map[string]position // concrete path -> its value
-	origin   map[string]position // tenant and server -> the name of the entry that declared it
-	broken   map[string]bool     // concrete paths about whose keys enough was said
-	problems Problems
-}
-
-func (l *loader) problem(p position, what, why, do string) {
-	l.problems = append(l.problems, Problem{l.options.File, p.line, p.col, what, why, do})
+	document.Document
+	options Options
+	config  *Config
+	tenants []*Tenant
+	where   map[string]document.Position // concrete path -> its value
+	origin  map[string]document.Position // tenant and server -> the name of the entry that declared it
+	broken  map[string]bool              // concrete paths about whose keys enough was said
 }
 
 // said reports what is wrong with the value of a key where it was given: in the file, or outside of it.
@@ -54,18 +57,18 @@ func (l *loader) said(key string) func(what, why, do string) {
 	for _, set := range l.options.Set {
 		if set.Key == key {
 			return func(what, why, do string) {
-				l.problems = append(l.problems, Problem{File: set.From, What: what, Why: why, Do: do})
+				l.Problems = append(l.Problems, document.Problem{File: set.From, What: what, Why: why, Do: do})
 			}
 		}
 	}
 	where := l.find(strings.Split(key, ".")...)
-	return func(what, why, do string) { l.problem(where, what, why, do) }
+	return func(what, why, do string) { l.Report(where, what, why, do) }
 }
 
 // walk reads one level of the file into the fields of s.
 func (l *loader) walk(n *node, y ast.Node, s scope) {
 	if _, known := l.where[s.path]; !known {
-		l.where[s.path] = at(y)
+		l.where[s.path] = document.At(y)
 	}
 	switch {
 	case n.key != nil:
@@ -79,13 +82,13 @@ func (l *loader) walk(n *node, y ast.Node, s scope) {
 
 // entry is one key of a mapping.
 type entry struct {
-	name named
+	name document.Name
 	node *node
 	y    ast.Node
 }
 
 func (l *loader) keys(n *node, y ast.Node, s scope) {
-	pairs, ok := l.pairs(y, n.what)
+	pairs, ok := l.Pairs(y, n.what)
 	if !ok {
 		l.broken[s.path] = true
 		return
@@ -94,14 +97,14 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 	for _, pair := range pairs {
 		kid := n.each
 		if kid == nil {
-			kid = n.find(pair.name.text)
+			kid = n.find(pair.Name.Text)
 		}
 		if kid == nil {
-			l.unknown(n, pair.name)
+			l.unknown(n, pair.Name)
 			l.broken[s.path] = true
 			continue
 		}
-		entries = append(entries, entry{pair.name, kid, pair.y})
+		entries = append(entries, entry{pair.Name, kid, pair.Value})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return slices.Index(late, a.node.name) - slices.Index(late, b.node.name)
@@ -112,13 +115,13 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 }
 
 // enter reads the value of one name or item, which may begin a thing of its own.
-func (l *loader) enter(n *node, y ast.Node, s scope, name named) {
-	s.path = join(s.path, name.text)
+func (l *loader) enter(n *node, y ast.Node, s scope, name document.Name) {
+	s.path = join(s.path, name.Text)
 	if n.place == nil {
 		l.walk(n, y, s)
 		return
 	}
-	l.where[s.path] = name.at
+	l.where[s.path] = name.At
 	s = n.place.enter(l, s, name)
 	l.walk(n, y, s)
 	l.required(n.place, s, name)
@@ -132,90 +135,60 @@ func (l *loader) list(n *node, y ast.Node, s scope) {
 	case *ast.NullNode:
 	case *ast.SequenceNode:
 		for i, item := range y.Values {
-			l.enter(n.item, item, s, named{fmt.Sprint(i), at(item)})
+			l.enter(n.item, item, s, document.Name{Text: fmt.Sprint(i), At: document.At(item)})
 		}
 	default:
-		l.problem(at(y), n.name+" is "+kind(y), "it is a list", "begin each item with -")
+		l.Report(document.At(y), n.name+" is "+document.Kind(y), "it is a list", "begin each item with -")
 	}
 }
 
-// pairs returns the names and values of a mapping, each name once. Nothing at all counts as an empty one.
-func (l *loader) pairs(y ast.Node, what string) (pairs []entry, ok bool) {
-	mapping, ok := y.(*ast.MappingNode)
-	if !ok {
-		if y.Type() != ast.NullType {
-			l.problem(at(y), what+" is "+kind(y), "it has keys and values", "write `key: value`, one a line")
-		}
-		return nil, y.Type() == ast.NullType
-	}
-	first := map[string]position{}
-	for _, value := range mapping.Values {
-		where := positionOf(value.Key.GetToken())
-		name, _, plain := text(value.Key)
-		if !plain {
-			l.problem(where, "a key is "+kind(value.Key), "keys are names, and anchors are not followed", "write the name, and values out in full")
-			continue
-		}
-		if before, twice := first[name]; twice {
-			l.problem(where, fmt.Sprintf("%q is there twice", printable(name)), fmt.Sprintf("line %d has it too", before.line), "keep one")
-			continue
-		}
-		first[name] = where
-		pairs = append(pairs, entry{name: named{name, where}, y: value.Value})
-	}
-	return pairs, true
-}
-
-func (l *loader) unknown(n *node, name named) {
-	do := "the keys here are " + strings.Join(n.names(), ", ")
-	if near, ok := nearest(name.text, n.names()); ok {
-		do = fmt.Sprintf("did you mean %q?", near)
-	}
-	l.problem(name.at, fmt.Sprintf("unknown key %q", printable(name.text)), n.what+" has no such key", do)
+func (l *loader) unknown(n *node, name document.Name) {
+	do := document.DidYouMean(name.Text, n.names(), "the keys here are "+strings.Join(n.names(), ", "))
+	l.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)), n.what+" has no such key", do)
 }
 
 func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 	dst, name := k.at(s), last(k.Path)
 	switch k.Type.form {
 	case scalar:
-		l.put(k, dst, named{"", at(y)}, name, y, s)
+		l.put(k, dst, document.Name{At: document.At(y)}, name, y, s)
 	case list:
 		items, ok := y.(*ast.SequenceNode)
 		if !ok {
-			l.problem(at(y), name+" is "+kind(y), "it is a list", "write [a, b], or one item a line after -")
+			l.Report(document.At(y), name+" is "+document.Kind(y), "it is a list", "write [a, b], or one item a line after -")
 			return
 		}
 		for i, item := range items.Values {
-			l.put(k, dst, named{"", at(item)}, fmt.Sprintf("%s[%d]", name, i), item, s)
+			l.put(k, dst, document.Name{At: document.At(item)}, fmt.Sprintf("%s[%d]", name, i), item, s)
 		}
 	case dict:
-		pairs, _ := l.pairs(y, name)
+		pairs, _ := l.Pairs(y, name)
 		for _, pair := range pairs {
-			l.put(k, dst, pair.name, name+"."+printable(pair.name.text), pair.y, s)
+			l.put(k, dst, pair.Name, name+"."+document.Printable(pair.Name.Text), pair.Value, s)
 		}
 	}
 }
 
 // put stores one text. label names it in messages.
-func (l *loader) put(k *Key, dst any, name named, label string, y ast.Node, s scope) {
-	raw, quoted, ok := text(y)
+func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.Node, s scope) {
+	raw, quoted, ok := document.Text(y)
 	switch {
 	case !ok:
-		l.problem(at(y), label+" is "+kind(y), "it is one value", "write it out after the key")
+		l.Report(document.At(y), label+" is "+document.Kind(y), "it is one value", "write it out after the key")
 		return
 	case !quoted && !k.Type.loose:
-		l.problem(at(y), fmt.Sprintf("%s is the number or boolean %s", label, printable(raw)), "a text was expected", fmt.Sprintf("write %q", printable(raw)))
+		l.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", label, document.Printable(raw)), "a text was expected", fmt.Sprintf("write %q", document.Printable(raw)))
 		return
 	case quoted && k.Type.number:
-		l.problem(at(y), fmt.Sprintf("%s is the text %q", label, printable(raw)), "a number was expected", "write it without quotes or unit")
+		l.Report(document.At(y), fmt.Sprintf("%s is the text %q", label, document.Printable(raw)), "a number was expected", "write it without quotes or unit")
 		return
 	}
-	if m, shown := l.store(k, dst, name.text, raw, s); m != nil {
+	if m, shown := l.store(k, dst, name.Text, raw, s); m != nil {
 		what := label + " is refused"
 		if !k.Type.secret {
-			what = fmt.Sprintf("%s is %q", label, printable(shown))
+			what = fmt.Sprintf("%s is %q", label, document.Printable(shown))
 		}
-		l.problem(at(y), what, m.why, m.do)
+		l.Report(document.At(y), what, m.why, m.do)
 	}
 }
 
@@ -262,7 +235,7 @@ func (l *loader) override(s scope) {
 			panic("config: " + set.Key + " cannot be set from outside the file")
 		}
 		if m, _ := l.store(&hostKeys[i], hostKeys[i].at(s), "", set.Value, s); m != nil {
-			l.problems = append(l.problems, Problem{File: set.From, What: fmt.Sprintf("%s is %q", set.Key, printable(set.Value)), Why: m.why, Do: m.do})
+			l.Problems = append(l.Problems, document.Problem{File: set.From, What: fmt.Sprintf("%s is %q", set.Key, document.Printable(set.Value)), Why: m.why, Do: m.do})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/gateway/auth"
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/config/units"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -78,7 +79,7 @@ func (p *printer) things(n *node, s scope, depth int) {
 func imported(s scope) string {
 	for _, from := range s.config.Imported {
 		if from.Tenant == s.tenant.Name && from.Name == s.server.Name {
-			return " # " + printable(from.From) + " in mcpServers"
+			return " # " + document.Printable(from.From) + " in mcpServers"
 		}
 	}
 	return ""

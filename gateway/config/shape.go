@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcpd/gateway/auth"
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 )
 
@@ -18,8 +19,8 @@ type place struct {
 	doc     string
 	require []string // keys of which each has to be there
 	oneOf   []string // keys of which exactly one has to be there
-	enter   func(l *loader, s scope, name named) scope
-	leave   func(l *loader, s scope, name named)
+	enter   func(l *loader, s scope, name document.Name) scope
+	leave   func(l *loader, s scope, name document.Name)
 }
 
 // places are the things that a file can have several of.
@@ -34,12 +35,6 @@ var places = []place{
 		nil, []string{"command", "url"}, enterImport, leaveImport},
 	{"tenants.*.mcpServers.*", "an entry of mcpServers", "", "one server of the tenant, as other clients write it; its name is mapped",
 		nil, []string{"command", "url"}, enterImport, leaveImport},
-}
-
-// named is the name of a thing and where it stands.
-type named struct {
-	text string
-	at   position
 }
 
 // late are the keys whose things need what stands beside them, and so are read after it whatever the order of the file, in this order.
@@ -118,50 +113,50 @@ func (n *node) names() []string {
 	return names
 }
 
-func enterTenant(l *loader, s scope, name named) scope {
-	if !tenant.ValidName(name.text) {
-		l.problem(name.at, quoted("tenant", name.text)+" cannot be part of a path", "a tenant's name has 1 to 63 of a-z, 0-9 and -", "rename it")
+func enterTenant(l *loader, s scope, name document.Name) scope {
+	if !tenant.ValidName(name.Text) {
+		l.Report(name.At, quoted("tenant", name.Text)+" cannot be part of a path", "a tenant's name has 1 to 63 of a-z, 0-9 and -", "rename it")
 	}
-	s.tenant = l.tenant(name.text)
+	s.tenant = l.tenant(name.Text)
 	return s
 }
 
-func enterKey(_ *loader, s scope, _ named) scope {
+func enterKey(_ *loader, s scope, _ document.Name) scope {
 	s.key = &auth.Key{}
 	return s
 }
 
-func leaveKey(l *loader, s scope, name named) {
+func leaveKey(l *loader, s scope, name document.Name) {
 	if s.key.Hash == (auth.Hash{}) || s.key.Name == "" {
 		return // said already
 	}
 	for _, other := range s.tenant.Keys {
 		if other.Hash == s.key.Hash {
-			l.problem(name.at, "this key of tenant "+s.tenant.Name+" is listed twice", "a key stands for one name", "remove one of the two")
+			l.Report(name.At, "this key of tenant "+s.tenant.Name+" is listed twice", "a key stands for one name", "remove one of the two")
 		}
 	}
 	s.tenant.Keys = append(s.tenant.Keys, *s.key)
 }
 
-func enterServer(l *loader, s scope, name named) scope {
-	if !tenant.ValidServer(name.text) {
+func enterServer(l *loader, s scope, name document.Name) scope {
+	if !tenant.ValidServer(name.Text) {
 		why := "a server's name has 1 to 32 of a-z, 0-9 and -, and does not begin with -"
-		if slices.Contains(tenant.Reserved, name.text) {
+		if slices.Contains(tenant.Reserved, name.Text) {
 			why = "the word has a meaning in paths"
 		}
-		l.problem(name.at, quoted("server", name.text)+" cannot be part of a path", why, "rename it")
+		l.Report(name.At, quoted("server", name.Text)+" cannot be part of a path", why, "rename it")
 	}
-	s.server = l.defaults(s, name.text)
+	s.server = l.defaults(s, name.Text)
 	return s
 }
 
-func leaveServer(l *loader, s scope, name named) {
+func leaveServer(l *loader, s scope, name document.Name) {
 	l.checkServer(s, name)
 	l.add(s, name)
 }
 
 // quoted names a thing in a message.
-func quoted(what, name string) string { return what + ` "` + printable(name) + `"` }
+func quoted(what, name string) string { return what + ` "` + document.Printable(name) + `"` }
 
 // sortedKeys is for messages that do not depend on the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

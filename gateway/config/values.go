@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mcpd/gateway/auth"
+	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/terms"
@@ -31,11 +32,7 @@ func putWord(choice []string) func(any, value) *mistake {
 }
 
 func notAWord(word string, choice []string) *mistake {
-	do := "write " + words(choice)
-	if near, ok := nearest(word, choice); ok {
-		do = fmt.Sprintf("did you mean %q?", near)
-	}
-	return &mistake{"it is none of " + strings.Join(choice, ", "), do}
+	return &mistake{"it is none of " + strings.Join(choice, ", "), document.DidYouMean(word, choice, "write "+words(choice))}
 }
 
 func putShare(dst any, v value) *mistake {
@@ -137,11 +134,8 @@ func putRequirement(dst any, v value) *mistake {
 
 func putNeed(dst any, v value) *mistake {
 	if m, ok := protocol.LookupMethod(v.name); !ok || m.Notification() {
-		do := "look it up in the specification"
-		if near, ok := nearest(v.name, requests()); ok {
-			do = fmt.Sprintf("did you mean %q?", near)
-		}
-		return &mistake{fmt.Sprintf("%q is no method that is answered", printable(v.name)), do}
+		do := document.DidYouMean(v.name, requests(), "look it up in the specification")
+		return &mistake{fmt.Sprintf("%q is no method that is answered", document.Printable(v.name)), do}
 	}
 	if v.text == "" {
 		return &mistake{"no capability is named", "name one, or leave the method out"}
