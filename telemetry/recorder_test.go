@@ -254,7 +254,7 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.ChildExited{Row: row, Reason: otp.ErrShutdown}, []Event{ChildExited{where, "capabilities", 7, "shutdown"}}},
 		{otp.ChildExited{Row: row, Reason: report, Report: report}, []Event{ChildCrashed{inIncident, "capabilities", 7, "boom", "", report}}},
 		{otp.ChildExited{Row: row, Reason: otp.ErrKilled}, []Event{ChildCrashed{where, "capabilities", 7, "killed", "", nil}}},
-		{otp.ChildExited{Row: row, Reason: fault.Injected{ID: "fault-1", Path: row.Path}}, []Event{
+		{otp.ChildExited{Row: row, Reason: fault.Injected{ID: "fault-1", Action: fault.Panic, Where: row.Path}}, []Event{
 			FaultHit{where, "fault-1", "panic"},
 			ChildCrashed{where, "capabilities", 7, "injected panic fault-1 at mcpd/core/capabilities", "fault-1", nil},
 		}},

@@ -42,7 +42,7 @@ func supervision(e otp.Event, w Where) Event {
 		}
 		return ChildCrashed{
 			Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: why(e.Reason, e.Report),
-			Injected: injected(e.Reason), Report: e.Report,
+			Injected: injected(e.Reason).ID, Report: e.Report,
 		}
 	case otp.ChildRestarted:
 		return ChildRestarted{
@@ -81,16 +81,13 @@ func struck(e otp.Event, w Where) (FaultHit, bool) {
 	if !ok {
 		return FaultHit{}, false
 	}
-	id := injected(exit.Reason)
-	return FaultHit{Where: w, Fault: id, Action: fault.Panic.String()}, id != ""
+	i := injected(exit.Reason)
+	return FaultHit{Where: w, Fault: i.ID, Action: string(i.Action)}, i.ID != ""
 }
 
-func injected(reason error) string {
-	var i fault.Injected
-	if errors.As(reason, &i) {
-		return i.ID
-	}
-	return ""
+func injected(reason error) (i fault.Injected) {
+	errors.As(reason, &i)
+	return i
 }
 
 // why is the innermost words for a reason: a report repeats its path, which the

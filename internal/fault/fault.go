@@ -1,17 +1,19 @@
 // Package fault is the list of faults that are armed in this process: what should break, where, and until when.
 //
 // It is present in the release binary and inert until something is armed; an unarmed check is one atomic load. It
-// does not know actors or transports (they ask it), nor who may arm a fault (the caller decides), and it cannot
+// does not know actors, transports or stores (they ask it), nor who may arm a fault (the caller decides), and it cannot
 // keep a fault for ever: each has a lease and heals by itself.
 package fault
 
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
-// MaxLease is the longest a fault may stay armed. Ten minutes is longer than any recovery that is measured and
+// MaxLease is the longest a fault may stay armed without being renewed. Ten minutes is longer than any recovery that is measured and
 // short enough that a forgotten fault is gone before anybody looks for another cause.
 const MaxLease = 10 * time.Minute
 
@@ -19,38 +21,42 @@ const MaxLease = 10 * time.Minute
 // check, which walks all of them, short.
 const MaxArmed = 64
 
-// Action is what a fault does where it strikes.
-type Action uint8
+// MaxDelay bounds what a fault makes somebody wait. Nothing in the host waits longer for anything that it waits for at all.
+const MaxDelay = time.Hour
 
-// Actions. The zero value is none, so that a forgotten field is refused.
-const (
-	Panic Action = iota + 1 // the receiver of a message panics before it handles it
-)
+// MaxRun bounds the name of whoever armed a fault, in bytes.
+const MaxRun = 64
 
-// String is the action's name as it is written in chaos plans.
-func (a Action) String() string {
-	if a == Panic {
-		return "panic"
-	}
-	return fmt.Sprintf("action(%d)", uint8(a))
-}
-
-// Point is where a fault strikes: at messages of one kind, at actors of one path.
+// Point says where a fault strikes. Every field that is not empty has to match.
 type Point struct {
-	// Path is an actor's path, or a prefix that ends in "*".
+	// Place is the kind of place; empty is Receive.
+	Place Place
+	// Path is an actor's path, or a prefix that ends in "*". Only places of actors have one, and need it.
 	Path string
-	// Kind is the message's Go type without the package's directory, as %T prints it ("*request.Call"); "" is any.
+	// Kind is the message's Go type without the package's directory, as %T prints it ("*request.Call"). Only Receive has one.
 	Kind string
+	// Who limits it to a tenant, a server, a session. Places of actors have the path for that.
+	Who
 }
+
+// Who is whom something at a place is done for; what is not known is empty.
+type Who struct{ Tenant, Server, Session string }
 
 // Fault is one thing to break.
 type Fault struct {
 	Action Action
 	Point  Point
+	// Percent is how many of a hundred that match are struck, drawn from Seed; 0 is all.
+	Percent float64
+	Seed    uint64
+	// Delay is how long those struck wait, of the actions that make them wait. A hang without one lasts until the fault ends.
+	Delay time.Duration
 	// Count is how many times it strikes; 0 is without limit while the lease lasts.
 	Count int
-	// Lease is how long it stays armed, at most MaxLease. It is required.
+	// Lease is how long it stays armed unless renewed, at most MaxLease. It is required.
 	Lease time.Duration
+	// Run is who armed it, in a word, so that all of one run's can be ended together.
+	Run string
 }
 
 // Status is an armed fault as it is now.
@@ -63,33 +69,77 @@ type Status struct {
 	Until time.Time
 }
 
-// Injected is the value of an injected panic, so that a crash report shows at once that it was asked for.
+// Injected is the value of an injected panic, and the error of an injected failure, so that a crash report shows at once that it was asked for.
 type Injected struct {
-	ID   string // the fault that struck
-	Path string // the actor it struck
+	ID     string // the fault that struck
+	Action Action
+	Where  string // the actor or the place it struck
 }
 
-func (i Injected) Error() string { return fmt.Sprintf("injected panic %s at %s", i.ID, i.Path) }
+func (i Injected) Error() string { return fmt.Sprintf("injected %s %s at %s", i.Action, i.ID, i.Where) }
 
-// Errors of Arm.
+// Errors of Arm and Renew.
 var (
-	ErrAction = errors.New("unknown action")
-	ErrPoint  = errors.New("no path")
-	ErrCount  = errors.New("negative count")
-	ErrLease  = errors.New("lease out of range")
-	ErrFull   = errors.New("too many armed faults")
+	ErrAction  = errors.New("unknown action")
+	ErrPlace   = errors.New("unknown place")
+	ErrPoint   = errors.New("wrong point")
+	ErrPercent = errors.New("percent out of range")
+	ErrDelay   = errors.New("delay out of range")
+	ErrCount   = errors.New("negative count")
+	ErrLease   = errors.New("lease out of range")
+	ErrRun     = errors.New("run's name is too long")
+	ErrFull    = errors.New("too many armed faults")
+	ErrGone    = errors.New("no such fault is armed")
 )
 
 func (f Fault) check() error {
+	wrong := func(why error, format string, args ...any) error {
+		return fmt.Errorf("fault %q: %w: %s", f.Action, why, fmt.Sprintf(format, args...))
+	}
+	row, ok := rowOf(f.Point.Place)
+	if !ok {
+		return wrong(ErrPlace, "%q; there are %s", f.Point.Place, placeNames())
+	}
+	if !slices.Contains(row.actions, f.Action) {
+		return wrong(ErrAction, "%s takes %s", row.place, join(row.actions))
+	}
+	_, waits := waiting[f.Action]
 	switch {
-	case f.Action != Panic:
-		return fmt.Errorf("fault %s: %w", f.Action, ErrAction)
-	case f.Point.Path == "":
-		return fmt.Errorf("fault %s: %w", f.Action, ErrPoint)
+	case row.actor && f.Point.Path == "":
+		return wrong(ErrPoint, "%s needs the path of an actor", row.place)
+	case !row.actor && (f.Point.Path != "" || f.Point.Kind != ""):
+		return wrong(ErrPoint, "%s has no path and no kind; tenant, server and session narrow it", row.place)
+	case row.actor && f.Point.Who != (Who{}):
+		return wrong(ErrPoint, "an actor's path says whose it is; leave out tenant, server and session")
+	case row.place != Receive && f.Point.Kind != "":
+		return wrong(ErrPoint, "%s has no message, so no kind", row.place)
+	case !(f.Percent >= 0 && f.Percent <= 100):
+		return wrong(ErrPercent, "%v, want 0 to 100, 0 being all", f.Percent)
+	case f.Delay < 0 || f.Delay > MaxDelay:
+		return wrong(ErrDelay, "%s, want up to %s", f.Delay, MaxDelay)
+	case !waits && f.Delay != 0:
+		return wrong(ErrDelay, "%s, but it waits for nothing", f.Delay)
+	case waits && f.Delay == 0 && f.Action != Hang:
+		return wrong(ErrDelay, "it needs one")
 	case f.Count < 0:
-		return fmt.Errorf("fault at %s: %w: %d", f.Point.Path, ErrCount, f.Count)
-	case f.Lease <= 0 || f.Lease > MaxLease:
-		return fmt.Errorf("fault at %s: %w: %s, want 0 < lease <= %s", f.Point.Path, ErrLease, f.Lease, MaxLease)
+		return wrong(ErrCount, "%d", f.Count)
+	case len(f.Run) > MaxRun:
+		return wrong(ErrRun, "%d bytes, want up to %d", len(f.Run), MaxRun)
+	}
+	return checkLease(f.Lease)
+}
+
+func checkLease(d time.Duration) error {
+	if d <= 0 || d > MaxLease {
+		return fmt.Errorf("%w: %s, want 0 < lease <= %s", ErrLease, d, MaxLease)
 	}
 	return nil
+}
+
+func join[T ~string](words []T) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = string(w)
+	}
+	return strings.Join(list, ", ")
 }

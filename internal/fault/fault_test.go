@@ -2,6 +2,8 @@ package fault
 
 import (
 	"errors"
+	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +19,7 @@ func strikes(r *Registry, path string, msg any) (struck bool) {
 		switch v := recover().(type) {
 		case nil:
 		case Injected:
-			struck = v.Path == path
+			struck = v.Where == path
 		default:
 			panic(v)
 		}
@@ -28,7 +30,7 @@ func strikes(r *Registry, path string, msg any) (struck bool) {
 
 func arm(t *testing.T, r *Registry, p Point, count int) string {
 	t.Helper()
-	id, err := r.Arm(Fault{Panic, p, count, time.Minute})
+	id, err := r.Arm(Fault{Action: Panic, Point: p, Count: count, Lease: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +52,10 @@ func TestAFaultStrikesItsPointOnly(t *testing.T) {
 		{Point{Path: "a/*"}, "a/b/c", message{}, true},
 		{Point{Path: "a/*"}, "b/a/", message{}, false},
 		{Point{Path: "*"}, "x", message{}, true},
-		{Point{"a", "fault.message"}, "a", message{}, true},
-		{Point{"a", "*fault.message"}, "a", message{}, false},
-		{Point{"a", "*fault.message"}, "a", &message{}, true},
-		{Point{"a", "fault.message"}, "a", nil, false},
+		{Point{Path: "a", Kind: "fault.message"}, "a", message{}, true},
+		{Point{Path: "a", Kind: "*fault.message"}, "a", message{}, false},
+		{Point{Path: "a", Kind: "*fault.message"}, "a", &message{}, true},
+		{Point{Path: "a", Kind: "fault.message"}, "a", nil, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := New(nil)
@@ -125,16 +127,29 @@ func TestDisarm(t *testing.T) {
 func TestArmRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(nil)
-		good := Fault{Panic, Point{Path: "a"}, 1, MaxLease}
+		good := Fault{Action: Panic, Point: Point{Path: "a"}, Count: 1, Lease: MaxLease}
 		for name, c := range map[string]struct {
 			change func(f *Fault)
 			want   error
 		}{
-			"no action":      {func(f *Fault) { f.Action = 0 }, ErrAction},
-			"no path":        {func(f *Fault) { f.Point.Path = "" }, ErrPoint},
-			"negative count": {func(f *Fault) { f.Count = -1 }, ErrCount},
-			"no lease":       {func(f *Fault) { f.Lease = 0 }, ErrLease},
-			"a long lease":   {func(f *Fault) { f.Lease = MaxLease + 1 }, ErrLease},
+			"no action":          {func(f *Fault) { f.Action = "" }, ErrAction},
+			"unknown action":     {func(f *Fault) { f.Action = "explode" }, ErrAction},
+			"another's action":   {func(f *Fault) { f.Action = Garble }, ErrAction},
+			"unknown place":      {func(f *Fault) { f.Point.Place = "nowhere" }, ErrPlace},
+			"no path":            {func(f *Fault) { f.Point.Path = "" }, ErrPoint},
+			"a tenant's actor":   {func(f *Fault) { f.Point.Tenant = "acme" }, ErrPoint},
+			"a start's message":  {func(f *Fault) { f.Point.Place, f.Point.Kind = Init, "x.y" }, ErrPoint},
+			"a store's path":     {func(f *Fault) { f.Point.Place, f.Action = StoreWrite, Fail }, ErrPoint},
+			"too many percent":   {func(f *Fault) { f.Percent = 101 }, ErrPercent},
+			"no number":          {func(f *Fault) { f.Percent = math.NaN() }, ErrPercent},
+			"a panic that waits": {func(f *Fault) { f.Delay = time.Second }, ErrDelay},
+			"slow without delay": {func(f *Fault) { f.Action = Slow }, ErrDelay},
+			"a very long delay":  {func(f *Fault) { f.Action, f.Delay = Slow, MaxDelay+1 }, ErrDelay},
+			"a negative delay":   {func(f *Fault) { f.Action, f.Delay = Hang, -1 }, ErrDelay},
+			"negative count":     {func(f *Fault) { f.Count = -1 }, ErrCount},
+			"no lease":           {func(f *Fault) { f.Lease = 0 }, ErrLease},
+			"a long lease":       {func(f *Fault) { f.Lease = MaxLease + 1 }, ErrLease},
+			"a run's long name":  {func(f *Fault) { f.Run = strings.Repeat("x", MaxRun+1) }, ErrRun},
 		} {
 			f := good
 			c.change(&f)
@@ -163,14 +178,9 @@ func TestANilRegistryIsInert(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
-	for got, want := range map[string]string{
-		Panic.String(): "panic", Action(7).String(): "action(7)",
-		Injected{"fault-1", "a"}.Error(): "injected panic fault-1 at a",
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+func TestAnInjectedPanicSaysWhatItIs(t *testing.T) {
+	if got := (Injected{"fault-1", Panic, "a"}).Error(); got != "injected panic fault-1 at a" {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -179,5 +189,19 @@ func BenchmarkReceiveUnarmed(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Receive("tenants/acme/session/1", nil)
+	}
+}
+
+// One fault is armed, for another actor.
+func BenchmarkReceiveArmedElsewhere(b *testing.B) {
+	r := New(nil)
+	id, err := r.Arm(Fault{Action: Panic, Point: Point{Path: "mcpd/tenants/acme/request_manager"}, Lease: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Disarm(id)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Receive("mcpd/tenants/globex/request_manager", nil)
 	}
 }

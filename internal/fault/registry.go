@@ -2,9 +2,7 @@ package fault
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,25 +10,17 @@ import (
 	"mcpd/internal/clock"
 )
 
-// Registry holds the faults that are armed in one process. Its methods are safe for concurrent use, and Receive and
-// Active also accept a nil registry, in which nothing is ever armed.
+// Registry holds the faults that are armed in one process. Its methods are safe for concurrent use; those that ask also accept a nil
+// registry, in which nothing is ever armed.
 type Registry struct {
 	clock clock.Clock
 
-	// live is what Receive reads: nil while nothing is armed, else a list that is never changed in place.
+	// live is what those who ask read: nil while nothing is armed, else a list that is never changed in place.
 	live atomic.Pointer[[]*armed]
 
-	mu   sync.Mutex // guards next and every replacement of live
+	mu   sync.Mutex // guards the fields below, every replacement of live, and what armed says so
 	next uint64
-}
-
-type armed struct {
-	id    string
-	fault Fault
-	until time.Time
-	timer clock.Timer
-
-	struck atomic.Int64
+	tell func(Change)
 }
 
 // New returns a registry with nothing armed. Leases are measured on c; nil is clock.System.
@@ -41,36 +31,115 @@ func New(c clock.Clock) *Registry {
 	return &Registry{clock: c}
 }
 
-// Arm makes a fault strike from now on and returns the name under which it can be disarmed. It is disarmed by
-// itself when its count is used up or its lease ends. Errors are ErrAction, ErrPoint, ErrCount, ErrLease, ErrFull.
+// Change is one thing that happened to a fault.
+type Change struct {
+	What Happening
+	Status
+}
+
+// Happening is what happened to a fault.
+type Happening string
+
+// Happenings. A strike is told of at most once a second for each fault, and never for a panic, which is told of by whoever takes its
+// crash report.
+const (
+	Armed    Happening = "armed"
+	Renewed  Happening = "renewed"
+	Struck   Happening = "struck"
+	Disarmed Happening = "disarmed" // by somebody
+	UsedUp   Happening = "used up"  // its count was
+	Expired  Happening = "expired"  // its lease was not renewed
+)
+
+// Watch makes f be told of every change from now on. It replaces whoever was told before; f must return promptly.
+func (r *Registry) Watch(f func(Change)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell = f
+}
+
+// Arm makes a fault strike from now on and returns the name under which it can be renewed and disarmed. It is disarmed by
+// itself when its count is used up or its lease ends.
 func (r *Registry) Arm(f Fault) (id string, err error) {
 	if err := f.check(); err != nil {
 		return "", err
 	}
+	if f.Point.Place == "" {
+		f.Point.Place = Receive
+	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	list := r.list()
 	if len(list) >= MaxArmed {
-		return "", fmt.Errorf("fault at %s: %w: %d", f.Point.Path, ErrFull, len(list))
+		r.mu.Unlock()
+		return "", fmt.Errorf("fault %q: %w: %d", f.Action, ErrFull, len(list))
 	}
 	r.next++
-	a := &armed{id: fmt.Sprintf("fault-%d", r.next), fault: f, until: r.clock.Now().Add(f.Lease)}
-	a.timer = r.clock.AfterFunc(f.Lease, func() { r.Disarm(a.id) })
+	a := newArmed(fmt.Sprintf("fault-%d", r.next), f)
+	r.lease(a, f.Lease)
 	r.replace(append(slices.Clone(list), a))
+	tell, c := r.tell, Change{Armed, a.status()}
+	r.mu.Unlock()
+	told(tell, c)
 	return a.id, nil
 }
 
-// Disarm ends a fault and reports whether it was armed.
-func (r *Registry) Disarm(id string) bool {
+// Renew gives an armed fault a new lease from now on. Errors are ErrLease and ErrGone.
+func (r *Registry) Renew(id string, lease time.Duration) (Status, error) {
+	if err := checkLease(lease); err != nil {
+		return Status{}, err
+	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := r.list()
-	i := slices.IndexFunc(list, func(a *armed) bool { return a.id == id })
+	i := r.index(id)
 	if i < 0 {
+		r.mu.Unlock()
+		return Status{}, fmt.Errorf("%s: %w", id, ErrGone)
+	}
+	a := r.list()[i]
+	a.timer.Stop()
+	r.lease(a, lease)
+	tell, c := r.tell, Change{Renewed, a.status()}
+	r.mu.Unlock()
+	told(tell, c)
+	return c.Status, nil
+}
+
+// lease sets the timer that ends a fault. A timer that was too late to be stopped finds another lease, and leaves it alone.
+func (r *Registry) lease(a *armed, d time.Duration) {
+	a.leases++
+	lease := a.leases
+	a.until = r.clock.Now().Add(d)
+	a.timer = r.clock.AfterFunc(d, func() { r.end(a.id, Expired, func() bool { return a.leases == lease }) })
+}
+
+// Disarm ends a fault and reports whether it was armed.
+func (r *Registry) Disarm(id string) bool { return r.end(id, Disarmed, nil) }
+
+// DisarmRun ends all faults that a run has armed, all there are if its name is empty, and returns how many.
+func (r *Registry) DisarmRun(run string) (n int) {
+	for _, s := range r.Active() {
+		if (run == "" || s.Run == run) && r.Disarm(s.ID) {
+			n++
+		}
+	}
+	return n
+}
+
+// end takes a fault out of the list if it is there and still (nil: always) says so.
+func (r *Registry) end(id string, how Happening, still func() bool) bool {
+	r.mu.Lock()
+	i := r.index(id)
+	if i < 0 || still != nil && !still() {
+		r.mu.Unlock()
 		return false
 	}
-	list[i].timer.Stop()
+	list := r.list()
+	a := list[i]
+	a.timer.Stop()
 	r.replace(slices.Delete(slices.Clone(list), i, i+1))
+	close(a.over)
+	tell, c := r.tell, Change{how, a.status()}
+	r.mu.Unlock()
+	told(tell, c)
 	return true
 }
 
@@ -79,51 +148,17 @@ func (r *Registry) Active() []Status {
 	if r == nil {
 		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var out []Status
 	for _, a := range r.list() {
-		out = append(out, Status{ID: a.id, Fault: a.fault, Struck: int(a.struck.Load()), Until: a.until})
+		out = append(out, a.status())
 	}
 	return out
 }
 
-// Receive is called by an actor at path before it handles msg. It panics with an Injected value when an armed panic
-// matches, and otherwise does nothing.
-func (r *Registry) Receive(path string, msg any) {
-	if r == nil || r.live.Load() == nil {
-		return
-	}
-	for _, a := range r.list() {
-		if a.matches(path, msg) && r.strike(a) {
-			panic(Injected{ID: a.id, Path: path})
-		}
-	}
-}
-
-func (a *armed) matches(path string, msg any) bool {
-	p := a.fault.Point
-	if prefix, ok := strings.CutSuffix(p.Path, "*"); ok {
-		if !strings.HasPrefix(path, prefix) {
-			return false
-		}
-	} else if path != p.Path {
-		return false
-	}
-	return p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind
-}
-
-// strike claims one of the fault's strikes, so that a count of one breaks exactly one of many concurrent receivers.
-func (r *Registry) strike(a *armed) bool {
-	n := a.struck.Add(1)
-	limit := int64(a.fault.Count)
-	if limit == 0 || n < limit {
-		return true
-	}
-	if n > limit {
-		a.struck.Add(-1)
-		return false
-	}
-	r.Disarm(a.id)
-	return true
+func (r *Registry) index(id string) int {
+	return slices.IndexFunc(r.list(), func(a *armed) bool { return a.id == id })
 }
 
 func (r *Registry) list() []*armed {
@@ -139,4 +174,10 @@ func (r *Registry) replace(list []*armed) {
 		return
 	}
 	r.live.Store(&list)
+}
+
+func told(tell func(Change), c Change) {
+	if tell != nil {
+		tell(c)
+	}
 }

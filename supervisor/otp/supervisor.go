@@ -44,14 +44,19 @@ func (v *supervisor) receive(msg any) error {
 		v.step(again)
 		return nil
 	}
-	v.guard.sys.faults.Receive(v.guard.row.path, msg)
-	v.request(msg)
+	for range v.guard.sys.faults.Receive(v.guard.row.path, msg) {
+		v.request(msg)
+	}
 	return nil
 }
 
 // begin makes the state and the rows, and starts the children.
 func (v *supervisor) begin() {
 	r := v.guard.row
+	if err := v.guard.sys.faults.Begin(r.path); err != nil {
+		v.guard.failed(err)
+		return
+	}
 	start := r.child().Start
 	spec := start.supervisor(r.arguments())
 	if err := Validate(spec); err != nil {

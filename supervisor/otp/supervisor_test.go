@@ -37,7 +37,7 @@ func TestAnInjectedPanicIsACrashLikeAnyOther(t *testing.T) {
 		}
 		_, err := Do[string, int](context.Background(), r.ref("a"), "x")
 		var injected fault.Injected
-		if !errors.As(err, &injected) || injected.Path != "top/a" {
+		if !errors.As(err, &injected) || injected.Where != "top/a" {
 			t.Errorf("got %v", err)
 		}
 		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {

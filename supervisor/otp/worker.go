@@ -30,12 +30,23 @@ func (w *worker) Receive(ctx actor.Context) {
 }
 
 func (w *worker) receive(msg any) error {
-	w.guard.sys.faults.Receive(w.guard.row.path, msg)
-	return w.behaviour.Receive(&w.Process, msg)
+	for range w.guard.sys.faults.Receive(w.guard.row.path, msg) {
+		if w.guard.abandoned.Load() { // while a fault made it wait
+			return nil
+		}
+		if reason := w.behaviour.Receive(&w.Process, msg); reason != nil {
+			return reason
+		}
+	}
+	return nil
 }
 
 func (w *worker) begin() {
 	r := w.guard.row
+	if err := w.guard.sys.faults.Begin(r.path); err != nil {
+		w.guard.failed(err)
+		return
+	}
 	w.behaviour = r.child().Start.worker(r.arguments())
 	if w.behaviour == nil {
 		w.guard.failed(errNilBehaviour)

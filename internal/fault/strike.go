@@ -1,0 +1,147 @@
+package fault
+
+import (
+	"context"
+	"time"
+)
+
+// Idle reports whether nothing is armed. It is the one load that a place costs then.
+func (r *Registry) Idle() bool { return r == nil || r.live.Load() == nil }
+
+// Receive is called by an actor at path before it handles msg, and says how often to handle it: once, unless a fault says otherwise. It
+// panics with an Injected value where one says so, and makes the caller wait where one does.
+func (r *Registry) Receive(path string, msg any) (times int) {
+	if r.Idle() {
+		return 1
+	}
+	return r.receive(path, msg)
+}
+
+func (r *Registry) receive(path string, msg any) int {
+	times := 1
+	for _, a := range r.list() {
+		if !a.at(Receive, path, msg) || !r.strike(a) {
+			continue
+		}
+		switch a.fault.Action {
+		case Panic:
+			panic(Injected{a.id, Panic, path})
+		case Hang, Slow:
+			r.wait(context.Background(), a)
+		case Drop:
+			return 0
+		case Duplicate:
+			times = 2
+		}
+	}
+	return times
+}
+
+// Begin is called by an actor at path before it begins an incarnation. An error is one with which the start has to fail.
+func (r *Registry) Begin(path string) error {
+	if r.Idle() {
+		return nil
+	}
+	return r.begin(path)
+}
+
+func (r *Registry) begin(path string) error {
+	for _, a := range r.list() {
+		if !a.at(Init, path, nil) || !r.strike(a) {
+			continue
+		}
+		switch a.fault.Action {
+		case Panic:
+			panic(Injected{a.id, Panic, path})
+		case Hang, Slow:
+			r.wait(context.Background(), a)
+		case Fail:
+			return Injected{a.id, Fail, path}
+		}
+	}
+	return nil
+}
+
+// Effect is what has to be done at a place that is no actor's. The zero value is nothing.
+type Effect struct {
+	Action Action // Drop, Duplicate, Garble, Truncate, Cut or Fail, for the caller to perform
+	ID     string // the fault
+	Place  Place
+}
+
+// Error is the effect as the error of what was tried.
+func (e Effect) Error() string { return Injected{e.ID, e.Action, string(e.Place)}.Error() }
+
+// At is called at a place, on behalf of somebody. Where a fault makes the caller wait it returns afterwards, or when ctx ends. What else
+// there is to be done is the caller's.
+func (r *Registry) At(ctx context.Context, place Place, who Who) Effect {
+	if r.Idle() {
+		return Effect{}
+	}
+	return r.effect(ctx, place, who)
+}
+
+func (r *Registry) effect(ctx context.Context, place Place, who Who) Effect {
+	for _, a := range r.list() {
+		if !a.of(place, who) || !r.strike(a) {
+			continue
+		}
+		if _, waits := waiting[a.fault.Action]; !waits {
+			return Effect{a.fault.Action, a.id, place}
+		}
+		r.wait(ctx, a)
+	}
+	return Effect{}
+}
+
+// wait returns when the fault's delay is over, the fault has ended, or ctx has.
+func (r *Registry) wait(ctx context.Context, a *armed) {
+	var late chan struct{}
+	if a.fault.Delay > 0 {
+		late = make(chan struct{})
+		defer r.clock.AfterFunc(a.fault.Delay, func() { close(late) }).Stop()
+	}
+	over := a.over
+	if a.fault.Action == Slow && a.fault.Count > 0 {
+		over = nil // the last strike has ended the fault, and is to be as long as the others
+	}
+	select {
+	case <-late:
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// strike claims one of the fault's strikes, so that a count of one breaks exactly one of many concurrent callers. A hang with a count stays
+// armed until it is ended: that is what those who hang wait for.
+func (r *Registry) strike(a *armed) bool {
+	if !a.drawn() {
+		return false
+	}
+	n := a.struck.Add(1)
+	limit := int64(a.fault.Count)
+	if limit > 0 && n > limit {
+		a.struck.Add(-1)
+		return false
+	}
+	r.hint(a)
+	if n == limit && a.fault.Action != Hang {
+		r.end(a.id, UsedUp, nil)
+	}
+	return true
+}
+
+// hint tells of a strike, now and then.
+func (r *Registry) hint(a *armed) {
+	if a.fault.Action == Panic {
+		return
+	}
+	now, last := r.clock.Now().UnixNano(), a.hinted.Load()
+	if last != 0 && now-last < int64(time.Second) || !a.hinted.CompareAndSwap(last, now) {
+		return
+	}
+	r.mu.Lock()
+	tell, c := r.tell, Change{Struck, a.status()}
+	r.mu.Unlock()
+	told(tell, c)
+}

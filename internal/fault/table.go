@@ -1,0 +1,87 @@
+package fault
+
+import "slices"
+
+// Action is what a fault does where it strikes.
+type Action string
+
+// Actions.
+const (
+	Panic     Action = "panic"     // the actor panics before it handles the message
+	Hang      Action = "hang"      // it does not go on until the fault ends or its delay is over
+	Slow      Action = "slow"      // it goes on after the delay
+	Drop      Action = "drop"      // what it was about to handle, or to write, is lost
+	Duplicate Action = "duplicate" // it is handled, or written, twice
+	Fail      Action = "fail"      // what was tried fails: an actor's start, a write to the disk
+	Garble    Action = "garble"    // what arrives is no JSON
+	Truncate  Action = "truncate"  // what arrives ends in the middle
+	Cut       Action = "cut"       // the connection ends
+)
+
+// Place is a kind of place where faults strike.
+type Place string
+
+// Places.
+const (
+	Receive       Place = "receive"        // an actor is about to handle a message
+	Init          Place = "init"           // an actor is about to begin an incarnation
+	UpstreamRead  Place = "upstream.read"  // a message of a server has arrived
+	UpstreamWrite Place = "upstream.write" // a message is about to be written to a server
+	StoreWrite    Place = "store.write"    // state is about to be written
+)
+
+// row says what may be done at a place.
+type row struct {
+	place   Place
+	actor   bool // it is an actor's, so that a path says which
+	actions []Action
+	Is      string
+}
+
+var places = []row{
+	{Receive, true, []Action{Panic, Hang, Slow, Drop, Duplicate}, "an actor is about to handle a message"},
+	{Init, true, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation"},
+	{UpstreamRead, false, []Action{Drop, Duplicate, Slow, Garble, Truncate, Cut}, "a message of a server has arrived"},
+	{UpstreamWrite, false, []Action{Drop, Duplicate, Slow, Cut}, "a message is about to be written to a server"},
+	{StoreWrite, false, []Action{Fail, Slow}, "state is about to be written to the disk"},
+}
+
+// waiting are the actions that make those struck wait.
+var waiting = map[Action]struct{}{Hang: {}, Slow: {}}
+
+// Described is a place and what can be done there, for documents and error texts.
+type Described struct {
+	Place   Place
+	Actions []Action
+	Actor   bool // a path says which; else tenant, server and session do
+	Is      string
+}
+
+// Places are all there are.
+func Places() []Described {
+	list := make([]Described, len(places))
+	for i, r := range places {
+		list[i] = Described{r.place, slices.Clone(r.actions), r.actor, r.Is}
+	}
+	return list
+}
+
+func rowOf(p Place) (row, bool) {
+	if p == "" {
+		p = Receive
+	}
+	for _, r := range places {
+		if r.place == p {
+			return r, true
+		}
+	}
+	return row{}, false
+}
+
+func placeNames() string {
+	names := make([]Place, len(places))
+	for i, r := range places {
+		names[i] = r.place
+	}
+	return join(names)
+}
