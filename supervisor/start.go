@@ -106,6 +106,7 @@ func newHost(c *config.Config, o Options) *host {
 		Spawns: func() (int, uint64) { return h.spawner.Waiting() },
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
+	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	h.system = otp.NewSystem(otp.Options{
 		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
 	})

@@ -327,12 +327,20 @@ type (
 		Where
 		Fault  string        `key:"fault" is:"its id"`
 		Action string        `key:"action" is:"what it does"`
-		Target string        `key:"target" is:"path of the actors it strikes"`
+		Target string        `key:"target" is:"where: the path of actors, or a place and whose"`
 		Lease  time.Duration `key:"lease" is:"when it heals by itself"`
+		Run    string        `key:"run" is:"who armed it"`
+	}
+	FaultRenewed struct {
+		Where
+		Fault string        `key:"fault" is:"its id"`
+		Lease time.Duration `key:"lease" is:"when it heals by itself, from now"`
 	}
 	FaultDisarmed struct {
 		Where
 		Fault string `key:"fault" is:"its id"`
+		Cause string `key:"cause" is:"disarmed, used up, expired"`
+		Hits  uint32 `key:"hits" is:"how often it has struck"`
 	}
 	FaultHit struct {
 		Where

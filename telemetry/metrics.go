@@ -191,7 +191,7 @@ var metrics = []metric{
 	{name: "mcpd_chaos_faults_active", kind: gauge, labels: none,
 		help: "Faults that are armed", direct: atScrape},
 	{name: "mcpd_chaos_faults_struck_total", kind: counter, labels: []string{"action"},
-		help: "Times an armed fault struck",
+		help: "Strikes of armed faults, at most one a second for each that is no panic",
 		from: []feed{count(func(e FaultHit) []string { return []string{e.Action} })}},
 }
 

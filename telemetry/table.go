@@ -85,8 +85,9 @@ var events = []row{
 	{StateWritten{}, "state_written", info, "the state is written again", false, rare, "and all that had waited for it"},
 	{MemoryLevel{}, "memory_level", warn, "memory level changed", false, rare, "how much memory is in use, and with that which new work is refused"},
 	{FaultArmed{}, "fault_armed", warn, "fault armed", false, rare, "something will break on purpose"},
-	{FaultDisarmed{}, "fault_disarmed", info, "fault disarmed", false, rare, "healed before its lease ended"},
-	{FaultHit{}, "fault_hit", warn, "fault struck", true, rare, "something was broken on purpose"},
+	{FaultRenewed{}, "fault_renewed", debug, "fault renewed", false, rare, "who armed it is still there"},
+	{FaultDisarmed{}, "fault_disarmed", info, "fault healed", false, rare, "somebody ended it, it was used up, or its lease ended"},
+	{FaultHit{}, "fault_hit", warn, "fault struck", true, rare, "something was broken on purpose; at most once a second for what is no panic"},
 	{EventsDropped{}, "events_dropped", warn, "events dropped: the queue was full", false, rare, "these events were counted by their metrics but are in no log"},
 }
 

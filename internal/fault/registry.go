@@ -96,6 +96,7 @@ func (r *Registry) Renew(id string, lease time.Duration) (Status, error) {
 	}
 	a := r.list()[i]
 	a.timer.Stop()
+	a.fault.Lease = lease
 	r.lease(a, lease)
 	tell, c := r.tell, Change{Renewed, a.status()}
 	r.mu.Unlock()

@@ -179,7 +179,7 @@ func TestALeaseIsRenewed(t *testing.T) {
 		id := Fault{Action: Drop, Point: Point{Path: "a"}, Lease: 3 * time.Second}.in(t, r)
 		for range 10 {
 			time.Sleep(2 * time.Second)
-			if s, err := r.Renew(id, 3*time.Second); err != nil || s.Until.Sub(time.Now()) != 3*time.Second {
+			if s, err := r.Renew(id, 3*time.Second); err != nil || time.Until(s.Until) != 3*time.Second {
 				t.Fatalf("renewed: %+v, %v", s, err)
 			}
 		}

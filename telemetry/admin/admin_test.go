@@ -41,6 +41,7 @@ func start(t *testing.T, change func(*Options)) *host {
 	}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{Version: "1.0.0"})
 	h := &host{t: t, dir: dir, recorder: telemetry.NewRecorder(telemetry.Options{Metrics: metrics}), faults: fault.New(nil)}
+	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	o := Options{
 		Tree:     func() otp.Node { return small },
 		Health:   func() Health { return Health{Phase: Serving} },

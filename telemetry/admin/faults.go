@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"mcpd/internal/fault"
@@ -16,11 +18,6 @@ import (
 
 // maxBody bounds what is read of a request: a fault is some hundred bytes.
 const maxBody = 16 << 10
-
-// actions are the faults that can be asked for by name.
-var actions = map[string]fault.Action{
-	fault.Panic.String(): fault.Panic,
-}
 
 func (h *handler) listFaults(w http.ResponseWriter, _ *http.Request) {
 	body := new(mcpdv1.FaultList)
@@ -36,10 +33,13 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := fault.Fault{
-		Action: actions[ask.GetAction()],
-		Point:  fault.Point{Path: ask.GetPath(), Kind: ask.GetKind()},
-		Count:  int(ask.GetCount()),
-		Lease:  ask.GetLease().AsDuration(),
+		Action: fault.Action(ask.GetAction()),
+		Point: fault.Point{
+			Place: fault.Place(ask.GetPlace()), Path: ask.GetPath(), Kind: ask.GetKind(),
+			Who: fault.Who{Tenant: ask.GetTenant(), Server: ask.GetServer(), Session: ask.GetSession()},
+		},
+		Percent: ask.GetPercent(), Seed: ask.GetSeed(), Delay: ask.GetDelay().AsDuration(),
+		Count: int(ask.GetCount()), Lease: ask.GetLease().AsDuration(), Run: ask.GetRun(),
 	}
 	id, err := h.Faults.Arm(f)
 	switch {
@@ -48,10 +48,9 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 		return
 	case err != nil:
 		problem(w, http.StatusBadRequest, telemetry.Clean(err.Error(), telemetry.MaxValue),
-			`a fault is {"action": "panic", "path": "mcpd/core/capabilities", "lease": "10s"}, with kind and count if wanted; a lease is at most `+fault.MaxLease.String())
+			`a fault is {"action": "panic", "path": "mcpd/core/capabilities", "lease": "10s"}; see ArmFault in proto/mcpd/v1/fault.proto; a lease is at most `+fault.MaxLease.String())
 		return
 	}
-	h.Recorder.Emit(telemetry.FaultArmed{Fault: id, Action: f.Action.String(), Target: f.Point.Path, Lease: f.Lease})
 	for _, s := range h.Faults.Active() {
 		if s.ID == id {
 			answer(w, http.StatusCreated, describeFault(s))
@@ -59,47 +58,56 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	// It has struck and is used up already.
-	answer(w, http.StatusCreated, &mcpdv1.Fault{Id: id, Action: ask.GetAction(), Path: ask.GetPath(), Kind: ask.GetKind(), Count: ask.GetCount(), Hits: ask.GetCount()})
+	answer(w, http.StatusCreated, describeFault(fault.Status{ID: id, Fault: f, Struck: f.Count}))
+}
+
+func (h *handler) renewFault(w http.ResponseWriter, r *http.Request) {
+	var ask mcpdv1.RenewFault
+	if !body(w, r, &ask) {
+		return
+	}
+	s, err := h.Faults.Renew(r.PathValue("id"), ask.GetLease().AsDuration())
+	switch {
+	case errors.Is(err, fault.ErrGone):
+		problem(w, http.StatusNotFound, "no such fault is armed", "its lease may have ended: arm another")
+	case err != nil:
+		problem(w, http.StatusBadRequest, err.Error(), `a new lease is {"lease": "10s"}`)
+	default:
+		answer(w, http.StatusOK, describeFault(s))
+	}
 }
 
 func (h *handler) disarmFault(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	if !h.disarm(id) {
+	if !h.Faults.Disarm(r.PathValue("id")) {
 		problem(w, http.StatusNotFound, "no such fault is armed", "its lease may have ended, which is as good")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *handler) disarmAll(w http.ResponseWriter, _ *http.Request) {
-	for _, s := range h.Faults.Active() {
-		h.disarm(s.ID)
-	}
+// disarmAll ends the faults of ?run=, all there are without it.
+func (h *handler) disarmAll(w http.ResponseWriter, r *http.Request) {
+	h.Faults.DisarmRun(r.URL.Query().Get("run"))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *handler) disarm(id string) bool {
-	if !h.Faults.Disarm(id) {
-		return false
-	}
-	h.Recorder.Emit(telemetry.FaultDisarmed{Fault: id})
-	return true
-}
-
 func describeFault(s fault.Status) *mcpdv1.Fault {
-	return &mcpdv1.Fault{
-		Id:      s.ID,
-		Action:  s.Action.String(),
-		Path:    s.Point.Path,
-		Kind:    s.Point.Kind,
-		Count:   uint32(s.Count),
-		Hits:    uint32(s.Struck),
-		Expires: timestamppb.New(s.Until),
+	p := s.Point
+	f := &mcpdv1.Fault{
+		Id: s.ID, Action: string(s.Action), Path: p.Path, Kind: p.Kind, Count: uint32(s.Count), Hits: uint32(s.Struck),
+		Place: string(p.Place), Tenant: p.Tenant, Server: p.Server, Session: p.Session, Percent: s.Percent, Run: s.Run,
 	}
+	if !s.Until.IsZero() {
+		f.Expires = timestamppb.New(s.Until)
+	}
+	if s.Delay != 0 {
+		f.Delay = durationpb.New(s.Delay)
+	}
+	return f
 }
 
 // body reads a request's JSON, and answers when it is not what is wanted.
-func body(w http.ResponseWriter, r *http.Request, into *mcpdv1.ArmFault) bool {
+func body(w http.ResponseWriter, r *http.Request, into proto.Message) bool {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		problem(w, http.StatusUnsupportedMediaType, "the body is not application/json", "set Content-Type")
 		return false
@@ -114,7 +122,7 @@ func body(w http.ResponseWriter, r *http.Request, into *mcpdv1.ArmFault) bool {
 		return false
 	}
 	if err := protojson.Unmarshal(raw, into); err != nil {
-		problem(w, http.StatusBadRequest, telemetry.Clean(err.Error(), telemetry.MaxValue), "see ArmFault in proto/mcpd/v1/fault.proto")
+		problem(w, http.StatusBadRequest, telemetry.Clean(err.Error(), telemetry.MaxValue), "see proto/mcpd/v1/fault.proto")
 		return false
 	}
 	return true

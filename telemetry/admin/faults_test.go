@@ -38,6 +38,9 @@ func TestFaults(t *testing.T) {
 	if status, _, _ := h.do(http.MethodDelete, "/admin/v1/faults/"+armed.GetId(), "", chaos...); status != 404 {
 		t.Errorf("disarming twice: %d, want 404", status)
 	}
+	if status, _, answer := h.do(http.MethodPost, "/admin/v1/faults/"+armed.GetId()+"/renew", `{"lease":"10s"}`, chaos...); status != 404 {
+		t.Errorf("renewing what is gone: %d %s, want 404", status, answer)
+	}
 	for range 3 {
 		h.do(http.MethodPost, "/admin/v1/faults", wanted, chaos...)
 	}
@@ -53,6 +56,38 @@ func TestFaults(t *testing.T) {
 	if got := strings.Join(names, " "); got != "fault_armed fault_disarmed"+strings.Repeat(" fault_armed", 3)+strings.Repeat(" fault_disarmed", 3) {
 		t.Errorf("events: %s", got)
 	}
+}
+
+// Whoever has armed faults renews them, and ends all of its own at once.
+func TestFaultsOfARun(t *testing.T) {
+	h := start(t, nil)
+	chaos := []string{"Authorization", h.bearer(Chaos), "Content-Type", "application/json"}
+	for _, run := range []string{"one", "two"} {
+		body := `{"action":"slow","place":"upstream.read","tenant":"acme","server":"files","percent":50,"seed":"7","delay":"0.5s","lease":"10s","run":"` + run + `"}`
+		if status, _, answer := h.do(http.MethodPost, "/admin/v1/faults", body, chaos...); status != 201 {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	want := fault.Fault{
+		Action: fault.Slow, Point: fault.Point{Place: fault.UpstreamRead, Who: fault.Who{Tenant: "acme", Server: "files"}},
+		Percent: 50, Seed: 7, Delay: time.Second / 2, Lease: 10 * time.Second, Run: "one",
+	}
+	if got := h.faults.Active()[0].Fault; got != want {
+		t.Errorf("the registry has %+v, want %+v", got, want)
+	}
+	first := h.faults.Active()[0]
+	status, _, answer := h.do(http.MethodPost, "/admin/v1/faults/"+first.ID+"/renew", `{"lease":"60s"}`, chaos...)
+	if left := time.Until(h.faults.Active()[0].Until); status != 200 || left < 50*time.Second {
+		t.Errorf("renewing: %d %s, %v left", status, answer, left)
+	}
+	if status, _, _ := h.do(http.MethodPost, "/admin/v1/faults/"+first.ID+"/renew", `{"lease":"3600s"}`, chaos...); status != 400 {
+		t.Errorf("a lease that is too long: %d, want 400", status)
+	}
+	h.do(http.MethodDelete, "/admin/v1/faults?run=one", "", chaos...)
+	if got := h.faults.Active(); len(got) != 1 || got[0].Run != "two" {
+		t.Errorf("left: %+v, want that of the other run", got)
+	}
+	h.faults.DisarmRun("")
 }
 
 func TestFaultsThatAreRefused(t *testing.T) {

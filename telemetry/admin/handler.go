@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -51,7 +52,9 @@ type Options struct {
 // cluster's is another.
 type Faults interface {
 	Arm(fault.Fault) (id string, err error)
+	Renew(id string, lease time.Duration) (fault.Status, error)
 	Disarm(id string) bool
+	DisarmRun(run string) int
 	Active() []fault.Status
 }
 
@@ -90,7 +93,8 @@ func (h *handler) routes() []Route {
 		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text", h.profile},
 		{http.MethodGet, "/admin/v1/faults", Chaos, "armed faults", h.listFaults},
 		{http.MethodPost, "/admin/v1/faults", Chaos, "arm one", h.armFault},
-		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all", h.disarmAll},
+		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all; ?run= those of one run", h.disarmAll},
+		{http.MethodPost, "/admin/v1/faults/{id}/renew", Chaos, "give one a new lease", h.renewFault},
 		{http.MethodDelete, "/admin/v1/faults/{id}", Chaos, "disarm one", h.disarmFault},
 	}, h.Routes...)
 }

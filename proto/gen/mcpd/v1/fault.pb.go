@@ -28,7 +28,7 @@ const (
 // ArmFault asks for one fault.
 type ArmFault struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "panic".
+	// What it does: "panic", "hang", "slow" and so on; each place has its own.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
 	// Path of an actor, or a prefix of paths ending in "*".
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
@@ -36,8 +36,21 @@ type ArmFault struct {
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// How often it may strike; 0 means as often as it matches within the lease.
 	Count uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
-	// How long it stays armed. Required: every fault heals by itself.
-	Lease         *durationpb.Duration `protobuf:"bytes,5,opt,name=lease,proto3" json:"lease,omitempty"`
+	// How long it stays armed unless renewed. Required: every fault heals by itself.
+	Lease *durationpb.Duration `protobuf:"bytes,5,opt,name=lease,proto3" json:"lease,omitempty"`
+	// Kind of place: "receive" if empty, "init", "upstream.read" and so on.
+	Place string `protobuf:"bytes,6,opt,name=place,proto3" json:"place,omitempty"`
+	// Of places that are no actor's: whose.
+	Tenant  string `protobuf:"bytes,7,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Server  string `protobuf:"bytes,8,opt,name=server,proto3" json:"server,omitempty"`
+	Session string `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"`
+	// How many of a hundred that match are struck, drawn from the seed; 0 is all.
+	Percent float64 `protobuf:"fixed64,10,opt,name=percent,proto3" json:"percent,omitempty"`
+	Seed    uint64  `protobuf:"varint,11,opt,name=seed,proto3" json:"seed,omitempty"`
+	// How long those struck wait, of the actions that make them wait.
+	Delay *durationpb.Duration `protobuf:"bytes,12,opt,name=delay,proto3" json:"delay,omitempty"`
+	// Who arms it, in a word, so that all of one run can be disarmed together.
+	Run           string `protobuf:"bytes,13,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -107,6 +120,107 @@ func (x *ArmFault) GetLease() *durationpb.Duration {
 	return nil
 }
 
+func (x *ArmFault) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *ArmFault) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ArmFault) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *ArmFault) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *ArmFault) GetPercent() float64 {
+	if x != nil {
+		return x.Percent
+	}
+	return 0
+}
+
+func (x *ArmFault) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *ArmFault) GetDelay() *durationpb.Duration {
+	if x != nil {
+		return x.Delay
+	}
+	return nil
+}
+
+func (x *ArmFault) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+// RenewFault asks for a new lease from now on.
+type RenewFault struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lease         *durationpb.Duration   `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewFault) Reset() {
+	*x = RenewFault{}
+	mi := &file_mcpd_v1_fault_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewFault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewFault) ProtoMessage() {}
+
+func (x *RenewFault) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpd_v1_fault_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewFault.ProtoReflect.Descriptor instead.
+func (*RenewFault) Descriptor() ([]byte, []int) {
+	return file_mcpd_v1_fault_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RenewFault) GetLease() *durationpb.Duration {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
 // Fault is one armed fault.
 type Fault struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -118,13 +232,20 @@ type Fault struct {
 	// Times it struck so far.
 	Hits          uint32                 `protobuf:"varint,6,opt,name=hits,proto3" json:"hits,omitempty"`
 	Expires       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires,proto3" json:"expires,omitempty"`
+	Place         string                 `protobuf:"bytes,8,opt,name=place,proto3" json:"place,omitempty"`
+	Tenant        string                 `protobuf:"bytes,9,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Server        string                 `protobuf:"bytes,10,opt,name=server,proto3" json:"server,omitempty"`
+	Session       string                 `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
+	Percent       float64                `protobuf:"fixed64,12,opt,name=percent,proto3" json:"percent,omitempty"`
+	Delay         *durationpb.Duration   `protobuf:"bytes,13,opt,name=delay,proto3" json:"delay,omitempty"`
+	Run           string                 `protobuf:"bytes,14,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_mcpd_v1_fault_proto_msgTypes[1]
+	mi := &file_mcpd_v1_fault_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -136,7 +257,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpd_v1_fault_proto_msgTypes[1]
+	mi := &file_mcpd_v1_fault_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -149,7 +270,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_mcpd_v1_fault_proto_rawDescGZIP(), []int{1}
+	return file_mcpd_v1_fault_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Fault) GetId() string {
@@ -201,6 +322,55 @@ func (x *Fault) GetExpires() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Fault) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *Fault) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *Fault) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *Fault) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *Fault) GetPercent() float64 {
+	if x != nil {
+		return x.Percent
+	}
+	return 0
+}
+
+func (x *Fault) GetDelay() *durationpb.Duration {
+	if x != nil {
+		return x.Delay
+	}
+	return nil
+}
+
+func (x *Fault) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
 // FaultList is the answer of the faults endpoint.
 type FaultList struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -211,7 +381,7 @@ type FaultList struct {
 
 func (x *FaultList) Reset() {
 	*x = FaultList{}
-	mi := &file_mcpd_v1_fault_proto_msgTypes[2]
+	mi := &file_mcpd_v1_fault_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -223,7 +393,7 @@ func (x *FaultList) String() string {
 func (*FaultList) ProtoMessage() {}
 
 func (x *FaultList) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpd_v1_fault_proto_msgTypes[2]
+	mi := &file_mcpd_v1_fault_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -236,7 +406,7 @@ func (x *FaultList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultList.ProtoReflect.Descriptor instead.
 func (*FaultList) Descriptor() ([]byte, []int) {
-	return file_mcpd_v1_fault_proto_rawDescGZIP(), []int{2}
+	return file_mcpd_v1_fault_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *FaultList) GetFaults() []*Fault {
@@ -250,13 +420,25 @@ var File_mcpd_v1_fault_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x13mcpd/v1/fault.proto\x12\amcpd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x01\n" +
+	"\x13mcpd/v1/fault.proto\x12\amcpd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x02\n" +
 	"\bArmFault\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\rR\x05count\x12/\n" +
-	"\x05lease\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xb7\x01\n" +
+	"\x05lease\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12\x14\n" +
+	"\x05place\x18\x06 \x01(\tR\x05place\x12\x16\n" +
+	"\x06tenant\x18\a \x01(\tR\x06tenant\x12\x16\n" +
+	"\x06server\x18\b \x01(\tR\x06server\x12\x18\n" +
+	"\asession\x18\t \x01(\tR\asession\x12\x18\n" +
+	"\apercent\x18\n" +
+	" \x01(\x01R\apercent\x12\x12\n" +
+	"\x04seed\x18\v \x01(\x04R\x04seed\x12/\n" +
+	"\x05delay\x18\f \x01(\v2\x19.google.protobuf.DurationR\x05delay\x12\x10\n" +
+	"\x03run\x18\r \x01(\tR\x03run\"=\n" +
+	"\n" +
+	"RenewFault\x12/\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xf4\x02\n" +
 	"\x05Fault\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06action\x18\x02 \x01(\tR\x06action\x12\x12\n" +
@@ -264,7 +446,15 @@ const file_mcpd_v1_fault_proto_rawDesc = "" +
 	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05count\x18\x05 \x01(\rR\x05count\x12\x12\n" +
 	"\x04hits\x18\x06 \x01(\rR\x04hits\x124\n" +
-	"\aexpires\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"3\n" +
+	"\aexpires\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x12\x14\n" +
+	"\x05place\x18\b \x01(\tR\x05place\x12\x16\n" +
+	"\x06tenant\x18\t \x01(\tR\x06tenant\x12\x16\n" +
+	"\x06server\x18\n" +
+	" \x01(\tR\x06server\x12\x18\n" +
+	"\asession\x18\v \x01(\tR\asession\x12\x18\n" +
+	"\apercent\x18\f \x01(\x01R\apercent\x12/\n" +
+	"\x05delay\x18\r \x01(\v2\x19.google.protobuf.DurationR\x05delay\x12\x10\n" +
+	"\x03run\x18\x0e \x01(\tR\x03run\"3\n" +
 	"\tFaultList\x12&\n" +
 	"\x06faults\x18\x01 \x03(\v2\x0e.mcpd.v1.FaultR\x06faultsB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
@@ -280,23 +470,27 @@ func file_mcpd_v1_fault_proto_rawDescGZIP() []byte {
 	return file_mcpd_v1_fault_proto_rawDescData
 }
 
-var file_mcpd_v1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_mcpd_v1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_mcpd_v1_fault_proto_goTypes = []any{
 	(*ArmFault)(nil),              // 0: mcpd.v1.ArmFault
-	(*Fault)(nil),                 // 1: mcpd.v1.Fault
-	(*FaultList)(nil),             // 2: mcpd.v1.FaultList
-	(*durationpb.Duration)(nil),   // 3: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*RenewFault)(nil),            // 1: mcpd.v1.RenewFault
+	(*Fault)(nil),                 // 2: mcpd.v1.Fault
+	(*FaultList)(nil),             // 3: mcpd.v1.FaultList
+	(*durationpb.Duration)(nil),   // 4: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
 }
 var file_mcpd_v1_fault_proto_depIdxs = []int32{
-	3, // 0: mcpd.v1.ArmFault.lease:type_name -> google.protobuf.Duration
-	4, // 1: mcpd.v1.Fault.expires:type_name -> google.protobuf.Timestamp
-	1, // 2: mcpd.v1.FaultList.faults:type_name -> mcpd.v1.Fault
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 0: mcpd.v1.ArmFault.lease:type_name -> google.protobuf.Duration
+	4, // 1: mcpd.v1.ArmFault.delay:type_name -> google.protobuf.Duration
+	4, // 2: mcpd.v1.RenewFault.lease:type_name -> google.protobuf.Duration
+	5, // 3: mcpd.v1.Fault.expires:type_name -> google.protobuf.Timestamp
+	4, // 4: mcpd.v1.Fault.delay:type_name -> google.protobuf.Duration
+	2, // 5: mcpd.v1.FaultList.faults:type_name -> mcpd.v1.Fault
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_mcpd_v1_fault_proto_init() }
@@ -310,7 +504,7 @@ func file_mcpd_v1_fault_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpd_v1_fault_proto_rawDesc), len(file_mcpd_v1_fault_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
