@@ -35,6 +35,7 @@ func (h *host) admin() (suture.Service, error) {
 	}
 	if h.options.Chaos {
 		o.Faults = h.faults
+		o.Production = func() bool { return h.now().config.Environment == "production" }
 	}
 	s, err := admin.Listen(h.addrs.or("admin", h.now().config.Admin.Listen), admin.Handler(o))
 	if err != nil {

@@ -28,6 +28,7 @@ type Config struct {
 	TLS            TLS
 	Admin          Admin
 	Log            Log
+	Environment    string        // development, staging, production; "" = not said
 	StateDir       string        // "" = chosen by the command
 	MaxBody        int64         // bytes of a request
 	MaxSessions    int           // open sessions over all tenants

@@ -32,6 +32,10 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 	if !body(w, r, &ask) {
 		return
 	}
+	if h.Production() && !ask.GetMeant() {
+		problem(w, http.StatusForbidden, "this host is in production", `break another one; if it is to be this one, say "meant": true`)
+		return
+	}
 	f := fault.Fault{
 		Action: fault.Action(ask.GetAction()),
 		Point: fault.Point{

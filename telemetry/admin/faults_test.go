@@ -129,6 +129,19 @@ func TestFaultsThatAreRefused(t *testing.T) {
 	}
 }
 
+// In production nothing is broken by mistake.
+func TestFaultsInProductionAreMeant(t *testing.T) {
+	h := start(t, func(o *Options) { o.Production = func() bool { return true } })
+	chaos := []string{"Authorization", h.bearer(Chaos), "Content-Type", "application/json"}
+	if status, _, answer := h.do(http.MethodPost, "/admin/v1/faults", `{"action":"panic","path":"x","lease":"1s"}`, chaos...); status != 403 || !strings.Contains(answer, "meant") {
+		t.Errorf("%d %s, want 403 and what to say", status, answer)
+	}
+	if status, _, answer := h.do(http.MethodPost, "/admin/v1/faults", `{"action":"panic","path":"x","lease":"1s","meant":true}`, chaos...); status != 201 {
+		t.Errorf("%d %s", status, answer)
+	}
+	h.faults.DisarmRun("")
+}
+
 func TestFaultsNeedAHostThatWasStartedForThem(t *testing.T) {
 	h := start(t, func(o *Options) { o.Faults = nil })
 	if status, _, answer := h.do(http.MethodPost, "/admin/v1/faults", `{}`, "Authorization", h.bearer(Chaos)); status != 403 || !strings.Contains(answer, "--chaos") {

@@ -32,20 +32,21 @@ const (
 
 // Options say what is shown. Tree, Health and Recorder are required.
 type Options struct {
-	Tree     func() otp.Node
-	Health   func() Health
-	Recorder *telemetry.Recorder
-	Sessions func() iter.Seq[*mcpdv1.Session] // nil shows none
-	Servers  func() iter.Seq[*mcpdv1.Server]  // nil shows none
-	Operate  Operate                          // nil: nothing can be done to them
-	Metrics  prometheus.Gatherer              // nil shows none
-	Faults   Faults                           // nil unless the host was started with --chaos
-	Tokens   *Tokens                          // nil refuses all that needs one
-	Hosts    []string                         // names besides loopback by which the listener is reached
-	Reload   Reload                           // nil: this host reloads nothing
-	Config   func() *mcpdv1.Configuration     // nil shows none
-	Routes   []Route                          // what the wiring adds
-	Clock    clock.Clock                      // nil is clock.System
+	Tree       func() otp.Node
+	Health     func() Health
+	Recorder   *telemetry.Recorder
+	Sessions   func() iter.Seq[*mcpdv1.Session] // nil shows none
+	Servers    func() iter.Seq[*mcpdv1.Server]  // nil shows none
+	Operate    Operate                          // nil: nothing can be done to them
+	Metrics    prometheus.Gatherer              // nil shows none
+	Faults     Faults                           // nil unless the host was started with --chaos
+	Production func() bool                      // whether nothing may be broken by mistake; nil is no
+	Tokens     *Tokens                          // nil refuses all that needs one
+	Hosts      []string                         // names besides loopback by which the listener is reached
+	Reload     Reload                           // nil: this host reloads nothing
+	Config     func() *mcpdv1.Configuration     // nil shows none
+	Routes     []Route                          // what the wiring adds
+	Clock      clock.Clock                      // nil is clock.System
 }
 
 // Faults is where faults are armed. The registry of the process is one; a
@@ -111,6 +112,9 @@ func (h *handler) index(w http.ResponseWriter, _ *http.Request) {
 func Handler(o Options) http.Handler {
 	if o.Clock == nil {
 		o.Clock = clock.System
+	}
+	if o.Production == nil {
+		o.Production = func() bool { return false }
 	}
 	h := &handler{Options: o}
 	byPath := make(map[string]methods)

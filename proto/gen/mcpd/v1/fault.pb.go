@@ -50,7 +50,9 @@ type ArmFault struct {
 	// How long those struck wait, of the actions that make them wait.
 	Delay *durationpb.Duration `protobuf:"bytes,12,opt,name=delay,proto3" json:"delay,omitempty"`
 	// Who arms it, in a word, so that all of one run can be disarmed together.
-	Run           string `protobuf:"bytes,13,opt,name=run,proto3" json:"run,omitempty"`
+	Run string `protobuf:"bytes,13,opt,name=run,proto3" json:"run,omitempty"`
+	// A host whose configuration says that it is in production arms nothing without it.
+	Meant         bool `protobuf:"varint,14,opt,name=meant,proto3" json:"meant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -174,6 +176,13 @@ func (x *ArmFault) GetRun() string {
 		return x.Run
 	}
 	return ""
+}
+
+func (x *ArmFault) GetMeant() bool {
+	if x != nil {
+		return x.Meant
+	}
+	return false
 }
 
 // RenewFault asks for a new lease from now on.
@@ -420,7 +429,7 @@ var File_mcpd_v1_fault_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x13mcpd/v1/fault.proto\x12\amcpd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x02\n" +
+	"\x13mcpd/v1/fault.proto\x12\amcpd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x02\n" +
 	"\bArmFault\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -435,7 +444,8 @@ const file_mcpd_v1_fault_proto_rawDesc = "" +
 	" \x01(\x01R\apercent\x12\x12\n" +
 	"\x04seed\x18\v \x01(\x04R\x04seed\x12/\n" +
 	"\x05delay\x18\f \x01(\v2\x19.google.protobuf.DurationR\x05delay\x12\x10\n" +
-	"\x03run\x18\r \x01(\tR\x03run\"=\n" +
+	"\x03run\x18\r \x01(\tR\x03run\x12\x14\n" +
+	"\x05meant\x18\x0e \x01(\bR\x05meant\"=\n" +
 	"\n" +
 	"RenewFault\x12/\n" +
 	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xf4\x02\n" +
