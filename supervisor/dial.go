@@ -60,6 +60,9 @@ func queued(t *tenant.Tenant) int { return 2 * t.Limits.MaxPending }
 
 // dial is how a connection of this server is opened. Which it is was decided by the configuration.
 func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
+	if simulated := h.options.Simulation.Dial; simulated != nil {
+		return simulated(t.Name, s.Name)
+	}
 	switch s.Link() {
 	case tenant.Stdio:
 		return h.dialProgram(t, s, at)

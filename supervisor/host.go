@@ -87,6 +87,7 @@ func (h *host) sessionOptions() session.Options {
 		Serves: func(ep streamable.Endpoint) bool { return h.options.Embedded || h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
 		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions), Events: h.stored(store.Events),
+		Random: h.options.Simulation.Random,
 	}
 }
 
@@ -149,6 +150,7 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Storage:     func() otp.Ref { return h.core("storage") },
 		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
 		Quarantined: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Quarantines) },
+		Draw:        h.options.Simulation.Draw,
 		Principals:  func() []string { return slices.Sorted(maps.Keys(h.now().names[t.Name])) },
 	}
 }
@@ -169,7 +171,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 			Task: func(row string) (otp.Ref, bool) {
 				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row + "/" + task.Child)
 			},
-			TaskIndex: kept().Index, Memory: &h.memory,
+			TaskIndex: kept().Index, Memory: &h.memory, Random: h.options.Simulation.Random,
 		}
 	})
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }

@@ -2,7 +2,7 @@ package supervisor
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,6 +51,8 @@ type Options struct {
 	Faults *fault.Registry
 	// Intensity is the restart budget of every supervisor of the tree, for runs that crash on purpose. Zero keeps the tree's own.
 	Intensity otp.Intensity
+	// Simulation is what a simulated host runs in; the zero value is the world.
+	Simulation Simulation
 }
 
 // Build says what is running.
@@ -93,11 +95,13 @@ func newHost(c *config.Config, o Options) *host {
 	}
 	h := &host{
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
-		self:     protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		index:    session.NewIndex(),
-		last:     process.NewLast(),
-		instance: rand.Text(),
+		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
+		index: session.NewIndex(),
+		last:  process.NewLast(),
 	}
+	var id [16]byte
+	o.Simulation.random(id[:])
+	h.instance = hex.EncodeToString(id[:])
 	h.settings.Store(newSettings(c, configuration.Applied{}.Next(o.Clock.Now(), c.Digest())))
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
@@ -108,7 +112,8 @@ func newHost(c *config.Config, o Options) *host {
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	h.system = otp.NewSystem(otp.Options{
-		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Events: telemetry.Supervision(h.recorder.Emit, locate),
+		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler,
+		Events: o.Simulation.heard(telemetry.Supervision(h.recorder.Emit, locate)),
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.openState()

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"iter"
 
@@ -51,10 +50,10 @@ const sealSecret = "seal"
 func (h *host) newRing() *seal.Ring {
 	key := seal.Key{ID: "1"}
 	if !h.secret(key.Secret[:]) {
-		_, _ = rand.Read(key.Secret[:]) // never fails
+		h.options.Simulation.random(key.Secret[:])
 		h.keepSecret(key.Secret[:])
 	}
-	ring, err := seal.NewRing(rand.Reader, key)
+	ring, err := seal.NewRing(h.options.Simulation.source(), key)
 	if err != nil {
 		panic(err) // the key above is one
 	}

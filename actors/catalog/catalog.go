@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"iter"
+	"math/rand/v2"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +49,8 @@ type Options struct {
 	Principals func() []string
 	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.
 	Connections int
+	// Draw is a time from 0 to below n, by which pauses differ; nil is math/rand.
+	Draw func(n time.Duration) time.Duration
 }
 
 // Catalog is the behaviour of tenants/<t>/catalog.
@@ -92,6 +95,9 @@ func (k *kept) Abandon(reason error) {
 // New makes one incarnation.
 func New(o Options) *Catalog {
 	o.Connections = cmp.Or(o.Connections, MaxConnections)
+	if o.Draw == nil {
+		o.Draw = rand.N[time.Duration]
+	}
 	return &Catalog{o: o}
 }
 

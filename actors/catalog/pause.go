@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"maps"
-	"math/rand/v2"
 	"time"
 
 	"mcpd/actors/client"
@@ -48,7 +47,7 @@ type pause struct {
 func (p *pause) quarantined() bool { return p.operator || p.times >= MaxGivenUp }
 
 // grow makes the pause longer than the last and begins it.
-func (p *pause) grow(why *client.Ending, now time.Time) (wait time.Duration) {
+func (p *pause) grow(why *client.Ending, now time.Time, draw func(time.Duration) time.Duration) (wait time.Duration) {
 	first, last := FirstPause, LastPause
 	if p.quarantined() {
 		first, last = FirstProbe, LastProbe
@@ -56,7 +55,7 @@ func (p *pause) grow(why *client.Ending, now time.Time) (wait time.Duration) {
 	p.why, p.down = why, true
 	p.gap = min(max(2*p.gap, first), last)
 	least := first / 2
-	wait = least + rand.N(p.gap-least+1)
+	wait = least + draw(p.gap-least+1)
 	p.until = now.Add(wait)
 	return wait
 }
@@ -90,7 +89,7 @@ func (c *Catalog) gaveUp(s *server, key tenant.Key, cause *client.Ending) {
 		cause = cause.Again()
 	}
 	s.ended(key, cause)
-	wait := p.grow(cause, now)
+	wait := p.grow(cause, now, c.o.Draw)
 	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: cause.Incident}
 	if p.quarantined() {
 		c.o.Emit(telemetry.UpstreamQuarantined{

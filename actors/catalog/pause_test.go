@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestPausesAreDrawnBelowTheirBound(t *testing.T) {
 			p := pause{operator: of.operator}
 			want := of.first
 			for round := range 10 {
-				wait := p.grow(&client.Ending{}, now)
+				wait := p.grow(&client.Ending{}, now, rand.N[time.Duration])
 				if wait < of.first/2 || wait > want || !p.until.Equal(now.Add(wait)) {
 					t.Fatalf("round %d: %v until %v, want %v to %v", round, wait, p.until, of.first/2, want)
 				}

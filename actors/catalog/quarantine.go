@@ -60,7 +60,7 @@ func (c *Catalog) quarantine(s *server, why *client.Ending) {
 	default:
 		p.times++
 	}
-	wait := p.grow(why, now)
+	wait := p.grow(why, now, c.o.Draw)
 	c.o.Emit(telemetry.UpstreamQuarantined{
 		Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: why.Incident},
 		Class: why.Class(), Cause: why.Text, Stderr: why.Stderr, Retry: wait,

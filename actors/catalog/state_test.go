@@ -3,6 +3,7 @@ package catalog
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 	given := func(times int) func(s *server) {
 		return func(s *server) {
 			s.pauses[other] = &pause{times: times}
-			s.pauses[other].grow(&client.Ending{Text: "down"}, now)
+			s.pauses[other].grow(&client.Ending{Text: "down"}, now, rand.N[time.Duration])
 		}
 	}
 	whole := func(operator bool) func(s *server) {

@@ -93,7 +93,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		s.refuse(o.d, protocol.Overloaded("host", memory.Retry()))
 		return
 	}
-	handle := task.NewHandle()
+	handle := task.NewHandle(s.o.Random)
 	ttl, err := tasks.DefaultTTL, error(nil)
 	if s.asksForTask(o.d.Message) {
 		wish, _ := splice.Get(o.d.Message.Params, "task")

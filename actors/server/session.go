@@ -4,6 +4,7 @@
 package server
 
 import (
+	"io"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,6 +46,7 @@ type Options struct {
 	Memory    *quota.Memory           // says whether calls and tasks may begin
 	Failed    func(code int64)        // counts an error that the client is sent
 	Emit      telemetry.Sink
+	Random    io.Reader // where the ids of tasks come from; nil is crypto/rand
 }
 
 // Session is the behaviour of one downstream session.

@@ -5,8 +5,10 @@ package session
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/hex"
 	"errors"
+	"io"
 	"iter"
 	"time"
 
@@ -45,6 +47,8 @@ type Options struct {
 	// Events yields what it has stored of their streams, by the keys of streamable.Saved; nil for nothing.
 	Events iter.Seq2[string, jsontext.Value]
 	Emit   telemetry.Sink
+	// Random is where the ids of sessions come from; nil is crypto/rand.
+	Random io.Reader
 }
 
 // Manager is the behaviour of core/session_manager.
@@ -89,6 +93,9 @@ func New(o Options, index *Index) *Manager {
 	}
 	if o.Age == nil {
 		o.Age = func(string) time.Duration { return 0 }
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
 	}
 	return &Manager{o: o, index: index}
 }
@@ -206,7 +213,7 @@ func (m *Manager) open(call *Open) {
 		}
 	}
 	h := &Handle{
-		id: rand.Text() + rand.Text(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), ends: &m.index.ends,
+		id: m.secret(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), ends: &m.index.ends,
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
@@ -227,6 +234,13 @@ func (m *Manager) open(call *Open) {
 		}
 	}
 	m.start(call, h)
+}
+
+// secret is the id of a new session: 260 bits.
+func (m *Manager) secret() string {
+	var b [33]byte
+	_, _ = io.ReadFull(m.o.Random, b[:]) // crypto/rand never fails
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:52]
 }
 
 // rowOf is the row of a session in the tree, which tells nothing about its id.

@@ -3,6 +3,7 @@ package task
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -46,9 +47,13 @@ type Args struct {
 	lives  bool        // its server has not ended with that
 }
 
-// NewHandle is a name for a task that no other host gives, because its client may hold it for longer than this one lasts.
-func NewHandle() (h [16]byte) {
-	_, _ = rand.Read(h[:]) // never fails
+// NewHandle is a name for a task that no other host gives, because its client may hold it for longer than this one lasts. A nil random is
+// crypto/rand.
+func NewHandle(random io.Reader) (h [16]byte) {
+	if random == nil {
+		random = rand.Reader
+	}
+	_, _ = io.ReadFull(random, h[:]) // crypto/rand never fails
 	return h
 }
 

@@ -53,6 +53,12 @@ func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 		var zero Resp
 		return zero, err
 	}
+	if s := to.row.sys.scheduler; s != nil {
+		s.Wait(func() bool { return len(c.result) > 0 || ctx.Err() != nil })
+		if len(c.result) > 0 {
+			ctx = context.WithoutCancel(ctx)
+		}
+	}
 	select {
 	case a := <-c.result:
 		return a.resp, a.err

@@ -2,6 +2,7 @@ package otp
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -33,6 +34,10 @@ func (p *Process) Go(name string, f func(ctx context.Context) error) {
 		x.routines = make(map[*routine]struct{})
 	}
 	x.routines[r] = struct{}{}
+	if s := p.guard.sys.scheduler; s != nil {
+		s.Go(ctx, p.Path(), name, func() { p.run(ctx, r, f) })
+		return
+	}
 	// owner: the incarnation, whose end waits for it in worker.conclude
 	go p.run(ctx, r, f)
 }
@@ -83,6 +88,7 @@ func (p *Process) routines() []string {
 	for r := range p.x.routines {
 		names = append(names, r.name)
 	}
+	slices.Sort(names)
 	return names
 }
 

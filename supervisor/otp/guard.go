@@ -124,6 +124,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 		g.vanish()
 		return
 	}
+	g.sys.handle(g.row.path, msg)
 	switch msg := msg.(type) {
 	case *actor.Started:
 		g.number.Store(g.row.inc.Add(1))

@@ -116,6 +116,12 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 		}
 		room := m.room
 		m.mu.Unlock()
+		if s := m.guard.sys.scheduler; s != nil {
+			s.Wait(func() bool { return isClosed(room) || ctx.Err() != nil || life.Err() != nil })
+			if isClosed(room) {
+				continue
+			}
+		}
 		select {
 		case <-room:
 		case <-ctx.Done():
@@ -284,6 +290,11 @@ func (m *mailbox) work() (again bool) {
 			m.guard.InvokeUserMessage(msg)
 		}
 		if n >= limit {
+			if m.guard.sys.scheduler != nil { // whose turn it is now is not for the machine to say
+				idle = true
+				m.dispatch.Schedule(m.run)
+				return false
+			}
 			n = 0
 			runtime.Gosched()
 		}

@@ -1,6 +1,9 @@
 package otp
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +33,8 @@ type row struct {
 	owner    *supervisor // who may change them: nobody once the supervisor was abandoned
 	args     any         // for the child's start
 	heir     any
-	watchers map[watcher]struct{}
+	watchers map[watcher]uint64 // and in which order they came
+	watched  uint64             // how often
 	kids     map[string]*row
 	head     *row // children in start order, linked by next and prev, which the parent's mu guards
 	tail     *row
@@ -200,9 +204,10 @@ func (r *row) watch(w watcher) bool {
 		return false
 	}
 	if r.watchers == nil {
-		r.watchers = make(map[watcher]struct{})
+		r.watchers = make(map[watcher]uint64)
 	}
-	r.watchers[w] = struct{}{}
+	r.watched++
+	r.watchers[w] = r.watched
 	return true
 }
 
@@ -212,13 +217,13 @@ func (r *row) unwatch(w watcher) {
 	delete(r.watchers, w)
 }
 
-// down tells everyone who watches that an incarnation has ended.
+// down tells everyone who watches that an incarnation has ended, in the order in which they began to.
 func (r *row) down(inc uint64, reason error) {
 	r.mu.Lock()
 	watchers := r.watchers
 	r.watchers = nil
 	r.mu.Unlock()
-	for w := range watchers {
+	for _, w := range slices.SortedFunc(maps.Keys(watchers), func(a, b watcher) int { return cmp.Compare(watchers[a], watchers[b]) }) {
 		w.down(inc, reason)
 	}
 }

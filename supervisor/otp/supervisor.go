@@ -44,6 +44,7 @@ func (v *supervisor) receive(msg any) error {
 		v.step(again)
 		return nil
 	}
+	v.guard.sys.handle(v.guard.row.path, msg)
 	for range v.guard.sys.faults.Receive(v.guard.row.path, msg) {
 		v.request(msg)
 	}

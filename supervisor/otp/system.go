@@ -35,6 +35,8 @@ type Options struct {
 	Events func(Event)
 	// Throughput is how many messages a worker handles in a row; 0 is DefaultThroughput.
 	Throughput int
+	// Scheduler decides what runs when, for simulations; nil leaves it to the machine.
+	Scheduler Scheduler
 }
 
 // System holds supervision trees. One process needs one; a test may have its own.
@@ -45,8 +47,10 @@ type System struct {
 	faults   *fault.Registry
 	events   func(Event)
 	log      *slog.Logger
-	seq      atomic.Uint64
-	marks    boxMarks
+	// scheduler is nil but in simulations.
+	scheduler Scheduler
+	seq       atomic.Uint64
+	marks     boxMarks
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
@@ -56,7 +60,7 @@ type System struct {
 
 // NewSystem makes a system without trees. Close ends it.
 func NewSystem(o Options) *System {
-	s := &System{clock: o.Clock, faults: o.Faults, events: o.Events, log: o.Logger}
+	s := &System{clock: o.Clock, faults: o.Faults, events: o.Events, log: o.Logger, scheduler: o.Scheduler}
 	if s.clock == nil {
 		s.clock = clock.System
 	}
@@ -66,7 +70,9 @@ func NewSystem(o Options) *System {
 	if o.Throughput <= 0 {
 		o.Throughput = DefaultThroughput
 	}
-	s.dispatch = actor.NewDefaultDispatcher(o.Throughput)
+	if s.dispatch = actor.NewDefaultDispatcher(o.Throughput); s.scheduler != nil {
+		s.dispatch = s.scheduler
+	}
 	s.actors = actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(warnings{s.log.Handler()}) }),
 		// One goroutine lives this long after a dead letter; what it would count is not logged anyway.

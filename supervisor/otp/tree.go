@@ -30,6 +30,9 @@ func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, erro
 	if err != nil {
 		return nil, err
 	}
+	if s.scheduler != nil {
+		s.scheduler.Wait(func() bool { return isClosed(t.started) || isClosed(t.done) || ctx.Err() != nil })
+	}
 	select {
 	case <-t.started:
 		return t, nil
@@ -97,6 +100,9 @@ func (t *Tree) Err() error {
 // first its cause is returned, and the tree goes on stopping.
 func (t *Tree) Shutdown(ctx context.Context) error {
 	t.guard.box.PostSystemMessage(stopOrder)
+	if s := t.sys.scheduler; s != nil {
+		s.Wait(func() bool { return isClosed(t.done) || ctx.Err() != nil })
+	}
 	select {
 	case <-t.done:
 		return nil

@@ -30,6 +30,7 @@ func (w *worker) Receive(ctx actor.Context) {
 }
 
 func (w *worker) receive(msg any) error {
+	w.guard.sys.handle(w.guard.row.path, msg)
 	for range w.guard.sys.faults.Receive(w.guard.row.path, msg) {
 		if w.guard.abandoned.Load() { // while a fault made it wait
 			return nil

@@ -1,0 +1,2 @@
+// Package sim runs the host inside of a simulation.
+package sim

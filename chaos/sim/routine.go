@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"context"
+	"iter"
+	"slices"
+)
+
+// serve is how package otp calls the loop of a service.
+const serve = "serve"
+
+// routine is a goroutine that runs when it is its turn, up to where it would block.
+type routine struct {
+	who   string
+	ready func() bool // nil when it waits for nothing but its turn
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+}
+
+// Go makes f a goroutine of the world. The loop of a service, which waits for what is outside of the world, runs when it is told to end.
+func (w *World) Go(ctx context.Context, path, name string, f func()) {
+	r := &routine{who: path + " " + name}
+	if name == serve {
+		r.ready = func() bool { return ctx.Err() != nil }
+	}
+	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+		r.yield = yield
+		f()
+	})
+	w.lives = append(w.lives, r)
+}
+
+// Begin makes f a goroutine that belongs to nobody, such as a client.
+func (w *World) Begin(name string, f func()) { w.Go(context.Background(), name, "", f) }
+
+// resume lets a routine run up to where it would block, or to its end.
+func (w *World) resume(r *routine) {
+	w.Note("resume", r.who, "")
+	w.inside, r.ready = r, nil
+	_, more := r.next()
+	w.inside = nil
+	if !more {
+		w.lives = slices.DeleteFunc(w.lives, func(o *routine) bool { return o == r })
+	}
+}
+
+// abandoned is what unwinds a routine whose world ends.
+type abandoned struct{}
+
+func (r *routine) wait(ready func() bool) {
+	if ready() {
+		return
+	}
+	r.ready = ready
+	if !r.yield(struct{}{}) {
+		panic(abandoned{})
+	}
+}
+
+// Close ends what still runs, after a run that did not come to its end.
+func (w *World) Close() {
+	for _, r := range w.lives {
+		w.inside = r
+		end(r)
+	}
+	w.lives, w.inside = nil, nil
+}
+
+func end(r *routine) {
+	defer func() { _ = recover() }() // what it says on the way is of no use to anybody
+	r.stop()
+}

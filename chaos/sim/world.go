@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// MaxSteps bounds a run: one that needs more goes round in circles.
+const MaxSteps = 1_000_000
+
+// Haste is how early a timer may fire, and how often it does, while there is still something to do: a machine is not infinitely fast.
+const (
+	haste      = 20 * time.Millisecond
+	oneInHaste = 64
+)
+
+// epoch is when every run begins.
+var epoch = time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
+
+// World is a machine on which one thing runs at a time, on one goroutine: the turn of a process, an owned goroutine up to where it would
+// block, or a timer. Which is next is drawn by the seed, and time passes only when nothing else can. It is an otp.Scheduler and a clock.Clock.
+type World struct {
+	rand   *rand.Rand
+	trace  *Trace
+	now    time.Time
+	steps  int
+	turns  []func()                   // of processes that have messages
+	lives  []*routine                 // goroutines that have not ended
+	ready  []*routine                 // of those, in each step
+	timers timers                     // in order of time
+	inside *routine                   // whose turn it is, nil for a turn or a timer
+	Heard  func(path string, msg any) // of every message before it is handled; it may panic
+}
+
+// NewWorld makes a world in which nothing runs yet.
+func NewWorld(seed uint64, trace *Trace) *World {
+	return &World{rand: rand.New(rand.NewPCG(seed, 0x6d637064)), trace: trace, now: epoch}
+}
+
+// Rand draws by the seed. Whatever else the run needs to draw is drawn here too.
+func (w *World) Rand() *rand.Rand { return w.rand }
+
+// Steps is how many there were.
+func (w *World) Steps() int { return w.steps }
+
+// Since is how long the world exists, by its own clock.
+func (w *World) Since() time.Duration { return w.now.Sub(epoch) }
+
+// Note writes a line of the trace.
+func (w *World) Note(what, who, detail string) { w.trace.line(w.steps, w.Since(), what, who, detail) }
+
+// Throughput is one: whoever has handled a message waits for another turn.
+func (w *World) Throughput() int { return 1 }
+
+// Schedule puts a process among those that have something to do.
+func (w *World) Schedule(f func()) { w.turns = append(w.turns, f) }
+
+// Handle notes what is handled.
+func (w *World) Handle(path string, msg any) {
+	w.Note("handle", path, fmt.Sprintf("%T", msg))
+	if w.Heard != nil {
+		w.Heard(path, msg)
+	}
+}
+
+// Stuck is what a run ends with that waits for what can not happen, or that does not come to an end.
+type Stuck struct{ Why string }
+
+func (s Stuck) Error() string { return s.Why }
+
+// Wait lets others run until ready says so.
+func (w *World) Wait(ready func() bool) {
+	if w.inside != nil {
+		w.inside.wait(ready)
+		return
+	}
+	for !ready() {
+		if !w.Step() {
+			panic(Stuck{"everybody waits, and no timer is set"})
+		}
+	}
+}
+
+// Rest lets everything run until nothing is left to do but wait for a timer further ahead than d.
+func (w *World) Rest(d time.Duration) {
+	over := false
+	w.AfterFunc(d, func() { over = true })
+	w.Wait(func() bool { return over })
+}
+
+// Step does one thing, and reports whether there was one.
+func (w *World) Step() bool {
+	if w.steps++; w.steps > MaxSteps {
+		panic(Stuck{fmt.Sprintf("no end after %d steps", MaxSteps)})
+	}
+	w.ready = w.ready[:0]
+	for _, r := range w.lives {
+		if r.ready == nil || r.ready() {
+			w.ready = append(w.ready, r)
+		}
+	}
+	due := w.timers.due(w.now)
+	n := len(w.turns) + len(w.ready) + due
+	if len(w.timers) > due && (n == 0 || w.timers.next(due).Sub(w.now) <= haste && w.rand.IntN(oneInHaste) == 0) {
+		w.now = w.timers.next(due)
+		due = w.timers.due(w.now)
+		n = len(w.turns) + len(w.ready) + due
+	}
+	if n == 0 {
+		return false
+	}
+	i := w.rand.IntN(n)
+	switch {
+	case i < len(w.turns):
+		f := w.turns[i]
+		w.turns = append(w.turns[:i], w.turns[i+1:]...)
+		f()
+	case i < len(w.turns)+len(w.ready):
+		w.resume(w.ready[i-len(w.turns)])
+	default:
+		w.timers.take(i - len(w.turns) - len(w.ready)).fire()
+	}
+	return true
+}
