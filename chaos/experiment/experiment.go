@@ -28,6 +28,7 @@ type Experiment struct {
 // Load is what clients do all the while.
 type Load struct {
 	Rate       int // calls a second of each tenant, open loop
+	TargetRate int // the same of the target
 	Sessions   int // of each tenant
 	Timeout    time.Duration
 	Tool       string // takes a text and gives it back
@@ -41,6 +42,7 @@ type Phases struct{ Baseline, Fault, Heal time.Duration }
 // Fault is one line of what is to be broken.
 type Fault struct {
 	Do    string // a kind of fault
+	Aim   faults.Aim
 	At    Selector
 	After time.Duration // since the phase began
 	Every time.Duration // again; 0 when it strikes once

@@ -1,9 +1,15 @@
 package experiment
 
 import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"mcpd/chaos/faults"
+	"mcpd/gateway/config/document"
 )
 
 // Roles say which tenants are which.
@@ -16,12 +22,135 @@ type Roles struct {
 type Strike struct {
 	At      time.Duration // since the phase began
 	For     time.Duration
-	Fault   int // which of the experiment's
-	Kind    string
-	Tenant  string
-	Server  string
-	Row     string
+	Fault   int    // which of the experiment's, from 0
+	Kind    string // of fault
+	Tenant  string // who is hit; empty when no tenant is
+	Server  string // of the tenant
+	Row     string // a path
 	Percent float64
 	With    faults.Values
 	Seed    uint64 // of what the fault draws itself
+}
+
+// Cast gives out the roles: to those that are named, else in the tree's order. Of the tenants that are left, as many are bystanders as the
+// experiment wants.
+func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (Roles, error) {
+	all := tree.Tenants()
+	for _, name := range append([]string{target}, bystanders...) {
+		if name != "" && !slices.Contains(all, name) {
+			return Roles{}, fmt.Errorf("there is no tenant %q: %s", name, document.DidYouMean(name, all, "there are "+strings.Join(all, ", ")))
+		}
+	}
+	if len(all) == 0 {
+		return Roles{}, fmt.Errorf("the host has no tenant")
+	}
+	if target == "" {
+		target = first(all, bystanders)
+	}
+	if target == "" || slices.Contains(bystanders, target) {
+		return Roles{}, fmt.Errorf("no tenant is left to be the target: all are bystanders")
+	}
+	if bystanders == nil {
+		for _, name := range all {
+			if name != target && len(bystanders) < e.Load.Bystanders {
+				bystanders = append(bystanders, name)
+			}
+		}
+	}
+	return Roles{Target: target, Bystanders: bystanders}, nil
+}
+
+// first is the first of all that is none of the others.
+func first(all, others []string) string {
+	for _, name := range all {
+		if !slices.Contains(others, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Expand fills the target's name into a pattern of paths.
+func (r Roles) Expand(pattern string) string {
+	return strings.ReplaceAll(pattern, "{target}", r.Target)
+}
+
+// Schedule is every strike, in the order of time. The same experiment, rows, roles and seed have the same one. What a line of the experiment
+// draws does not depend on the other lines, and the strikes that a shorter phase has room for are those of a longer one.
+func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
+	var strikes []Strike
+	for i, f := range e.Faults {
+		draw := rand.New(rand.NewPCG(seed, uint64(i)))
+		for n := 0; f.Times == 0 || n < f.Times; n++ {
+			at := f.After + time.Duration(n)*f.Every
+			if at >= e.Phases.Fault || n > 0 && f.Every == 0 {
+				break
+			}
+			s := Strike{At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Do, Percent: f.At.Percent, With: f.With}
+			if err := s.aim(f, tree, roles, draw); err != nil {
+				return nil, fmt.Errorf("fault %d, %s: %w", i+1, f.Do, err)
+			}
+			s.Seed = draw.Uint64()
+			strikes = append(strikes, s)
+		}
+	}
+	slices.SortStableFunc(strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
+	return strikes, nil
+}
+
+// lasts is how long a strike lasts, with so much of the phase left.
+func (f Fault) lasts(left time.Duration) time.Duration {
+	switch {
+	case f.For > 0:
+		return min(f.For, left)
+	case f.Every > 0:
+		return min(f.Every, left)
+	}
+	return left
+}
+
+// aim draws whom the strike hits.
+func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) error {
+	switch f.At.Tenant {
+	case "":
+	case Target:
+		s.Tenant = roles.Target
+	case Bystander:
+		if len(roles.Bystanders) == 0 {
+			return fmt.Errorf("there is no bystander to hit")
+		}
+		s.Tenant = roles.Bystanders[draw.IntN(len(roles.Bystanders))]
+	default:
+		s.Tenant = f.At.Tenant
+	}
+	if all := tree.Tenants(); s.Tenant != "" && !slices.Contains(all, s.Tenant) {
+		return fmt.Errorf("there is no tenant %q: %s", s.Tenant, document.DidYouMean(s.Tenant, all, "there are "+strings.Join(all, ", ")))
+	}
+	var err error
+	switch f.Aim {
+	case faults.AtServer:
+		s.Server, err = drawn(draw, strings.TrimSpace("server "+f.At.Server)+" of "+s.Tenant, tree.Servers(s.Tenant), func(name string) bool { return f.At.Server == "" || name == f.At.Server })
+	case faults.AtRow:
+		pattern := roles.Expand(f.At.Row)
+		if !absolute(pattern) {
+			pattern = faults.TenantPath(s.Tenant) + "/" + pattern
+		}
+		s.Row, err = drawn(draw, "row "+pattern, tree.Paths(), func(path string) bool { return faults.Match(pattern, path) })
+	}
+	return err
+}
+
+// drawn is one of those that fit. Their order does not matter: rows of a pool change places.
+func drawn(draw *rand.Rand, what string, all []string, fits func(string) bool) (string, error) {
+	var list []string
+	for _, name := range all {
+		if fits(name) {
+			list = append(list, name)
+		}
+	}
+	if len(list) == 0 {
+		return "", fmt.Errorf("there is no %s now", what)
+	}
+	slices.Sort(list)
+	return list[draw.IntN(len(list))], nil
 }

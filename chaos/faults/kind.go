@@ -11,6 +11,8 @@ type Kind struct {
 	Rows []string // of the fault catalogue, as "F05"
 	Is   string   // in one line, as a sentence without its period
 	Aim  Aim      // what it is aimed at
+	// Partial says that it can strike some of a hundred that it meets.
+	Partial bool
 	// Contends says that bystanders need what it takes: cores, memory, descriptors.
 	Contends bool
 	// Fatal says that each hit ends an incarnation of a row, so that it has to cost one restart.

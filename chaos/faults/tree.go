@@ -60,13 +60,11 @@ func (t Tree) Children(tenant, server string) []Row {
 	return rows
 }
 
-// Find returns the paths that match a pattern: one of paths, with * in place of whole steps of it.
-func (t Tree) Find(pattern string) []string {
-	var paths []string
-	for _, r := range t {
-		if Match(pattern, r.Path) {
-			paths = append(paths, r.Path)
-		}
+// Paths are those of all rows.
+func (t Tree) Paths() []string {
+	paths := make([]string, len(t))
+	for i, r := range t {
+		paths[i] = r.Path
 	}
 	return paths
 }

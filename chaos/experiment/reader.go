@@ -1,0 +1,140 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"mcpd/chaos/faults"
+	"mcpd/gateway/config/document"
+)
+
+// Parse reads an experiment that breaks things in ways of those kinds. Its error is document.Problems, every mistake of the file in it.
+func Parse(file string, data []byte, kinds []faults.Kind) (Experiment, error) {
+	r := &reader{
+		Document: document.Document{
+			File: file, What: "an experiment", Empty: "nothing would be broken", Begin: "begin with `name:`; `mcpd chaos describe` shows those that there are",
+		},
+		kinds: kinds, where: map[string]document.Position{}, with: map[string][]document.Pair{},
+	}
+	e := defaults(keys)
+	if root := r.Parse(data); root != nil {
+		mapping(r, &e, "", keys, root)
+		r.check(&e)
+	}
+	if len(r.Problems) > 0 {
+		return Experiment{}, r.Problems.Sorted()
+	}
+	return e, nil
+}
+
+// reader is one reading of one file.
+type reader struct {
+	document.Document
+	kinds []faults.Kind
+	where map[string]document.Position // path -> its value
+	with  map[string][]document.Pair   // path of a fault -> its parameters, which only its kind can read
+}
+
+// defaults is a T whose keys are as when none is given.
+func defaults[T any](keys []key[T]) (t T) {
+	for _, k := range keys {
+		if k.def != "" {
+			if m := k.kind.set(&t, k.def); m != nil {
+				panic("experiment: the default of " + k.name + " is refused: " + m.why)
+			}
+		}
+	}
+	return t
+}
+
+// mapping reads the keys of one level into t.
+func mapping[T any](r *reader, t *T, path string, keys []key[T], y ast.Node) {
+	r.where[path] = document.At(y)
+	what := path
+	if path == "" {
+		what = "an experiment"
+	}
+	pairs, _ := r.Pairs(y, what)
+	for _, pair := range pairs {
+		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == pair.Name.Text })
+		if i < 0 {
+			r.unknown(what, pair.Name, keyNames(keys))
+			continue
+		}
+		k, at := keys[i], join(path, pair.Name.Text)
+		if r.where[at] = document.At(pair.Value); k.kind.read != nil {
+			k.kind.read(r, t, at, pair.Value)
+			continue
+		}
+		r.text(at, pair.Value, k.kind.form, func(text string) *mistake { return k.kind.set(t, text) })
+	}
+}
+
+func keyNames[T any](keys []key[T]) []string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	return names
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (r *reader) unknown(what string, name document.Name, names []string) {
+	do := "it takes none"
+	if len(names) > 0 {
+		do = document.DidYouMean(name.Text, names, "the keys here are "+strings.Join(names, ", "))
+	}
+	r.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)), what+" has no such key", do)
+}
+
+// text reads one text, number or boolean.
+func (r *reader) text(path string, y ast.Node, want form, set func(text string) *mistake) {
+	raw, isText, ok := document.Text(y)
+	shown := document.Printable(raw)
+	switch {
+	case !ok:
+		r.Report(document.At(y), path+" is "+document.Kind(y), "it is one value", "write it out after the key")
+	case !isText && want == quoted:
+		r.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", path, shown), "a text was expected", fmt.Sprintf("write %q", shown))
+	case isText && want == plain:
+		r.Report(document.At(y), fmt.Sprintf("%s is the text %q", path, shown), "a number was expected", "write it without quotes or unit")
+	default:
+		if m := set(raw); m != nil {
+			r.Report(document.At(y), fmt.Sprintf("%s is %q", path, shown), m.why, m.do)
+		}
+	}
+}
+
+// items are those of a list.
+func (r *reader) items(y ast.Node, path string) []ast.Node {
+	switch y := y.(type) {
+	case *ast.NullNode:
+		return nil
+	case *ast.SequenceNode:
+		return y.Values
+	}
+	r.Report(document.At(y), path+" is "+document.Kind(y), "it is a list", "write [a, b], or one item a line after -")
+	return nil
+}
+
+// said is where a key stands, or else the place that could have it.
+func (r *reader) said(path string) document.Position {
+	for {
+		if p, ok := r.where[path]; ok {
+			return p
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+}
+
+// has reports whether the file says a key.
+func (r *reader) has(path string) bool { _, ok := r.where[path]; return ok }
