@@ -13,7 +13,7 @@ import (
 // check reports what takes more than one key.
 func (r *reader) check(e *Experiment) {
 	for _, name := range []string{"name", "title", "hypothesis"} {
-		if !r.has(name) {
+		if r.lacks("", name) {
 			r.Report(r.said(""), "an experiment without "+name, "nobody could tell what it shows", "add it")
 		}
 	}
@@ -44,7 +44,7 @@ func (r *reader) fault(e *Experiment, at string, f *Fault) {
 	k, known := faults.Find(r.kinds, f.Do)
 	switch {
 	case f.Do == "":
-		if !r.has(at + ".do") {
+		if r.lacks(at, "do") {
 			r.Report(r.said(at), at+" has no do", "it says which kind of fault", "add it; `mcpd chaos list` shows the kinds")
 		}
 		return
@@ -84,10 +84,13 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 	for _, part := range []struct {
 		key   string
 		takes bool
-	}{{"tenant", aim.tenant}, {"server", aim.server}, {"row", aim.row}, {"percent", k.Partial}} {
+	}{{"tenant", aim.tenant}, {"server", aim.server}, {"row", aim.row}} {
 		if where := at + ".at." + part.key; !part.takes && r.has(where) {
 			r.Report(r.said(where), where+" is there", fmt.Sprintf("%s is aimed at %s", k.Name, aim.what), "leave it out")
 		}
+	}
+	if where := at + ".at.percent"; !k.Partial && r.has(where) {
+		r.Report(r.said(where), where+" is there", k.Name+" strikes once, not some of many", "leave it out")
 	}
 	switch {
 	case !aim.tenant:
@@ -96,7 +99,8 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 		f.At.Tenant = Target // nothing was said at all
 	}
 	switch {
-	case !aim.row || f.At.Row == "" && r.has(at+".at.row"):
+	case !aim.row:
+	case f.At.Row == "" && (r.broken[at] || !r.lacks(at+".at", "row")):
 	case f.At.Row == "":
 		r.Report(r.said(at+".at"), at+".at has no row", k.Name+" is aimed at one", "add it; `mcpd tree` shows the rows")
 	case absolute(f.At.Row):
@@ -140,13 +144,13 @@ var forms = map[faults.Type]form{faults.Duration: loose, faults.Number: plain, f
 
 func (r *reader) probe(at string, p Probe) {
 	for _, key := range []string{"name", "ask"} {
-		if !r.has(join(at, key)) {
+		if r.lacks(at, key) {
 			r.Report(r.said(at), at+" has no "+key, "it is a question with a name", "add it")
 		}
 	}
 	for ask, key := range map[string]string{AskTree: "row", AskMetric: "metric"} {
 		switch there := r.has(join(at, key)); {
-		case p.Ask == ask && !there:
+		case p.Ask == ask && r.lacks(at, key):
 			r.Report(r.said(at), at+" has no "+key, fmt.Sprintf("%s asks for one", ask), "add it")
 		case p.Ask != ask && there && p.Ask != "":
 			r.Report(r.said(join(at, key)), fmt.Sprintf("%s.%s is there", at, key), fmt.Sprintf("%s does not ask for one", p.Ask), "leave it out")

@@ -28,6 +28,7 @@ type kind[T any] struct {
 	want  string // for the documentation
 	form  form
 	set   func(t *T, text string) *mistake
+	fill  func(t *T) // the defaults of what stands below
 	read  func(r *reader, t *T, path string, y ast.Node)
 	below func(prefix string) []Row // the keys in it, for the documentation
 }
@@ -79,7 +80,7 @@ func notAWord(word string, words []string) *mistake {
 	return &mistake{"it is none of " + strings.Join(words, ", "), document.DidYouMean(word, words, "write one of them")}
 }
 
-func flag[T any](at func(*T) *bool) kind[T] {
+func boolean[T any](at func(*T) *bool) kind[T] {
 	return kind[T]{want: "true | false", form: loose, set: func(t *T, text string) *mistake {
 		if text != "true" && text != "false" {
 			return &mistake{"it is neither true nor false", "write one of them"}
@@ -159,6 +160,7 @@ func texts[T any](want string, set func(t *T, text string) *mistake) kind[T] {
 // section is a mapping with keys of its own.
 func section[T, S any](keys []key[S], at func(*T) *S) kind[T] {
 	return kind[T]{
+		fill:  func(t *T) { *at(t) = defaults(keys) },
 		read:  func(r *reader, t *T, path string, y ast.Node) { mapping(r, at(t), path, keys, y) },
 		below: func(prefix string) []Row { return rows(prefix+".", keys) },
 	}

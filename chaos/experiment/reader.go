@@ -17,7 +17,7 @@ func Parse(file string, data []byte, kinds []faults.Kind) (Experiment, error) {
 		Document: document.Document{
 			File: file, What: "an experiment", Empty: "nothing would be broken", Begin: "begin with `name:`; `mcpd chaos describe` shows those that there are",
 		},
-		kinds: kinds, where: map[string]document.Position{}, with: map[string][]document.Pair{},
+		kinds: kinds, where: map[string]document.Position{}, broken: map[string]bool{}, with: map[string][]document.Pair{},
 	}
 	e := defaults(keys)
 	if root := r.Parse(data); root != nil {
@@ -35,16 +35,22 @@ type reader struct {
 	document.Document
 	kinds []faults.Kind
 	where map[string]document.Position // path -> its value
-	with  map[string][]document.Pair   // path of a fault -> its parameters, which only its kind can read
+	// broken are the paths of mappings about whose keys enough was said.
+	broken map[string]bool
+	with   map[string][]document.Pair // path of a fault -> its parameters, which only its kind can read
 }
 
 // defaults is a T whose keys are as when none is given.
 func defaults[T any](keys []key[T]) (t T) {
 	for _, k := range keys {
-		if k.def != "" {
-			if m := k.kind.set(&t, k.def); m != nil {
-				panic("experiment: the default of " + k.name + " is refused: " + m.why)
-			}
+		if k.kind.fill != nil {
+			k.kind.fill(&t)
+		}
+		if k.def == "" {
+			continue
+		}
+		if m := k.kind.set(&t, k.def); m != nil {
+			panic("experiment: the default of " + k.name + " is refused: " + m.why)
 		}
 	}
 	return t
@@ -57,11 +63,15 @@ func mapping[T any](r *reader, t *T, path string, keys []key[T], y ast.Node) {
 	if path == "" {
 		what = "an experiment"
 	}
-	pairs, _ := r.Pairs(y, what)
+	pairs, ok := r.Pairs(y, what)
+	if r.broken[path] = !ok; len(pairs) > 0 {
+		r.where[path] = pairs[0].Name.At
+	}
 	for _, pair := range pairs {
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == pair.Name.Text })
 		if i < 0 {
 			r.unknown(what, pair.Name, keyNames(keys))
+			r.broken[path] = true
 			continue
 		}
 		k, at := keys[i], join(path, pair.Name.Text)
@@ -138,3 +148,6 @@ func (r *reader) said(path string) document.Position {
 
 // has reports whether the file says a key.
 func (r *reader) has(path string) bool { _, ok := r.where[path]; return ok }
+
+// lacks reports whether the mapping at path is well but for a key that it has to have.
+func (r *reader) lacks(path, key string) bool { return !r.broken[path] && !r.has(join(path, key)) }

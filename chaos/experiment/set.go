@@ -121,7 +121,7 @@ func readFigures(r *reader, x *Expect, path string, y ast.Node) {
 		}
 		var f Figure
 		at := join(path, pair.Name.Text)
-		if mapping(r, &f, at, figureKeys, pair.Value); !r.has(at + ".goal") {
+		if mapping(r, &f, at, figureKeys, pair.Value); r.lacks(at, "goal") {
 			r.Report(pair.Name.At, at+" has no goal", "a figure is held against one", "add it")
 		}
 		x.Figures[pair.Name.Text] = f

@@ -24,7 +24,7 @@ var keys = []key[Experiment]{
 		"what is believed to be so meanwhile and afterwards, in sentences"},
 	{"catalogue", texts("rows of the fault catalogue", addCatalogue), "",
 		"which faults of the catalogue it is for"},
-	{"contends", flag(func(e *Experiment) *bool { return &e.Contends }), "false",
+	{"contends", boolean(func(e *Experiment) *bool { return &e.Contends }), "false",
 		"the faults take cores, memory or descriptors that bystanders need, so that their latencies may grow more; true without saying so where a kind of fault does"},
 	{"load", section(loadKeys, func(e *Experiment) *Load { return &e.Load }), "",
 		"what clients do from the beginning to the end, on the same schedule in every phase"},

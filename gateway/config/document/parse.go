@@ -44,8 +44,13 @@ func (d *Document) Parse(data []byte) ast.Node {
 			where, what = positionOf(bad.GetToken()), bad.GetMessage()
 		}
 		do := "check indentation, quotes and brackets"
-		if lines := bytes.Split(data, []byte("\n")); where.Line <= len(lines) && bytes.Contains(lines[where.Line-1], []byte("${")) {
-			do = "put quotes around a text with ${ } in it"
+		if lines := bytes.Split(data, []byte("\n")); where.Line <= len(lines) {
+			switch line := lines[where.Line-1]; {
+			case bytes.Contains(line, []byte("${")):
+				do = "put quotes around a text with ${ } in it"
+			case bytes.Contains(line, []byte("/{")):
+				do = "put quotes around a path with { } in it"
+			}
 		}
 		d.Report(where, "this is no YAML", Printable(what), do)
 		return nil

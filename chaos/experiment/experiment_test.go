@@ -1,0 +1,52 @@
+package experiment
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpd/chaos/faults"
+	"mcpd/gateway/config/document"
+)
+
+var update = flag.Bool("update", false, "rewrite expected messages and docs/chaos.gen.md")
+
+// Every *.bad.yaml has a mistake and, in its first lines, what is said about it.
+func TestMistakesAreExplained(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.bad.yaml")
+	if err != nil || len(files) < 45 {
+		t.Fatalf("%d files with mistakes, %v", len(files), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		body := string(data)
+		for line, rest, _ := strings.Cut(body, "\n"); strings.HasPrefix(line, "#: "); line, rest, _ = strings.Cut(body, "\n") {
+			want, body = append(want, strings.TrimPrefix(line, "#: ")), rest
+		}
+		_, err = Parse(filepath.Base(file), []byte(body), faults.Kinds)
+		var problems document.Problems
+		if !errors.As(err, &problems) {
+			t.Errorf("%s: no mistake was found", file)
+			continue
+		}
+		if got := err.Error(); got != strings.Join(want, "\n") {
+			if !*update {
+				t.Errorf("%s:\n got %s\nwant %s", file, got, strings.Join(want, "\nwant "))
+			} else if err := os.WriteFile(file, []byte("#: "+strings.ReplaceAll(got, "\n", "\n#: ")+"\n"+body), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range problems {
+			if p.Line == 0 || p.Col == 0 || p.What == "" || p.Why == "" || p.Do == "" {
+				t.Errorf("%s: %q does not say where, what, why and what to do", file, p)
+			}
+		}
+	}
+}
