@@ -1,0 +1,48 @@
+package experiment
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"mcpd/chaos/faults"
+)
+
+// Every file of the library loads, bears its experiment's name, says what it is for, and has strikes also when it is short.
+func TestLibrary(t *testing.T) {
+	names, err := fs.Glob(files, "library/*.yaml")
+	if err != nil || len(names) < 12 {
+		t.Fatalf("%d experiments, %v", len(names), err)
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "library/"), ".yaml")
+		e, err := Parse(name+".yaml", Source(name), faults.Kinds)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if e.Name != name {
+			t.Errorf("%s.yaml is called %s", name, e.Name)
+		}
+		if len(e.Faults) > 0 && len(e.Catalogue) == 0 {
+			t.Errorf("%s: no row of the catalogue", name)
+		}
+		if !strings.HasSuffix(e.Hypothesis, ".") || strings.HasSuffix(e.Title, ".") {
+			t.Errorf("%s: a hypothesis has sentences, and a title is none", name)
+		}
+		for i, f := range e.Short().Faults {
+			if f.After >= e.Short().Phases.Fault {
+				t.Errorf("%s: fault %d strikes at %s, and the short phase has %s", name, i, f.After, e.Short().Phases.Fault)
+			}
+			k, ok := faults.Find(faults.Kinds, f.Do)
+			if !ok {
+				t.Errorf("%s: there is no kind %s", name, f.Do)
+			}
+			for param := range f.With {
+				if _, ok := k.Param(param); !ok {
+					t.Errorf("%s: %s has no parameter %s", name, f.Do, param)
+				}
+			}
+		}
+	}
+}
