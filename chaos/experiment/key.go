@@ -90,7 +90,7 @@ func boolean[T any](at func(*T) *bool) kind[T] {
 	}}
 }
 
-func count[T any](low, high int, at func(*T) *int) kind[T] {
+func number[T any](low, high int, at func(*T) *int) kind[T] {
 	return kind[T]{want: fmt.Sprintf("number, %d to %d", low, high), form: plain, set: func(t *T, text string) *mistake {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < low || n > high {

@@ -41,11 +41,11 @@ var keys = []key[Experiment]{
 }
 
 var loadKeys = []key[Load]{
-	{"rate", count(1, 100_000, func(l *Load) *int { return &l.Rate }), "220",
+	{"rate", number(1, 100_000, func(l *Load) *int { return &l.Rate }), "220",
 		"calls a second of each tenant, whatever became of the calls before"},
-	{"target_rate", count(1, 100_000, func(l *Load) *int { return &l.TargetRate }), "",
+	{"target_rate", number(1, 100_000, func(l *Load) *int { return &l.TargetRate }), "",
 		"the same of the target, where it is another"},
-	{"sessions", count(1, 10_000, func(l *Load) *int { return &l.Sessions }), "4",
+	{"sessions", number(1, 10_000, func(l *Load) *int { return &l.Sessions }), "4",
 		"sessions of each tenant, among which the calls are dealt out"},
 	{"timeout", span(100*time.Millisecond, 20*time.Minute, func(l *Load) *time.Duration { return &l.Timeout }), "10s",
 		"when a call without an outcome is lost"},
@@ -53,7 +53,7 @@ var loadKeys = []key[Load]{
 		"what is called: it has to give back the text that it is given"},
 	{"argument", line(1, 128, func(l *Load) *string { return &l.Argument }), "message",
 		"in which it is given the text"},
-	{"bystanders", count(0, 1000, func(l *Load) *int { return &l.Bystanders }), "2",
+	{"bystanders", number(0, 1000, func(l *Load) *int { return &l.Bystanders }), "2",
 		"tenants beside the target, at most"},
 }
 
@@ -75,7 +75,7 @@ var faultKeys = []key[Fault]{
 		"when it strikes first, from the beginning of the phase"},
 	{"every", span(time.Millisecond, maxPhase, func(f *Fault) *time.Duration { return &f.Every }), "",
 		"when it strikes again; without it, it strikes once"},
-	{"times", count(1, maxStrikes, func(f *Fault) *int { return &f.Times }), "",
+	{"times", number(1, maxStrikes, func(f *Fault) *int { return &f.Times }), "",
 		"how often it strikes; without it, as often as the phase has room for"},
 	{"for", span(time.Millisecond, maxPhase, func(f *Fault) *time.Duration { return &f.For }), "",
 		"how long a strike lasts; without it, until the next one or the end of the phase"},
@@ -131,7 +131,7 @@ var figureKeys = []key[Figure]{
 }
 
 var abortKeys = []key[AbortIf]{
-	{"bystander_errors", count(0, 1_000_000, func(a *AbortIf) *int { return &a.BystanderErrors }), "100",
+	{"bystander_errors", number(0, 1_000_000, func(a *AbortIf) *int { return &a.BystanderErrors }), "100",
 		"calls of bystanders that have failed; 0 is never"},
 	{"host_down", span(0, maxPhase, func(a *AbortIf) *time.Duration { return &a.HostDown }), "10s",
 		"the host has answered nobody for so long; 0s is never"},

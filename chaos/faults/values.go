@@ -107,3 +107,20 @@ func (p Param) Want() string {
 	}
 	return fmt.Sprintf("text, %d to %d bytes", p.Low, p.High)
 }
+
+// Written are a fault's parameters as they are written in a file, in the order of the kind's, without texts that are empty.
+func (k Kind) Written(v Values) (list []string) {
+	for _, p := range k.Params {
+		text := fmt.Sprint(v[p.Name])
+		switch p.Type {
+		case Duration:
+			text = units.FormatSpan(v.Duration(p.Name))
+		case Size:
+			text = units.FormatSize(v.Size(p.Name))
+		}
+		if text != "" {
+			list = append(list, p.Name+": "+text)
+		}
+	}
+	return list
+}

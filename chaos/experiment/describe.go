@@ -1,0 +1,272 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpd/chaos/faults"
+	"mcpd/gateway/config/units"
+)
+
+// Describe tells of an experiment in sentences, a paragraph for each part.
+func (e Experiment) Describe(kinds []faults.Kind) string {
+	var b strings.Builder
+	part := func(title string, lines ...string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n  %s\n", title, strings.Join(lines, "\n  "))
+		}
+	}
+	fmt.Fprintf(&b, "%s: %s\n", e.Name, e.Title)
+	part("Hypothesis", wrap(e.Hypothesis, 98)...)
+	part("Load", e.load()...)
+	part("Faults", e.faults(kinds)...)
+	part("Probes", e.probes()...)
+	part("Expected, beside the invariants that every experiment has", e.expected()...)
+	part("It heals everything and ends early when", e.guards()...)
+	part("Needs", e.Needs(kinds)...)
+	part("Catalogue", e.catalogue()...)
+	return b.String()
+}
+
+func (e Experiment) load() []string {
+	l := e.Load
+	rate := fmt.Sprintf("Every tenant gets %d calls of %s a second", l.Rate, l.Tool)
+	if l.TargetRate != l.Rate {
+		rate += fmt.Sprintf(", the target %d", l.TargetRate)
+	}
+	return []string{
+		rate + fmt.Sprintf(", on %s: the target and up to %s.", count(l.Sessions, "session", "sessions"), count(l.Bystanders, "bystander", "bystanders")),
+		fmt.Sprintf("Calls are put for %s before the faults, %s with them and %s after them; one without an outcome in %s is lost.",
+			units.FormatSpan(e.Phases.Baseline), units.FormatSpan(e.Phases.Fault), units.FormatSpan(e.Phases.Heal), units.FormatSpan(l.Timeout)),
+	}
+}
+
+func (e Experiment) faults(kinds []faults.Kind) (lines []string) {
+	for _, f := range e.Faults {
+		k, _ := faults.Find(kinds, f.Do)
+		lines = append(lines, fmt.Sprintf("%s: %s.", k.Name, k.Is), "  "+f.where()+", "+f.when()+".")
+		if with := k.Written(f.With); len(with) > 0 {
+			lines = append(lines, "  With "+strings.Join(with, ", ")+".")
+		}
+	}
+	return lines
+}
+
+// where is what a fault is aimed at.
+func (f Fault) where() string {
+	who := f.At.Tenant
+	switch who {
+	case Target:
+		who = "the target"
+	case Bystander:
+		who = "a bystander"
+	default:
+		who = "tenant " + who
+	}
+	what := who
+	switch f.Aim {
+	case faults.AtHost:
+		what = "the host"
+	case faults.AtServer:
+		if what = "server " + f.At.Server + " of " + who; f.At.Server == "" {
+			what = "a server of " + who
+		}
+	case faults.AtRow:
+		if what = "row " + f.At.Row; !absolute(f.At.Row) {
+			what += " of " + who
+		}
+		if strings.Contains(f.At.Row, "*") {
+			what += ", drawn"
+		}
+	}
+	if f.At.Percent > 0 {
+		what += fmt.Sprintf(", %g of a hundred times", f.At.Percent)
+	}
+	return "At " + what
+}
+
+// when is when a fault strikes and for how long.
+func (f Fault) when() string {
+	text := "once, after " + units.FormatSpan(f.After)
+	if f.Every > 0 {
+		text = fmt.Sprintf("after %s and then every %s", units.FormatSpan(f.After), units.FormatSpan(f.Every))
+	}
+	if f.Times > 1 {
+		text += fmt.Sprintf(", %d times", f.Times)
+	}
+	switch {
+	case f.For > 0:
+		return text + ", for " + units.FormatSpan(f.For)
+	case f.Every > 0:
+		return text + ", each until the next"
+	}
+	return text + ", until the faults end"
+}
+
+func (e Experiment) probes() (lines []string) {
+	for _, p := range e.Probes {
+		line := p.Name + ": " + p.Ask
+		if what := p.Row + p.Metric; what != "" {
+			line += " " + what
+		}
+		if p.Want != "" {
+			line += ", wants " + p.Want
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (e Experiment) expected() (lines []string) {
+	x := e.Expect
+	if len(x.Blast) == 0 {
+		lines = append(lines, "No row restarts.")
+	} else {
+		lines = append(lines, "No row restarts but "+strings.Join(x.Blast, ", ")+".")
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(x.Restarts)) {
+		lines = append(lines, fmt.Sprintf("Restarts of %s: %s.", pattern, x.Restarts[pattern]))
+	}
+	if x.TargetErrors != AnyErrors {
+		lines = append(lines, fmt.Sprintf("At most %s of the target fail.", count(x.TargetErrors, "call", "calls")))
+	}
+	if x.Recovery > 0 {
+		lines = append(lines, fmt.Sprintf("The target is as before %s after the last fault.", units.FormatSpan(x.Recovery)))
+	}
+	if e.Contends {
+		lines = append(lines, "Bystanders may be slower than otherwise: the faults take what they need too.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Figures)) {
+		line := fmt.Sprintf("%s is at most %g", name, x.Figures[name].Goal)
+		if because := x.Figures[name].Because; because != "" {
+			line += ", because " + strings.TrimSuffix(because, ".")
+		}
+		lines = append(lines, line+".")
+	}
+	return lines
+}
+
+// String is what an experiment says.
+func (r Restarts) String() string {
+	switch {
+	case r.Hits:
+		return "as many as hits"
+	case r.Low == r.High:
+		return fmt.Sprint(r.Low)
+	}
+	return fmt.Sprintf("%d to %d", r.Low, r.High)
+}
+
+func (e Experiment) guards() (lines []string) {
+	a := e.AbortIf
+	if a.BystanderErrors > 0 {
+		lines = append(lines, count(a.BystanderErrors, "call of bystanders has", "calls of bystanders have")+" failed,")
+	}
+	if a.HostDown > 0 {
+		lines = append(lines, "the host has answered nobody for "+units.FormatSpan(a.HostDown)+",")
+	}
+	if a.Resident > 0 {
+		lines = append(lines, "the host has "+units.FormatSize(a.Resident)+" of memory,")
+	}
+	if len(lines) > 0 {
+		last := &lines[len(lines)-1]
+		*last = strings.TrimSuffix(*last, ",") + "."
+	}
+	return lines
+}
+
+// needs are what faults need, in sentences.
+var needs = []struct {
+	need faults.Need
+	text string
+}{
+	{faults.Faults, "The host runs with --chaos, and we have its token of that scope."},
+	{faults.Machine, "The host is on this machine and runs as our user, or we are root."},
+	{faults.Own, "The host is started by us: it is killed, and started again."},
+}
+
+// DescribeKind tells of a kind of fault.
+func DescribeKind(k faults.Kind) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s.\n\nIt is aimed at %s", k.Name, k.Is, aims[k.Aim].what)
+	if k.Partial {
+		b.WriteString(", and can strike some of a hundred times")
+	}
+	b.WriteString(".\n")
+	if k.Fatal {
+		b.WriteString("Each hit ends an incarnation of a row.\n")
+	}
+	if k.Contends {
+		b.WriteString("It takes what bystanders need too.\n")
+	}
+	for _, line := range sentences(k.Needs) {
+		b.WriteString(line + "\n")
+	}
+	if len(k.Params) > 0 {
+		b.WriteString("\nParameters\n")
+	}
+	for _, p := range k.Params {
+		fmt.Fprintf(&b, "  %s: %s (%s", p.Name, p.Is, p.Want())
+		if p.Default != "" {
+			fmt.Fprintf(&b, "; %s when it is not said", p.Default)
+		}
+		b.WriteString(")\n")
+	}
+	b.WriteString("\nCatalogue\n")
+	for _, id := range k.Rows {
+		row, _ := faults.InCatalogue(id)
+		fmt.Fprintf(&b, "  %s %s\n", row.ID, row.Is)
+	}
+	return b.String()
+}
+
+// Needs are what has to be there for the experiment to be run, in sentences.
+func (e Experiment) Needs(kinds []faults.Kind) []string {
+	var all faults.Need
+	for _, f := range e.Faults {
+		k, _ := faults.Find(kinds, f.Do)
+		all |= k.Needs
+	}
+	return sentences(all)
+}
+
+func sentences(all faults.Need) (lines []string) {
+	for _, n := range needs {
+		if all&n.need != 0 {
+			lines = append(lines, n.text)
+		}
+	}
+	return lines
+}
+
+func (e Experiment) catalogue() (lines []string) {
+	for _, id := range e.Catalogue {
+		row, _ := faults.InCatalogue(id)
+		lines = append(lines, row.ID+" "+row.Is)
+	}
+	return lines
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// wrap breaks a text into lines.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,63 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"mcpd/chaos/faults"
+	"mcpd/gateway/config/units"
+)
+
+// Plan shows a schedule: a line for each strike, with the time since the run began.
+func (e Experiment) Plan(roles Roles, strikes []Strike, seed uint64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, seed %d\n", e.Name, seed)
+	fmt.Fprintf(&b, "target %s", roles.Target)
+	if n := len(roles.Bystanders); n > 0 {
+		fmt.Fprintf(&b, ", bystander%s %s", plural(n), strings.Join(roles.Bystanders, ", "))
+	}
+	b.WriteByte('\n')
+	begin, end := e.Phases.Baseline, e.Phases.Baseline+e.Phases.Fault
+	fmt.Fprintf(&b, "faults from %s to %s, the end at %s\n", units.FormatSpan(begin), units.FormatSpan(end), units.FormatSpan(end+e.Phases.Heal))
+	if len(strikes) == 0 {
+		return b.String() + "\nnothing is broken\n"
+	}
+	b.WriteByte('\n')
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "at\tfor\tfault\thits\twith")
+	for _, s := range strikes {
+		k, _ := faults.Find(faults.Kinds, s.Kind)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(begin+s.At), when(s.For), s.Kind, s.hits(), strings.Join(k.Written(s.With), " "))
+	}
+	_ = w.Flush() // into memory
+	return b.String()
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// when writes a time to the millisecond, in seconds, so that a column can be read downwards.
+func when(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
+
+// hits is what the strike hits.
+func (s Strike) hits() string {
+	what := "the host"
+	switch {
+	case s.Row != "":
+		what = s.Row
+	case s.Server != "":
+		what = "server " + s.Server + " of " + s.Tenant
+	case s.Tenant != "":
+		what = "tenant " + s.Tenant
+	}
+	if s.Percent > 0 {
+		what += fmt.Sprintf(", %g %%", s.Percent)
+	}
+	return what
+}
