@@ -1,0 +1,194 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpd/chaos/record"
+)
+
+func chapterOf(r *record.Record, id string) chapter {
+	e, s := r.Experiment, summarize(r)
+	c := chapter{
+		ID: id, Name: name(e.Name), Title: text(e.Title), Hypothesis: prose(e.Hypothesis), Catalogue: text(strings.Join(e.Catalogue, ", ")),
+		summary: s, Headline: headline(r, s), Tiles: tilesOf(s), Timeline: timelineOf(r), Calls: callLines(r), Tree: treeOf(r), Declared: declared(e),
+		Histograms: histogramsOf(r), Effects: effects(r.Effects), Left: map[string]string{}, Facts: factsOf(r),
+	}
+	if c.Title == "" {
+		c.Title = c.Name
+	}
+	c.remark(r)
+	c.list(r)
+	return c
+}
+
+// remark says what one has to know before the numbers.
+func (c *chapter) remark(r *record.Record) {
+	if r.Experiment.Short {
+		c.Remarks = append(c.Remarks, "A short run: its phases are too short for a verdict on latencies and recovery.")
+	}
+	if r.Experiment.Contends {
+		c.Remarks = append(c.Remarks, "The fault takes what bystanders need too: cores, memory or descriptors.")
+	}
+	wrong := 0
+	for _, s := range r.Strikes {
+		if s.Error == "" {
+			continue
+		}
+		if wrong++; wrong <= maxLanes {
+			c.Remarks = append(c.Remarks, fmt.Sprintf("Not injected: %s at %s: %s", name(s.Kind), name(s.Target), text(s.Error)))
+		}
+	}
+	if rest := wrong - maxLanes; rest > 0 {
+		c.Remarks = append(c.Remarks, fmt.Sprintf("Not injected: %s.", things(rest, "more fault", "more faults")))
+	}
+}
+
+func tilesOf(s summary) []tile {
+	t, o := s.Target, s.Others
+	list := []tile{
+		{"injected", things(s.Hits, "hit", "hits"), "of " + things(s.Faults, "fault", "faults"), ""},
+		{"restarted", things(s.Restarts, "time", "times"), "rows of the supervision tree", ""},
+	}
+	if len(t.Tenants) > 0 {
+		list = append(list, tile{"target: failed", things(t.Failed, "call", "calls"), "of " + count(t.Calls) + ", " + and(t.Tenants), "target"})
+	}
+	if len(o.Tenants) > 0 {
+		list = append(list, tile{"bystanders: failed", things(o.Failed, "call", "calls"), "of " + count(o.Calls) + ", " + and(o.Tenants), "other"},
+			tile{"bystanders: p99", millis(o.During.P99), "during the fault; " + millis(o.Before.P99) + " before", "other"})
+	}
+	return list
+}
+
+// declared is what the experiment expected of the tree.
+func declared(e record.Experiment) (list []string) {
+	for _, p := range e.Blast {
+		list = append(list, name(p))
+	}
+	for _, p := range slices.Sorted(maps.Keys(e.Restarts)) {
+		least, most := e.Restarts[p][0], e.Restarts[p][1]
+		says := fmt.Sprintf("%s to %s restarts", count(least), count(most))
+		if least == most {
+			says = things(least, "restart", "restarts")
+		}
+		if i := slices.Index(list, name(p)); i >= 0 {
+			list[i] += ": " + says
+		} else {
+			list = append(list, name(p)+": "+says)
+		}
+	}
+	return list[:min(len(list), maxList)]
+}
+
+func effects(e *record.Effects) string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("A tool that counts was called %s and had %s; %s beyond the first of one call.", things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), count(e.Doubled))
+}
+
+// first are the first of a list, and what is said of the others.
+func first[T any](c *chapter, what string, list []T, most int) []T {
+	if rest := len(list) - most; rest > 0 {
+		c.Left[what] = "… " + things(rest, "more", "more")
+		return list[:most]
+	}
+	return list
+}
+
+// list fills the tables.
+func (c *chapter) list(r *record.Record) {
+	for _, v := range first(c, "verdicts", r.Verdicts, maxList) {
+		c.Verdicts = append(c.Verdicts, verdictLine{verdictState(v.Is), name(v.ID), text(v.Text), text(v.Found)})
+	}
+	for _, f := range first(c, "figures", r.Figures, maxList) {
+		c.Figures = append(c.Figures, figureOf(f))
+	}
+	for _, p := range first(c, "probes", r.Probes, maxList) {
+		wrong, last := 0, nothing
+		for _, a := range p.Answers {
+			last = text(a.Is)
+			if !a.OK {
+				wrong++
+			}
+		}
+		c.Probes = append(c.Probes, probeLine{name(p.Name), things(len(p.Answers), "time", "times"), count(wrong), last})
+	}
+	for _, h := range first(c, "holds", r.Holds, maxList) {
+		c.Holds = append(c.Holds, holdOf(h))
+	}
+	type slip struct {
+		tenant string
+		record.Slip
+	}
+	var errors []errorLine
+	var slips []slip
+	for _, g := range r.Groups {
+		tenant := name(g.Tenant)
+		byNumber := slices.SortedFunc(maps.Keys(g.Errors), func(a, b string) int { return cmp.Or(cmp.Compare(g.Errors[b], g.Errors[a]), cmp.Compare(a, b)) })
+		for _, e := range byNumber {
+			errors = append(errors, errorLine{tenant, text(e), count(g.Errors[e])})
+		}
+		for _, s := range g.Slips {
+			slips = append(slips, slip{tenant, s})
+		}
+	}
+	c.Errors = first(c, "errors", errors, maxErrors)
+	for _, s := range first(c, "slips", slips, maxSlips) {
+		c.Slips = append(c.Slips, slipLine{s.tenant, seconds(s.At), name(s.Kind), text(s.Text)})
+	}
+	for _, e := range first(c, "events", weighty(r.Events), maxEvents) {
+		where := e.Path
+		if where == "" {
+			where = strings.Trim(e.Tenant+"/"+e.Server, "/")
+		}
+		c.Events = append(c.Events, eventLine{seconds(e.At), name(e.Level), name(e.Name), name(where), text(e.Message)})
+	}
+}
+
+// weighty are the events that tell of trouble, and those that tell of its end.
+func weighty(list []record.Event) []record.Event {
+	return slices.DeleteFunc(slices.Clone(list), func(e record.Event) bool {
+		return e.Level != "warn" && e.Level != "error" && e.Name != restarted && !strings.HasPrefix(e.Name, "fault")
+	})
+}
+
+func holdOf(h record.Holding) holdLine {
+	unit := ""
+	if strings.Contains(h.Name, "bytes") || strings.Contains(h.Name, "resident") {
+		unit = "bytes"
+	}
+	l := holdLine{Name: name(h.Name), Before: quantity(h.Before, unit), After: quantity(h.After, unit), Named: nothing, Peak: nothing, Limit: nothing}
+	if h.Named > 0 {
+		l.Named = quantity(h.Named, unit)
+	}
+	if h.Peak > 0 {
+		l.Peak = quantity(h.Peak, unit)
+	}
+	if h.Limit > 0 {
+		l.Limit = quantity(h.Limit, unit)
+	}
+	return l
+}
+
+func factsOf(r *record.Record) []fact {
+	var load []string
+	for _, g := range r.Groups[:min(len(r.Groups), maxTenants)] {
+		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), three(g.Rate)))
+	}
+	if rest := len(r.Groups) - maxTenants; rest > 0 {
+		load = append(load, things(rest, "more", "more"))
+	}
+	return []fact{
+		{"experiment", name(r.Experiment.Name)},
+		{"begun", moment(r.Begun)},
+		{"mcpd", name(r.Host.Version)},
+		{"machine", machine(r.Host)},
+		{"seed", strconv.FormatUint(r.Seed, 10)},
+		{"load", "open loop: " + strings.Join(load, ", ")},
+	}
+}

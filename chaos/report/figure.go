@@ -1,0 +1,46 @@
+package report
+
+import "mcpd/chaos/record"
+
+// figureLine is a figure as it is shown.
+type figureLine struct {
+	Name, Median, Largest, Samples, Goal, Because string
+	Strip                                         strip
+}
+
+// strip is the samples of a figure as ticks on a line that begins at 0, and the goal, in parts of the width.
+type strip struct {
+	Ticks string
+	Goal  float64 // in hundredths of it; 0 is none
+}
+
+func figureOf(f record.Figure) figureLine {
+	list := sorted(f.Samples)
+	l := figureLine{Name: name(f.Name), Median: nothing, Largest: nothing, Samples: count(len(list)), Because: text(f.Because)}
+	end := 0.0
+	if len(list) > 0 {
+		end = list[len(list)-1]
+		l.Median, l.Largest = quantity(median(list), f.Unit), quantity(end, f.Unit)
+	}
+	if finite(f.Goal) && f.Goal > 0 {
+		l.Goal = "at most " + quantity(f.Goal, f.Unit)
+		end = max(end, f.Goal)
+	}
+	if end <= 0 {
+		return l
+	}
+	at := func(v float64) float64 { return max(v, 0) / end * 0.94 * width }
+	if l.Goal != "" {
+		l.Strip.Goal = hundredth(at(f.Goal))
+	}
+	var ticks path
+	last := -1.0
+	for _, v := range list {
+		if x := snapped(at(v)); x != last {
+			ticks.rect(x, 0, 3, tall)
+			last = x
+		}
+	}
+	l.Strip.Ticks = ticks.String()
+	return l
+}

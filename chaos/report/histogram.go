@@ -1,0 +1,95 @@
+package report
+
+import (
+	"math"
+
+	"mcpd/chaos/record"
+)
+
+// histograms are the latencies of a role before, during and after the fault, on one scale.
+type histograms struct {
+	Who, Class string
+	Rows       []histogram
+	Axis       []mark
+}
+
+// histogram is one of them. Both its axes are logarithmic, so that the one call in ten thousand can be seen.
+type histogram struct {
+	Phase, Bars, Quantiles string
+	P50, P99               float64 // places, in parts of a hundred; 0 is none
+	Calls                  uint64
+}
+
+// perDecade is how many bars there are between two powers of ten.
+const perDecade = 12
+
+// histogramsOf draws those of both roles.
+func histogramsOf(r *record.Record) (list []histograms) {
+	var values []float64
+	for _, g := range r.Groups {
+		for _, c := range g.Phases {
+			for _, b := range c.Histogram {
+				if b.Calls > 0 {
+					values = append(values, b.To)
+				}
+			}
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	low, high := decades(values...)
+	for _, role := range []struct{ role, class string }{{record.Target, "target"}, {record.Bystander, "other"}} {
+		t := tallyOf(r, role.role)
+		if len(t.Tenants) == 0 {
+			continue
+		}
+		h := histograms{Who: and(t.Tenants), Class: role.class}
+		for d := low; d <= high; d++ {
+			h.Axis = append(h.Axis, mark{At: hundredth(float64(d-low) / float64(high-low) * width), Text: decade(d), Minor: high-low > 4 && (d-low)%2 == 1})
+		}
+		for _, p := range []struct {
+			name, says string
+			of         record.Calls
+		}{{record.Baseline, "before", t.Before}, {record.Fault, "during", t.During}, {record.Heal, "after", t.Healing}} {
+			h.Rows = append(h.Rows, histogramOf(r, role.role, p.name, p.says, p.of, low, high))
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+func histogramOf(r *record.Record, role, phase, says string, of record.Calls, low, high int) histogram {
+	bins := make([]uint64, (high-low)*perDecade)
+	place := func(ms float64) float64 { // 0 to 1
+		if !(ms > 0) {
+			return 0
+		}
+		return min(max((math.Log10(ms)-float64(low))/float64(high-low), 0), 1)
+	}
+	h := histogram{Phase: says, Calls: of.OK, Quantiles: "p50 " + millis(of.P50) + " · p99 " + millis(of.P99) + " · p99.9 " + millis(of.P999)}
+	most := uint64(0)
+	for _, g := range r.Groups {
+		if g.Role != role {
+			continue
+		}
+		for _, b := range g.Phases[phase].Histogram {
+			bin := &bins[min(int(place(b.To)*float64(len(bins))*(1-1e-9)), len(bins)-1)]
+			*bin += b.Calls
+			most = max(most, *bin)
+		}
+	}
+	if most == 0 {
+		return h
+	}
+	var bars path
+	each := width / float64(len(bins))
+	for i, n := range bins {
+		if n > 0 {
+			y := math.Log(1+float64(n)) / math.Log(1+float64(most)) * tall
+			bars.rect(float64(i)*each, tall-y, each*0.86, y)
+		}
+	}
+	h.Bars, h.P50, h.P99 = bars.String(), hundredth(place(of.P50)*width), hundredth(place(of.P99)*width)
+	return h
+}

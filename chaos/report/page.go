@@ -1,0 +1,145 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpd/chaos/record"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"count": count[uint64], "millis": millis}).Parse(pageText))
+
+// Bounds of what is listed in one experiment. What is left out is counted.
+const (
+	maxErrors = 20
+	maxSlips  = 20
+	maxEvents = 120
+	maxList   = 60 // verdicts, figures, probes, holdings, and faults that were not injected
+)
+
+// page is what the template shows.
+type page struct {
+	Style    template.CSS
+	Title    string
+	Overall  string // of several
+	State    state
+	Index    []indexLine
+	Chapters []chapter
+}
+
+// indexLine is an experiment beside others.
+type indexLine struct {
+	ID, Name, Title string
+	summary
+	TargetSpark, OtherSpark spark
+}
+
+// chapter is one experiment.
+type chapter struct {
+	ID, Name, Title, Hypothesis, Catalogue string
+	summary
+	Headline   string
+	Alone      bool
+	Remarks    []string
+	Tiles      []tile
+	Timeline   *timeline
+	Verdicts   []verdictLine
+	Calls      []callLine
+	Tree       []treeLine
+	Declared   []string
+	Histograms []histograms
+	Figures    []figureLine
+	Probes     []probeLine
+	Holds      []holdLine
+	Effects    string
+	Errors     []errorLine
+	Slips      []slipLine
+	Events     []eventLine
+	Left       map[string]string // what each list leaves out
+	Facts      []fact
+}
+
+// tile is one of the numbers that matter most.
+type tile struct{ Says, Number, Note, Class string }
+
+type verdictLine struct {
+	State           state
+	ID, Text, Found string
+}
+
+type probeLine struct{ Name, Asked, Wrong, Last string }
+
+type holdLine struct{ Name, Before, After, Named, Peak, Limit string }
+
+type errorLine struct{ Tenant, Text, Calls string }
+
+type slipLine struct{ Tenant, At, Kind, Text string }
+
+type eventLine struct{ At, Level, Name, Where, Text string }
+
+type fact struct{ Name, Is string }
+
+// HTML writes records as one page, with an index where there are several.
+func HTML(w io.Writer, list []record.Record) error {
+	p := page{Style: template.CSS(pageStyle), Title: "mcpd chaos"}
+	var summaries []summary
+	for i := range list {
+		c := chapterOf(&list[i], "e"+strconv.Itoa(i+1))
+		c.Alone = len(list) == 1
+		p.Chapters = append(p.Chapters, c)
+		summaries = append(summaries, c.summary)
+		p.Title = "mcpd chaos: " + c.Name
+	}
+	if len(list) > 1 {
+		p.Title = "mcpd chaos: " + things(len(list), "experiment", "experiments")
+		p.Overall = overall(summaries)
+		p.State = gravest(summaries)
+		for i, c := range p.Chapters {
+			p.Index = append(p.Index, indexLine{ID: c.ID, Name: c.Name, Title: c.Title, summary: c.summary, TargetSpark: sparkOf(&list[i], record.Target), OtherSpark: sparkOf(&list[i], record.Bystander)})
+		}
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, p); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// gravest is the state of a whole run.
+func gravest(list []summary) state {
+	for _, s := range []state{broken, aborted, unclear, unjudged} {
+		if slices.ContainsFunc(list, func(one summary) bool { return one.State == s }) {
+			return s
+		}
+	}
+	return held
+}
+
+// headline is the state with what it is about.
+func headline(r *record.Record, s summary) string {
+	switch s.State {
+	case broken:
+		return "Broken: " + strings.Join(s.Broken[:min(len(s.Broken), 13)], ", ")
+	case aborted:
+		return "Aborted"
+	case unclear:
+		ids := having(r, record.Unclear)
+		return "Unclear: " + strings.Join(ids[:min(len(ids), 13)], ", ")
+	case held:
+		return "All that was judged held"
+	}
+	return "Not judged"
+}

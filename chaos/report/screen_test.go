@@ -1,0 +1,173 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html"
+	"image"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/chaos/record"
+)
+
+// browsers are the names that a Chromium without a screen goes by.
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+
+// browse runs a browser on a page of this content, with flags, and returns what it writes. Without a browser the test is skipped.
+func browse(t *testing.T, page []byte, flags ...string) []byte {
+	t.Helper()
+	program := ""
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		t.Skipf("no browser here: none of %s", strings.Join(browsers, ", "))
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(file, page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	all := append([]string{"--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "profile")}, flags...)
+	if os.Geteuid() == 0 {
+		all = append(all, "--no-sandbox") // which it cannot set up as root; the page is ours
+	}
+	cmd := exec.CommandContext(ctx, program, append(all, "file://"+file)...)
+	cmd.Env = append(os.Environ(), "HOME="+dir)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, &said)
+	}
+	return out.Bytes()
+}
+
+func pageOf(t *testing.T, list []record.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// measure is a script that a copy of a page is given to say what became of it. The page itself has none, and forbids them.
+const measure = `<script>
+const all = [...document.querySelectorAll("*")], shown = e => e.checkVisibility();
+document.title = JSON.stringify({
+	wide: document.documentElement.scrollWidth - innerWidth,
+	dark: getComputedStyle(document.body).backgroundColor,
+	scripts: document.scripts.length,
+	outside: performance.getEntriesByType("resource").length,
+	flat: all.filter(e => e.matches(".panel svg, .lane svg, .hist svg") && shown(e) && (e.getBoundingClientRect().width < 100 || e.getBoundingClientRect().height < 10)).length,
+	small: all.filter(e => shown(e) && e.children.length == 0 && e.textContent.trim() && parseFloat(getComputedStyle(e).fontSize) < 10).length,
+});
+</script>`
+
+var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
+
+func TestPageFitsItsScreen(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	spoiled := samples()
+	for i := range spoiled {
+		spoil(random, reflect.ValueOf(&spoiled[i]).Elem(), 8)
+	}
+	title := regexp.MustCompile(`<title>(.*)</title>`)
+	for _, test := range []struct {
+		name  string
+		list  []record.Record
+		width int
+		dark  bool
+	}{
+		{"desktop", samples(), 1280, false}, {"phone", samples(), 390, false}, {"dark phone", samples()[:1], 390, true}, {"spoiled", spoiled, 390, false},
+	} {
+		page := append(policy.ReplaceAll(pageOf(t, test.list), nil), measure...)
+		scheme, ground := 1, "rgb(252, 252, 250)"
+		if test.dark {
+			scheme, ground = 0, "rgb(21, 23, 26)"
+		}
+		dom := browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
+		found := title.FindSubmatch(dom)
+		if found == nil {
+			t.Fatalf("%s: the page has no title: %.200s", test.name, dom)
+		}
+		got, want := html.UnescapeString(string(found[1])), fmt.Sprintf(`{"wide":0,"dark":%q,"scripts":1,"outside":0,"flat":0,"small":0}`, ground)
+		if got != want {
+			t.Errorf("%s: got %s, want %s", test.name, got, want)
+		}
+	}
+}
+
+// picture is the one in docs.
+const picture = "../../docs/chaos-report.png"
+
+// Of the picture: its size in CSS pixels, and in bytes at most.
+const (
+	pictureWidth  = 1280
+	pictureHeight = 1120
+	pictureBytes  = 200 << 10
+)
+
+func TestPictureOfTheReport(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.png")
+	browse(t, pageOf(t, []record.Record{hang.record()}), "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight), "--blink-settings=preferredColorScheme=1")
+	shot := readPicture(t, file)
+	colours := map[[3]uint32]int{}
+	for y := range pictureHeight {
+		for x := range pictureWidth {
+			r, g, b, _ := shot.At(x, y).RGBA()
+			colours[[3]uint32{r >> 8, g >> 8, b >> 8}]++
+		}
+	}
+	// Its ground, the target's and the bystanders' areas, the fault's bands.
+	for _, c := range [][3]uint32{{0xfc, 0xfc, 0xfa}, {0xef, 0xd3, 0xc0}, {0xc9, 0xdc, 0xee}, {0xe2, 0xd7, 0xb4}} {
+		if n := colours[c]; n < 1000 {
+			t.Errorf("the picture has %d pixels of #%02x%02x%02x", n, c[0], c[1], c[2])
+		}
+	}
+	if *update {
+		var b bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, shot); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(picture, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	readPicture(t, picture)
+	if info, err := os.Stat(picture); err != nil || info.Size() > pictureBytes {
+		t.Errorf("%s: %v, %v, want at most %d bytes", picture, info, err, pictureBytes)
+	}
+}
+
+func readPicture(t *testing.T, file string) image.Image {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	shot, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := shot.Bounds().Size(), image.Pt(pictureWidth, pictureHeight); got != want {
+		t.Errorf("%s has %v pixels, want %v", file, got, want)
+	}
+	return shot
+}

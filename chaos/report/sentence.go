@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpd/chaos/record"
+)
+
+// summary is an experiment in a few numbers and words.
+type summary struct {
+	State          state
+	Broken         []string // ids of invariants
+	Faults, Hits   int
+	Restarts       int
+	Target, Others tally
+	Sentence       string
+}
+
+func summarize(r *record.Record) summary {
+	s := summary{State: stateOf(r), Broken: having(r, record.Fail), Target: tallyOf(r, record.Target), Others: tallyOf(r, record.Bystander)}
+	for _, strike := range r.Strikes {
+		if strike.Error == "" {
+			s.Faults++
+			s.Hits += strike.Hits
+		}
+	}
+	for _, row := range r.Rows {
+		s.Restarts += row.Restarts
+	}
+	s.Sentence = strings.Join(slices.DeleteFunc([]string{broke(r), hurt(s.Target), healed(r), noticed(r, s.Others), ended(r)}, func(part string) bool { return part == "" }), " ")
+	return s
+}
+
+// broke says what broke.
+func broke(r *record.Record) string {
+	var kinds, targets []string
+	hits, faults := 0, 0
+	for _, s := range r.Strikes {
+		if s.Error != "" {
+			continue
+		}
+		faults++
+		hits += s.Hits
+		if k := name(s.Kind); !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+		if t := name(s.Target); !slices.Contains(targets, t) {
+			targets = append(targets, t)
+		}
+	}
+	if faults == 0 {
+		return "Nothing was broken."
+	}
+	return fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), and(targets))
+}
+
+// hurt says for whom.
+func hurt(t tally) string {
+	if len(t.Tenants) == 0 {
+		return ""
+	}
+	return sentenceOf(t) + "."
+}
+
+// healed says how fast, in the words of the verdict on it.
+func healed(r *record.Record) string {
+	for _, v := range r.Verdicts {
+		if v.ID == "I5" && v.Is != record.Unjudged && v.Found != "" {
+			return "Recovery: " + strings.TrimSuffix(text(v.Found), ".") + "."
+		}
+	}
+	return ""
+}
+
+// noticed says that nobody else noticed, or who did. Nobody did when no call failed and the verdict on latencies is clear.
+func noticed(r *record.Record, t tally) string {
+	if len(t.Tenants) == 0 {
+		return "Nobody else was there to notice."
+	}
+	var who []string
+	for _, g := range r.Groups {
+		var sent, bad uint64
+		for _, c := range g.Phases {
+			sent += c.Sent
+			bad += failed(c) + c.Duplicate
+		}
+		if g.Role == record.Bystander && bad > 0 {
+			who = append(who, fmt.Sprintf("%s (%s calls)", name(g.Tenant), of(bad, sent)))
+		}
+	}
+	latency := fmt.Sprintf("their p99 was %s, and %s before", millis(t.During.P99), millis(t.Before.P99))
+	i4 := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == "I4" })
+	switch {
+	case len(who) > 0:
+		return fmt.Sprintf("Others noticed: %s; %s.", and(who), latency)
+	case i4 >= 0 && r.Verdicts[i4].Is == record.Fail:
+		return fmt.Sprintf("Others noticed: %s calls of %s failed, but %s.", of(0, t.Calls), and(t.Tenants), latency)
+	case i4 >= 0 && r.Verdicts[i4].Is == record.Pass:
+		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed; %s.", of(0, t.Calls), and(t.Tenants), latency)
+	}
+	return sentenceOf(t) + "; " + latency + "."
+}
+
+// sentenceOf is how many calls failed, as the beginning of a sentence.
+func sentenceOf(t tally) string {
+	s := fmt.Sprintf("%s calls of %s failed", of(t.Failed, t.Calls), and(t.Tenants))
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// ended says why a run ended early.
+func ended(r *record.Record) string {
+	if r.Aborted == "" {
+		return ""
+	}
+	return "The run was aborted: " + strings.TrimSuffix(text(r.Aborted), ".") + "."
+}
+
+// overall is a run of many experiments in one sentence.
+func overall(list []summary) string {
+	var parts []string
+	for _, s := range []state{broken, aborted, unclear, unjudged, held} {
+		n := 0
+		for _, one := range list {
+			if one.State == s {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", count(n), s.Word))
+		}
+	}
+	var others []tally
+	for _, s := range list {
+		others = append(others, s.Others)
+	}
+	sum := merge(others)
+	sum.Tenants = []string{"bystanders"}
+	return fmt.Sprintf("%s: %s. %s.", things(len(list), "experiment", "experiments"), strings.Join(parts, ", "), sentenceOf(sum))
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"mcpd/chaos/record"
+)
+
+// Text writes records as tables for a terminal: each experiment, and, when there are several, all of them side by side with what bystanders saw.
+func Text(w io.Writer, list []record.Record) error {
+	var b bytes.Buffer
+	summaries := make([]summary, len(list))
+	for i := range list {
+		summaries[i] = summarize(&list[i])
+		writeExperiment(&b, &list[i], summaries[i])
+	}
+	if len(list) > 1 {
+		writeRun(&b, list, summaries)
+	}
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(apart), []byte(plain)))
+	return err
+}
+
+// cells writes the rows of one table.
+type cells struct{ *tabwriter.Writer }
+
+func table(w io.Writer, heads ...string) cells {
+	c := cells{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	c.row(heads...)
+	return c
+}
+
+func (c cells) row(values ...string) { fmt.Fprintf(c, "  %s\n", strings.Join(values, "\t")) }
+
+func (c cells) end() {
+	_ = c.Flush() // into memory
+}
+
+func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
+	fmt.Fprintf(b, "%s %s · %s · %s\n", s.State.Mark, strings.ToUpper(s.State.Word), name(r.Experiment.Name), text(r.Experiment.Title))
+	writeWrapped(b, s.Sentence)
+	for _, strike := range r.Strikes {
+		if strike.Error != "" {
+			writeWrapped(b, fmt.Sprintf("Not injected: %s at %s: %s", name(strike.Kind), name(strike.Target), text(strike.Error)))
+		}
+	}
+	if len(r.Verdicts) > 0 {
+		b.WriteByte('\n')
+		t := table(b, "INVARIANT", "VERDICT", "FOUND")
+		for _, v := range r.Verdicts {
+			is := verdictState(v.Is)
+			t.row(name(v.ID)+"  "+text(v.Text), is.Mark+" "+is.Word, text(v.Found))
+		}
+		t.end()
+	}
+	if len(r.Groups) > 0 {
+		b.WriteByte('\n')
+		t := table(b, "TENANT", "PHASE", "CALLS", "FAILED", "LOST", "CROSSED", "TWICE", "P50", "P99", "P99.9", "MAX")
+		for _, line := range callLines(r) {
+			c := line.Calls
+			t.row(line.Tenant, line.Phase, count(c.Sent), count(c.Failed), count(c.Lost), count(c.Crossed), count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999), millis(c.Max))
+		}
+		t.end()
+	}
+	if len(r.Figures) > 0 {
+		b.WriteByte('\n')
+		t := table(b, "FIGURE", "MEDIAN", "LARGEST", "SAMPLES", "GOAL")
+		for _, f := range r.Figures {
+			line := figureOf(f)
+			t.row(line.Name, line.Median, line.Largest, line.Samples, strings.TrimSpace(line.Goal+" "+line.Because))
+		}
+		t.end()
+	}
+	b.WriteByte('\n')
+}
+
+// callLine is what became of a tenant's calls in a phase.
+type callLine struct {
+	Tenant, Role, Phase string
+	First               bool // of its tenant
+	Calls               record.Calls
+}
+
+// maxTenants bounds the tenants that are shown each alone. The others are added up.
+const maxTenants = 8
+
+func callLines(r *record.Record) (lines []callLine) {
+	phases := []string{record.Baseline, record.Fault, record.Heal}
+	var others [3]record.Calls
+	for i, g := range r.Groups {
+		for j, p := range phases {
+			c, ok := g.Phases[p]
+			if i >= maxTenants {
+				add(&others[j], c)
+				continue
+			}
+			if ok {
+				lines = append(lines, callLine{Tenant: name(g.Tenant), Role: name(g.Role), Phase: p, Calls: c})
+			}
+		}
+	}
+	if rest := len(r.Groups) - maxTenants; rest > 0 {
+		for j, p := range phases {
+			lines = append(lines, callLine{Tenant: things(rest, "other", "others"), Role: "quantiles of the worst", Phase: p, Calls: others[j]})
+		}
+	}
+	for i := range lines {
+		lines[i].First = i == 0 || lines[i-1].Tenant != lines[i].Tenant
+	}
+	return lines
+}
+
+// writeRun shows experiments side by side. Calls and failures are the whole run's, latencies those while the fault lasted.
+func writeRun(b *bytes.Buffer, list []record.Record, summaries []summary) {
+	t := table(b, "EXPERIMENT", "VERDICT", "HITS", "RESTARTS", "TARGET FAILED", "BYSTANDER CALLS", "FAILED", "P50", "P99", "P99.9", "P99 BEFORE")
+	for i, s := range summaries {
+		o := s.Others
+		t.row(name(list[i].Experiment.Name), strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")), count(s.Hits), count(s.Restarts), count(s.Target.Failed),
+			count(o.Calls), count(o.Failed), millis(o.During.P50), millis(o.During.P99), millis(o.During.P999), millis(o.Before.P99))
+	}
+	t.end()
+	fmt.Fprintf(b, "\n%s\n", overall(summaries))
+}
+
+// wide is where lines of prose are broken, in characters.
+const wide = 116
+
+func writeWrapped(b *bytes.Buffer, s string) {
+	at := 0
+	for _, word := range strings.Fields(s) {
+		length := len([]rune(word))
+		switch {
+		case at == 0:
+			b.WriteString("  ")
+		case at+1+length > wide:
+			b.WriteString("\n  ")
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += length
+	}
+	b.WriteByte('\n')
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"mcpd/chaos/record"
+)
+
+// maxColumns bounds the columns of a curve: where a run is longer in seconds, each shows the worst of several.
+const maxColumns = 240
+
+// maxLanes bounds the lanes of a timeline, each for faults of a kind or for a probe.
+const maxLanes = 6
+
+// timeline is a run from left to right.
+type timeline struct {
+	Phases   []mark // where they begin, with their names
+	Widths   []float64
+	Faults   []lane
+	Restarts lane
+	Panels   []panel
+	Probes   []lane
+	Axis     []mark
+	Each     int    // seconds a column stands for
+	Shades   string // the phase of the fault
+	Bands    string // the faults, for behind the curves
+}
+
+// lane is a row of stretches with a name.
+type lane struct {
+	Name  string
+	Spans []span
+	Note  string
+}
+
+// panel is the calls of one role over time.
+type panel struct {
+	Role, Who   string
+	Class       string
+	OK, Failed  string // areas, calls a second
+	Rates       []mark
+	Spread      string // area from p50 to p99
+	P50, P99    string
+	Latencies   []mark
+	Lines       string // of the latencies' marks
+	Description string
+}
+
+// axis maps seconds to a drawing.
+type axis struct{ end float64 }
+
+func (a axis) x(second float64) float64 { return second / a.end * width }
+
+// timelineOf draws a run, nil where there is no time to show.
+func timelineOf(r *record.Record) *timeline {
+	a := axis{spanOf(r)}
+	if a.end <= 0 {
+		return nil
+	}
+	t := &timeline{Each: max(1, int(math.Ceil(a.end/maxColumns))), Faults: faultLanes(r, a), Restarts: restartLane(r, a), Probes: probeLanes(r, a)}
+	var shades, bands path
+	for i, p := range r.Phases {
+		from, to := a.x(second(p.From)), a.x(second(p.To))
+		if to <= from || i >= 2*maxLanes {
+			continue
+		}
+		t.Phases = append(t.Phases, mark{At: hundredth(from), Text: name(p.Name)})
+		t.Widths = append(t.Widths, hundredth(to-from))
+		if p.Name == record.Fault {
+			shades.rect(from, 0, to-from, tall)
+		}
+	}
+	for _, s := range strikeSpans(r, a, "") {
+		bands.rect(s.From, 0, s.To-s.From, tall)
+	}
+	t.Shades, t.Bands = shades.String(), bands.String()
+	step := roundStep(a.end, 12)
+	for i := 0; float64(i)*step <= a.end*0.97; i++ {
+		v := float64(i) * step
+		t.Axis = append(t.Axis, mark{At: hundredth(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s", Minor: i%2 == 1})
+	}
+	t.Panels = panelsOf(r, a, t.Each)
+	return t
+}
+
+// strikeSpans are the faults of a kind, or all of them, as stretches.
+func strikeSpans(r *record.Record, a axis, kind string) []span {
+	var spans []span
+	for _, s := range r.Strikes {
+		if s.Error != "" || kind != "" && s.Kind != kind {
+			continue
+		}
+		from, to := second(s.From), second(s.To)
+		spans = append(spans, span{From: a.x(from), To: a.x(max(from, to)), Count: 1,
+			Text: fmt.Sprintf("%s at %s, %s to %s, %s", name(s.Kind), name(s.Target), seconds(from), seconds(to), things(s.Hits, "hit", "hits"))})
+	}
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
+	return named(join(spans), "faults, the first: ")
+}
+
+// named says of stretches that stand for several how many.
+func named(spans []span, what string) []span {
+	for i, s := range spans {
+		if s.Count > 1 {
+			spans[i].Text = count(s.Count) + " " + what + s.Text
+		}
+	}
+	return spans
+}
+
+func faultLanes(r *record.Record, a axis) (lanes []lane) {
+	var kinds []string
+	for _, s := range r.Strikes {
+		if s.Error == "" && !slices.Contains(kinds, s.Kind) && len(kinds) <= maxLanes {
+			kinds = append(kinds, s.Kind)
+		}
+	}
+	if len(kinds) > maxLanes {
+		return []lane{{Name: "faults", Note: "of many kinds", Spans: strikeSpans(r, a, "")}}
+	}
+	for _, kind := range kinds {
+		lanes = append(lanes, lane{Name: name(kind), Spans: strikeSpans(r, a, kind)})
+	}
+	return lanes
+}
+
+// restarted is the event of a row's new instance.
+const restarted = "child_restarted"
+
+func restartLane(r *record.Record, a axis) lane {
+	var spans []span
+	for _, e := range r.Events {
+		if e.Name == restarted {
+			at := second(e.At)
+			spans = append(spans, span{From: a.x(at), To: a.x(at), Count: 1, Text: seconds(at) + ": " + name(e.Path)})
+		}
+	}
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
+	l := lane{Name: "restarts", Note: count(len(spans)), Spans: named(join(spans), "restarts, the first: ")}
+	return l
+}
+
+// probeLanes show when a probe was not answered as it should be.
+func probeLanes(r *record.Record, a axis) (lanes []lane) {
+	for _, p := range r.Probes[:min(len(r.Probes), maxLanes)] {
+		var spans []span
+		answers := slices.SortedStableFunc(slices.Values(p.Answers), func(a, b record.Answer) int { return cmp.Compare(second(a.At), second(b.At)) })
+		for i, is := range answers {
+			if is.OK {
+				continue
+			}
+			from, to := second(is.At), a.end
+			if i+1 < len(answers) {
+				to = second(answers[i+1].At)
+			}
+			if last := len(spans) - 1; last >= 0 && !answers[i-1].OK {
+				spans[last].To = a.x(to)
+				spans[last].Count++
+				continue
+			}
+			spans = append(spans, span{From: a.x(from), To: a.x(to), Count: 1, Text: fmt.Sprintf("from %s: %s", seconds(from), text(is.Is))})
+		}
+		lanes = append(lanes, lane{Name: name(p.Name), Spans: named(join(spans), "answers, the first ")})
+	}
+	return lanes
+}

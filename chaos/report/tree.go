@@ -1,0 +1,168 @@
+package report
+
+import (
+	"strings"
+
+	"mcpd/chaos/record"
+)
+
+// Bounds of a drawn tree: its depth, and its lines that something happened to and those that nothing did.
+const (
+	maxDepth  = 16
+	maxHurt   = 200
+	maxUnhurt = 300
+)
+
+// treeLine is a line of the tree. What nothing happened to below a row stands folded in one line.
+type treeLine struct {
+	Lead, Name, Badge, Note string
+	Hurt                    bool
+	Folded                  []treeLine
+}
+
+// branch is a row with what is below it.
+type branch struct {
+	id   string
+	row  *record.Row
+	kids []*branch
+	hurt bool // it, or something below it
+	rows int  // with it
+}
+
+// treeOf draws the rows of a record, those before others that come first.
+func treeOf(r *record.Record) []treeLine {
+	root := &branch{}
+	index := map[string]*branch{"": root}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		at, path := root, ""
+		for _, id := range strings.SplitN(row.Path, "/", maxDepth) {
+			path += "/" + id
+			kid := index[path]
+			if kid == nil {
+				kid = &branch{id: id}
+				index[path] = kid
+				at.kids = append(at.kids, kid)
+			}
+			at = kid
+		}
+		at.row = row
+	}
+	root.count()
+	d := drawer{hurt: maxHurt, unhurt: maxUnhurt}
+	lines := d.below(root, "")
+	if d.left > 0 {
+		lines = append(lines, treeLine{Name: "… " + things(d.left, "more row", "more rows")})
+	}
+	return lines
+}
+
+// touched tells whether anything happened to a row.
+func touched(r *record.Row) bool { return r != nil && (r.Restarts > 0 || r.Before != r.After) }
+
+func (b *branch) count() {
+	b.hurt = touched(b.row)
+	if b.row != nil {
+		b.rows = 1
+	}
+	for _, kid := range b.kids {
+		kid.count()
+		b.hurt = b.hurt || kid.hurt
+		b.rows += kid.rows
+	}
+}
+
+// drawer draws as many lines as it may.
+type drawer struct{ hurt, unhurt, left int }
+
+func (d *drawer) below(b *branch, lead string) (lines []treeLine) {
+	var hurt, unhurt []*branch
+	for _, kid := range b.kids {
+		if kid.hurt {
+			hurt = append(hurt, kid)
+		} else {
+			unhurt = append(unhurt, kid)
+		}
+	}
+	for i, kid := range hurt {
+		if d.hurt == 0 {
+			d.left += kid.rows
+			continue
+		}
+		d.hurt--
+		last := i == len(hurt)-1 && len(unhurt) == 0
+		lines = append(lines, lineOf(kid, lead, last, b.id == ""))
+		lines = append(lines, d.below(kid, lead+bar(last, b.id == ""))...)
+	}
+	if len(unhurt) > 0 {
+		lines = append(lines, d.fold(unhurt, lead, b.id == ""))
+	}
+	return lines
+}
+
+// bar continues the lines of the tree below a row.
+func bar(last, root bool) string {
+	switch {
+	case root:
+		return ""
+	case last:
+		return "   "
+	}
+	return "│  "
+}
+
+func lineOf(b *branch, lead string, last, root bool) treeLine {
+	l := treeLine{Name: name(b.id), Hurt: touched(b.row)}
+	switch {
+	case root:
+	case last:
+		l.Lead = lead + "└─ "
+	default:
+		l.Lead = lead + "├─ "
+	}
+	if b.row == nil {
+		return l
+	}
+	if b.row.Restarts > 0 {
+		l.Badge = things(b.row.Restarts, "restart", "restarts")
+	}
+	switch was, is := name(b.row.Before), name(b.row.After); {
+	case was == is:
+	case was == "":
+		l.Note = "new: " + is
+	case is == "":
+		l.Note = "gone; was " + was
+	default:
+		l.Note = was + " → " + is
+	}
+	return l
+}
+
+// fold puts rows that nothing happened to, and all below them, into one line.
+func (d *drawer) fold(list []*branch, lead string, root bool) treeLine {
+	rows := 0
+	var names []string
+	for _, b := range list {
+		rows += b.rows
+		names = append(names, name(b.id))
+	}
+	l := treeLine{Lead: lead + "└─ ", Name: things(rows, "row", "rows") + " untouched: " + and(names)}
+	var put func([]*branch, string)
+	put = func(list []*branch, lead string) {
+		for i, b := range list {
+			if d.unhurt == 0 {
+				d.left += b.rows
+				continue
+			}
+			d.unhurt--
+			last := i == len(list)-1
+			l.Folded = append(l.Folded, lineOf(b, lead, last, false))
+			put(b.kids, lead+bar(last, false))
+		}
+	}
+	put(list, lead+"   ")
+	if root {
+		l.Lead = ""
+	}
+	return l
+}
