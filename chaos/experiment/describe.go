@@ -179,12 +179,12 @@ func (e Experiment) guards() (lines []string) {
 
 // needs are what faults need, in sentences.
 var needs = []struct {
-	need faults.Need
-	text string
+	need       faults.Need
+	word, text string
 }{
-	{faults.Faults, "The host runs with --chaos, and we have its token of that scope."},
-	{faults.Machine, "The host is on this machine and runs as our user, or we are root."},
-	{faults.Own, "The host is started by us: it is killed, and started again."},
+	{faults.Faults, "faults", "The host runs with --chaos, and we have its token of that scope."},
+	{faults.Machine, "machine", "The host is on this machine and runs as our user, or we are root."},
+	{faults.Own, "own", "The host is started by us: it is killed, and started again."},
 }
 
 // DescribeKind tells of a kind of fault.

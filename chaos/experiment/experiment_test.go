@@ -3,8 +3,10 @@ package experiment
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,6 +15,43 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite expected messages and docs/chaos.gen.md")
+
+//go:generate go test -run ^TestDocumentationIsGenerated$ . -update
+
+// docs/chaos.gen.md is written from the tables, so that it names every kind, experiment and key that there is.
+func TestDocumentationIsGenerated(t *testing.T) {
+	const file = "../../docs/chaos.gen.md"
+	if *update {
+		if err := os.WriteFile(file, Markdown(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if page, err := os.ReadFile(file); err != nil || string(page) != string(Markdown()) {
+		t.Errorf("%s is stale: run go generate ./chaos/experiment (%v)", file, err)
+	}
+}
+
+// The example of the page says everything that can be said, so that each key is seen at work.
+func TestExampleSaysEverything(t *testing.T) {
+	e, err := Parse("example.yaml", Example, faults.Kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said func(v reflect.Value, path string)
+	said = func(v reflect.Value, path string) {
+		switch {
+		case v.IsZero():
+			t.Errorf("%s is not said", path)
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				said(v.Field(i), path+"."+v.Type().Field(i).Name)
+			}
+		}
+	}
+	for _, part := range []any{e.Load, e.Phases, e.AbortIf, e.Expect.Figures["detect_ms"], e.Expect.Blast, e.Expect.Restarts, e.Expect.TargetErrors, e.Expect.Recovery, e.Probes, e.Catalogue} {
+		said(reflect.ValueOf(part), fmt.Sprintf("%T", part))
+	}
+}
 
 // Every *.bad.yaml has a mistake and, in its first lines, what is said about it.
 func TestMistakesAreExplained(t *testing.T) {

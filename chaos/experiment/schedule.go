@@ -44,11 +44,14 @@ func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (
 	if len(all) == 0 {
 		return Roles{}, fmt.Errorf("the host has no tenant")
 	}
+	if slices.Contains(bystanders, target) {
+		return Roles{}, fmt.Errorf("tenant %q is both the target and a bystander", target)
+	}
 	if target == "" {
 		target = first(all, bystanders)
 	}
-	if target == "" || slices.Contains(bystanders, target) {
-		return Roles{}, fmt.Errorf("no tenant is left to be the target: all are bystanders")
+	if target == "" {
+		return Roles{}, fmt.Errorf("no tenant is left to be the target")
 	}
 	if bystanders == nil {
 		for _, name := range all {

@@ -153,7 +153,7 @@ func chaosPlanCommand() *cobra.Command {
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVar(&file, "tree", "", "rows from this file, as `mcpd tree --all --json` has written it, instead of a host's")
+	cmd.Flags().StringVar(&file, "tree", "", "rows from this `file`, which mcpd tree --all --json has written, instead of a host's")
 	return cmd
 }
 

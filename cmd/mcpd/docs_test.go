@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/chaos/experiment"
+	"mcpd/chaos/faults"
 	"mcpd/gateway/config"
 	"mcpd/protocol"
 	"mcpd/supervisor"
@@ -18,7 +20,11 @@ import (
 var pages = []string{
 	"README.md", "actors/README.md", "docs/ARCHITECTURE.md", "docs/requirements.md", "docs/negotiation.md", "docs/config.gen.md", "docs/tree.gen.md",
 	"docs/versions.gen.md", "docs/lifecycle.gen.md", "docs/upstream-states.gen.md", "docs/telemetry.gen.md", "docs/limits.gen.md", "docs/otp-parity.gen.md",
+	experiments,
 }
+
+// experiments is the page whose YAML is experiments; that of all others is configurations.
+const experiments = "docs/chaos.gen.md"
 
 // docsRoot is the project's root, from this folder.
 const docsRoot = "../.."
@@ -67,6 +73,9 @@ func TestReadmeNamesEveryRevision(t *testing.T) {
 func TestConfigurationsInDocumentsLoad(t *testing.T) {
 	env := map[string]string{"SEARCH_TOKEN": "x"}
 	for _, b := range blocks(t, "yaml") {
+		if b.page == experiments {
+			continue
+		}
 		o := config.Options{File: b.page, Builtins: supervisor.Builtins, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 		c, err := config.Load([]byte(b.text), o)
 		if err != nil {
@@ -76,6 +85,23 @@ func TestConfigurationsInDocumentsLoad(t *testing.T) {
 		if b.page == "README.md" && len(c.Tenants) != 2 {
 			t.Errorf("%s: %d tenants, want the two that its heading names", b.page, len(c.Tenants))
 		}
+	}
+}
+
+// Every experiment in the documents can be read as it is.
+func TestExperimentsInDocumentsLoad(t *testing.T) {
+	seen := 0
+	for _, b := range blocks(t, "yaml") {
+		if b.page != experiments {
+			continue
+		}
+		seen++
+		if _, err := experiment.Parse(b.page, []byte(b.text), faults.Kinds); err != nil {
+			t.Errorf("%v\n%s", err, b.text)
+		}
+	}
+	if seen == 0 {
+		t.Errorf("%s has no experiment", experiments)
 	}
 }
 

@@ -1,0 +1,103 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpd/chaos/faults"
+
+	_ "embed"
+)
+
+// Example is an experiment that says nearly all that can be said.
+//
+//go:embed example.yaml
+var Example []byte
+
+// Markdown is the documentation of all experiments, kinds of faults and keys.
+func Markdown() []byte {
+	var b strings.Builder
+	b.WriteString(`<!-- Written by go test ./chaos/experiment -update. Do not edit. -->
+
+# Experiments
+
+An experiment breaks something in a running host on purpose, under load, and looks whether anybody notices but whoever was hurt. The *target* is
+the tenant that is hurt, all other tenants are *bystanders*. The host has to be started with ` + "`mcpd serve --chaos`" + `.
+
+` + "`mcpd chaos list`" + ` shows the experiments that there are, ` + "`mcpd chaos describe`" + ` tells what one of them does, expects and needs, and
+` + "`mcpd chaos plan`" + ` shows when it would strike and at what, without doing anything. An experiment of your own is a file with a page of YAML, which
+is as good as a name: ` + "`mcpd chaos describe --source`" + ` prints one to begin with. Every mistake in it is told with its line and column.
+
+When faults strike, and at what, is a function of the experiment, the rows of the host and a seed: the same three strike in the same way.
+
+## An experiment
+
+` + "```yaml\n" + string(Example) + "```" + `
+
+## Those that there are
+
+| name | catalogue | what happens |
+|---|---|---|
+`)
+	library := Library()
+	for _, e := range library {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, strings.Join(e.Catalogue, " "), e.Title)
+	}
+	b.WriteString("\n## Kinds of faults\n\nA kind that needs *faults* uses fault points of the host: it works on another machine too, and heals when whoever asked for it is gone. One that\n" +
+		"needs the *machine* sends signals: the host has to be on this machine, and be our user's. One that needs the host to be our *own* kills it.\n" +
+		"Those that *contend* take cores, memory or descriptors that bystanders need too.\n\n" +
+		"| kind | catalogue | aimed at | needs | what it does |\n|---|---|---|---|---|\n")
+	for _, k := range faults.Kinds {
+		is := k.Is
+		if k.Contends {
+			is += "; it contends"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, strings.Join(k.Rows, " "), aims[k.Aim].what, strings.Join(needWords(k.Needs), ", "), cell(is))
+	}
+	b.WriteString("\n| parameter | value | default | what |\n|---|---|---|---|\n")
+	for _, k := range faults.Kinds {
+		for _, p := range k.Params {
+			fmt.Fprintf(&b, "| `%s` `%s` | %s | %s | %s |\n", k.Name, p.Name, cell(p.Want()), code(p.Default), cell(p.Is))
+		}
+	}
+	b.WriteString("\n## Keys\n\nTimes are written like `90s` or `1m30s`, sizes like `4MiB`. In patterns of paths `*` stands for one name, `**` at the end for all that is below too,\n" +
+		"and `{target}` for the target's name; quote them.\n\n| key | value | default | what |\n|---|---|---|---|\n")
+	for _, r := range Keys() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Path, cell(r.Want), code(r.Default), cell(r.Doc))
+	}
+	b.WriteString("\n## The fault catalogue\n\nEverything that a host is to survive. What no kind does is tested elsewhere, or not yet.\n\n| fault | what | kinds | experiments |\n|---|---|---|---|\n")
+	for _, row := range faults.Catalogue {
+		var kinds, experiments []string
+		for _, k := range faults.Kinds {
+			if slices.Contains(k.Rows, row.ID) {
+				kinds = append(kinds, "`"+k.Name+"`")
+			}
+		}
+		for _, e := range library {
+			if slices.Contains(e.Catalogue, row.ID) {
+				experiments = append(experiments, "`"+e.Name+"`")
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.ID, row.Is, strings.Join(kinds, " "), strings.Join(experiments, " "))
+	}
+	return []byte(b.String())
+}
+
+func needWords(n faults.Need) (words []string) {
+	for _, need := range needs {
+		if n&need.need != 0 {
+			words = append(words, need.word)
+		}
+	}
+	return words
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}

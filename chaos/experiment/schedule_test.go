@@ -1,0 +1,198 @@
+package experiment
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/chaos/faults"
+)
+
+// rows are those of a host with three tenants.
+func rowsOf(tenants ...string) faults.Tree {
+	tree := faults.Tree{{Path: "mcpd"}, {Path: "mcpd/core"}, {Path: "mcpd/core/storage"}, {Path: "mcpd/core/memory"}, {Path: "mcpd/tenants"}}
+	for _, t := range tenants {
+		for _, row := range []string{"", "/request_manager", "/catalog", "/client_sup", "/client_sup/demo", "/client_sup/files", "/server_sup", "/server_sup/1", "/server_sup/2", "/server_sup/3"} {
+			tree = append(tree, faults.Row{Path: faults.TenantPath(t) + row})
+		}
+	}
+	return tree
+}
+
+func parsed(t *testing.T, faultLines string) Experiment {
+	t.Helper()
+	e, err := Parse("test.yaml", []byte("name: x\ntitle: X\nhypothesis: It holds.\nfaults:\n"+faultLines), faults.Kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func schedule(t *testing.T, e Experiment, tree faults.Tree, seed uint64) []Strike {
+	t.Helper()
+	roles, err := e.Cast(tree, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strikes, err := e.Schedule(tree, roles, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strikes
+}
+
+const drawing = `
+  - {do: actor.panic, at: {row: server_sup/*}, after: 1s, every: 3s, times: 5}
+  - {do: child.kill, at: {tenant: bystander}, every: 7s}
+`
+
+// Nothing but the experiment, the rows and the seed makes a schedule: neither the order of rows in a pool, nor what else is in the experiment.
+func TestScheduleIsAFunctionOfItsSeed(t *testing.T) {
+	e, tree := parsed(t, drawing), rowsOf("acme", "globex", "initech")
+	first := schedule(t, e, tree, 42)
+	if len(first) != 5+9 {
+		t.Fatalf("%d strikes", len(first))
+	}
+	if again := schedule(t, e, tree, 42); !reflect.DeepEqual(again, first) {
+		t.Errorf("the second time\n%v\nwant\n%v", again, first)
+	}
+	turned := slices.Clone(tree)
+	for i := range turned {
+		if strings.Contains(turned[i].Path, "/server_sup/") {
+			turned[i].Path = strings.NewReplacer("/1", "/3", "/3", "/1").Replace(turned[i].Path)
+		}
+	}
+	if got := schedule(t, e, turned, 42); !reflect.DeepEqual(got, first) {
+		t.Error("the order of sessions matters")
+	}
+	alone := schedule(t, parsed(t, strings.Split(drawing, "\n")[1]), tree, 42)
+	var same []Strike
+	for _, s := range first {
+		if s.Fault == 0 {
+			same = append(same, s)
+		}
+	}
+	if !reflect.DeepEqual(alone, same) {
+		t.Errorf("alone\n%v\nwant\n%v", alone, same)
+	}
+	if other := schedule(t, e, tree, 43); reflect.DeepEqual(other, first) {
+		t.Error("another seed draws the same")
+	}
+}
+
+// What can be drawn is drawn, all of it, and nothing else.
+func TestDrawsReachEverything(t *testing.T) {
+	tree := rowsOf("acme", "globex", "initech")
+	rows, servers := map[string]bool{}, map[string]bool{}
+	for seed := range uint64(50) {
+		for _, s := range schedule(t, parsed(t, drawing), tree, seed) {
+			if s.Fault == 0 {
+				rows[s.Row] = true
+			} else {
+				servers[s.Tenant+" "+s.Server] = true
+			}
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(rows)), []string{"mcpd/tenants/acme/server_sup/1", "mcpd/tenants/acme/server_sup/2", "mcpd/tenants/acme/server_sup/3"}; !slices.Equal(got, want) {
+		t.Errorf("rows %v, want %v", got, want)
+	}
+	if got, want := slices.Sorted(maps.Keys(servers)), []string{"globex demo", "globex files", "initech demo", "initech files"}; !slices.Equal(got, want) {
+		t.Errorf("servers %v, want %v", got, want)
+	}
+}
+
+// Strikes come in the order of time, none after the phase, and none lasts longer than it. A shorter phase has the same ones, fewer.
+func TestStrikesFitThePhase(t *testing.T) {
+	tree := rowsOf("acme", "globex")
+	for _, c := range []struct {
+		line  string
+		phase time.Duration
+		want  []Strike // At and For
+	}{
+		{"{do: child.kill}", 10 * time.Second, []Strike{{At: 0, For: 10 * time.Second}}},
+		{"{do: child.kill, after: 4s, for: 2s}", 10 * time.Second, []Strike{{At: 4 * time.Second, For: 2 * time.Second}}},
+		{"{do: child.kill, after: 1s, every: 4s}", 10 * time.Second, []Strike{{At: time.Second, For: 4 * time.Second}, {At: 5 * time.Second, For: 4 * time.Second}, {At: 9 * time.Second, For: time.Second}}},
+		{"{do: child.kill, after: 1s, every: 4s, times: 2}", 10 * time.Second, []Strike{{At: time.Second, For: 4 * time.Second}, {At: 5 * time.Second, For: 4 * time.Second}}},
+		{"{do: child.kill, every: 5s, for: 7s}", 10 * time.Second, []Strike{{At: 0, For: 7 * time.Second}, {At: 5 * time.Second, For: 5 * time.Second}}},
+		{"{do: child.kill, every: 5s}", 5 * time.Second, []Strike{{At: 0, For: 5 * time.Second}}},
+	} {
+		e := parsed(t, "  - "+c.line)
+		long := schedule(t, e, tree, 1)
+		e.Phases.Fault = c.phase
+		got := schedule(t, e, tree, 1)
+		var times []Strike
+		for i, s := range got {
+			times = append(times, Strike{At: s.At, For: s.For})
+			if s.Server != long[i].Server || s.Seed != long[i].Seed {
+				t.Errorf("%s: strike %d is another one in a longer phase", c.line, i)
+			}
+		}
+		if !reflect.DeepEqual(times, c.want) {
+			t.Errorf("%s: %v, want %v", c.line, times, c.want)
+		}
+	}
+}
+
+func TestStrikesAreInTheOrderOfTime(t *testing.T) {
+	strikes := schedule(t, parsed(t, drawing), rowsOf("acme", "globex"), 1)
+	if !slices.IsSortedFunc(strikes, func(a, b Strike) int { return int(a.At - b.At) }) {
+		t.Errorf("%v", strikes)
+	}
+}
+
+// What is not there cannot be hit, and is named.
+func TestScheduleNamesWhatIsMissing(t *testing.T) {
+	tree := rowsOf("acme", "globex")
+	for line, want := range map[string]string{
+		"{do: child.kill, at: {server: fils}}":                    "there is no server fils of acme now",
+		"{do: child.kill, at: {tenant: globx}}":                   `there is no tenant "globx": did you mean "globex"?`,
+		"{do: actor.panic, at: {row: connection}}":                "there is no row mcpd/tenants/acme/connection now",
+		"{do: actor.panic, at: {row: mcpd/core/nothing}}":         "there is no row mcpd/core/nothing now",
+		"{do: actor.panic, at: {row: 'mcpd/tenants/{target}/x'}}": "there is no row mcpd/tenants/acme/x now",
+	} {
+		e := parsed(t, "  - "+line)
+		if _, err := e.Schedule(tree, Roles{"acme", []string{"globex"}}, 1); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	e := parsed(t, "  - {do: child.kill, at: {tenant: bystander}}")
+	if _, err := e.Schedule(tree, Roles{Target: "acme"}, 1); err == nil {
+		t.Error("a bystander is hit where there is none")
+	}
+}
+
+func TestCast(t *testing.T) {
+	tree := rowsOf("acme", "globex", "initech", "umbrella")
+	for _, c := range []struct {
+		target     string
+		bystanders []string
+		want       Roles
+		err        string
+	}{
+		{"", nil, Roles{"acme", []string{"globex", "initech"}}, ""},
+		{"initech", nil, Roles{"initech", []string{"acme", "globex"}}, ""},
+		{"", []string{"acme"}, Roles{"globex", []string{"acme"}}, ""},
+		{"acme", []string{"umbrella"}, Roles{"acme", []string{"umbrella"}}, ""},
+		{"acme", []string{"acme"}, Roles{}, "both"},
+		{"acne", nil, Roles{}, `did you mean "acme"?`},
+		{"acme", []string{"glob"}, Roles{}, `no tenant "glob"`},
+		{"", []string{"acme", "globex", "initech", "umbrella"}, Roles{}, "no tenant is left"},
+	} {
+		got, err := parsed(t, "").Cast(tree, c.target, c.bystanders)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%q %v: %v, want %s", c.target, c.bystanders, err, c.err)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q %v: %v, %v, want %v", c.target, c.bystanders, got, err, c.want)
+		}
+	}
+	if _, err := parsed(t, "").Cast(faults.Tree{{Path: "mcpd"}}, "", nil); err == nil {
+		t.Error("a host without tenants is cast")
+	}
+}
