@@ -51,7 +51,7 @@ func broke(r *record.Record) string {
 		}
 	}
 	if faults == 0 {
-		return "Nothing was broken."
+		return "No fault was injected."
 	}
 	return fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), and(targets))
 }
@@ -90,17 +90,24 @@ func noticed(r *record.Record, t tally) string {
 			who = append(who, fmt.Sprintf("%s (%s calls)", name(g.Tenant), of(bad, sent)))
 		}
 	}
-	latency := fmt.Sprintf("their p99 was %s, and %s before", millis(t.During.P99), millis(t.Before.P99))
 	i4 := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == "I4" })
 	switch {
 	case len(who) > 0:
-		return fmt.Sprintf("Others noticed: %s; %s.", and(who), latency)
+		return fmt.Sprintf("Others noticed: %s%s.", and(who), latency(t))
 	case i4 >= 0 && r.Verdicts[i4].Is == record.Fail:
-		return fmt.Sprintf("Others noticed: %s calls of %s failed, but %s.", of(0, t.Calls), and(t.Tenants), latency)
+		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency(t))
 	case i4 >= 0 && r.Verdicts[i4].Is == record.Pass:
-		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed; %s.", of(0, t.Calls), and(t.Tenants), latency)
+		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency(t))
 	}
-	return sentenceOf(t) + "; " + latency + "."
+	return sentenceOf(t) + latency(t) + "."
+}
+
+// latency compares that of bystanders with what it was before, as the end of a sentence.
+func latency(t tally) string {
+	if t.During.P99 <= 0 || t.Before.P99 <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; their p99 was %s, and %s before", millis(t.During.P99), millis(t.Before.P99))
 }
 
 // sentenceOf is how many calls failed, as the beginning of a sentence.

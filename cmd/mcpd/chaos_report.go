@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"mcpd/chaos/record"
+	"mcpd/chaos/report"
+)
+
+func chaosReportCommand() *cobra.Command {
+	var to reports
+	cmd := &cobra.Command{
+		Use: "report FILE...", Short: "Show what experiments saw: as a table, as a page, for a build server", Args: cobra.MinimumNArgs(1),
+		Long: "Show what experiments saw, from the records that runs have written: as a table, and in files as asked for. Several are shown side by side, and\n" +
+			"in them what bystanders saw. A folder stands for the .json files in it, - for standard input.",
+		Example: "  mcpd chaos report hang.json --html hang.html\n  mcpd chaos report results --html results.html --junit results.xml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := readRecords(cmd.InOrStdin(), args)
+			if err != nil {
+				return &failure{exitFailure, err}
+			}
+			return to.write(cmd.OutOrStdout(), list)
+		},
+	}
+	to.flags(cmd)
+	return cmd
+}
+
+// reports are the files that records are shown in beside the table, each empty when it is not wanted.
+type reports struct{ json, html, junit string }
+
+func (to *reports) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&to.json, "json", "", "write the records themselves to this file")
+	flags.StringVar(&to.html, "html", "", "write one page for people to this file; it needs nothing but itself")
+	flags.StringVar(&to.junit, "junit", "", "write what build servers read to this file")
+}
+
+func (to *reports) write(out io.Writer, list []record.Record) error {
+	for _, f := range []struct {
+		name string
+		show func(io.Writer, []record.Record) error
+	}{{to.json, writeRecords}, {to.html, report.HTML}, {to.junit, report.JUnit}} {
+		if f.name == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := f.show(&b, list); err != nil {
+			return &failure{exitFailure, err}
+		}
+		if err := os.WriteFile(f.name, b.Bytes(), 0o644); err != nil {
+			return &failure{exitFailure, err}
+		}
+	}
+	return report.Text(out, list)
+}
+
+func writeRecords(w io.Writer, list []record.Record) error {
+	for _, r := range list {
+		if err := record.Write(w, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRecords reads the records of files and folders, in that order.
+func readRecords(in io.Reader, names []string) (list []record.Record, err error) {
+	for _, name := range names {
+		files := []string{name}
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			if files, err = filepath.Glob(filepath.Join(name, "*.json")); err != nil || len(files) == 0 {
+				return nil, fmt.Errorf("%s: there is no .json file in it", name)
+			}
+		}
+		for _, file := range files {
+			some, err := readRecord(in, file)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, some...)
+		}
+	}
+	return list, nil
+}
+
+func readRecord(in io.Reader, file string) ([]record.Record, error) {
+	if file == "-" {
+		file = "standard input"
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	list, err := record.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return list, nil
+}
