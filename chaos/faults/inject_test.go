@@ -1,0 +1,289 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/internal/mcptest"
+)
+
+func TestMain(m *testing.M) { mcptest.Main(m) }
+
+// patience bounds every wait. What is waited for takes moments; the rest is for a busy machine.
+const patience = 20 * time.Second
+
+// operator is a host that has a tree and remembers what it was told.
+type operator struct {
+	tree     Tree
+	armed    []Order
+	disarmed []string
+	err      error
+}
+
+func (o *operator) Tree(context.Context) (Tree, error) { return o.tree, o.err }
+
+func (o *operator) Arm(_ context.Context, order Order) (string, error) {
+	if o.err != nil {
+		return "", o.err
+	}
+	o.armed = append(o.armed, order)
+	return fmt.Sprintf("fault-%d", len(o.armed)), nil
+}
+
+func (o *operator) Disarm(_ context.Context, id string) error {
+	o.disarmed = append(o.disarmed, id)
+	return nil
+}
+
+func (o *operator) Struck(_ context.Context, id string) (int, error) {
+	return len(id), nil
+}
+
+func (o *operator) Reload(context.Context) error { return o.err }
+
+func site(k Kind, o *operator, with Values) *Site {
+	s := &Site{Host: o, PID: os.Getpid(), Tenant: "acme", Row: "mcpd/tenants/acme/catalog", For: time.Minute, With: k.Defaults(), Rand: rand.New(rand.NewPCG(1, 2))}
+	for name, v := range with {
+		s.With[name] = v
+	}
+	return s
+}
+
+// Faults of actors are ordered from the host's registry, and end with the strike.
+func TestFaultsOfActorsAreOrdered(t *testing.T) {
+	path := "mcpd/tenants/acme/catalog"
+	for _, c := range []struct {
+		kind Kind
+		with Values
+		want Order
+	}{
+		{actorPanic, nil, Order{Action: "panic", Path: path, Count: 1, Lease: lease}},
+		{actorPanic, Values{"count": 3, "message": "*request.Call"}, Order{Action: "panic", Path: path, Kind: "*request.Call", Count: 3, Lease: lease}},
+		{actorHang, nil, Order{Action: "hang", Path: path, Count: 1, Lease: lease}},
+		{actorHang, Values{"delay": time.Second}, Order{Action: "hang", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
+		{actorSlow, nil, Order{Action: "slow", Path: path, Delay: 10 * time.Millisecond, Lease: lease}},
+	} {
+		o := &operator{}
+		in, err := c.kind.Inject(t.Context(), site(c.kind, o, c.with))
+		if err != nil || len(o.armed) != 1 || o.armed[0] != c.want || in.Target != path {
+			t.Errorf("%s: %v, %+v at %s, want %+v", c.kind.Name, err, o.armed, in.Target, c.want)
+			continue
+		}
+		if hits, err := in.Hits(t.Context()); hits != len("fault-1") || err != nil {
+			t.Errorf("%s: %d hits, %v", c.kind.Name, hits, err)
+		}
+		if err := in.Heal(t.Context()); err != nil || len(o.disarmed) != 1 || o.disarmed[0] != "fault-1" {
+			t.Errorf("%s: disarmed %v, %v", c.kind.Name, o.disarmed, err)
+		}
+	}
+}
+
+// A part of a hundred is drawn by the host, from the run's seed.
+func TestPartsAreSeeded(t *testing.T) {
+	o := &operator{}
+	s := site(actorSlow, o, nil)
+	s.Percent = 5
+	if _, err := actorSlow.Inject(t.Context(), s); err != nil || o.armed[0].Percent != 5 || o.armed[0].Seed == 0 {
+		t.Errorf("%+v, %v", o.armed, err)
+	}
+}
+
+func TestRefusedOrdersAreErrors(t *testing.T) {
+	refused := errors.New("refused")
+	if _, err := actorPanic.Inject(t.Context(), site(actorPanic, &operator{err: refused}, nil)); !errors.Is(err, refused) {
+		t.Errorf("%v", err)
+	}
+}
+
+// sleeper is a process that a host could have as a server.
+func sleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+func withChild(pid int) *operator {
+	return &operator{tree: Tree{{Path: "mcpd/tenants/acme/client_sup/demo/1/connection", Server: "demo", PID: pid}}}
+}
+
+func atDemo(k Kind, o *operator, with Values) *Site {
+	s := site(k, o, with)
+	s.Server, s.Row = "demo", ""
+	return s
+}
+
+func TestChildrenAreKilled(t *testing.T) {
+	for word, want := range map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM} {
+		cmd := sleeper(t)
+		in, err := childKill.Inject(t.Context(), atDemo(childKill, withChild(cmd.Process.Pid), Values{"signal": word}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != want {
+			t.Errorf("%s: %v", word, err)
+		}
+		if hits, err := in.Hits(t.Context()); hits != 1 || err != nil || in.Heal(t.Context()) != nil {
+			t.Errorf("%s: %d hits, %v", word, hits, err)
+		}
+	}
+}
+
+func TestChildrenAreStoppedUntilHealed(t *testing.T) {
+	cmd := sleeper(t)
+	in, err := childStop.Inject(t.Context(), atDemo(childStop, withChild(cmd.Process.Pid), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(t, cmd.Process.Pid, 'T')
+	for range 2 { // it may be healed again
+		if err := in.Heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state(t, cmd.Process.Pid, 'S')
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if err := in.Heal(t.Context()); err != nil {
+		t.Errorf("a process that the host has replaced cannot be healed: %v", err)
+	}
+}
+
+// state waits until a process is in a state.
+func state(t *testing.T, pid int, want byte) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Skip("no /proc here:", err)
+		}
+		if _, rest, _ := strings.Cut(string(stat), ") "); rest[0] == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d is %s", pid, stat)
+		}
+	}
+}
+
+// F28: no signal ever reaches a process that is none of the host's, whatever number its tree has.
+func TestForeignProcessesAreLeftAlone(t *testing.T) {
+	host, foreign := sleeper(t), sleeper(t)
+	s := atDemo(childKill, withChild(foreign.Process.Pid), nil)
+	s.PID = host.Process.Pid
+	if _, err := childKill.Inject(t.Context(), s); err == nil || !strings.Contains(err.Error(), "none of the host's") {
+		t.Errorf("%v", err)
+	}
+	if err := foreign.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("it is gone: %v", err)
+	}
+}
+
+func TestNothingToKillIsAnError(t *testing.T) {
+	if _, err := childKill.Inject(t.Context(), atDemo(childKill, &operator{}, nil)); !errors.Is(err, ErrNoChild) {
+		t.Errorf("%v", err)
+	}
+	s := atDemo(childKill, withChild(os.Getpid()), nil)
+	s.PID = 0
+	if _, err := childKill.Inject(t.Context(), s); err == nil || !strings.Contains(err.Error(), "another machine") {
+		t.Errorf("%v", err)
+	}
+}
+
+// echo is a server that gives back what it is given, and counts.
+func echo(t *testing.T) (url string, calls, sessions *atomic.Int64) {
+	calls, sessions = new(atomic.Int64), new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			sessions.Add(-1)
+			return
+		}
+		var m struct {
+			ID     jsontext.Value `json:"id"`
+			Method string         `json:"method"`
+			Params struct {
+				Arguments struct {
+					Message string `json:"message"`
+				} `json:"arguments"`
+			} `json:"params"`
+		}
+		if err := json.UnmarshalRead(bufio.NewReader(r.Body), &m); err != nil {
+			t.Error(err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch m.Method {
+		case "initialize":
+			sessions.Add(1)
+			w.Header().Set("Mcp-Session-Id", "1")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`, m.ID)
+		case "tools/call":
+			calls.Add(1)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, m.Params.Arguments.Message)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, calls, sessions
+}
+
+// A flood goes on until it is healed, and leaves no call and no session behind.
+func TestFloodEndsWhenItIsHealed(t *testing.T) {
+	url, calls, sessions := echo(t)
+	s := site(loadFlood, &operator{}, Values{"rate": 500, "sessions": 3, "at_once": 4})
+	s.Client = Client{URL: url, Tool: "echo", Argument: "message"}
+	in, err := loadFlood.Inject(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := sessions.Load(); n != 3 {
+		t.Errorf("%d sessions", n)
+	}
+	for deadline := time.Now().Add(patience); calls.Load() < 50; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d calls", calls.Load())
+		}
+	}
+	for range 2 {
+		if err := in.Heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hits, err := in.Hits(t.Context())
+	if err != nil || int64(hits) != calls.Load() || sessions.Load() != 0 {
+		t.Errorf("%d hits, %v, %d calls, %d sessions left", hits, err, calls.Load(), sessions.Load())
+	}
+}
+
+func TestFloodOfNobodyIsAnError(t *testing.T) {
+	s := site(loadFlood, &operator{}, nil)
+	s.Client = Client{URL: "http://127.0.0.1:1/mcp"}
+	if _, err := loadFlood.Inject(t.Context(), s); err == nil {
+		t.Error("it floods nobody")
+	}
+}

@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	kindName  = regexp.MustCompile(`^[a-z]+\.[a-z_]+$`)
+	paramName = regexp.MustCompile(`^[a-z][a-z_]*$`)
+)
+
+// The table is sorted, and says everything there is to say.
+func TestKinds(t *testing.T) {
+	if !slices.IsSortedFunc(Kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("kinds are not in the order of their names")
+	}
+	for i, k := range Kinds {
+		if i > 0 && Kinds[i-1].Name == k.Name {
+			t.Errorf("%s is there twice", k.Name)
+		}
+		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.Rows) == 0 || k.Is == "" || strings.HasSuffix(k.Is, ".") {
+			t.Errorf("%s: name, rows, what it is, or how it is done", k.Name)
+		}
+		for _, id := range k.Rows {
+			if _, ok := InCatalogue(id); !ok {
+				t.Errorf("%s: the catalogue has no %s", k.Name, id)
+			}
+		}
+		if k.Partial && k.Aim == AtHost {
+			t.Errorf("%s: some of a hundred hosts", k.Name)
+		}
+		k.Defaults() // panics when one is out of its range
+		for _, p := range k.Params {
+			if !paramName.MatchString(p.Name) || p.Is == "" || p.Default == "" && p.Type != Text {
+				t.Errorf("%s %s: name, what it means, or its default", k.Name, p.Name)
+			}
+		}
+	}
+}
+
+func TestCatalogueIsComplete(t *testing.T) {
+	if len(Catalogue) != 69 || Catalogue[0].ID != "F01" || Catalogue[68].ID != "F69" {
+		t.Errorf("%d rows", len(Catalogue))
+	}
+	for i := 1; i < len(Catalogue); i++ {
+		if Catalogue[i-1].ID >= Catalogue[i].ID || Catalogue[i].Is == "" {
+			t.Errorf("%s is not in its place, or says nothing", Catalogue[i].ID)
+		}
+	}
+}
+
+func TestParamsAreStrict(t *testing.T) {
+	for _, c := range []struct {
+		p    Param
+		text string
+		want any // nil is refused
+	}{
+		{Param{Type: Duration, High: int64(time.Minute)}, "1m", time.Minute},
+		{Param{Type: Duration, High: int64(time.Minute)}, "61s", nil},
+		{Param{Type: Duration, High: int64(time.Minute)}, "-1s", nil},
+		{Param{Type: Duration, High: int64(time.Minute)}, "5", nil},
+		{Param{Type: Number, Low: 1, High: 5}, "5", 5},
+		{Param{Type: Number, Low: 1, High: 5}, "6", nil},
+		{Param{Type: Number, Low: 1, High: 5}, "1.5", nil},
+		{Param{Type: Size, Low: 1, High: 1 << 20}, "1MiB", int64(1 << 20)},
+		{Param{Type: Size, Low: 1, High: 1 << 20}, "2MiB", nil},
+		{Param{Type: Size, Low: 1, High: 1 << 20}, "1MB", nil},
+		{Param{Type: Text, High: 3}, "abc", "abc"},
+		{Param{Type: Text, High: 3}, "abcd", nil},
+		{Param{Type: Text, Words: []string{"a", "b"}}, "b", "b"},
+		{Param{Type: Text, Words: []string{"a", "b"}}, "c", nil},
+	} {
+		got, ok := c.p.Read(c.text)
+		if ok != (c.want != nil) || ok && got != c.want {
+			t.Errorf("%v of %s is %v, %v; want %v", c.text, c.p.Want(), got, ok, c.want)
+		}
+	}
+}
+
+// Who reads what he does not declare finds out at once.
+func TestUndeclaredParametersPanic(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("it is read as nothing")
+		}
+	}()
+	actorPanic.Defaults().Duration("delay")
+}
+
+func TestMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"mcpd", "mcpd", true},
+		{"mcpd", "mcpd/core", false},
+		{"mcpd/core", "mcpd", false},
+		{"mcpd/*", "mcpd/core", true},
+		{"mcpd/*", "mcpd/core/storage", false},
+		{"mcpd/*/storage", "mcpd/core/storage", true},
+		{"mcpd/core/**", "mcpd/core", true},
+		{"mcpd/core/**", "mcpd/core/storage", true},
+		{"mcpd/core/**", "mcpd/tenants", false},
+		{"mcpd/core/**", "mcpd/cores", false},
+		{"mcpd/tenants/acme/**", "mcpd/tenants/acme/client_sup/demo/1/connection", true},
+		{"**", "mcpd", true},
+	} {
+		if got := Match(c.pattern, c.path); got != c.want {
+			t.Errorf("Match(%q, %q) is %v", c.pattern, c.path, got)
+		}
+	}
+}
+
+func TestParseTree(t *testing.T) {
+	tree, err := ParseTree([]byte(`{"id":"mcpd","path":"mcpd","type":"supervisor","children":[{"path":"mcpd/tenants","children":[
+		{"path":"mcpd/tenants/acme","children":[{"path":"mcpd/tenants/acme/client_sup","childCount":1,"children":[{"path":"mcpd/tenants/acme/client_sup/demo","children":[
+			{"path":"mcpd/tenants/acme/client_sup/demo/1/connection","type":"worker","status":"running","state":"ready","server":"demo","pid":4711,"restarts":2,"incarnation":3,"mailbox":4,"new":{}}]}]}]},
+		{"path":"mcpd/tenants/globex"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Row{Path: "mcpd/tenants/acme/client_sup/demo/1/connection", Type: "worker", Status: "running", State: "ready", Server: "demo", PID: 4711, Restarts: 2, Incarnation: 3, Mailbox: 4}
+	if got := tree.Children("acme", "demo"); !slices.Equal(got, []Row{want}) {
+		t.Errorf("children %v, want %v", got, want)
+	}
+	if got := tree.Tenants(); !slices.Equal(got, []string{"acme", "globex"}) {
+		t.Errorf("tenants %v", got)
+	}
+	if got := tree.Servers("acme"); !slices.Equal(got, []string{"demo"}) {
+		t.Errorf("servers %v", got)
+	}
+	for _, bad := range []string{"", "{}", "[]", `{"path": 5}`} {
+		if _, err := ParseTree([]byte(bad)); err == nil {
+			t.Errorf("%q is a tree", bad)
+		}
+	}
+}
