@@ -116,12 +116,9 @@ func (h *host) configurationOptions() configuration.Options {
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
 	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Forgot: func() {
-		h.index.Each(func(s *session.Handle) bool {
-			if s.Endpoint().Tenant == t.Name {
-				_ = s.Send(session.Reconfigured{}) // one without an actor asks when it has one
-			}
-			return true
-		})
+		for _, s := range h.index.InOrder(func(s *session.Handle) bool { return s.Endpoint().Tenant == t.Name }) {
+			_ = s.Send(session.Reconfigured{}) // one without an actor asks when it has one
+		}
 	}}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -174,7 +175,7 @@ func (r *Registry) declare(m *Declared) {
 
 // tell sends a change to every subscriber. One whose mailbox is full misses it: it is monitoring, not negotiation.
 func (r *Registry) tell(c Changed) {
-	for s := range r.subscribers {
+	for s := range order.By(r.subscribers, otp.Ref.Compare) {
 		_ = s.Send(c)
 	}
 }

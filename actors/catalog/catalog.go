@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -83,8 +84,8 @@ func (k *kept) Abandon(reason error) {
 	for _, w := range k.waiting {
 		w.call.Fail(reason)
 	}
-	for _, s := range k.servers {
-		for _, waiting := range s.opening {
+	for _, s := range order.Of(k.servers) {
+		for _, waiting := range order.By(s.opening, tenant.Key.Compare) {
 			for _, w := range waiting {
 				w.reply(otp.Ref{}, reason)
 			}
@@ -142,23 +143,23 @@ func (c *Catalog) Init(p *otp.Process) error {
 		c.kept = &kept{servers: map[string]*server{}}
 		p.SetHeir(c.kept)
 	}
-	for name, s := range c.servers {
+	for name, s := range order.Of(c.servers) {
 		if s.sup != (otp.Ref{}) {
 			c.places[s.sup] = place{name, nil}
 			p.Monitor(s.sup)
 		}
 		s.in, s.lacks, s.held = map[client.State]int{}, map[tenant.Key]string{}, map[string]int{}
-		for key, conn := range s.conns {
+		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 			conn.arriving, conn.dismissed = 0, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
 			_ = conn.ref.Send(client.Describe{})
 		}
-		for key := range s.opening { // the answer was lost with the last incarnation, and so may be a report
+		for key := range order.By(s.opening, tenant.Key.Compare) { // the answer was lost with the last incarnation, and so may be a report
 			s.held[key.Principal]++
 			c.open(s, key)
 		}
 		c.arm(name, s)
-		for key := range s.retiring {
+		for key := range order.By(s.retiring, tenant.Key.Compare) {
 			c.retire(s, key)
 		}
 		s.starting, s.removing = false, false // the answer went to the previous incarnation
@@ -167,7 +168,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	c.configure()
-	for _, s := range c.servers {
+	for _, s := range order.Of(c.servers) {
 		c.outlast(s)
 	}
 	if !heir {
@@ -302,7 +303,7 @@ func (c *Catalog) supervised(m supervised) {
 	s.sup = m.ref
 	c.places[m.ref] = place{m.server, nil}
 	c.p.Monitor(m.ref)
-	for key := range s.opening {
+	for key := range order.By(s.opening, tenant.Key.Compare) {
 		c.open(s, key)
 	}
 	c.resume(s)
@@ -342,7 +343,7 @@ func (c *Catalog) down(m otp.Down) {
 func (c *Catalog) orphaned(s *server) {
 	delete(c.places, s.sup)
 	s.sup = otp.Ref{}
-	for key := range s.conns {
+	for key := range order.By(s.conns, tenant.Key.Compare) {
 		c.drop(s, key)
 	}
 	c.show(s)

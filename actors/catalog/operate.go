@@ -8,6 +8,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/storage"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -87,7 +88,7 @@ func (c *Catalog) written(m written) {
 func (c *Catalog) putAway(s *server, at telemetry.Where) {
 	why := client.ByOperator(true, at.Incident)
 	s.whole = &pause{why: why, since: c.p.Now(), operator: true}
-	for key, conn := range s.conns {
+	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, why)
 	}
 	for key := range s.opening { // what is started all the same ends when it has
@@ -99,7 +100,7 @@ func (c *Catalog) putAway(s *server, at telemetry.Where) {
 // restart has all connections to a server begin anew, each with its users and with what waits for it. Those of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
 	why := client.ByOperator(false, incident)
-	for key, conn := range s.conns {
+	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		if !s.current(key) {
 			c.stop(s, key, conn, why)
 			continue

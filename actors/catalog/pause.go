@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -124,7 +125,7 @@ func (c *Catalog) again(m retry) {
 // resume starts the connections that sessions had used, and those that are to be there in any case, as far as they may be: of what is quarantined
 // as a whole one, which is the probe.
 func (c *Catalog) resume(s *server) {
-	for key := range s.left {
+	for key := range order.By(s.left, tenant.Key.Compare) {
 		if !s.closed(key, c.p.Now()) {
 			c.restore(s, key)
 		}

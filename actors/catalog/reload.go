@@ -8,6 +8,7 @@ import (
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -42,11 +43,11 @@ func (c *Catalog) configure() {
 			s.config = config
 		}
 	}
-	for name, s := range c.servers {
+	for name, s := range order.Of(c.servers) {
 		if _, still := c.rows[name]; !still && !s.gone {
 			c.undeclare(s)
 		}
-		for key, conn := range s.conns {
+		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 			c.dismiss(s, key, conn)
 		}
 		c.eager(s)
@@ -82,7 +83,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.outlast(s)
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
-	for key, waiting := range opening {
+	for key, waiting := range order.By(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
 			switch {
@@ -95,7 +96,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 			}
 		}
 	}
-	for key, conn := range s.conns {
+	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		if key.Instance == 0 && key.Share != tenant.BySession {
 			caller := Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: key.Modern}
 			if again := s.at(ListKey(config, caller)); s.conns[again] == nil && len(s.opening[again]) == 0 {
@@ -109,7 +110,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 func (c *Catalog) outlast(s *server) {
 	now := c.p.Now()
 	var next time.Time
-	for key, l := range s.lists {
+	for key, l := range order.By(s.lists, tenant.Key.Compare) {
 		switch {
 		case l.until.IsZero():
 		case now.Before(l.until):
@@ -153,14 +154,14 @@ func (c *Catalog) undeclare(s *server) {
 	s.gone = true
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
-	for key, waiting := range opening {
+	for key, waiting := range order.By(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
 			w.reply(otp.Ref{}, protocol.EndpointNotFound())
 		}
 	}
 	clear(s.left)
-	for key := range s.lists {
+	for key := range order.By(s.lists, tenant.Key.Compare) {
 		c.unsave(s, key)
 	}
 	c.note(s)

@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/mend"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 )
 
@@ -17,7 +18,7 @@ import (
 func (k *kept) repair(now time.Time) []otp.Dropped {
 	var lost mend.Losses
 	mend.Map(&k.servers)
-	for name, s := range k.servers {
+	for name, s := range order.Of(k.servers) {
 		switch {
 		case lost.If(s == nil, "server", "missing"):
 			delete(k.servers, name)
@@ -90,7 +91,7 @@ func (p *pause) sound(now time.Time) bool {
 
 // refuseAll drops everyone who waits for a connection to the server.
 func (s *server) refuseAll(lost *mend.Losses) {
-	for _, waiting := range s.opening {
+	for _, waiting := range order.By(s.opening, tenant.Key.Compare) {
 		for _, w := range waiting {
 			lost.Drop("start", "of a server that was dropped", w)
 		}

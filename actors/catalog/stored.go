@@ -11,6 +11,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/storage"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/store"
 )
@@ -59,7 +60,7 @@ func (c *Catalog) noted(s *server) store.Change {
 	if s.whole != nil {
 		q.Whole = savePause(s.whole)
 	}
-	for key, p := range s.pauses {
+	for key, p := range order.By(s.pauses, tenant.Key.Compare) {
 		if p.quarantined() && key.Share != tenant.BySession {
 			of := savePause(p)
 			of.Share, of.Principal, of.Fingerprint, of.Modern, of.Instance = key.Share, key.Principal, key.Fingerprint, key.Modern, key.Instance
@@ -133,7 +134,7 @@ func (s *server) requarantine(value jsontext.Value, now time.Time) error {
 
 // arm lets what is paused be started when its time has come.
 func (c *Catalog) arm(name string, s *server) {
-	for key := range s.pauses {
+	for key := range order.By(s.pauses, tenant.Key.Compare) {
 		if wait := s.paused(key, c.p.Now()); wait > 0 {
 			c.p.After(wait, retry{name, key})
 		}

@@ -6,6 +6,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -80,7 +81,7 @@ func (c *carry) Abandon(reason error) {
 	if c.cause == nil {
 		c.cause = reason
 	}
-	for _, x := range c.written {
+	for _, x := range order.Of(c.written) {
 		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, true, c.cause))
 	}
 	clear(c.written)
@@ -88,7 +89,7 @@ func (c *carry) Abandon(reason error) {
 		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, c.executed[x.ID], c.cause))
 	}
 	c.queue = nil
-	for _, m := range c.wants {
+	for _, m := range order.Of(c.wants) {
 		m.Fail(reason)
 	}
 	if len(c.sessions) > 0 {
@@ -100,7 +101,7 @@ func (c *carry) Abandon(reason error) {
 
 // regain takes back what this connection knew before its heir was given up.
 func (c *Connection) regain(left *Left) {
-	for row, ref := range left.Sessions {
+	for row, ref := range order.Of(left.Sessions) {
 		if _, back := c.sessions[row]; !back {
 			c.sessions[row] = ref
 			c.p.Monitor(ref)
@@ -109,7 +110,7 @@ func (c *Connection) regain(left *Left) {
 	if len(left.URIs) > 0 {
 		c.wake()
 	}
-	for uri, who := range left.URIs {
+	for uri, who := range order.Of(left.URIs) {
 		for row, agreed := range who {
 			c.hold(uri, row, agreed)
 		}

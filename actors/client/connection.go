@@ -12,6 +12,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
@@ -367,16 +368,16 @@ func (c *Connection) abandon(cause *Ending) {
 	for _, a := range c.asked {
 		a.timer.Stop()
 	}
-	for _, f := range c.calls {
+	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
 		f.settle(cause)
 	}
-	for id := range c.open {
+	for id := range order.Of(c.open) {
 		c.dropQuestion(id)
 	}
 	for _, d := range c.drives {
 		d.timer.Stop()
 	}
-	for _, l := range c.listens {
+	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		l.timer.Stop()
 		c.settleListen(l, cause)
 	}
@@ -387,7 +388,7 @@ func (c *Connection) abandon(cause *Ending) {
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	var why *Ending
 	if otp.IsNormal(reason) && !errors.As(reason, &why) { // a built-in server that stops with the host
-		for id := range c.open {
+		for id := range order.Of(c.open) {
 			c.dropQuestion(id)
 		}
 		return

@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/notification"
 	"mcpd/gateway/catalog"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -61,7 +62,7 @@ func newListen(uri string, f subscription.Filter) *listen {
 
 // listenTo subscribes to a resource, when an earlier subscription to it is over. Then is told what the server thinks of it.
 func (c *Connection) listenTo(uri string, then func(error)) {
-	for _, l := range c.listens {
+	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && !l.acked {
 			l.then = append(l.then, then)
 			return
@@ -203,7 +204,7 @@ func (c *Connection) updated(uri string) {
 
 // unlistenTo ends the subscription to a resource.
 func (c *Connection) unlistenTo(uri string) {
-	for _, l := range c.listens {
+	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && uri != "" {
 			c.settleListen(l, nil) // whoever waited has let go
 			c.unlisten(l)
@@ -245,7 +246,7 @@ func (c *Connection) renewLists(ended *listen) {
 	if ended.uri == "" || !c.piped() {
 		return
 	}
-	for _, l := range c.listens {
+	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == "" {
 			c.unlisten(l)
 		}
@@ -265,7 +266,7 @@ func (c *Connection) forgetListen(l *listen) {
 }
 
 func (c *Connection) listenID(l *listen) (jsonrpc.ID, bool) {
-	for id, other := range c.listens {
+	for id, other := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if other == l {
 			return id, true
 		}

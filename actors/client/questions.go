@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
@@ -148,7 +149,7 @@ func (c *Connection) dropQuestion(id string) {
 }
 
 func (c *Connection) dropQuestionsOf(call uint64) {
-	for id, o := range c.open {
+	for id, o := range order.Of(c.open) {
 		if o.call == call {
 			c.dropQuestion(id)
 		}
@@ -158,7 +159,7 @@ func (c *Connection) dropQuestionsOf(call uint64) {
 // closeQuestionsOf ends the questions of a call that the server has answered without waiting for them. One that came on no call's stream may
 // be about something else, and a client with a session answers it all the same.
 func (c *Connection) closeQuestionsOf(call uint64) {
-	for id, o := range c.open {
+	for id, o := range order.Of(c.open) {
 		if o.call == call && o.bound {
 			c.dropQuestion(id)
 			c.refuse(o.id, protocol.InvalidParams("the call during which this was asked has ended"))

@@ -6,6 +6,7 @@ import (
 
 	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
+	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 )
 
@@ -21,7 +22,7 @@ func (c *carry) repair() []otp.Dropped {
 	mend.Map(&c.wants)
 	var lost mend.Losses
 	c.repairCalls(&lost)
-	for row, m := range c.wants {
+	for row, m := range order.Of(c.wants) {
 		switch {
 		case lost.If(m == nil, "wish", "of nobody"):
 			delete(c.wants, row)
@@ -48,7 +49,7 @@ func (c *carry) repair() []otp.Dropped {
 
 // repairCalls drops the calls that can have no outcome, and those that are there twice: one that may have been written is not queued.
 func (c *carry) repairCalls(lost *mend.Losses) {
-	for id, x := range c.written {
+	for id, x := range order.Of(c.written) {
 		if !whole(x) || x.ID != id {
 			delete(c.written, id)
 			c.dropCall(lost, x)

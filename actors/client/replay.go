@@ -6,6 +6,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
@@ -14,7 +15,7 @@ import (
 // lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next, as far as the
 // server's budget goes; for anything else there is one answer: it may have been executed.
 func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
-	for id, x := range c.written {
+	for id, x := range order.Of(c.written) {
 		delete(c.written, id)
 		if !c.again[id] && !c.full() && c.repeatable(x) && c.o.Known.retries.Take(now) {
 			c.again[id], c.executed[id] = true, true

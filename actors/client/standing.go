@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mcpd/gateway/catalog"
+	"mcpd/internal/order"
 	"mcpd/transport/streamable"
 )
 
@@ -46,7 +47,7 @@ func (c *Connection) missedAny() {
 	for _, k := range catalog.Kinds() {
 		c.changed(k)
 	}
-	for uri := range c.uris {
+	for uri := range order.Of(c.uris) {
 		if c.subscribed(uri) {
 			c.updated(uri)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
@@ -207,7 +208,7 @@ func (c *Connection) grant() {
 	if c.state != Ready && !c.asleep() || c.asides > 0 {
 		return
 	}
-	for session, m := range c.wants {
+	for session, m := range order.Of(c.wants) {
 		delete(c.wants, session)
 		if c.refused != nil && m.Req.Level != "" {
 			m.Fail(c.refused)
@@ -267,7 +268,7 @@ func (c *Connection) askAside(method, member, value string, answered func(error)
 // that counts as a change.
 func (c *Connection) restore() {
 	c.setLevel(c.verbose())
-	for uri, who := range c.uris {
+	for uri, who := range order.Of(c.uris) {
 		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
 		if len(who) == 0 {
 			delete(c.uris, uri)
@@ -335,7 +336,7 @@ func (c *Connection) detach(ref otp.Ref) {
 				c.setLevel(after)
 			}
 		}
-		for uri, who := range c.uris {
+		for uri, who := range order.Of(c.uris) {
 			if _, ok := who[row]; ok && c.release(uri, row) && c.state == Ready {
 				c.follow(uri, false)
 			}

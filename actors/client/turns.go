@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mcpd/actors/request"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
@@ -51,7 +52,7 @@ func (c *Connection) takeTurns() {
 // during are the calls in which the server may have asked something that names none. Before it takes calls, it can only mean those who wait
 // for it.
 func (c *Connection) during() (calls []*request.Exchange) {
-	for _, f := range c.calls {
+	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
 		if interactive[f.x.Method] {
 			calls = append(calls, f.x)
 		}

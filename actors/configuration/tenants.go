@@ -3,6 +3,7 @@ package configuration
 import (
 	"time"
 
+	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 )
 
@@ -61,7 +62,7 @@ func (m *Manager) lookAgain() {
 // look stops the tenants that have no sessions any more.
 func (m *Manager) look() {
 	waiting := false
-	for tenant, l := range m.leaving {
+	for tenant, l := range order.Of(m.leaving) {
 		switch {
 		case l.ending:
 		case m.o.Open(tenant) > 0 && m.p.Now().Before(l.until):

@@ -9,6 +9,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
@@ -100,7 +101,7 @@ func (c *Call) relayed(m jsonrpc.Message) error {
 		return c.step(held.Event{Op: held.Progress, Params: m.Params})
 	}
 	level, _ := splice.GetString(m.Params, "level")
-	for _, o := range c.open {
+	for _, o := range order.Of(c.open) {
 		if protocol.AtLeast(level, o.level) {
 			_ = o.out.Send(m)
 		}
@@ -118,7 +119,7 @@ func (c *Call) finished(m *finished) error {
 	case m.m.Result != nil:
 		return c.step(held.Event{Op: held.Finish, Result: m.m.Result})
 	}
-	for sink := range c.open {
+	for sink := range order.Of(c.open) {
 		return c.left(sink)
 	}
 	return c.step(held.Event{Op: held.Abort})

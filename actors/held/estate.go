@@ -12,6 +12,7 @@ import (
 	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/internal/order"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -131,10 +132,10 @@ func (e *estate) Abandon(reason error) {
 	open, questions := maps.Clone(e.open), maps.Clone(e.questions)
 	clear(e.questions)
 	e.mu.Unlock()
-	for sink := range open {
+	for sink := range order.Of(open) {
 		e.finish(sink, nil, e.a.Exchange.Broken(reason))
 	}
-	for _, q := range questions {
+	for _, q := range order.By(questions, jsonrpc.ID.Compare) {
 		q.Fail(errGone)
 	}
 	_ = e.o.Requests.Send(&request.Cancel{ID: e.a.Exchange.ID})

@@ -74,7 +74,8 @@ func (m *Manager) bury(x *Exchange) {
 // Abandon ends every exchange: there is nobody left to be in charge of them.
 func (e *estate) Abandon(reason error) {
 	e.last.mend()
-	for r := range e.last.table.Pending() {
+	for _, id := range e.last.keys(func(*Exchange) bool { return true }) {
+		r, _ := e.last.table.Get(id)
 		x := r.Owner
 		e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, x.Over(), reason).Repeating(x.Method)}, answer{})
 	}

@@ -265,13 +265,14 @@ func (m *Manager) stop() {
 	}
 }
 
-// keys are the exchanges in flight that are such. The table must not be stepped while it is gone through.
+// keys are the exchanges in flight that are such, in the order in which they came. The table must not be stepped while it is gone through.
 func (m *Manager) keys(such func(*Exchange) bool) (ids []uint64) {
 	for r := range m.table.Pending() {
 		if such(r.Owner) {
 			ids = append(ids, r.Key)
 		}
 	}
+	slices.Sort(ids)
 	return ids
 }
 

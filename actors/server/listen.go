@@ -1,6 +1,9 @@
 package server
 
 import (
+	"cmp"
+	"iter"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -26,6 +29,7 @@ type listen struct {
 	granted subscription.Filter    // its tasks are those that there are
 	uris    []session.Subscription // those of granted that no server has refused
 	waiting int                    // servers that have not answered yet
+	number  uint64                 // in which order they came
 }
 
 // inquiry is a request that the session itself makes of a server, and the sink of it.
@@ -87,7 +91,7 @@ func (s *Session) subscribe(d *session.Deliver) {
 			return
 		}
 		l := &listen{d: d, granted: wanted.Grant(s.record.Offered)}
-		s.waiting.add(d) // until it ends
+		l.number = s.waiting.add(d) // until it ends
 		if s.listens == nil {
 			s.listens = map[transport.Sink]*listen{}
 		}
@@ -143,7 +147,7 @@ func (s *Session) acknowledge(l *listen) {
 
 // announce tells what a server announced on the subscriptions that asked for it, each under its own id.
 func (s *Session) announce(n *notification.Notice) {
-	for _, l := range s.listens {
+	for l := range s.listening() {
 		if !l.d.Acknowledged() {
 			continue
 		}
@@ -157,6 +161,11 @@ func (s *Session) announce(n *notification.Notice) {
 			s.unlisten(l) // its client has gone while there was nobody to be told
 		}
 	}
+}
+
+// listening goes through the subscriptions as they came.
+func (s *Session) listening() iter.Seq[*listen] {
+	return slices.Values(slices.SortedFunc(maps.Values(s.listens), func(a, b *listen) int { return cmp.Compare(a.number, b.number) }))
 }
 
 // unlisten forgets a subscription, and lets servers go that nobody hears of any more.
@@ -191,7 +200,7 @@ func (s *Session) wants(server, own string) bool {
 
 // hangUp ends every subscription politely: this session ends, or the host. One that was not acknowledged is refused with what else waits.
 func (s *Session) hangUp() {
-	for _, l := range s.listens {
+	for l := range s.listening() {
 		if !l.d.Acknowledged() {
 			continue
 		}

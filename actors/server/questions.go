@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -114,7 +115,7 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 		s.undelegate(m)
 		return
 	}
-	for id, a := range s.asked {
+	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
 		if a.from != m.From || a.question != m.Question {
 			continue
 		}
@@ -126,7 +127,7 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 
 // forsake withdraws what was asked on behalf of a call that has ended: nobody waits for the answer any more.
 func (s *Session) forsake(call uint64) {
-	for id, a := range s.asked {
+	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
 		if a.call == call {
 			a.call = 0
 			s.settle(id, a)

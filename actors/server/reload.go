@@ -4,6 +4,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol/splice"
 )
 
@@ -13,7 +14,7 @@ import (
 func (s *Session) reconfigured() {
 	before := s.tenant
 	s.tenant = s.o.Tenant()
-	for server, ref := range s.targets {
+	for server, ref := range order.Of(s.targets) {
 		config, still := s.tenant.Server(server)
 		if was, _ := before.Server(server); still && !was.Reconnects(config) {
 			continue
@@ -44,7 +45,7 @@ func (s *Session) wishAgain(server string) {
 	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
 		s.reconnect(server)
 	}
-	for _, l := range s.listens {
+	for l := range s.listening() {
 		for _, u := range l.uris {
 			if u.Server == server {
 				params, _ := splice.Set(nil, splice.Quote(u.Own), "uri") // an empty value becomes an object

@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
@@ -162,7 +163,7 @@ func (s *Session) notified(m jsonrpc.Message) {
 		s.answerProgress(m)
 	case "notifications/roots/list_changed":
 		if s.gate().Check(protocol.Client, m.Method, m.Params) == nil {
-			for _, target := range s.targets {
+			for _, target := range order.Of(s.targets) {
 				_ = target.Send(&client.Tell{Method: m.Method, Params: m.Params})
 			}
 		}

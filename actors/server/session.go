@@ -18,6 +18,7 @@ import (
 	"mcpd/actors/task"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	lifecycle "mcpd/protocol/session"
@@ -229,7 +230,7 @@ func (s *Session) close(why error) {
 // Terminate lets go of everything this session has asked of others. Its questions end with it. Its exchanges do so only with the session
 // itself: otherwise another actor follows, and their sinks outlive this one.
 func (s *Session) Terminate(*otp.Process, error) {
-	for id, a := range s.asked {
+	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
 		s.settle(id, a)
 		s.withdraw(id)
 		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})

@@ -1,13 +1,14 @@
 package server
 
 import (
-	"maps"
-	"slices"
+	"cmp"
+	"iter"
 	"sync"
 	"time"
 
 	"mcpd/actors/client"
 	"mcpd/actors/session"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -16,24 +17,27 @@ import (
 // waiting are the requests that a session has taken and neither answered nor passed on yet, because it waits for somebody else's word. It is
 // the session's heir only for what happens to an heir when there is nobody left: each goes to the session's next actor then, or is answered.
 type waiting struct {
-	waits func(more int) // is told how many there are that somebody waits for the outcome of
-	mu    sync.Mutex     // guards what follows; a session that hangs is abandoned while it runs
-	all   map[*session.Deliver]struct{}
+	waits func(more int)              // is told how many there are that somebody waits for the outcome of
+	mu    sync.Mutex                  // guards what follows; a session that hangs is abandoned while it runs
+	all   map[*session.Deliver]uint64 // and in which order they came
+	added uint64
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
 }
 
-// add keeps a request.
-func (w *waiting) add(d *session.Deliver) {
+// add keeps a request and says the how manieth it is.
+func (w *waiting) add(d *session.Deliver) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
-		w.all = map[*session.Deliver]struct{}{}
+		w.all = map[*session.Deliver]uint64{}
 	}
 	if _, ok := w.all[d]; !ok {
 		w.waits(awaited(d))
 	}
-	w.all[d] = struct{}{}
+	w.added++
+	w.all[d] = w.added
+	return w.added
 }
 
 // awaited is 1 for a request that ends by itself, and 0 for a subscription.
@@ -57,6 +61,11 @@ func (w *waiting) remove(d *session.Deliver) {
 	}
 }
 
+// inOrder goes through them as they came.
+func (w *waiting) inOrder() iter.Seq2[*session.Deliver, uint64] {
+	return order.By(w.all, func(a, b *session.Deliver) int { return cmp.Compare(w.all[a], w.all[b]) })
+}
+
 // has reports whether a request still waits: it was neither answered nor cancelled.
 func (w *waiting) has(d *session.Deliver) bool {
 	w.mu.Lock()
@@ -70,7 +79,7 @@ func (w *waiting) has(d *session.Deliver) bool {
 func (w *waiting) find(id string) (list []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for d := range w.all {
+	for d := range w.inOrder() {
 		if d.Message.ID.Raw() == id && d.Message.Method != "initialize" {
 			list = append(list, d)
 		}
@@ -90,11 +99,14 @@ func (w *waiting) of(out transport.Sink) *session.Deliver {
 	return nil
 }
 
-// list is all of them.
-func (w *waiting) list() []*session.Deliver {
+// list is all of them, as they came.
+func (w *waiting) list() (all []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Collect(maps.Keys(w.all))
+	for d := range w.inOrder() {
+		all = append(all, d)
+	}
+	return all
 }
 
 func (w *waiting) len() int {
@@ -107,12 +119,12 @@ func (w *waiting) len() int {
 func (w *waiting) Abandon(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for d := range w.all {
+	for d := range w.inOrder() {
 		w.waits(-awaited(d))
 		d.Fail(otp.ErrNoProc)
 	}
 	w.all = nil
-	for _, kept := range w.questions {
+	for _, kept := range order.Of(w.questions) {
 		for _, q := range kept {
 			q.Fail(protocol.Overloaded("questions of servers", time.Second))
 			release(q.Exchange)

@@ -80,7 +80,7 @@ func (s *Session) polledTask(w *taskWatch, m inquired) {
 
 // announceTask tells everybody who listens to a task how it is.
 func (s *Session) announceTask(id string, params jsontext.Value) {
-	for _, l := range s.listens {
+	for l := range s.listening() {
 		if !l.d.Acknowledged() || !slices.Contains(l.granted.Tasks, id) {
 			continue
 		}

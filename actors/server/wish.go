@@ -6,6 +6,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/session"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -103,7 +104,7 @@ func (s *Session) setLevel(d *session.Deliver) {
 	}
 	s.store(func(r *session.Record) { r.Level = level })
 	servers := make([]string, 0, len(s.targets))
-	for server := range s.targets {
+	for server := range order.Of(s.targets) {
 		servers = append(servers, server)
 	}
 	s.tell(d, servers, func(refused error) {

@@ -61,7 +61,7 @@ func (m *Manager) lookOut(tenant string) []spare {
 			}
 			return 1
 		}
-		return cmp.Compare(a.last, b.last)
+		return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row))
 	})
 	n := slices.IndexFunc(all, func(s spare) bool { return s.busy })
 	if n < 0 {

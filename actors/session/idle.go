@@ -39,31 +39,33 @@ func (m *Manager) arm(d time.Duration) {
 // sweep ends what has been idle for too long, or is too old. An open stream keeps a session: its transport touches it. So does a channel of its own.
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
-	m.index.Each(func(h *Handle) bool {
-		if !h.Streamed() || m.departs(h) {
-			return true
-		}
-		if age := m.o.Age(h.endpoint.Tenant); age > 0 {
-			if now.Sub(h.opened) >= age {
-				m.index.ends.add(h, "age")
-				ended++
-				return true
-			}
-			m.arm(age - now.Sub(h.opened))
-		}
-		limit := m.mayIdle(h)
-		left := limit - h.Idle(now)
-		if left < 0 && h.peer != nil && h.calls.Busy() {
-			left = limit
-		}
-		if left >= 0 {
-			m.arm(left + limit/slack)
-			return true
-		}
-		m.index.ends.add(h, "idle")
+	for _, h := range m.index.InOrder(func(h *Handle) bool { return m.over(h, now) != "" }) {
+		m.index.ends.add(h, m.over(h, now))
 		ended++
-		return true
-	})
+	}
 	m.endSome()
 	return ended
+}
+
+// over says why a session is to end now. For one that is not there is a sweep when it may be.
+func (m *Manager) over(h *Handle, now time.Time) (why string) {
+	if !h.Streamed() || m.departs(h) {
+		return ""
+	}
+	if age := m.o.Age(h.endpoint.Tenant); age > 0 {
+		if now.Sub(h.opened) >= age {
+			return "age"
+		}
+		m.arm(age - now.Sub(h.opened))
+	}
+	limit := m.mayIdle(h)
+	left := limit - h.Idle(now)
+	if left < 0 && h.peer != nil && h.calls.Busy() {
+		left = limit
+	}
+	if left < 0 {
+		return "idle"
+	}
+	m.arm(left + limit/slack)
+	return ""
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -83,6 +85,18 @@ func whose(ep streamable.Endpoint) streamable.Endpoint {
 // Each calls f for every session until it returns false.
 func (x *Index) Each(f func(*Handle) bool) {
 	x.byID.Range(func(_, v any) bool { return f(v.(*Handle)) })
+}
+
+// InOrder are the sessions that are such, by their rows.
+func (x *Index) InOrder(such func(*Handle) bool) (list []*Handle) {
+	x.Each(func(h *Handle) bool {
+		if such(h) {
+			list = append(list, h)
+		}
+		return true
+	})
+	slices.SortFunc(list, func(a, b *Handle) int { return strings.Compare(a.row, b.row) })
+	return list
 }
 
 func (x *Index) add(h *Handle) {

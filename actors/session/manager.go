@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/internal/clock"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -75,13 +77,17 @@ type kept struct {
 
 // Abandon answers everyone who waits: there will be no other manager.
 func (k *kept) Abandon(reason error) {
-	for call := range k.opening {
+	for call := range order.By(k.opening, k.earlier) {
 		call.Fail(reason)
 	}
-	for a := range k.attaching {
+	for a := range order.By(k.attaching, byRow) {
 		a.fail(reason)
 	}
 }
+
+func (k *kept) earlier(a, b *Open) int { return cmp.Compare(k.opening[a].row, k.opening[b].row) }
+
+func byRow(a, b *attempt) int { return cmp.Compare(a.h.row, b.h.row) }
 
 // New makes one incarnation. The index outlives the manager: transports read it.
 func New(o Options, index *Index) *Manager {
@@ -138,10 +144,10 @@ func (m *Manager) Init(p *otp.Process) error {
 		p.Monitor(ref)
 	}
 	m.unopened()
-	for call, h := range m.opening {
+	for call, h := range order.By(m.opening, m.earlier) {
 		m.start(call, h)
 	}
-	for a := range m.attaching {
+	for a := range order.By(m.attaching, byRow) {
 		m.begin(a)
 	}
 	m.arm(0)

@@ -14,12 +14,9 @@ type depart struct{ until time.Time }
 // reload looks at who may have a session, and for how long, anew.
 func (m *Manager) reload(r ReloadRequest) {
 	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
-	m.index.Each(func(h *Handle) bool {
-		if r.Changed[h.endpoint.Tenant] {
-			_ = h.Send(Reconfigured{}) // an actor that is not there looks at the configuration when it starts
-		}
-		return true
-	})
+	for _, h := range m.index.InOrder(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
+		_ = h.Send(Reconfigured{}) // an actor that is not there looks at the configuration when it starts
+	}
 	m.sweep()
 }
 
@@ -30,16 +27,13 @@ func (m *Manager) departs(h *Handle) bool { return m.o.Serves != nil && !m.o.Ser
 // or when their time is up.
 func (m *Manager) depart(d depart) {
 	last, busy := !m.o.Clock.Now().Before(d.until), false
-	m.index.Each(func(h *Handle) bool {
-		switch {
-		case !m.departs(h):
-		case h.calls.Busy() && !last:
+	for _, h := range m.index.InOrder(m.departs) {
+		if h.calls.Busy() && !last {
 			busy = true
-		default:
+		} else {
 			m.index.ends.add(h, noLongerServed)
 		}
-		return true
-	})
+	}
 	m.endSome()
 	if busy {
 		m.p.After(lookEvery, d)

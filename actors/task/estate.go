@@ -11,6 +11,7 @@ import (
 	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
@@ -81,14 +82,14 @@ func (e *estate) repair(now time.Time) []otp.Dropped {
 
 // goOn takes the task up after a crash, where that has left it.
 func (t *Task) goOn() error {
-	known := tasks.Known{Calls: slices.Collect(maps.Keys(t.sent)), Asked: slices.Collect(maps.Keys(t.asked))}
+	known := tasks.Known{Calls: slices.Sorted(maps.Keys(t.sent)), Asked: slices.SortedFunc(maps.Keys(t.asked), jsonrpc.ID.Compare)}
 	for _, c := range t.waiting {
 		known.Calls = append(known.Calls, c.Number)
 	}
-	for _, q := range t.puts {
+	for _, q := range order.By(t.puts, jsonrpc.ID.Compare) {
 		known.Puts = append(known.Puts, q.number)
 	}
-	for id := range t.open {
+	for id := range order.Of(t.open) {
 		if t.promised == nil || t.promised.Request != id {
 			known.Requests = append(known.Requests, id)
 		}
@@ -128,7 +129,7 @@ func (e *estate) Abandon(reason error) {
 	open := maps.Clone(e.open)
 	clear(e.open)
 	e.mu.Unlock()
-	for _, x := range open {
+	for _, x := range order.Of(open) {
 		if x != nil && x.Sink != nil {
 			complete(e.o.Requests, x, tasks.Effect{Err: protocol.InternalError(reason)})
 		}

@@ -10,6 +10,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
@@ -228,7 +229,7 @@ func (t *Task) put(e tasks.Effect) {
 }
 
 func (t *Task) retract(number uint64) {
-	for id, q := range t.puts {
+	for id, q := range order.By(t.puts, jsonrpc.ID.Compare) {
 		if q.number == number {
 			delete(t.puts, id)
 			_ = q.on.Owner.Send(&client.Withdrawn{From: t.p.Self(), Question: id, Call: q.on.ID})
@@ -242,7 +243,7 @@ func (t *Task) tell() {
 	if t.a.Task.Down == tasks.Core {
 		_ = t.a.Owner.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Object()})
 	}
-	for session, by := range t.watchers {
+	for session, by := range order.Of(t.watchers) {
 		if by.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
 			delete(t.watchers, session)
 		}

@@ -83,3 +83,6 @@ func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }
+
+// Compare orders keys by the rows that they stand for.
+func (k Key) Compare(o Key) int { return strings.Compare(k.String(), o.String()) }

@@ -10,7 +10,7 @@ type row struct {
 }
 
 var (
-	layer0 = []string{"internal/fault", "internal/clock", "internal/water"}
+	layer0 = []string{"internal/fault", "internal/clock", "internal/water", "internal/order"}
 	layer1 = join(layer0, "protocol/...", "supervisor/otp", "proto/gen/...")
 	layer2 = join(layer1, "gateway/...", "transport/...", "telemetry/...", "store/...")
 	layer3 = join(layer2, "actors/...")
@@ -24,6 +24,7 @@ var ours = []row{
 	// 0
 	{"internal/clock", nil, "layer 0 uses the standard library only"},
 	{"internal/water", nil, "layer 0 uses the standard library only"},
+	{"internal/order", nil, "layer 0 uses the standard library only"},
 	{"internal/fault", []string{"internal/clock"}, "layer 0 uses the standard library only"},
 	// 1
 	{"protocol/jsonrpc", nil, "the envelope knows no MCP"},

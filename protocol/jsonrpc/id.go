@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,4 +50,9 @@ func (id ID) String() string {
 		return "none"
 	}
 	return id.raw
+}
+
+// Compare orders ids: whole numbers by their value, and others somehow.
+func (id ID) Compare(o ID) int {
+	return cmp.Or(cmp.Compare(len(id.raw), len(o.raw)), cmp.Compare(id.raw, o.raw))
 }

@@ -1,5 +1,7 @@
 package otp
 
+import "strings"
+
 // Ref is the address of a row: a logical path in a tree. It stays valid across restarts of what runs there and across
 // restarts of the supervisors above; it ends with the row. Refs are comparable, cheap to copy and safe for concurrent
 // use. The zero Ref is an address at which nothing ever runs.
@@ -53,5 +55,8 @@ func (r Ref) Child(id string) Ref {
 	}
 	return Ref{r.row.find(id)}
 }
+
+// Compare orders addresses by their paths.
+func (r Ref) Compare(o Ref) int { return strings.Compare(r.Path(), o.Path()) }
 
 func (r Ref) String() string { return r.Path() }
