@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // serve is how package otp calls the loop of a service.
@@ -70,4 +71,13 @@ func (w *World) Close() {
 func end(r *routine) {
 	defer func() { _ = recover() }() // what it says on the way is of no use to anybody
 	r.stop()
+}
+
+// who says which routines have not ended.
+func (w *World) who() string {
+	var names []string
+	for _, r := range w.lives {
+		names = append(names, r.who)
+	}
+	return strings.Join(names, ", ")
 }

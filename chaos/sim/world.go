@@ -25,12 +25,12 @@ type World struct {
 	trace  *Trace
 	now    time.Time
 	steps  int
-	turns  []func()                   // of processes that have messages
-	lives  []*routine                 // goroutines that have not ended
-	ready  []*routine                 // of those, in each step
-	timers timers                     // in order of time
-	inside *routine                   // whose turn it is, nil for a turn or a timer
-	Heard  func(path string, msg any) // of every message before it is handled; it may panic
+	turns  []func()                // of processes that have messages
+	lives  []*routine              // goroutines that have not ended
+	ready  []*routine              // of those, in each step
+	timers timers                  // in order of time
+	inside *routine                // whose turn it is, nil for a turn or a timer
+	Heard  func(path, kind string) // of every message before it is handled
 }
 
 // NewWorld makes a world in which nothing runs yet.
@@ -58,9 +58,10 @@ func (w *World) Schedule(f func()) { w.turns = append(w.turns, f) }
 
 // Handle notes what is handled.
 func (w *World) Handle(path string, msg any) {
-	w.Note("handle", path, fmt.Sprintf("%T", msg))
+	kind := fmt.Sprintf("%T", msg)
+	w.Note("handle", path, kind)
 	if w.Heard != nil {
-		w.Heard(path, msg)
+		w.Heard(path, kind)
 	}
 }
 

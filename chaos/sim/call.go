@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+// call is one request of a client and all that it was sent for it. It is the request's sink.
+type call struct {
+	s      *story
+	c      *visitor
+	method string
+	server string // that the request goes to, empty for the host itself
+	nonce  string
+	id     jsonrpc.ID
+	token  jsontext.Value
+
+	at, end   time.Time
+	outcome   jsonrpc.Message
+	ended     bool
+	cancelled bool
+	refused   error // Deliver did not take it
+	asked     int   // questions that came with it
+	far       float64
+}
+
+var _ transport.Sink = (*call)(nil)
+
+// Send takes a message that comes before the outcome.
+func (k *call) Send(m jsonrpc.Message) error {
+	if k.ended {
+		return transport.ErrClosed
+	}
+	k.s.w.Note("told", k.c.name, m.Kind().String()+" "+m.Method)
+	switch {
+	case m.Kind() == jsonrpc.KindRequest:
+		k.asked++
+		k.c.asked(k, m)
+	case m.Method == "notifications/progress":
+		k.progress(m.Params)
+	}
+	return nil
+}
+
+// progress checks one report: it is of this call, and further than the last.
+func (k *call) progress(params jsontext.Value) {
+	token, _ := splice.Get(params, "progressToken")
+	if string(token) != string(k.token) {
+		k.s.find("I2 cross-talk", "%s is told of the progress %s, its own is %s", k.nonce, token, k.token)
+	}
+	text, _ := splice.Get(params, "progress")
+	far, err := number(text)
+	if err != nil || far <= k.far {
+		k.s.find("I10 order", "%s is told of progress %s after %v", k.nonce, text, k.far)
+	}
+	k.far = far
+}
+
+// Finish takes the outcome. A second one is told so, as it is by every sink.
+func (k *call) Finish(m jsonrpc.Message) bool {
+	if k.ended {
+		return false
+	}
+	k.s.w.Note("outcome", k.c.name, k.method+" "+m.Kind().String())
+	k.ended, k.end, k.outcome = true, k.s.w.now, m
+	return true
+}

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+	"unicode"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/config"
+	"mcpd/internal/fault"
+	"mcpd/supervisor"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// The tenants: what breaks in a run is the target's, and what its bystander hears of that is nothing.
+const (
+	target    = "acme"
+	bystander = "globex"
+)
+
+// document is the configuration of the simulated host. Its servers are the run's own, whatever is declared here; the declaration decides who
+// shares a connection to them.
+const document = `
+limits: {call_timeout: %v, call_timeout_max: %v, park_time: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s}
+tenants:
+  acme: {servers: {old: {command: old, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}}}
+  globex: {servers: {old: {command: old, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}}}
+`
+
+// start starts the host of a run.
+func (s *story) start() error {
+	c, err := config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime), config.Options{File: "simulation"})
+	if err != nil {
+		return err
+	}
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(s.w.rand.Uint32())
+	}
+	s.faults = fault.New(s.w)
+	s.w.Heard = s.heard
+	s.host, err = supervisor.Start(context.Background(), c, supervisor.Options{
+		Embedded: true, Clock: s.w, Faults: s.faults,
+		Simulation: supervisor.Simulation{
+			Scheduler: s.w, Random: rand.NewChaCha8(seed),
+			Draw:   func(n time.Duration) time.Duration { return time.Duration(s.w.rand.Int64N(int64(n))) },
+			Dial:   s.dial,
+			Events: s.event,
+		},
+	})
+	return err
+}
+
+var errUnreachable = errors.New("connection refused")
+
+// dial opens a connection to a server of the run.
+func (s *story) dial(tenant, name string) client.Dial {
+	peer := s.servers[tenant+"/"+name]
+	return func(context.Context, otp.Ref) (transport.Upstream, error) {
+		if peer.struck(s.plan.dials) {
+			s.broke("dial", peer.at)
+			return nil, errUnreachable
+		}
+		s.w.Note("dial", peer.at, "")
+		return s.options.upstream(newWire(peer)), nil
+	}
+}
+
+// heard lets what is about to begin or to handle a message break, now and then.
+func (s *story) heard(path, kind string) {
+	if s.panicked >= s.plan.panicked || !s.breakable(path) || !s.plan.panics.strikes(s.w.rand) {
+		return
+	}
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: path}, Count: 1, Lease: time.Second}
+	switch {
+	case kind == "*actor.Restart" && s.plan.starts.strikes(s.w.rand):
+		f.Action, f.Point.Place = fault.Fail, fault.Init
+	case system(kind):
+		return
+	}
+	s.panicked++
+	s.broke(string(f.Action), path)
+	if _, err := s.faults.Arm(f); err != nil {
+		s.find("simulation", "a fault cannot be armed: %v", err)
+	}
+}
+
+// system reports whether a message is one by which supervision itself is done: it is not what an actor handles.
+func system(kind string) bool {
+	name, of := strings.CutPrefix(kind, "otp.")
+	return strings.HasPrefix(kind, "*actor.") || of && unicode.IsLower(rune(name[0]))
+}
+
+// breakable reports whether what is at a path may break.
+func (s *story) breakable(path string) bool {
+	return strings.HasPrefix(path, "mcpd/tenants/"+target+"/") || s.plan.core && strings.HasPrefix(path, "mcpd/core/")
+}
+
+// event looks at what happened in the tree: nothing crashes that was not made to.
+func (s *story) event(e otp.Event) {
+	s.w.Note("event", e.Where(), fmt.Sprintf("%T", e))
+	var crash *otp.CrashReport
+	switch e := e.(type) {
+	case otp.ChildExited:
+		crash = e.Report
+	case otp.StartFailed:
+		crash = e.Report
+	case otp.TerminatePanicked:
+		crash = e.Report
+	case otp.Abandoned:
+		s.find("I9 supervision", "%s was abandoned", e.Path)
+	}
+	if crash == nil || len(crash.PCs) == 0 {
+		return
+	}
+	s.result.Crashes++
+	if !errors.As(crash.Reason, new(fault.Injected)) {
+		s.find("I9 supervision", "%v\n%s", crash, crash.Stack())
+	}
+}

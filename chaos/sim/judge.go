@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// Finding is something that must not be.
+type Finding struct {
+	Invariant string // as the specification calls it
+	What      string
+}
+
+func (f Finding) String() string { return f.Invariant + ": " + f.What }
+
+// find notes that something is as it must not be.
+func (s *story) find(invariant, format string, args ...any) {
+	f := Finding{invariant, fmt.Sprintf(format, args...)}
+	s.w.Note("FINDING", f.Invariant, strings.ReplaceAll(f.What, "\n", " "))
+	s.result.Findings = append(s.result.Findings, f)
+}
+
+// grace is by how much an outcome may be later than its deadline.
+const grace = 250 * time.Millisecond
+
+// judge looks at every call.
+func (s *story) judge() {
+	for _, k := range s.calls {
+		s.judgeOutcome(k)
+		if k.method == "tools/call" {
+			s.judgeEffect(k)
+		}
+	}
+}
+
+// judgeOutcome looks at what a client was told: one thing, in time, that belongs to it.
+func (s *story) judgeOutcome(k *call) {
+	switch {
+	case k.refused != nil:
+		if s.innocent(k) {
+			s.find("I3 bystander", "%s %s was refused: %v", k.nonce, k.method, k.refused)
+		}
+		return
+	case !k.ended && !k.cancelled:
+		s.find("I1 outcome", "%s %s to %q has none", k.nonce, k.method, k.server)
+		return
+	case !k.ended:
+		return
+	}
+	switch k.outcome.Kind() {
+	case jsonrpc.KindInvalid:
+		if !k.cancelled {
+			s.find("I1 outcome", "%s %s ended without one, though nobody cancelled it", k.nonce, k.method)
+		}
+		return
+	case jsonrpc.KindFailure:
+		if s.innocent(k) && !k.cancelled {
+			s.find("I3 bystander", "%s %s to %q failed: %v %s", k.nonce, k.method, k.server, k.outcome.Error, k.outcome.Error.Data)
+		}
+	}
+	if k.outcome.ID != k.id {
+		s.find("I2 cross-talk", "%s %s is answered under the id %v", k.nonce, k.method, k.outcome.ID)
+	}
+	if took := k.end.Sub(k.at); took > s.bound(k) {
+		s.find("I1 outcome", "%s %s to %q took %v", k.nonce, k.method, k.server, took)
+	}
+}
+
+// bound is how long a call may take. Where actors crash that begin with it, its time begins when one has looked at it.
+func (s *story) bound(k *call) time.Duration {
+	most := callTimeout
+	if k.far > 0 {
+		most = callMax
+	}
+	if k.asked > 0 {
+		most += parkTime
+	}
+	if k.method != "tools/call" {
+		most = settling
+	}
+	if s.result.Crashes > 0 {
+		most += settling
+	}
+	return most + grace + haste
+}
+
+// innocent reports whether nothing has gone wrong that could be felt by a call.
+func (s *story) innocent(k *call) bool {
+	return s.result.Faults == 0 || k.c.at.Tenant == bystander && !s.shaken
+}
+
+// judgeEffect compares what a client was told of a call with what its server has done.
+func (s *story) judgeEffect(k *call) {
+	did := len(s.servers[k.c.at.Tenant+"/"+k.server].effects[k.nonce])
+	for at, other := range s.servers {
+		if at != k.c.at.Tenant+"/"+k.server && len(other.effects[k.nonce]) > 0 {
+			s.find("I2 cross-talk", "%s went to %s", k.nonce, at)
+		}
+	}
+	if did > 1 {
+		s.find("I13 effects", "%s was sent to %s %d times", k.nonce, k.server, did)
+	}
+	switch k.outcome.Kind() {
+	case jsonrpc.KindResult:
+		if text := string(k.outcome.Result); !strings.Contains(text, k.c.at.Tenant+"/"+k.server+" "+k.nonce+`"`) {
+			s.find("I2 cross-talk", "%s to %s is answered %s", k.nonce, k.server, text)
+		} else if did == 0 {
+			s.find("I13 effects", "%s is answered, and %s has not seen it", k.nonce, k.server)
+		}
+	case jsonrpc.KindFailure:
+		if maybe, ok := splice.Get(k.outcome.Error.Data, "maybeExecuted"); ok && maybe.Kind() == 'f' && did > 0 {
+			s.find("I13 effects", "%s was executed by %s, and its client is told that it was not", k.nonce, k.server)
+		}
+	}
+}
+
+var errNumber = errors.New("not a number")
+
+func number(text jsontext.Value) (float64, error) {
+	if text.Kind() != '0' {
+		return 0, errNumber
+	}
+	return strconv.ParseFloat(string(text), 64)
+}

@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+// server is one of the run's servers, over all connections to it. It does what its tenant's plan says.
+type server struct {
+	s       *story
+	tenant  string
+	at      string // tenant and name
+	modern  bool
+	asked   int
+	effects map[string]map[jsonrpc.ID]bool // of calls, by nonce: under which ids they came
+	pending map[string]func(answer jsontext.Value)
+}
+
+func newServer(s *story, tenant, name string) *server {
+	return &server{
+		s: s, tenant: tenant, at: tenant + "/" + name, modern: name == "new",
+		effects: map[string]map[jsonrpc.ID]bool{}, pending: map[string]func(jsontext.Value){},
+	}
+}
+
+// struck reports whether what goes wrong now and then goes wrong now. Nothing does at the servers of a bystander.
+func (v *server) struck(c chance) bool { return v.tenant == target && c.strikes(v.s.w.rand) }
+
+// answers are what a server says, by method.
+var answers = map[bool]map[string]string{
+	false: {
+		"tools/list":               `{"tools":[{"name":"do","inputSchema":{"type":"object"}}]}`,
+		"resources/list":           `{"resources":[{"uri":"sim://x","name":"x"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[]}`,
+		"resources/subscribe":      `{}`,
+		"resources/unsubscribe":    `{}`,
+		"logging/setLevel":         `{}`,
+		"ping":                     `{}`,
+	},
+	true: {
+		"server/discover": `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/list":      `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"do","inputSchema":{"type":"object"}}]}`,
+	},
+}
+
+// greeting is the answer to initialize.
+const greeting = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"sim","version":"1"}}`
+
+// receive handles one message of the host.
+func (v *server) receive(w *wire, m jsonrpc.Message) {
+	if w.err != nil {
+		return
+	}
+	if v.struck(v.s.plan.hangUps) && m.Kind() == jsonrpc.KindRequest {
+		v.s.broke("hang up", v.at)
+		if m.Method == "tools/call" && v.s.w.rand.IntN(2) == 0 { // it has done it, and nobody hears of that
+			v.did(m)
+		}
+		w.hangUp(io.ErrUnexpectedEOF)
+		return
+	}
+	if v.struck(v.s.plan.strange) {
+		v.s.broke("strange", v.at)
+		w.say(transport.Inbound{Message: jsonrpc.Response(jsonrpc.IntID(900_000+v.s.w.rand.Uint64N(10)), jsontext.Value(`{"content":[{"type":"text","text":"nobody"}]}`))})
+	}
+	switch m.Kind() {
+	case jsonrpc.KindResult, jsonrpc.KindFailure:
+		if then := v.pending[m.ID.Raw()]; then != nil {
+			delete(v.pending, m.ID.Raw())
+			then(m.Result)
+		}
+		return
+	case jsonrpc.KindNotification:
+		return
+	}
+	text, known := answers[v.modern][m.Method]
+	switch {
+	case m.Method == "tools/call":
+		v.call(w, m)
+	case m.Method == "initialize" && !v.modern:
+		v.reply(w, m, greeting, 0)
+	case known:
+		v.reply(w, m, text, 0)
+	default:
+		w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: m.Method})})
+	}
+}
+
+// reply answers, after a while.
+func (v *server) reply(w *wire, m jsonrpc.Message, result string, after time.Duration) {
+	v.s.w.AfterFunc(after, func() {
+		if w.err != nil {
+			return
+		}
+		in := transport.Inbound{Related: m.ID, Message: jsonrpc.Response(m.ID, jsontext.Value(result))}
+		w.say(in)
+		if v.struck(v.s.plan.twice) {
+			v.s.broke("answer twice", v.at)
+			w.say(in)
+		}
+	})
+}
+
+// did counts what a call has done.
+func (v *server) did(m jsonrpc.Message) (nonce string) {
+	nonce, _ = splice.GetString(m.Params, "arguments", "nonce")
+	if v.effects[nonce] == nil {
+		v.effects[nonce] = map[jsonrpc.ID]bool{}
+	}
+	v.effects[nonce][m.ID] = true
+	return nonce
+}
+
+// call runs the tool.
+func (v *server) call(w *wire, m jsonrpc.Message) {
+	p, r := &v.s.plan, v.s.w.rand
+	nonce := v.did(m)
+	after := time.Duration(r.Int64N(int64(50 * time.Millisecond)))
+	switch {
+	case v.struck(p.mutes):
+		v.s.broke("never answer", v.at)
+		return
+	case v.struck(p.late):
+		v.s.broke("answer late", v.at)
+		after = callTimeout + time.Duration(r.Int64N(int64(callTimeout)))
+	}
+	if token, ok := splice.Get(m.Params, "_meta", "progressToken"); ok && p.progress.strikes(r) {
+		for i := range 1 + r.IntN(3) {
+			v.s.w.AfterFunc(after*time.Duration(i)/4, func() {
+				params := `{"progressToken":` + string(token) + `,"progress":` + strconv.Itoa(i+1) + `}`
+				if w.err == nil {
+					w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Notification("notifications/progress", jsontext.Value(params))})
+				}
+			})
+		}
+	}
+	if !v.modern && p.changes.strikes(r) {
+		w.say(transport.Inbound{Message: jsonrpc.Notification("notifications/tools/list_changed", nil)})
+	}
+	if !v.modern && p.asks.strikes(r) {
+		v.asked++
+		id := jsonrpc.StringID("q" + strconv.Itoa(v.asked))
+		v.pending[id.Raw()] = func(jsontext.Value) { v.reply(w, m, v.outcome(nonce), after) }
+		w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(`{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}`))})
+		return
+	}
+	v.reply(w, m, v.outcome(nonce), after)
+}
+
+// outcome is the result of a call: what it was asked with, and by whose server it was answered.
+func (v *server) outcome(nonce string) string {
+	text := `{"content":[{"type":"text","text":"` + v.at + " " + nonce + `"}]`
+	if v.modern {
+		text += `,"resultType":"complete"`
+	}
+	return text + `}`
+}

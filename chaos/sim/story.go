@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"mcpd/actors/request"
+	"mcpd/internal/fault"
+	"mcpd/supervisor"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// Options are how a run is made beside its seed.
+type Options struct {
+	Trace io.Writer // gets every line of the trace; nil keeps none
+
+	upstream func(transport.Upstream) transport.Upstream // between the host and each server, for hosts that are broken on purpose
+}
+
+// Result is what a run was like.
+type Result struct {
+	Seed     uint64
+	Sum      string // of the trace: the same for two runs that were the same
+	Steps    int
+	Virtual  time.Duration
+	Calls    int
+	Faults   int // that were injected
+	Crashes  int // of actors
+	Findings []Finding
+}
+
+// story is one run.
+type story struct {
+	seed    uint64
+	options Options
+	w       *World
+	plan    plan
+	host    *supervisor.Running
+	faults  *fault.Registry
+	result  Result
+
+	servers  map[string]*server
+	visitors []*visitor
+	sessions map[string]*visitor // by the secret id
+	calls    []*call
+	nonces   int
+	panicked int
+	shaken   bool // something broke that all tenants share
+}
+
+// Run runs a whole host with its clients and servers, breaks it as the seed says, and looks whether everybody got what is promised. Two runs
+// of one seed are the same.
+func Run(seed uint64, o Options) (result Result) {
+	if o.upstream == nil {
+		o.upstream = func(up transport.Upstream) transport.Upstream { return up }
+	}
+	trace := NewTrace(o.Trace)
+	s := &story{seed: seed, options: o, w: NewWorld(seed, trace), servers: map[string]*server{}, sessions: map[string]*visitor{}}
+	s.plan = newPlan(s.w.rand)
+	s.w.Note("plan", fmt.Sprintf("%+v", s.plan), "")
+	defer func() {
+		if v := recover(); v != nil {
+			stuck, ok := v.(Stuck)
+			if !ok {
+				panic(v)
+			}
+			s.find("I1 outcome", "the run does not end: %s; still there: %s", stuck.Why, s.w.who())
+			s.w.Close()
+		}
+		s.result.Seed, s.result.Sum, s.result.Steps, s.result.Virtual, s.result.Calls = seed, trace.Sum(), s.w.steps, s.w.Since(), len(s.calls)
+		result = s.result
+	}()
+	s.tell()
+	return result
+}
+
+// broke notes that something was broken.
+func (s *story) broke(what, where string) {
+	s.result.Faults++
+	s.shaken = s.shaken || strings.HasPrefix(where, "mcpd/core/")
+	s.w.Note("BREAK", where, what)
+}
+
+// tell is the run from its beginning to its end.
+func (s *story) tell() {
+	for _, tenant := range []string{target, bystander} {
+		for _, name := range servers {
+			s.servers[tenant+"/"+name] = newServer(s, tenant, name)
+		}
+		for i := range s.plan.clients {
+			s.visitors = append(s.visitors, newVisitor(s, tenant, i))
+		}
+	}
+	if err := s.start(); err != nil {
+		s.find("I9 supervision", "the host does not start: %v", err)
+		return
+	}
+	left := len(s.visitors)
+	for _, c := range s.visitors {
+		s.w.Begin(c.name, func() {
+			c.live()
+			left--
+		})
+	}
+	over := s.w.now.Add(2 * settling)
+	s.w.AfterFunc(2*settling, func() {})
+	s.w.Wait(func() bool { return left == 0 || s.w.now.After(over) })
+	s.plan = plan{} // from here on all is well
+	s.w.Rest(settling)
+	s.leftovers()
+	if err := s.host.Stop(context.Background()); err != nil {
+		s.find("I9 supervision", "the host does not stop: %v", err)
+	}
+	s.judge()
+	if who := s.w.who(); who != "" {
+		s.find("I6 leaks", "goroutines are left: %s", who)
+	}
+}
+
+// leftovers looks whether the host has forgotten what is over.
+func (s *story) leftovers() {
+	for _, tenant := range []string{target, bystander} {
+		ref, _ := s.host.Whereis("mcpd/tenants/" + tenant + "/request_manager")
+		pending, err := otp.Do[request.PendingQuery, []request.Info](context.Background(), ref, request.PendingQuery{})
+		if err != nil || len(pending) > 0 {
+			s.find("I6 leaks", "the request manager of %s has %v: %v", tenant, pending, err)
+		}
+	}
+	for id, c := range s.sessions {
+		if _, there := s.host.Edge().Index.Get(id); there == c.gone {
+			s.find("session map", "the session of %s is in the index: %v, and is gone: %v", c.name, there, c.gone)
+		}
+	}
+}

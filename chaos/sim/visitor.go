@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/auth"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
+)
+
+// visitor is a client: it comes, asks for this and that, and leaves. Every request of it has the id 1, as those of real clients have.
+type visitor struct {
+	s      *story
+	name   string
+	at     streamable.Endpoint
+	modern bool
+	says   protocol.ClientCapabilities // if it is modern
+	opened streamable.Session          // if it is not
+	calls  []*call
+	gone   bool
+}
+
+func newVisitor(s *story, tenant string, number int) *visitor {
+	return &visitor{
+		s: s, name: tenant + "-" + strconv.Itoa(number), modern: s.w.rand.IntN(3) == 0,
+		at: streamable.Endpoint{Tenant: tenant, Principal: auth.Anonymous},
+	}
+}
+
+// live is all that it does.
+func (c *visitor) live() {
+	c.pause(time.Second)
+	if !c.modern && !c.open() {
+		return
+	}
+	for range c.s.plan.calls {
+		c.act()
+		c.pause(200 * time.Millisecond)
+	}
+	if !c.s.plan.leaves.strikes(c.s.w.rand) {
+		c.s.w.Wait(c.done)
+	}
+	c.leave()
+}
+
+// pause lets some time pass, up to d.
+func (c *visitor) pause(d time.Duration) {
+	over := false
+	c.s.w.AfterFunc(time.Duration(c.s.w.rand.Int64N(int64(d))), func() { over = true })
+	c.s.w.Wait(func() bool { return over })
+}
+
+// done reports whether every call has its outcome.
+func (c *visitor) done() bool {
+	for _, k := range c.calls {
+		if !k.ended && k.refused == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// revisions are those that a client with a session may speak.
+var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// open begins a session.
+func (c *visitor) open() bool {
+	revision := revisions[c.s.w.rand.IntN(len(revisions))]
+	params := `{"protocolVersion":"` + revision + `","capabilities":{"elicitation":{}},"clientInfo":{"name":"` + c.name + `","version":"1"}}`
+	k := c.begin("initialize", "", "")
+	session, err := c.s.host.Edge().Open(context.Background(), c.at, jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
+	if session != nil {
+		c.opened = session
+		c.s.sessions[session.ID()] = c
+	}
+	if err != nil {
+		k.refused = err
+		return false
+	}
+	c.s.w.Wait(func() bool { return k.ended })
+	if k.outcome.Error != nil {
+		c.gone = true // in a while: a session without a handshake does not last
+		return false
+	}
+	return c.opened.Deliver(context.Background(), jsonrpc.Notification("notifications/initialized", nil), nil) == nil
+}
+
+// begin makes a call that is about to be sent.
+func (c *visitor) begin(method, server, token string) *call {
+	c.s.nonces++
+	k := &call{
+		s: c.s, c: c, method: method, server: server, nonce: fmt.Sprintf("%s-%d", c.name, c.s.nonces), id: jsonrpc.IntID(1),
+		token: jsontext.Value(token), at: c.s.w.now,
+	}
+	c.calls = append(c.calls, k)
+	c.s.calls = append(c.s.calls, k)
+	return k
+}
+
+// act does one of the things that clients do.
+func (c *visitor) act() {
+	r := c.s.w.rand
+	switch r.IntN(8) {
+	case 0:
+		c.send(c.begin("tools/list", "", ""), `{}`)
+	case 1:
+		if !c.modern {
+			c.send(c.begin("ping", "", ""), `{}`)
+		}
+	case 2:
+		c.look()
+	default:
+		c.call()
+	}
+}
+
+// servers are the names of each tenant's.
+var servers = []string{"old", "own", "new"}
+
+// call calls the tool of a server, and may change its mind.
+func (c *visitor) call() {
+	r := c.s.w.rand
+	server := servers[r.IntN(len(servers))]
+	k := c.begin("tools/call", server, strconv.Itoa(1+r.IntN(3)))
+	params := fmt.Sprintf(`{"name":"%s__do","arguments":{"nonce":"%s"},"_meta":{"progressToken":%s}}`, server, k.nonce, k.token)
+	c.send(k, params)
+	if k.refused == nil && c.s.plan.cancels.strikes(r) {
+		c.s.w.Begin(c.name+" cancels", func() {
+			c.pause(100 * time.Millisecond)
+			c.cancel(k)
+		})
+	}
+	if r.IntN(2) == 0 {
+		c.s.w.Wait(func() bool { return k.ended || k.refused != nil })
+	}
+}
+
+// send sends a request.
+func (c *visitor) send(k *call, params string) {
+	c.s.w.Note("ask", c.name, k.method+" "+k.server)
+	ctx, m := context.Background(), jsonrpc.Request(k.id, k.method, jsontext.Value(params))
+	if !c.modern {
+		k.refused = c.opened.Deliver(ctx, m, k)
+		return
+	}
+	m.Params = protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(m.Params)
+	class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	if err == nil {
+		var peer streamable.Peer
+		if peer, err = c.s.host.Edge().Peer(ctx, c.at, class); err == nil {
+			err = peer.Call(ctx, m, nil, k)
+		}
+	}
+	k.refused = err
+}
+
+// cancel takes a call back. A client with a session says so, any other just goes away.
+func (c *visitor) cancel(k *call) {
+	if k.ended || c.gone {
+		return
+	}
+	c.s.w.Note("cancel", c.name, k.nonce)
+	k.cancelled = true
+	if c.modern {
+		class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{Params: protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(nil)})
+		if err == nil {
+			if peer, err := c.s.host.Edge().Peer(context.Background(), c.at, class); err == nil {
+				peer.Cancel(k)
+			}
+		}
+		return
+	}
+	for _, other := range c.calls { // an id says which only where it is the only one
+		other.cancelled = other.cancelled || !other.ended
+	}
+	_ = c.opened.Deliver(context.Background(), jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":1}`)), nil)
+}
+
+// asked answers a question of a server.
+func (c *visitor) asked(_ *call, m jsonrpc.Message) {
+	c.s.w.Begin(c.name+" answers", func() {
+		c.pause(50 * time.Millisecond)
+		if c.opened != nil && !c.gone {
+			_ = c.opened.Deliver(context.Background(), jsonrpc.Response(m.ID, jsontext.Value(`{"action":"accept","content":{}}`)), nil)
+		}
+	})
+}
+
+// look looks a session up: it is found where it was opened, by whom it was, for as long as it is open, and nowhere else.
+func (c *visitor) look() {
+	if c.opened == nil {
+		return
+	}
+	edge, id, other := c.s.host.Edge(), c.opened.ID(), c.at
+	if other.Tenant = bystander; c.at.Tenant == bystander {
+		other.Tenant = target
+	}
+	if _, err := edge.Lookup(context.Background(), other, id); !errors.Is(err, streamable.ErrNoSession) {
+		c.s.find("I2 cross-talk", "%s's session is found at %s: %v", c.name, other.Tenant, err)
+	}
+	if _, err := edge.Lookup(context.Background(), c.at, id); (err == nil) == c.gone {
+		c.s.find("session map", "the session of %s is looked up, which is gone: %v; got %v", c.name, c.gone, err)
+	}
+}
+
+// leave ends the session, if there is one.
+func (c *visitor) leave() {
+	if c.opened == nil {
+		return
+	}
+	c.s.w.Note("leave", c.name, "")
+	for _, k := range c.calls {
+		k.cancelled = k.cancelled || !k.ended
+	}
+	if c.gone = c.opened.Close(context.Background()) == nil; c.gone {
+		c.look()
+	}
+}

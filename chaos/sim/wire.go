@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// flight is how long a message takes between host and server at most.
+const flight = 5 * time.Millisecond
+
+// wire is a connection to a server of the run. What is sent over it arrives as a timer of the world; it has no goroutine.
+type wire struct {
+	s    *story
+	peer *server
+	down []transport.Inbound // arrived at the host, and not received
+	last [2]time.Time        // when the last message arrived, up and down: others do not overtake it
+	err  error               // how it ended; nil while it has not
+	ids  map[jsonrpc.ID]bool // under which the host has asked
+}
+
+var _ transport.Upstream = (*wire)(nil)
+
+func newWire(peer *server) *wire {
+	return &wire{s: peer.s, peer: peer, ids: map[jsonrpc.ID]bool{}}
+}
+
+// Send lets a message of the host arrive at the server.
+func (w *wire) Send(_ context.Context, m jsonrpc.Message) error {
+	if w.err != nil {
+		return transport.ErrClosed
+	}
+	if m.Kind() == jsonrpc.KindRequest {
+		if w.ids[m.ID] {
+			w.s.find("I2 cross-talk", "%s is asked twice under the id %v", w.peer.at, m.ID)
+		}
+		w.ids[m.ID] = true
+	}
+	w.carry(0, "up", m, func() { w.peer.receive(w, m) })
+	return nil
+}
+
+// say lets a message of the server arrive at the host.
+func (w *wire) say(in transport.Inbound) {
+	w.carry(1, "down", in.Message, func() {
+		if w.err == nil {
+			w.down = append(w.down, in)
+		}
+	})
+}
+
+// carry lets a message arrive in its time, unless it is lost. On a connection of one stream messages arrive in their order; on another they
+// may overtake one another.
+func (w *wire) carry(direction int, name string, m jsonrpc.Message, arrive func()) {
+	p, world := &w.s.plan, w.s.w
+	if w.peer.struck(p.lost) {
+		w.s.broke("lose "+name, w.peer.at)
+		return
+	}
+	at := world.now.Add(time.Duration(world.rand.Int64N(int64(flight))))
+	if w.peer.struck(p.shuffled) {
+		w.s.broke("shuffle "+name, w.peer.at)
+	} else if w.last[direction].After(at) {
+		at = w.last[direction]
+	} else {
+		w.last[direction] = at
+	}
+	world.AfterFunc(at.Sub(world.now), func() {
+		world.Note(name, w.peer.at, m.Kind().String()+" "+m.Method+" "+m.ID.Raw())
+		arrive()
+	})
+}
+
+// hangUp ends the connection.
+func (w *wire) hangUp(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Recv waits for the next message. What arrived before the end is received before it.
+func (w *wire) Recv(ctx context.Context) (transport.Inbound, error) {
+	w.s.w.Wait(func() bool { return len(w.down) > 0 || w.err != nil || ctx.Err() != nil })
+	if ctx.Err() != nil {
+		return transport.Inbound{}, ctx.Err()
+	}
+	if len(w.down) > 0 {
+		in := w.down[0]
+		w.down = w.down[1:]
+		return in, nil
+	}
+	return transport.Inbound{}, w.err
+}
+
+// Negotiated does not matter here.
+func (w *wire) Negotiated(protocol.Version) {}
+
+// Close ends the connection for both.
+func (w *wire) Close(context.Context) error {
+	w.hangUp(io.EOF)
+	return nil
+}
+
+// Info says that this is a pipe over which a server says during which call it says something.
+func (w *wire) Info() transport.Info { return transport.Info{Transport: "pipe", Correlates: true} }
