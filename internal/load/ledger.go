@@ -39,29 +39,43 @@ func (l *Ledger) Issue() Nonce {
 	return n
 }
 
-// Settle books what the call of the issued nonce sent came to. It reports whether the call was OK.
-func (l *Ledger) Settle(sent, got Nonce, err error) bool {
+// Outcome is what became of one call.
+type Outcome uint8
+
+// Outcomes.
+const (
+	OK        Outcome = iota // the reply carried the nonce of the call
+	Failed                   // the outcome was an error
+	Lost                     // no outcome came in time
+	Crosstalk                // the reply carried anything but the nonce of the call
+)
+
+// Settle books what the call of the issued nonce sent came to, and returns it. Doubled says that there was more than one outcome, to this call or
+// to that whose reply it got.
+func (l *Ledger) Settle(sent, got Nonce, err error) (is Outcome, doubled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case errors.Is(err, ErrDuplicate):
 		l.counts.Duplicate++
+		doubled = true
 	case errors.Is(err, ErrNoReply), errors.Is(err, context.DeadlineExceeded):
 		l.counts.Lost++
-		return false
+		return Lost, false
 	case err != nil:
 		l.counts.Failed++
-		return false
+		return Failed, false
 	}
 	if l.seen(got) {
 		l.counts.Duplicate++
+		doubled = true
 	}
 	if got != sent {
 		l.counts.Crosstalk++
-		return false
+		return Crosstalk, doubled
 	}
 	l.counts.OK++
-	return true
+	return OK, doubled
 }
 
 // seen marks the call whose nonce this is as answered and reports whether it was before. A nonce of another run, or none, is unknown.

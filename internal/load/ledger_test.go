@@ -31,12 +31,15 @@ func TestSettleBooksEachEndingOnce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := NewLedger(7)
 			sent, other := l.Issue(), l.Issue()
-			ok := l.Settle(sent, test.got(sent, other), test.err)
+			is, doubled := l.Settle(sent, test.got(sent, other), test.err)
 			if got := l.Counts(); got != test.want {
 				t.Errorf("counts = %+v, want %+v", got, test.want)
 			}
-			if ok != (test.want.OK == 1) {
-				t.Errorf("ok = %t with counts %+v", ok, test.want)
+			if want := map[bool]Outcome{test.want.OK == 1: OK, test.want.Failed == 1: Failed, test.want.Lost == 1: Lost, test.want.Crosstalk == 1: Crosstalk}[true]; is != want {
+				t.Errorf("outcome = %v with counts %+v", is, test.want)
+			}
+			if doubled != (test.want.Duplicate == 1) {
+				t.Errorf("doubled = %t with counts %+v", doubled, test.want)
 			}
 		})
 	}

@@ -40,6 +40,19 @@ type Options struct {
 	Timeout time.Duration
 	// Warmup is how many of the first calls are made and checked but not timed.
 	Warmup int
+	// Observe, if there is one, is told of every call as soon as it is settled, by the worker that made it: it must be safe for concurrent use
+	// and return soon, since the worker's next call waits for it.
+	Observe func(Call)
+}
+
+// Call is one settled call.
+type Call struct {
+	Due     time.Time // by the schedule of an open loop, else when it was made
+	From    time.Time // its latency counts from there
+	Done    time.Time
+	Outcome Outcome
+	Doubled bool  // there was more than one outcome
+	Err     error // of what failed or was lost
 }
 
 // check names every mistake.

@@ -71,47 +71,50 @@ func (w *worker) work(ctx context.Context) {
 		if i >= o.Calls {
 			return
 		}
-		from, ok := w.await(ctx, i)
+		due, from, ok := w.await(ctx, i)
 		// A saturated open loop is behind on every call; what is still due when the time is up stays unmade.
 		if !ok || !o.Clock.Now().Before(end) {
 			return
 		}
-		w.call(ctx, i, from)
+		w.call(ctx, i, due, from)
 	}
 }
 
 // await waits until call i is due and returns the moment from which its latency counts. A worker that was kept busy beyond the due time
 // counts from that time. One that was free counts from when it woke: how late the machine wakes sleepers, a millisecond easily, is no
 // latency of the server, and is told by itself.
-func (w *worker) await(ctx context.Context, i int) (from time.Time, ok bool) {
+func (w *worker) await(ctx context.Context, i int) (due, from time.Time, ok bool) {
 	now := w.options.Clock.Now()
 	due, paced := w.pace.due(i)
 	switch {
 	case !paced:
-		return now, ctx.Err() == nil
+		return now, now, ctx.Err() == nil
 	case due.Before(now):
 		w.waited++
-		return due, ctx.Err() == nil
+		return due, due, ctx.Err() == nil
 	}
 	if !due.Before(w.pace.start.Add(w.options.For)) || sleepUntil(ctx, w.options.Clock, due) != nil {
-		return due, false
+		return due, due, false
 	}
 	now = w.options.Clock.Now()
 	w.late = max(w.late, now.Sub(due))
-	return now, true
+	return due, now, true
 }
 
 // call makes call i and books it.
-func (w *worker) call(ctx context.Context, i int, from time.Time) {
+func (w *worker) call(ctx context.Context, i int, due, from time.Time) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.options.Timeout)
 	defer cancel()
 	sent := w.ledger.Issue()
 	got, err := w.client.Call(limited, sent)
-	ok := w.ledger.Settle(sent, got, err)
+	is, doubled := w.ledger.Settle(sent, got, err)
 	if err != nil {
 		w.note(err)
 	}
-	if ok && i >= w.options.Warmup {
+	if o := w.options.Observe; o != nil {
+		o(Call{Due: due, From: from, Done: w.options.Clock.Now(), Outcome: is, Doubled: doubled, Err: err})
+	}
+	if is == OK && i >= w.options.Warmup {
 		took := min(w.options.Clock.Now().Sub(from), MaxTimeout)
 		_ = w.latency.RecordValue(int64(took)) // out of range is impossible: clamped above, and the histogram takes 0 as its floor
 	}

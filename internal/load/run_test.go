@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,6 +131,43 @@ func TestEndOfContextFinishesTheCallsUnderWay(t *testing.T) {
 		}
 		if want := (Counts{Sent: 6, OK: 6}); r.Counts != want {
 			t.Errorf("counts = %+v, want %+v", r.Counts, want)
+		}
+	})
+}
+
+// Whoever observes learns of every call once, with when it was due whatever came before it, and what became of it.
+func TestEveryCallIsObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("refused")
+		var calls []Call
+		n := 0
+		client := clientFunc(func(ctx context.Context, nonce Nonce) (Nonce, error) {
+			switch n++; n {
+			case 1: // the next one is due meanwhile
+				return takes(15*time.Millisecond)(ctx, nonce)
+			case 3:
+				return "", refused
+			case 4:
+				return "another", nil
+			}
+			return nonce, nil
+		})
+		start := time.Now()
+		_, err := Run(t.Context(), []Client{client}, options(func(o *Options) {
+			o.Rate, o.Calls, o.Observe = 100, 4, func(c Call) { calls = append(calls, c) }
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+		want := []Call{
+			{Due: at(0), From: at(0), Done: at(15)},
+			{Due: at(10), From: at(10), Done: at(15)},
+			{Due: at(20), From: at(20), Done: at(20), Outcome: Failed, Err: refused},
+			{Due: at(30), From: at(30), Done: at(30), Outcome: Crosstalk},
+		}
+		if !slices.Equal(calls, want) {
+			t.Errorf("observed\n%+v, want\n%+v", calls, want)
 		}
 	})
 }

@@ -120,6 +120,9 @@ func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
+// Rest closes the connections that no call uses now. The next call opens another.
+func (s *Session) Rest() { s.http.CloseIdleConnections() }
+
 // Close ends the session with the server, whose answer does not matter, and closes the connections.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.http.CloseIdleConnections()
@@ -216,10 +219,15 @@ func (s *Session) post(ctx context.Context, body []byte) (*http.Response, error)
 	}
 	if response.StatusCode/100 != 2 {
 		_ = discard(response)
-		return nil, fmt.Errorf("http status %d", response.StatusCode)
+		return nil, StatusError(response.StatusCode)
 	}
 	return response, nil
 }
+
+// StatusError is an HTTP status other than 2xx that a message was answered with.
+type StatusError int
+
+func (e StatusError) Error() string { return fmt.Sprintf("http status %d", int(e)) }
 
 // discard reads a short body to its end, so that the connection can be used again.
 func discard(r *http.Response) error {
