@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"mcpd/actors/configuration"
 	"mcpd/gateway/config"
@@ -48,8 +49,12 @@ func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
 
 // applied is which configuration applies, as the admin listener shows it.
 func (h *host) applied() *mcpdv1.Configuration {
-	a := h.now().applied
-	return &mcpdv1.Configuration{Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At), Source: h.options.Source}
+	now := h.now()
+	a := now.applied
+	return &mcpdv1.Configuration{
+		Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At), Source: h.options.Source,
+		Environment: now.config.Environment, Listen: h.addrs.get("mcp"), Pid: uint32(os.Getpid()),
+	}
 }
 
 // apply makes a configuration the one that is read from here on.

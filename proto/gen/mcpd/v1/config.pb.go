@@ -35,7 +35,13 @@ type Configuration struct {
 	// Since when it applies.
 	Applied *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=applied,proto3" json:"applied,omitempty"`
 	// Where it came from when the host started.
-	Source        string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
+	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
+	// development, staging or production; empty when it does not say.
+	Environment string `protobuf:"bytes,5,opt,name=environment,proto3" json:"environment,omitempty"`
+	// Where MCP is served, as host:port.
+	Listen string `protobuf:"bytes,6,opt,name=listen,proto3" json:"listen,omitempty"`
+	// The host's process id, on its own machine.
+	Pid           uint32 `protobuf:"varint,7,opt,name=pid,proto3" json:"pid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -98,18 +104,42 @@ func (x *Configuration) GetSource() string {
 	return ""
 }
 
+func (x *Configuration) GetEnvironment() string {
+	if x != nil {
+		return x.Environment
+	}
+	return ""
+}
+
+func (x *Configuration) GetListen() string {
+	if x != nil {
+		return x.Listen
+	}
+	return ""
+}
+
+func (x *Configuration) GetPid() uint32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
 var File_mcpd_v1_config_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_config_proto_rawDesc = "" +
 	"\n" +
-	"\x14mcpd/v1/config.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x95\x01\n" +
+	"\x14mcpd/v1/config.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
 	"\rConfiguration\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\rR\n" +
 	"generation\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x124\n" +
 	"\aapplied\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\aapplied\x12\x16\n" +
-	"\x06source\x18\x04 \x01(\tR\x06sourceB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\x06source\x18\x04 \x01(\tR\x06source\x12 \n" +
+	"\venvironment\x18\x05 \x01(\tR\venvironment\x12\x16\n" +
+	"\x06listen\x18\x06 \x01(\tR\x06listen\x12\x10\n" +
+	"\x03pid\x18\a \x01(\rR\x03pidB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_config_proto_rawDescOnce sync.Once
