@@ -64,6 +64,9 @@ func tilesOf(s summary) []tile {
 	return list
 }
 
+// countless is more restarts than a run can have: an experiment that allows more has no bound.
+const countless = 1_000_000
+
 // declared is what the experiment expected of the tree.
 func declared(e record.Experiment) (list []string) {
 	for _, p := range e.Blast {
@@ -72,8 +75,11 @@ func declared(e record.Experiment) (list []string) {
 	for _, p := range slices.Sorted(maps.Keys(e.Restarts)) {
 		least, most := e.Restarts[p][0], e.Restarts[p][1]
 		says := fmt.Sprintf("%s to %s restarts", count(least), count(most))
-		if least == most {
+		switch {
+		case least == most:
 			says = things(least, "restart", "restarts")
+		case most > countless:
+			says = "at least " + things(least, "restart", "restarts")
 		}
 		if i := slices.Index(list, name(p)); i >= 0 {
 			list[i] += ": " + says
@@ -183,6 +189,13 @@ func factsOf(r *record.Record) []fact {
 	if rest := len(r.Groups) - maxTenants; rest > 0 {
 		load = append(load, things(rest, "more", "more"))
 	}
+	expected := []string{"any number of failed calls of the target"}
+	if most := r.Experiment.TargetErrors; most >= 0 {
+		expected[0] = "at most " + things(most, "failed call", "failed calls") + " of the target"
+	}
+	if r.Experiment.Recovery > 0 {
+		expected = append(expected, "recovery within "+seconds(r.Experiment.Recovery))
+	}
 	return []fact{
 		{"experiment", name(r.Experiment.Name)},
 		{"begun", moment(r.Begun)},
@@ -190,5 +203,6 @@ func factsOf(r *record.Record) []fact {
 		{"machine", machine(r.Host)},
 		{"seed", strconv.FormatUint(r.Seed, 10)},
 		{"load", "open loop: " + strings.Join(load, ", ")},
+		{"expected", strings.Join(expected, ", ")},
 	}
 }
