@@ -67,7 +67,10 @@ func (s *story) dial(tenant, name string) client.Dial {
 			return nil, errUnreachable
 		}
 		s.w.Note("dial", peer.at, "")
-		return s.options.upstream(newWire(peer)), nil
+		if s.wrap != nil {
+			return s.wrap(newWire(peer)), nil
+		}
+		return newWire(peer), nil
 	}
 }
 

@@ -2,57 +2,67 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"flag"
-	"runtime"
-	"sync"
-	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"mcpd/internal/mcptest"
 )
 
-var first = flag.Uint64("first", 0, "the first seed")
+var (
+	first = flag.Uint64("first", 0, "the first seed")
+	seeds = flag.Uint64("seeds", 2000, "how many")
+)
 
 // Each seed is one run: what happens in it, and in which order, is the same whenever it is run.
 func TestASeedIsOneRun(t *testing.T) {
-	each(100, func(seed uint64) {
+	sums := map[string]bool{}
+	for seed := range uint64(100) {
 		var a, b bytes.Buffer
-		if Run(seed, Options{Trace: &a}).Sum != Run(seed, Options{Trace: &b}).Sum {
+		one := Run(seed, Options{Trace: &a})
+		if another := Run(seed, Options{Trace: &b}); one.Sum != another.Sum {
 			t.Errorf("seed %d: two runs differ:\n%s", seed, difference(a.String(), b.String()))
 		}
-	})
-}
-
-// The runs of the first seeds find nothing, and are made in a minute on two cores.
-func TestNothingIsFound(t *testing.T) {
-	start, n := time.Now(), uint64(2000)
-	var steps, calls, faults, crashes atomic.Int64
-	each(n, func(seed uint64) {
-		r := Run(seed, Options{})
-		for _, f := range r.Findings {
-			t.Errorf("seed %d: %v", seed, f)
-		}
-		steps.Add(int64(r.Steps))
-		calls.Add(int64(r.Calls))
-		faults.Add(int64(r.Faults))
-		crashes.Add(int64(r.Crashes))
-	})
-	t.Logf("%d seeds in %v: %d steps, %d calls, %d faults, %d crashes", n, time.Since(start), steps.Load(), calls.Load(), faults.Load(), crashes.Load())
-}
-
-// each runs the first n seeds, some at a time.
-func each(n uint64, run func(seed uint64)) {
-	var next atomic.Uint64
-	var all sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for {
-				seed := next.Add(1) - 1
-				if seed >= n {
-					return
-				}
-				run(*first + seed)
-			}
-		})
+		sums[one.Sum] = true
 	}
-	all.Wait()
+	if len(sums) != 100 {
+		t.Errorf("100 seeds are %d runs", len(sums))
+	}
+}
+
+// The runs of two thousand seeds find nothing, and cost less than a minute of two processors. The race detector makes them ten times as long:
+// it sees a tenth of them.
+func TestNothingIsFound(t *testing.T) {
+	n := *seeds
+	if mcptest.Raced {
+		n /= 10
+	}
+	start, spent := time.Now(), processor(t)
+	var all Result
+	Each(context.Background(), *first, n, func(r Result) {
+		for _, f := range r.Findings {
+			t.Errorf("seed %d: %v", r.Seed, f)
+		}
+		all.Steps, all.Calls, all.Faults, all.Crashes = all.Steps+r.Steps, all.Calls+r.Calls, all.Faults+r.Faults, all.Crashes+r.Crashes
+	})
+	spent = processor(t) - spent
+	t.Logf("%d seeds in %v, %v of processors: %d steps, %d requests, %d faults, %d crashes", n, time.Since(start), spent, all.Steps, all.Calls, all.Faults, all.Crashes)
+	if all.Faults == 0 || all.Crashes == 0 || all.Calls == 0 {
+		t.Error("nothing happens in them")
+	}
+	if most := 2 * time.Minute; spent > most {
+		t.Errorf("they took %v of processors, want at most %v", spent, most)
+	}
+}
+
+// processor is what this process has spent of processors.
+func processor(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Trace io.Writer // gets every line of the trace; nil keeps none
 
-	upstream func(transport.Upstream) transport.Upstream // between the host and each server, for hosts that are broken on purpose
+	spoil func(*story) // makes the host one that is wrong, once it runs; nil leaves it as it is
 }
 
 // Result is what a run was like.
@@ -49,15 +49,13 @@ type story struct {
 	calls    []*call
 	nonces   int
 	panicked int
-	shaken   bool // something broke that all tenants share
+	wrap     func(transport.Upstream) transport.Upstream // what the host has of a connection; nil is the connection itself
+	shaken   bool                                        // something broke that all tenants share
 }
 
 // Run runs a whole host with its clients and servers, breaks it as the seed says, and looks whether everybody got what is promised. Two runs
 // of one seed are the same.
 func Run(seed uint64, o Options) (result Result) {
-	if o.upstream == nil {
-		o.upstream = func(up transport.Upstream) transport.Upstream { return up }
-	}
 	trace := NewTrace(o.Trace)
 	s := &story{seed: seed, options: o, w: NewWorld(seed, trace), servers: map[string]*server{}, sessions: map[string]*visitor{}}
 	s.plan = newPlan(s.w.rand)
@@ -99,16 +97,23 @@ func (s *story) tell() {
 		s.find("I9 supervision", "the host does not start: %v", err)
 		return
 	}
+	if s.options.spoil != nil {
+		s.options.spoil(s)
+	}
 	left := len(s.visitors)
 	for _, c := range s.visitors {
 		s.w.Begin(c.name, func() {
 			c.live()
+			c.home = true
 			left--
 		})
 	}
 	over := s.w.now.Add(2 * settling)
 	s.w.AfterFunc(2*settling, func() {})
 	s.w.Wait(func() bool { return left == 0 || s.w.now.After(over) })
+	if left > 0 {
+		s.find("I1 outcome", "clients wait for what never comes: %s", strings.Join(s.waiting(), ", "))
+	}
 	s.plan = plan{} // from here on all is well
 	s.w.Rest(settling)
 	s.leftovers()
@@ -119,6 +124,16 @@ func (s *story) tell() {
 	if who := s.w.who(); who != "" {
 		s.find("I6 leaks", "goroutines are left: %s", who)
 	}
+}
+
+// waiting are the clients that have not done all that they came for.
+func (s *story) waiting() (names []string) {
+	for _, c := range s.visitors {
+		if !c.home {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // leftovers looks whether the host has forgotten what is over.

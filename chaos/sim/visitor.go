@@ -24,7 +24,8 @@ type visitor struct {
 	says   protocol.ClientCapabilities // if it is modern
 	opened streamable.Session          // if it is not
 	calls  []*call
-	gone   bool
+	gone   bool // the session is over
+	home   bool // all is done
 }
 
 func newVisitor(s *story, tenant string, number int) *visitor {
