@@ -120,7 +120,7 @@ func HTML(w io.Writer, list []record.Record) error {
 
 // gravest is the state of a whole run.
 func gravest(list []summary) state {
-	for _, s := range []state{broken, aborted, unclear, unjudged} {
+	for _, s := range []state{broken, aborted, missed, unclear, unjudged} {
 		if slices.ContainsFunc(list, func(one summary) bool { return one.State == s }) {
 			return s
 		}
@@ -135,6 +135,8 @@ func headline(r *record.Record, s summary) string {
 		return "Broken: " + strings.Join(s.Broken[:min(len(s.Broken), 13)], ", ")
 	case aborted:
 		return "Aborted"
+	case missed:
+		return "No fault could be injected"
 	case unclear:
 		ids := having(r, record.Unclear)
 		return "Unclear: " + strings.Join(ids[:min(len(ids), 13)], ", ")

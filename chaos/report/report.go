@@ -33,6 +33,7 @@ var (
 	held     = state{"held", "✓", "good"}
 	broken   = state{"broken", "✗", "bad"}
 	aborted  = state{"aborted", "■", "bad"}
+	missed   = state{"not injected", "!", "odd"}
 	unclear  = state{"unclear", "?", "odd"}
 	unjudged = state{"not judged", "–", "none"}
 )
@@ -47,6 +48,8 @@ func stateOf(r *record.Record) state {
 		return broken
 	case r.Aborted != "":
 		return aborted
+	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" }):
+		return missed
 	case is(record.Unclear):
 		return unclear
 	case is(record.Pass):

@@ -127,7 +127,7 @@ func ended(r *record.Record) string {
 // overall is a run of many experiments in one sentence.
 func overall(list []summary) string {
 	var parts []string
-	for _, s := range []state{broken, aborted, unclear, unjudged, held} {
+	for _, s := range []state{broken, aborted, missed, unclear, unjudged, held} {
 		n := 0
 		for _, one := range list {
 			if one.State == s {

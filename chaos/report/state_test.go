@@ -1,0 +1,69 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"mcpd/chaos/record"
+)
+
+func TestAnExperimentIsWhatIsGravest(t *testing.T) {
+	verdicts := func(list ...string) (r record.Record) {
+		for _, is := range list {
+			r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Is: is})
+		}
+		return r
+	}
+	struck, guarded := verdicts(record.Pass), verdicts(record.Pass, record.Unclear)
+	struck.Strikes = []record.Strike{{Error: "no such row"}, {Error: "no such row"}}
+	guarded.Aborted = "the host is down"
+	once := verdicts(record.Pass)
+	once.Strikes = []record.Strike{{Error: "no such row"}, {Hits: 1}}
+	for _, test := range []struct {
+		r    record.Record
+		want state
+	}{
+		{verdicts(), unjudged}, {verdicts(record.Unjudged), unjudged}, {verdicts("splendid"), unjudged}, {verdicts(record.Pass, record.Unjudged), held},
+		{verdicts(record.Pass, record.Unclear), unclear}, {guarded, aborted}, {verdicts(record.Unclear, record.Fail), broken}, {struck, missed}, {once, held},
+	} {
+		if got := stateOf(&test.r); got != test.want {
+			t.Errorf("%+v is %v, want %v", test.r.Verdicts, got, test.want)
+		}
+	}
+}
+
+// Who noticed is said by name; that nobody did is said only where latencies were judged and passed.
+func TestSentenceSaysWhoNoticed(t *testing.T) {
+	group := func(tenant, role string, failed, twice uint64) record.Group {
+		return record.Group{Tenant: tenant, Role: role, Phases: map[string]record.Calls{
+			record.Baseline: {Sent: 1000, OK: 1000, P99: 1}, record.Fault: {Sent: 1000, OK: 1000 - failed, Failed: failed, Duplicate: twice, P99: 2},
+		}}
+	}
+	for _, test := range []struct {
+		name          string
+		failed, twice uint64
+		i4, want      string
+	}{
+		{"nobody", 0, 0, record.Pass, "Nobody else noticed: none of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"a failure", 3, 0, record.Pass, "Others noticed: initech (3 of 2,000 calls); their p99 was 2 ms, and 1 ms before."},
+		{"an answer twice", 0, 1, record.Pass, "Others noticed: initech (1 of 2,000 calls); their p99 was 2 ms, and 1 ms before."},
+		{"latency", 0, 0, record.Fail, "Others noticed, though none of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"not judged", 0, 0, record.Unjudged, "None of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"unclear", 0, 0, record.Unclear, "None of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+	} {
+		r := record.Record{
+			Groups:   []record.Group{group("acme", record.Target, 9, 0), group("globex", record.Bystander, 0, 0), group("initech", record.Bystander, test.failed, test.twice)},
+			Verdicts: []record.Verdict{{ID: "I4", Is: test.i4}, {ID: "I5", Is: record.Pass, Found: "steady after 0.3 s"}},
+		}
+		var b bytes.Buffer
+		if err := Text(&b, []record.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(strings.Fields(b.String()), " ")
+		want := "No fault was injected. 9 of 2,000 calls of acme failed. Recovery: steady after 0.3 s. " + test.want + " INVARIANT"
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, want)
+		}
+	}
+}
