@@ -64,14 +64,20 @@ func hurt(t tally) string {
 	return sentenceOf(t) + "."
 }
 
-// healed says how fast, in the words of the verdict on it.
+// healed says how fast, by the figure that runs have for it.
 func healed(r *record.Record) string {
-	for _, v := range r.Verdicts {
-		if v.ID == "I5" && v.Is != record.Unjudged && v.Found != "" {
-			return "Recovery: " + strings.TrimSuffix(text(v.Found), ".") + "."
-		}
+	i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == "recovery_s" })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	took := sorted(r.Figures[i].Samples)
+	switch {
+	case len(took) == 0:
+		return ""
+	case took[len(took)-1] <= 0:
+		return "All was well as soon as the last fault ended."
+	}
+	return fmt.Sprintf("All was well again %s after the last fault ended.", seconds(took[len(took)-1]))
 }
 
 // noticed says that nobody else noticed, or who did. Nobody did when no call failed and the verdict on latencies is clear.

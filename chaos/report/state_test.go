@@ -54,14 +54,15 @@ func TestSentenceSaysWhoNoticed(t *testing.T) {
 	} {
 		r := record.Record{
 			Groups:   []record.Group{group("acme", record.Target, 9, 0), group("globex", record.Bystander, 0, 0), group("initech", record.Bystander, test.failed, test.twice)},
-			Verdicts: []record.Verdict{{ID: "I4", Is: test.i4}, {ID: "I5", Is: record.Pass, Found: "steady after 0.3 s"}},
+			Verdicts: []record.Verdict{{ID: "I4", Is: test.i4}, {ID: "I5", Is: record.Pass}},
+			Figures:  []record.Figure{{Name: "recovery_s", Unit: "s", Samples: []float64{0.3}}},
 		}
 		var b bytes.Buffer
 		if err := Text(&b, []record.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 		got := strings.Join(strings.Fields(b.String()), " ")
-		want := "No fault was injected. 9 of 2,000 calls of acme failed. Recovery: steady after 0.3 s. " + test.want + " INVARIANT"
+		want := "No fault was injected. 9 of 2,000 calls of acme failed. All was well again 0.3 s after the last fault ended. " + test.want + " INVARIANT"
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", test.name, got, want)
 		}
