@@ -156,8 +156,10 @@ type Row struct {
 	Path     string `json:"path"`
 	Type     string `json:"type"` // worker or supervisor
 	Restarts int    `json:"restarts"`
-	Before   string `json:"before"` // its status in the baseline; empty when it was not there
-	After    string `json:"after"`  // and after healing
+	// Incarnations are how many more of it there were: restarts, and those together with the rows above it.
+	Incarnations int    `json:"incarnations,omitzero"`
+	Before       string `json:"before"` // its status in the baseline; empty when it was not there
+	After        string `json:"after"`  // and after healing
 }
 
 // Event is one of the host's events.
@@ -169,6 +171,8 @@ type Event struct {
 	Tenant  string  `json:"tenant,omitzero"`
 	Server  string  `json:"server,omitzero"`
 	Message string  `json:"message"`
+	// Fields are what is particular to it, as docs/telemetry.gen.md has them.
+	Fields map[string]string `json:"fields,omitzero"`
 }
 
 // Probe is one question that was asked again and again, and its answers.

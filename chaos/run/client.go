@@ -1,0 +1,72 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"mcpd/internal/load"
+)
+
+// client is a load.Client that opens its session anew when the host has forgotten it, as clients do that keep to the protocol.
+type client struct {
+	options load.SessionOptions
+
+	mu       sync.Mutex // guards the fields below
+	session  *load.Session
+	reopened int
+}
+
+// Call implements load.Client.
+func (c *client) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+	s := c.current()
+	got, err := s.Call(ctx, nonce)
+	if status, ok := errors.AsType[load.StatusError](err); ok && status == http.StatusNotFound {
+		c.reopen(ctx, s)
+	}
+	return got, err
+}
+
+func (c *client) current() *load.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// reopen replaces a session, unless another call already has. Where it cannot, the next call tries.
+func (c *client) reopen(ctx context.Context, old *load.Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != old {
+		return
+	}
+	s, err := load.Connect(ctx, c.options)
+	if err != nil {
+		return
+	}
+	old.Rest()
+	c.session = s
+	c.reopened++
+}
+
+// connect opens a tenant's sessions.
+func connect(ctx context.Context, o load.SessionOptions, sessions int) ([]*client, error) {
+	var list []*client
+	for range sessions {
+		s, err := load.Connect(ctx, o)
+		if err != nil {
+			disconnect(ctx, list)
+			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		list = append(list, &client{options: o, session: s})
+	}
+	return list, nil
+}
+
+func disconnect(ctx context.Context, clients []*client) {
+	for _, c := range clients {
+		_ = c.current().Close(ctx) // the host forgets a session that is idle
+	}
+}

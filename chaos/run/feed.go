@@ -1,0 +1,154 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mcpd/chaos/record"
+	"mcpd/telemetry/admin"
+)
+
+// event is as much of mcpd.v1.Event as is kept.
+type event struct {
+	ID      string            `json:"id"`
+	At      time.Time         `json:"at"`
+	Level   string            `json:"level"`
+	Name    string            `json:"name"`
+	Message string            `json:"message"`
+	Tenant  string            `json:"tenant"`
+	Server  string            `json:"server"`
+	Path    string            `json:"path"`
+	Fields  map[string]string `json:"fields"`
+}
+
+// feed is the host's events from its beginning on, whatever becomes of the connection or of the host.
+type feed struct {
+	operator *operator
+
+	mu     sync.Mutex // guards the fields below
+	after  uint64     // the last one that was seen
+	events []event
+	missed int
+	ended  map[string]ending // faults, by id
+}
+
+// ending is how an armed fault ended.
+type ending struct {
+	hits int
+	at   time.Time
+}
+
+// begin makes the feed one of what happens from now on.
+func (f *feed) begin(ctx context.Context) error {
+	last, err := f.last(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.after = last
+	return err
+}
+
+// last is the id of the host's last event.
+func (f *feed) last(ctx context.Context) (uint64, error) {
+	data, err := f.operator.ask(ctx, http.MethodGet, "/admin/v1/events", admin.Read, nil)
+	if err != nil {
+		return 0, err
+	}
+	var list struct {
+		Events []event `json:"events"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil || len(list.Events) == 0 {
+		return 0, err
+	}
+	return strconv.ParseUint(list.Events[len(list.Events)-1].ID, 10, 64)
+}
+
+// follow reads events until ctx ends. A stream that breaks is opened again where it was; a host that was started again counts from one.
+func (f *feed) follow(ctx context.Context) {
+	const pause = 100 * time.Millisecond
+	for ctx.Err() == nil {
+		f.read(ctx)
+		if sleep(ctx, pause) != nil {
+			return
+		}
+		if last, err := f.last(ctx); err == nil {
+			f.mu.Lock()
+			if last < f.after {
+				f.after = 0
+			}
+			f.mu.Unlock()
+		}
+	}
+}
+
+// read reads one stream to its end.
+func (f *feed) read(ctx context.Context) {
+	f.mu.Lock()
+	after := f.after
+	f.mu.Unlock()
+	resp, err := f.operator.send(ctx, http.MethodGet, "/admin/v1/events?watch=1&after="+strconv.FormatUint(after, 10), admin.Read, nil)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		raw, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var e event
+		if ok && json.Unmarshal([]byte(raw), &e) == nil {
+			f.add(e)
+		}
+	}
+}
+
+func (f *feed) add(e event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id, err := strconv.ParseUint(e.ID, 10, 64); err == nil {
+		f.after = id
+	}
+	if e.Name == "fault_disarmed" {
+		hits, _ := strconv.Atoi(e.Fields["hits"])
+		f.ended[e.Fields["fault"]] = ending{hits, e.At}
+	}
+	if e.Name == "fault_renewed" {
+		return // every few seconds, and it says nothing but that we are here
+	}
+	if len(f.events) >= maxEvents {
+		f.missed++
+		return
+	}
+	f.events = append(f.events, e)
+}
+
+// fault is how a fault ended.
+func (f *feed) fault(id string) (ending, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.ended[id]
+	return e, ok
+}
+
+// records are the events, with their times since the run began, and how many were beyond the bound.
+func (f *feed) records(begun time.Time) ([]record.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]record.Event, len(f.events))
+	for i, e := range f.events {
+		list[i] = record.Event{
+			At: e.At.Sub(begun).Seconds(), Level: e.Level, Name: e.Name, Path: e.Path, Tenant: e.Tenant, Server: e.Server, Message: e.Message, Fields: e.Fields,
+		}
+	}
+	if f.missed > 0 {
+		return list, errors.New(strconv.Itoa(f.missed) + " events are beyond the bound of a record")
+	}
+	return list, nil
+}

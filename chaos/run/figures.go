@@ -1,0 +1,70 @@
+package run
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// figures adds what follows from events and calls, with the goals of the experiment. A figure that is expected and that nothing was measured of has
+// no samples.
+func (r *run) figures(out *record.Record, done []struck) {
+	samples := map[string][]float64{}
+	last := 0.0
+	for _, s := range done {
+		last = max(last, s.To)
+	}
+	if len(done) > 0 {
+		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last * float64(time.Second))).Seconds()}
+	}
+	hit := map[string]float64{} // fault -> when it struck first
+	for _, e := range out.Events {
+		switch id := e.Fields["fault"]; e.Name {
+		case "fault_hit":
+			if _, ok := hit[id]; !ok {
+				hit[id] = e.At
+			}
+		case "child_restarted":
+			if took, err := time.ParseDuration(e.Fields["took"]); err == nil && inside(out.Experiment.Blast, e.Path) {
+				samples["restart_ms"] = append(samples["restart_ms"], took.Seconds()*1000)
+			}
+		case "abandoned": // a hung actor, found out
+			for _, s := range done {
+				if at, ok := hit[s.ID]; ok && s.plan.Row == e.Path && e.At >= at {
+					samples["detect_ms"] = append(samples["detect_ms"], (e.At-at)*1000)
+					delete(hit, s.ID)
+				}
+			}
+		}
+	}
+	goals := maps.Clone(r.Experiment.Expect.Figures)
+	for name := range goals {
+		if _, ok := samples[name]; !ok {
+			samples[name] = nil
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		f := record.Figure{Name: name, Unit: unit(name), Samples: samples[name], Goal: goals[name].Goal, Because: goals[name].Because}
+		if name == "recovery_s" && f.Goal == 0 {
+			f.Goal = out.Experiment.Recovery
+		}
+		out.Figures = append(out.Figures, f)
+	}
+}
+
+func inside(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return faults.Match(p, path) })
+}
+
+// unit is what a figure is counted in, which is how its name ends.
+func unit(name string) string {
+	for _, u := range []string{"ms", "s", "bytes"} {
+		if len(name) > len(u) && name[len(name)-len(u)-1:] == "_"+u {
+			return u
+		}
+	}
+	return ""
+}

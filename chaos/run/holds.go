@@ -1,0 +1,174 @@
+package run
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// reads is how often the host is measured before the middle counts as what it holds: to be measured takes goroutines and a connection, mostly as
+// many, now and then one more or less.
+const reads = 15
+
+// holds is what a host holds at one time.
+type holds struct {
+	values map[string]float64
+	named  map[string]float64 // of those, what has a name and a bound
+	tree   faults.Tree
+}
+
+// hold is one row of what is measured by a metric.
+type hold struct {
+	name, metric string
+	named        string // metric of those that have a name
+	exact        bool   // whether more of it afterwards is a leak
+}
+
+var held = []hold{
+	{"goroutines", "go_goroutines", `mcpd_actors{status="abandoned"}`, true},
+	{"descriptors", "process_open_fds", "", true},
+	{"sessions", "mcpd_sessions", "", true},
+	{"streams", "mcpd_streams", "", true},
+	{"in flight", "mcpd_requests_in_flight", "", true},
+	{"faults", "mcpd_chaos_faults_active", "", true},
+	{"resident bytes", "process_resident_memory_bytes", "", false},
+}
+
+// Of what is held, and not told by a metric of its own.
+const (
+	children  = "children"       // processes that rows of the tree have
+	processes = "processes"      // all below the host's
+	zombies   = "zombies"        // of those, the ones that have ended and that nobody has waited for
+	strays    = "strays"         // processes with the host's mark that are not below it
+	started   = "started"        // when the host was, in seconds since 1970
+	hosts     = "hosts"          // how many there were, one after the other
+	reopened  = "sessions again" // sessions that clients had to open anew
+)
+
+// look measures once what the host holds while nobody calls.
+func (r *run) look(ctx context.Context) (holds, error) {
+	h := holds{values: map[string]float64{}, named: map[string]float64{}}
+	many := map[string][]float64{}
+	var last scrape
+	for range reads {
+		s, err := r.operator.scrape(ctx)
+		if err != nil {
+			return h, err
+		}
+		for _, row := range held {
+			v, _ := s.sum(row.metric)
+			many[row.name] = append(many[row.name], v)
+		}
+		last = s
+	}
+	for name, values := range many {
+		slices.Sort(values)
+		h.values[name] = values[len(values)/2]
+	}
+	for _, row := range held {
+		if row.named != "" {
+			h.named[row.name], _ = last.sum(row.named)
+		}
+	}
+	h.values[started], _ = last.sum("process_start_time_seconds")
+	var err error
+	if h.tree, err = r.operator.Tree(ctx); err != nil {
+		return h, err
+	}
+	for _, row := range h.tree {
+		if row.PID > 0 {
+			h.values[children]++
+		}
+	}
+	if r.pid > 0 {
+		maps.Copy(h.values, below(r.pid))
+	}
+	return h, nil
+}
+
+// rest closes connections that no call uses, and looks until two looks are the same, or for as long as leakTime.
+func (r *run) rest(ctx context.Context) (h holds, err error) {
+	for end := time.Now().Add(leakTime); ; {
+		for _, t := range r.traffic {
+			t.rest()
+		}
+		before := h
+		if h, err = r.look(ctx); err != nil || same(before, h) || time.Now().After(end) {
+			return h, err
+		}
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return h, err
+		}
+	}
+}
+
+func same(a, b holds) bool {
+	for _, row := range held {
+		if row.exact && a.values[row.name] != b.values[row.name] {
+			return false
+		}
+	}
+	return len(a.tree) > 0 && a.values[children] == b.values[children]
+}
+
+// settle looks until the host holds no more than before, or for as long as leakTime.
+func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
+	for end := time.Now().Add(leakTime); ; {
+		for _, t := range r.traffic {
+			t.rest()
+		}
+		if h, err = r.look(ctx); err != nil || h.within(before) || time.Now().After(end) {
+			return h, err
+		}
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return h, err
+		}
+	}
+}
+
+// within reports whether nothing is held that was not before.
+func (h holds) within(before holds) bool {
+	for _, row := range held {
+		if row.exact && h.values[row.name] > before.values[row.name]+h.named[row.name] {
+			return false
+		}
+	}
+	for _, name := range []string{children, processes, zombies, strays} {
+		if h.values[name] != before.values[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// holdings are the rows of a record. Peak and its limit are those of what was watched meanwhile.
+func (r *run) holdings(before, after holds) []record.Holding {
+	var list []record.Holding
+	for _, row := range held {
+		list = append(list, record.Holding{
+			Name: row.name, Before: before.values[row.name], After: after.values[row.name], Named: after.named[row.name], Exact: row.exact,
+			Peak: r.peaks.value(row.name), Limit: r.limits[row.name],
+		})
+	}
+	for _, name := range []string{children, processes, zombies, strays} {
+		if _, ok := before.values[name]; ok {
+			list = append(list, record.Holding{Name: name, Before: before.values[name], After: after.values[name], Exact: true})
+		}
+	}
+	one := record.Holding{Name: hosts, Before: 1, After: 1}
+	if restarted(before, after) {
+		one.After++
+	}
+	again := record.Holding{Name: reopened}
+	for _, t := range r.traffic {
+		again.After += float64(t.reopened())
+	}
+	return append(append(list, one, again), r.peaks.queues()...)
+}
+
+// restarted reports whether the host was started again between two looks.
+func restarted(before, after holds) bool { return before.values[started] != after.values[started] }

@@ -1,0 +1,340 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpd/chaos/experiment"
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// errOver says that a phase is over.
+var errOver = errors.New("the phase is over")
+
+// run is one run.
+type run struct {
+	Options
+	operator *operator
+	about    about
+	pid      int // of a host on this machine, else 0
+	roles    experiment.Roles
+	traffic  []*traffic // the target's first
+	peaks    *peaks
+	limits   map[string]float64 // of peaks, by name
+	begun    time.Time
+	stop     context.CancelCauseFunc
+}
+
+// now is the time since the run began, in seconds.
+func (r *run) now() float64 { return time.Since(r.begun).Seconds() }
+
+func (r *run) clientOf(tenant string) faults.Client {
+	for _, t := range r.traffic {
+		if t.tenant == tenant {
+			return t.client
+		}
+	}
+	return faults.Client{URL: r.MCP + "/t/" + tenant + "/mcp", Key: r.Keys[tenant], Tool: r.Experiment.Load.Tool, Argument: r.Experiment.Load.Argument}
+}
+
+// Run carries out an experiment. It returns when everything is healed, whatever ended it: ctx, a guard, or that it is over. The record says which.
+// An error says that nothing was broken, and why.
+func Run(ctx context.Context, o Options) (record.Record, error) {
+	draw := rand.New(rand.NewPCG(o.Seed, uint64(time.Now().UnixNano()))) // of names and nonces, which must differ between runs
+	r := &run{Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, draw.Uint32())), peaks: newPeaks(), limits: map[string]float64{}}
+	if err := r.prepare(ctx); err != nil {
+		return record.Record{}, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+		defer cancel()
+		for _, t := range r.traffic {
+			disconnect(closing, t.sessions)
+		}
+	}()
+	if err := r.connect(ctx, draw); err != nil {
+		return record.Record{}, err
+	}
+	return r.carryOut(ctx, draw)
+}
+
+// prepare asks the host who it is and gives out the roles.
+func (r *run) prepare(ctx context.Context) (err error) {
+	if r.about, err = r.operator.about(ctx); err != nil {
+		return err
+	}
+	if r.about.Environment == "production" && !r.Meant {
+		return ErrProduction
+	}
+	if r.MCP == "" {
+		r.MCP = "http://" + r.about.Listen
+	}
+	s, err := r.operator.scrape(ctx)
+	if err != nil {
+		return err
+	}
+	if started, _ := s.sum("process_start_time_seconds"); local(r.about.PID, started) {
+		r.pid = r.about.PID
+	}
+	if memory, _ := s.sum("mcpd_limit_memory_bytes"); memory > 0 {
+		r.limits["resident bytes"] = memory
+	}
+	if most := float64(r.Experiment.AbortIf.Resident); most > 0 && (r.limits["resident bytes"] == 0 || most < r.limits["resident bytes"]) {
+		r.limits["resident bytes"] = most
+	}
+	tree, err := r.operator.Tree(ctx)
+	if err != nil {
+		return err
+	}
+	if r.roles, err = r.Experiment.Cast(tree, r.Target, r.Bystanders); err != nil {
+		return err
+	}
+	return r.able(ctx)
+}
+
+// able says what the faults need that is not there.
+func (r *run) able(ctx context.Context) error {
+	var needs faults.Need
+	for _, f := range r.Experiment.Faults {
+		if k, ok := faults.Find(r.Kinds, f.Do); ok {
+			needs |= k.Needs
+		}
+	}
+	if needs&faults.Faults != 0 {
+		if err := r.operator.disarmAll(ctx); err != nil { // nothing is armed yet: it shows whether we may
+			return fmt.Errorf("its faults need the host's fault points: %w", err)
+		}
+	}
+	if needs&faults.Machine != 0 && r.pid == 0 {
+		return errors.New("its faults need signals: run it on the host's machine, as its user")
+	}
+	if needs&faults.Own != 0 && !r.Own {
+		return errors.New("its faults kill the host: somebody has to start it again")
+	}
+	return nil
+}
+
+// connect opens all sessions and makes calls until all is warm.
+func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
+	for i, tenant := range append([]string{r.roles.Target}, r.roles.Bystanders...) {
+		role := record.Bystander
+		if i == 0 {
+			role = record.Target
+		}
+		t, err := open(ctx, r.Experiment.Load, tenant, role, r.MCP, r.Keys[tenant])
+		if err != nil {
+			return err
+		}
+		r.traffic = append(r.traffic, t)
+	}
+	r.say("%s: target %s, bystanders %v, seed %d", r.Experiment.Name, r.roles.Target, r.roles.Bystanders, r.Seed)
+	for _, t := range r.traffic {
+		if err := t.warm(ctx, r.Experiment.Load, draw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut is the run itself. Whatever ends it, it returns with everything healed and nothing of it under way.
+func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record, err error) {
+	if err := r.operator.feed.begin(ctx); err != nil {
+		return out, err
+	}
+	always, end := context.WithCancel(context.WithoutCancel(ctx)) // what goes on until all is measured
+	var owned sync.WaitGroup
+	defer owned.Wait()
+	defer end()
+	owned.Go(func() { r.operator.feed.follow(always) })
+	before, err := r.rest(ctx)
+	if err != nil {
+		return out, err
+	}
+	ctx, r.stop = context.WithCancelCause(ctx)
+	defer r.stop(nil)
+	defer r.healAll(ctx)
+
+	p := r.Experiment.Phases
+	ends := []time.Duration{p.Baseline, p.Baseline + p.Fault, p.Baseline + p.Fault + p.Heal}
+	r.begun = time.Now()
+	for _, t := range r.traffic {
+		t.book = newBook(t.tenant, t.role, t.rate, r.begun, ends)
+	}
+	var calls, watchers sync.WaitGroup
+	for _, t := range r.traffic {
+		number := draw.Uint64()
+		calls.Go(func() {
+			if err := t.run(ctx, r.Experiment.Load, ends[2], number); err != nil {
+				r.abort("load on %s: %v", t.tenant, err)
+			}
+		})
+	}
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	watchers.Go(func() { r.guard(watching) })
+	watchers.Go(func() { r.operator.renew(watching) })
+	probes := append(slices.Clone(basic), r.Experiment.Probes...)
+	answers := make([]record.Probe, len(probes))
+	for i, p := range probes {
+		watchers.Go(func() { r.probe(watching, p, &answers[i]) })
+	}
+
+	phases, done := r.phases(ctx, ends)
+	calls.Wait()
+	unwatch()
+	watchers.Wait()
+	r.healAll(ctx)
+	cause := context.Cause(ctx)
+	after, err := r.settle(context.WithoutCancel(ctx), before)
+	out = r.record(phases, done, before, after)
+	out.Probes = answers
+	switch {
+	case cause != nil:
+		out.Aborted = cause.Error()
+		if errors.Is(cause, context.Canceled) {
+			out.Aborted = "interrupted"
+		}
+	case err != nil:
+		out.Aborted = "the host could not be measured afterwards: " + err.Error()
+	}
+	end()
+	owned.Wait()
+	events, err := r.operator.feed.records(r.begun)
+	if err != nil && out.Aborted == "" {
+		out.Aborted = err.Error()
+	}
+	out.Events = events
+	r.figures(&out, done)
+	return out, nil
+}
+
+// healAll ends what the run has armed, also when the host does not answer at once. What is not reached ends with its lease.
+func (r *run) healAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTime)
+	defer cancel()
+	for r.operator.any() && r.operator.disarmAll(ctx) != nil {
+		if sleep(ctx, 250*time.Millisecond) != nil {
+			r.say("the host does not answer: what is armed ends with its lease")
+			return
+		}
+	}
+}
+
+// phases waits for the end of each phase, and breaks things in the second. A run that is ended early has the phases that it came to.
+func (r *run) phases(ctx context.Context, ends []time.Duration) (list []record.Phase, done []struck) {
+	for i, name := range names {
+		if ctx.Err() != nil {
+			break
+		}
+		from := r.now()
+		left := time.Until(r.begun.Add(ends[i]))
+		r.say("%s: %s", name, left.Round(time.Second))
+		if name == record.Fault {
+			done = r.fault(ctx, left)
+		} else {
+			_ = sleep(ctx, left) // whatever ends it: the phase is over
+		}
+		list = append(list, record.Phase{Name: name, From: from, To: r.now()})
+	}
+	return list, done
+}
+
+// fault is the phase in which things break. The schedule is drawn from the rows that there are now.
+func (r *run) fault(ctx context.Context, lasts time.Duration) []struck {
+	tree, err := r.operator.Tree(ctx)
+	var plan []experiment.Strike
+	if err == nil {
+		plan, err = r.Experiment.Schedule(tree, r.roles, r.Seed)
+	}
+	if err != nil {
+		r.abort("the faults could not be planned: %v", err)
+		return nil
+	}
+	return r.strikes(ctx, plan, lasts)
+}
+
+// record is what was seen, but for events, probes and figures.
+func (r *run) record(phases []record.Phase, done []struck, before, after holds) record.Record {
+	e := r.Experiment
+	out := record.Record{
+		Format: record.Format, Begun: r.begun, Seed: r.Seed, Phases: phases, Host: r.host(),
+		Experiment: record.Experiment{
+			Name: e.Name, Title: e.Title, Hypothesis: e.Hypothesis, Catalogue: e.Catalogue, Contends: e.Contends, Short: r.Short,
+			Restarts: map[string][2]int{}, Recovery: e.Expect.Recovery.Seconds(), TargetErrors: int64(e.Expect.TargetErrors),
+		},
+		Rows: rows(before, after), Holds: r.holdings(before, after),
+	}
+	for _, pattern := range e.Expect.Blast {
+		out.Experiment.Blast = append(out.Experiment.Blast, r.roles.Expand(pattern))
+	}
+	for pattern, n := range e.Expect.Restarts {
+		pattern = r.roles.Expand(pattern)
+		if n.Hits {
+			n.Low = hits(done, pattern)
+			n.High = n.Low
+		}
+		out.Experiment.Restarts[pattern] = [2]int{n.Low, n.High}
+	}
+	for _, s := range done {
+		out.Strikes = append(out.Strikes, s.Strike)
+	}
+	for _, t := range r.traffic {
+		out.Groups = append(out.Groups, t.book.group())
+	}
+	return out
+}
+
+// hits is how often faults have ended an incarnation of rows of a pattern, as far as it is known whom they hit.
+func hits(done []struck, pattern string) (n int) {
+	for _, s := range done {
+		if s.Fatal && (s.plan.Row == "" || faults.Match(pattern, s.plan.Row)) {
+			n += s.Hits
+		}
+	}
+	return n
+}
+
+func (r *run) host() record.Host {
+	h := record.Host{System: "unknown"}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	if s, err := r.operator.scrape(ctx); err == nil {
+		for _, x := range s.samples("mcpd_build_info") {
+			h.Version, h.Go = x.label("version"), x.label("goversion")
+		}
+	}
+	if r.pid > 0 {
+		h.CPU, h.Cores, h.System = machine()
+	}
+	return h
+}
+
+// rows are those of two looks, by path. Children of pools come and go; one that was not restarted and is gone says nothing.
+func rows(before, after holds) (list []record.Row) {
+	was := map[string]faults.Row{}
+	for _, row := range before.tree {
+		was[row.Path] = row
+	}
+	for _, row := range after.tree {
+		b := was[row.Path]
+		if delete(was, row.Path); restarted(before, after) {
+			b.Restarts, b.Incarnation = 0, min(1, row.Incarnation)
+		}
+		list = append(list, record.Row{
+			Path: row.Path, Type: row.Type, Before: b.Status, After: row.Status, Restarts: row.Restarts - b.Restarts,
+			Incarnations: max(0, row.Incarnation-max(1, b.Incarnation)),
+		})
+	}
+	for _, row := range before.tree {
+		if _, gone := was[row.Path]; gone {
+			list = append(list, record.Row{Path: row.Path, Type: row.Type, Before: row.Status})
+		}
+	}
+	return list
+}

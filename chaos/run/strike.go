@@ -1,0 +1,125 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"mcpd/chaos/experiment"
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// maxStruck bounds the faults that are being injected or healed at once.
+const maxStruck = 64
+
+// struck is one strike that was carried out.
+type struck struct {
+	plan experiment.Strike
+	record.Strike
+}
+
+// strikes carries out a schedule from the beginning of the phase on, and returns at its end with everything healed.
+func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.Duration) []struck {
+	phase := time.Now()
+	ctx, end := context.WithDeadlineCause(ctx, phase.Add(lasts), errOver)
+	defer end()
+	done := make([]struck, len(plan))
+	turns := make(chan struct{}, maxStruck)
+	var under sync.WaitGroup
+	n := 0
+	for i, s := range plan {
+		if sleep(ctx, time.Until(phase.Add(s.At))) != nil {
+			break
+		}
+		n++
+		turns <- struct{}{}
+		under.Go(func() {
+			defer func() { <-turns }()
+			done[i] = r.strike(ctx, s, i, turns)
+		})
+	}
+	<-ctx.Done()
+	under.Wait()
+	return done[:n]
+}
+
+// strike carries out one of them, to its end or that of the phase. While it lasts it gives its turn to others.
+func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan struct{}) struck {
+	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
+	host := &armer{operator: r.operator}
+	out := struck{s, record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal}}
+	in, err := inject(ctx, kind, &faults.Site{
+		Host: host, PID: r.pid, Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
+		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
+	})
+	if err != nil {
+		out.To, out.Error = r.now(), err.Error()
+		r.say("%s could not be done: %v", s.Kind, err)
+		return out
+	}
+	out.Target = in.Target
+	if host.id != "" {
+		out.ID = host.id
+	}
+	<-turns
+	_ = sleep(ctx, s.For) // the end of the phase heals too
+	turns <- struct{}{}
+	healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTime)
+	defer cancel()
+	if err := in.Heal(healing); err != nil {
+		out.Error = "not healed: " + err.Error()
+		r.say("%s could not be healed: %v", s.Kind, err)
+	}
+	out.To = r.now()
+	if out.Hits, err = in.Hits(healing); err != nil && out.Error == "" {
+		out.Error = err.Error()
+	}
+	if e, ok := r.operator.feed.fault(host.id); ok { // it may have been used up long ago
+		out.To = max(out.From, min(out.To, e.at.Sub(r.begun).Seconds()))
+	}
+	return out
+}
+
+// inject has a kind strike. A kind that panics has done what it has done: the run goes on to heal the others.
+func inject(ctx context.Context, k faults.Kind, s *faults.Site) (in faults.Injected, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %v\n%s", k.Name, p, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, healTime)
+	defer cancel()
+	return k.Inject(ctx, s)
+}
+
+// target is what a strike is aimed at, in words.
+func target(s experiment.Strike) string {
+	switch {
+	case s.Row != "":
+		return s.Row
+	case s.Server != "":
+		return s.Server + " of " + s.Tenant
+	case s.Tenant != "":
+		return "tenant " + s.Tenant
+	}
+	return "the host"
+}
+
+// armer is an operator that knows what one strike has armed.
+type armer struct {
+	*operator
+	id string
+}
+
+// Arm implements faults.Operator.
+func (a *armer) Arm(ctx context.Context, o faults.Order) (string, error) {
+	id, err := a.operator.Arm(ctx, o)
+	if err == nil {
+		a.id = id
+	}
+	return id, err
+}

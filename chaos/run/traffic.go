@@ -1,0 +1,102 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"mcpd/chaos/experiment"
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+	"mcpd/internal/clock"
+	"mcpd/internal/load"
+)
+
+// traffic is the load on one tenant.
+type traffic struct {
+	tenant, role string
+	rate         float64
+	client       faults.Client
+	sessions     []*client
+	book         *book
+}
+
+// open connects the sessions of a tenant.
+func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string) (*traffic, error) {
+	t := &traffic{tenant: tenant, role: role, rate: float64(l.Rate), client: faults.Client{URL: mcp + "/t/" + tenant + "/mcp", Key: key, Tool: l.Tool, Argument: l.Argument}}
+	if role == record.Target {
+		t.rate = float64(l.TargetRate)
+	}
+	ctx, cancel := context.WithTimeout(ctx, warmTime)
+	defer cancel()
+	var err error
+	t.sessions, err = connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions)
+	if err != nil {
+		return nil, fmt.Errorf("tenant %s: %w", tenant, err)
+	}
+	return t, nil
+}
+
+func (t *traffic) clients() []load.Client {
+	list := make([]load.Client, len(t.sessions))
+	for i, c := range t.sessions {
+		list[i] = c
+	}
+	return list
+}
+
+// warm makes calls as the run will, until a second of them is right: servers that nobody has needed are started meanwhile, and what is made at the
+// first call of a kind is there.
+func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand) error {
+	for end := time.Now().Add(warmTime); ; {
+		r, err := load.Run(ctx, t.clients(), load.Options{
+			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: max(len(t.sessions), int(t.rate)), For: warmTime, Timeout: l.Timeout,
+		})
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case r.Clean():
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("tenant %s: %w: calls of %s go wrong although nothing is broken: %v", t.tenant, ErrUnreachable, t.client.Tool, r.Errors)
+		}
+		if err := sleep(ctx, 250*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// workers is how many calls may be under way at once: all that are due while one of them lasts as long as it may, up to a bound. Beyond it
+// calls wait, and their latencies count from when they were due.
+func (t *traffic) workers(timeout time.Duration) int {
+	return min(maxWorkers, max(8, int(t.rate*timeout.Seconds())))
+}
+
+// run makes the calls of the whole run, and returns when the last of them is settled.
+func (t *traffic) run(ctx context.Context, l experiment.Load, lasts time.Duration, number uint64) error {
+	_, err := load.Run(ctx, t.clients(), load.Options{
+		Clock: clock.System, Run: number, Workers: t.workers(l.Timeout), Rate: t.rate, Calls: min(load.MaxCalls, int(t.rate*lasts.Seconds())+1), For: lasts,
+		Timeout: l.Timeout + graceTime, Observe: t.book.observe,
+	})
+	return err
+}
+
+// rest closes the connections that no call uses, so that what is left is what the host holds for sessions.
+func (t *traffic) rest() {
+	for _, c := range t.sessions {
+		c.current().Rest()
+	}
+}
+
+// reopened is how many sessions the host has forgotten.
+func (t *traffic) reopened() (n int) {
+	for _, c := range t.sessions {
+		c.mu.Lock()
+		n += c.reopened
+		c.mu.Unlock()
+	}
+	return n
+}

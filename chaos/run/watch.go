@@ -1,0 +1,141 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"mcpd/chaos/experiment"
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+	"mcpd/gateway/config/units"
+)
+
+// every is how often the host is looked at, and its probes are asked.
+const every = time.Second
+
+// guard ends the run when a guard of the experiment trips. It looks more often than probes are asked: it is there to end what does harm.
+func (r *run) guard(ctx context.Context) {
+	const step = 250 * time.Millisecond
+	limit := r.Experiment.AbortIf
+	answered := time.Now()
+	for at := 0; sleep(ctx, step) == nil; at++ {
+		if status, err := r.operator.status(ctx, "/livez"); err == nil && status == http.StatusOK {
+			answered = time.Now()
+		}
+		if down := time.Since(answered); limit.HostDown > 0 && down > limit.HostDown {
+			r.abort("the host has answered nobody for %s", units.FormatSpan(down.Truncate(time.Millisecond)))
+		}
+		if n := r.bystanderFailures(); limit.BystanderErrors > 0 && n >= uint64(limit.BystanderErrors) {
+			r.abort("%d calls of bystanders have failed", n)
+		}
+		if at%int(every/step) != 0 {
+			continue
+		}
+		s, err := r.operator.scrape(ctx)
+		if err != nil {
+			continue
+		}
+		r.peaks.see(s)
+		if v, _ := s.sum("process_resident_memory_bytes"); limit.Resident > 0 && v > float64(limit.Resident) {
+			r.abort("the host has %.0f MiB of memory", v/(1<<20))
+		}
+	}
+}
+
+// bystanderFailures are the calls of bystanders that have failed so far.
+func (r *run) bystanderFailures() (n uint64) {
+	for _, t := range r.traffic {
+		if t.role == record.Bystander {
+			n += t.book.failures()
+		}
+	}
+	return n
+}
+
+// basic are the probes that every run asks.
+var basic = []experiment.Probe{{Name: "livez", Ask: experiment.AskLive, Want: "200"}}
+
+// probe asks one of them until ctx ends.
+func (r *run) probe(ctx context.Context, p experiment.Probe, into *record.Probe) {
+	into.Name = p.Name
+	for {
+		at := r.now()
+		is, err := r.answer(ctx, p)
+		if ctx.Err() != nil {
+			return
+		}
+		a := record.Answer{At: at, Is: is, OK: err == nil && right(p.Want, is)}
+		if err != nil {
+			a.Is = err.Error()
+		}
+		into.Answers = append(into.Answers, a)
+		if sleep(ctx, every) != nil {
+			return
+		}
+	}
+}
+
+func (r *run) answer(ctx context.Context, p experiment.Probe) (string, error) {
+	switch p.Ask {
+	case experiment.AskReady, experiment.AskLive:
+		status, err := r.operator.status(ctx, "/"+p.Ask)
+		return strconv.Itoa(status), err
+	case experiment.AskTree:
+		tree, err := r.operator.Tree(ctx)
+		if err != nil {
+			return "", err
+		}
+		pattern := r.roles.Expand(p.Row)
+		for _, row := range tree {
+			switch {
+			case !faults.Match(pattern, row.Path):
+			case row.State != "":
+				return row.State, nil
+			default:
+				return row.Status, nil
+			}
+		}
+		return "no such row", nil
+	}
+	s, err := r.operator.scrape(ctx)
+	if err != nil {
+		return "", err
+	}
+	v, _ := s.sum(r.roles.Expand(p.Metric)) // a counter that has never counted is not there
+	return strconv.FormatFloat(v, 'g', -1, 64), nil
+}
+
+// right reports whether an answer is as wanted.
+func right(want, is string) bool {
+	comparison, bound, ok := experiment.Bound(want)
+	if !ok {
+		return want == "" || want == is
+	}
+	limit, _ := strconv.ParseFloat(bound, 64) // the experiment was read
+	v, err := strconv.ParseFloat(is, 64)
+	if err != nil {
+		return false
+	}
+	switch comparison {
+	case "<=":
+		return v <= limit
+	case "<":
+		return v < limit
+	case ">=":
+		return v >= limit
+	}
+	return v > limit
+}
+
+// abort ends the run. The first reason is the one that counts.
+func (r *run) abort(format string, args ...any) {
+	r.stop(aborted(fmt.Sprintf(format, args...)))
+}
+
+// aborted is why a run was ended early.
+type aborted string
+
+func (a aborted) Error() string { return string(a) }

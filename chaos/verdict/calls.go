@@ -1,0 +1,189 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"mcpd/chaos/record"
+	"mcpd/internal/load"
+)
+
+// once is I1.
+func once(r record.Record) (is, found string) {
+	var f findings
+	var n uint64
+	for _, g := range groups(r, "") {
+		c := total(g)
+		n += c.Sent
+		if c.Lost > 0 {
+			f.add("%s: %d of %d calls had no outcome%s", g.Tenant, c.Lost, c.Sent, first(g, "lost"))
+		}
+		if c.Duplicate > 0 {
+			f.add("%s: %d of %d calls had more than one%s", g.Tenant, c.Duplicate, c.Sent, first(g, "duplicate"))
+		}
+		if rest := c.Sent - c.OK - c.Failed - c.Lost - c.Crossed; rest != 0 {
+			f.add("%s: the account of %d calls does not add up", g.Tenant, c.Sent)
+		}
+	}
+	if n == 0 {
+		return record.Unjudged, "no call was made"
+	}
+	return f.verdict("lost 0, duplicate 0 of %d", n)
+}
+
+// own is I2.
+func own(r record.Record) (is, found string) {
+	var f findings
+	var n uint64
+	for _, g := range groups(r, "") {
+		c := total(g)
+		n += c.Sent
+		if c.Crossed > 0 {
+			f.add("%s: %d of %d replies were another call's%s", g.Tenant, c.Crossed, c.Sent, first(g, "crossed"))
+		}
+	}
+	if n == 0 {
+		return record.Unjudged, "no call was made"
+	}
+	return f.verdict("crossed 0 of %d", n)
+}
+
+// first says when a slip of a kind happened first.
+func first(g record.Group, kind string) string {
+	for _, s := range g.Slips {
+		if s.Kind == kind {
+			return fmt.Sprintf(", first at %.1f s", s.At)
+		}
+	}
+	return ""
+}
+
+// unnoticed is I3. Of n calls without a failure, the rate of failures is below 3/n with 95 % confidence.
+func unnoticed(r record.Record) (is, found string) {
+	var f findings
+	var n uint64
+	for _, g := range groups(r, record.Bystander) {
+		c := total(g)
+		n += c.Sent
+		if bad := c.Sent - c.OK + c.Duplicate; bad > 0 {
+			f.add("%s: %d of %d calls%s", g.Tenant, bad, c.Sent, most(g.Errors))
+		}
+	}
+	if n == 0 {
+		return record.Unjudged, "there was no bystander"
+	}
+	return f.verdict("0 of %d, so below %.1g with 95 %% confidence", n, 3/float64(n))
+}
+
+// most is the most frequent of errors.
+func most(errors map[string]uint64) string {
+	if len(errors) == 0 {
+		return ""
+	}
+	texts := slices.SortedFunc(maps.Keys(errors), func(a, b string) int {
+		return cmp.Or(cmp.Compare(errors[b], errors[a]), cmp.Compare(a, b))
+	})
+	return ", mostly: " + texts[0]
+}
+
+// What calls of bystanders may take, of what they took in the baseline.
+const (
+	logical   = 1.10
+	contended = 1.5
+	extra     = 5.0 // milliseconds, where the fault takes what they need
+)
+
+// latency is I4: each second of the fault beside the same second of the baseline.
+func latency(r record.Record) (is, found string) {
+	if r.Experiment.Short {
+		return record.Unjudged, "the phases are too short"
+	}
+	if len(groups(r, record.Bystander)) == 0 {
+		return record.Unjudged, "there was no bystander"
+	}
+	before, during := pairs(r)
+	limit := logical
+	if r.Experiment.Contends {
+		limit = contended
+	}
+	e, err := load.Ratio(before, during, r.Seed)
+	if err != nil {
+		return record.Unjudged, err.Error()
+	}
+	is = string(load.Gate(e, load.AtMost(limit)))
+	found = fmt.Sprintf("p99 is %.3g times that of the baseline (%.3g to %.3g, %d seconds); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, limit)
+	if r.Experiment.Contends {
+		more := load.NewShare("", "ms", before, during, extra)
+		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g", more.Median, extra)
+		if rank[string(more.Verdict)] > rank[is] {
+			is = string(more.Verdict)
+		}
+	}
+	return is, found
+}
+
+// rank orders verdicts, the worst last.
+var rank = map[string]int{record.Pass: 0, record.Unclear: 1, record.Fail: 2}
+
+// pairs are the 99th percentiles of bystanders' seconds: of the fault's, and beside each that of the baseline's second as far from its beginning.
+// Seconds in which a phase begins or ends belong to none.
+func pairs(r record.Record) (before, during []float64) {
+	from := map[string][2]int{}
+	for _, p := range r.Phases {
+		from[p.Name] = [2]int{int(p.From + 0.999), int(p.To + 1e-6)}
+	}
+	base, fault := from[record.Baseline], from[record.Fault]
+	for _, g := range groups(r, record.Bystander) {
+		at := map[int]float64{}
+		for _, s := range g.Seconds {
+			at[s.At] = s.P99
+		}
+		for i := range min(base[1]-base[0], fault[1]-fault[0]) {
+			if b, d := at[base[0]+i], at[fault[0]+i]; b > 0 && d > 0 {
+				before, during = append(before, b), append(during, d)
+			}
+		}
+	}
+	return before, during
+}
+
+// recovery is I5.
+func recovery(r record.Record) (is, found string) {
+	i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == "recovery_s" })
+	switch {
+	case i < 0 || len(r.Figures[i].Samples) == 0:
+		return record.Unjudged, "nothing was broken"
+	case r.Experiment.Short:
+		return record.Unjudged, fmt.Sprintf("the phases are too short; %.3g s", r.Figures[i].Samples[0])
+	case r.Experiment.Recovery == 0:
+		return record.Unjudged, fmt.Sprintf("nothing is expected; %.3g s", r.Figures[i].Samples[0])
+	}
+	var f findings
+	if took := r.Figures[i].Samples[0]; took > r.Experiment.Recovery {
+		f.add("after %.3g s; at most %.3g s", took, r.Experiment.Recovery)
+	}
+	return f.verdict("after %.3g s; at most %.3g s", r.Figures[i].Samples[0], r.Experiment.Recovery)
+}
+
+// targetErrors is E2.
+func targetErrors(r record.Record) (is, found string) {
+	var f findings
+	var failed, sent uint64
+	for _, g := range groups(r, record.Target) {
+		c := total(g)
+		sent += c.Sent
+		failed += c.Sent - c.OK
+		if limit := r.Experiment.TargetErrors; limit >= 0 && c.Sent-c.OK > uint64(limit) {
+			f.add("%d of %d; at most %d%s", c.Sent-c.OK, c.Sent, limit, most(g.Errors))
+		}
+	}
+	if sent == 0 {
+		return record.Unjudged, "no call was made"
+	}
+	if r.Experiment.TargetErrors < 0 {
+		return record.Pass, fmt.Sprintf("%d of %d; any number may", failed, sent)
+	}
+	return f.verdict("%d of %d; at most %d", failed, sent, r.Experiment.TargetErrors)
+}

@@ -1,0 +1,137 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpd/chaos/record"
+)
+
+// order is I10. The load of a run asks for no progress and resumes no stream.
+func order(record.Record) (is, found string) {
+	return record.Unjudged, "no call of the load has a stream of its own"
+}
+
+// told is I11. A fault that was armed has an event with its id; one that was done from outside has some event that says that something is wrong.
+func told(r record.Record) (is, found string) {
+	var f findings
+	n := 0
+	for _, s := range r.Strikes {
+		if s.Hits == 0 || s.Error != "" {
+			continue
+		}
+		n++
+		if !slices.ContainsFunc(r.Events, func(e record.Event) bool { return tells(e, s, r) }) {
+			f.add("%s at %s: no event tells of it", s.Kind, s.Target)
+		}
+	}
+	for _, p := range r.Probes {
+		if h, ok := holding(r, "hosts"); p.Name != "livez" || ok && h.After != h.Before {
+			continue
+		}
+		for _, a := range p.Answers {
+			if !a.OK {
+				f.add("livez answered %s at %.1f s", a.Is, a.At)
+			}
+		}
+	}
+	if n == 0 && len(f) == 0 {
+		return record.Unjudged, "nothing struck"
+	}
+	return f.verdict("all %d", n)
+}
+
+// tells reports whether an event is of a strike. What was done from outside shows as something that the host did not expect: from when it was done
+// on, and until the end, since a host may notice it late.
+func tells(e record.Event, s record.Strike, r record.Record) bool {
+	if slices.ContainsFunc(r.Events, func(e record.Event) bool { return e.Fields["fault"] == s.ID }) {
+		return e.Fields["fault"] == s.ID && e.Name != "fault_armed"
+	}
+	const early = 0.05 // seconds by which clocks and the order of things may differ
+	return e.At >= s.From-early && (e.Level != "debug" && e.Name != "fault_armed" && e.Name != "fault_disarmed")
+}
+
+// effects is I13.
+func effects(r record.Record) (is, found string) {
+	if r.Effects == nil {
+		return record.Unjudged, "the tool of the load counts nothing"
+	}
+	var f findings
+	if e := *r.Effects; e.Doubled > 0 || e.Done > e.Asked {
+		f.add("%d asked, %d done, %d of them twice", e.Asked, e.Done, e.Doubled)
+	}
+	return f.verdict("%d asked, %d done, none twice", r.Effects.Asked, r.Effects.Done)
+}
+
+// complete is E1. A fault that did not strike has shown nothing.
+func complete(r record.Record) (is, found string) {
+	var f findings
+	if r.Aborted != "" {
+		f.add("it was ended early: %s", r.Aborted)
+	}
+	for _, s := range r.Strikes {
+		switch {
+		case s.Error != "":
+			f.add("%s at %s: %s", s.Kind, s.Target, s.Error)
+		case s.Hits == 0:
+			f.add("%s at %s never struck", s.Kind, s.Target)
+		}
+	}
+	return f.verdict("%d faults", len(r.Strikes))
+}
+
+// figures is E3.
+func figures(r record.Record) (is, found string) {
+	var f findings
+	var good []string
+	for _, x := range r.Figures {
+		if x.Goal == 0 || x.Name == "recovery_s" {
+			continue
+		}
+		if len(x.Samples) == 0 {
+			f.add("%s: nothing was measured", x.Name)
+			continue
+		}
+		worst := slices.Max(x.Samples)
+		if worst > x.Goal {
+			f.add("%s: %.4g, at most %.4g %s", x.Name, worst, x.Goal, x.Unit)
+		}
+		good = append(good, fmt.Sprintf("%s %.4g %s", x.Name, worst, x.Unit))
+	}
+	if len(good) == 0 && len(f) == 0 {
+		return record.Unjudged, "none is expected"
+	}
+	return f.verdict("%s", strings.Join(good, ", "))
+}
+
+// probes is E4. What they answer while something is broken is for people.
+func probes(r record.Record) (is, found string) {
+	var f findings
+	n := 0
+	var fault record.Phase
+	for _, p := range r.Phases {
+		if p.Name == record.Fault {
+			fault = p
+		}
+	}
+	for _, p := range r.Probes {
+		if len(p.Answers) == 0 {
+			continue
+		}
+		n++
+		for _, a := range p.Answers {
+			if !a.OK && a.At < fault.From {
+				f.add("%s: %s before anything was broken, at %.1f s", p.Name, a.Is, a.At)
+				break
+			}
+		}
+		if a := p.Answers[len(p.Answers)-1]; !a.OK {
+			f.add("%s: %s at the end", p.Name, a.Is)
+		}
+	}
+	if n == 0 {
+		return record.Unjudged, "none was asked"
+	}
+	return f.verdict("%d probes", n)
+}

@@ -1,0 +1,161 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// ofProcesses are the holdings that I7 is about.
+var ofProcesses = []string{"children", "processes", "zombies", "strays"}
+
+// leaks is I6.
+func leaks(r record.Record) (is, found string) {
+	var f findings
+	var good []string
+	for _, h := range r.Holds {
+		if !h.Exact || slices.Contains(ofProcesses, h.Name) {
+			continue
+		}
+		if h.After > h.Before+h.Named {
+			f.add("%s: %g before, %g afterwards%s", h.Name, h.Before, h.After, named(h))
+		}
+		good = append(good, fmt.Sprintf("%s %g", h.Name, h.After))
+	}
+	if len(good) == 0 {
+		return record.Unjudged, "the host could not be measured"
+	}
+	return f.verdict("%s", strings.Join(good, ", "))
+}
+
+func named(h record.Holding) string {
+	if h.Named == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %g of them with a name", h.Named)
+}
+
+// processes is I7.
+func processes(r record.Record) (is, found string) {
+	var f findings
+	var good []string
+	for _, name := range ofProcesses {
+		h, ok := holding(r, name)
+		if !ok {
+			continue
+		}
+		if h.After != h.Before {
+			f.add("%s: %g before, %g afterwards", name, h.Before, h.After)
+		}
+		good = append(good, fmt.Sprintf("%s %g", name, h.After))
+	}
+	if len(good) == 0 {
+		return record.Unjudged, "the host could not be measured"
+	}
+	return f.verdict("%s", strings.Join(good, ", "))
+}
+
+// bounds is I8.
+func bounds(r record.Record) (is, found string) {
+	var f findings
+	n, near, share := 0, "", 0.0
+	for _, h := range r.Holds {
+		if h.Limit == 0 {
+			continue
+		}
+		n++
+		if h.Peak > h.Limit {
+			f.add("%s: %g, limit %g", h.Name, h.Peak, h.Limit)
+		}
+		if h.Peak/h.Limit > share {
+			near, share = h.Name, h.Peak/h.Limit
+		}
+	}
+	if n == 0 {
+		return record.Unjudged, "the host has told no limit"
+	}
+	return f.verdict("%d bounds; nearest: %s, at %.0f %%", n, near, 100*share)
+}
+
+// supervision is I9.
+func supervision(r record.Record) (is, found string) {
+	if len(r.Rows) == 0 {
+		return record.Unjudged, "the host has shown no tree"
+	}
+	var f findings
+	restarts := 0
+	for _, row := range r.Rows {
+		restarts += row.Restarts
+		switch in := within(r.Experiment.Blast, row.Path); {
+		case in && row.Restarts >= 0:
+		case row.Restarts != 0 || row.Incarnations > 0:
+			f.add("%s restarted (%d), and was not to", row.Path, max(row.Restarts, row.Incarnations))
+		}
+		// A row that is gone may have been a pool's; one that is there has to be as it was.
+		if row.Before == "running" && row.After != "" && row.After != "running" {
+			f.add("%s is %s", row.Path, row.After)
+		}
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(r.Experiment.Restarts)) {
+		want, got := r.Experiment.Restarts[pattern], 0
+		for _, row := range r.Rows {
+			if faults.Match(pattern, row.Path) {
+				got += row.Restarts
+			}
+		}
+		if got < want[0] || got > want[1] {
+			f.add("%s: %s, want %s", pattern, times(got), interval(want))
+		}
+	}
+	if hits := fatal(r); len(r.Experiment.Restarts) == 0 && restarts != hits {
+		f.add("%s, and faults ended %d incarnations", times(restarts), hits)
+	}
+	return f.verdict("%s, all of them where expected", times(restarts))
+}
+
+// fatal is how many incarnations faults have ended.
+func fatal(r record.Record) (n int) {
+	for _, s := range r.Strikes {
+		if s.Fatal {
+			n += s.Hits
+		}
+	}
+	return n
+}
+
+func within(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return faults.Match(p, path) })
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "1 restart"
+	}
+	return fmt.Sprintf("%d restarts", n)
+}
+
+func interval(want [2]int) string {
+	if want[0] == want[1] {
+		return fmt.Sprint(want[0])
+	}
+	return fmt.Sprintf("%d to %d", want[0], want[1])
+}
+
+// durability is I12, as far as sessions show it.
+func durability(r record.Record) (is, found string) {
+	if h, ok := holding(r, "hosts"); !ok || h.After == h.Before {
+		return record.Unjudged, "the host was not started again"
+	}
+	var f findings
+	if again, _ := holding(r, "sessions again"); again.After > 0 {
+		f.add("%g sessions were forgotten", again.After)
+	}
+	if h, ok := holding(r, "sessions"); ok && h.After < h.Before {
+		f.add("%g sessions before, %g afterwards", h.Before, h.After)
+	}
+	return f.verdict("no session was forgotten")
+}
