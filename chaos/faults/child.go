@@ -12,6 +12,13 @@ import (
 // ErrNoChild says that a server has no process now: it is idle, starting, or no child process at all.
 var ErrNoChild = errors.New("it has no process")
 
+// ErrGone says that the process has ended since the host was asked, or was never the host's.
+var ErrGone = errors.New("it is none of the host's processes")
+
+func errElsewhere(s *Site) error {
+	return fmt.Errorf("a process of %s: the host is on another machine", s.Server)
+}
+
 // victim is a server's process. It is held, so that what is sent to it reaches nobody who was given its number since.
 type victim struct {
 	server  string
@@ -23,7 +30,7 @@ func (v victim) String() string { return fmt.Sprintf("process %d of %s", v.proce
 // child draws one of the processes of the site's server.
 func child(ctx context.Context, s *Site) (victim, error) {
 	if s.PID == 0 {
-		return victim{}, fmt.Errorf("a process of %s: the host is on another machine", s.Server)
+		return victim{}, errElsewhere(s)
 	}
 	tree, err := s.Host.Tree(ctx)
 	if err != nil {
@@ -36,11 +43,11 @@ func child(ctx context.Context, s *Site) (victim, error) {
 	pid := rows[s.Rand.IntN(len(rows))].PID
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return victim{}, fmt.Errorf("server %s of %s: %w", s.Server, s.Tenant, err)
+		return victim{}, fmt.Errorf("server %s of %s, process %d: %w", s.Server, s.Tenant, pid, err)
 	}
 	if !below(pid, s.PID) { // asked of the process that is held
 		_ = p.Release()
-		return victim{}, fmt.Errorf("server %s of %s: process %d is none of the host's, %d", s.Server, s.Tenant, pid, s.PID)
+		return victim{}, fmt.Errorf("server %s of %s, process %d, host %d: %w", s.Server, s.Tenant, pid, s.PID, ErrGone)
 	}
 	return victim{s.Server + " of " + s.Tenant, p}, nil
 }

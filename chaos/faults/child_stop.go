@@ -20,12 +20,17 @@ var childStop = Kind{
 			return Injected{}, err
 		}
 		in := done(c.String())
-		in.Heal = func(context.Context) error {
-			if err := c.process.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				return err
-			}
-			return nil
-		}
+		in.Heal = resume(c.process)
 		return in, nil
 	},
+}
+
+// resume has a process go on, if it is still there.
+func resume(p *os.Process) func(context.Context) error {
+	return func(context.Context) error {
+		if err := p.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+		return nil
+	}
 }

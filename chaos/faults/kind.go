@@ -59,9 +59,18 @@ var Kinds = []Kind{
 	actorHang,
 	actorPanic,
 	actorSlow,
+	actorStart,
+	childCrash,
 	childKill,
 	childStop,
+	clientChurn,
+	clientSlow,
+	clientTrickle,
+	clientVanish,
+	hostKill,
+	hostStop,
 	loadFlood,
+	reloadStorm,
 }
 
 // Find returns the kind of that name.

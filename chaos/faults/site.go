@@ -9,8 +9,10 @@ import (
 // Site is where and how one fault is to strike.
 type Site struct {
 	Host Operator
-	// PID is the host's process, 0 where that is on another machine.
+	// PID is the host's process, 0 where that is on another machine. It is another one after the host was killed.
 	PID int
+	// Start starts the host again and waits until it serves. It is nil where the host is not ours to kill.
+	Start func(ctx context.Context) error
 	// Tenant is who is hit; empty when the host is.
 	Tenant string
 	// Client is how a client reaches the tenant.
@@ -26,14 +28,6 @@ type Site struct {
 	With Values
 	// Rand is where everything that the fault draws comes from.
 	Rand *rand.Rand
-}
-
-// Client is where a tenant's clients connect.
-type Client struct {
-	URL string // of Streamable HTTP
-	Key string // a bearer token; empty sends none
-	// Tool takes a text in Argument and gives it back.
-	Tool, Argument string
 }
 
 // Operator is what somebody who runs the host can ask of it.

@@ -1,0 +1,42 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var clientSlow = Kind{
+	Name: "client.slow", Rows: []string{"F41"}, Aim: AtTenant,
+	Is: "clients ask for much and read their answers a byte at a time",
+	Params: []Param{
+		{Name: "clients", Type: Number, Default: "20", Low: 1, High: 10_000, Is: "how many at once"},
+		{Name: "size", Type: Size, Default: "1MiB", Low: 1, High: 3 << 20, Is: "how much each asks for"},
+		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "between two bytes"},
+	},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		text, pause := strings.Repeat("x", int(s.With.Size("size"))), s.With.Duration("pause")
+		clients := s.With.Number("clients")
+		return begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+			resp, err := s.Client.call(ctx, text)
+			if err != nil {
+				return 0, err
+			}
+			defer resp.Body.Close()
+			for one := make([]byte, 1); ; {
+				if _, err := resp.Body.Read(one); err != nil {
+					return 1, nil // the host has cut it, or there is no more
+				}
+				select {
+				case <-ctx.Done():
+					return 1, nil
+				case <-time.After(pause):
+				}
+			}
+		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients)), nil
+	},
+}
+
+// again is how soon a client that was refused or cut tries again.
+const again = 100 * time.Millisecond

@@ -1,0 +1,40 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+var clientTrickle = Kind{
+	Name: "client.trickle", Rows: []string{"F43"}, Aim: AtTenant,
+	Is: "clients open connections and send the header of a request a byte at a time",
+	Params: []Param{
+		{Name: "clients", Type: Number, Default: "100", Low: 1, High: 10_000, Is: "how many at once"},
+		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "between two bytes"},
+	},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		pause, clients := s.With.Duration("pause"), s.With.Number("clients")
+		return begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+			conn, u, err := s.Client.dial(ctx)
+			if err != nil {
+				return 0, err
+			}
+			defer conn.Close()
+			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nX-Slow: ", u.Path, u.Host); err != nil {
+				return 0, err
+			}
+			for {
+				select {
+				case <-ctx.Done():
+					return 1, nil
+				case <-time.After(pause):
+				}
+				if _, err := io.WriteString(conn, "x"); err != nil {
+					return 1, nil // the host has cut it
+				}
+			}
+		}).injected(fmt.Sprintf("the listener, by %d clients of %s", clients, s.Tenant)), nil
+	},
+}

@@ -1,0 +1,70 @@
+package faults
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// loop does one thing again and again until it is healed.
+type loop struct {
+	stop context.CancelFunc
+	over sync.WaitGroup
+	hits atomic.Int64
+
+	mu  sync.Mutex // guards err
+	err error      // the first
+}
+
+// begin starts a loop with so many hands. Each does it, waits, and does it again; what it returns is how often that has struck. It ends by heal
+// alone, or when the fault's time is twice over, should nobody heal it.
+func begin(ctx context.Context, s *Site, hands int, wait time.Duration, do func(ctx context.Context, hand int) (hits int, err error)) *loop {
+	l := &loop{}
+	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.For)
+	for hand := range hands {
+		l.over.Go(func() {
+			pause := time.NewTicker(wait)
+			defer pause.Stop()
+			for {
+				n, err := do(ctx, hand)
+				l.hits.Add(int64(n))
+				if ctx.Err() != nil {
+					return // what it was doing then has been cut short
+				}
+				l.note(err)
+				select {
+				case <-ctx.Done():
+					return
+				case <-pause.C:
+				}
+			}
+		})
+	}
+	return l
+}
+
+func (l *loop) note(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// heal ends the loop. It tells the first mistake when nothing has ever struck: what a host refuses now and then is no mistake.
+func (l *loop) heal(context.Context) error {
+	l.stop()
+	l.over.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hits.Load() > 0 {
+		return nil
+	}
+	return l.err
+}
+
+// injected is the loop as a fault.
+func (l *loop) injected(target string) Injected {
+	return Injected{Target: target, Heal: l.heal, Hits: func(context.Context) (int, error) { return int(l.hits.Load()), nil }}
+}
