@@ -116,7 +116,7 @@ func latency(r record.Record) (is, found string) {
 	found = fmt.Sprintf("p99 is %.3g times that of the baseline (%.3g to %.3g, %d seconds); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, limit)
 	if r.Experiment.Contends {
 		more := load.NewShare("", "ms", before, during, extra)
-		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g", more.Median, extra)
+		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g ms", more.Median, extra)
 		if rank[string(more.Verdict)] > rank[is] {
 			is = string(more.Verdict)
 		}

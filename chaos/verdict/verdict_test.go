@@ -1,0 +1,275 @@
+package verdict
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mcpd/chaos/record"
+)
+
+// sound is a record of which everything is as it has to be, and of which every row of the table can judge. What is drawn is what may differ
+// between sound records.
+func sound(t *rapid.T) record.Record {
+	seconds := rapid.IntRange(20, 60).Draw(t, "seconds")
+	rate := uint64(rapid.IntRange(1, 500).Draw(t, "rate"))
+	hits := rapid.IntRange(1, 5).Draw(t, "hits")
+	n := float64(seconds)
+	row := "mcpd/tenants/acme/request_manager"
+	r := record.Record{
+		Experiment: record.Experiment{
+			Name: "x", Blast: []string{row}, Restarts: map[string][2]int{row: {hits, hits}}, Recovery: 2, TargetErrors: int64(hits),
+		},
+		Seed:   rapid.Uint64().Draw(t, "seed"),
+		Phases: []record.Phase{{Name: record.Baseline, From: 0, To: n}, {Name: record.Fault, From: n, To: 2 * n}, {Name: record.Heal, From: 2 * n, To: 3 * n}},
+		Strikes: []record.Strike{{
+			ID: "f1", Kind: "actor.panic", Target: row, From: n + 1, To: n + 2, Hits: hits, Fatal: true,
+		}},
+		Events: []record.Event{
+			{At: n + 1, Level: "warn", Name: "fault_armed", Fields: map[string]string{"fault": "f1"}},
+			{At: n + 1, Level: "error", Name: "child_crashed", Path: row, Fields: map[string]string{"fault": "f1"}},
+		},
+		Rows: []record.Row{
+			{Path: "mcpd", Type: "supervisor", Before: "running", After: "running"},
+			{Path: row, Type: "worker", Before: "running", After: "running", Restarts: hits, Incarnations: hits},
+			{Path: "mcpd/tenants/globex/request_manager", Type: "worker", Before: "running", After: "running"},
+		},
+		Holds: []record.Holding{
+			{Name: "goroutines", Before: 40, After: float64(rapid.IntRange(30, 42).Draw(t, "goroutines")), Named: 2, Exact: true},
+			{Name: "resident bytes", Before: 1e7, After: 2e7, Peak: 3e7, Limit: 4e7},
+			{Name: "sessions", Before: 12, After: 12, Exact: true},
+			{Name: "children", Before: 3, After: 3, Exact: true}, {Name: "zombies", Exact: true}, {Name: "strays", Exact: true},
+			{Name: "hosts", Before: 1, After: 2}, {Name: "sessions again"},
+			{Name: "queue requests", Peak: float64(rapid.IntRange(0, 256).Draw(t, "queue")), Limit: 256},
+		},
+		Probes:  []record.Probe{{Name: "livez", Answers: []record.Answer{{At: 0, OK: true, Is: "200"}, {At: n + 1, OK: true, Is: "200"}, {At: 3 * n, OK: true, Is: "200"}}}},
+		Effects: &record.Effects{Asked: 100, Done: 99},
+		Figures: []record.Figure{
+			{Name: "recovery_s", Unit: "s", Samples: []float64{rapid.Float64Range(0, 2).Draw(t, "recovery")}, Goal: 2},
+			{Name: "detect_ms", Unit: "ms", Samples: []float64{3, 9}, Goal: 10},
+		},
+	}
+	draw := rand.New(rand.NewPCG(r.Seed, 0))
+	for i, tenant := range []string{"acme", "globex", "initech"} {
+		g := record.Group{Tenant: tenant, Role: record.Bystander, Rate: float64(rate), Phases: map[string]record.Calls{}}
+		if i == 0 {
+			g.Role = record.Target
+		}
+		for _, p := range r.Phases {
+			sent := rate * uint64(p.To-p.From)
+			g.Phases[p.Name] = record.Calls{Sent: sent, OK: sent}
+		}
+		if i == 0 {
+			c := g.Phases[record.Fault]
+			c.Failed = min(uint64(hits), c.OK)
+			c.OK -= c.Failed
+			g.Phases[record.Fault] = c
+		}
+		for at := range 3 * seconds {
+			g.Seconds = append(g.Seconds, record.Second{At: at, Sent: rate, OK: rate, P99: 2 + 0.02*draw.Float64()})
+		}
+		r.Groups = append(r.Groups, g)
+	}
+	return r
+}
+
+func TestSoundRecordsPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		for _, v := range Judge(sound(t)) {
+			if want := map[bool]string{true: record.Pass, false: record.Unjudged}[v.ID != "I10"]; v.Is != want {
+				t.Errorf("%s: %s, %s", v.ID, v.Is, v.Found)
+			}
+		}
+	})
+}
+
+// calls changes what became of a tenant's calls in a phase.
+func calls(tenant int, phase string, change func(*record.Calls)) func(*record.Record) {
+	return func(r *record.Record) {
+		c := r.Groups[tenant].Phases[phase]
+		change(&c)
+		r.Groups[tenant].Phases[phase] = c
+	}
+}
+
+func hold(name string, change func(*record.Holding)) func(*record.Record) {
+	return func(r *record.Record) {
+		for i := range r.Holds {
+			if r.Holds[i].Name == name {
+				change(&r.Holds[i])
+			}
+		}
+	}
+}
+
+// Each way to be wrong is found by the row that is there for it, and by no other but those named.
+func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
+	slower := func(by float64) func(*record.Record) {
+		return func(r *record.Record) {
+			for g := range r.Groups[1:] {
+				for i, s := range r.Groups[1+g].Seconds {
+					if float64(s.At) >= r.Phases[1].From && float64(s.At) < r.Phases[1].To {
+						r.Groups[1+g].Seconds[i].P99 *= by
+					}
+				}
+			}
+		}
+	}
+	tests := []struct {
+		name  string
+		harm  func(*record.Record)
+		fails string // ids
+		says  string
+	}{
+		{"a lost call of the target", calls(0, record.Heal, func(c *record.Calls) { c.OK, c.Lost = c.OK-1, 1 }), "I1 E2?", "acme: 1 of"},
+		{"a lost call of a bystander", calls(1, record.Fault, func(c *record.Calls) { c.OK, c.Lost = c.OK-1, 1 }), "I1 I3", "globex: 1 of"},
+		{"two outcomes", calls(2, record.Fault, func(c *record.Calls) { c.Duplicate = 1 }), "I1 I3", "initech: 1 of"},
+		{"a call in no account", calls(0, record.Fault, func(c *record.Calls) { c.Sent++ }), "I1 E2?", "does not add up"},
+		{"somebody else's answer", calls(0, record.Heal, func(c *record.Calls) { c.OK, c.Crossed = c.OK-1, 1 }), "I2 E2?", "another call's"},
+		{"a failed call of a bystander in the baseline", calls(1, record.Baseline, func(c *record.Calls) { c.OK, c.Failed = c.OK-1, 1 }), "I3", "globex: 1 of"},
+		{"a refused call of a bystander", calls(1, record.Fault, func(c *record.Calls) { c.OK, c.Failed, c.Refused = c.OK-1, 1, 1 }), "I3", "globex: 1 of"},
+		{"slower by a fifth", slower(1.2), "I4", "1.2 times"},
+		{"slower by more than 5 ms and less than a half", func(r *record.Record) {
+			r.Experiment.Contends = true
+			for g := range r.Groups {
+				for i := range r.Groups[g].Seconds {
+					r.Groups[g].Seconds[i].P99 *= 10
+				}
+			}
+			slower(1.4)(r)
+		}, "I4", "ms, at most +5 ms"},
+		{"slower by more than a half where the fault contends", func(r *record.Record) { r.Experiment.Contends = true; slower(1.6)(r) }, "I4", "1.6 times"},
+		{"a late recovery", func(r *record.Record) { r.Figures[0].Samples[0] = 2.01 }, "I5", "at most 2 s"},
+		{"a goroutine too many", hold("goroutines", func(h *record.Holding) { h.After = h.Before + h.Named + 1 }), "I6", "goroutines: 40 before, 43 afterwards, 2 of them with a name"},
+		{"a session too many", hold("sessions", func(h *record.Holding) { h.After = 13 }), "I6", "sessions"},
+		{"a process too many", hold("children", func(h *record.Holding) { h.After = 4 }), "I7", "children: 3 before, 4 afterwards"},
+		{"a process missing", hold("children", func(h *record.Holding) { h.After = 2 }), "I7", "children"},
+		{"a zombie", hold("zombies", func(h *record.Holding) { h.After = 1 }), "I7", "zombies"},
+		{"memory beyond its limit", hold("resident bytes", func(h *record.Holding) { h.Peak = 5e7 }), "I8", "resident bytes: 5e+07, limit 4e+07"},
+		{"a queue beyond its limit", hold("queue requests", func(h *record.Holding) { h.Peak = 257 }), "I8", "queue requests"},
+		{"a row that was to be left alone", func(r *record.Record) { r.Rows[2].Restarts = 1 }, "I9", "globex/request_manager restarted"},
+		{"a row that began anew with its supervisor", func(r *record.Record) { r.Rows[2].Incarnations = 1 }, "I9", "globex/request_manager restarted"},
+		{"a row that does not run", func(r *record.Record) { r.Rows[1].After = "restarting" }, "I9", "acme/request_manager is restarting"},
+		{"a restart too few", func(r *record.Record) { r.Rows[1].Restarts-- }, "I9", "want"},
+		{"a restart too many", func(r *record.Record) { r.Rows[1].Restarts++ }, "I9", "want"},
+		{"a restart too many, with nothing said of how many", func(r *record.Record) { r.Experiment.Restarts = nil; r.Rows[1].Restarts++ }, "I9", "faults ended"},
+		{"a silent fault", func(r *record.Record) { r.Events = r.Events[:1] }, "I11", "no event tells of it"},
+		{"a host that is not alive", func(r *record.Record) {
+			hold("hosts", func(h *record.Holding) { h.After = 1 })(r)
+			r.Probes[0].Answers[1] = record.Answer{At: r.Phases[1].From + 3, Is: "refused"}
+		}, "I11", "livez answered refused"},
+		{"a forgotten session", hold("sessions again", func(h *record.Holding) { h.After = 1 }), "I12", "1 sessions were forgotten"},
+		{"an effect twice", func(r *record.Record) { r.Effects.Doubled = 1 }, "I13", "1 of them twice"},
+		{"a run that was ended", func(r *record.Record) { r.Aborted = "interrupted" }, "E1", "interrupted"},
+		{"a fault that could not be done", func(r *record.Record) { r.Strikes = append(r.Strikes, record.Strike{Kind: "child.kill", Target: "demo", Error: "no process"}) }, "E1", "no process"},
+		{"a fault that never struck", func(r *record.Record) { r.Strikes = append(r.Strikes, record.Strike{Kind: "actor.slow", Target: "acme"}) }, "E1", "never struck"},
+		{"too many errors of the target", func(r *record.Record) { r.Experiment.TargetErrors = 0 }, "E2", "at most 0"},
+		{"a figure beyond its goal", func(r *record.Record) { r.Figures[1].Samples[1] = 11 }, "E3", "detect_ms: 11, at most 10 ms"},
+		{"a figure that nothing was measured of", func(r *record.Record) { r.Figures[1].Samples = nil }, "E3", "nothing was measured"},
+		{"a probe that is wrong at the end", func(r *record.Record) {
+			r.Probes = append(r.Probes, record.Probe{Name: "up", Answers: []record.Answer{{OK: true}, {At: 99, Is: "no"}}})
+		}, "E4", "up: no at the end"},
+		{"a probe that is wrong before", func(r *record.Record) {
+			r.Probes = append(r.Probes, record.Probe{Name: "up", Answers: []record.Answer{{Is: "no"}, {At: 99, OK: true}}})
+		}, "E4", "up: no before"},
+	}
+	failed := map[string]bool{}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for seed := range 5 {
+				r := rapid.Custom(sound).Example(seed)
+				test.harm(&r)
+				var fails, says []string
+				for _, v := range Judge(r) {
+					if v.Is == record.Fail {
+						fails, says = append(fails, v.ID), append(says, v.Found)
+						failed[v.ID] = true
+					}
+				}
+				got := strings.Join(fails, " ")
+				// What failed of the target is allowed for, as long as there was that much of it.
+				if want, ok := strings.CutSuffix(test.fails, " E2?"); got != test.fails && !(ok && (got == want || got == want+" E2")) {
+					t.Errorf("fails %s, want %s: %v", got, test.fails, says)
+				}
+				if !strings.Contains(strings.Join(says, "\n"), test.says) {
+					t.Errorf("says %q, want %q in it", says, test.says)
+				}
+			}
+		})
+	}
+	for _, row := range Table {
+		if !failed[row.ID] && row.ID != "I10" {
+			t.Errorf("%s was never seen to fail", row.ID)
+		}
+	}
+}
+
+// An interval that holds the limit fails nothing, and says so.
+func TestNoiseIsUnclear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := sound(t)
+		for g := range r.Groups {
+			for i := range r.Groups[g].Seconds {
+				s := &r.Groups[g].Seconds[i]
+				if s.P99 = 1; float64(s.At) >= r.Phases[1].From && i%2 == 0 {
+					s.P99 = logical * logical * 1.001
+				}
+			}
+		}
+		if is, found := latency(r); is != record.Unclear {
+			t.Errorf("%s: %s", is, found)
+		}
+	})
+}
+
+func TestShortRunsSayNothingOfTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := sound(t)
+		r.Experiment.Short = true
+		for _, judge := range []func(record.Record) (string, string){latency, recovery} {
+			if is, found := judge(r); is != record.Unjudged {
+				t.Errorf("%s: %s", is, found)
+			}
+		}
+	})
+}
+
+// A record of nothing is judged too, and passes as little as can be.
+func TestEmptyRecordProvesNothing(t *testing.T) {
+	for _, v := range Judge(record.Record{}) {
+		if v.Is != record.Unjudged && v.ID != "E1" {
+			t.Errorf("%s: %s, %s", v.ID, v.Is, v.Found)
+		}
+	}
+}
+
+func TestFindingsAreBounded(t *testing.T) {
+	var f findings
+	for i := range 100 {
+		f.add("%d", i)
+	}
+	if is, found := f.verdict(""); is != record.Fail || found != "0; 1; 2; 3; 4; and 95 more" {
+		t.Errorf("%s: %s", is, found)
+	}
+}
+
+// A fault that nothing armed is told by whatever the host did not expect since then.
+func TestFaultsFromOutsideAreToldByWhatTheHostSees(t *testing.T) {
+	r := record.Record{Strikes: []record.Strike{{ID: "child.kill-1", Kind: "child.kill", From: 10, To: 10, Hits: 1}}}
+	for _, test := range []struct {
+		event record.Event
+		want  string
+	}{
+		{record.Event{At: 10.01, Level: "warn", Name: "upstream_exited"}, record.Pass},
+		{record.Event{At: 9, Level: "warn", Name: "upstream_exited"}, record.Fail},
+		{record.Event{At: 10.01, Level: "debug", Name: "child_started"}, record.Fail},
+	} {
+		r.Events = []record.Event{test.event}
+		if is, found := told(r); is != test.want {
+			t.Errorf("%+v: %s", test.event, fmt.Sprint(is, ": ", found))
+		}
+	}
+}
