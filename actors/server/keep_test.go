@@ -115,6 +115,24 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 	})
 }
 
+// The server has the call of a task, and says nothing: its client is told that it may have been executed.
+func TestACallForATaskThatIsNotAnsweredMayHaveBeenExecuted(t *testing.T) {
+	run(t, func(r *rig) {
+		tasked("optional")(r)
+		silent(r)
+	}, func(r *rig) {
+		u := r.ready(`{}`)
+		out := u.ask("tools/call", asTask)
+		time.Sleep(2 * time.Minute)
+		if got := r.peer("files").heard("tools/call"); len(got) != 1 || out.End().Error == nil {
+			t.Fatalf("the server got %v, the client %v", got, out.All())
+		}
+		if maybe, _ := splice.Get(out.End().Error.Data, "maybeExecuted"); string(maybe) != "true" {
+			t.Errorf("got %s", out.End().Error.Data)
+		}
+	})
+}
+
 // Whoever asks for a task has to ask in the shape of it, where tasks are offered (2025-11-25, TaskMetadata).
 func TestTasksAskedForInTheWrongShape(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
