@@ -24,6 +24,8 @@ type call struct {
 	outcome   jsonrpc.Message
 	ended     bool
 	cancelled bool
+	pardoned  bool  // it may fail for a reason of its own
+	became    bool  // its result is not what came of it: it is a task, or a question
 	refused   error // Deliver did not take it
 	asked     int   // questions that came with it
 	far       float64
@@ -70,3 +72,6 @@ func (k *call) Finish(m jsonrpc.Message) bool {
 	k.ended, k.end, k.outcome = true, k.s.w.now, m
 	return true
 }
+
+// mark is what is in a result of the call and of no other.
+func (k *call) mark() string { return k.c.at.Tenant + "/" + k.server + " " + k.nonce + `"` }

@@ -62,7 +62,7 @@ func (s *story) judgeOutcome(k *call) {
 		}
 		return
 	case jsonrpc.KindFailure:
-		if s.innocent(k) && !k.cancelled {
+		if s.innocent(k) && !k.cancelled && !k.pardoned {
 			s.find("I3 bystander", "%s %s to %q failed: %v %s", k.nonce, k.method, k.server, k.outcome.Error, k.outcome.Error.Data)
 		}
 	}
@@ -110,7 +110,8 @@ func (s *story) judgeEffect(k *call) {
 	}
 	switch k.outcome.Kind() {
 	case jsonrpc.KindResult:
-		if text := string(k.outcome.Result); !strings.Contains(text, k.c.at.Tenant+"/"+k.server+" "+k.nonce+`"`) {
+		if text := string(k.outcome.Result); k.became {
+		} else if !strings.Contains(text, k.mark()) {
 			s.find("I2 cross-talk", "%s to %s is answered %s", k.nonce, k.server, text)
 		} else if did == 0 {
 			s.find("I13 effects", "%s is answered, and %s has not seen it", k.nonce, k.server)

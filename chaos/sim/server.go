@@ -3,10 +3,12 @@ package sim
 import (
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/transport"
@@ -21,6 +23,7 @@ type server struct {
 	asked   int
 	effects map[string]map[jsonrpc.ID]bool // of calls, by nonce: under which ids they came
 	pending map[string]func(answer jsontext.Value)
+	jobs    []*job
 }
 
 func newServer(s *story, tenant, name string) *server {
@@ -36,7 +39,7 @@ func (v *server) struck(c chance) bool { return v.tenant == target && c.strikes(
 // answers are what a server says, by method.
 var answers = map[bool]map[string]string{
 	false: {
-		"tools/list":               `{"tools":[{"name":"do","inputSchema":{"type":"object"}}]}`,
+		"tools/list":               `{"tools":[{"name":"do","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`,
 		"resources/list":           `{"resources":[{"uri":"sim://x","name":"x"}]}`,
 		"resources/templates/list": `{"resourceTemplates":[]}`,
 		"resources/subscribe":      `{}`,
@@ -45,13 +48,13 @@ var answers = map[bool]map[string]string{
 		"ping":                     `{}`,
 	},
 	true: {
-		"server/discover": `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"server/discover": `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,
 		"tools/list":      `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"do","inputSchema":{"type":"object"}}]}`,
 	},
 }
 
 // greeting is the answer to initialize.
-const greeting = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"sim","version":"1"}}`
+const greeting = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"sim","version":"1"}}`
 
 // receive handles one message of the host.
 func (v *server) receive(w *wire, m jsonrpc.Message) {
@@ -86,11 +89,18 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 		v.call(w, m)
 	case m.Method == "initialize" && !v.modern:
 		v.reply(w, m, greeting, 0)
+	case strings.HasPrefix(m.Method, "tasks/"):
+		v.task(w, m)
 	case known:
 		v.reply(w, m, text, 0)
 	default:
-		w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: m.Method})})
+		v.refuse(w, m, jsonrpc.CodeMethodNotFound)
 	}
+}
+
+// refuse answers with an error.
+func (v *server) refuse(w *wire, m jsonrpc.Message, code int64) {
+	w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: m.Method + " at " + v.at})})
 }
 
 // reply answers, after a while.
@@ -121,6 +131,9 @@ func (v *server) did(m jsonrpc.Message) (nonce string) {
 // call runs the tool.
 func (v *server) call(w *wire, m jsonrpc.Message) {
 	p, r := &v.s.plan, v.s.w.rand
+	if v.modern && v.asksBack(w, m) {
+		return
+	}
 	nonce := v.did(m)
 	after := time.Duration(r.Int64N(int64(50 * time.Millisecond)))
 	switch {
@@ -131,6 +144,26 @@ func (v *server) call(w *wire, m jsonrpc.Message) {
 		v.s.broke("answer late", v.at)
 		after = callTimeout + time.Duration(r.Int64N(int64(callTimeout)))
 	}
+	v.tell(w, m, after)
+	switch {
+	case v.wantsJob(m):
+		v.created(w, m, v.asJob(nonce))
+	case !v.modern && p.asks.strikes(r):
+		v.asked++
+		id := jsonrpc.StringID("q" + strconv.Itoa(v.asked))
+		v.pending[id.Raw()] = func(jsontext.Value) { v.reply(w, m, v.outcome(nonce), after) }
+		w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(question))})
+	default:
+		v.reply(w, m, v.outcome(nonce), after)
+	}
+}
+
+// question is what servers ask.
+const question = `{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}`
+
+// tell lets the host hear how far a call is, and of what has nothing to do with it.
+func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
+	p, r := &v.s.plan, v.s.w.rand
 	if token, ok := splice.Get(m.Params, "_meta", "progressToken"); ok && p.progress.strikes(r) {
 		for i := range 1 + r.IntN(3) {
 			v.s.w.AfterFunc(after*time.Duration(i)/4, func() {
@@ -144,14 +177,38 @@ func (v *server) call(w *wire, m jsonrpc.Message) {
 	if !v.modern && p.changes.strikes(r) {
 		w.say(transport.Inbound{Message: jsonrpc.Notification("notifications/tools/list_changed", nil)})
 	}
-	if !v.modern && p.asks.strikes(r) {
-		v.asked++
-		id := jsonrpc.StringID("q" + strconv.Itoa(v.asked))
-		v.pending[id.Raw()] = func(jsontext.Value) { v.reply(w, m, v.outcome(nonce), after) }
-		w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(`{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}`))})
-		return
+}
+
+// asksBack is how a modern server asks: it answers with a question, and is called again with the answer.
+func (v *server) asksBack(w *wire, m jsonrpc.Message) bool {
+	_, again := splice.Get(m.Params, "inputResponses")
+	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "elicitation")
+	if again || !may || !v.s.plan.asks.strikes(v.s.w.rand) {
+		return false
 	}
-	v.reply(w, m, v.outcome(nonce), after)
+	v.reply(w, m, `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+question+`}},"requestState":"here"}`, 0)
+	return true
+}
+
+// wantsJob reports whether a call is to be run as a task. It is so if a legacy host says so, or if a modern one can follow it.
+func (v *server) wantsJob(m jsonrpc.Message) bool {
+	if !v.modern {
+		_, wants := splice.Get(m.Params, "task")
+		return wants
+	}
+	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "extensions", protocol.ExtensionTasks)
+	return may && v.s.w.rand.IntN(2) == 0
+}
+
+// created answers a call with the task that it has become.
+func (v *server) created(w *wire, m jsonrpc.Message, j *job) {
+	text := v.object(j)
+	if v.modern {
+		text = strings.Replace(text, `"complete"`, `"task"`, 1)
+	} else {
+		text = `{"task":` + text + `}`
+	}
+	v.reply(w, m, text, 0)
 }
 
 // outcome is the result of a call: what it was asked with, and by whose server it was answered.

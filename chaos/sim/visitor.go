@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,6 +13,7 @@ import (
 	"mcpd/gateway/auth"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
 	"mcpd/transport/streamable"
 )
 
@@ -23,16 +25,28 @@ type visitor struct {
 	modern bool
 	says   protocol.ClientCapabilities // if it is modern
 	opened streamable.Session          // if it is not
+	tasks  bool                        // it can follow them
 	calls  []*call
 	gone   bool // the session is over
 	home   bool // all is done
 }
 
 func newVisitor(s *story, tenant string, number int) *visitor {
-	return &visitor{
+	c := &visitor{
 		s: s, name: tenant + "-" + strconv.Itoa(number), modern: s.w.rand.IntN(3) == 0,
 		at: streamable.Endpoint{Tenant: tenant, Principal: auth.Anonymous},
 	}
+	if c.modern {
+		text := declarations[s.w.rand.IntN(len(declarations))]
+		c.tasks = strings.Contains(text, "tasks")
+		c.says, _ = protocol.ParseClientCapabilities(jsontext.Value(text)) // they are all well formed
+	}
+	return c
+}
+
+// declarations are what clients can whose requests stand alone.
+var declarations = []string{
+	`{}`, `{"elicitation":{"form":{}}}`, `{"elicitation":{"form":{}},"extensions":{"` + protocol.ExtensionTasks + `":{}}}`,
 }
 
 // live is all that it does.
@@ -74,6 +88,7 @@ var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 // open begins a session.
 func (c *visitor) open() bool {
 	revision := revisions[c.s.w.rand.IntN(len(revisions))]
+	c.tasks = revision == "2025-11-25"
 	params := `{"protocolVersion":"` + revision + `","capabilities":{"elicitation":{}},"clientInfo":{"name":"` + c.name + `","version":"1"}}`
 	k := c.begin("initialize", "", "")
 	session, err := c.s.host.Edge().Open(context.Background(), c.at, jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
@@ -131,6 +146,9 @@ func (c *visitor) call() {
 	server := servers[r.IntN(len(servers))]
 	k := c.begin("tools/call", server, strconv.Itoa(1+r.IntN(3)))
 	params := fmt.Sprintf(`{"name":"%s__do","arguments":{"nonce":"%s"},"_meta":{"progressToken":%s}}`, server, k.nonce, k.token)
+	if c.tasks && !c.modern && r.IntN(3) == 0 {
+		params = params[:len(params)-1] + `,"task":{"ttl":60000}}`
+	}
 	c.send(k, params)
 	if k.refused == nil && c.s.plan.cancels.strikes(r) {
 		c.s.w.Begin(c.name+" cancels", func() {
@@ -138,8 +156,42 @@ func (c *visitor) call() {
 			c.cancel(k)
 		})
 	}
-	if r.IntN(2) == 0 {
+	if c.modern || c.tasks || r.IntN(2) == 0 {
 		c.s.w.Wait(func() bool { return k.ended || k.refused != nil })
+		c.goOn(k, params)
+	}
+}
+
+// goOn does what the result of a call wants, if anything: it answers a question, or follows a task.
+func (c *visitor) goOn(k *call, params string) {
+	result := k.outcome.Result
+	task := result
+	if core, ok := splice.Get(result, "task"); ok {
+		task = core
+	}
+	id, isTask := splice.GetString(task, "taskId")
+	requests, asks := splice.Get(result, "inputRequests")
+	switch {
+	case isTask:
+		k.became = true
+		c.follow(k, id)
+	case asks:
+		k.became = true
+		answers, state := "", jsontext.Value(nil)
+		for m := range splice.Members(requests) {
+			answers += `,` + string(m.Name) + `:{"action":"accept","content":{}}`
+		}
+		if state, _ = splice.Get(result, "requestState"); len(state) > 0 {
+			answers += `},"requestState":` + string(state)
+		} else {
+			answers += `}`
+		}
+		again := c.begin("tools/call", k.server, string(k.token))
+		again.nonce = k.nonce
+		c.pause(50 * time.Millisecond)
+		c.send(again, params[:len(params)-1]+`,"inputResponses":{`+answers[1:]+`}`)
+		c.s.w.Wait(func() bool { return again.ended || again.refused != nil })
+		c.goOn(again, params)
 	}
 }
 
