@@ -61,11 +61,16 @@ func openWith(t *testing.T, top, servers string) *arena {
 		Args:   []string{"--chaos", "--log-level", "debug"},
 		Env:    []string{"XDG_RUNTIME_DIR=" + a.home},
 	})
+	a.readToken()
+	return a
+}
+
+func (a *arena) readToken() {
+	a.t.Helper()
 	var err error
 	if a.token, err = admin.ReadToken(filepath.Join(a.home, "mcpd"), strings.TrimPrefix(a.Host.Admin, "http://"), admin.Chaos); err != nil {
-		t.Fatal(err)
+		a.t.Fatal(err)
 	}
-	return a
 }
 
 // tenant is the configuration of one tenant.

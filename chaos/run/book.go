@@ -163,17 +163,28 @@ func (b *book) failures() uint64 {
 	return b.failed
 }
 
-// steady is how long after a time the first call was due since which every call was answered, and none slower than any of the baseline.
-func (b *book) steady(after time.Duration) time.Duration {
+// steady is how long after a time the first call was due since which every call was answered, and none was slow: slower than any of the baseline,
+// and than those of bystanders in the same second, who tell how busy the machine is.
+func (b *book) steady(after time.Duration, bystanders func(at time.Duration) time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := after
 	for _, c := range b.bad {
-		if c.due >= after && c.due > last && (c.failed || c.took > max(slow, 2*b.slowest)) {
+		if c.due > last && (c.failed || c.took > 2*max(slow/2, b.slowest, bystanders(c.due))) {
 			last = c.due
 		}
 	}
 	return last - after
+}
+
+// longest is how long calls took at most that were due in the second of that time.
+func (b *book) longest(at time.Duration) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := int(at / time.Second); i < len(b.seconds) && len(b.seconds[i].latencies) > 0 {
+		return time.Duration(float64(slices.Max(b.seconds[i].latencies)) * float64(time.Millisecond))
+	}
+	return 0
 }
 
 // group is the account as a record has it.

@@ -18,7 +18,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 		last = max(last, s.To)
 	}
 	if len(done) > 0 {
-		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last * float64(time.Second))).Seconds()}
+		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds()}
 	}
 	hit := map[string]float64{} // fault -> when it struck first
 	for _, e := range out.Events {
@@ -53,6 +53,14 @@ func (r *run) figures(out *record.Record, done []struck) {
 		}
 		out.Figures = append(out.Figures, f)
 	}
+}
+
+// longest is how long calls of bystanders took at most that were due in the second of that time.
+func (r *run) longest(at time.Duration) (took time.Duration) {
+	for _, t := range r.traffic[1:] {
+		took = max(took, t.book.longest(at))
+	}
+	return took
 }
 
 func inside(patterns []string, path string) bool {

@@ -64,9 +64,10 @@ func effects(r record.Record) (is, found string) {
 	return f.verdict("%d asked, %d done, none twice", r.Effects.Asked, r.Effects.Done)
 }
 
-// complete is E1. A fault that did not strike has shown nothing.
+// complete is E1. Faults that do not strike show nothing: what they wait for may not have come to where they were aimed at.
 func complete(r record.Record) (is, found string) {
 	var f findings
+	idle := 0
 	if r.Aborted != "" {
 		f.add("it was ended early: %s", r.Aborted)
 	}
@@ -75,8 +76,14 @@ func complete(r record.Record) (is, found string) {
 		case s.Error != "":
 			f.add("%s at %s: %s", s.Kind, s.Target, s.Error)
 		case s.Hits == 0:
-			f.add("%s at %s never struck", s.Kind, s.Target)
+			idle++
 		}
+	}
+	switch {
+	case idle > 0 && idle == len(r.Strikes):
+		f.add("no fault has struck, of %d", idle)
+	case idle > 0 && len(f) == 0:
+		return record.Unclear, fmt.Sprintf("%d of %d faults never struck", idle, len(r.Strikes))
 	}
 	return f.verdict("%d faults", len(r.Strikes))
 }

@@ -1,0 +1,252 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/chaos/record"
+	"mcpd/internal/mcptest"
+)
+
+// trial is a host with three tenants, for experiments to be run on by the command.
+type trial struct {
+	*arena
+	dir string
+}
+
+func openTrial(t *testing.T, top string) *trial {
+	t.Helper()
+	a := &arena{t: t, home: t.TempDir()}
+	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
+	server := fmt.Sprintf("demo: {command: %q}", mcptest.Server(t))
+	config := top + "\ntenants:\n" + tenant(acme, server)
+	for _, name := range []string{globex, "initech"} {
+		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server)
+	}
+	a.Host = mcptest.Start(t, mcptest.HostOptions{Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
+	a.readToken()
+	return &trial{a, t.TempDir()}
+}
+
+// begins is how each experiment of these tests begins: phases that are just long enough.
+const begins = `
+name: trial
+title: It is tried
+hypothesis: It holds.
+phases: {baseline: 1s, fault: 3s, heal: 1s}
+`
+
+// calls is the load, unless an experiment has its own.
+const calls = "load: {rate: 50, sessions: 2, timeout: 5s}\n"
+
+// command is `mcpd chaos run` of an experiment that goes on like this, short so that nothing is said of time.
+func (a *trial) command(ctx context.Context, rest string, flags ...string) *exec.Cmd {
+	a.t.Helper()
+	file := filepath.Join(a.dir, "trial.yaml")
+	text := begins + rest
+	if !strings.Contains(rest, "load:") {
+		text += calls
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	args := append([]string{"chaos", "run", file, "--short", "--admin", strings.TrimPrefix(a.Admin, "http://"), "--target", acme, "--key", acme + "=env:ACME", "--report", a.dir}, flags...)
+	cmd := exec.CommandContext(ctx, mcptest.Mcpd(a.t), args...)
+	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home, "ACME="+key(acme))
+	return cmd
+}
+
+// run runs it to its end, and returns its record and exit code.
+func (a *trial) run(rest string, flags ...string) (record.Record, int, string) {
+	a.t.Helper()
+	out, err := a.command(a.t.Context(), rest, flags...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		a.t.Fatal(err)
+	}
+	code := 0
+	if exit != nil {
+		code = exit.ExitCode()
+	}
+	return a.read(string(out)), code, string(out)
+}
+
+// read is what the command has written, empty when it has written nothing.
+func (a *trial) read(out string) record.Record {
+	a.t.Helper()
+	data, err := os.ReadFile(filepath.Join(a.dir, "trial.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return record.Record{}
+	}
+	list, err := record.Read(bytes.NewReader(data))
+	if err != nil || len(list) != 1 {
+		a.t.Fatalf("record: %v\n%s", err, out)
+	}
+	return list[0]
+}
+
+// failed are the verdicts that say so, by id.
+func failed(r record.Record) map[string]string {
+	list := map[string]string{}
+	for _, v := range r.Verdicts {
+		if v.Is == record.Fail {
+			list[v.ID] = v.Found
+		}
+	}
+	return list
+}
+
+const panics = `
+faults:
+  - {do: actor.panic, at: {row: request_manager}, after: 500ms, every: 1s, times: 2}
+expect:
+  blast: ["mcpd/tenants/{target}/request_manager"]
+  restarts: {"mcpd/tenants/{target}/request_manager": hits}
+  target_errors: 2
+`
+
+// An experiment that holds passes, with every file that it is shown in; the host is left as it was.
+func TestExperimentThatHoldsPasses(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "")
+	r, code, out := a.run(panics)
+	if code != 0 || len(failed(r)) > 0 {
+		t.Fatalf("exit code %d, failed %v\n%s", code, failed(r), out)
+	}
+	if len(r.Strikes) != 2 || r.Strikes[0].Hits != 1 || r.Strikes[1].Hits != 1 {
+		t.Errorf("strikes %+v", r.Strikes)
+	}
+	roles := map[string]string{}
+	for _, g := range r.Groups {
+		roles[g.Tenant] = g.Role
+	}
+	if want := (map[string]string{acme: record.Target, globex: record.Bystander, "initech": record.Bystander}); !maps.Equal(roles, want) {
+		t.Errorf("roles %v", roles)
+	}
+	for _, id := range []string{"I1", "I2", "I3", "I6", "I7", "I8", "I9", "I11", "E1", "E2", "E4"} {
+		if !slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == id && v.Is == record.Pass }) {
+			t.Errorf("%s has not passed\n%s", id, out)
+		}
+	}
+	for _, file := range []string{"report.html", "report.xml"} {
+		if _, err := os.Stat(filepath.Join(a.dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	a.struck()
+}
+
+// What does not hold is reported as failed, by name, and the exit code says so.
+func TestExperimentThatDoesNotHoldFailsByName(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, rest, fails, says string }{
+		{"calls that get no outcome", `
+faults:
+  - {do: actor.hang, at: {row: request_manager}, after: 200ms, for: 2s}
+load: {timeout: 300ms, rate: 50, sessions: 2}
+`, "I1", "had no outcome"},
+		{"a restart that nobody expects", `
+faults:
+  - {do: actor.panic, at: {row: request_manager}, after: 500ms}
+expect:
+  restarts: {"mcpd/tenants/{target}/request_manager": 0}
+`, "I9", "mcpd/tenants/acme/request_manager restarted (1), and was not to"},
+		{"a bystander that is hit", `
+faults:
+  - {do: actor.panic, at: {tenant: bystander, row: request_manager}, after: 500ms}
+expect:
+  blast: [mcpd/tenants/*/request_manager]
+`, "I3", "calls, mostly:"},
+		{"faults that never strike", `
+faults:
+  - {do: actor.panic, at: {row: request_manager}, after: 500ms, with: {message: "*no.Such"}}
+`, "E1", "no fault has struck"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			a := openTrial(t, "")
+			r, code, out := a.run(test.rest)
+			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.says) {
+				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.says, out)
+			}
+			a.struck()
+		})
+	}
+}
+
+// A guard that trips ends the run, with everything healed, and the record says why.
+func TestGuardEndsTheRun(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "")
+	r, code, out := a.run(`
+faults:
+  - {do: actor.panic, at: {tenant: bystander, row: request_manager}, after: 200ms, every: 500ms}
+abort_if: {bystander_errors: 2}
+`)
+	if code != 1 || r.Aborted != "2 calls of bystanders have failed" || len(r.Phases) != 2 {
+		t.Errorf("exit code %d, aborted %q, phases %v\n%s", code, r.Aborted, r.Phases, out)
+	}
+	if _, ok := failed(r)["E1"]; !ok {
+		t.Errorf("failed %v, want E1", failed(r))
+	}
+	a.struck()
+}
+
+// Whoever interrupts a run, or kills it, leaves nothing broken behind: it heals what it has armed, or its leases end.
+func TestInterruptedRunHeals(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			a := openTrial(t, "")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := a.command(ctx, `
+faults:
+  - {do: actor.slow, at: {row: request_manager}, with: {delay: 1ms}}
+`)
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			a.eventually("armed", func() bool { return strings.Contains(a.ask("GET", "/admin/v1/faults", ""), `"id"`) })
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			err := cmd.Wait()
+			if r := a.read(out.String()); signal == syscall.SIGINT && (r.Aborted != "interrupted" || cmd.ProcessState.ExitCode() != 130) {
+				t.Errorf("%v, aborted %q\n%s", err, r.Aborted, out.String())
+			}
+			a.struck()
+		})
+	}
+}
+
+// A host in production is left alone, unless somebody says that it is meant.
+func TestProductionIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "environment: production")
+	if _, code, out := a.run(panics); code != 77 || !strings.Contains(out, "--i-know") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if got := a.rows().restarted(rows{}); len(got) > 0 {
+		t.Errorf("restarted: %v", got)
+	}
+	if r, code, out := a.run(panics, "--i-know"); code != 0 || len(r.Strikes) != 2 {
+		t.Errorf("exit code %d, failed %v\n%s", code, failed(r), out)
+	}
+}
