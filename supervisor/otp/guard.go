@@ -176,8 +176,11 @@ func (g *guard) reset() {
 	g.phase, g.reason, g.report, g.started, g.ordered = starting, nil, nil, false, false
 }
 
-// ready: the incarnation takes messages.
+// ready: the incarnation takes messages, unless its end has begun while it started.
 func (g *guard) ready() {
+	if g.phase != starting {
+		return
+	}
 	g.phase, g.started = running, true
 	g.box.unshut()
 	if g.sup != nil {

@@ -59,7 +59,9 @@ func (v *supervisor) perform(now time.Time, a action) {
 		v.flush()
 		v.guard.ready()
 	case doOpen:
-		v.guard.box.unshut()
+		if v.guard.phase == running { // and not about to end
+			v.guard.box.unshut()
+		}
 	case doShut:
 		v.guard.box.shut()
 	case doGiveUp:

@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// idle is a worker that does nothing but crash when it is told to.
+type idle struct{ otp.Base }
+
+func (idle) Receive(_ *otp.Process, msg any) error { panic(msg) }
+
+// Whatever supervisors and their children are told, and whichever crash meanwhile, all that is told to end ends in its time: nothing has to be
+// abandoned.
+func TestSupervisorsEndInAnyOrder(t *testing.T) {
+	for seed := range uint64(400) {
+		w := NewWorld(seed, NewTrace(nil))
+		system := otp.NewSystem(otp.Options{Scheduler: w, Clock: w, Events: func(e otp.Event) {
+			if a, ok := e.(otp.Abandoned); ok {
+				t.Errorf("seed %d: %s was abandoned", seed, a.Path)
+			}
+		}})
+		row := func(id string) otp.Child {
+			return otp.Child{ID: id, Start: otp.Worker(func() otp.Behaviour { return idle{} })}
+		}
+		below := func(id string) otp.Child {
+			return otp.Child{ID: id, Shutdown: 10 * time.Second, Start: otp.Supervisor(otp.Spec{
+				Intensity: otp.Intensity{Restarts: 3, Within: time.Minute}, Children: []otp.Child{row("a"), row("b")},
+			})}
+		}
+		tree, err := system.Start(context.Background(), "top", otp.Spec{
+			Intensity: otp.Intensity{Restarts: 100, Within: time.Minute}, Children: []otp.Child{below("first")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 6 {
+			w.Begin("operator", func() {
+				var err error
+				id := fmt.Sprint("x", i%3)
+				switch ctx, top := context.Background(), tree.Ref(); w.Rand().IntN(4) {
+				case 0:
+					_, err = otp.StartChild(ctx, top, below(id))
+				case 1:
+					err = otp.TerminateChild(ctx, top, id)
+				case 2:
+					_, err = otp.RestartChild(ctx, top, id)
+				default:
+					if ref, ok := system.Whereis("top/first/a"); ok {
+						_ = ref.Send("crash")
+					}
+				}
+				if a := new(otp.AbandonedError); errors.As(err, &a) {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			})
+		}
+		w.Rest(time.Duration(w.Rand().Int64N(int64(time.Millisecond))))
+		if err := tree.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		system.Close()
+		if took := w.Since(); took > 5*time.Second {
+			t.Errorf("seed %d: it took %v", seed, took)
+		}
+		w.Close()
+	}
+}
