@@ -38,13 +38,19 @@ func (k *call) Send(m jsonrpc.Message) error {
 	if k.ended {
 		return transport.ErrClosed
 	}
-	k.s.w.Note("told", k.c.name, m.Kind().String()+" "+m.Method)
 	switch {
 	case m.Kind() == jsonrpc.KindRequest:
 		k.asked++
-		k.c.asked(k, m)
 	case m.Method == "notifications/progress":
 		k.progress(m.Params)
+	}
+	if k.c.at.Tenant == target && k.s.plan.slow.strikes(k.s.w.rand) {
+		k.s.broke("no room", k.c.name)
+		return transport.ErrSlowConsumer
+	}
+	k.s.w.Note("told", k.c.name, m.Kind().String()+" "+m.Method)
+	if m.Kind() == jsonrpc.KindRequest {
+		k.c.asked(k, m)
 	}
 	return nil
 }

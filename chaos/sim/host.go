@@ -28,13 +28,45 @@ const (
 const document = `
 limits: {call_timeout: %v, call_timeout_max: %v, park_time: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s}
 tenants:
-  acme: {servers: {old: {command: old, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}}}
-  globex: {servers: {old: {command: old, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}}}
+  acme: {limits: {%s}, servers: {%s}}
+  globex: {servers: {%s}}
 `
+
+// all are the servers of a tenant as they are declared first, and others are how they are declared later.
+const all = "old: {command: old, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}"
+
+var others = []string{
+	all,
+	"old: {command: old2, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}",
+	"old: {command: old, share: session}, new: {command: new, share: session}",
+	"own: {command: own, share: principal}, new: {command: new2, share: tenant, start: eager}",
+}
+
+// configuration is that of the host, with these servers of the target.
+func (s *story) configuration(servers string) (*config.Config, error) {
+	limits := ""
+	if s.plan.tight {
+		limits = "max_sessions: 2, max_pending: 3, max_session_pending: 2"
+	}
+	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime, limits, servers, all), config.Options{File: "simulation"})
+}
+
+// reload configures the target otherwise.
+func (s *story) reload() {
+	s.w.Begin("operator", func() {
+		for range s.plan.reloads {
+			s.pause(2 * time.Second)
+			s.broke("reload", "mcpd/tenants/"+target)
+			if err := s.host.Reload(context.Background()); err != nil && s.plan.panics == 0 {
+				s.find("reload", "%v", err)
+			}
+		}
+	})
+}
 
 // start starts the host of a run.
 func (s *story) start() error {
-	c, err := config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime), config.Options{File: "simulation"})
+	c, err := s.configuration(all)
 	if err != nil {
 		return err
 	}
@@ -46,6 +78,10 @@ func (s *story) start() error {
 	s.w.Heard = s.heard
 	s.host, err = supervisor.Start(context.Background(), c, supervisor.Options{
 		Embedded: true, Clock: s.w, Faults: s.faults,
+		Load: func() (*config.Config, string, error) {
+			c, err := s.configuration(others[s.w.rand.IntN(len(others))])
+			return c, "simulation", err
+		},
 		Simulation: supervisor.Simulation{
 			Scheduler: s.w, Random: rand.NewChaCha8(seed),
 			Draw:   func(n time.Duration) time.Duration { return time.Duration(s.w.rand.Int64N(int64(n))) },

@@ -33,6 +33,10 @@ type plan struct {
 	asks     chance // that a server asks its client something during a call
 	progress chance // that it tells how far it is
 	changes  chance // that it says that its tools have changed
+	updates  chance // or what is at a resource
+	slow     chance // that a client has no room for what comes before an outcome
+	reloads  int    // how often the target is configured otherwise
+	tight    bool   // the target may have little at once
 }
 
 // calm is how many of the seeds break nothing: one in so many.
@@ -41,7 +45,7 @@ const calm = 8
 // newPlan draws what a run is about.
 func newPlan(r *rand.Rand) (p plan) {
 	p.clients, p.calls = 1+r.IntN(3), 2+r.IntN(6)
-	for _, c := range []*chance{&p.cancels, &p.leaves, &p.asks, &p.progress, &p.changes} {
+	for _, c := range []*chance{&p.cancels, &p.leaves, &p.asks, &p.progress, &p.changes, &p.updates} {
 		*c = maybe(r, 6)
 	}
 	if calm := r.IntN(calm) == 0; calm {
@@ -51,8 +55,15 @@ func newPlan(r *rand.Rand) (p plan) {
 		p.panics += 20
 	}
 	p.panicked, p.core, p.starts = 1+r.IntN(6), r.IntN(2) == 0, maybe(r, 4)
-	for _, c := range []*chance{&p.dials, &p.hangUps, &p.mutes, &p.late, &p.twice, &p.strange, &p.lost, &p.shuffled} {
+	if r.IntN(5) == 0 { // more than supervisors put up with
+		p.panics, p.panicked, p.core = chance(4+r.IntN(30)), 60, false
+	}
+	for _, c := range []*chance{&p.dials, &p.hangUps, &p.mutes, &p.late, &p.twice, &p.strange, &p.lost, &p.shuffled, &p.slow} {
 		*c = maybe(r, 12)
+	}
+	p.tight = r.IntN(4) == 0
+	if r.IntN(3) == 0 {
+		p.reloads = 1 + r.IntN(3)
 	}
 	return p
 }

@@ -40,7 +40,7 @@ func (v *server) struck(c chance) bool { return v.tenant == target && c.strikes(
 var answers = map[bool]map[string]string{
 	false: {
 		"tools/list":               `{"tools":[{"name":"do","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`,
-		"resources/list":           `{"resources":[{"uri":"sim://x","name":"x"}]}`,
+		"resources/list":           "",
 		"resources/templates/list": `{"resourceTemplates":[]}`,
 		"resources/subscribe":      `{}`,
 		"resources/unsubscribe":    `{}`,
@@ -84,6 +84,9 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 		return
 	}
 	text, known := answers[v.modern][m.Method]
+	if m.Method == "resources/list" {
+		text = `{"resources":[{"uri":"sim://` + v.at + `","name":"x"}]}`
+	}
 	switch {
 	case m.Method == "tools/call":
 		v.call(w, m)
@@ -176,6 +179,9 @@ func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
 	}
 	if !v.modern && p.changes.strikes(r) {
 		w.say(transport.Inbound{Message: jsonrpc.Notification("notifications/tools/list_changed", nil)})
+	}
+	if !v.modern && p.updates.strikes(r) {
+		w.say(transport.Inbound{Message: jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"sim://`+v.at+`"}`))})
 	}
 }
 

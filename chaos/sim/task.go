@@ -134,7 +134,7 @@ func (c *visitor) follow(k *call, id string) {
 	t := &followed{k: k, id: id}
 	about := `{"taskId":` + string(splice.Quote(id)) + `}`
 	for range polls {
-		c.pause(400 * time.Millisecond)
+		c.s.pause(400 * time.Millisecond)
 		if c.s.plan.cancels.strikes(c.s.w.rand) {
 			t.cancelled = true
 			cancel := c.begin("tasks/cancel", "", "")

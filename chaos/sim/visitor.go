@@ -51,25 +51,18 @@ var declarations = []string{
 
 // live is all that it does.
 func (c *visitor) live() {
-	c.pause(time.Second)
+	c.s.pause(time.Second)
 	if !c.modern && !c.open() {
 		return
 	}
 	for range c.s.plan.calls {
 		c.act()
-		c.pause(200 * time.Millisecond)
+		c.s.pause(200 * time.Millisecond)
 	}
 	if !c.s.plan.leaves.strikes(c.s.w.rand) {
 		c.s.w.Wait(c.done)
 	}
 	c.leave()
-}
-
-// pause lets some time pass, up to d.
-func (c *visitor) pause(d time.Duration) {
-	over := false
-	c.s.w.AfterFunc(time.Duration(c.s.w.rand.Int64N(int64(d))), func() { over = true })
-	c.s.w.Wait(func() bool { return over })
 }
 
 // done reports whether every call has its outcome.
@@ -91,13 +84,19 @@ func (c *visitor) open() bool {
 	c.tasks = revision == "2025-11-25"
 	params := `{"protocolVersion":"` + revision + `","capabilities":{"elicitation":{}},"clientInfo":{"name":"` + c.name + `","version":"1"}}`
 	k := c.begin("initialize", "", "")
-	session, err := c.s.host.Edge().Open(context.Background(), c.at, jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
-	if session != nil {
-		c.opened = session
-		c.s.sessions[session.ID()] = c
-	}
-	if err != nil {
+	first := jsonrpc.Request(k.id, k.method, jsontext.Value(params))
+	if c.s.w.rand.IntN(2) == 0 {
+		c.opened, k.refused = c.s.host.Edge().Open(context.Background(), c.at, first, k, nil)
+	} else if h, err := c.s.host.Edge().OpenPushed(context.Background(), c.at, first, k, c.pushed); h != nil {
+		c.opened, k.refused = h, err
+	} else {
 		k.refused = err
+	}
+	if c.opened != nil {
+		c.s.sessions[c.opened.ID()] = c
+	}
+	if k.refused != nil {
+		c.gone = true // in a while: a session without a handshake does not last
 		return false
 	}
 	c.s.w.Wait(func() bool { return k.ended })
@@ -106,6 +105,18 @@ func (c *visitor) open() bool {
 		return false
 	}
 	return c.opened.Deliver(context.Background(), jsonrpc.Notification("notifications/initialized", nil), nil) == nil
+}
+
+// pushed takes what belongs to no request: of a resource that it asked about, or of a list.
+func (c *visitor) pushed(m jsonrpc.Message) error {
+	c.s.w.Note("pushed", c.name, m.Kind().String()+" "+m.Method)
+	if uri, ok := splice.GetString(m.Params, "uri"); ok && uri != "sim://"+c.at.Tenant+"/old" {
+		c.s.find("I2 cross-talk", "%s hears of %s", c.name, uri)
+	}
+	if m.Kind() == jsonrpc.KindRequest {
+		c.asked(nil, m)
+	}
+	return nil
 }
 
 // begin makes a call that is about to be sent.
@@ -123,7 +134,7 @@ func (c *visitor) begin(method, server, token string) *call {
 // act does one of the things that clients do.
 func (c *visitor) act() {
 	r := c.s.w.rand
-	switch r.IntN(8) {
+	switch r.IntN(10) {
 	case 0:
 		c.send(c.begin("tools/list", "", ""), `{}`)
 	case 1:
@@ -132,6 +143,12 @@ func (c *visitor) act() {
 		}
 	case 2:
 		c.look()
+	case 3:
+		if !c.modern {
+			k := c.begin("resources/subscribe", "", "")
+			k.pardoned = true // there may be no such resource now
+			c.send(k, `{"uri":"sim://`+c.at.Tenant+`/old"}`)
+		}
 	default:
 		c.call()
 	}
@@ -152,7 +169,7 @@ func (c *visitor) call() {
 	c.send(k, params)
 	if k.refused == nil && c.s.plan.cancels.strikes(r) {
 		c.s.w.Begin(c.name+" cancels", func() {
-			c.pause(100 * time.Millisecond)
+			c.s.pause(100 * time.Millisecond)
 			c.cancel(k)
 		})
 	}
@@ -188,7 +205,7 @@ func (c *visitor) goOn(k *call, params string) {
 		}
 		again := c.begin("tools/call", k.server, string(k.token))
 		again.nonce = k.nonce
-		c.pause(50 * time.Millisecond)
+		c.s.pause(50 * time.Millisecond)
 		c.send(again, params[:len(params)-1]+`,"inputResponses":{`+answers[1:]+`}`)
 		c.s.w.Wait(func() bool { return again.ended || again.refused != nil })
 		c.goOn(again, params)
@@ -239,7 +256,7 @@ func (c *visitor) cancel(k *call) {
 // asked answers a question of a server.
 func (c *visitor) asked(_ *call, m jsonrpc.Message) {
 	c.s.w.Begin(c.name+" answers", func() {
-		c.pause(50 * time.Millisecond)
+		c.s.pause(50 * time.Millisecond)
 		if c.opened != nil && !c.gone {
 			_ = c.opened.Deliver(context.Background(), jsonrpc.Response(m.ID, jsontext.Value(`{"action":"accept","content":{}}`)), nil)
 		}
@@ -258,10 +275,13 @@ func (c *visitor) look() {
 	if _, err := edge.Lookup(context.Background(), other, id); !errors.Is(err, streamable.ErrNoSession) {
 		c.s.find("I2 cross-talk", "%s's session is found at %s: %v", c.name, other.Tenant, err)
 	}
-	if _, err := edge.Lookup(context.Background(), c.at, id); (err == nil) == c.gone {
+	if _, err := edge.Lookup(context.Background(), c.at, id); (err == nil) == c.gone && !c.evictable() {
 		c.s.find("session map", "the session of %s is looked up, which is gone: %v; got %v", c.name, c.gone, err)
 	}
 }
+
+// evictable reports whether the session may make room for another at any time.
+func (c *visitor) evictable() bool { return c.s.plan.tight && c.at.Tenant == target }
 
 // leave ends the session, if there is one.
 func (c *visitor) leave() {
