@@ -83,9 +83,9 @@ func (h *host) storage() []otp.Child {
 	if h.state == nil {
 		return nil
 	}
-	return []otp.Child{actor("storage", 5*second, func() otp.Behaviour {
+	return []otp.Child{patient(actor("storage", 5*second, func() otp.Behaviour {
 		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Emit: h.recorder.Emit})
-	})}
+	}))}
 }
 
 // unsaved is what is to be written down of streams.

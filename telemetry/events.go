@@ -81,6 +81,12 @@ type (
 		Goroutine string        `key:"goroutine" is:"the goroutine that did not end; empty for the worker itself"`
 		Budget    time.Duration `key:"budget" is:"the time it had to stop"`
 	}
+	ActorStuck struct {
+		Where
+		Class  string           `key:"class" is:"label of the row"`
+		For    time.Duration    `key:"for" is:"how long it has been at one message"`
+		Report *otp.CrashReport `key:"crash" is:"the message and where the goroutine is"`
+	}
 	Overloaded struct {
 		Where
 		Class   string `key:"class" is:"label of the row"`

@@ -1,8 +1,11 @@
 package telemetry
 
 import (
+	"errors"
 	"strconv"
 	"time"
+
+	"mcpd/supervisor/otp"
 )
 
 // kind is what an instrument does with its values.
@@ -143,7 +146,7 @@ var metrics = []metric{
 		help: "From the end of an instance to the next one being ready",
 		from: []feed{took(func(e ChildRestarted) (time.Duration, []string) { return e.Took, []string{e.Class} })}},
 	{name: "mcpd_actor_crashes_total", kind: counter, labels: []string{"class", "reason"},
-		help: "Abnormal ends: panic, error, or injected by a fault",
+		help: "Abnormal ends: panic, error, stuck at a message, or injected by a fault",
 		from: []feed{count(func(e ChildCrashed) []string { return []string{e.Class, crashReason(e)} })}},
 	{name: "mcpd_actor_start_failures_total", kind: counter, labels: []string{"class"},
 		help: "Instances that did not become ready",
@@ -154,6 +157,11 @@ var metrics = []metric{
 	{name: "mcpd_actor_abandoned_total", kind: counter, labels: []string{"class"},
 		help: "Instances that did not stop in time and were fenced off",
 		from: []feed{count(func(e Abandoned) []string { return []string{e.Class} })}},
+	{name: "mcpd_actor_stuck_total", kind: counter, labels: []string{"class"},
+		help: "Times an actor was at one message for longer than its soft deadline",
+		from: []feed{count(func(e ActorStuck) []string { return []string{e.Class} })}},
+	{name: "mcpd_actor_hung", kind: gauge, labels: none,
+		help: "Instances that were fenced off and have not come back: goroutines that nobody can end; 64 are the most", direct: atScrape},
 	{name: "mcpd_actor_state_dropped_total", kind: counter, labels: []string{"class", "part"},
 		help: "Parts of an instance's state that the next one did not take over",
 		from: []feed{sum(func(e StateDropped) (float64, []string) { return float64(e.Count), []string{e.Class, e.Part} })}},
@@ -222,6 +230,8 @@ func crashReason(e ChildCrashed) string {
 	switch {
 	case e.Injected != "":
 		return "injected"
+	case e.Report != nil && errors.Is(e.Report, otp.ErrStuck):
+		return "stuck"
 	case e.Report != nil && len(e.Report.PCs) > 0:
 		return "panic"
 	}

@@ -171,7 +171,7 @@ type numbered struct {
 
 func (n numbered) RequestIDUsage() float64 { return n.used }
 
-var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running, Children: []otp.Node{
+var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running, Hung: 3, Children: []otp.Node{
 	{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
 	{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
 	{ID: "c", Label: "upstream", Status: otp.Stopped, Extra: UpstreamStatus{Tenant: "acme", Server: "search", State: StateCrashLoop}},
@@ -200,6 +200,7 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_actors", []string{"upstream", "running"}, 2},
 		{"mcpd_actors", []string{"upstream", "stopped"}, 1},
 		{"mcpd_actors", []string{"worker", "running"}, 1},
+		{"mcpd_actor_hung", nil, 3},
 		{"mcpd_actor_mailbox_depth", []string{"upstream"}, 7},
 		{"mcpd_sessions", []string{"legacy"}, 2},
 		{"mcpd_streams", nil, 3},
@@ -222,6 +223,7 @@ func TestCrashReasonsAreWords(t *testing.T) {
 	}{
 		{ChildCrashed{Injected: "fault-1", Report: &otp.CrashReport{PCs: here()}}, "injected"},
 		{ChildCrashed{Reason: "whatever a peer said", Report: &otp.CrashReport{PCs: here()}}, "panic"},
+		{ChildCrashed{Reason: "stuck", Report: &otp.CrashReport{PCs: here(), Reason: otp.ErrStuck}}, "stuck"},
 		{ChildCrashed{Reason: "whatever", Report: &otp.CrashReport{Reason: errors.New("x")}}, "error"},
 		{ChildCrashed{}, "error"},
 	}

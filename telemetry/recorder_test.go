@@ -244,6 +244,7 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 // Every event of package otp has its counterpart.
 func TestSupervisionEvents(t *testing.T) {
 	report := &otp.CrashReport{Path: "p", Reason: errors.New("boom"), PCs: []uintptr{1}}
+	hung := &otp.CrashReport{Path: "p", Reason: otp.ErrStuck}
 	row := otp.Row{Path: "mcpd/core/capabilities", Label: "capabilities", Incarnation: 7}
 	where, inIncident := Where{Tenant: "acme", Path: row.Path}, Where{Tenant: "acme", Path: row.Path, Incident: report.Incident()}
 	tests := []struct {
@@ -265,6 +266,8 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.SupervisorStopped{Row: row, Reason: otp.Normal}, []Event{SupervisorStopped{where, "normal"}}},
 		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: Passing}, Reason: otp.Normal}, nil},
 		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{Abandoned{where, "capabilities", "reader", time.Second}}},
+		{otp.ChildExited{Row: row, Reason: hung, Report: hung}, []Event{ChildCrashed{Where{Tenant: "acme", Path: row.Path, Incident: hung.Incident()}, "capabilities", 7, "stuck", "", hung}}},
+		{otp.Stuck{Row: row, For: time.Second, Report: report}, []Event{ActorStuck{where, "capabilities", time.Second, report}}},
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
 		{otp.HeirDropped{Row: row, Part: "calls", Reason: "no sink", Count: 2}, []Event{StateDropped{where, "capabilities", 7, "calls", "no sink", 2}}},
 		{otp.TerminatePanicked{Row: row, Report: report}, []Event{TerminatePanicked{where, "capabilities", report}}},

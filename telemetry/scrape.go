@@ -116,7 +116,9 @@ func (s *scrape) tree(send func(string, float64, ...string)) {
 	type target struct{ tenant, server string }
 	rows, mailboxes, up := make(map[row]float64), make(map[string]float64), make(map[target]float64)
 	states, used := make(map[target]map[string]float64), make(map[target]float64)
-	s.options.Tree().Walk(func(node otp.Node) bool {
+	tree := s.options.Tree()
+	send("mcpd_actor_hung", float64(tree.Hung))
+	tree.Walk(func(node otp.Node) bool {
 		class := orWord(node.Label, node.Type.String())
 		rows[row{class, node.Status.String()}]++
 		mailboxes[class] = max(mailboxes[class], float64(node.Mailbox))

@@ -17,7 +17,7 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 			w = locate(e.Where())
 		}
 		w.Path = e.Where()
-		if exit, ok := e.(otp.ChildExited); ok && exit.Report != nil && len(exit.Report.PCs) > 0 { // after a panic its caller has the report
+		if exit, ok := e.(otp.ChildExited); ok && exit.Report != nil && (len(exit.Report.PCs) > 0 || errors.Is(exit.Reason, otp.ErrStuck)) { // its caller has the report
 			w.Incident = exit.Report.Incident()
 		}
 		if hit, ok := struck(e, w); ok {
@@ -65,6 +65,8 @@ func supervision(e otp.Event, w Where) Event {
 		return SupervisorStopped{Where: w, Reason: text(e.Reason)}
 	case otp.Abandoned:
 		return Abandoned{Where: w, Class: e.Label, Goroutine: e.Goroutine, Budget: e.Budget}
+	case otp.Stuck:
+		return ActorStuck{Where: w, Class: e.Label, For: e.For, Report: e.Report}
 	case otp.Overloaded:
 		return Overloaded{Where: w, Class: e.Label, Mailbox: Count(e.Mailbox)}
 	case otp.HeirDropped:

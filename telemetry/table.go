@@ -42,6 +42,7 @@ var events = []row{
 	{IntensityExceeded{}, "intensity_exceeded", fail, "supervisor gives up: too many restarts", true, rare, "the supervisor stops its children and leaves the decision to its parent"},
 	{SupervisorStopped{}, "supervisor_stopped", info, "supervisor stopped", false, rare, "a supervisor and all below it has ended"},
 	{Abandoned{}, "abandoned", fail, "child did not stop in time and was fenced off", true, rare, "it still runs; what it does has no effect"},
+	{ActorStuck{}, "actor_stuck", warn, "actor is stuck at one message", false, rare, "nothing is done about it until its hard deadline, when it is fenced off and replaced"},
 	{Overloaded{}, "overloaded", warn, "mailbox full: messages refused", false, peer, "one event for all refusals until the mailbox was empty again"},
 	{StateDropped{}, "state_dropped", warn, "state of an earlier instance was dropped", false, rare, "a bug left it unsound: whoever waited for it got an error, and the rest goes on"},
 	{TerminatePanicked{}, "terminate_panicked", fail, "child panicked while it ended", true, rare, "the end went on"},

@@ -58,11 +58,23 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 	if n.GetMailbox() > 0 {
 		words = append(words, fmt.Sprintf("mailbox %d", n.GetMailbox()))
 	}
+	if hung := hungHere(n); hung > 0 {
+		words = append(words, fmt.Sprintf("%d HUNG", hung))
+	}
 	if n.Since != nil {
 		words = append(words, now.Sub(n.Since.AsTime()).Round(time.Second).String())
 	}
 	words = append(words, troubled(n, now)...)
 	return "  " + strings.Join(words, " · ")
+}
+
+// hungHere is how many hung instances are not among those of the rows below.
+func hungHere(n *mcpdv1.Node) uint32 {
+	hung := n.GetHung()
+	for _, child := range n.GetChildren() {
+		hung -= min(hung, child.GetHung())
+	}
+	return hung
 }
 
 // troubled is what is said of a server that is not as it should be.

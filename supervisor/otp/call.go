@@ -76,7 +76,7 @@ func CallAsync[Req, Resp any](p *Process, to Ref, req Req, wrap func(Resp, error
 	c.async = func(a answer[Resp]) {
 		p.deliver(reply(func() any { return wrap(a.resp, a.err) }))
 	}
-	if err := to.Send(c); err != nil {
+	if err := p.Send(to, c); err != nil {
 		c.Fail(err)
 	}
 }

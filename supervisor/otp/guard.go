@@ -56,6 +56,8 @@ type guard struct {
 	// Written by the supervisor, read by the process.
 	killed    atomic.Bool // no time for Terminate
 	abandoned atomic.Bool
+	relic     atomic.Pointer[any] // the heir that only it may touch, because it is in the middle of something
+	missed    atomic.Bool         // it is counted among those who have not come back
 
 	// Written by the process, read by its supervisor and by those who abandon it.
 	current atomic.Pointer[Process] // a worker's incarnation
@@ -99,13 +101,13 @@ func (g *guard) inc() uint64 { return g.number.Load() }
 // costs three times as much as all the rest of a call.
 func (g *guard) InvokeUserMessage(msg any) {
 	if g.abandoned.Load() {
-		g.sys.fail(g.row.path, msg, ErrKilled)
+		g.refuse(msg, ErrKilled)
 		return
 	}
 	if p := g.current.Load(); p != nil {
 		m, ok := p.unpack(msg)
 		if !ok {
-			g.sys.fail(g.row.path, msg, ErrNoProc)
+			g.refuse(msg, ErrNoProc)
 			return
 		}
 		msg = m
@@ -118,6 +120,7 @@ func (g *guard) InvokeUserMessage(msg any) {
 // InvokeSystemMessage handles one signal.
 func (g *guard) InvokeSystemMessage(msg any) {
 	if g.ctx == nil { // it has left
+		g.back()
 		return
 	}
 	if g.abandoned.Load() {
@@ -158,7 +161,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 // EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked.
 func (g *guard) EscalateFailure(value any, msg any) {
 	rep := g.newReport(value, msg, callers(2))
-	g.sys.fail(g.row.path, msg, rep)
+	g.refuse(msg, rep)
 	if g.abandoned.Load() {
 		return
 	}
@@ -169,6 +172,13 @@ func (g *guard) EscalateFailure(value any, msg any) {
 		// The end itself panicked. It goes on with what is left of it.
 		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 		g.box.PostSystemMessage(proceed{})
+	}
+}
+
+// refuse fails the message in hand, unless whoever has fenced the process off has done so.
+func (g *guard) refuse(msg any, reason error) {
+	if g.box.claim() {
+		g.sys.fail(g.row.path, msg, reason)
 	}
 }
 
@@ -199,7 +209,7 @@ func (g *guard) returned(reason error, msg any) {
 	if !IsNormal(reason) {
 		rep = g.newReport(reason, msg, nil)
 	}
-	g.sys.fail(g.row.path, msg, reason)
+	g.refuse(msg, reason)
 	g.end(reason, rep)
 }
 
@@ -273,38 +283,6 @@ func (g *guard) let() {
 	if g.row.child().Start.Type() == WorkerType {
 		g.body, g.ctx = nil, nil
 	}
-}
-
-// vanish ends a process that had been abandoned and has come back.
-func (g *guard) vanish() {
-	if g.phase != left {
-		g.phase = left
-		g.ctx.InvokeSystemMessage(stopOrder)
-		g.let()
-	}
-}
-
-// abandon fences the process off. It runs on the supervisor's goroutine while the process may be doing anything.
-func (g *guard) abandon() {
-	if g.abandoned.Swap(true) {
-		return
-	}
-	if pid := g.pid.Load(); pid != nil {
-		g.sys.actors.ProcessRegistry.Remove(pid)
-	}
-	if p := g.current.Load(); p != nil {
-		p.cancel(ErrKilled)
-		p.finish()
-	}
-	g.box.close(ErrKilled, true)
-	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
-	for _, c := range g.row.rows() {
-		if child := c.proc.Load(); child != nil {
-			child.abandon()
-		}
-		c.seize(g.sys.clock.Now())
-	}
-	g.row.down(g.inc(), ErrKilled)
 }
 
 func (g *guard) overloaded() {

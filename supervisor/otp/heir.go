@@ -42,6 +42,9 @@ func Inherit[H any](p *Process, repair func(heir H) []Dropped) (H, bool) {
 		return none, false
 	}
 	dropped, err := attempt(heir, repair)
+	if p.isOver() { // it was stuck meanwhile, and the heir is somebody else's
+		return none, false
+	}
 	if err != nil {
 		p.disinherit(err)
 		return none, false
@@ -80,6 +83,9 @@ func attempt[H any](heir H, repair func(H) []Dropped) (dropped []Dropped, err er
 
 // disinherit lets go of an heir that this incarnation cannot use.
 func (p *Process) disinherit(reason error) {
+	if p.isOver() {
+		return
+	}
 	p.guard.row.abandonHeir(reason)
 	p.guard.sys.emit(HeirDropped{p.guard.row.about(p.inc, p.Now()), Everything, reason.Error(), 1})
 }

@@ -20,6 +20,7 @@ import (
 //   - The user queue is shut until the process says that it is ready, and again from its end on. Only the guard opens and
 //     shuts it; protoactor's SuspendMailbox and ResumeMailbox have no effect here.
 //   - Once closed, everything left is failed and nothing is accepted.
+//   - Once fenced, its goroutine gets nothing more, and what waits is kept for the process that takes its place, as is what comes until then.
 //   - A panic or a runtime.Goexit while a message is handled goes to the guard; the queue goes on.
 type mailbox struct {
 	guard    *guard
@@ -35,8 +36,11 @@ type mailbox struct {
 	running bool        // a goroutine is at work or about to be
 	open    bool
 	closed  bool
+	fenced  bool
+	next    *mailbox      // of the process that has taken its place, and what waited here
 	refused bool          // an Overloaded event has been sent since the queue was last empty
-	current any           // the user message being handled
+	current any           // the user message being handled, as long as nobody has failed it
+	since   uint64        // the watch's tick at which what is being handled was begun; 0: nothing is
 	room    chan struct{} // closed when there is room again; nil when nobody waits
 }
 
@@ -73,6 +77,10 @@ func (m *mailbox) half() int { return (m.limit + 1) / 2 }
 // admit accepts a message while fewer than limit wait for which there had to be room.
 func (m *mailbox) admit(limit int, msg any) error {
 	m.mu.Lock()
+	if next := m.next; next != nil {
+		m.mu.Unlock()
+		return next.admit(limit, msg)
+	}
 	if m.closed {
 		m.mu.Unlock()
 		return ErrNoProc
@@ -135,6 +143,10 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 // push accepts a message that the process has asked for or is owed, and reports false when it is closed.
 func (m *mailbox) push(msg any) bool {
 	m.mu.Lock()
+	if next := m.next; next != nil {
+		m.mu.Unlock()
+		return next.push(msg)
+	}
 	if m.closed {
 		m.mu.Unlock()
 		return false
@@ -167,6 +179,7 @@ func (m *mailbox) wake(work bool) {
 	}
 	m.mu.Unlock()
 	if start {
+		m.guard.sys.watch.stir()
 		m.dispatch.Schedule(m.run)
 	}
 }
@@ -201,27 +214,43 @@ func (m *mailbox) setOpen(open bool) {
 }
 
 // close refuses everything from now on and fails what is left. Taken is the message being handled, which is failed as
-// well when the process has been abandoned and will not answer it.
-func (m *mailbox) close(reason error, taken bool) {
+// well when the process has been abandoned and will not answer it. Close reports whether it is busy.
+func (m *mailbox) close(reason error, taken bool) (busy bool) {
 	m.mu.Lock()
-	if m.closed {
+	if m.closed || m.next != nil {
 		m.mu.Unlock()
-		return
+		return false
 	}
-	m.closed = true
+	m.closed, busy = true, m.running
 	left := m.user
 	m.user = queue[letter]{}
 	current := m.current
-	if m.room != nil {
-		close(m.room)
-		m.room = nil
-	}
+	m.current = nil
+	m.crowd()
 	m.mu.Unlock()
 	if taken && current != nil {
 		m.guard.sys.fail(m.guard.row.path, current, reason)
 	}
 	for left.len() > 0 {
 		m.guard.sys.fail(m.guard.row.path, left.pop().msg, reason)
+	}
+	return busy
+}
+
+// claim takes charge of the message in hand, whose failure is then the caller's to tell; it reports false when somebody else has done so.
+func (m *mailbox) claim() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mine := m.current != nil
+	m.current = nil
+	return mine
+}
+
+// crowd wakes those who wait for room. The caller has the lock.
+func (m *mailbox) crowd() {
+	if m.room != nil {
+		close(m.room)
+		m.room = nil
 	}
 }
 
@@ -231,25 +260,26 @@ func (m *mailbox) process() {
 	}
 }
 
-// next takes the message to handle now. Nothing to do means that the goroutine ends, decided under the lock, so that no
+// take takes the message to handle now. Nothing to do means that the goroutine ends, decided under the lock, so that no
 // wake-up is lost.
-func (m *mailbox) next() (msg any, system, ok bool) {
+func (m *mailbox) take() (msg any, system, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current = nil
+	m.current, m.since = nil, 0
 	if m.system.len() > 0 {
+		m.since = m.guard.sys.watch.tick.Load()
 		return m.system.pop(), true, true
 	}
 	if m.open && m.user.len() > 0 {
+		m.since = m.guard.sys.watch.tick.Load()
 		l := m.user.pop()
 		msg = l.msg
 		m.current = msg
 		if l.room {
 			m.taken--
 		}
-		if m.room != nil && m.taken < m.half() {
-			close(m.room)
-			m.room = nil
+		if m.taken < m.half() {
+			m.crowd()
 		}
 		if m.user.len() == 0 {
 			m.refused = false
@@ -280,7 +310,7 @@ func (m *mailbox) work() (again bool) {
 	limit := m.dispatch.Throughput()
 	for n := 1; ; n++ {
 		var system, ok bool
-		if msg, system, ok = m.next(); !ok {
+		if msg, system, ok = m.take(); !ok {
 			idle = true
 			return false
 		}

@@ -37,7 +37,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doRest:
 		v.rest(a.kid)
 	case doAbandon:
-		v.abandon(now, a.kid, a.delay)
+		v.abandon(now, a.kid, a.delay, a.reason)
 	case doArm:
 		v.arm(a)
 	case doDisarm:
@@ -92,6 +92,9 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 	r, sys := k.driver.row, v.guard.sys
 	g := sys.newGuard(r, v)
 	g.kid = k
+	if old := r.proc.Load(); old != nil { // it was fenced off
+		g.box.succeed(&old.box)
+	}
 	k.driver.guard, k.driver.inPlace = g, false
 	if !r.house(v, g, v.starting(k), now) {
 		return // this supervisor was abandoned
@@ -131,11 +134,17 @@ func (v *supervisor) arm(a action) {
 	a.kid.driver.alarm = t
 }
 
-// abandon gives a child up after its budget: it may still run, but it is no longer in the tree.
-func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration) {
+// abandon gives a child up after its budget: it may still run, but it is no longer in the tree. With a reason it is one that is started again,
+// in a process that takes over what waits.
+func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration, reason error) {
 	r, g := k.driver.row, k.driver.guard
 	k.driver.guard = nil
 	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
+	if reason != nil && g.replace(0, reason) {
+		v.forget(g)
+		r.mark(v, Forsaken, now)
+		return
+	}
 	g.abandon()
 	v.forget(g)
 	r.rest(v, Forsaken, now)

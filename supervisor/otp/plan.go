@@ -71,7 +71,11 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 func (s *state) abandon(now time.Time, k *kid) {
 	switch k.stage {
 	case going:
-		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: k.child.StartTimeout})
+		a := action{verb: doAbandon, kid: k, delay: k.child.StartTimeout}
+		if k.restarted {
+			a.reason = ErrStartTimeout
+		}
+		s.out = append(s.out, a)
 		s.startFailed(now, k, ErrStartTimeout, false)
 	case away:
 		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: max(k.child.Shutdown, 0)})

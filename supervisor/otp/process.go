@@ -63,6 +63,9 @@ func (p *Process) Context() context.Context {
 // Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. Inherit is
 // how a new incarnation takes it over: its predecessor may have crashed halfway through a change.
 func (p *Process) Heir() any {
+	if p.isOver() {
+		return nil
+	}
 	r := p.guard.row
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,19 +99,34 @@ func (p *Process) SetStatus(v any) {
 // Post puts a message into this worker's own mailbox, for this incarnation only. Errors are ErrOverloaded, and
 // ErrNoProc when the incarnation is over. Safe for concurrent use.
 func (p *Process) Post(msg any) error {
-	p.mu.Lock()
-	over := p.over
-	p.mu.Unlock()
-	if over {
+	if p.isOver() {
 		return ErrNoProc
 	}
 	return p.guard.box.offer(&parcel{p, msg})
+}
+
+// Send is Ref.Send on behalf of this incarnation: once that is over, as when it was stuck and has been replaced, the error is ErrNoProc and
+// nothing is sent. Safe for concurrent use.
+func (p *Process) Send(to Ref, msg any) error {
+	if p.isOver() {
+		return ErrNoProc
+	}
+	return to.Send(msg)
+}
+
+func (p *Process) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.over
 }
 
 // PostWait is Post that waits while half of the mailbox is taken, which is how a goroutine that reads from a peer makes the
 // peer wait as well; the other half is for those who cannot wait. It ends with ErrNoProc when the incarnation ends and with
 // the context's cause when ctx does. It is for owned goroutines only: the worker itself would wait for itself.
 func (p *Process) PostWait(ctx context.Context, msg any) error {
+	if p.isOver() {
+		return ErrNoProc
+	}
 	return p.guard.box.offerWait(ctx, p.Context(), &parcel{p, msg})
 }
 

@@ -21,6 +21,8 @@ var (
 	// intensity: all children are stopped, and the supervisor ends with a shutdown that wraps the reason. OTP has no
 	// such reason; suture has, as ErrTerminateSupervisorTree.
 	ErrGiveUp = errors.New("give up")
+	// ErrStuck is the end of a child that did not come back from a message within its Child.Hard.
+	ErrStuck = errors.New("stuck")
 	// ErrStartTimeout is a start that did not become ready within StartTimeout.
 	ErrStartTimeout = errors.New("start timeout")
 )

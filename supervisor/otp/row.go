@@ -24,6 +24,7 @@ type row struct {
 	proc     atomic.Pointer[guard] // nil while no process takes messages here
 	inc      atomic.Uint64
 	restarts atomic.Uint32
+	hung     atomic.Int32 // processes that were fenced off here or below and have not come back
 	status   atomic.Uint32
 	strategy atomic.Uint32
 	since    atomic.Int64 // unix nanoseconds
@@ -82,13 +83,22 @@ func (r *row) mark(v *supervisor, s Status, now time.Time) {
 // house puts a process into the row on behalf of its supervisor, and reports whether that may.
 func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.owner != v {
+		r.mu.Unlock()
 		return false
 	}
-	r.proc.Store(g)
+	old := r.proc.Swap(g)
 	r.set(s, now)
+	r.mu.Unlock()
+	old.evicted()
 	return true
+}
+
+// evicted: the process is no longer its row's. One that was fenced off for a successor has none: what waits there is failed.
+func (g *guard) evicted() {
+	if g != nil && g.abandoned.Load() {
+		g.box.close(ErrNoProc, false)
+	}
 }
 
 // rest marks the row as one in which nothing runs. Whoever began to watch since the last end hears it now.
@@ -107,11 +117,12 @@ func (r *row) release(v *supervisor, now time.Time) bool {
 		return false
 	}
 	r.owner = nil
-	r.proc.Store(nil)
+	old := r.proc.Swap(nil)
 	if Status(r.status.Load()) != Forsaken {
 		r.set(Stopped, now)
 	}
 	r.mu.Unlock()
+	old.evicted()
 	r.down(r.inc.Load(), ErrNoProc)
 	return true
 }
@@ -120,9 +131,10 @@ func (r *row) release(v *supervisor, now time.Time) bool {
 func (r *row) seize(now time.Time) {
 	r.mu.Lock()
 	r.owner = nil
-	r.proc.Store(nil)
+	old := r.proc.Swap(nil)
 	r.set(Forsaken, now)
 	r.mu.Unlock()
+	old.evicted()
 	r.down(r.inc.Load(), ErrNoProc)
 }
 

@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -52,6 +53,13 @@ const (
 	DefaultShutdown Shutdown = 5 * time.Second
 	// DefaultStartTimeout bounds a worker's Init. OTP has no bound; here one stuck Init would hold up a whole tree.
 	DefaultStartTimeout = 10 * time.Second
+	// DefaultSoft is when a worker that is still at the same message is reported. A message takes microseconds, and this is what a client
+	// begins to feel.
+	DefaultSoft = time.Second
+	// DefaultHard is when it is replaced: long after any pause of the machine, and soon enough for most of those who wait to be still there.
+	DefaultHard = 5 * time.Second
+	// Unwatched, as Child.Hard, is a worker that may take as long as it likes for a message.
+	Unwatched time.Duration = -1
 	// DefaultMailbox is how many messages may wait for a worker. At some microseconds a message it is
 	// a few milliseconds of work: whoever is further behind than that should hear of it.
 	DefaultMailbox = 1024
@@ -100,6 +108,10 @@ type Child struct {
 	// StartTimeout bounds Init; 0 is DefaultStartTimeout. It does not apply to supervisors, whose start takes as long
 	// as that of their children.
 	StartTimeout time.Duration
+	// Soft and Hard bound how long the worker may be at one message, and at a Terminate that nobody has ordered: after Soft it is reported
+	// as Stuck, after Hard it is fenced off and replaced. 0 is DefaultSoft and DefaultHard, Unwatched no bound. They do not apply to
+	// supervisors, nor to what owned goroutines do.
+	Soft, Hard time.Duration
 	// Label is the class of this row for metrics ("session"), so that ids never become labels. It is copied to
 	// snapshots and events and has no other effect.
 	Label string
@@ -145,5 +157,7 @@ func (c Child) resolved() Child {
 	if c.StartTimeout == 0 {
 		c.StartTimeout = DefaultStartTimeout
 	}
+	c.Soft = cmp.Or(c.Soft, DefaultSoft)
+	c.Hard = cmp.Or(c.Hard, DefaultHard)
 	return c
 }

@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -177,11 +178,14 @@ func (v *supervisor) exited(e *exit) {
 	}
 }
 
-// rest marks a row in which nothing runs any more, unless what ran there was abandoned.
+// rest marks a row in which nothing runs any more. That of what was abandoned keeps its status.
 func (v *supervisor) rest(k *kid) {
 	k.driver.guard = nil
-	if r := k.driver.row; Status(r.status.Load()) != Forsaken {
-		r.rest(v, Stopped, v.guard.sys.clock.Now())
+	r, now := k.driver.row, v.guard.sys.clock.Now()
+	if Status(r.status.Load()) != Forsaken {
+		r.rest(v, Stopped, now)
+	} else if r.proc.Load() != nil {
+		r.rest(v, Forsaken, now)
 	}
 }
 
@@ -194,7 +198,31 @@ func (v *supervisor) signal(msg any) {
 		}
 	case inTimeout:
 		v.step(msg)
+	case overdue:
+		v.stuck(msg)
 	}
+}
+
+// stuck replaces a child that does not come back from a message. Where too many have been replaced that way the supervisor gives up.
+func (v *supervisor) stuck(o overdue) {
+	g, now := o.guard, v.guard.sys.clock.Now()
+	k := g.kid
+	if k.driver.guard != g || k.stage != up {
+		return
+	}
+	full := v.guard.sys.hung.Load() >= MaxHung
+	if !g.replace(o.since, o.report) {
+		return
+	}
+	var reason error = o.report
+	if full {
+		reason = fmt.Errorf("%w: %d do not come back: %w", ErrGiveUp, MaxHung, o.report)
+	}
+	k.driver.guard, k.driver.ended = nil, now
+	v.forget(g)
+	g.row.mark(v, Restarting, now)
+	v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
+	v.step(inExit{kid: k, reason: reason})
 }
 
 func (v *supervisor) readied(k *kid) {
@@ -235,7 +263,7 @@ func (v *supervisor) collapse(reason error) {
 	if v.state != nil {
 		for k := v.state.roster.first; k != nil; k = k.next {
 			if k.driver.guard != nil {
-				v.abandon(now, k, 0)
+				v.abandon(now, k, 0, nil)
 			}
 		}
 	}

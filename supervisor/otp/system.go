@@ -51,6 +51,8 @@ type System struct {
 	scheduler Scheduler
 	seq       atomic.Uint64
 	marks     boxMarks
+	watch     watch
+	hung      atomic.Int32
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
@@ -70,6 +72,7 @@ func NewSystem(o Options) *System {
 	if o.Throughput <= 0 {
 		o.Throughput = DefaultThroughput
 	}
+	s.watch.start(s)
 	if s.dispatch = actor.NewDefaultDispatcher(o.Throughput); s.scheduler != nil {
 		s.dispatch = s.scheduler
 	}
@@ -118,12 +121,15 @@ func (s *System) Snapshot() Node {
 	s.mu.Lock()
 	roots := slices.Clone(s.roots)
 	s.mu.Unlock()
-	n := Node{Type: SupervisorType, Status: Running}
+	n := Node{Type: SupervisorType, Status: Running, Hung: s.Hung()}
 	for _, r := range roots {
 		n.Children = append(n.Children, r.snapshot())
 	}
 	return n
 }
+
+// Hung is how many processes were fenced off and have not come back; see MaxHung.
+func (s *System) Hung() int { return int(s.hung.Load()) }
 
 // Close stops the trees that run, the last one first, each within its budgets, and refuses new ones. It may be called
 // more than once.
@@ -135,6 +141,7 @@ func (s *System) Close() {
 	for _, t := range slices.Backward(trees) {
 		_ = t.Shutdown(context.Background()) // it ends; its reason is the tree's
 	}
+	s.watch.stop()
 	if !again {
 		s.actors.Shutdown()
 	}

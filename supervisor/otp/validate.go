@@ -58,6 +58,10 @@ var childRules = []struct {
 	{"restart", func(_ Spec, c Child) string { return when(c.Restart > Temporary, "unknown %s", c.Restart) }},
 	{"shutdown", func(_ Spec, c Child) string { return when(c.Shutdown < Infinity, "%s", c.Shutdown) }},
 	{"start_timeout", func(_ Spec, c Child) string { return when(c.StartTimeout < 0, "%s", c.StartTimeout) }},
+	{"soft", func(_ Spec, c Child) string { return when(c.Soft < 0 && c.Soft != Unwatched, "%s", c.Soft) }},
+	{"hard", func(_ Spec, c Child) string {
+		return when(c.Hard < 0 && c.Hard != Unwatched, "%s", c.Hard)
+	}},
 	{"mailbox", func(_ Spec, c Child) string {
 		return when(c.Mailbox < 0 || c.Mailbox > MaxMailbox, "%d, want 0 to %d", c.Mailbox, MaxMailbox)
 	}},

@@ -33,6 +33,9 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	if !n.Since.IsZero() {
 		out.Since = timestamppb.New(n.Since)
 	}
+	if n.Hung > 0 {
+		out.Hung = proto.Uint32(telemetry.Count(n.Hung))
+	}
 	if u, ok := telemetry.UpstreamOf(n); ok {
 		describe(out, u)
 	}

@@ -52,6 +52,8 @@ type Node struct {
 	Incarnation uint32 `protobuf:"varint,10,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// In start order; in a pool the most recently changed first.
 	Children []*Node `protobuf:"bytes,11,rep,name=children,proto3" json:"children,omitempty"`
+	// When there are any: instances that were fenced off in the row or below it, and have not come back.
+	Hung *uint32 `protobuf:"varint,31,opt,name=hung,proto3,oneof" json:"hung,omitempty"`
 	// Of a pool (simple_one_for_one): children that exist.
 	ChildCount *uint32 `protobuf:"varint,12,opt,name=child_count,json=childCount,proto3,oneof" json:"child_count,omitempty"`
 	// Of a pool: how many of child_count this answer leaves out.
@@ -191,6 +193,13 @@ func (x *Node) GetChildren() []*Node {
 	return nil
 }
 
+func (x *Node) GetHung() uint32 {
+	if x != nil && x.Hung != nil {
+		return *x.Hung
+	}
+	return 0
+}
+
 func (x *Node) GetChildCount() uint32 {
 	if x != nil && x.ChildCount != nil {
 		return *x.ChildCount
@@ -286,7 +295,7 @@ var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\a\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc3\a\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -299,24 +308,26 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\amailbox\x18\t \x01(\rR\amailbox\x12 \n" +
 	"\vincarnation\x18\n" +
 	" \x01(\rR\vincarnation\x12)\n" +
-	"\bchildren\x18\v \x03(\v2\r.mcpd.v1.NodeR\bchildren\x12$\n" +
-	"\vchild_count\x18\f \x01(\rH\x01R\n" +
+	"\bchildren\x18\v \x03(\v2\r.mcpd.v1.NodeR\bchildren\x12\x17\n" +
+	"\x04hung\x18\x1f \x01(\rH\x01R\x04hung\x88\x01\x01\x12$\n" +
+	"\vchild_count\x18\f \x01(\rH\x02R\n" +
 	"childCount\x88\x01\x01\x12\x1b\n" +
-	"\x06hidden\x18\r \x01(\rH\x02R\x06hidden\x88\x01\x01\x12*\n" +
-	"\x0echild_restarts\x18\x0e \x01(\rH\x03R\rchildRestarts\x88\x01\x01\x12\x19\n" +
-	"\x05state\x18\x14 \x01(\tH\x04R\x05state\x88\x01\x01\x12\x19\n" +
-	"\x05cause\x18\x15 \x01(\tH\x05R\x05cause\x88\x01\x01\x12\x15\n" +
-	"\x03pid\x18\x16 \x01(\rH\x06R\x03pid\x88\x01\x01\x12\x1b\n" +
-	"\x06server\x18\x17 \x01(\tH\aR\x06server\x88\x01\x01\x12\x1f\n" +
-	"\brevision\x18\x18 \x01(\tH\bR\brevision\x88\x01\x01\x12\x19\n" +
-	"\x05stale\x18\x1e \x01(\bH\tR\x05stale\x88\x01\x01\x12$\n" +
-	"\vcause_class\x18\x19 \x01(\tH\n" +
-	"R\n" +
+	"\x06hidden\x18\r \x01(\rH\x03R\x06hidden\x88\x01\x01\x12*\n" +
+	"\x0echild_restarts\x18\x0e \x01(\rH\x04R\rchildRestarts\x88\x01\x01\x12\x19\n" +
+	"\x05state\x18\x14 \x01(\tH\x05R\x05state\x88\x01\x01\x12\x19\n" +
+	"\x05cause\x18\x15 \x01(\tH\x06R\x05cause\x88\x01\x01\x12\x15\n" +
+	"\x03pid\x18\x16 \x01(\rH\aR\x03pid\x88\x01\x01\x12\x1b\n" +
+	"\x06server\x18\x17 \x01(\tH\bR\x06server\x88\x01\x01\x12\x1f\n" +
+	"\brevision\x18\x18 \x01(\tH\tR\brevision\x88\x01\x01\x12\x19\n" +
+	"\x05stale\x18\x1e \x01(\bH\n" +
+	"R\x05stale\x88\x01\x01\x12$\n" +
+	"\vcause_class\x18\x19 \x01(\tH\vR\n" +
 	"causeClass\x88\x01\x01\x12\x1b\n" +
-	"\x06stderr\x18\x1a \x01(\tH\vR\x06stderr\x88\x01\x01\x12\x1f\n" +
-	"\bincident\x18\x1b \x01(\tH\fR\bincident\x88\x01\x01\x125\n" +
-	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\rR\x05retry\x88\x01\x01B\v\n" +
-	"\t_strategyB\x0e\n" +
+	"\x06stderr\x18\x1a \x01(\tH\fR\x06stderr\x88\x01\x01\x12\x1f\n" +
+	"\bincident\x18\x1b \x01(\tH\rR\bincident\x88\x01\x01\x125\n" +
+	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0eR\x05retry\x88\x01\x01B\v\n" +
+	"\t_strategyB\a\n" +
+	"\x05_hungB\x0e\n" +
 	"\f_child_countB\t\n" +
 	"\a_hiddenB\x11\n" +
 	"\x0f_child_restartsB\b\n" +

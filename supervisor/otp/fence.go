@@ -1,0 +1,154 @@
+package otp
+
+import "errors"
+
+// MaxHung is how many processes of a system may be fenced off and not have come back. Each is a goroutine with its stack and what it refers to,
+// for which nothing can be done. With more than these a supervisor gives up instead of replacing another one: what hangs again and again is
+// not mended by more of it.
+const MaxHung = 64
+
+// Fenced is an heir that can be taken from an incarnation that is stuck. Go cannot end a goroutine: one that was given up may come back at any
+// moment and go on with what it was doing, in the middle of a change. So the heir of a stuck incarnation is given up as well, and told
+// so (see SetHeir) when the goroutine has come back, unless it has this method.
+type Fenced interface {
+	// Fence returns what the next incarnation may have, nil for nothing. It is called on another goroutine than the worker's, while
+	// that may go on; from then on the worker must not be able to change what was returned. Estate is an heir that sees to it.
+	Fence() any
+}
+
+// fence takes the mailbox from the process, unless what it is at was not begun at since (0: whatever it is at). What waits stays for a
+// successor.
+func (m *mailbox) fence(since uint64) (current any, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.fenced || since != 0 && m.since != since {
+		return nil, false
+	}
+	m.guard.abandoned.Store(true)
+	current = m.current
+	m.fenced, m.open, m.current = true, false, nil
+	m.crowd()
+	return current, true
+}
+
+// succeed takes over what waits in a mailbox that was fenced, and what is going to be sent there. It is called before anybody knows this one.
+func (m *mailbox) succeed(old *mailbox) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	if !old.fenced || old.closed || old.next != nil {
+		return
+	}
+	m.user, old.user = old.user, queue[letter]{}
+	m.taken, old.taken = old.taken, 0
+	old.next = m
+}
+
+// abandon fences the process off for good: what waits for it is failed. It runs on the supervisor's goroutine while the process may be doing
+// anything.
+func (g *guard) abandon() {
+	if g.abandoned.Swap(true) {
+		g.box.close(ErrKilled, true)
+		return
+	}
+	g.sever(ErrKilled)
+	if busy := g.box.close(ErrKilled, true); busy {
+		g.bereave()
+	}
+	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
+	for _, c := range g.row.rows() {
+		if child := c.proc.Load(); child != nil {
+			child.abandon()
+		}
+		c.seize(g.sys.clock.Now())
+	}
+	g.row.down(g.inc(), ErrKilled)
+}
+
+// replace fences the process off for one that takes its place, which gets what waits for it; what it has in hand is failed. It reports
+// false when the process has come back from what it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
+func (g *guard) replace(since uint64, reason error) bool {
+	current, ok := g.box.fence(since)
+	if !ok {
+		return false
+	}
+	g.sever(reason)
+	g.bereave()
+	g.box.PostSystemMessage(proceed{})
+	if current != nil {
+		g.sys.fail(g.row.path, current, reason)
+	}
+	g.row.down(g.inc(), reason)
+	return true
+}
+
+// sever cuts the process off from the system and from its incarnation, and counts it until it comes back.
+func (g *guard) sever(reason error) {
+	g.missed.Store(true)
+	g.row.miss(1)
+	if pid := g.pid.Load(); pid != nil {
+		g.sys.actors.ProcessRegistry.Remove(pid)
+	}
+	if p := g.current.Load(); p != nil {
+		p.cancel(reason)
+		p.finish()
+	}
+}
+
+// miss counts who has not come back, in the row and above it: the row may be gone before they are back.
+func (r *row) miss(n int32) {
+	r.sys.hung.Add(n)
+	for ; r != nil; r = r.parent {
+		r.hung.Add(n)
+	}
+}
+
+// errHeld is why an heir is given up that a stuck incarnation may still change.
+var errHeld = errors.New("held by a goroutine that is stuck")
+
+// bereave takes the row's heir from a process that is in the middle of something.
+func (g *guard) bereave() {
+	r := g.row
+	r.mu.Lock()
+	heir := r.heir
+	r.heir = nil
+	r.mu.Unlock()
+	if heir == nil {
+		return
+	}
+	var next any
+	if f, ok := heir.(Fenced); ok {
+		g.sys.guarded(r.path, "Fence", func() { next = f.Fence() })
+	}
+	if next == nil {
+		g.relic.Store(&heir)
+		g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), Everything, errHeld.Error(), 1})
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heir = next
+}
+
+// vanish ends a process that had been fenced off and has come back.
+func (g *guard) vanish() {
+	if g.phase != left {
+		g.phase = left
+		g.ctx.InvokeSystemMessage(stopOrder)
+		g.let()
+	}
+	g.back()
+}
+
+// back: nothing of the process runs any more. What only it could touch is let go of.
+func (g *guard) back() {
+	if g.missed.Swap(false) {
+		g.row.miss(-1)
+	}
+	if heir := g.relic.Swap(nil); heir != nil {
+		if h, ok := (*heir).(interface{ Abandon(reason error) }); ok {
+			g.sys.guarded(g.row.path, "heir", func() { h.Abandon(ErrStuck) })
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package otp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// hang is a message that does not come back until its gate is closed, and then does what it must no longer.
+type hang struct {
+	failer
+	gate  chan struct{}
+	after func(p *Process)
+}
+
+func newHang() *hang { return &hang{gate: make(chan struct{}), after: func(*Process) {}} }
+
+// diary is a worker that writes down what it handles, and hangs on what says so.
+type diary struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (d *diary) add(p *Process, msg any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf("%d:%v", p.Incarnation(), msg))
+}
+
+func (d *diary) start() Start {
+	return scriptOf(script{receive: func(p *Process, msg any) error {
+		if h, ok := msg.(*hang); ok {
+			<-h.gate
+			h.after(p)
+			return nil
+		}
+		d.add(p, msg)
+		return nil
+	}})
+}
+
+func send(t *testing.T, ref Ref, msgs ...any) {
+	t.Helper()
+	for _, m := range msgs {
+		if err := ref.Send(m); err != nil {
+			t.Fatalf("%v: %v", m, err)
+		}
+	}
+}
+
+func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
+	d := &diary{}
+	bubble(t, one(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {
+		a, h := r.ref("a"), newHang()
+		watcher := make(chan Down, 1)
+		if _, err := StartChild(context.Background(), r.tree.Ref(), Child{ID: "w", Start: scriptOf(script{
+			init:    func(p *Process) error { p.Monitor(a); return nil },
+			receive: func(_ *Process, msg any) error { watcher <- msg.(Down); return nil },
+		})}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3*time.Second + 17*time.Millisecond)
+		h.after = func(p *Process) {
+			p.SetHeir("wrong")
+			p.SetStatus("wrong")
+			p.After(0, "wrong")
+			CallAsync(p, a, "wrong", func(int, error) any { return "wrong" })
+			if p.Post("wrong") != ErrNoProc || p.Send(a, "wrong") != ErrNoProc || p.PostWait(context.Background(), "wrong") != ErrNoProc || p.Heir() != nil {
+				t.Error("the old incarnation has effect")
+			}
+		}
+		begun := time.Now()
+		send(t, a, "before", h, "behind 1", "behind 2")
+		time.Sleep(DefaultSoft + 100*time.Millisecond)
+		synctest.Wait()
+		stuck := ofType[Stuck](r)
+		if len(stuck) != 1 || stuck[0].Path != "top/a" || stuck[0].For < DefaultSoft || stuck[0].Report.MessageKind() != "*otp.hang" || stuck[0].Report.Mailbox != 2 {
+			t.Fatalf("events %+v", stuck)
+		}
+		if s := stuck[0].Report.Stack(); !strings.Contains(s, "(*diary).start") || !strings.Contains(s, "stuck_test.go") {
+			t.Errorf("stack %q", s)
+		}
+		if h.err != nil || r.state() != "a#1 w#1" {
+			t.Errorf("after Soft: failed with %v, tree %s", h.err, r.state())
+		}
+		var down Down
+		select {
+		case down = <-watcher:
+		case <-time.After(time.Minute):
+		}
+		if took := time.Since(begun); took < DefaultHard || took > DefaultHard+100*time.Millisecond {
+			t.Errorf("replaced after %s", took)
+		}
+		synctest.Wait()
+		send(t, a, "later")
+		synctest.Wait()
+		if !errors.Is(h.err, ErrStuck) || !errors.Is(down.Reason, ErrStuck) || down.Incarnation != 1 {
+			t.Errorf("failed with %v, down %+v", h.err, down)
+		}
+		if want := []string{"1:before", "2:behind 1", "2:behind 2", "2:later"}; !slices.Equal(d.lines, want) {
+			t.Errorf("handled %q, want %q", d.lines, want)
+		}
+		n := r.tree.Snapshot().Children[0]
+		if n.Hung != 1 || n.Restarts != 1 || n.Incarnation != 2 || n.Status != Running || r.sys.Hung() != 1 {
+			t.Errorf("row %+v", n)
+		}
+		if e := ofType[ChildExited](r); len(e) != 1 || !errors.Is(e[0].Reason, ErrStuck) || e[0].Incarnation != 1 {
+			t.Errorf("exits %+v", e)
+		}
+		close(h.gate)
+		time.Sleep(time.Minute)
+		if len(d.lines) != 4 || r.sys.Hung() != 0 || r.tree.Snapshot().Children[0].Hung != 0 || r.state() != "a#2 w#1" {
+			t.Errorf("after it came back: handled %q, %d hung, tree %s", d.lines, r.sys.Hung(), r.state())
+		}
+		tell(t, a, func(p *Process) error {
+			if p.Heir() != nil {
+				t.Errorf("heir %v", p.Heir())
+			}
+			return nil
+		})
+	})
+}
+
+// However the goroutine ends, what it held is let go of then, and its end is nobody's crash.
+func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
+	for name, back := range map[string]func(p *Process) error{
+		"returns": func(*Process) error { return nil },
+		"ends":    func(*Process) error { return errTest },
+		"panics":  func(*Process) error { panic("late") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			held := &will{}
+			bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+				gate := make(chan struct{})
+				tell(t, r.ref("a"), func(p *Process) error {
+					p.SetHeir(held)
+					<-gate
+					return back(p)
+				})
+				time.Sleep(DefaultHard + time.Second)
+				synctest.Wait()
+				if r.state() != "a#2" || len(held.dropped) != 0 {
+					t.Errorf("tree %s, heir abandoned %v while it is in use", r.state(), held.dropped)
+				}
+				if want := []string{"top/a#1 all: held by a goroutine that is stuck x1"}; !slices.Equal(r.dropped(), want) {
+					t.Errorf("events %q", r.dropped())
+				}
+				close(gate)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if len(held.dropped) != 1 || held.dropped[0] != ErrStuck || r.sys.Hung() != 0 || r.state() != "a#2" || len(r.reports()) != 1 {
+					t.Errorf("abandoned %v, %d hung, tree %s, reports %v", held.dropped, r.sys.Hung(), r.state(), r.reports())
+				}
+			})
+		})
+	}
+}
+
+// An estate goes to the next incarnation; the one that was stuck ends as soon as it touches it.
+func TestAnEstateIsTakenFromAStuckWorker(t *testing.T) {
+	back := false
+	var use func(n int) int
+	start := scriptOf(script{init: func(p *Process) error {
+		e, ok := Inherit(p, func(*Estate[[]int]) []Dropped { return nil })
+		if !ok {
+			e = NewEstate([]int{})
+			p.SetHeir(e)
+		}
+		use = func(n int) (sum int) {
+			e.Use(func(v *[]int) {
+				*v = append(*v, n)
+				for _, n := range *v {
+					sum += n
+				}
+			})
+			return sum
+		}
+		return nil
+	}})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		tell(t, r.ref("a"), func(*Process) error {
+			mine := use
+			mine(1)
+			<-gate
+			defer func() { back = true }()
+			mine(100)
+			t.Error("went on with what was taken")
+			return nil
+		})
+		time.Sleep(DefaultHard + time.Second)
+		tell(t, r.ref("a"), func(*Process) error { use(2); return nil })
+		close(gate)
+		synctest.Wait()
+		tell(t, r.ref("a"), func(*Process) error {
+			if sum := use(3); sum != 6 || !back {
+				t.Errorf("sum %d, came back %v", sum, back)
+			}
+			return nil
+		})
+		if len(r.dropped()) != 0 || r.state() != "a#2" {
+			t.Errorf("dropped %q, tree %s", r.dropped(), r.state())
+		}
+	})
+}
+
+// Whoever is stuck in the estate itself takes it along.
+func TestAnEstateInUseIsGivenUp(t *testing.T) {
+	e, gate := NewEstate(1), make(chan struct{})
+	go e.Use(func(*int) { <-gate })
+	for e.mu.TryLock() {
+		e.mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	if got := e.Fence(); got != nil {
+		t.Errorf("got %v", got)
+	}
+	close(gate)
+}
+
+func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
+	d := &diary{}
+	for name, c := range map[string]struct {
+		child Child
+		takes time.Duration
+		told  int
+	}{
+		"soon":      {Child{}, DefaultSoft - 100*time.Millisecond, 0},
+		"late":      {Child{}, DefaultHard - 100*time.Millisecond, 1},
+		"unwatched": {Child{Soft: Unwatched, Hard: Unwatched}, time.Hour, 0},
+		"slow":      {Child{Hard: Unwatched}, time.Hour, 1},
+		"patient":   {Child{Soft: time.Minute, Hard: time.Hour}, time.Hour - 100*time.Millisecond, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.child.ID, c.child.Start = "a", d.start()
+			bubble(t, one(c.child), func(t *testing.T, r *rig) {
+				h := newHang()
+				for range 3 { // each is counted by itself
+					h.gate = make(chan struct{})
+					send(t, r.ref("a"), h)
+					time.Sleep(c.takes)
+					close(h.gate)
+					synctest.Wait()
+				}
+				if got := len(ofType[Stuck](r)); got != 3*c.told || h.err != nil || r.state() != "a#1" {
+					t.Errorf("told %d times, failed with %v, tree %s", got, h.err, r.state())
+				}
+			})
+		})
+	}
+}
+
+// A Terminate that nobody has ordered has nobody else to watch over it.
+func TestAStuckTerminateIsReplaced(t *testing.T) {
+	var gate chan struct{}
+	start := scriptOf(script{terminate: func(p *Process, _ error) {
+		if p.Incarnation() == 1 {
+			<-gate
+		}
+	}})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		gate = make(chan struct{})
+		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		ran := false
+		tell(t, r.ref("a"), func(*Process) error { ran = true; return nil })
+		time.Sleep(DefaultHard + 2*time.Second)
+		synctest.Wait()
+		if !ran || r.state() != "a#2" || r.sys.Hung() != 1 {
+			t.Errorf("tree %s, %d hung, what waited ran: %v", r.state(), r.sys.Hung(), ran)
+		}
+		close(gate)
+		synctest.Wait()
+		if r.state() != "a#2" || r.sys.Hung() != 0 {
+			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Hung())
+		}
+	})
+}
+
+// What hangs is a crash to the strategy and to the intensity; whoever waits when nobody takes over is told so.
+func TestAStuckWorkerCountsAsACrash(t *testing.T) {
+	d := &diary{}
+	spec := Spec{Strategy: RestForOne, Intensity: Intensity{1, time.Hour}, Children: []Child{
+		{ID: "z", Start: scriptOf(script{})}, {ID: "a", Start: d.start()}, {ID: "b", Start: scriptOf(script{})},
+	}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		first, second, last := newHang(), newHang(), &failer{}
+		send(t, r.ref("a"), first, "waiting")
+		time.Sleep(DefaultHard + 2*time.Second)
+		synctest.Wait()
+		if r.state() != "z#1 a#2 b#2" || !slices.Equal(d.lines, []string{"2:waiting"}) {
+			t.Errorf("tree %s, handled %q", r.state(), d.lines)
+		}
+		send(t, r.ref("a"), second, last)
+		time.Sleep(DefaultHard + 2*time.Second)
+		synctest.Wait()
+		if !errors.Is(second.err, ErrStuck) || last.err != ErrNoProc || !errors.Is(r.tree.Err(), ErrIntensity) || !errors.Is(r.tree.Err(), ErrStuck) {
+			t.Errorf("failed with %v and %v, tree %v", second.err, last.err, r.tree.Err())
+		}
+		close(first.gate)
+		close(second.gate)
+	})
+}
+
+// Replacing ends where too many have not come back.
+func TestHungGoroutinesAreBounded(t *testing.T) {
+	d := &diary{}
+	spec := Spec{Intensity: Intensity{10 * MaxHung, time.Second}, Children: []Child{{ID: "a", Start: d.start()}}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		for n := 1; r.tree.Err() == nil; n++ {
+			h := newHang()
+			h.gate = gate
+			send(t, r.ref("a"), h)
+			time.Sleep(DefaultHard + 2*time.Second)
+			synctest.Wait()
+			if n > MaxHung+1 || n <= MaxHung && r.sys.Hung() != n {
+				t.Fatalf("%d hung after %d", r.sys.Hung(), n)
+			}
+		}
+		if !errors.Is(r.tree.Err(), ErrGiveUp) || !errors.Is(r.tree.Err(), ErrStuck) {
+			t.Errorf("tree: %v", r.tree.Err())
+		}
+		close(gate)
+		synctest.Wait()
+		if r.sys.Hung() != 0 {
+			t.Errorf("%d hung after all came back", r.sys.Hung())
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package otp
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/clock"
+)
+
+// Tick is how often the watch looks at those it suspects, and how exactly it knows since when they are busy.
+const Tick = 50 * time.Millisecond
+
+// lookEvery is how many ticks pass between two looks at all rows. Whoever is busy then is looked at every tick until it is done.
+const lookEvery = 20
+
+// lag is how many ticks may be made up for at once. What is missed beyond is not counted: the whole program stood still, and nobody is stuck
+// because of that.
+const lag = 4
+
+// watch finds workers that do not come back from what they do. A mailbox notes the tick when it hands out a message, which costs a load; all else
+// is done here. It is quiet while no worker does anything, and there is none in a simulation, where nobody else runs while somebody hangs.
+type watch struct {
+	tick    atomic.Uint64 // from 1
+	stirred atomic.Bool   // somebody has woken up since the last look at all
+	sys     *System
+
+	mu     sync.Mutex  // guards the fields below
+	timer  clock.Timer // nil while it is quiet
+	closed bool
+
+	sweeping sync.Mutex // held by the sweep, which is the only one to use what follows
+	due      time.Time  // of the next tick
+	suspects map[*guard]*suspect
+	pictured uint64 // the tick at which goroutines were looked at last
+}
+
+// suspect is a worker that was busy when all were looked at.
+type suspect struct {
+	since    uint64
+	told     bool
+	reported uint64 // the tick at which its supervisor was told last
+	report   *CrashReport
+}
+
+// overdue tells a supervisor that a child is at the same thing for longer than its Hard.
+type overdue struct {
+	guard  *guard
+	since  uint64
+	report *CrashReport
+}
+
+func (w *watch) start(s *System) {
+	w.sys, w.suspects = s, make(map[*guard]*suspect)
+	w.tick.Store(1)
+	w.stirred.Store(s.scheduler != nil) // then nothing ever stirs it
+}
+
+// stir is called by whoever wakes a process up.
+func (w *watch) stir() {
+	if w.stirred.Load() {
+		return
+	}
+	w.stirred.Store(true)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil && !w.closed {
+		w.due = w.sys.clock.Now().Add(Tick)
+		w.timer = w.sys.clock.AfterFunc(Tick, w.sweep)
+	}
+}
+
+// stop ends the watch. It returns when the last sweep has.
+func (w *watch) stop() {
+	w.mu.Lock()
+	w.closed = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.mu.Unlock()
+	w.sweeping.Lock()
+	defer w.sweeping.Unlock()
+	clear(w.suspects)
+}
+
+// sweep advances the tick and looks at the suspects, and now and then at all.
+func (w *watch) sweep() {
+	w.sweeping.Lock()
+	defer w.sweeping.Unlock()
+	now := w.sys.clock.Now()
+	before := w.tick.Load()
+	passed := w.passed(now)
+	tick := w.tick.Add(passed)
+	all := before/lookEvery != tick/lookEvery
+	quiet := all && !w.stirred.Swap(false)
+	if all {
+		w.look(tick)
+	}
+	for g, s := range w.suspects {
+		w.examine(g, s, tick, now)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+	case quiet && len(w.suspects) == 0 && !w.stirred.Load():
+		w.timer = nil
+	default:
+		w.timer = w.sys.clock.AfterFunc(w.due.Sub(now), w.sweep)
+	}
+}
+
+// passed is how many ticks have passed, and sets when the next one is due.
+func (w *watch) passed(now time.Time) uint64 {
+	n := 1 + now.Sub(w.due)/Tick
+	if n < 1 || n > lag {
+		w.due, n = now, lag
+	} else {
+		w.due = w.due.Add((n - 1) * Tick)
+	}
+	w.due = w.due.Add(Tick)
+	return uint64(n)
+}
+
+// look adds those to the suspects who are busy, and were a tick ago.
+func (w *watch) look(tick uint64) {
+	w.sys.mu.Lock()
+	trees := append([]*Tree(nil), w.sys.trees...)
+	w.sys.mu.Unlock()
+	for _, t := range trees {
+		w.below(t.row, tick)
+	}
+}
+
+func (w *watch) below(r *row, tick uint64) {
+	for _, c := range r.rows() {
+		if c.child().Start.Type() == SupervisorType {
+			w.below(c, tick)
+			continue
+		}
+		g := c.proc.Load()
+		if g == nil {
+			continue
+		}
+		since := g.box.busy()
+		if s := w.suspects[g]; since != 0 && since < tick && (s == nil || s.since != since) {
+			w.suspects[g] = &suspect{since: since}
+		}
+	}
+}
+
+// examine tells of a suspect what there is to tell, and lets those go who have come back.
+func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
+	if g.box.busy() != s.since || g.abandoned.Load() {
+		delete(w.suspects, g)
+		return
+	}
+	// An incarnation's begin, and an end that was ordered, have budgets of their own.
+	if Status(g.row.status.Load()) != Running {
+		return
+	}
+	child := g.row.child()
+	at := time.Duration(tick-s.since-1) * Tick // at least: it was begun somewhen within its tick
+	if child.Soft != Unwatched && at >= child.Soft && !s.told {
+		s.told = true
+		s.report = w.report(g, s.since, tick, now)
+		w.sys.emit(Stuck{g.row.about(g.inc(), now), at, s.report})
+	}
+	if child.Hard != Unwatched && at >= child.Hard && g.sup != nil && (s.reported == 0 || tick-s.reported >= lookEvery) {
+		if s.report == nil {
+			s.report = w.report(g, s.since, tick, now)
+		}
+		s.reported = tick
+		g.sup.guard.box.PostSystemMessage(overdue{g, s.since, s.report})
+	}
+}

@@ -1,0 +1,56 @@
+package otp
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The watch costs nothing while nothing happens, begins with the first message, and ends with the system.
+func TestTheWatchIsQuiet(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		armed := func() bool {
+			r.sys.watch.mu.Lock()
+			defer r.sys.watch.mu.Unlock()
+			return r.sys.watch.timer != nil
+		}
+		if !armed() {
+			t.Error("not watched while a tree starts")
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		before := r.sys.watch.tick.Load()
+		time.Sleep(time.Hour)
+		if armed() || r.sys.watch.tick.Load() != before {
+			t.Error("watched while nothing happens")
+		}
+		tell(t, r.ref("a"), func(*Process) error { return nil })
+		if !armed() {
+			t.Error("not watched while messages are handled")
+		}
+		r.sys.Close()
+		tick := r.sys.watch.tick.Load()
+		time.Sleep(time.Hour)
+		if r.sys.watch.tick.Load() != tick {
+			t.Error("watched after the end")
+		}
+	})
+}
+
+// A program that stood still does not count that against anybody: nobody was stuck more than the rest.
+func TestAPauseIsNotCounted(t *testing.T) {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := &watch{due: start}
+	for _, c := range []struct {
+		late time.Duration
+		want uint64
+	}{{0, 1}, {0, 1}, {Tick - 1, 1}, {Tick, 2}, {2*Tick + 1, 3}, {time.Hour, lag}, {0, 1}, {-time.Minute, lag}} {
+		now := w.due.Add(c.late)
+		if got := w.passed(now); got != c.want {
+			t.Errorf("%s late: %d ticks, want %d", c.late, got, c.want)
+		}
+		if next := w.due.Sub(now); next <= 0 || next > Tick {
+			t.Errorf("%s late: the next tick is due in %s", c.late, next)
+		}
+	}
+}
