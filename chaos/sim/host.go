@@ -26,7 +26,7 @@ const (
 // document is the configuration of the simulated host. Its servers are the run's own, whatever is declared here; the declaration decides who
 // shares a connection to them.
 const document = `
-limits: {call_timeout: %v, call_timeout_max: %v, park_time: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s}
+limits: {call_timeout: %v, call_timeout_max: %v, park_time: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s, session_idle: %v}
 tenants:
   acme: {limits: {%s}, servers: {%s}}
   globex: {servers: {%s}}
@@ -48,7 +48,7 @@ func (s *story) configuration(servers string) (*config.Config, error) {
 	if s.plan.tight {
 		limits = "max_sessions: 2, max_pending: 3, max_session_pending: 2"
 	}
-	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime, limits, servers, all), config.Options{File: "simulation"})
+	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime, sessionIdle, limits, servers, all), config.Options{File: "simulation"})
 }
 
 // reload configures the target otherwise.

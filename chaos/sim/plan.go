@@ -81,6 +81,7 @@ const (
 	callTimeout = 2 * time.Second
 	callMax     = 10 * time.Second
 	parkTime    = 20 * time.Second
+	sessionIdle = 10 * time.Minute
 	// settling is what anything may take that the host does by itself: starting a server, giving it up, giving up a tenant.
 	settling = 2 * time.Minute
 )

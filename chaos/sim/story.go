@@ -35,7 +35,6 @@ type Result struct {
 
 // story is one run.
 type story struct {
-	seed    uint64
 	options Options
 	w       *World
 	plan    plan
@@ -58,7 +57,7 @@ type story struct {
 // of one seed are the same.
 func Run(seed uint64, o Options) (result Result) {
 	trace := NewTrace(o.Trace)
-	s := &story{seed: seed, options: o, w: NewWorld(seed, trace), servers: map[string]*server{}, sessions: map[string]*visitor{}, deaf: map[string]bool{}}
+	s := newStory(seed, o, trace)
 	s.plan = newPlan(s.w.rand)
 	s.w.Note("plan", fmt.Sprintf("%+v", s.plan), "")
 	defer func() {
@@ -77,6 +76,16 @@ func Run(seed uint64, o Options) (result Result) {
 	return result
 }
 
+func newStory(seed uint64, o Options, trace *Trace) *story {
+	s := &story{options: o, w: NewWorld(seed, trace), servers: map[string]*server{}, sessions: map[string]*visitor{}, deaf: map[string]bool{}}
+	for _, tenant := range []string{target, bystander} {
+		for _, name := range servers {
+			s.servers[tenant+"/"+name] = newServer(s, tenant, name)
+		}
+	}
+	return s
+}
+
 // broke notes that something was broken.
 func (s *story) broke(what, where string) {
 	s.result.Faults++
@@ -88,9 +97,6 @@ func (s *story) broke(what, where string) {
 // tell is the run from its beginning to its end.
 func (s *story) tell() {
 	for _, tenant := range []string{target, bystander} {
-		for _, name := range servers {
-			s.servers[tenant+"/"+name] = newServer(s, tenant, name)
-		}
 		for i := range s.plan.clients {
 			s.visitors = append(s.visitors, newVisitor(s, tenant, i))
 		}

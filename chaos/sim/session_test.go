@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"mcpd/gateway/auth"
+	"mcpd/internal/fault"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
+)
+
+// modelled is a session as it has to be.
+type modelled struct {
+	streamable.Session
+	at   streamable.Endpoint
+	used time.Time // last
+	open bool
+}
+
+// sessions is the map of sessions beside a model of it: what is there, since when it was not used, and what makes room for what.
+type sessions struct {
+	*story
+	all    []*modelled
+	number int
+	shaky  bool // something that has to do with sessions is about to crash
+}
+
+// late is by how much a session may last longer than it should.
+const late = sessionIdle/60 + 2*time.Second
+
+func (s *sessions) endpoint(t *rapid.T) streamable.Endpoint {
+	return streamable.Endpoint{Tenant: rapid.SampledFrom([]string{target, bystander}).Draw(t, "tenant"), Principal: auth.Anonymous}
+}
+
+// opens opens one. The target may have two: the one that was not used for longest makes room.
+func (s *sessions) opens(t *rapid.T) {
+	at := s.endpoint(t)
+	s.number++
+	k := (&visitor{s: s.story, name: "v" + strconv.Itoa(s.number), at: at}).begin("initialize", "", "")
+	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"v","version":"1"}}`
+	got, err := s.host.Edge().Open(context.Background(), at, jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
+	if err != nil {
+		if !s.shaky {
+			t.Fatalf("opened at %s: %v", at.Tenant, err)
+		}
+		s.settle(t)
+		return
+	}
+	s.w.Wait(func() bool { return k.ended })
+	if k.outcome.Error != nil && !s.shaky {
+		t.Fatalf("initialize: %v", k.outcome.Error)
+	}
+	if _, err := s.host.Edge().Lookup(context.Background(), at, got.ID()); err != nil && k.outcome.Error == nil {
+		t.Fatalf("opened at %s, and there is none: %v", at.Tenant, err)
+	}
+	mine := slices.DeleteFunc(slices.Clone(s.all), func(m *modelled) bool { return !m.open || m.at != at })
+	if at.Tenant == target && len(mine) >= 2 {
+		slices.SortFunc(mine, func(a, b *modelled) int { return a.used.Compare(b.used) })
+		mine[0].open = false
+	}
+	if k.outcome.Error != nil { // without a handshake it does not last
+		_ = got.Close(context.Background())
+		return
+	}
+	if err := got.Deliver(context.Background(), jsonrpc.Notification("notifications/initialized", nil), nil); err != nil {
+		t.Fatalf("initialized: %v", err)
+	}
+	s.all = append(s.all, &modelled{got, at, s.w.now, true})
+}
+
+// one is one of the sessions that there are or were.
+func (s *sessions) one(t *rapid.T) *modelled {
+	if len(s.all) == 0 {
+		t.Skip("there is none")
+	}
+	return rapid.SampledFrom(s.all).Draw(t, "session")
+}
+
+func (s *sessions) closes(t *rapid.T) {
+	m := s.one(t)
+	if err := m.Close(context.Background()); err != nil {
+		if !s.shaky {
+			t.Fatalf("close: %v", err)
+		}
+		m.open = s.there(m)
+		return
+	}
+	m.open = false
+}
+
+func (s *sessions) uses(t *rapid.T) {
+	if m := s.one(t); m.open {
+		m.Touch()
+		m.used = s.w.now
+	}
+}
+
+// crashes lets the manager crash at its next message, or a session's actor.
+func (s *sessions) crashes(t *rapid.T) {
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: "mcpd/core/session_manager"}, Count: 1, Lease: time.Second}
+	if rapid.Bool().Draw(t, "a session") {
+		f.Point.Path = "mcpd/tenants/" + target + "/server_sup/*"
+	}
+	if _, err := s.faults.Arm(f); err != nil {
+		t.Fatal(err)
+	}
+	s.shaky = true
+}
+
+// settle lets the crash happen, if it has not, and what it takes to mend it.
+func (s *sessions) settle(*rapid.T) {
+	s.w.Rest(2 * time.Second)
+	s.shaky = false
+}
+
+func (s *sessions) waits(t *rapid.T) {
+	s.w.Rest(time.Duration(rapid.IntRange(1, int(sessionIdle/time.Second)).Draw(t, "seconds")) * time.Second)
+	s.shaky = false
+}
+
+func (s *sessions) there(m *modelled) bool {
+	_, err := s.host.Edge().Lookup(context.Background(), m.at, m.ID())
+	return !errors.Is(err, streamable.ErrNoSession)
+}
+
+// check compares the sessions that there are with those that there have to be.
+func (s *sessions) check(t *rapid.T) {
+	for i, m := range s.all {
+		there, unused := s.there(m), s.w.now.Sub(m.used)
+		switch {
+		case !m.open && there:
+			t.Fatalf("session %d at %s has ended, and is there", i, m.at.Tenant)
+		case m.open && !there && unused < sessionIdle:
+			t.Fatalf("session %d at %s is open, used %v ago, and is not there", i, m.at.Tenant, unused)
+		case m.open && there && unused > sessionIdle+late && !s.shaky:
+			t.Fatalf("session %d at %s is there, used %v ago", i, m.at.Tenant, unused)
+		}
+		m.open = there
+		elsewhere := m.at
+		if elsewhere.Tenant = target; m.at.Tenant == target {
+			elsewhere.Tenant = bystander
+		}
+		if _, err := s.host.Edge().Lookup(context.Background(), elsewhere, m.ID()); !errors.Is(err, streamable.ErrNoSession) {
+			t.Fatalf("session %d of %s is found at %s", i, m.at.Tenant, elsewhere.Tenant)
+		}
+	}
+	s.w.Rest(time.Millisecond) // no two things happen at the same time
+}
+
+// The map of sessions is what its model is, whatever is opened, used, left alone and closed, and whatever crashes meanwhile.
+func TestSessionsAreAsTheirModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &sessions{story: newStory(rapid.Uint64().Draw(t, "seed"), Options{}, NewTrace(nil))}
+		s.plan.tight = true
+		if err := s.start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = s.host.Stop(context.Background())
+			s.w.Close()
+		}()
+		t.Repeat(map[string]func(*rapid.T){
+			"open": s.opens, "close": s.closes, "use": s.uses, "crash": s.crashes, "settle": s.settle, "wait": s.waits, "": s.check,
+		})
+		for _, f := range s.result.Findings {
+			t.Error(f)
+		}
+	})
+}
