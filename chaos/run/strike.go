@@ -118,8 +118,8 @@ type armer struct {
 // Arm implements faults.Operator.
 func (a *armer) Arm(ctx context.Context, o faults.Order) (string, error) {
 	id, err := a.operator.Arm(ctx, o)
-	if err == nil {
-		a.id = id
+	if err == nil && a.id == "" {
+		a.id = id // of several the first is what the strike is for
 	}
 	return id, err
 }
