@@ -11,7 +11,7 @@ func (m *Manager) crowded(x *Exchange) bool {
 		return false
 	case m.each == nil:
 		m.each = map[string]int{}
-		for r := range m.table.Pending() {
+		for r := range m.table.pending() {
 			m.count(r.Owner, 1)
 		}
 	}

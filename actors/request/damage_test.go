@@ -19,7 +19,7 @@ func TestDamagedExchangesEndAndTheRestGoesOn(t *testing.T) {
 				"request.Options", "map[request.class]*telemetry.Requests", "*otp.Process", "otp.Timer", // nothing of it is taken over
 				"Exchange.ID", "Exchange.Downstream", "jsontext.Value", // never changed once made
 			}
-			r.Heirs.Fixed = []string{"estate.last", "Manager.table"}
+			r.Heirs.Fixed = []string{"estate.last", "Manager.table", "ledger.table"}
 			r.Heirs.Rand = rand.New(rand.NewPCG(seed, 0))
 			var outs []*stage.Sink
 			for range 3 {

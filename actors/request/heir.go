@@ -34,9 +34,9 @@ func sound(id uint64, x *Exchange) bool {
 // mend does what the previous incarnation had left to do, and ends what is not sound; it says how many these are. An exchange whose answer was
 // lost with the crash gets an error. Each is tried once more: what crashes this incarnation too is let go.
 func (m *Manager) mend() (broken int) {
-	left, broken := m.table.Repair(sound)
+	left, broken := m.table.repair()
 	for i, do := range left {
-		left[i] = effect{}
+		m.table.done(i)
 		x := do.Request.Owner
 		switch {
 		case x == nil || m.holds(x):
@@ -56,7 +56,7 @@ func (m *Manager) mend() (broken int) {
 
 // holds reports whether an exchange is in flight under its own id, whatever else it was under.
 func (m *Manager) holds(x *Exchange) bool {
-	r, ok := m.table.Get(x.ID)
+	r, ok := m.table.get(x.ID)
 	return ok && r.Owner == x
 }
 
@@ -71,11 +71,22 @@ func (m *Manager) bury(x *Exchange) {
 	m.meter(x).End(outcome(effect{Err: errBroken}, answer{}), m.p.Now().Sub(x.Arrived), 0)
 }
 
+// Fence takes the exchanges in flight from a manager that is stuck.
+func (e *estate) Fence() any {
+	t := e.last.table.fence()
+	if t == nil {
+		return nil
+	}
+	last := New(e.last.o)
+	last.p, last.table = e.last.p, t
+	return &estate{last}
+}
+
 // Abandon ends every exchange: there is nobody left to be in charge of them.
 func (e *estate) Abandon(reason error) {
 	e.last.mend()
 	for _, id := range e.last.keys(func(*Exchange) bool { return true }) {
-		r, _ := e.last.table.Get(id)
+		r, _ := e.last.table.get(id)
 		x := r.Owner
 		e.last.finish(effect{Request: r, Outcome: inflight.Lost, Err: protocol.UpstreamLost(x.Server, x.Over(), reason).Repeating(x.Method)}, answer{})
 	}

@@ -38,13 +38,15 @@ type (
 	table  = inflight.Table[uint64, *Exchange]
 	event  = inflight.Event[uint64, *Exchange]
 	effect = inflight.Effect[uint64, *Exchange]
+
+	inflightRequest = inflight.Request[uint64, *Exchange]
 )
 
 // Manager is the behaviour of tenants/<t>/request_manager. Its table is its heir: exchanges go on with their deadlines when it crashes.
 type Manager struct {
 	o     Options
 	p     *otp.Process
-	table *table
+	table *ledger
 	timer otp.Timer
 	bytes int // of the params of all in flight
 	// meters are kept so that nothing is looked up elsewhere on the way of a request. Servers and methods are few: the session has
@@ -75,11 +77,11 @@ type expire struct{}
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	if !m.inherit(p) {
-		m.table = inflight.New[uint64, *Exchange](inflight.Options{})
+		m.table = newLedger(inflight.New[uint64, *Exchange](inflight.Options{}))
 	}
 	p.SetHeir(&estate{m})
 	m.bytes = 0
-	for r := range m.table.Pending() {
+	for r := range m.table.pending() {
 		m.bytes += len(r.Owner.Params)
 	}
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
@@ -104,7 +106,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 			m.reject(x, protocol.Overloaded("tenant "+m.o.Tenant, time.Second))
 			return nil
 		}
-		m.table.SetPending(m.o.Pending())
+		m.table.setPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Arrived: x.Arrived, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:
 		how := inflight.Succeeded
@@ -151,8 +153,9 @@ type answer struct {
 func (m *Manager) step(e event, a answer) {
 	now := m.p.Now()
 	var next event // the table is not stepped while its effects are in use
-	effects := m.table.Step(now, e)
-	m.o.Most.Note(m.table.Len())
+	var few [4]effect
+	effects := m.table.step(now, e, few[:0])
+	m.o.Most.Note(m.table.len())
 	for i, do := range effects {
 		x := do.Request.Owner
 		switch do.Do {
@@ -174,7 +177,7 @@ func (m *Manager) step(e event, a answer) {
 			m.timer.Stop()
 			m.timer = m.p.After(do.At.Sub(now), expire{})
 		}
-		effects[i] = effect{} // done: a crash later on does not bring it back
+		m.table.done(i) // a crash later on does not bring it back
 	}
 	if next.Op != 0 {
 		m.step(next, answer{})
@@ -190,7 +193,7 @@ func (m *Manager) fits(x *Exchange) bool {
 
 // reject refuses an exchange that is not in the table.
 func (m *Manager) reject(x *Exchange, err error) {
-	m.refused(effect{Do: inflight.Reject, Request: inflight.Request[uint64, *Exchange]{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: err})
+	m.refused(effect{Do: inflight.Reject, Request: inflightRequest{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: err})
 }
 
 func (m *Manager) refused(do effect) {
@@ -250,7 +253,7 @@ func (m *Manager) finish(do effect, a answer) {
 // as with its tenant.
 func (m *Manager) cancelOwner(c *CancelOwner) {
 	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
-		r, _ := m.table.Get(id)
+		r, _ := m.table.get(id)
 		x := r.Owner
 		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone().Unanswered(x.Server, x.Over()).Repeating(x.Method)}, answer{})
 	}
@@ -259,7 +262,7 @@ func (m *Manager) cancelOwner(c *CancelOwner) {
 // stop ends every exchange, and says of each whether it may have been executed.
 func (m *Manager) stop() {
 	for _, id := range m.keys(func(*Exchange) bool { return true }) {
-		r, _ := m.table.Get(id)
+		r, _ := m.table.get(id)
 		x := r.Owner
 		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.Stopping(x.Server, x.Over()).Repeating(x.Method)}, answer{})
 	}
@@ -267,7 +270,7 @@ func (m *Manager) stop() {
 
 // keys are the exchanges in flight that are such, in the order in which they came. The table must not be stepped while it is gone through.
 func (m *Manager) keys(such func(*Exchange) bool) (ids []uint64) {
-	for r := range m.table.Pending() {
+	for r := range m.table.pending() {
 		if such(r.Owner) {
 			ids = append(ids, r.Key)
 		}
@@ -278,7 +281,7 @@ func (m *Manager) keys(such func(*Exchange) bool) (ids []uint64) {
 
 func (m *Manager) pending(q PendingQuery) []Info {
 	var list []Info
-	for r := range m.table.Pending() {
+	for r := range m.table.pending() {
 		if q.Session == "" || q.Session == r.Owner.Session {
 			list = append(list, Info{r.Key, r.Method, r.Owner.Server, r.Owner.Session, r.Started, r.Deadline})
 		}

@@ -28,9 +28,10 @@ type rig struct {
 	next        uint64
 	each        atomic.Int32 // exchanges of one principal; 0 for no bound
 	principal   string
-	params      jsontext.Value // of what is submitted; nil is that of a small call
-	method      string         // of what is submitted; empty is tools/call
-	queues      bool           // the connection has not written yet what is submitted
+	params      jsontext.Value                // of what is submitted; nil is that of a small call
+	method      string                        // of what is submitted; empty is tools/call
+	stalls      atomic.Pointer[chan struct{}] // the manager waits for it as it takes an exchange on
+	queues      bool                          // the connection has not written yet what is submitted
 }
 
 func run(t *testing.T, test func(r *rig)) {
@@ -40,13 +41,20 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: func() int { return 3 }, Bytes: 1000, OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Tenant: "acme", Pending: r.pendingNow, Bytes: 1000, OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{
 			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), r.owner.Child("owner"),
 		}
 	}, func(*stage.Stage) { test(r) })
+}
+
+func (r *rig) pendingNow() int {
+	if c := r.stalls.Load(); c != nil {
+		<-*c
+	}
+	return 3
 }
 
 // submit hands in an exchange with ten seconds for its answer and thirty in all.

@@ -79,8 +79,8 @@ func (t *Table[K, O]) Pending() iter.Seq[Request[K, O]] {
 	}
 }
 
-// Step takes an event and returns what to do, in order. The effects are valid until the next call. An owner that sets each to zero when it
-// is done gets those that it had not from Repair, should it crash.
+// Step takes an event and returns what to do, in order. The effects are valid until the next call. An owner that says Done of each, or sets it
+// to zero, gets those that it had not done from Repair, should it crash.
 func (t *Table[K, O]) Step(now time.Time, in Event[K, O]) []Effect[K, O] {
 	clear(t.effects) // keep no owner alive
 	t.effects = t.effects[:0]
@@ -100,6 +100,9 @@ func (t *Table[K, O]) Step(now time.Time, in Event[K, O]) []Effect[K, O] {
 	t.arm()
 	return t.effects
 }
+
+// Done says of the effect at this place of the last step's, or of the last repair's, that it is done.
+func (t *Table[K, O]) Done(i int) { t.effects[i] = Effect[K, O]{} }
 
 func (t *Table[K, O]) do(e Effect[K, O]) { t.effects = append(t.effects, e) }
 

@@ -12,7 +12,8 @@ const MaxHung = 64
 // so (see SetHeir) when the goroutine has come back, unless it has this method.
 type Fenced interface {
 	// Fence returns what the next incarnation may have, nil for nothing. It is called on another goroutine than the worker's, while
-	// that may go on; from then on the worker must not be able to change what was returned. Estate is an heir that sees to it.
+	// that may go on: it must not wait for a lock which the worker may hold, and from then on the worker must not be able to change what
+	// was returned, nor to go on without it: a panic where it would is its end.
 	Fence() any
 }
 

@@ -162,25 +162,44 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 	}
 }
 
-// An estate goes to the next incarnation; the one that was stuck ends as soon as it touches it.
-func TestAnEstateIsTakenFromAStuckWorker(t *testing.T) {
+// estate is an heir that can be taken away between two uses.
+type estate struct {
+	mu    sync.Mutex // guards the fields below
+	list  []int
+	taken bool
+}
+
+func (e *estate) add(n int) (sum int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.taken {
+		panic(ErrStuck)
+	}
+	e.list = append(e.list, n)
+	for _, n := range e.list {
+		sum += n
+	}
+	return sum
+}
+
+func (e *estate) Fence() any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.taken = true
+	return &estate{list: e.list}
+}
+
+// What can be taken goes to the next incarnation; the one that was stuck ends as soon as it touches it.
+func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 	back := false
 	var use func(n int) int
 	start := scriptOf(script{init: func(p *Process) error {
-		e, ok := Inherit(p, func(*Estate[[]int]) []Dropped { return nil })
+		e, ok := Inherit(p, func(*estate) []Dropped { return nil })
 		if !ok {
-			e = NewEstate([]int{})
+			e = &estate{}
 			p.SetHeir(e)
 		}
-		use = func(n int) (sum int) {
-			e.Use(func(v *[]int) {
-				*v = append(*v, n)
-				for _, n := range *v {
-					sum += n
-				}
-			})
-			return sum
-		}
+		use = e.add
 		return nil
 	}})
 	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
@@ -210,19 +229,23 @@ func TestAnEstateIsTakenFromAStuckWorker(t *testing.T) {
 	})
 }
 
-// Whoever is stuck in the estate itself takes it along.
-func TestAnEstateInUseIsGivenUp(t *testing.T) {
-	e, gate := NewEstate(1), make(chan struct{})
-	go e.Use(func(*int) { <-gate })
-	for e.mu.TryLock() {
-		e.mu.Unlock()
-		time.Sleep(time.Millisecond)
-	}
-	if got := e.Fence(); got != nil {
-		t.Errorf("got %v", got)
-	}
-	close(gate)
+// An heir that does not let go is given up, like one that has no Fence.
+func TestAnHeirThatIsInUseIsGivenUp(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(clinging{}); <-gate; return nil })
+		time.Sleep(DefaultHard + time.Second)
+		synctest.Wait()
+		if len(r.dropped()) != 1 || r.ref("a").row.heir != nil || r.state() != "a#2" {
+			t.Errorf("dropped %q, heir %v, tree %s", r.dropped(), r.ref("a").row.heir, r.state())
+		}
+		close(gate)
+	})
 }
+
+type clinging struct{}
+
+func (clinging) Fence() any { return nil }
 
 func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 	d := &diary{}
