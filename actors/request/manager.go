@@ -85,7 +85,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.bytes += len(r.Owner.Params)
 	}
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
-		r, _ := m.table.Get(id)
+		r, _ := m.table.get(id)
 		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: r.Owner.Broken(errBroken)}, answer{})
 	}
 	m.step(event{Op: inflight.Expire}, answer{})

@@ -4,6 +4,7 @@
 package task
 
 import (
+	"errors"
 	"strconv"
 
 	"mcpd/actors/catalog"
@@ -209,6 +210,10 @@ func (t *Task) deliver(e tasks.Effect) {
 
 func complete(requests otp.Ref, x *request.Exchange, e tasks.Effect) {
 	m := &request.Complete{ID: x.ID, Exchange: x, Result: e.Result, Err: e.Err}
+	// A task that ends before its call is answered is as good a reason to say what became of it as the deadline of the call.
+	if late, ok := errors.AsType[*protocol.Error](e.Err); ok && late.Condition == protocol.ConditionTimeout && x.Method == "tools/call" {
+		m.Err = late.Unanswered(x.Server, x.Over()).Repeating(x.Method)
+	}
 	if requests.Send(m) != nil {
 		x.Finish(m.Result, m.Err)
 	}
