@@ -97,6 +97,9 @@ func (x *Exchange) Broken(why error) error {
 	return protocol.InternalError(why).Unanswered(x.Server, x.Over()).Repeating(x.Method)
 }
 
+// Ended reports whether it was claimed for its end.
+func (x *Exchange) Ended() bool { return x.fate.Load()&over != 0 }
+
 // Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.
 func (x *Exchange) Finish(result jsontext.Value, err error) bool {
 	if err == nil {

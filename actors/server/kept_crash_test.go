@@ -58,6 +58,22 @@ func TestTaskOutlivesItsActor(t *testing.T) {
 	})
 }
 
+// A client takes back the call that was to be a task, and that crashes the task's actor: the call does not go on at its server for nobody.
+func TestWithdrawalThatCrashesATask(t *testing.T) {
+	run(t, func(r *rig) {
+		tasked("optional")(r)
+		silent(r)
+	}, func(r *rig) {
+		u := r.ready(`{}`)
+		out := u.ask("tools/call", asTask)
+		p := r.peer("files")
+		r.crashes("*request.Withdraw", func() { u.tell("notifications/cancelled", `{"requestId":`+jsonrpc.IntID(u.id).Raw()+`}`) })
+		if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() == "result" {
+			t.Errorf("the server heard %v, the client %v", got, out.All())
+		}
+	})
+}
+
 // The question of a legacy server stays open over a crash, for a client of either era.
 func TestQuestionOutlivesTheTasksActor(t *testing.T) {
 	asks := func(r *rig, p *peer) {

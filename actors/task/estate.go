@@ -89,8 +89,10 @@ func (t *Task) goOn() error {
 	for _, q := range order.By(t.puts, jsonrpc.ID.Compare) {
 		known.Puts = append(known.Puts, q.number)
 	}
-	for id := range order.Of(t.open) {
-		if t.promised == nil || t.promised.Request != id {
+	for id, x := range order.Of(t.open) {
+		if x.Ended() { // its withdrawal may be what crashed the last incarnation
+			t.take(id)
+		} else if t.promised == nil || t.promised.Request != id {
 			known.Requests = append(known.Requests, id)
 		}
 	}
