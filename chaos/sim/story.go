@@ -50,6 +50,7 @@ type story struct {
 	panicked int
 	wrap     func(transport.Upstream) transport.Upstream // what the host has of a connection; nil is the connection itself
 	deaf     map[string]bool                             // actors that have crashed
+	tight    bool                                        // the target may have little at once
 	shaken   bool                                        // something broke that all tenants share
 }
 
@@ -108,7 +109,7 @@ func (s *story) tell() {
 	if s.options.spoil != nil {
 		s.options.spoil(s)
 	}
-	if s.plan.tight {
+	if s.tight = s.plan.tight; s.tight {
 		s.broke("little at once", "mcpd/tenants/"+target)
 	}
 	s.reload()

@@ -281,7 +281,7 @@ func (c *visitor) look() {
 }
 
 // evictable reports whether the session may make room for another at any time.
-func (c *visitor) evictable() bool { return c.s.plan.tight && c.at.Tenant == target }
+func (c *visitor) evictable() bool { return c.s.tight && c.at.Tenant == target }
 
 // leave ends the session, if there is one.
 func (c *visitor) leave() {
