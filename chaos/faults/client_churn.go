@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 const visitTimeout = 5 * time.Second
 
 var clientChurn = Kind{
-	Name: "client.churn", Rows: []string{"F44"}, Aim: AtTenant, Contends: true,
-	Is: "clients come, open a session, and are gone, all the time",
+	Name: "client.churn", Rows: []string{"F44"}, Aim: AtTenant,
+	Is: "clients come, open a session, list the tools, and are gone, all the time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 10_000, Is: "how many at once"},
 		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each comes"},
@@ -27,7 +28,9 @@ var clientChurn = Kind{
 			if err != nil {
 				return 0, err
 			}
-			return 1, c.Close(ctx)
+			_, err = c.Ask(ctx, "tools/list", "{}")
+			_ = c.Close(ctx) // which may be what the host crashes on
+			return 1, errors.Join(err, c.Close(ctx))
 		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients)), nil
 	},
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -221,9 +222,13 @@ func TestNothingToKillIsAnError(t *testing.T) {
 // echo is a server that gives back what it is given, and counts.
 func echo(t *testing.T) (url string, calls, sessions *atomic.Int64) {
 	calls, sessions = new(atomic.Int64), new(atomic.Int64)
+	var opened atomic.Int64
+	var open sync.Map
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
-			sessions.Add(-1)
+			if _, was := open.LoadAndDelete(r.Header.Get("Mcp-Session-Id")); was {
+				sessions.Add(-1)
+			}
 			return
 		}
 		var m struct {
@@ -243,8 +248,12 @@ func echo(t *testing.T) (url string, calls, sessions *atomic.Int64) {
 		switch m.Method {
 		case "initialize":
 			sessions.Add(1)
-			w.Header().Set("Mcp-Session-Id", "1")
+			id := fmt.Sprint(opened.Add(1))
+			open.Store(id, true)
+			w.Header().Set("Mcp-Session-Id", id)
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`, m.ID)
+		case "tools/list":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
 		case "tools/call":
 			calls.Add(1)
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, m.Params.Arguments.Message)
