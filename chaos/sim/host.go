@@ -77,7 +77,7 @@ func (s *story) start() error {
 	s.faults = fault.New(s.w)
 	s.w.Heard = s.heard
 	s.host, err = supervisor.Start(context.Background(), c, supervisor.Options{
-		Embedded: true, Clock: s.w, Faults: s.faults,
+		Embedded: true, Clock: s.w, Faults: s.faults, State: s.options.state,
 		Load: func() (*config.Config, string, error) {
 			c, err := s.configuration(others[s.w.rand.IntN(len(others))])
 			return c, "simulation", err

@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Trace io.Writer // gets every line of the trace; nil keeps none
 
+	state string       // the directory of what survives the host; empty keeps nothing
 	spoil func(*story) // makes the host one that is wrong, once it runs; nil leaves it as it is
 }
 

@@ -19,16 +19,18 @@ import (
 
 // visitor is a client: it comes, asks for this and that, and leaves. Every request of it has the id 1, as those of real clients have.
 type visitor struct {
-	s      *story
-	name   string
-	at     streamable.Endpoint
-	modern bool
-	says   protocol.ClientCapabilities // if it is modern
-	opened streamable.Session          // if it is not
-	tasks  bool                        // it can follow them
-	calls  []*call
-	gone   bool // the session is over
-	home   bool // all is done
+	s       *story
+	name    string
+	at      streamable.Endpoint
+	modern  bool
+	says    protocol.ClientCapabilities // if it is modern
+	opened  streamable.Session          // if it is not
+	tasks   bool                        // it can follow them
+	made    []string                    // the ids of those that it has been told of, and that the host keeps
+	calls   []*call
+	leaving bool // the session is being ended
+	gone    bool // the session is over
+	home    bool // all is done
 }
 
 func newVisitor(s *story, tenant string, number int) *visitor {
@@ -289,6 +291,7 @@ func (c *visitor) leave() {
 		return
 	}
 	c.s.w.Note("leave", c.name, "")
+	c.leaving = true
 	for _, k := range c.calls {
 		k.cancelled = k.cancelled || !k.ended
 	}

@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/session"
+	"mcpd/protocol/splice"
+	"mcpd/transport/streamable"
+)
+
+// known is what clients had been told of when a host was killed.
+type known struct {
+	sessions []string // by their secret ids
+	at       map[string]streamable.Endpoint
+	tasks    map[string]*visitor // who follows them
+}
+
+// disk is a directory on which it costs nothing to wait for the disk, where there is one.
+func disk(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "mcpd-sim-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// killed runs a host up to its end, and takes what was on its disk, and what clients knew, at some moment on the way.
+func killed(t *testing.T, seed uint64) (left string, k known) {
+	t.Helper()
+	at := disk(t)
+	left = at + "/left"
+	if err := os.Mkdir(at+"/state", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := Run(seed, Options{state: at + "/state", spoil: func(s *story) {
+		s.plan.panics = 0
+		s.w.AfterFunc(time.Duration(s.w.rand.Int64N(int64(2*time.Second))), func() {
+			if err := os.CopyFS(left, os.DirFS(at+"/state")); err != nil {
+				t.Error(err)
+			}
+			k = s.known()
+		})
+	}})
+	for _, f := range r.Findings {
+		t.Errorf("seed %d: %v", seed, f)
+	}
+	return left, k
+}
+
+// known is what clients know now.
+func (s *story) known() known {
+	k := known{at: map[string]streamable.Endpoint{}, tasks: map[string]*visitor{}}
+	for _, c := range s.visitors {
+		for _, id := range c.made {
+			k.tasks[id] = c
+		}
+		greeted := slices.ContainsFunc(c.calls, func(k *call) bool { return k.method == "initialize" && len(k.outcome.Result) > 0 })
+		if h, ok := c.opened.(*session.Handle); ok && greeted && !c.leaving && !c.evictable() && h.Streamed() { // a channel of its own ends with the host
+			k.at[h.ID()] = c.at
+		}
+	}
+	k.sessions = slices.Sorted(maps.Keys(k.at))
+	return k
+}
+
+// What clients have been told of outlives a host that is killed at any moment: the next host has every session and every task.
+func TestWhatWasAcknowledgedOutlivesTheHost(t *testing.T) {
+	var sessions, jobs int
+	for seed := range uint64(60) {
+		left, k := killed(t, seed)
+		s := newStory(seed+1_000_000, Options{state: left}, NewTrace(nil))
+		if err := s.start(); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range k.sessions {
+			sessions++
+			if _, err := s.host.Edge().Lookup(context.Background(), k.at[id], id); err != nil {
+				t.Errorf("seed %d: a session that its client knew is gone: %v", seed, err)
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(k.tasks)) {
+			jobs++
+			if look := s.asks(k.tasks[id], id); look == nil {
+				t.Errorf("seed %d: a task that its client knew is gone", seed)
+			}
+		}
+		if err := s.host.Stop(context.Background()); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	if t.Logf("%d sessions, %d tasks", sessions, jobs); sessions == 0 || jobs == 0 {
+		t.Error("there were none")
+	}
+}
+
+// asks asks for a task as its client would.
+func (s *story) asks(as *visitor, id string) jsontext.Value {
+	c := newVisitor(s, as.at.Tenant, 0)
+	for c.modern, c.says, c.tasks = as.modern, as.says, as.modern; !c.tasks; { // until it speaks the revision that has tasks
+		c.open()
+	}
+	return c.ask(c.begin("tasks/get", "", ""), `{"taskId":`+string(splice.Quote(id))+`}`)
+}
