@@ -152,8 +152,17 @@ func (c *chapter) list(r *record.Record) {
 		if where == "" {
 			where = strings.Trim(e.Tenant+"/"+e.Server, "/")
 		}
-		c.Events = append(c.Events, eventLine{seconds(e.At), name(e.Level), name(e.Name), name(where), text(e.Message)})
+		c.Events = append(c.Events, eventLine{seconds(e.At), name(e.Level), name(e.Name), name(where), particulars(e)})
 	}
+}
+
+// particulars are an event's message and its fields.
+func particulars(e record.Event) string {
+	parts := []string{e.Message}
+	for _, key := range slices.Sorted(maps.Keys(e.Fields)) {
+		parts = append(parts, key+"="+e.Fields[key])
+	}
+	return text(strings.Join(parts, " "))
 }
 
 // weighty are the events that tell of trouble, and those that tell of its end.

@@ -40,7 +40,7 @@ func (s sample) record() record.Record {
 		lasted := s.seconds / 12 * (0.9 + random.Float64()/5)
 		r.Strikes = append(r.Strikes, record.Strike{ID: fmt.Sprintf("f%d", i), Kind: s.kind, Target: path, From: at, To: at + lasted, Hits: 1, Fatal: true})
 		r.Events = append(r.Events,
-			record.Event{At: at, Level: "warn", Name: "fault_struck", Path: path, Tenant: "acme", Message: "fault struck"},
+			record.Event{At: at, Level: "warn", Name: "fault_struck", Path: path, Tenant: "acme", Message: "fault struck", Fields: map[string]string{"action": "hang", "fault": fmt.Sprintf("f%d", i)}},
 			record.Event{At: at + lasted, Level: "error", Name: "abandoned", Path: path, Tenant: "acme", Message: "child did not stop in time and was fenced off"},
 			record.Event{At: at + lasted + 0.01, Level: "info", Name: restarted, Path: path, Tenant: "acme", Message: "child restarted"})
 		detected = append(detected, lasted*1000)

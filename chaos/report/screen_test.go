@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"html"
@@ -116,6 +117,29 @@ func TestPageFitsItsScreen(t *testing.T) {
 // picture is the one in docs.
 const picture = "../../docs/chaos-report.png"
 
+// recorded is what `mcpd chaos run kill-busy-child` has written.
+const recorded = "testdata/kill-busy-child.json.gz"
+
+func readRecorded(t *testing.T) []record.Record {
+	t.Helper()
+	f, err := os.Open(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	plain, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := record.Read(plain)
+	if err != nil {
+		t.Fatalf("%s: %v", recorded, err)
+	}
+	return list
+}
+
+func TestRealRecordIsShown(t *testing.T) { sound(t, recorded, readRecorded(t)) }
+
 // Of the picture: its size in CSS pixels, and in bytes at most.
 const (
 	pictureWidth  = 1280
@@ -125,7 +149,7 @@ const (
 
 func TestPictureOfTheReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.png")
-	browse(t, pageOf(t, []record.Record{hang.record()}), "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight), "--blink-settings=preferredColorScheme=1")
+	browse(t, pageOf(t, readRecorded(t)), "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight), "--blink-settings=preferredColorScheme=1")
 	shot := readPicture(t, file)
 	colours := map[[3]uint32]int{}
 	for y := range pictureHeight {

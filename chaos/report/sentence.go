@@ -53,7 +53,15 @@ func broke(r *record.Record) string {
 	if faults == 0 {
 		return "No fault was injected."
 	}
-	return fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), and(targets))
+	return fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), some(targets))
+}
+
+// some are the first of many: of processes that come and go there are as many as faults.
+func some(names []string) string {
+	if len(names) > 2 {
+		return names[0] + " and " + count(len(names)-1) + " others"
+	}
+	return and(names)
 }
 
 // hurt says for whom.
@@ -80,7 +88,7 @@ func healed(r *record.Record) string {
 	return fmt.Sprintf("All was well again %s after the last fault ended.", seconds(took[len(took)-1]))
 }
 
-// noticed says that nobody else noticed, or who did. Nobody did when no call failed and the verdict on latencies is clear.
+// noticed says that nobody else noticed, or who did. Nobody did when no call failed and the verdict on latencies is clear, in whose words they are told.
 func noticed(r *record.Record, t tally) string {
 	if len(t.Tenants) == 0 {
 		return "Nobody else was there to notice."
@@ -96,16 +104,23 @@ func noticed(r *record.Record, t tally) string {
 			who = append(who, fmt.Sprintf("%s (%s calls)", name(g.Tenant), of(bad, sent)))
 		}
 	}
-	i4 := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == "I4" })
+	is := ""
+	latency := latency(t)
+	if i := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == "I4" && v.Is != record.Unjudged }); i >= 0 {
+		is = r.Verdicts[i].Is
+		if found, _, _ := strings.Cut(text(r.Verdicts[i].Found), ";"); found != "" { // the limit stands with the verdict
+			latency = "; " + strings.TrimSuffix(found, ".")
+		}
+	}
 	switch {
 	case len(who) > 0:
-		return fmt.Sprintf("Others noticed: %s%s.", and(who), latency(t))
-	case i4 >= 0 && r.Verdicts[i4].Is == record.Fail:
-		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency(t))
-	case i4 >= 0 && r.Verdicts[i4].Is == record.Pass:
-		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency(t))
+		return fmt.Sprintf("Others noticed: %s%s.", and(who), latency)
+	case is == record.Fail:
+		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency)
+	case is == record.Pass:
+		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency)
 	}
-	return sentenceOf(t) + latency(t) + "."
+	return sentenceOf(t) + latency + "."
 }
 
 // latency compares that of bystanders with what it was before, as the end of a sentence.

@@ -41,20 +41,21 @@ func TestSentenceSaysWhoNoticed(t *testing.T) {
 		}}
 	}
 	for _, test := range []struct {
-		name          string
-		failed, twice uint64
-		i4, want      string
+		name            string
+		failed, twice   uint64
+		i4, found, want string
 	}{
-		{"nobody", 0, 0, record.Pass, "Nobody else noticed: none of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
-		{"a failure", 3, 0, record.Pass, "Others noticed: initech (3 of 2,000 calls); their p99 was 2 ms, and 1 ms before."},
-		{"an answer twice", 0, 1, record.Pass, "Others noticed: initech (1 of 2,000 calls); their p99 was 2 ms, and 1 ms before."},
-		{"latency", 0, 0, record.Fail, "Others noticed, though none of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
-		{"not judged", 0, 0, record.Unjudged, "None of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
-		{"unclear", 0, 0, record.Unclear, "None of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"nobody", 0, 0, record.Pass, "", "Nobody else noticed: none of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"a failure", 3, 0, record.Pass, "", "Others noticed: initech (3 of 2,000 calls); their p99 was 2 ms, and 1 ms before."},
+		{"an answer twice", 0, 1, record.Pass, "", "Others noticed: initech (1 of 2,000 calls); their p99 was 2 ms, and 1 ms before."},
+		{"judged", 0, 0, record.Pass, "p99 is 1.01 times that of the baseline; at most 1.1", "Nobody else noticed: none of 4,000 calls of globex and initech failed; p99 is 1.01 times that of the baseline."},
+		{"latency", 0, 0, record.Fail, "", "Others noticed, though none of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"not judged", 0, 0, record.Unjudged, "", "None of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
+		{"unclear", 0, 0, record.Unclear, "", "None of 4,000 calls of globex and initech failed; their p99 was 2 ms, and 1 ms before."},
 	} {
 		r := record.Record{
 			Groups:   []record.Group{group("acme", record.Target, 9, 0), group("globex", record.Bystander, 0, 0), group("initech", record.Bystander, test.failed, test.twice)},
-			Verdicts: []record.Verdict{{ID: "I4", Is: test.i4}, {ID: "I5", Is: record.Pass}},
+			Verdicts: []record.Verdict{{ID: "I4", Is: test.i4, Found: test.found}, {ID: "I5", Is: record.Pass}},
 			Figures:  []record.Figure{{Name: "recovery_s", Unit: "s", Samples: []float64{0.3}}},
 		}
 		var b bytes.Buffer

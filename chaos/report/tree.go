@@ -58,7 +58,9 @@ func treeOf(r *record.Record) []treeLine {
 }
 
 // touched tells whether anything happened to a row.
-func touched(r *record.Row) bool { return r != nil && (r.Restarts > 0 || r.Before != r.After) }
+func touched(r *record.Row) bool {
+	return r != nil && (r.Restarts > 0 || r.Incarnations > 0 || r.Before != r.After)
+}
 
 func (b *branch) count() {
 	b.hurt = touched(b.row)
@@ -125,6 +127,9 @@ func lineOf(b *branch, lead string, last, root bool) treeLine {
 	}
 	if b.row.Restarts > 0 {
 		l.Badge = things(b.row.Restarts, "restart", "restarts")
+	}
+	if more := b.row.Incarnations - b.row.Restarts; more > 0 {
+		l.Note = things(more, "more", "more") + " with the rows above it"
 	}
 	switch was, is := name(b.row.Before), name(b.row.After); {
 	case was == is:
