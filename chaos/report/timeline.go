@@ -34,6 +34,7 @@ type timeline struct {
 type lane struct {
 	Name  string
 	Spans []span
+	Ticks string // when each begins, where they are joined too
 	Note  string
 }
 
@@ -102,6 +103,22 @@ func strikeSpans(r *record.Record, a axis, kind string) []span {
 	return named(join(spans), "faults, the first: ")
 }
 
+// strikeTicks are when faults of a kind begin, or all of them.
+func strikeTicks(r *record.Record, a axis, kind string) string {
+	var at []float64
+	for _, s := range r.Strikes {
+		if s.Error == "" && (kind == "" || s.Kind == kind) {
+			at = append(at, min(snapped(a.x(second(s.From))), width-grain))
+		}
+	}
+	slices.Sort(at)
+	var ticks path
+	for _, x := range slices.Compact(at) {
+		ticks.rect(x, 14, grain, 72)
+	}
+	return ticks.String()
+}
+
 // named says of stretches that stand for several how many.
 func named(spans []span, what string) []span {
 	for i, s := range spans {
@@ -120,10 +137,10 @@ func faultLanes(r *record.Record, a axis) (lanes []lane) {
 		}
 	}
 	if len(kinds) > maxLanes {
-		return []lane{{Name: "faults", Note: "of many kinds", Spans: strikeSpans(r, a, "")}}
+		return []lane{{Name: "faults", Note: "of many kinds", Spans: strikeSpans(r, a, ""), Ticks: strikeTicks(r, a, "")}}
 	}
 	for _, kind := range kinds {
-		lanes = append(lanes, lane{Name: name(kind), Spans: strikeSpans(r, a, kind)})
+		lanes = append(lanes, lane{Name: name(kind), Spans: strikeSpans(r, a, kind), Ticks: strikeTicks(r, a, kind)})
 	}
 	return lanes
 }
