@@ -323,7 +323,7 @@ func rows(before, after holds) (list []record.Row) {
 	}
 	for _, row := range after.tree {
 		b := was[row.Path]
-		if delete(was, row.Path); restarted(before, after) {
+		if delete(was, row.Path); restarted(before, after) || row.Restarts < b.Restarts { // it counts anew
 			b.Restarts, b.Incarnation = 0, min(1, row.Incarnation)
 		}
 		list = append(list, record.Row{
