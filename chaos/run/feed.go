@@ -137,6 +137,20 @@ func (f *feed) fault(id string) (ending, bool) {
 	return e, ok
 }
 
+// over is when the last of those faults ended, false when one has not, or there is none.
+func (f *feed) over(ids []string) (last time.Time, ok bool) {
+	for _, id := range ids {
+		e, ok := f.fault(id)
+		if !ok {
+			return last, false
+		}
+		if e.at.After(last) {
+			last = e.at
+		}
+	}
+	return last, len(ids) > 0
+}
+
 // records are the events, with their times since the run began, and how many were beyond the bound.
 func (f *feed) records(begun time.Time) ([]record.Event, error) {
 	f.mu.Lock()

@@ -84,8 +84,8 @@ func (r *run) look(ctx context.Context) (holds, error) {
 			h.values[children]++
 		}
 	}
-	if r.pid > 0 {
-		maps.Copy(h.values, below(r.pid))
+	if pid := int(r.pid.Load()); pid > 0 {
+		maps.Copy(h.values, below(pid))
 	}
 	return h, nil
 }

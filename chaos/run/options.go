@@ -4,6 +4,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -33,8 +34,8 @@ type Options struct {
 	Seed       uint64
 	// Meant says that a host in production is to be broken too.
 	Meant bool
-	// Own says that the host may be killed, because somebody starts it again.
-	Own bool
+	// Start starts the host again after it was killed. Nil says that it is not ours to kill.
+	Start func(ctx context.Context) error
 	// Progress is told in a line what happens; nil tells nobody.
 	Progress func(line string)
 }

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpd/chaos/experiment"
@@ -22,7 +23,7 @@ type run struct {
 	Options
 	operator *operator
 	about    about
-	pid      int // of a host on this machine, else 0
+	pid      atomic.Int64 // of a host on this machine, else 0
 	roles    experiment.Roles
 	traffic  []*traffic // the target's first
 	peaks    *peaks
@@ -79,9 +80,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if started, _ := s.sum("process_start_time_seconds"); local(r.about.PID, started) {
-		r.pid = r.about.PID
-	}
+	r.find(r.about, s)
 	if memory, _ := s.sum("mcpd_limit_memory_bytes"); memory > 0 {
 		r.limits["resident bytes"] = memory
 	}
@@ -98,6 +97,43 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return r.able(ctx)
 }
 
+// find looks for the host's process on this machine.
+func (r *run) find(a about, s scrape) {
+	r.pid.Store(0)
+	if started, _ := s.sum("process_start_time_seconds"); local(a.PID, started) {
+		r.pid.Store(int64(a.PID))
+	}
+}
+
+// starter starts the host again and waits until it serves; nil where nobody can.
+func (r *run) starter() func(context.Context) error {
+	if r.Start == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if err := r.Start(ctx); err != nil {
+			return fmt.Errorf("the host was not started again: %w", err)
+		}
+		for {
+			if status, err := r.operator.status(ctx, "/readyz"); err == nil && status == http.StatusOK {
+				break
+			}
+			if err := sleep(ctx, 10*time.Millisecond); err != nil {
+				return fmt.Errorf("the host was started again and is not ready: %w", err)
+			}
+		}
+		a, err := r.operator.about(ctx)
+		if err != nil {
+			return err
+		}
+		s, err := r.operator.scrape(ctx)
+		if err == nil {
+			r.find(a, s)
+		}
+		return err
+	}
+}
+
 // able says what the faults need that is not there.
 func (r *run) able(ctx context.Context) error {
 	var needs faults.Need
@@ -111,11 +147,11 @@ func (r *run) able(ctx context.Context) error {
 			return fmt.Errorf("its faults need the host's fault points: %w", err)
 		}
 	}
-	if needs&faults.Machine != 0 && r.pid == 0 {
+	if needs&faults.Machine != 0 && r.pid.Load() == 0 {
 		return errors.New("its faults need signals: run it on the host's machine, as its user")
 	}
-	if needs&faults.Own != 0 && !r.Own {
-		return errors.New("its faults kill the host: somebody has to start it again")
+	if needs&faults.Own != 0 && r.Start == nil {
+		return errors.New("its faults kill the host: say with --start how it is started again")
 	}
 	return nil
 }
@@ -179,7 +215,7 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	defer unwatch()
 	watchers.Go(func() { r.guard(watching) })
 	watchers.Go(func() { r.operator.renew(watching) })
-	probes := append(slices.Clone(basic), r.Experiment.Probes...)
+	probes := r.probes()
 	answers := make([]record.Probe, len(probes))
 	for i, p := range probes {
 		watchers.Go(func() { r.probe(watching, p, &answers[i]) })
@@ -309,7 +345,7 @@ func (r *run) host() record.Host {
 			h.Version, h.Go = x.label("version"), x.label("goversion")
 		}
 	}
-	if r.pid > 0 {
+	if r.pid.Load() > 0 {
 		h.CPU, h.Cores, h.System = machine()
 	}
 	return h

@@ -53,7 +53,7 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	host := &armer{operator: r.operator}
 	out := struck{s, record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal}}
 	in, err := inject(ctx, kind, &faults.Site{
-		Host: host, PID: r.pid, Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
+		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
 		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
 	})
 	if err != nil {
@@ -62,8 +62,8 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 		return out
 	}
 	out.Target = in.Target
-	if host.id != "" {
-		out.ID = host.id
+	if len(host.ids) > 0 {
+		out.ID = host.ids[0]
 	}
 	<-turns
 	_ = sleep(ctx, s.For) // the end of the phase heals too
@@ -78,8 +78,8 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	if out.Hits, err = in.Hits(healing); err != nil && out.Error == "" {
 		out.Error = err.Error()
 	}
-	if e, ok := r.operator.feed.fault(host.id); ok { // it may have been used up long ago
-		out.To = max(out.From, min(out.To, e.at.Sub(r.begun).Seconds()))
+	if at, ok := r.operator.feed.over(host.ids); ok { // it may have been used up long ago
+		out.To = max(out.From, min(out.To, at.Sub(r.begun).Seconds()))
 	}
 	return out
 }
@@ -112,14 +112,14 @@ func target(s experiment.Strike) string {
 // armer is an operator that knows what one strike has armed.
 type armer struct {
 	*operator
-	id string
+	ids []string
 }
 
 // Arm implements faults.Operator.
 func (a *armer) Arm(ctx context.Context, o faults.Order) (string, error) {
 	id, err := a.operator.Arm(ctx, o)
-	if err == nil && a.id == "" {
-		a.id = id // of several the first is what the strike is for
+	if err == nil {
+		a.ids = append(a.ids, id)
 	}
 	return id, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,8 +56,12 @@ func (r *run) bystanderFailures() (n uint64) {
 	return n
 }
 
-// basic are the probes that every run asks.
-var basic = []experiment.Probe{{Name: "livez", Ask: experiment.AskLive, Want: "200"}}
+// probes are those of the experiment, and that whether the host lives.
+func (r *run) probes() []experiment.Probe {
+	alive := experiment.Probe{Name: "livez", Ask: experiment.AskLive, Want: "200"}
+	others := slices.DeleteFunc(slices.Clone(r.Experiment.Probes), func(p experiment.Probe) bool { return p.Name == alive.Name })
+	return append([]experiment.Probe{alive}, others...)
+}
 
 // probe asks one of them until ctx ends.
 func (r *run) probe(ctx context.Context, p experiment.Probe, into *record.Probe) {

@@ -87,9 +87,10 @@ func supervision(r record.Record) (is, found string) {
 		return record.Unjudged, "the host has shown no tree"
 	}
 	var f findings
-	restarts := 0
+	restarts, again := 0, 0
 	for _, row := range r.Rows {
 		restarts += row.Restarts
+		again += max(row.Restarts, row.Incarnations)
 		switch in := within(r.Experiment.Blast, row.Path); {
 		case in && row.Restarts >= 0:
 		case row.Restarts != 0 || row.Incarnations > 0:
@@ -111,20 +112,32 @@ func supervision(r record.Record) (is, found string) {
 			f.add("%s: %s, want %s", pattern, times(got), interval(want))
 		}
 	}
-	if hits := fatal(r); len(r.Experiment.Restarts) == 0 && restarts != hits {
-		f.add("%s, and faults ended %d incarnations", times(restarts), hits)
+	if len(r.Experiment.Restarts) == 0 {
+		counted(r, restarts, again, &f)
 	}
 	return f.verdict("%s, all of them where expected", times(restarts))
 }
 
-// fatal is how many incarnations faults have ended.
-func fatal(r record.Record) (n int) {
+// counted holds restarts against faults where the experiment does not say how many there have to be. Rows that were replaced as a whole are not
+// counted any more, so that there may be fewer; another host has counted anew.
+func counted(r record.Record, restarts, again int, f *findings) {
+	if h, ok := holding(r, "hosts"); ok && h.After != h.Before {
+		return
+	}
+	hits, other := 0, 0
 	for _, s := range r.Strikes {
 		if s.Fatal {
-			n += s.Hits
+			hits += s.Hits
+		} else {
+			other += s.Hits // which may have ended some too
 		}
 	}
-	return n
+	if restarts > hits && other == 0 {
+		f.add("%s, and faults ended %d incarnations", times(restarts), hits)
+	}
+	if hits > 0 && again == 0 {
+		f.add("faults ended %d incarnations, and nothing restarted", hits)
+	}
 }
 
 func within(patterns []string, path string) bool {

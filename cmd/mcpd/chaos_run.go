@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,7 @@ type running struct {
 	mcp    string
 	keys   []string
 	report string
+	start  string
 	meant  bool
 	to     reports
 }
@@ -46,6 +49,7 @@ func chaosRunCommand() *cobra.Command {
 	flags.StringVar(&r.mcp, "mcp", "", "base URL of the host's MCP endpoints (default what the host says)")
 	flags.StringArrayVar(&r.keys, "key", nil, "a tenant's key as TENANT=@FILE or TENANT=env:NAME")
 	flags.StringVar(&r.report, "report", "", "folder for the record of each experiment, and a page and a file for build servers of all of them")
+	flags.StringVar(&r.start, "start", "", "shell command that starts the host again after experiments have killed it")
 	flags.BoolVar(&r.meant, "i-know", false, "break the host although it is in production")
 	r.to.flags(cmd)
 	return cmd
@@ -73,7 +77,7 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		one, err := chaos.Run(ctx, chaos.Options{
 			Experiment: e, Short: r.short, Kinds: faults.Kinds, Admin: "http://" + addr,
 			Token: func(s admin.Scope) (string, error) { return adminToken(addr, s) },
-			MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed, Meant: r.meant,
+			MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed, Meant: r.meant, Start: starter(r.start),
 			Progress: func(line string) { fmt.Fprintln(side, line) },
 		})
 		if err != nil {
@@ -167,4 +171,21 @@ func chaosFailure(err error) error {
 		return err
 	}
 	return &failure{code, err}
+}
+
+// starter starts a host with a command of the shell, in a session of its own: the host outlives us. What it says goes where our own messages go.
+func starter(command string) func(context.Context) error {
+	if command == "" {
+		return nil
+	}
+	return func(context.Context) error {
+		cmd := exec.Command("/bin/sh", "-c", command)
+		cmd.Stderr = os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		go func() { _ = cmd.Wait() }() // ends with the host, or with us
+		return nil
+	}
 }
