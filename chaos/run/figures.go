@@ -20,24 +20,27 @@ func (r *run) figures(out *record.Record, done []struck) {
 	if len(done) > 0 {
 		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds()}
 	}
-	hit := map[string]float64{} // fault -> when it struck first
+	aimed := map[string]string{} // fault -> row
+	for _, s := range done {
+		aimed[s.ID] = s.plan.Row
+	}
+	hit := map[string]float64{} // row -> since when something is wrong with it that nobody has found out
 	for _, e := range out.Events {
-		switch id := e.Fields["fault"]; e.Name {
+		at, known := hit[e.Path]
+		switch row := aimed[e.Fields["fault"]]; e.Name {
 		case "fault_hit":
-			if _, ok := hit[id]; !ok {
-				hit[id] = e.At
+			if _, known := hit[row]; row != "" && !known {
+				hit[row] = e.At
 			}
 		case "child_restarted":
 			if took, err := time.ParseDuration(e.Fields["took"]); err == nil && inside(out.Experiment.Blast, e.Path) {
 				samples["restart_ms"] = append(samples["restart_ms"], took.Seconds()*1000)
 			}
-		case "abandoned": // a hung actor, found out
-			for _, s := range done {
-				if at, ok := hit[s.ID]; ok && s.plan.Row == e.Path && e.At >= at {
-					samples["detect_ms"] = append(samples["detect_ms"], (e.At-at)*1000)
-					delete(hit, s.ID)
-				}
+		case "child_crashed":
+			if row == "" && known { // it has not crashed of the fault itself: it hung, and was found out
+				samples["detect_ms"] = append(samples["detect_ms"], (e.At-at)*1000)
 			}
+			delete(hit, e.Path)
 		}
 	}
 	goals := maps.Clone(r.Experiment.Expect.Figures)

@@ -29,7 +29,7 @@ type hold struct {
 }
 
 var held = []hold{
-	{"goroutines", "go_goroutines", `mcpd_actors{status="abandoned"}`, true},
+	{"goroutines", "go_goroutines", "mcpd_actor_hung", true},
 	{"descriptors", "process_open_fds", "", true},
 	{"sessions", "mcpd_sessions", "", true},
 	{"streams", "mcpd_streams", "", true},

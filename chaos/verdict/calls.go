@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"mcpd/chaos/record"
@@ -130,9 +131,10 @@ var rank = map[string]int{record.Pass: 0, record.Unclear: 1, record.Fail: 2}
 // pairs are the 99th percentiles of bystanders' seconds: of the fault's, and beside each that of the baseline's second as far from its beginning.
 // Seconds in which a phase begins or ends belong to none.
 func pairs(r record.Record) (before, during []float64) {
+	const instant = 0.02 // of a second, in which a phase may have begun later than it should
 	from := map[string][2]int{}
 	for _, p := range r.Phases {
-		from[p.Name] = [2]int{int(p.From + 0.999), int(p.To + 1e-6)}
+		from[p.Name] = [2]int{int(math.Ceil(p.From - instant)), int(p.To + instant)}
 	}
 	base, fault := from[record.Baseline], from[record.Fault]
 	for _, g := range groups(r, record.Bystander) {
