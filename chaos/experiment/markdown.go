@@ -25,6 +25,13 @@ func Markdown() []byte {
 An experiment breaks something in a running host on purpose, under load, and looks whether anybody notices but whoever was hurt. The *target* is
 the tenant that is hurt, all other tenants are *bystanders*. The host has to be started with ` + "`mcpd serve --chaos`" + `.
 
+Without a configuration such a host is an arena with the tenants acme, globex and initech ([config.gen.md](config.gen.md)), to try everything on.
+On one terminal ` + "`mcpd serve --chaos`" + `, on another:
+
+` + "```sh" + `
+mcpd chaos run --short crash-loop-child hang-request-manager noisy-tenant
+` + "```" + `
+
 ` + "`mcpd chaos list`" + ` shows the experiments that there are, ` + "`mcpd chaos describe`" + ` tells what one of them does, expects and needs, and
 ` + "`mcpd chaos plan`" + ` shows when it would strike and at what, without doing anything. An experiment of your own is a file with a page of YAML, which
 is as good as a name: ` + "`mcpd chaos describe --source`" + ` prints one to begin with. Every mistake in it is told with its line and column.

@@ -22,7 +22,7 @@ func chaosCommand() *cobra.Command {
 		Long: "Break a running host on purpose, and see whether anybody else notices. The host has to be started with --chaos.\n\n" +
 			"An experiment is one of those that there are, by its name, or a file with a page of YAML.",
 	}
-	cmd.AddCommand(chaosListCommand(), chaosDescribeCommand(), chaosPlanCommand(), chaosReplayCommand(), chaosRunCommand(), chaosReportCommand())
+	cmd.AddCommand(chaosListCommand(), chaosDescribeCommand(), chaosPlanCommand(), chaosReplayCommand(), chaosRunCommand(), chaosReportCommand(), chaosServerCommand())
 	return cmd
 }
 

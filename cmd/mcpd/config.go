@@ -57,7 +57,7 @@ func reading(use, short string, tell func(out io.Writer, c *config.Config, sourc
 			default:
 				file = args[0]
 			}
-			c, source, err := load(file, nil)
+			c, source, err := load(file, nil, config.Default)
 			if err != nil {
 				return err
 			}

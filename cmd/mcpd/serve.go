@@ -31,7 +31,7 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the host", Args: cobra.NoArgs,
 		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on 127.0.0.1:7420, health, metrics and\n" +
-			"the supervision tree on 127.0.0.1:7421.",
+			"the supervision tree on 127.0.0.1:7421. With --chaos that is an arena: three tenants, each with a server that is a child process.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"config", "listen", "admin", "state-dir", "log-format", "log-level"} {
 				// Most likely a variable of the shell that is not set.
@@ -49,7 +49,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.state, "state-dir", "", "where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, /var/lib/mcpd as root)")
 	flags.StringVar(&f.format, "log-format", "", "auto, text or json, over the configuration's")
 	flags.StringVar(&f.level, "log-level", "", "debug, info, warn or error, over the configuration's")
-	flags.BoolVar(&f.chaos, "chaos", false, "let faults be armed through the admin listener")
+	flags.BoolVar(&f.chaos, "chaos", false, "let faults be armed through the admin listener; without a configuration, serve an arena")
 	return cmd
 }
 
@@ -72,15 +72,15 @@ func (f serveFlags) settings() []config.Setting {
 	return list
 }
 
-// load reads the configuration that a flag names, or the one that is found.
-func load(flag string, set []config.Setting) (c *config.Config, source string, err error) {
+// load reads the configuration that a flag names, or the one that is found, or else what is built in.
+func load(flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
 	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set}
 	source = config.Find(flag, os.LookupEnv, func(path string) bool {
 		_, err := os.Stat(path)
 		return !errors.Is(err, fs.ErrNotExist)
 	})
 	if source == "" {
-		c, err = config.Default(o)
+		c, err = without(o)
 		source = builtIn
 	} else {
 		c, err = config.Read(source, o)
@@ -96,7 +96,23 @@ func reload(source string, f serveFlags) (*config.Config, string, error) {
 	if source == builtIn {
 		source = f.config
 	}
-	return load(source, f.settings())
+	return load(source, f.settings(), f.without)
+}
+
+// without is the configuration when there is no file.
+func (f serveFlags) without(o config.Options) (*config.Config, error) {
+	if !f.chaos {
+		return config.Default(o)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	state, err := filepath.Abs(filepath.Join(stateDir(f.state, os.LookupEnv, os.Geteuid() == 0), "arena"))
+	if err != nil {
+		return nil, err
+	}
+	return config.Arena(o, program, state)
 }
 
 // builtIn is the source of a configuration without a file.
@@ -122,7 +138,7 @@ func own(lock *stateLock, past crashes) error {
 func serve(ctx context.Context, f serveFlags) error {
 	// Whoever read the log may be gone: that ends no host. With a channel, and not ignored, because children inherit what is ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	c, source, err := load(f.config, f.settings())
+	c, source, err := load(f.config, f.settings(), f.without)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"mcpd/actors/session"
 	"mcpd/gateway/auth"
+	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -57,7 +58,7 @@ func stdioCommand() *cobra.Command {
 
 // embed runs a host for this client alone.
 func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at tenant.Route) error {
-	c, source, err := load(file, nil)
+	c, source, err := load(file, nil, config.Default)
 	if err != nil {
 		return err
 	}

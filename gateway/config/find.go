@@ -22,6 +22,23 @@ func Default(o Options) (*Config, error) {
 	return Load(embedded, o)
 }
 
+// arena is the configuration of a host that is to be broken and was given none.
+//
+//go:embed arena.yaml
+var arena []byte
+
+// Arena returns the configuration of a host that is to be broken and was given none: three tenants on loopback without keys, each with a
+// server that is a child process. That is program, which keeps what it keeps below the folder state.
+func Arena(o Options, program, state string) (*Config, error) {
+	o.File = "built-in arena"
+	vars := map[string]string{"MCPD_ARENA_PROGRAM": program, "MCPD_ARENA_STATE": state}
+	o.Env = func(name string) (string, bool) {
+		value, ok := vars[name]
+		return value, ok
+	}
+	return Load(arena, o)
+}
+
 // Find returns the configuration file to use: the one named by a flag, else by $MCPD_CONFIG, else the first of the usual ones that
 // exists. "" means that there is none and Default applies. A file that was named need not exist: reading it will say so.
 func Find(flag string, getenv func(string) (string, bool), exists func(string) bool) string {

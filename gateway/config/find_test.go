@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -52,5 +53,27 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	}
 	if _, err := Read(filepath.Join(t.TempDir(), "none"), options("")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// A host that is to be broken and was given no configuration has three tenants on loopback that need no keys, each with a process of its own.
+func TestArena(t *testing.T) {
+	c, err := Arena(options(""), "/opt/mcpd", "/var/lib/mcpd/arena")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tenant := range c.Tenants {
+		names = append(names, tenant.Name)
+		if len(tenant.Keys) > 0 || len(tenant.Servers) != 1 || tenant.Servers[0].Name != "demo" {
+			t.Fatalf("%s: keys %v, servers %v", tenant.Name, tenant.Keys, tenant.Servers)
+		}
+		s := tenant.Servers[0]
+		if got := s.Command.Reveal() + " " + s.Args[len(s.Args)-1].Reveal(); got != "/opt/mcpd /var/lib/mcpd/arena/"+tenant.Name {
+			t.Errorf("%s: %s", tenant.Name, got)
+		}
+	}
+	if !slices.Equal(names, []string{"acme", "globex", "initech"}) {
+		t.Errorf("tenants %v", names)
 	}
 }

@@ -20,6 +20,11 @@ The file is the one named by ` + "`--config`" + `, else by ` + "`$MCPD_CONFIG`" 
 
 ` + "```yaml\n" + string(embedded) + "```" + `
 
+With ` + "`mcpd serve --chaos`" + ` and without a file it runs an arena, for experiments ([chaos.gen.md](chaos.gen.md)). The two variables are its own
+program and a folder below its state:
+
+` + "```yaml\n" + string(arena) + "```" + `
+
 In ` + "`command`, `args`, `env`, `cwd`, `url` and `headers`, `${env:NAME}` and `${env:NAME:-default}`" + ` stand for variables of mcpd's environment, and
 ` + "`$${`" + ` for the text itself. Below ` + "`mcpServers`, which is as other clients write it, so do `${NAME}` and `${NAME:-default}`" + `. A variable that is
 not set and has no default is a mistake. Names below ` + "`mcpServers`" + ` become lower case with dashes. Anchors, aliases and tags are not read.

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"mcpd/internal/mcptest"
+)
+
+func TestMain(m *testing.M) { mcptest.Main(m) }
+
+// client is one of a server that runs in this process.
+type client struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Reader
+	end chan error
+}
+
+func open(t *testing.T, state string) *client {
+	t.Helper()
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	c := &client{t, to, bufio.NewReader(from), make(chan error, 1)}
+	go func() {
+		c.end <- Serve(t.Context(), Options{In: in, Out: out, State: state})
+		_ = out.Close()
+	}()
+	t.Cleanup(func() {
+		_ = to.Close()
+		go func() { _, _ = io.Copy(io.Discard, c.out) }() // what it still says
+		if err := <-c.end; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// send sends a request.
+func (c *client) send(id, method, params string) {
+	c.t.Helper()
+	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// call calls a tool.
+func (c *client) call(id, tool, args string) {
+	c.t.Helper()
+	c.send(id, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
+}
+
+// next is the next line that the server sends.
+func (c *client) next() string {
+	c.t.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil {
+		c.t.Fatalf("%q, %v", line, err)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+// hears fails unless the next line has a text in it.
+func (c *client) hears(text string) {
+	c.t.Helper()
+	if got := c.next(); !strings.Contains(got, text) {
+		c.t.Errorf("%.300s, without %s", got, text)
+	}
+}
+
+func TestServer(t *testing.T) {
+	c := open(t, "")
+	for _, r := range []struct{ method, params, want string }{
+		{"initialize", `{"protocolVersion":"2025-06-18"}`, `"protocolVersion":"2025-06-18"`},
+		{"initialize", `{"protocolVersion":"2099-01-01"}`, `"protocolVersion":"2025-11-25"`},
+		{"ping", `{}`, `"result":{}`},
+		{"tools/list", `{}`, `"name":"echo"`},
+		{"server/discover", `{}`, `"code":-32601`},
+		{"tools/call", `{"name":"echo","arguments":{"message":"a\"b"}}`, `"text":"a\"b"`},
+		{"tools/call", `{"name":"sleep","arguments":{"ms":1}}`, `"text":"1ms"`},
+		{"tools/call", `{"name":"sleep","arguments":{"ms":-1}}`, `"isError":true`},
+		{"tools/call", `{"name":"none"}`, `"code":-32602`},
+		{"tools/call", `{"name":"count"}`, `"text":"1"`},
+		{"tools/call", `{"name":"count"}`, `"text":"2"`},
+	} {
+		c.send(`"x"`, r.method, r.params)
+		got := c.next()
+		if !strings.Contains(got, r.want) || !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":"x",`) {
+			t.Errorf("%s %s: %s", r.method, r.params, got)
+		}
+	}
+}
+
+// One call does not hold up another, and ends with the client.
+func TestCallsAreServedAtOnce(t *testing.T) {
+	c := open(t, "")
+	c.call("1", "sleep", `{"ms":3600000}`)
+	c.call("2", "echo", `{"message":"quick"}`)
+	c.hears("quick")
+}
+
+// What was counted is still counted by the next process.
+func TestCountsOutliveTheProcess(t *testing.T) {
+	state := t.TempDir()
+	for i := range 2 {
+		c := open(t, state)
+		c.call("1", "count", `{}`)
+		c.hears(fmt.Sprintf(`"text":"%d"`, i+1))
+	}
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// tool is something that a client can call.
+type tool struct {
+	name, is string
+	takes    object // the properties of its arguments, as JSON Schema has them
+	call     func(ctx context.Context, s *server, args jsontext.Value) (string, error)
+}
+
+func kind(of, is string) object { return object{"type": of, "description": is} }
+
+// tools are all there are, in the order in which they are listed. It is a function because one of them is about another table.
+func tools() []tool {
+	return []tool{
+		{"echo", "Gives back what it is given", object{"message": kind("string", "what comes back")}, echo},
+		{"sleep", "Answers later", object{"ms": kind("integer", "how much later, in milliseconds")}, sleep},
+		{"count", "Counts its calls, also those of processes before this one where state is kept", object{}, count},
+	}
+}
+
+// maxSleep bounds a call that sleeps: it is longer than any host waits.
+const maxSleep = time.Hour
+
+func declared() []object {
+	var list []object
+	for _, t := range tools() {
+		list = append(list, object{"name": t.name, "description": t.is, "inputSchema": object{"type": "object", "properties": t.takes}})
+	}
+	return list
+}
+
+func (s *server) call(ctx context.Context, params jsontext.Value) reply {
+	var p struct {
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return reply{Error: &failure{-32602, "arguments: " + err.Error()}}
+	}
+	for _, t := range tools() {
+		if t.name != p.Name {
+			continue
+		}
+		if p.Arguments == nil {
+			p.Arguments = jsontext.Value("{}")
+		}
+		text, err := t.call(ctx, s, p.Arguments)
+		if err != nil {
+			text = err.Error()
+		}
+		return reply{Result: object{"content": []object{{"type": "text", "text": text}}, "isError": err != nil}}
+	}
+	return reply{Error: &failure{-32602, fmt.Sprintf("no tool %q", p.Name)}}
+}
+
+func echo(_ context.Context, _ *server, args jsontext.Value) (string, error) {
+	var a struct {
+		Message string `json:"message"`
+	}
+	err := json.Unmarshal(args, &a)
+	return a.Message, err
+}
+
+func sleep(ctx context.Context, _ *server, args jsontext.Value) (string, error) {
+	var a struct {
+		MS int64 `json:"ms"`
+	}
+	if err := json.Unmarshal(args, &a); err != nil {
+		return "", err
+	}
+	d := time.Duration(a.MS) * time.Millisecond
+	if a.MS < 0 || a.MS > maxSleep.Milliseconds() {
+		return "", fmt.Errorf("ms is %d: from 0 to %d it can be", a.MS, maxSleep.Milliseconds())
+	}
+	pause(ctx, d)
+	return d.String(), nil
+}
+
+func count(_ context.Context, s *server, _ jsontext.Value) (string, error) {
+	n, err := s.counts.add(s.State)
+	return fmt.Sprint(n), err
+}
