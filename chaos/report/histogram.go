@@ -20,8 +20,8 @@ type histogram struct {
 	Calls                  uint64
 }
 
-// perDecade is how many bars there are between two powers of ten.
-const perDecade = 12
+// perDecade is how many bars there are between two powers of ten: as many as runs write buckets, so that none stays empty between two.
+const perDecade = 10
 
 // histogramsOf draws those of both roles.
 func histogramsOf(r *record.Record) (list []histograms) {
@@ -74,7 +74,8 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls, lo
 			continue
 		}
 		for _, b := range g.Phases[phase].Histogram {
-			bin := &bins[min(int(place(b.To)*float64(len(bins))*(1-1e-9)), len(bins)-1)]
+			const edge = 1e-3 // of a bar: what is written of a bucket's end is rounded
+			bin := &bins[max(int(math.Ceil(place(b.To)*float64(len(bins))-edge))-1, 0)]
 			*bin += b.Calls
 			most = max(most, *bin)
 		}
