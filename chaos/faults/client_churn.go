@@ -29,7 +29,6 @@ var clientChurn = Kind{
 				return 0, err
 			}
 			_, err = c.Ask(ctx, "tools/list", "{}")
-			_ = c.Close(ctx) // which may be what the host crashes on
 			return 1, errors.Join(err, c.Close(ctx))
 		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients)), nil
 	},

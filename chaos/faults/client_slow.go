@@ -8,7 +8,7 @@ import (
 )
 
 var clientSlow = Kind{
-	Name: "client.slow", Rows: []string{"F41"}, Aim: AtTenant,
+	Name: "client.slow", Rows: []string{"F41"}, Aim: AtTenant, Quiet: true,
 	Is: "clients ask for much and read their answers a byte at a time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "20", Low: 1, High: 10_000, Is: "how many at once"},

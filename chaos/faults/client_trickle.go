@@ -8,7 +8,7 @@ import (
 )
 
 var clientTrickle = Kind{
-	Name: "client.trickle", Rows: []string{"F43"}, Aim: AtTenant,
+	Name: "client.trickle", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
 	Is: "clients open connections and send the header of a request a byte at a time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "100", Low: 1, High: 10_000, Is: "how many at once"},

@@ -16,7 +16,9 @@ type Kind struct {
 	// Contends says that bystanders need what it takes: cores, memory, descriptors.
 	Contends bool
 	// Fatal says that each hit ends an incarnation of a row, so that it has to cost one restart.
-	Fatal  bool
+	Fatal bool
+	// Quiet says that a healthy host has no event of it: what it does about it is what it does all day.
+	Quiet  bool
 	Needs  Need
 	Params []Param
 	// Inject does it and returns at once, or as soon as it is known to be under way. What it began goes on until Heal.

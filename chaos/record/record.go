@@ -147,7 +147,9 @@ type Strike struct {
 	// Hits is how often it struck.
 	Hits int `json:"hits"`
 	// Fatal says that each hit ends an incarnation, so that it must have cost one restart.
-	Fatal bool   `json:"fatal"`
+	Fatal bool `json:"fatal"`
+	// Quiet says that the host need not tell of it.
+	Quiet bool   `json:"quiet,omitzero"`
 	Error string `json:"error,omitzero"` // why it could not be injected
 }
 

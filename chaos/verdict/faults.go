@@ -13,12 +13,13 @@ func order(record.Record) (is, found string) {
 	return record.Unjudged, "no call of the load has a stream of its own"
 }
 
-// told is I11. A fault that was armed has an event with its id; one that was done from outside has some event that says that something is wrong.
+// told is I11. A fault that was armed has an event with its id; one that was done from outside has some event that says that something is wrong,
+// but for those of which a healthy host has none.
 func told(r record.Record) (is, found string) {
 	var f findings
 	n := 0
 	for _, s := range r.Strikes {
-		if s.Hits == 0 || s.Error != "" {
+		if s.Hits == 0 || s.Error != "" || s.Quiet {
 			continue
 		}
 		n++
@@ -37,7 +38,7 @@ func told(r record.Record) (is, found string) {
 		}
 	}
 	if n == 0 && len(f) == 0 {
-		return record.Unjudged, "nothing struck"
+		return record.Unjudged, "nothing struck of which a host tells"
 	}
 	return f.verdict("all %d", n)
 }

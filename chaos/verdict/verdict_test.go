@@ -173,6 +173,13 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 			r.Rows[1].Restarts, r.Rows[1].Incarnations = 0, 0
 		}, "I9", "nothing restarted"},
 		{"a silent fault", func(r *record.Record) { r.Events = r.Events[:1] }, "I11", "no event tells of it"},
+		{"a silent fault of which there is nothing to tell, and a loud one", func(r *record.Record) {
+			r.Events = r.Events[:1]
+			r.Strikes[0].Quiet = true
+			loud := r.Strikes[0]
+			loud.Quiet, loud.Target = false, "what is loud"
+			r.Strikes = append(r.Strikes, loud)
+		}, "I11", "what is loud: no event tells of it"},
 		{"a host that is not alive", func(r *record.Record) {
 			hold("hosts", func(h *record.Holding) { h.After = 1 })(r)
 			r.Probes[0].Answers[1] = record.Answer{At: r.Phases[1].From + 3, Is: "refused"}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,6 +18,10 @@ import (
 
 // sessionRevision is what a Session proposes: the newest revision that has sessions.
 const sessionRevision = "2025-11-25"
+
+// idleTime is how long a connection waits for its next call. A host gives up one on which no request has begun for DefaultHeaderTime, be it one that
+// was opened and then not needed: a call that is sent just then would fail, and nobody but us would be to blame.
+const idleTime = 2 * time.Second
 
 // SessionOptions say where a Session connects and what it calls.
 type SessionOptions struct {
@@ -45,6 +50,7 @@ var _ Client = (*Session)(nil)
 func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
 	s := &Session{options: o, http: http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: MaxWorkers, // never close what the next call needs again
+		IdleConnTimeout:     idleTime,
 		DisableCompression:  true,
 	}}}
 	s.headers = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}

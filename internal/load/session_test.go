@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpd/internal/clock"
+	"mcpd/transport/streamable"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -174,5 +175,12 @@ func TestEventsAreBounded(t *testing.T) {
 	err := eachEvent(long, func([]byte) error { return nil })
 	if err == nil {
 		t.Error("an event beyond the bound was accepted")
+	}
+}
+
+// No call fails because its connection has idled for so long that the host gives it up.
+func TestIdleConnectionsAreGivenUpBeforeTheHostDoes(t *testing.T) {
+	if idleTime >= streamable.DefaultHeaderTime/2 {
+		t.Errorf("they may idle for %s, and the host waits %s, less whatever stops it", idleTime, streamable.DefaultHeaderTime)
 	}
 }
