@@ -13,7 +13,7 @@ import (
 
 // rowsOf is as much of the tree of a host with those tenants as experiments name.
 func rowsOf(tenants ...string) faults.Tree {
-	tree := faults.Tree{{Path: "mcpd"}, {Path: "mcpd/core"}, {Path: "mcpd/core/storage"}, {Path: "mcpd/core/protocol_version"}, {Path: "mcpd/core/capabilities"}, {Path: "mcpd/core/session_manager"}, {Path: "mcpd/tenants"}}
+	tree := faults.Tree{{Path: "mcpd"}, {Path: "mcpd/core"}, {Path: "mcpd/core/storage"}, {Path: "mcpd/core/protocol_version"}, {Path: "mcpd/core/session_manager"}, {Path: "mcpd/tenants"}}
 	for _, t := range tenants {
 		for _, row := range []string{"", "/request_manager", "/notification_dispatcher", "/catalog", "/client_sup", "/client_sup/demo", "/client_sup/demo/1", "/client_sup/demo/1/connection", "/client_sup/files", "/server_sup", "/server_sup/1", "/server_sup/2", "/server_sup/3"} {
 			tree = append(tree, faults.Row{Path: faults.TenantPath(t) + row})
