@@ -75,7 +75,7 @@ func (s *story) start() error {
 		seed[i] = byte(s.w.rand.Uint32())
 	}
 	s.faults = fault.New(s.w)
-	s.w.Heard = s.heard
+	s.w.heard = s.heard
 	s.host, err = supervisor.Start(context.Background(), c, supervisor.Options{
 		Embedded: true, Clock: s.w, Faults: s.faults, State: s.options.state,
 		Load: func() (*config.Config, string, error) {
@@ -121,6 +121,8 @@ func (s *story) heard(path, kind string) {
 		f.Action, f.Point.Place = fault.Fail, fault.Init
 	case system(kind):
 		return
+	default:
+		s.struck++
 	}
 	s.panicked++
 	s.broke(string(f.Action), path)
@@ -147,6 +149,9 @@ func (s *story) event(e otp.Event) {
 	switch e := e.(type) {
 	case otp.ChildExited:
 		crash = e.Report
+		if !otp.IsNormal(e.Reason) && !s.shaken && !strings.HasPrefix(e.Path, "mcpd/tenants/"+target) {
+			s.find("I9 supervision", "%s has ended, which nothing was done to: %v", e.Path, e.Reason)
+		}
 	case otp.StartFailed:
 		crash = e.Report
 	case otp.TerminatePanicked:

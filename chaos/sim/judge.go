@@ -33,6 +33,9 @@ const grace = 250 * time.Millisecond
 
 // judge looks at every call.
 func (s *story) judge() {
+	if s.struck != s.result.Crashes {
+		s.find("I9 supervision", "%d panics struck, and %d crashes were told of", s.struck, s.result.Crashes)
+	}
 	for _, k := range s.calls {
 		s.judgeOutcome(k)
 		if k.method == "tools/call" {

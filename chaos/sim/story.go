@@ -48,7 +48,8 @@ type story struct {
 	sessions map[string]*visitor // by the secret id
 	calls    []*call
 	nonces   int
-	panicked int
+	panicked int                                         // faults that were armed to make an actor crash
+	struck   int                                         // of them panics, which strike at once
 	wrap     func(transport.Upstream) transport.Upstream // what the host has of a connection; nil is the connection itself
 	deaf     map[string]bool                             // actors that have crashed
 	tight    bool                                        // the target may have little at once

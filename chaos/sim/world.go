@@ -30,19 +30,16 @@ type World struct {
 	ready  []*routine              // of those, in each step
 	timers timers                  // in order of time
 	inside *routine                // whose turn it is, nil for a turn or a timer
-	Heard  func(path, kind string) // of every message before it is handled
+	heard  func(path, kind string) // of every message before it is handled; nil for nobody
 }
 
 // NewWorld makes a world in which nothing runs yet.
 func NewWorld(seed uint64, trace *Trace) *World {
-	return &World{rand: rand.New(rand.NewPCG(seed, 0x6d637064)), trace: trace, now: epoch}
+	return &World{rand: rand.New(rand.NewPCG(seed, 0)), trace: trace, now: epoch}
 }
 
 // Rand draws by the seed. Whatever else the run needs to draw is drawn here too.
 func (w *World) Rand() *rand.Rand { return w.rand }
-
-// Steps is how many there were.
-func (w *World) Steps() int { return w.steps }
 
 // Since is how long the world exists, by its own clock.
 func (w *World) Since() time.Duration { return w.now.Sub(epoch) }
@@ -60,8 +57,8 @@ func (w *World) Schedule(f func()) { w.turns = append(w.turns, f) }
 func (w *World) Handle(path string, msg any) {
 	kind := fmt.Sprintf("%T", msg)
 	w.Note("handle", path, kind)
-	if w.Heard != nil {
-		w.Heard(path, kind)
+	if w.heard != nil {
+		w.heard(path, kind)
 	}
 }
 
