@@ -109,18 +109,6 @@ func (t *Task) goOn() error {
 	return nil
 }
 
-// claim takes note that the server may have the call from here on. It reports false when the client's request for it has ended before.
-func (e *estate) claim() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, x := range e.open {
-		if x.Method == "tools/call" {
-			return x.Write()
-		}
-	}
-	return true
-}
-
 func (e *estate) at(id uint64) *request.Exchange {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -23,9 +23,6 @@ func (t *Task) call(e tasks.Effect) {
 }
 
 func (t *Task) submit(e tasks.Effect) {
-	if e.Method == "tools/call" && !t.claim() {
-		return // its client has been told that it was not executed, and the withdrawal is on its way
-	}
 	x := &request.Exchange{
 		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Owner: t.p.Self(), Client: t.a.Caller.Info, Version: t.a.Task.Server, Downstream: jsonrpc.IntID(e.Number),
 		Server: t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params, Stays: true,

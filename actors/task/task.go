@@ -114,6 +114,9 @@ func (t *Task) Receive(_ *otp.Process, msg any) error {
 
 // request takes a request of the client: the call that is to be a task, or one about it.
 func (t *Task) request(x *request.Exchange) error {
+	if x.Method == "tools/call" && !x.Write() { // from here on it may be executed; its client has been told that it was not
+		return otp.Normal
+	}
 	t.mu.Lock()
 	t.open[x.ID] = x
 	t.mu.Unlock()
