@@ -18,7 +18,7 @@ func (idle) Receive(_ *otp.Process, msg any) error { panic(msg) }
 // Whatever supervisors and their children are told, and whichever crash meanwhile, all that is told to end ends in its time: nothing has to be
 // abandoned.
 func TestSupervisorsEndInAnyOrder(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(600) {
 		w := NewWorld(seed, NewTrace(nil))
 		system := otp.NewSystem(otp.Options{Scheduler: w, Clock: w, Events: func(e otp.Event) {
 			if a, ok := e.(otp.Abandoned); ok {

@@ -64,14 +64,15 @@ type guard struct {
 	number  atomic.Uint64           // of the incarnation
 
 	// The process's own.
-	phase    phase
-	stopping bool // a Stop order has come
-	reason   error
-	report   *CrashReport
-	started  bool  // the incarnation became ready
-	ordered  bool  // its end was ordered by the supervisor, who then watches the time
-	last     *exit // set before it leaves, read by the supervisor when it has left
-	body     body
+	phase     phase
+	stopping  bool // a Stop order has come
+	reason    error
+	report    *CrashReport
+	started   bool  // the incarnation became ready
+	overtaken bool  // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
+	ordered   bool  // its end was ordered by the supervisor, who then watches the time
+	last      *exit // set before it leaves, read by the supervisor when it has left
+	body      body
 }
 
 // exit is an incarnation's end, as the supervisor hears of it.
@@ -146,7 +147,9 @@ func (g *guard) InvokeSystemMessage(msg any) {
 			g.end(ErrShutdown, nil)
 		}
 	case proceed:
-		if g.phase == ending {
+		if g.overtaken {
+			g.overtaken = false
+		} else if g.phase == ending {
 			g.body.conclude(g.reason)
 		}
 	case *actor.SuspendMailbox, *actor.ResumeMailbox:
@@ -226,6 +229,7 @@ func (g *guard) end(reason error, rep *CrashReport) {
 
 // closing begins the end of a supervisor that decided for it and sees to it itself.
 func (g *guard) closing(reason error) {
+	g.overtaken = g.phase == ending // it was told to stop, and has not begun to
 	g.phase, g.reason = ending, reason
 	g.box.shut()
 }
