@@ -152,7 +152,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 			conn.arriving, conn.dismissed = 0, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
-			_ = conn.ref.Send(client.Describe{})
+			_ = p.Send(conn.ref, client.Describe{})
 		}
 		for key := range order.By(s.opening, tenant.Key.Compare) { // the answer was lost with the last incarnation, and so may be a report
 			s.held[key.Principal]++

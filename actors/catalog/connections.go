@@ -190,7 +190,7 @@ func (c *Catalog) leave(m *client.Left) {
 	if !ok || !s.current(m.Key) { // its sessions know that there is another
 		return
 	}
-	if conn := s.conns[m.Key]; conn != nil && conn.ref.Send(m) == nil { // it goes on, and knows nothing of them
+	if conn := s.conns[m.Key]; conn != nil && c.p.Send(conn.ref, m) == nil { // it goes on, and knows nothing of them
 		return
 	}
 	s.left[m.Key] = m
@@ -246,7 +246,7 @@ func (c *Catalog) opened(m opened) {
 	c.add(s, m.key, conn)
 	c.show(s)
 	delete(s.left, m.key)
-	_ = conn.ref.Send(client.Describe{}) // what it has reported so far came before it was known here
+	_ = c.p.Send(conn.ref, client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
 		c.use(conn, w.caller)
 		w.reply(conn.ref, nil)
@@ -310,7 +310,7 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 			continue
 		}
 		told[n.Method] = true
-		if c.o.Dispatcher.Send(n) != nil {
+		if c.p.Send(c.o.Dispatcher, n) != nil {
 			c.o.Emit(telemetry.NotificationDropped{
 				Where: telemetry.Where{Tenant: c.tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
 			})
@@ -320,5 +320,5 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 
 // declare tells the capability registry what a server offers.
 func (c *Catalog) declare(server string, facts client.Facts) {
-	_ = c.o.Registry.Send(&capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: facts.Capabilities.Raw()})
+	_ = c.p.Send(c.o.Registry, &capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: facts.Capabilities.Raw()})
 }

@@ -114,7 +114,7 @@ func (c *Catalog) restart(s *server, incident string) {
 
 // stop ends a connection at once.
 func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, why *client.Ending) {
-	_ = conn.ref.Send(client.Stop{Why: why}) // one that is gone is gone
+	_ = c.p.Send(conn.ref, client.Stop{Why: why}) // one that is gone is gone
 	c.drop(s, key)
 	c.retire(s, key)
 }

@@ -173,7 +173,7 @@ func (c *Catalog) dismiss(s *server, key tenant.Key, conn *conn) {
 		return
 	}
 	conn.dismissed = true
-	_ = conn.ref.Send(client.Retire{})
+	_ = c.p.Send(conn.ref, client.Retire{})
 	c.p.After(c.tenant.Limits.CallTimeoutMax, overstayed{s.config.Name, key, conn.ref})
 }
 

@@ -251,6 +251,7 @@ func (c *Connection) read(ctx context.Context, attempt uint64) error {
 func (c *Connection) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *request.Forward:
+		m.Exchange.Take()
 		c.forward(m.Exchange)
 	case inbound:
 		if m.attempt == c.attempt {

@@ -134,7 +134,7 @@ func (d *Dispatcher) drain() {
 		d.inHand = n
 		var gone []Handler // the table must not change while it is gone through
 		for h := range d.table.Match(about) {
-			switch err := h.take(n); {
+			switch err := h.take(d.p, n); {
 			case err == nil:
 				d.delivered++
 			case errors.Is(err, otp.ErrNoProc):

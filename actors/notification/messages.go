@@ -22,7 +22,9 @@ func (*Register) Class() otp.Class { return otp.Owed }
 func (*Forget) Class() otp.Class   { return otp.Owed }
 
 // Handler is who hears of a notification: a Mailbox or a *Function (S4-66).
-type Handler interface{ take(*Notice) error }
+type Handler interface {
+	take(p *otp.Process, n *Notice) error
+}
 
 // Mailbox is an actor that receives notifications as *Notice.
 type Mailbox struct{ Ref otp.Ref }
@@ -34,8 +36,8 @@ type Function struct {
 	Call func(*Notice)
 }
 
-func (h Mailbox) take(n *Notice) error   { return h.Ref.Send(n) }
-func (h *Function) take(n *Notice) error { h.Call(n); return nil }
+func (h Mailbox) take(p *otp.Process, n *Notice) error   { return p.Send(h.Ref, n) }
+func (h *Function) take(_ *otp.Process, n *Notice) error { h.Call(n); return nil }
 
 // Register makes a handler hear of a method, or of Any, from one server or, when Server is empty, from all (S4-67). With a Key it is only
 // what comes over that connection to the server. Nothing comes back.

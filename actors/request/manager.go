@@ -83,6 +83,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	m.bytes = 0
 	for r := range m.table.pending() {
 		m.bytes += len(r.Owner.Params)
+		p.Monitor(r.Owner.Upstream)
 	}
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
 		r, _ := m.table.get(id)
@@ -128,6 +129,8 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		m.stop()
 	case *Pending:
 		msg.Reply(m.pending(msg.Req))
+	case otp.Down:
+		m.stuck(msg)
 	case expire:
 		m.step(event{Op: inflight.Expire}, answer{})
 	}
@@ -168,7 +171,7 @@ func (m *Manager) step(e event, a answer) {
 			m.count(x, -1)
 			m.finish(do, a)
 		case inflight.Withdraw:
-			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: reason(e)})
+			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:
 			if e.Op == inflight.Complete {
 				m.o.Emit(telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String()})
@@ -215,10 +218,24 @@ func reason(e event) string {
 
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
 func (m *Manager) forward(x *Exchange) event {
-	if err := x.Upstream.Send(&Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
+	m.p.Monitor(x.Upstream)
+	if err := m.p.Send(x.Upstream, &Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
 		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: untaken(x, err)}
 	}
 	return event{Op: inflight.Forward, Key: x.ID}
+}
+
+// stuck ends what a connection had in hand that was replaced because it is stuck: what it knew is given up with it, as it may come back and change
+// it. Any other end the connection tells itself, or its next incarnation does.
+func (m *Manager) stuck(d otp.Down) {
+	if !errors.Is(d.Reason, otp.ErrStuck) {
+		return
+	}
+	for _, id := range m.keys(func(x *Exchange) bool { return x.Upstream == d.Ref && x.taken.Load() }) {
+		r, _ := m.table.get(id)
+		x := r.Owner
+		m.step(event{Op: inflight.Lose, Key: id, Err: protocol.UpstreamLost(x.Server, x.Over(), d.Reason).Repeating(x.Method)}, answer{})
+	}
 }
 
 // untaken says why a connection did not take an exchange: it has too much to do, or is gone.

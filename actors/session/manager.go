@@ -273,7 +273,7 @@ func (m *Manager) started(s started) {
 	}
 	m.follow(s.h, s.ref)
 	if s.h.closed.Load() {
-		_ = s.ref.Send(&Expired{Reason: evicted})
+		_ = m.p.Send(s.ref, &Expired{Reason: evicted})
 		s.call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}

@@ -134,7 +134,7 @@ func (m *Manager) restore() {
 			err = errors.New(noLongerServed)
 		}
 		if err != nil {
-			_ = m.o.Storage().Send(&storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: id}})
+			_ = m.p.Send(m.o.Storage(), &storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: id}})
 			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "session", Reason: err.Error()})
 			continue
 		}

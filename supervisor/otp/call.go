@@ -12,6 +12,7 @@ type Call[Req, Resp any] struct {
 
 	ctx    context.Context
 	done   atomic.Bool
+	owed   atomic.Pointer[debts]
 	result chan answer[Resp]  // set by Do
 	async  func(answer[Resp]) // set by CallAsync
 }
@@ -37,12 +38,19 @@ func (c *Call[Req, Resp]) finish(a answer[Resp]) {
 	if !c.done.CompareAndSwap(false, true) {
 		return
 	}
+	if d := c.owed.Load(); d != nil {
+		d.paid(c)
+	}
 	if c.result != nil {
 		c.result <- a
 		return
 	}
 	c.async(a)
 }
+
+func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
+
+func (c *Call[Req, Resp]) owedAt(d *debts) bool { return c.owed.CompareAndSwap(nil, d) }
 
 // Do sends req to an actor and waits for its answer, at most until ctx ends. It fails at once with ErrNoProc or
 // ErrOverloaded, and with the crash report when the actor crashes on it. It is for goroutines that may block; inside

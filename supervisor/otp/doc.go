@@ -39,9 +39,17 @@
 //   - Process.SetHeir hands a value to the next incarnation, and Inherit takes it over after a look at it. Incarnations that
 //     panic with it one after the other, as soon as they have it, are followed by one without.
 //
-// Receive must not wait for what it cannot cancel: nobody can stop a goroutine in Go. A worker that does not come back
-// in time is abandoned: it is taken out of the tree, what waits for it is failed, an Abandoned event is sent, and what it
-// still does has no effect on its successor.
+// Receive must not wait for what it cannot cancel: nobody can end a goroutine in Go. A worker that does not come back
+// when it is told to stop is abandoned: it is taken out of the tree, what waits for it is failed, an Abandoned event is sent, and what it
+// still does has no effect on its successor. One that does not come back from a message is reported after Child.Soft (a Stuck event with
+// where it is) and replaced after Child.Hard, which is a crash with ErrStuck to everybody else:
+//
+//   - The message in hand fails at once, and so does every call that it has taken and not answered. What waits in the mailbox is handled by
+//     its successor, in order.
+//   - Its heir is given up, because it may still change it, unless it is a Fenced one. It is told so when the goroutine has come back.
+//   - What it does by way of its Process has no effect: SetHeir, After, Post, Send, CallAsync, Monitor and Go. Ref.Send carries no
+//     sender, and values that are shared are shared: what it does there nobody can hold back.
+//   - It stays a goroutine until it returns, and is counted until then (System.Hung, Node.Hung). There may be MaxHung.
 //
 // # Restarts
 //

@@ -115,16 +115,16 @@ func (g *guard) bereave() {
 	heir := r.heir
 	r.heir = nil
 	r.mu.Unlock()
-	if heir == nil {
-		return
-	}
 	var next any
 	if f, ok := heir.(Fenced); ok {
 		g.sys.guarded(r.path, "Fence", func() { next = f.Fence() })
 	}
 	if next == nil {
-		g.relic.Store(&heir)
-		g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), Everything, errHeld.Error(), 1})
+		if heir != nil {
+			g.relic.Store(&heir)
+			g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), Everything, errHeld.Error(), 1})
+		}
+		g.debts.Swap(nil).fail(g, ErrStuck)
 		return
 	}
 	r.mu.Lock()

@@ -57,7 +57,8 @@ type guard struct {
 	killed    atomic.Bool // no time for Terminate
 	abandoned atomic.Bool
 	relic     atomic.Pointer[any] // the heir that only it may touch, because it is in the middle of something
-	missed    atomic.Bool         // it is counted among those who have not come back
+	debts     atomic.Pointer[debts]
+	missed    atomic.Bool // it is counted among those who have not come back
 
 	// Written by the process, read by its supervisor and by those who abandon it.
 	current atomic.Pointer[Process] // a worker's incarnation

@@ -94,6 +94,7 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 	g.kid = k
 	if old := r.proc.Load(); old != nil { // it was fenced off
 		g.box.succeed(&old.box)
+		g.debts.Store(old.debts.Load())
 	}
 	k.driver.guard, k.driver.inPlace = g, false
 	if !r.house(v, g, v.starting(k), now) {

@@ -256,9 +256,9 @@ func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 	}{
 		"soon":      {Child{}, DefaultSoft - 100*time.Millisecond, 0},
 		"late":      {Child{}, DefaultHard - 100*time.Millisecond, 1},
-		"unwatched": {Child{Soft: Unwatched, Hard: Unwatched}, time.Hour, 0},
-		"slow":      {Child{Hard: Unwatched}, time.Hour, 1},
-		"patient":   {Child{Soft: time.Minute, Hard: time.Hour}, time.Hour - 100*time.Millisecond, 1},
+		"unwatched": {Child{Soft: Unwatched, Hard: Unwatched}, 5 * time.Minute, 0},
+		"slow":      {Child{Hard: Unwatched}, 5 * time.Minute, 1},
+		"patient":   {Child{Soft: time.Minute, Hard: 5 * time.Minute}, 5*time.Minute - 100*time.Millisecond, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.child.ID, c.child.Start = "a", d.start()

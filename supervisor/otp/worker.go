@@ -38,6 +38,7 @@ func (w *worker) receive(msg any) error {
 		if reason := w.behaviour.Receive(&w.Process, msg); reason != nil {
 			return reason
 		}
+		w.guard.owe(msg)
 	}
 	return nil
 }

@@ -1,0 +1,80 @@
+package otp
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Whoever waits for an answer of a worker that is stuck is told so at once, unless what the worker knows is taken from it: then its successor answers.
+func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		heir any
+		want error
+	}{"given up": {&will{}, ErrStuck}, "no heir": {nil, ErrStuck}, "taken": {&estate{}, nil}} {
+		t.Run(name, func(t *testing.T) {
+			var gate chan struct{}
+			var taken []*Call[int, int]
+			start := scriptOf(script{
+				init: func(p *Process) error {
+					if p.Incarnation() == 1 {
+						p.SetHeir(c.heir)
+					}
+					return nil
+				},
+				receive: func(_ *Process, msg any) error {
+					switch m := msg.(type) {
+					case *Call[int, int]:
+						if m.Req == 0 {
+							m.Reply(0)
+							return nil
+						}
+						taken = append(taken, m)
+					case *hang:
+						<-gate
+						taken[0].Reply(-1)
+					}
+					return nil
+				},
+			})
+			bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+				gate = make(chan struct{})
+				a := r.ref("a")
+				answers := make(chan answer[int], 1)
+				go func() { n, err := Do[int, int](context.Background(), a, 1); answers <- answer[int]{n, err} }()
+				synctest.Wait()
+				if _, err := Do[int, int](context.Background(), a, 0); err != nil {
+					t.Fatal(err)
+				}
+				owed := func() int {
+					d := a.row.proc.Load().debts.Load()
+					if d == nil {
+						return 0
+					}
+					d.mu.Lock()
+					defer d.mu.Unlock()
+					return len(d.calls)
+				}
+				if n := owed(); n != 1 {
+					t.Errorf("%d calls are owed", n)
+				}
+				send(t, a, newHang())
+				time.Sleep(DefaultHard + 200*time.Millisecond)
+				synctest.Wait()
+				if early := len(answers) > 0; early != (c.want != nil) {
+					t.Errorf("answered when it was replaced: %v", early)
+				}
+				tell(t, a, func(*Process) error { taken[0].Reply(2); return nil })
+				close(gate)
+				if got := <-answers; !errors.Is(got.err, c.want) || c.want == nil && got.resp != 2 {
+					t.Errorf("answered %d, %v, want %v", got.resp, got.err, c.want)
+				}
+				if n := owed(); n != 0 {
+					t.Errorf("%d calls are owed after all were answered", n)
+				}
+			})
+		})
+	}
+}
