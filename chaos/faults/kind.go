@@ -57,7 +57,7 @@ type Injected struct {
 }
 
 // Kinds are all there are, by name.
-var Kinds = []Kind{
+var Kinds = append([]Kind{
 	actorHang,
 	actorPanic,
 	actorSlow,
@@ -73,7 +73,7 @@ var Kinds = []Kind{
 	hostStop,
 	loadFlood,
 	reloadStorm,
-}
+}, servers()...)
 
 // Find returns the kind of that name.
 func Find(kinds []Kind, name string) (Kind, bool) {

@@ -5,6 +5,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -32,24 +33,57 @@ const maxCalls = 1024
 // Serve serves one client until that is gone. Its error is that of reading.
 func Serve(ctx context.Context, o Options) error {
 	s := &server{Options: o}
+	s.begin()
 	ctx, stop := context.WithCancel(ctx)
 	defer s.calls.Wait()
 	defer stop()
-	lines := bufio.NewScanner(o.In)
-	lines.Buffer(nil, maxLine)
+	lines, ended := make(chan []byte), make(chan error, 1)
+	go func() { ended <- read(ctx, o.In, lines) }() // ends with its input, or with the process
+	told := ctx.Done()
 	free := make(chan struct{}, maxCalls)
-	for lines.Scan() {
-		var m message
-		if json.Unmarshal(lines.Bytes(), &m) != nil || m.Method == "" || m.ID == nil {
-			continue // a notification, or nothing that could be answered
+	for {
+		select {
+		case line := <-lines:
+			var m message
+			if json.Unmarshal(line, &m) != nil || m.Method == "" || m.ID == nil {
+				continue // a notification, or nothing that could be answered
+			}
+			free <- struct{}{}
+			s.calls.Go(func() {
+				defer func() { <-free }()
+				s.answer(ctx, m)
+			})
+		case err := <-ended:
+			s.resist()
+			return err
+		case <-told:
+			if f := s.current(); f.Name != stubborn.Name || !f.on(time.Now()) {
+				return nil
+			}
+			told = nil
 		}
-		free <- struct{}{}
-		s.calls.Go(func() {
-			defer func() { <-free }()
-			s.answer(ctx, m)
-		})
 	}
-	return lines.Err()
+}
+
+// resist waits as long as the server is to be stubborn.
+func (s *server) resist() {
+	if f := s.current(); f.Name == stubborn.Name {
+		time.Sleep(time.Until(f.Until))
+	}
+}
+
+// read reads lines until there are no more.
+func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxLine)
+	for scanner.Scan() {
+		select {
+		case lines <- bytes.Clone(scanner.Bytes()):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return scanner.Err()
 }
 
 // server is one that is running.
@@ -59,6 +93,10 @@ type server struct {
 	counts counter
 
 	mu sync.Mutex // guards Out
+
+	wrong  sync.Mutex // guards what is below
+	fault  Fault      // what was switched on last
+	struck int        // how often it has struck, where that is bounded
 }
 
 // message is a request of the client.
@@ -81,7 +119,20 @@ type failure struct {
 }
 
 func (s *server) answer(ctx context.Context, m message) {
-	s.write(line(m.ID, s.handle(ctx, m)))
+	before := s.current()
+	r := s.handle(ctx, m)
+	if f := s.current(); f != before && asks(m) { // whoever switches a fault on is answered as it should be
+		s.write(line(m.ID, r))
+		if bad, ok := find(f.Name); ok && bad.begin != nil {
+			bad.begin(ctx, s, f)
+		}
+		return
+	}
+	if bad, f, ok := s.take(m.Method); ok && !asks(m) {
+		bad.reply(ctx, s, f, m, r)
+		return
+	}
+	s.write(line(m.ID, r))
 }
 
 // line is a reply as it is sent.

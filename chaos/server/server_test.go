@@ -4,35 +4,45 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
 	"mcpd/internal/mcptest"
 )
 
-func TestMain(m *testing.M) { mcptest.Main(m) }
+func TestMain(m *testing.M) {
+	if state, ok := os.LookupEnv(asServer); ok {
+		serveHere(state)
+		return
+	}
+	mcptest.Main(m)
+}
 
 // client is one of a server that runs in this process.
 type client struct {
 	t   *testing.T
 	in  io.WriteCloser
 	out *bufio.Reader
-	end chan error
+}
+
+func reading(t *testing.T, in io.WriteCloser, out io.Reader) *client {
+	return &client{t, in, bufio.NewReader(out)}
 }
 
 func open(t *testing.T, state string) *client {
 	t.Helper()
 	in, to := io.Pipe()
 	from, out := io.Pipe()
-	c := &client{t, to, bufio.NewReader(from), make(chan error, 1)}
+	c, end := reading(t, to, from), make(chan error, 1)
 	go func() {
-		c.end <- Serve(t.Context(), Options{In: in, Out: out, State: state})
+		end <- Serve(t.Context(), Options{In: in, Out: out, State: state})
 		_ = out.Close()
 	}()
 	t.Cleanup(func() {
 		_ = to.Close()
 		go func() { _, _ = io.Copy(io.Discard, c.out) }() // what it still says
-		if err := <-c.end; err != nil {
+		if err := <-end; err != nil {
 			t.Error(err)
 		}
 	})

@@ -18,13 +18,24 @@ type tool struct {
 
 func kind(of, is string) object { return object{"type": of, "description": is} }
 
-// tools are all there are, in the order in which they are listed. It is a function because one of them is about another table.
-func tools() []tool {
-	return []tool{
-		{"echo", "Gives back what it is given", object{"message": kind("string", "what comes back")}, echo},
-		{"sleep", "Answers later", object{"ms": kind("integer", "how much later, in milliseconds")}, sleep},
-		{"count", "Counts its calls, also those of processes before this one where state is kept", object{}, count},
+// tools are all there are, in the order in which they are listed.
+var tools = []tool{
+	{"echo", "Gives back what it is given", object{"message": kind("string", "what comes back")}, echo},
+	{"sleep", "Answers later", object{"ms": kind("integer", "how much later, in milliseconds")}, sleep},
+	{"count", "Counts its calls, also those of processes before this one where state is kept", object{}, count},
+	{"misbehave", "Has the server do wrong from now on", object{
+		"fault": kind("string", "what it does wrong; none ends it"), "for": kind("string", "how long, as 10s"),
+		"times": kind("integer", "how often at most"), "delay": kind("string", "how much later or how far apart, as 10ms"),
+		"size": kind("integer", "bytes, levels or messages"), "code": kind("integer", "of an exit"),
+	}, misbehave},
+}
+
+// asks reports whether a request is to have the server misbehave.
+func asks(m message) bool {
+	var p struct {
+		Name string `json:"name"`
 	}
+	return m.Method == "tools/call" && json.Unmarshal(m.Params, &p) == nil && p.Name == "misbehave"
 }
 
 // maxSleep bounds a call that sleeps: it is longer than any host waits.
@@ -32,7 +43,7 @@ const maxSleep = time.Hour
 
 func declared() []object {
 	var list []object
-	for _, t := range tools() {
+	for _, t := range tools {
 		list = append(list, object{"name": t.name, "description": t.is, "inputSchema": object{"type": "object", "properties": t.takes}})
 	}
 	return list
@@ -46,7 +57,7 @@ func (s *server) call(ctx context.Context, params jsontext.Value) reply {
 	if err := json.Unmarshal(params, &p); err != nil {
 		return reply{Error: &failure{-32602, "arguments: " + err.Error()}}
 	}
-	for _, t := range tools() {
+	for _, t := range tools {
 		if t.name != p.Name {
 			continue
 		}

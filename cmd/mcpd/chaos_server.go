@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"mcpd/chaos/server"
@@ -13,7 +15,7 @@ func chaosServerCommand() *cobra.Command {
 		Long: "Serve a server on standard input and output that misbehaves when it is told to. It gives back, sleeps and counts, until a call of its\n" +
 			"tool misbehave has it do wrong. The arena of `mcpd serve --chaos` has one for each of its tenants.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := server.Serve(cmd.Context(), server.Options{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), State: state}); err != nil {
+			if err := server.Serve(cmd.Context(), server.Options{In: os.Stdin, Out: os.Stdout, State: state}); err != nil {
 				return &failure{exitFailure, err}
 			}
 			return nil

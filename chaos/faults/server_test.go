@@ -1,0 +1,55 @@
+package faults
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/chaos/server"
+)
+
+// Everything that a server can do wrong is a kind of fault, and nothing else is.
+func TestMisbehavioursAreKinds(t *testing.T) {
+	if len(misbehaviours) != len(server.Misbehaviours) {
+		t.Errorf("%d kinds, %d misbehaviours", len(misbehaviours), len(server.Misbehaviours))
+	}
+	for _, m := range server.Misbehaviours {
+		if _, ok := Find(Kinds, "server."+m.Name); !ok {
+			t.Errorf("%s is no kind", m.Name)
+		}
+	}
+}
+
+// A server is told by a call of its tenant, and told to behave again in the end.
+func TestServersAreTold(t *testing.T) {
+	var told []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Mcp-Session-Id", "s")
+		if _, args, ok := strings.Cut(string(body), `"name":"demo__misbehave","arguments":`); ok {
+			told = append(told, strings.TrimSuffix(args, "}}"))
+		}
+		id := "1"
+		if strings.Contains(string(body), `"id":2`) {
+			id = "2"
+		}
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"it does"}]}}`)
+	})
+	k, _ := Find(Kinds, "server.late")
+	s := atClient(k, url, Values{"times": 3, "delay": 2 * time.Second})
+	s.Server, s.For = "demo", 5*time.Second
+	in, err := k.Inject(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Heal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"fault":"late","for":"5s","times":3,"delay":"2s"}`, `{"fault":"none"}`}
+	if strings.Join(told, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}

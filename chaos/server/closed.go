@@ -1,0 +1,17 @@
+package server
+
+import (
+	"context"
+	"io"
+)
+
+var closed = Misbehaviour{
+	Name: "closed", Is: "it closes its standard output and lives on",
+	begin: func(_ context.Context, s *server, _ Fault) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c, ok := s.Out.(io.Closer); ok {
+			_ = c.Close()
+		}
+	},
+}

@@ -1,0 +1,12 @@
+package server
+
+import (
+	"context"
+	"os"
+)
+
+var crash = Misbehaviour{
+	Name: "crash", Is: "it exits now, and again whenever it is started",
+	begin: func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
+	start: func(_ *server, f Fault) { os.Exit(f.Code) },
+}

@@ -1,0 +1,11 @@
+package server
+
+import (
+	"context"
+	"os"
+)
+
+var exit = Misbehaviour{
+	Name: "exit", Is: "it exits at once",
+	begin: func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of what a fault may be told.
+const (
+	maxFor  = time.Hour
+	maxSize = 1 << 30
+)
+
+// none is the fault that switches another off.
+const none = "none"
+
+// misbehave switches a fault on. What it begins with is returned, to be done when the call was answered.
+func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error) {
+	var a struct {
+		Fault, For, Delay string
+		Times, Code       int
+		Size              int64
+	}
+	if err := json.Unmarshal(args, &a, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return "", err
+	}
+	if a.Fault == none {
+		s.set(Fault{})
+		return "it behaves", s.forget()
+	}
+	m, ok := find(a.Fault)
+	lasts, err := time.ParseDuration(a.For)
+	switch {
+	case !ok:
+		return "", fmt.Errorf("no fault %q", a.Fault)
+	case err != nil || lasts <= 0 || lasts > maxFor:
+		return "", fmt.Errorf("for is %q: a time of at most %v it is", a.For, maxFor)
+	case a.Times < 0 || a.Size < 0 || a.Size > maxSize || a.Code < 0 || a.Code > 255:
+		return "", fmt.Errorf("times %d, size %d or code %d are beyond their bounds", a.Times, a.Size, a.Code)
+	case m.start != nil && s.State == "":
+		return "", fmt.Errorf("%s is for the next process, and none would know of it: the server has no --state", m.Name)
+	}
+	f := Fault{Name: m.Name, Until: time.Now().Add(lasts), Times: a.Times, Size: a.Size, Code: a.Code}
+	if a.Delay != "" {
+		if f.Delay, err = time.ParseDuration(a.Delay); err != nil || f.Delay < 0 || f.Delay > maxFor {
+			return "", fmt.Errorf("delay is %q: a time of at most %v it is", a.Delay, maxFor)
+		}
+	}
+	if m.start != nil {
+		if err := s.keep(f); err != nil {
+			return "", err
+		}
+	}
+	s.set(f)
+	return m.Is, nil
+}

@@ -1,0 +1,233 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asServer is set in processes of this test that are servers; its value is where their state is.
+const asServer = "CHAOS_SERVER_STATE"
+
+// serveHere is such a process.
+func serveHere(state string) {
+	signalled, stop := context.WithCancel(context.Background())
+	defer stop()
+	if err := Serve(signalled, Options{In: os.Stdin, Out: os.Stdout, State: state}); err != nil {
+		os.Exit(1)
+	}
+}
+
+// process is a server that is a process.
+type process struct {
+	*client
+	cmd    *exec.Cmd
+	output *os.File
+}
+
+func start(t *testing.T, state string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asServer+"="+state)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return &process{reading(t, in, out), cmd, out.(*os.File)}
+}
+
+// ends waits for its end, and fails unless it exits with a code.
+func (p *process) ends(code int) {
+	p.t.Helper()
+	_ = p.cmd.Wait()
+	if got := p.cmd.ProcessState.ExitCode(); got != code {
+		p.t.Errorf("%v, want exit code %d", p.cmd.ProcessState, code)
+	}
+}
+
+// misbehaves has a server do wrong for a minute.
+func (c *client) misbehaves(fault, more string) {
+	c.t.Helper()
+	c.call(`"m"`, "misbehave", fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, fault, more))
+	m, _ := find(fault)
+	c.hears(m.Is)
+}
+
+func (c *client) echoes(id, text string) {
+	c.t.Helper()
+	c.call(id, "echo", fmt.Sprintf(`{"message":%q}`, text))
+}
+
+func TestMisbehaviours(t *testing.T) {
+	if !slices.IsSortedFunc(Misbehaviours, func(a, b Misbehaviour) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("they are not in the order of their names")
+	}
+	for _, m := range Misbehaviours {
+		if m.Is == "" || strings.HasSuffix(m.Is, ".") || (m.of == "") != (m.reply == nil) || m.begin == nil && m.reply == nil {
+			t.Errorf("%s: what it is, or how it is done", m.Name)
+		}
+	}
+}
+
+// What is wrong with replies is so while it is on, and no longer.
+func TestRepliesAreWrongWhileTheFaultIsOn(t *testing.T) {
+	for _, r := range []struct {
+		fault, more string
+		want        []string // what the lines have in them that come for a call
+	}{
+		{"silent", `,"times":1`, nil},
+		{"late", `,"delay":"5ms"`, []string{`"id":1,"result"`}},
+		{"twice", "", []string{`"id":1,"result"`, `"id":1,"result"`}},
+		{"shuffled", `,"delay":"5ms"`, []string{`"id":1,"result"`}},
+		{"string_id", "", []string{`"id":"1","result"`}},
+		{"malformed", "", []string{`{"jsonrpc":"2.0","id":1,"result"`}},
+		{"deep", `,"size":10000`, []string{strings.Repeat("[", 10000) + strings.Repeat("]", 10000)}},
+		{"garbage", "", []string{"INFO", "", "red", "2.0", "\x00", "[1,2", "\xff", `"id":1,"result"`, "INFO", "", "red", "2.0", "\x00", "[1,2", "\xff"}},
+		{"slow", `,"delay":"10us"`, []string{`"id":1,"result"`}},
+		{"progress", `,"size":2`, []string{`"progress":0`, `"progress":1`, `"id":1,"result"`, `"progress":0`}},
+	} {
+		t.Run(r.fault, func(t *testing.T) {
+			c := open(t, "")
+			c.misbehaves(r.fault, r.more)
+			c.echoes("1", "wrong")
+			for _, want := range r.want {
+				c.hears(want)
+			}
+			c.call("2", "misbehave", `{"fault":"none"}`)
+			c.hears(`"id":2`)
+			c.echoes("3", "right")
+			if got, want := c.next(), `{"jsonrpc":"2.0","id":3,"result":`; !strings.HasPrefix(got, want) || !strings.Contains(got, "right") {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// A fault strikes as often as it was told, and ends with its time.
+func TestFaultsAreBounded(t *testing.T) {
+	c := open(t, "")
+	c.misbehaves("twice", `,"times":1`)
+	c.echoes("1", "a")
+	c.hears(`"id":1`)
+	c.hears(`"id":1`)
+	c.echoes("2", "b")
+	c.hears(`"id":2`)
+	c.echoes("3", "c")
+	c.hears(`"id":3`)
+	c.call("3", "misbehave", `{"fault":"silent","for":"1ms"}`)
+	c.hears(silent.Is)
+	time.Sleep(2 * time.Millisecond)
+	c.echoes("4", "again")
+	c.hears("again")
+	for _, bad := range []string{`{"fault":"other","for":"1s"}`, `{"fault":"late","for":"2h"}`, `{"fault":"late"}`, `{"fault":"giant","for":"1s","size":-1}`, `{"fault":"crash","for":"1s"}`} {
+		c.call("5", "misbehave", bad)
+		c.hears(`"isError":true`)
+	}
+}
+
+func TestListsWithoutEnd(t *testing.T) {
+	c := open(t, "")
+	c.misbehaves("endless", "")
+	c.send("1", "tools/list", "{}")
+	c.hears(`"nextCursor":"again"`)
+}
+
+// What a server writes by itself it writes until it is told to behave.
+func TestFloodsEnd(t *testing.T) {
+	for _, r := range []struct{ fault, more, hears string }{
+		{"flood", "", "notifications/message"},
+		{"storm", `,"delay":"1ms"`, "notifications/tools/list_changed"},
+		{"giant", `,"size":1000000`, strings.Repeat("x", 1000000)},
+	} {
+		t.Run(r.fault, func(t *testing.T) {
+			c := open(t, "")
+			c.misbehaves(r.fault, r.more)
+			c.hears(r.hears)
+			go c.call("2", "misbehave", `{"fault":"none"}`)
+			for !strings.Contains(c.next(), `"id":2`) {
+			}
+		})
+	}
+}
+
+// A server that is to crash does so as often as it was told, over its processes, and then is there again.
+func TestCrashLoopOutlivesTheProcess(t *testing.T) {
+	state := t.TempDir()
+	p := start(t, state)
+	p.misbehaves("crash", `,"times":2,"code":7`)
+	p.ends(7)
+	for range 2 {
+		start(t, state).ends(7)
+	}
+	p = start(t, state)
+	p.echoes("1", "back")
+	p.hears("back")
+
+	p.misbehaves("mute", `,"times":1`)
+	p.ends(0)
+	p = start(t, state)
+	p.send("1", "initialize", "{}")
+	p.echoes("2", "not initialize")
+	p.hears("not initialize")
+	p.call("3", "misbehave", `{"fault":"none"}`)
+	p.hears("behaves")
+	p.send("4", "initialize", "{}")
+	p.hears(`"id":4`)
+}
+
+func TestProcessesThatEndWrongly(t *testing.T) {
+	p := start(t, "")
+	p.misbehaves("exit", `,"code":3`)
+	p.ends(3)
+
+	p = start(t, "")
+	p.misbehaves("closed", "")
+	if rest, err := io.ReadAll(p.out); err != nil || len(rest) > 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+	if err := p.cmd.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("it does not live on: %v", err)
+	}
+
+	p = start(t, "")
+	p.call("1", "misbehave", `{"fault":"stubborn","for":"200ms"}`)
+	p.hears(stubborn.Is)
+	began := time.Now()
+	_ = p.in.Close()
+	if p.ends(0); time.Since(began) < 100*time.Millisecond {
+		t.Error("it ends with its input")
+	}
+}
+
+// Whoever is left behind keeps standard output open.
+func TestGrandchildIsLeftBehind(t *testing.T) {
+	p := start(t, "")
+	p.call("1", "misbehave", `{"fault":"grandchild","for":"5s"}`)
+	p.hears(grandchild.Is)
+	if _, err := p.cmd.Process.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.output.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.out.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v: its output has ended with it", err)
+	}
+}

@@ -1,0 +1,14 @@
+package server
+
+import (
+	"context"
+	"os"
+)
+
+var mute = Misbehaviour{
+	Name: "mute", Is: "it exits now, and does not answer the handshake whenever it is started",
+	begin: func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
+	start: func(*server, Fault) {},
+	of:    "initialize",
+	reply: func(context.Context, *server, Fault, message, reply) {},
+}

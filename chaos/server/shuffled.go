@@ -1,0 +1,15 @@
+package server
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+var shuffled = Misbehaviour{
+	Name: "shuffled", Is: "it answers calls in whatever order", of: "tools/call",
+	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
+		pause(ctx, time.Duration(rand.Int64N(int64(f.Delay)+1)))
+		s.write(line(m.ID, r))
+	},
+}

@@ -1,0 +1,8 @@
+package server
+
+import "context"
+
+var silent = Misbehaviour{
+	Name: "silent", Is: "it never answers a call", of: "tools/call",
+	reply: func(context.Context, *server, Fault, message, reply) {},
+}

@@ -1,0 +1,15 @@
+package server
+
+import "context"
+
+var slow = Misbehaviour{
+	Name: "slow", Is: "it answers calls a byte at a time", of: "tools/call",
+	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
+		s.mu.Lock() // nobody else gets a word in
+		defer s.mu.Unlock()
+		for _, b := range line(m.ID, r) {
+			pause(ctx, f.Delay)
+			_, _ = s.Out.Write([]byte{b})
+		}
+	},
+}

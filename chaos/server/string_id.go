@@ -1,0 +1,18 @@
+package server
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+var stringID = Misbehaviour{
+	Name: "string_id", Is: "it answers with the number of a call as a text, and with its text as a number", of: "tools/call",
+	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		id := jsontext.Value(`"` + string(m.ID) + `"`)
+		if m.ID[0] == '"' {
+			id = jsontext.Value("1")
+		}
+		s.write(line(id, r))
+	},
+}

@@ -1,0 +1,13 @@
+package server
+
+import (
+	"bytes"
+	"context"
+)
+
+var twice = Misbehaviour{
+	Name: "twice", Is: "it answers each call twice", of: "tools/call",
+	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		s.write(bytes.Repeat(line(m.ID, r), 2))
+	},
+}
