@@ -11,10 +11,12 @@ import (
 	"mcpd/actors/demo"
 	"mcpd/actors/process"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
+	"mcpd/transport/faulty"
 	"mcpd/transport/pipe"
 	"mcpd/transport/stdio"
 	"mcpd/transport/streamable"
@@ -63,13 +65,27 @@ func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) clien
 	if simulated := h.options.Simulation.Dial; simulated != nil {
 		return simulated(t.Name, s.Name)
 	}
+	var dial client.Dial
 	switch s.Link() {
 	case tenant.Stdio:
-		return h.dialProgram(t, s, at)
+		dial = h.dialProgram(t, s, at)
 	case tenant.HTTP, tenant.SSE:
-		return h.dialURL(t, s)
+		dial = h.dialURL(t, s)
+	default:
+		dial = h.dialBuiltin(t, s)
 	}
-	return h.dialBuiltin(t, s)
+	return h.faulty(dial, fault.Who{Tenant: t.Name, Server: s.Name})
+}
+
+// faulty has the faults that are armed strike at what is read from a server and written to it.
+func (h *host) faulty(dial client.Dial, who fault.Who) client.Dial {
+	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
+		up, err := dial(ctx, self)
+		if err != nil {
+			return nil, err
+		}
+		return faulty.New(up, h.faults, who), nil
+	}
 }
 
 func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {

@@ -84,7 +84,7 @@ func (h *host) storage() []otp.Child {
 		return nil
 	}
 	return []otp.Child{patient(actor("storage", 5*second, func() otp.Behaviour {
-		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Emit: h.recorder.Emit})
+		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Emit: h.recorder.Emit, Faults: h.faults})
 	}))}
 }
 

@@ -63,6 +63,23 @@ type Upstream interface {
 	Info() Info
 }
 
+// As is the connection, or the first that it wraps, that is a T: what only some transports can do. One that wraps another has a method
+// Unwrap that returns it.
+func As[T any](up Upstream) (T, bool) {
+	for up != nil {
+		if t, ok := up.(T); ok {
+			return t, true
+		}
+		w, ok := up.(interface{ Unwrap() Upstream })
+		if !ok {
+			break
+		}
+		up = w.Unwrap()
+	}
+	var none T
+	return none, false
+}
+
 // SSE is the Info.Transport of HTTP+SSE, which revisions without a handshake do not have.
 const SSE = "sse"
 

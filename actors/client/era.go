@@ -173,7 +173,7 @@ func (c *Connection) agreed(f Facts) {
 		c.o.Known.dies.Store(false)
 	}
 	c.up.Negotiated(f.Version)
-	if m, ok := c.up.(mirroring); ok {
+	if m, ok := transport.As[mirroring](c.up); ok {
 		m.Mirror(c.mirrors)
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"mcpd/supervisor/otp"
+	"mcpd/transport"
 	"mcpd/transport/stdio"
 )
 
@@ -25,7 +26,7 @@ func (w *watching) stop() {
 // watch sees to it that the server is looked at for as long as something waits for it, once per stdio.Quiet: whoever calls a program that
 // was stopped would wait for its whole deadline, and so would the next.
 func (c *Connection) watch() {
-	if _, can := c.up.(looker); !can || c.watching.on {
+	if _, can := transport.As[looker](c.up); !can || c.watching.on {
 		return
 	}
 	c.watching = watching{on: true, timer: c.p.After(stdio.Quiet, looked{})}
@@ -33,7 +34,7 @@ func (c *Connection) watch() {
 
 func (c *Connection) look() {
 	c.watching.on = false
-	if up, can := c.up.(looker); can && len(c.calls)+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
+	if up, can := transport.As[looker](c.up); can && len(c.calls)+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
 		up.Look()
 		c.watch()
 	}

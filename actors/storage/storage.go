@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
+	"mcpd/internal/fault"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -39,6 +42,8 @@ type Options struct {
 	// while nothing can be written, so whoever gathers bounds them. Nil has none.
 	More func() (part []store.Change, others bool)
 	Emit telemetry.Sink
+	// Faults may make writes and syncs fail, and syncs slow; nil is none.
+	Faults *fault.Registry
 }
 
 // Storage is the behaviour of core/storage.
@@ -142,7 +147,7 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 		s.writing = false
 		s.write()
 	case sync:
-		s.p.Go("sync", func(context.Context) error { return s.o.Store.Sync() })
+		s.p.Go("sync", s.sync)
 	case verify:
 		s.verify()
 	case otp.Done:
@@ -233,7 +238,7 @@ func (s *Storage) write() {
 		s.due()
 		return
 	}
-	err := s.o.Store.Apply(s.changes)
+	err := s.apply()
 	for _, p := range s.waiting {
 		if err != nil {
 			p.Fail(err)
@@ -253,6 +258,30 @@ func (s *Storage) write() {
 	clear(s.places)
 	s.syncLater()
 	s.due()
+}
+
+// apply writes the changes, unless a fault says that the disk is full.
+func (s *Storage) apply() error {
+	if err := s.full(s.p.Context(), fault.StoreWrite); err != nil {
+		return err
+	}
+	return s.o.Store.Apply(s.changes)
+}
+
+// sync syncs what was written, after as long as a fault says.
+func (s *Storage) sync(ctx context.Context) error {
+	if err := s.full(ctx, fault.StoreSync); err != nil {
+		return err
+	}
+	return s.o.Store.Sync()
+}
+
+// full is the error of a disk that a fault has filled.
+func (s *Storage) full(ctx context.Context, place fault.Place) error {
+	if e := s.o.Faults.At(ctx, place, fault.Who{}); e.Action == fault.Fail {
+		return fmt.Errorf("%w: %w", e, syscall.ENOSPC)
+	}
+	return nil
 }
 
 // verify finds out whether what was written is still there. Where changes wait, their write does.

@@ -92,7 +92,7 @@ func run(t *testing.T, test func(s *stage.Stage, d *disk)) {
 	d := &disk{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
-			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit})
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Faults: s.Faults})
 		})}}
 	}, func(s *stage.Stage) { test(s, d) })
 }

@@ -49,7 +49,7 @@ type Fault struct {
 	// Percent is how many of a hundred that match are struck, drawn from Seed; 0 is all.
 	Percent float64
 	Seed    uint64
-	// Delay is how long those struck wait, of the actions that make them wait. A hang without one lasts until the fault ends.
+	// Delay is how long those struck wait, or what arrives late is late, of the actions that have one. A hang without one lasts until the fault ends.
 	Delay time.Duration
 	// Count is how many times it strikes; 0 is without limit while the lease lasts.
 	Count int
@@ -103,14 +103,16 @@ func (f Fault) check() error {
 	if !slices.Contains(row.actions, f.Action) {
 		return wrong(ErrAction, "%s takes %s", row.place, join(row.actions))
 	}
-	_, waits := waiting[f.Action]
+	waits := slices.Contains(delayed, f.Action)
 	switch {
-	case row.actor && f.Point.Path == "":
+	case row.by == ofActor && f.Point.Path == "":
 		return wrong(ErrPoint, "%s needs the path of an actor", row.place)
-	case !row.actor && (f.Point.Path != "" || f.Point.Kind != ""):
-		return wrong(ErrPoint, "%s has no path and no kind; tenant, server and session narrow it", row.place)
-	case row.actor && f.Point.Who != (Who{}):
+	case row.by != ofActor && (f.Point.Path != "" || f.Point.Kind != ""):
+		return wrong(ErrPoint, "%s has no path and no kind", row.place)
+	case row.by == ofActor && f.Point.Who != (Who{}):
 		return wrong(ErrPoint, "an actor's path says whose it is; leave out tenant, server and session")
+	case row.by == ofHost && f.Point.Who != (Who{}):
+		return wrong(ErrPoint, "%s is the host's; leave out tenant, server and session", row.place)
 	case row.place != Receive && f.Point.Kind != "":
 		return wrong(ErrPoint, "%s has no message, so no kind", row.place)
 	case !(f.Percent >= 0 && f.Percent <= 100):

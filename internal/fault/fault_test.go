@@ -140,6 +140,7 @@ func TestArmRefuses(t *testing.T) {
 			"a tenant's actor":   {func(f *Fault) { f.Point.Tenant = "acme" }, ErrPoint},
 			"a start's message":  {func(f *Fault) { f.Point.Place, f.Point.Kind = Init, "x.y" }, ErrPoint},
 			"a store's path":     {func(f *Fault) { f.Point.Place, f.Action = StoreWrite, Fail }, ErrPoint},
+			"a tenant's store":   {func(f *Fault) { f.Point = Point{Place: StoreWrite, Who: Who{Tenant: "acme"}}; f.Action = Fail }, ErrPoint},
 			"too many percent":   {func(f *Fault) { f.Percent = 101 }, ErrPercent},
 			"no number":          {func(f *Fault) { f.Percent = math.NaN() }, ErrPercent},
 			"a panic that waits": {func(f *Fault) { f.Delay = time.Second }, ErrDelay},

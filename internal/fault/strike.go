@@ -64,9 +64,10 @@ func (r *Registry) begin(path string) error {
 
 // Effect is what has to be done at a place that is no actor's. The zero value is nothing.
 type Effect struct {
-	Action Action // Drop, Duplicate, Garble, Truncate, Cut or Fail, for the caller to perform
+	Action Action // Drop, Duplicate, Late, Garble, Truncate, Cut or Fail, for the caller to perform
 	ID     string // the fault
 	Place  Place
+	Delay  time.Duration // of Late
 }
 
 // Error is the effect as the error of what was tried.
@@ -86,8 +87,8 @@ func (r *Registry) effect(ctx context.Context, place Place, who Who) Effect {
 		if !a.of(place, who) || !r.strike(a) {
 			continue
 		}
-		if _, waits := waiting[a.fault.Action]; !waits {
-			return Effect{a.fault.Action, a.id, place}
+		if a.fault.Action != Slow {
+			return Effect{a.fault.Action, a.id, place, a.fault.Delay}
 		}
 		r.wait(ctx, a)
 	}

@@ -135,7 +135,7 @@ func TestAPlaceIsNarrowedByWho(t *testing.T) {
 			who   Who
 			want  Effect
 		}{
-			{UpstreamRead, ann, Effect{Drop, id, UpstreamRead}},
+			{UpstreamRead, ann, Effect{Action: Drop, ID: id, Place: UpstreamRead}},
 			{UpstreamWrite, ann, Effect{}},
 			{UpstreamRead, Who{Tenant: "acme", Server: "web"}, Effect{}},
 			{UpstreamRead, Who{Tenant: "globex", Server: "files"}, Effect{}},
@@ -144,11 +144,15 @@ func TestAPlaceIsNarrowedByWho(t *testing.T) {
 				t.Errorf("%s for %+v: %+v, want %+v", c.place, c.who, got, c.want)
 			}
 		}
-		Fault{Action: Slow, Point: Point{Place: UpstreamWrite}, Delay: time.Hour, Lease: MaxLease}.in(t, r)
+		Fault{Action: Slow, Point: Point{Place: StoreSync}, Delay: time.Hour, Lease: MaxLease}.in(t, r)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if got := lasts(func() { r.At(ctx, UpstreamWrite, ann) }); got != time.Second {
+		if got := lasts(func() { r.At(ctx, StoreSync, Who{}) }); got != time.Second {
 			t.Errorf("waited %v, want as long as its context", got)
+		}
+		late := Fault{Action: Late, Point: Point{Place: UpstreamRead, Who: Who{Tenant: "globex"}}, Delay: time.Hour, Lease: MaxLease}.in(t, r)
+		if got := r.At(t.Context(), UpstreamRead, Who{Tenant: "globex"}); got != (Effect{Late, late, UpstreamRead, time.Hour}) {
+			t.Errorf("%+v: who is late is not waited for here", got)
 		}
 	})
 }
@@ -243,7 +247,7 @@ func TestChangesAreTold(t *testing.T) {
 
 // Whatever the table lists can be armed, and nothing else.
 func TestPlacesTakeTheirActionsOnly(t *testing.T) {
-	all := []Action{Panic, Hang, Slow, Drop, Duplicate, Fail, Garble, Truncate, Cut}
+	all := []Action{Panic, Hang, Slow, Late, Drop, Duplicate, Fail, Garble, Truncate, Cut}
 	bubble(t, func(t *testing.T, r *Registry) {
 		for _, p := range Places() {
 			for _, action := range all {
@@ -251,7 +255,7 @@ func TestPlacesTakeTheirActionsOnly(t *testing.T) {
 				if p.Actor {
 					f.Point.Path = "a"
 				}
-				if action == Slow {
+				if action == Slow || action == Late {
 					f.Delay = time.Second
 				}
 				id, err := r.Arm(f)

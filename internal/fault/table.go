@@ -9,7 +9,8 @@ type Action string
 const (
 	Panic     Action = "panic"     // the actor panics before it handles the message
 	Hang      Action = "hang"      // it does not go on until the fault ends or its delay is over
-	Slow      Action = "slow"      // it goes on after the delay
+	Slow      Action = "slow"      // it goes on after the delay, and so does what is behind it
+	Late      Action = "late"      // what arrives is handed over after the delay, and what is behind it is not held up
 	Drop      Action = "drop"      // what it was about to handle, or to write, is lost
 	Duplicate Action = "duplicate" // it is handled, or written, twice
 	Fail      Action = "fail"      // what was tried fails: an actor's start, a write to the disk
@@ -27,27 +28,38 @@ const (
 	Init          Place = "init"           // an actor is about to begin an incarnation
 	UpstreamRead  Place = "upstream.read"  // a message of a server has arrived
 	UpstreamWrite Place = "upstream.write" // a message is about to be written to a server
-	StoreWrite    Place = "store.write"    // state is about to be written
+	StoreWrite    Place = "store.write"    // state is about to be written to the kernel
+	StoreSync     Place = "store.sync"     // state is about to be synced to the disk
+)
+
+// by is what narrows a place.
+type by uint8
+
+const (
+	ofActor by = iota // a path
+	ofWho             // a tenant, a server, a session
+	ofHost            // nothing: it is the host's as a whole
 )
 
 // row says what may be done at a place.
 type row struct {
 	place   Place
-	actor   bool // it is an actor's, so that a path says which
+	by      by
 	actions []Action
 	Is      string
 }
 
 var places = []row{
-	{Receive, true, []Action{Panic, Hang, Slow, Drop, Duplicate}, "an actor is about to handle a message"},
-	{Init, true, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation"},
-	{UpstreamRead, false, []Action{Drop, Duplicate, Slow, Garble, Truncate, Cut}, "a message of a server has arrived"},
-	{UpstreamWrite, false, []Action{Drop, Duplicate, Slow, Cut}, "a message is about to be written to a server"},
-	{StoreWrite, false, []Action{Fail, Slow}, "state is about to be written to the disk"},
+	{Receive, ofActor, []Action{Panic, Hang, Slow, Drop, Duplicate}, "an actor is about to handle a message"},
+	{Init, ofActor, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation"},
+	{UpstreamRead, ofWho, []Action{Drop, Duplicate, Slow, Late, Garble, Truncate, Cut}, "a message of a server has arrived"},
+	{UpstreamWrite, ofWho, []Action{Drop, Duplicate}, "a message is about to be written to a server"},
+	{StoreWrite, ofHost, []Action{Fail}, "state is about to be written to the kernel"},
+	{StoreSync, ofHost, []Action{Fail, Slow}, "state is about to be synced to the disk"},
 }
 
-// waiting are the actions that make those struck wait.
-var waiting = map[Action]struct{}{Hang: {}, Slow: {}}
+// delayed are the actions that have a delay.
+var delayed = []Action{Hang, Slow, Late}
 
 // Described is a place and what can be done there, for documents and error texts.
 type Described struct {
@@ -61,7 +73,7 @@ type Described struct {
 func Places() []Described {
 	list := make([]Described, len(places))
 	for i, r := range places {
-		list[i] = Described{r.place, slices.Clone(r.actions), r.actor, r.Is}
+		list[i] = Described{r.place, slices.Clone(r.actions), r.by == ofActor, r.Is}
 	}
 	return list
 }

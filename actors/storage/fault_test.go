@@ -1,0 +1,79 @@
+package storage_test
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/storage"
+	"mcpd/internal/fault"
+	"mcpd/telemetry"
+)
+
+func arm(s *stage.Stage, f fault.Fault) {
+	s.T.Helper()
+	f.Lease = fault.MaxLease
+	if _, err := s.Faults.Arm(f); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// While a fault has the disk full nothing is written, who waits is told so, and an operator too. When it is over, what was kept is written.
+func TestFullDiskIsAFault(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		arm(s, fault.Fault{Action: fault.Fail, Point: fault.Point{Place: fault.StoreWrite}})
+		if err := <-put(s, change("a", "1")); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("who waits is told %v", err)
+		}
+		time.Sleep(time.Minute)
+		if got := d.String(); got != "[] 0" || len(stage.Of[telemetry.StateNotWritten](&s.Events)) != 1 {
+			t.Errorf("written %s, and an operator was told %d times", got, len(stage.Of[telemetry.StateNotWritten](&s.Events)))
+		}
+		s.Faults.DisarmRun("")
+		time.Sleep(2 * storage.RetryPause)
+		if got := d.String(); got != "[[a=1]] 1" {
+			t.Errorf("afterwards: %s", got)
+		}
+	})
+}
+
+// A sync that a fault makes slow, or fail, holds up no write, and is made in the end.
+func TestSlowSyncIsAFault(t *testing.T) {
+	for action, delay := range map[fault.Action]time.Duration{fault.Slow: 5 * time.Second, fault.Fail: 0} {
+		run(t, func(s *stage.Stage, d *disk) {
+			arm(s, fault.Fault{Action: action, Point: fault.Point{Place: fault.StoreSync}, Delay: delay, Count: 1})
+			for _, key := range []string{"a", "b"} {
+				if err := <-put(s, change(key, "1")); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(2 * storage.SyncPause)
+			}
+			if got := d.String(); got != "[[a=1] [b=1]] 0" {
+				t.Errorf("%s: %s", action, got)
+			}
+			time.Sleep(10 * time.Second)
+			if got := d.String(); got != "[[a=1] [b=1]] 1" {
+				t.Errorf("%s: afterwards %s", action, got)
+			}
+		})
+	}
+}
+
+// A host that stops does not wait for a sync that a fault makes slow.
+func TestStopDoesNotWaitForAFault(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		arm(s, fault.Fault{Action: fault.Slow, Point: fault.Point{Place: fault.StoreSync}, Delay: time.Hour})
+		if err := <-put(s, change("a", "1")); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * storage.SyncPause)
+		began := time.Now()
+		s.System.Close()
+		if took := time.Since(began); took > time.Second || strings.HasSuffix(d.String(), " 0") {
+			t.Errorf("it took %v: %s", took, d.String())
+		}
+	})
+}

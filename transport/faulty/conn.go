@@ -1,0 +1,136 @@
+// Package faulty is a connection to a server at which faults strike that somebody has armed. It wraps one of any transport and stands where
+// messages are read and written, so that it does not know how they are framed.
+package faulty
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"mcpd/internal/fault"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// MaxHeld is how many messages of a connection may be late at once. Beyond it they come in time.
+const MaxHeld = 1024
+
+// Conn is a connection with faults. While none is armed it costs one atomic load a message. Recv is for one caller at a time, the rest for
+// any number.
+type Conn struct {
+	transport.Upstream
+	faults *fault.Registry
+	who    fault.Who
+
+	// What follows belongs to whoever calls Recv.
+	held []held // what is late, or there twice, in the order in which it comes
+	end  error  // what Recv answers from now on
+}
+
+type held struct {
+	in transport.Inbound
+	at time.Time
+}
+
+// New wraps a connection to the server that who names.
+func New(up transport.Upstream, faults *fault.Registry, who fault.Who) *Conn {
+	return &Conn{Upstream: up, faults: faults, who: who}
+}
+
+// Unwrap is the connection itself, for transport.As.
+func (c *Conn) Unwrap() transport.Upstream { return c.Upstream }
+
+// Send hands a message to the connection, never or twice where a fault says so.
+func (c *Conn) Send(ctx context.Context, m jsonrpc.Message) error {
+	switch e := c.faults.At(ctx, fault.UpstreamWrite, c.who); e.Action {
+	case fault.Drop:
+		return nil
+	case fault.Duplicate:
+		if err := c.Upstream.Send(ctx, m); err != nil {
+			return err
+		}
+	}
+	return c.Upstream.Send(ctx, m)
+}
+
+// Recv returns the next message that no fault has kept, as it is, or as a fault has left it. Messages come in the order of the connection, save
+// those that are late.
+func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
+	for c.end == nil {
+		in, struck, err := c.next(ctx)
+		if err != nil || struck || in.Err != nil || in.Control != nil {
+			return in, err
+		}
+		switch e := c.faults.At(ctx, fault.UpstreamRead, c.who); e.Action {
+		case fault.Drop:
+		case fault.Cut:
+			c.end = fmt.Errorf("%w: %w", e, io.ErrUnexpectedEOF)
+		case fault.Garble, fault.Truncate:
+			if in, ok := spoil(in, e); ok {
+				return in, nil
+			}
+		case fault.Duplicate:
+			c.hold(in, 0)
+			return in, nil
+		case fault.Late:
+			if !c.hold(in, e.Delay) {
+				return in, nil
+			}
+		default:
+			return in, nil
+		}
+	}
+	return transport.Inbound{}, c.end
+}
+
+// hold keeps a message until it is due, if there is room for it.
+func (c *Conn) hold(in transport.Inbound, d time.Duration) bool {
+	if len(c.held) >= MaxHeld {
+		return false
+	}
+	c.held = append(c.held, held{in, time.Now().Add(d)})
+	slices.SortStableFunc(c.held, func(a, b held) int { return a.at.Compare(b.at) })
+	return true
+}
+
+// next returns what is due, else what comes. What a fault has struck is not struck again.
+func (c *Conn) next(ctx context.Context) (in transport.Inbound, struck bool, err error) {
+	if len(c.held) == 0 {
+		in, err = c.Upstream.Recv(ctx)
+		return in, false, err
+	}
+	if due := c.held[0].at; time.Now().Before(due) {
+		wait, cancel := context.WithDeadline(ctx, due)
+		defer cancel()
+		in, err = c.Upstream.Recv(wait)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return in, false, err
+		}
+	}
+	in = c.held[0].in
+	c.held = slices.Delete(c.held, 0, 1)
+	return in, true, nil
+}
+
+// spoil is what becomes of a message whose bytes are no JSON any more: an answer fails the request that it answers as far as that can still be
+// told, and anything else is lost, as it is where bytes are read.
+func spoil(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
+	if in.Message.Method != "" {
+		return transport.Inbound{}, false
+	}
+	bytes := in.Message.Append(nil)
+	if e.Action == fault.Truncate {
+		bytes = bytes[:len(bytes)-1-len(in.Message.Result)/2]
+	} else {
+		bytes[0] = '~'
+	}
+	_, why := jsonrpc.Decode(bytes, protocol.UpstreamLimits())
+	id, _ := jsonrpc.Glimpse(bytes)
+	id = cmp.Or(id, in.Related) // what stands on the stream of its request needs no id
+	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, why), Written: true}, !id.IsZero()
+}
