@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/internal/load"
 )
 
 // Client is where a tenant's clients connect.
@@ -20,25 +23,32 @@ type Client struct {
 	Tool, Argument string
 }
 
-// standalone is the revision in which a call needs no session.
-const standalone = "2026-07-28"
+// session opens one of the tenant. It leaves nothing behind when it is closed.
+func (c Client) session(ctx context.Context) (*load.Session, error) {
+	return load.Connect(ctx, load.SessionOptions{URL: c.URL, Key: c.Key, Tool: c.Tool, Argument: c.Argument, SameID: true})
+}
 
-// call asks for text to be given back, over a connection that nobody else uses and that ends with the answer's body. The host is told at once
-// that little is read: the connection's buffer is small.
-func (c Client) call(ctx context.Context, text string) (*http.Response, error) {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(c.Tool) + `,"arguments":{` + quote(c.Argument) + `:` + quote(text) +
-		`},"_meta":{"io.modelcontextprotocol/protocolVersion":"` + standalone + `","io.modelcontextprotocol/clientCapabilities":{}}}}`
+// inSession has a fault end its session after itself.
+func inSession(s *load.Session, in Injected) Injected {
+	heal := in.Heal
+	var once sync.Once
+	in.Heal = func(ctx context.Context) error {
+		err := heal(ctx)
+		once.Do(func() { _ = s.Close(ctx) }) // the host forgets a session that is idle
+		return err
+	}
+	return in
+}
+
+// call asks for text to be given back in a session, over a connection that nobody else uses and that ends with the answer's body. The host is
+// told at once that little is read: the connection's buffer is small.
+func (c Client) call(ctx context.Context, s *load.Session, text string) (*http.Response, error) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(c.Tool) + `,"arguments":{` + quote(c.Argument) + `:` + quote(text) + `}}}`
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	r.Header = http.Header{
-		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {standalone}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {c.Tool},
-	}
-	if c.Key != "" {
-		r.Header.Set("Authorization", "Bearer "+c.Key)
-	}
+	r.Header = s.Headers()
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: dialSmall}
 	resp, err := transport.RoundTrip(r)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"mcpd/internal/load"
 )
 
 // visitTimeout is how long one visit of a client may take. It bounds how long healing takes too.
@@ -24,7 +22,7 @@ var clientChurn = Kind{
 		return begin(ctx, s, clients, s.With.Duration("every"), func(ctx context.Context, _ int) (int, error) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout) // what has begun is ended, so that no session is left behind
 			defer cancel()
-			c, err := load.Connect(ctx, load.SessionOptions{URL: s.Client.URL, Key: s.Client.Key, SameID: true})
+			c, err := s.Client.session(ctx)
 			if err != nil {
 				return 0, err
 			}

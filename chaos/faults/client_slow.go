@@ -18,8 +18,12 @@ var clientSlow = Kind{
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		text, pause := strings.Repeat("x", int(s.With.Size("size"))), s.With.Duration("pause")
 		clients := s.With.Number("clients")
-		return begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
-			resp, err := s.Client.call(ctx, text)
+		session, err := s.Client.session(ctx)
+		if err != nil {
+			return Injected{}, err
+		}
+		return inSession(session, begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+			resp, err := s.Client.call(ctx, session, text)
 			if err != nil {
 				return 0, err
 			}
@@ -34,7 +38,7 @@ var clientSlow = Kind{
 				case <-time.After(pause):
 				}
 			}
-		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients)), nil
+		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
 	},
 }
 

@@ -20,10 +20,14 @@ var clientVanish = Kind{
 		for i := range draws {
 			draws[i] = rand.New(rand.NewPCG(s.Rand.Uint64(), uint64(i)))
 		}
-		return begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
+		session, err := s.Client.session(ctx)
+		if err != nil {
+			return Injected{}, err
+		}
+		return inSession(session, begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
 			short, cancel := context.WithTimeout(ctx, time.Duration(draws[hand].Int64N(int64(within))))
 			defer cancel()
-			resp, err := s.Client.call(short, "x")
+			resp, err := s.Client.call(short, session, "x")
 			if err == nil {
 				return 1, resp.Body.Close() // it did not read the answer
 			}
@@ -31,6 +35,6 @@ var clientVanish = Kind{
 				return 1, nil
 			}
 			return 0, err
-		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients)), nil
+		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
 	},
 }

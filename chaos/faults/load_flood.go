@@ -22,7 +22,7 @@ var loadFlood = Kind{
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		f := &flood{}
 		for range s.With.Number("sessions") {
-			c, err := load.Connect(ctx, load.SessionOptions{URL: s.Client.URL, Key: s.Client.Key, Tool: s.Client.Tool, Argument: s.Client.Argument, SameID: true})
+			c, err := s.Client.session(ctx)
 			if err != nil {
 				f.close(ctx)
 				return Injected{}, fmt.Errorf("flood of %s: %w", s.Tenant, err)

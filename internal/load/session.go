@@ -84,6 +84,9 @@ func (s *Session) handshake(ctx context.Context) error {
 	return discard(response)
 }
 
+// Headers are those of every request of the session, for whoever makes one by himself.
+func (s *Session) Headers() http.Header { return s.headers.Clone() }
+
 // Call implements Client.
 func (s *Session) Call(ctx context.Context, nonce Nonce) (Nonce, error) {
 	text, err := s.Ask(ctx, "tools/call", `{"name":`+quote(s.options.Tool)+`,"arguments":{`+quote(s.options.Argument)+`:`+quote(string(nonce))+`}}`)
