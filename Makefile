@@ -5,11 +5,11 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
-.PHONY: help build test tools race lint proto docs bench resilience benchmarks conformance fuzz check
+.PHONY: help build test tools race lint proto docs bench resilience chaos chaos-full benchmarks conformance fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
-	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 14
 
 build: ## Builds bin/mcpd.
 	go build -trimpath -o bin/ ./cmd/mcpd
@@ -37,6 +37,12 @@ bench: ## Measures what the host promises, prints tables and writes them to benc
 
 resilience: ## Kills servers, actors and the host, and prints a table of what that cost, and writes it to internal/resilience/results.
 	cd internal/resilience && go test -count=1 -timeout=60m -full
+
+chaos: ## Breaks a host in twelve ways, some seconds each, and writes the report to chaos/results/short.
+	go test -count=1 -timeout=15m -v -run='^TestLibrary$$' ./chaos -form=short
+
+chaos-full: ## Runs every experiment in full, up to 45 minutes at a time, and writes the report to chaos/results/full. Run it again to go on.
+	go test -count=1 -timeout=3h -v -run='^TestLibrary$$' ./chaos -form=full
 
 benchmarks: ## Runs the benchmarks of the packages.
 	go test -run='^$$' -bench=. -benchmem ./...

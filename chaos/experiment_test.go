@@ -187,6 +187,23 @@ faults:
 	}
 }
 
+// A run in parts ends each with what is left, and goes on without running again what there is a record of.
+func TestRunGoesOnInParts(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "")
+	first, code, out := a.run(panics, "nothing", "--within", "1s")
+	if code != 1 || !strings.Contains(out, "1 of 2 experiments are left") || len(failed(first)) > 0 {
+		t.Errorf("exit code %d, failed %v\n%s", code, failed(first), out)
+	}
+	if _, err := os.Stat(filepath.Join(a.dir, "nothing.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what is left was run: %v", err)
+	}
+	again, code, out := a.run(panics, "--resume")
+	if code != 0 || !again.Begun.Equal(first.Begun) {
+		t.Errorf("exit code %d, begun %v, want %v\n%s", code, again.Begun, first.Begun, out)
+	}
+}
+
 // A guard that trips ends the run, with everything healed, and the record says why.
 func TestGuardEndsTheRun(t *testing.T) {
 	t.Parallel()

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcpd/chaos/experiment"
 	"mcpd/chaos/faults"
 	"mcpd/chaos/record"
 	chaos "mcpd/chaos/run"
@@ -28,6 +30,8 @@ type running struct {
 	keys   []string
 	report string
 	start  string
+	resume bool
+	within time.Duration
 	meant  bool
 	to     reports
 }
@@ -38,7 +42,7 @@ func chaosRunCommand() *cobra.Command {
 		Use: "run NAME|FILE...", Short: "Break a running host, heal it, and judge what happened meanwhile", Args: cobra.MinimumNArgs(1),
 		Long: "Break a running host, heal it, and judge what happened meanwhile. Clients of the target and of bystanders call all the while, at a constant\n" +
 			"rate; everything is healed at the end, when a guard of the experiment trips, and when the command is interrupted or killed.\n" +
-			"Several experiments are run one after the other. The exit code is 1 when something is not as it has to be.",
+			"Several experiments are run one after the other, also in parts: see --within and --resume. The exit code is 1 when something is not as it has to be.",
 		Example: "  mcpd chaos run panic-request-manager --short\n  mcpd chaos run mine.yaml --target acme --bystander globex --key acme=env:ACME --key globex=@globex.key --html mine.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
@@ -50,6 +54,8 @@ func chaosRunCommand() *cobra.Command {
 	flags.StringArrayVar(&r.keys, "key", nil, "a tenant's key as TENANT=@FILE or TENANT=env:NAME")
 	flags.StringVar(&r.report, "report", "", "folder for the record of each experiment, and a page and a file for build servers of all of them")
 	flags.StringVar(&r.start, "start", "", "shell command that starts the host again after experiments have killed it")
+	flags.BoolVar(&r.resume, "resume", false, "do not run again what that folder has a record of, but judge it with the rest")
+	flags.DurationVar(&r.within, "within", 0, "begin no experiment that would end later than this, but the first; --resume goes on (default no bound)")
 	flags.BoolVar(&r.meant, "i-know", false, "break the host although it is in production")
 	r.to.flags(cmd)
 	return cmd
@@ -64,32 +70,39 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	if err != nil {
 		return err
 	}
-	var list []record.Record
-	failed := ""
-	for _, name := range names {
-		e, _, err := readExperiment(name)
-		if err != nil {
+	if r.resume && r.report == "" {
+		return errors.New("--resume needs --report: the folder of the records that there are")
+	}
+	all := make([]experiment.Experiment, len(names))
+	for i, name := range names {
+		if all[i], _, err = readExperiment(name); err != nil {
 			return err
 		}
 		if r.short {
-			e = e.Short()
+			all[i] = all[i].Short()
 		}
-		one, err := chaos.Run(ctx, chaos.Options{
-			Experiment: e, Short: r.short, Kinds: faults.Kinds, Admin: "http://" + addr,
-			Token: func(s admin.Scope) (string, error) { return adminToken(addr, s) },
-			MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed, Meant: r.meant, Start: starter(r.start),
-			Progress: func(line string) { fmt.Fprintln(side, line) },
-		})
-		if err != nil {
-			return chaosFailure(err)
+	}
+	var list []record.Record
+	begun, ran, left, failed := time.Now(), 0, 0, ""
+	for _, e := range all {
+		one, ok, err := r.kept(e)
+		switch p := e.Phases; {
+		case err != nil:
+			return err
+		case ok:
+			fmt.Fprintf(side, "%s: there is a record of it\n", e.Name)
+		case r.within > 0 && ran > 0 && time.Since(begun)+p.Baseline+p.Fault+p.Heal > r.within:
+			left++
+			continue
+		default:
+			ran++
+			if one, err = r.one(ctx, side, addr, keys, e); err != nil {
+				return err
+			}
 		}
-		one.Verdicts = verdict.Judge(one)
 		list = append(list, one)
 		if verdict.Failed(one.Verdicts) && failed == "" {
 			failed = e.Name
-		}
-		if err := r.keep(one); err != nil {
-			return err
 		}
 		if ctx.Err() != nil {
 			break
@@ -106,8 +119,42 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		return context.Canceled
 	case failed != "":
 		return &failure{exitFailure, fmt.Errorf("%s: something is not as it has to be", failed)}
+	case left > 0:
+		return &failure{exitFailure, fmt.Errorf("%d of %d experiments are left: go on with --resume", left, len(all))}
 	}
 	return nil
+}
+
+// one runs an experiment, judges it and keeps its record.
+func (r *running) one(ctx context.Context, side io.Writer, addr string, keys map[string]string, e experiment.Experiment) (record.Record, error) {
+	one, err := chaos.Run(ctx, chaos.Options{
+		Experiment: e, Short: r.short, Kinds: faults.Kinds, Admin: "http://" + addr,
+		Token: func(s admin.Scope) (string, error) { return adminToken(addr, s) },
+		MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed, Meant: r.meant, Start: starter(r.start),
+		Progress: func(line string) { fmt.Fprintln(side, line) },
+	})
+	if err != nil {
+		return one, chaosFailure(err)
+	}
+	one.Verdicts = verdict.Judge(one)
+	return one, r.keep(one)
+}
+
+// kept is the record that an earlier run of the same form has written. One that was ended early is no answer.
+func (r *running) kept(e experiment.Experiment) (one record.Record, ok bool, err error) {
+	if !r.resume {
+		return one, false, nil
+	}
+	list, err := readRecord(nil, filepath.Join(r.report, e.Name+".json"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return one, false, nil
+	case err != nil:
+		return one, false, &failure{exitFailure, err}
+	case len(list) != 1 || list[0].Aborted != "" || list[0].Experiment.Short != r.short:
+		return one, false, nil
+	}
+	return list[0], true, nil
 }
 
 // keep writes a record to the folder of reports, as soon as there is one.
