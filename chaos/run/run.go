@@ -170,12 +170,14 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		r.traffic = append(r.traffic, t)
 	}
 	r.say("%s: target %s, bystanders %v, seed %d", r.Experiment.Name, r.roles.Target, r.roles.Bystanders, r.Seed)
-	for _, t := range r.traffic {
-		if err := t.warm(ctx, r.Experiment.Load, draw); err != nil {
-			return err
-		}
+	var warmed sync.WaitGroup
+	errs := make([]error, len(r.traffic))
+	for i, t := range r.traffic {
+		own := rand.New(rand.NewPCG(draw.Uint64(), 0))
+		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own) })
 	}
-	return nil
+	warmed.Wait()
+	return errors.Join(errs...)
 }
 
 // carryOut is the run itself. Whatever ends it, it returns with everything healed and nothing of it under way.
