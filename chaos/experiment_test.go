@@ -28,6 +28,12 @@ type trial struct {
 
 func openTrial(t *testing.T, top string) *trial {
 	t.Helper()
+	return openTrialOf(t, "", top)
+}
+
+// openTrialOf runs another build of the host, unless that is empty.
+func openTrialOf(t *testing.T, binary, top string) *trial {
+	t.Helper()
 	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
 	server := fmt.Sprintf("demo: {command: %q}", mcptest.Server(t))
@@ -35,7 +41,7 @@ func openTrial(t *testing.T, top string) *trial {
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server)
 	}
-	a.Host = mcptest.Start(t, mcptest.HostOptions{Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
+	a.Host = mcptest.Start(t, mcptest.HostOptions{Binary: binary, Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
 	a.readToken()
 	return &trial{a, t.TempDir()}
 }

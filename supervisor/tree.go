@@ -60,7 +60,7 @@ func (h *host) tenant(t *tenant.Tenant) otp.Child {
 	in, kept := h.in, h.taskOptions(t)
 	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
 		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),
-		actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) }),
+		replaced(actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) })),
 		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) })),
 		// TIER 3: one supervisor a server, over its connections, each of which has its own: see client.Supervised.
 		pool("client_sup", in(5, 30*second), otp.Infinity, otp.Child{

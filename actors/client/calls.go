@@ -109,7 +109,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		}
 		return a.then(m.Result, nil)
 	}
-	f, ok := c.calls[m.ID]
+	f, ok := whose(c.calls, m.ID)
 	if !ok {
 		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "unknown"})
 		return nil

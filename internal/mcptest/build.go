@@ -12,8 +12,8 @@ import (
 
 // The commands that tests run, each built at most once in a test process and only when a test asks for it.
 var (
-	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd") })
-	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver") })
+	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd", "") })
+	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver", "") })
 	// binaries is the folder for them. Main removes it.
 	binaries = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "mcptest-") })
 )
@@ -33,14 +33,14 @@ func Run(m interface{ Run() int }) int {
 	return code
 }
 
-// build compiles a command of the module, with the race detector when the test has it too.
-func build(pkg string) (string, error) {
+// build compiles a command of the module, with a build tag unless that is empty, and with the race detector when the test has it too.
+func build(pkg, tag string) (string, error) {
 	dir, err := binaries()
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, filepath.Base(pkg))
-	args := []string{"build", "-o", file}
+	file := filepath.Join(dir, filepath.Base(pkg)+tag)
+	args := []string{"build", "-tags", tag, "-o", file}
 	if Raced {
 		args = append(args, "-race")
 	}
@@ -61,6 +61,12 @@ func Server(t testing.TB) string {
 func Mcpd(t testing.TB) string {
 	t.Helper()
 	return binary(t, hostBinary)
+}
+
+// Broken returns the path of a host that was built with a tag that breaks it; see the files of that tag for what is wrong with it.
+func Broken(t testing.TB, tag string) string {
+	t.Helper()
+	return binary(t, func() (string, error) { return build("mcpd/cmd/mcpd", tag) })
 }
 
 func binary(t testing.TB, build func() (string, error)) string {

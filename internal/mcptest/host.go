@@ -32,6 +32,7 @@ type HostOptions struct {
 	State  string   // the state directory, for a second host to take over; empty uses a new one
 	Args   []string // further arguments of serve
 	Env    []string // further environment, as os/exec has it
+	Binary string   // another build of the host; empty is Mcpd
 }
 
 // Host is a running mcpd, on ports of its own.
@@ -82,7 +83,10 @@ func StartUnready(t testing.TB, o HostOptions) *Host {
 		}
 		args = append(args, "--config", file)
 	}
-	h.command = exec.Command(Mcpd(t), append(args, o.Args...)...)
+	if o.Binary == "" {
+		o.Binary = Mcpd(t)
+	}
+	h.command = exec.Command(o.Binary, append(args, o.Args...)...)
 	h.command.Dir = home // where no configuration lies about, nor in the places below
 	h.command.Env = append(os.Environ(), append([]string{
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_RUNTIME_DIR=" + home, "MCPD_CONFIG=", "MCPD_ADMIN=", "MCPD_KEY=",

@@ -111,7 +111,7 @@ func (h *handle) awaitDead(limit time.Duration) bool {
 // release gives the pidfd back. Signals find nobody from then on.
 func (h *handle) release() {
 	if h.pidfd != nil {
-		h.pidfd.Close()
+		giveBack(h.pidfd)
 	}
 }
 
