@@ -98,6 +98,35 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 	}
 }
 
+// Faults of servers and of the disk are ordered from the same registry.
+func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
+	read := func(action string, count int, delay time.Duration) Order {
+		return Order{Action: action, Place: "upstream.read", Tenant: "acme", Server: "demo", Count: count, Delay: delay, Lease: lease}
+	}
+	for _, c := range []struct {
+		kind Kind
+		want Order
+	}{
+		{upstreamCut, read("cut", 1, 0)},
+		{upstreamDrop, read("drop", 0, 0)},
+		{upstreamDuplicate, read("duplicate", 0, 0)},
+		{upstreamGarble, read("garble", 0, 0)},
+		{upstreamLate, read("late", 0, 65*time.Second)},
+		{upstreamSlow, read("slow", 0, 10*time.Millisecond)},
+		{upstreamTruncate, read("truncate", 0, 0)},
+		{storeFull, Order{Action: "fail", Place: "store.write", Lease: lease}},
+		{storeSlow, Order{Action: "slow", Place: "store.sync", Delay: 2 * time.Second, Lease: lease}},
+	} {
+		o := &operator{}
+		s := site(c.kind, o, nil)
+		s.Server = "demo"
+		in, err := c.kind.Inject(t.Context(), s)
+		if err != nil || len(o.armed) != 1 || o.armed[0] != c.want || in.Target == "" {
+			t.Errorf("%s: %v, %+v at %s, want %+v", c.kind.Name, err, o.armed, in.Target, c.want)
+		}
+	}
+}
+
 // A part of a hundred is drawn by the host, from the run's seed.
 func TestPartsAreSeeded(t *testing.T) {
 	o := &operator{}

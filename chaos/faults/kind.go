@@ -73,7 +73,17 @@ var Kinds = append([]Kind{
 	hostStop,
 	loadFlood,
 	reloadStorm,
-}, servers()...)
+}, append(servers(),
+	storeFull,
+	storeSlow,
+	upstreamCut,
+	upstreamDrop,
+	upstreamDuplicate,
+	upstreamGarble,
+	upstreamLate,
+	upstreamSlow,
+	upstreamTruncate,
+)...)
 
 // Find returns the kind of that name.
 func Find(kinds []Kind, name string) (Kind, bool) {

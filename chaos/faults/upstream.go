@@ -1,0 +1,26 @@
+package faults
+
+import (
+	"context"
+	"time"
+)
+
+// atServer arms a fault at the messages of a server, whatever carries them.
+func atServer(ctx context.Context, s *Site, o Order) (Injected, error) {
+	o.Tenant, o.Server, o.Count = s.Tenant, s.Server, s.With.Number("count")
+	target := s.Tenant
+	if s.Server != "" {
+		target += "/" + s.Server
+	}
+	return arm(ctx, s, o.Place+" of "+target, o)
+}
+
+// read is a fault at what a server has sent.
+func read(action string) func(context.Context, *Site) (Injected, error) {
+	return func(ctx context.Context, s *Site) (Injected, error) {
+		return atServer(ctx, s, Order{Action: action, Place: "upstream.read"})
+	}
+}
+
+// maxLate is how late a message may be at most, and how long a sync may take.
+const maxLate = 10 * time.Minute

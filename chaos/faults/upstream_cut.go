@@ -1,0 +1,9 @@
+package faults
+
+// A server that was cut off is dialled again, which is a restart of its connection.
+var upstreamCut = Kind{
+	Name: "upstream.cut", Rows: []string{"F25"}, Aim: AtServer, Partial: true, Fatal: true, Needs: Faults,
+	Is:     "the connection to a server ends when a message of it arrives",
+	Params: []Param{times("1")},
+	Inject: read("cut"),
+}
