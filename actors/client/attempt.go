@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
+func (c *Connection) begin(wait time.Duration) {
+	c.reset()
+	c.started = c.p.Now()
+	c.start = c.p.After(c.o.StartTimeout, startExpired{})
+	c.enter(Starting, nil)
+	c.tellStarting()
+	if wait > 0 {
+		c.p.After(wait, redial{c.attempt})
+		return
+	}
+	c.dial()
+}
+
+// restart begins anew with a server that is to be another: what waits for it goes to that.
+func (c *Connection) restart(why *Ending) {
+	c.leave()
+	c.abandon(why)
+	c.begin(0)
+}
+
+// leave ends the transport, whose end is no news any more.
+func (c *Connection) leave() {
+	if c.quit != nil {
+		c.quit()
+	}
+}
+
+// reset forgets everything about a server. What is still on its way from there is dropped when it comes.
+func (c *Connection) reset() {
+	c.attempt++
+	c.quit = nil
+	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
+	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
+	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
+	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
+	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}
+	for uri := range c.uris {
+		c.before[uri] = c.subscribed(uri)
+	}
+	c.start.Stop()
+	c.drowsy.Stop()
+	c.watching.stop()
+}
+
+// ended is how a transport ended, and at which attempt.
+type ended struct {
+	error
+	attempt uint64
+}
+
+// dial opens a transport.
+func (c *Connection) dial() {
+	ctx, quit := context.WithCancel(c.p.Context())
+	c.quit = quit
+	attempt := c.attempt
+	c.p.Go("transport", func(context.Context) error {
+		defer quit()
+		return ended{c.read(ctx, attempt), attempt}
+	})
+}
+
+// read dials and reads until the transport ends. Whatever ends it, it is handed over for closing.
+func (c *Connection) read(ctx context.Context, attempt uint64) error {
+	up, err := c.o.Dial(ctx, c.p.Self())
+	if err != nil {
+		return err
+	}
+	defer c.o.Close(up)
+	c.p.Post(dialled{up, attempt})
+	for {
+		in, err := up.Recv(ctx)
+		if err != nil {
+			return err
+		}
+		if err := c.p.PostWait(ctx, inbound{in, attempt}); err != nil {
+			return err
+		}
+	}
+}
