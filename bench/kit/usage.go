@@ -1,0 +1,62 @@
+package kit
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+)
+
+// collect asks a process to give back what it does not need before it answers.
+const collect = "collect"
+
+// Usage is what a process has used.
+type Usage struct {
+	URL    string  `json:"url,omitzero"`
+	RSS    float64 `json:"rss"`    // bytes resident; 0 where the system does not say
+	Heap   float64 `json:"heap"`   // bytes allocated and not freed
+	Stacks float64 `json:"stacks"` // bytes of goroutine stacks
+	CPU    float64 `json:"cpu"`    // seconds, user and system
+}
+
+// InUse is what a process has allocated: its heap and its stacks.
+func (u Usage) InUse() float64 { return u.Heap + u.Stacks }
+
+// Minus is what was used since an earlier measurement, each.
+func (u Usage) Minus(before Usage, each float64) Usage {
+	return Usage{
+		RSS: (u.RSS - before.RSS) / each, Heap: (u.Heap - before.Heap) / each, Stacks: (u.Stacks - before.Stacks) / each,
+		CPU: (u.CPU - before.CPU) / each,
+	}
+}
+
+// measure is the usage of this process. Stacks shrink by half with each collection, so several make them as small as they get.
+func measure(collected bool) Usage {
+	if collected {
+		for range 4 {
+			runtime.GC()
+		}
+		debug.FreeOSMemory()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	var r syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it fails for a bad argument only
+	return Usage{
+		RSS: resident(), Heap: float64(m.HeapAlloc), Stacks: float64(m.StackInuse),
+		CPU: float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9,
+	}
+}
+
+// resident is the memory of this process that is in RAM.
+func resident() float64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	fields := bytes.Fields(text)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseFloat(string(fields[1]), 64) // 0 is an answer
+	return pages * float64(os.Getpagesize())
+}

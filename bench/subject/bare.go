@@ -1,0 +1,73 @@
+package subject
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// serveBare is a net/http server that answers as an MCP server would and keeps nothing: the price of the connections themselves, and of a
+// call that costs nothing.
+func serveBare(context.Context, string) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(bareMCP), ReadHeaderTimeout: 5 * time.Second}
+	go func() { // owner: the process, which ends with it
+		fmt.Fprintln(os.Stderr, "bench: bare:", server.Serve(l))
+		os.Exit(1)
+	}()
+	return "http://" + l.Addr().String() + "/mcp", nil
+}
+
+func bareMCP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Method == http.MethodDelete {
+		return
+	}
+	m, err := jsonrpc.Decode(body, jsonrpc.Limits{Bytes: 1 << 20})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if m.Kind() != jsonrpc.KindRequest {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if m.Method == "initialize" {
+		w.Header().Set("Mcp-Session-Id", "bare")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(jsonrpc.Response(m.ID, result(m)).Append(nil)) // a client that is gone needs no answer
+}
+
+// result is what the smallest server answers: its name, one tool, and the message that the tool was given.
+func result(m jsonrpc.Message) jsontext.Value {
+	switch m.Method {
+	case "initialize":
+		return jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bare","version":"1"}}`)
+	case "tools/list":
+		return jsontext.Value(`{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)
+	case "tools/call":
+		message, _ := splice.Get(m.Params, "arguments", "message")
+		return jsontext.Value(`{"content":[{"type":"text","text":` + string(message) + `}]}`)
+	}
+	return jsontext.Value(`{}`)
+}

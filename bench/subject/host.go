@@ -1,0 +1,38 @@
+package subject
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"mcpd/gateway/config"
+	"mcpd/supervisor"
+	"mcpd/telemetry"
+)
+
+// Open makes a host from the text of a configuration. Its log is written as in production, to nowhere.
+func Open(ctx context.Context, text string, o supervisor.Options) (*supervisor.Running, error) {
+	c, err := config.Load([]byte(text), config.Options{Builtins: supervisor.Builtins})
+	if err != nil {
+		return nil, err
+	}
+	o.Logger = telemetry.NewLogger(io.Discard, telemetry.FormatJSON, slog.LevelInfo)
+	return supervisor.Start(ctx, c, o)
+}
+
+func serveHost(ctx context.Context, text string) (string, error) {
+	h, err := Open(ctx, text, supervisor.Options{})
+	if err != nil {
+		return "", err
+	}
+	go func() { // owner: the process, which ends with it
+		if err := h.Run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: host:", err)
+			os.Exit(1)
+		}
+	}()
+	address, _ := h.Addrs()
+	return "http://" + address + "/mcp", nil
+}
