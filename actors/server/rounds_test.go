@@ -5,13 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/internal/stage"
-	"mcpd/actors/request"
 	"mcpd/internal/fault"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/rounds"
 	"mcpd/supervisor/otp"
 )
 
@@ -287,120 +283,6 @@ func TestQuestionsToNobody(t *testing.T) {
 		p.elicit(jsonrpc.IntID(1))
 		if got := p.answers(); len(got) != 1 || got[0].Error == nil || got[0].Error.Code != -32602 {
 			t.Errorf("outside of a call: %v", got)
-		}
-	})
-}
-
-// A crash of the call's actor on a retry fails that: the state is as good as before, and the server notices nothing.
-func TestHeldCallOutlivesItsActor(t *testing.T) {
-	run(t, silent, func(r *rig) {
-		c, p, token := elicited(r)
-		r.Break("held_sup/*", "*held.Retry")
-		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
-		if r.Struck(); out.Word() != int64(-32603) || len(p.answers()) != 0 || len(p.heard("notifications/cancelled")) != 0 {
-			t.Errorf("got %v, the server was answered %v and told %v", out.All(), p.answers(), p.heard("notifications/cancelled"))
-		}
-		out = c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
-		p.answer("tools/call", `{"content":[]}`)
-		if out.Word() != "result" || len(p.answers()) != 1 || c.peer().Calls().Busy() {
-			t.Errorf("then %v, the server was answered %v", out.All(), p.answers())
-		}
-	})
-}
-
-// A server that ends while its client thinks: the client hears so when it comes back.
-func TestServerEndsBetweenRounds(t *testing.T) {
-	run(t, silent, func(r *rig) {
-		c, p, token := elicited(r)
-		p.Close()
-		r.Rest()
-		if out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`); out.Word() != int64(-32603) {
-			t.Errorf("got %v", out.All())
-		}
-	})
-}
-
-// A peer is not forgotten while a call of its waits for its user, and the user has all of the time.
-func TestPeerLastsAsLongAsItsCalls(t *testing.T) {
-	run(t, silent, func(r *rig) {
-		c := r.caller(elicits)
-		c.call()
-		p := r.peer("files")
-		time.Sleep(50 * time.Second)
-		p.elicit(jsonrpc.IntID(1))
-		time.Sleep(4*time.Minute + 40*time.Second)
-		if n, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "requests", request.PendingQuery{}); err != nil || len(n) != 1 {
-			t.Errorf("in flight %v, %v", n, err)
-		}
-	})
-}
-
-// 2025-11-25 -32042, protocol-matrix 10.11: a call that ended for want of a visit is made anew when its user agreed, each time later, and not
-// without end. Where the user did not, it is not made again.
-func TestCallThatNeedsAVisitIsMadeAnew(t *testing.T) {
-	const agreed = `{"0":` + yes + `}`
-	times := 0
-	run(t, func(r *rig) {
-		r.script["files"]["tools/call"] = func(jsontext.Value) string {
-			if times--; times >= 0 {
-				return visit
-			}
-			return `{"content":[]}`
-		}
-	}, func(r *rig) {
-		c := r.caller(`{"elicitation":{"url":{}}}`)
-		times = 2
-		token := state(t, c.call())
-		p := r.peer("files")
-		for name, again := range map[string]func() *stage.Sink{
-			"tampered": func() *stage.Sink { return c.retry("tools/call", bound, token+"x", agreed) },
-			"other arguments": func() *stage.Sink {
-				return c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token, agreed)
-			},
-			"no answer": func() *stage.Sink { return c.retry("tools/call", bound, token, `{"0":7}`) },
-		} {
-			if out := again(); out.Word() != int64(-32602) {
-				t.Errorf("%s: %v", name, out.All())
-			}
-		}
-		other := *c
-		other.capabilities = `{"elicitation":{}}`
-		for name, out := range map[string]*stage.Sink{
-			"declined":  c.retry("tools/call", bound, token, `{"0":{"action":"decline"}}`),
-			"cancelled": c.retry("tools/call", bound, token, `{"0":{"action":"cancel"}}`),
-			"withdrawn": other.retry("tools/call", bound, token, agreed),
-		} {
-			if time.Sleep(time.Minute); out.Word() != int64(-32603) {
-				t.Errorf("%s: %v", name, out.All())
-			}
-		}
-		if got := p.heard("tools/call"); len(got) != 1 {
-			t.Fatalf("the server was called %d times", len(got))
-		}
-		out := c.retry("tools/call", bound, token, agreed)
-		time.Sleep(rounds.Backoff)
-		if token = state(t, out); token == "" {
-			t.Fatal("no state")
-		}
-		out = c.retry("tools/call", bound, token, agreed)
-		if out.Word() != "none" {
-			t.Errorf("at once: %v", out.All())
-		}
-		left := c.retry("tools/call", bound, token, agreed)
-		c.leave(left)
-		time.Sleep(2 * rounds.Backoff)
-		if out.Word() != "result" || left.Word() != "cancelled" || len(p.heard("tools/call")) != 3 {
-			t.Errorf("got %v and %v, after %v", out.All(), left.All(), p.heard("tools/call"))
-		}
-		times = 1000
-		out = c.call()
-		calls := 0
-		for ; out.Word() == "result"; calls++ {
-			out = c.retry("tools/call", bound, state(t, out), agreed)
-			time.Sleep(rounds.MaxBackoff)
-		}
-		if calls != rounds.MaxRounds || out.Word() != int64(-32603) {
-			t.Errorf("after %d calls: %v", calls, out.All())
 		}
 	})
 }

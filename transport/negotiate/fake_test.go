@@ -1,0 +1,133 @@
+package negotiate
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/terms"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// fake is a Host with sessions in memory whose requests run scripts by method.
+type fake struct {
+	rules   terms.Rules
+	scripts map[string]func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error
+
+	mu        sync.Mutex
+	sessions  map[string]*fakeSession
+	anonymous *fakeSession
+	cancelled chan struct{} // one for each Cancel
+	running   sync.WaitGroup
+}
+
+type fakeSession struct {
+	*fake
+	id    string
+	at    streamable.Endpoint
+	terms *terms.Client
+
+	mu      sync.Mutex
+	touched int
+	asked   []jsonrpc.Message
+}
+
+// result answers with a result.
+func result(text string) func(*fakeSession, jsonrpc.Message, transport.Sink) error {
+	return func(_ *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(text)))
+		return nil
+	}
+}
+
+// failing answers with an error.
+func failing(err error) func(*fakeSession, jsonrpc.Message, transport.Sink) error {
+	return func(_ *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, protocol.Latest)))
+		return nil
+	}
+}
+
+// Target reads a path as the host does, without tenants: /negotiate or /place/name.
+func (f *fake) Target(r *http.Request) (Target, *protocol.Error) {
+	if r.Header.Get("Authorization") == "wrong" {
+		return Target{}, protocol.Unauthenticated()
+	}
+	place, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	t := Target{Name: name, Negotiate: place == "negotiate", Endpoint: streamable.Endpoint{Principal: r.Header.Get("Authorization")}}
+	switch place {
+	case "resource":
+		t.Place = terms.Resource
+	case "subscription":
+		t.Place = terms.Subscription
+	}
+	return t, nil
+}
+
+func (f *fake) Rules(streamable.Endpoint) terms.Rules { return f.rules }
+
+func (f *fake) Open(_ context.Context, ep streamable.Endpoint, c *terms.Client) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &fakeSession{fake: f, id: fmt.Sprintf("session-%d", len(f.sessions)+1), at: ep, terms: c}
+	f.sessions[s.id] = s
+	return s, nil
+}
+
+func (f *fake) Lookup(_ context.Context, ep streamable.Endpoint, id string) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sessions[id]; s != nil && s.at == ep {
+		return s, nil
+	}
+	return nil, streamable.ErrNoSession
+}
+
+func (f *fake) Anonymous(context.Context, streamable.Endpoint) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.anonymous == nil {
+		f.anonymous = &fakeSession{fake: f}
+	}
+	return f.anonymous, nil
+}
+
+func (s *fakeSession) ID() string                { return s.id }
+func (s *fakeSession) Version() protocol.Version { return protocol.Latest }
+func (s *fakeSession) Terms() *terms.Client      { return s.terms }
+func (s *fakeSession) Cancel(transport.Sink)     { s.cancelled <- struct{}{} }
+
+func (s *fakeSession) Touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.touched++
+}
+
+func (s *fakeSession) Close(context.Context) error {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	delete(s.sessions, s.id)
+	return nil
+}
+
+func (s *fakeSession) Call(_ context.Context, m jsonrpc.Message, _ headers.Lookup, out transport.Sink) error {
+	s.mu.Lock()
+	s.asked = append(s.asked, m)
+	s.mu.Unlock()
+	return s.scripts[m.Method](s, m, out)
+}
+
+// last is the last request that a session was asked.
+func (s *fakeSession) last() jsonrpc.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[len(s.asked)-1]
+}
