@@ -25,6 +25,10 @@ func TestLibrary(t *testing.T) {
 		if e.Name != name {
 			t.Errorf("%s.yaml is called %s", name, e.Name)
 		}
+		// Of so many calls without a failure, the rate of failures is below 3 in 100,000 with 95 % confidence.
+		if all := e.Phases.Baseline + e.Phases.Fault + e.Phases.Heal; e.Load.Bystanders > 0 && float64(e.Load.Rate*min(e.Load.Bystanders, 2))*all.Seconds() < 100_000 {
+			t.Errorf("%s: %d calls a second on %d bystanders for %v are too few", name, e.Load.Rate, e.Load.Bystanders, all)
+		}
 		if len(e.Faults) > 0 && len(e.Catalogue) == 0 {
 			t.Errorf("%s: no row of the catalogue", name)
 		}

@@ -41,7 +41,7 @@ var keys = []key[Experiment]{
 }
 
 var loadKeys = []key[Load]{
-	{"rate", number(1, 100_000, func(l *Load) *int { return &l.Rate }), "220",
+	{"rate", number(1, 100_000, func(l *Load) *int { return &l.Rate }), "280",
 		"calls a second of each tenant, whatever became of the calls before"},
 	{"target_rate", number(1, 100_000, func(l *Load) *int { return &l.TargetRate }), "",
 		"the same of the target, where it is another"},
