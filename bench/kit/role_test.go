@@ -9,6 +9,7 @@ import (
 )
 
 var roles = []Role{
+	length,
 	{Name: "place", Serve: func(_ context.Context, argument string) (string, error) { return "http://" + argument, nil }},
 	{Name: "refused", Serve: func(context.Context, string) (string, error) { return "", io.ErrUnexpectedEOF }},
 	{Name: "echo", Stdio: func(_ context.Context, _ string, in io.Reader, out io.Writer) error {
