@@ -19,6 +19,12 @@ import (
 // sessionRevision is what a Session proposes: the newest revision that has sessions.
 const sessionRevision = "2025-11-25"
 
+// modernRevision has no sessions, and modernMeta is what each of its requests says about its client.
+const (
+	modernRevision = "2026-07-28"
+	modernMeta     = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modernRevision + `","io.modelcontextprotocol/clientCapabilities":{}}`
+)
+
 // idleTime is how long a connection waits for its next call. A host gives up one on which no request has begun for DefaultHeaderTime, be it one that
 // was opened and then not needed: a call that is sent just then would fail, and nobody but us would be to blame.
 const idleTime = 2 * time.Second
@@ -33,9 +39,11 @@ type SessionOptions struct {
 	// SameID makes every request carry the id 1, as pooled clients in the field do. Otherwise ids count from 1 in every session, so
 	// that the sessions of one run share them too.
 	SameID bool
+	// Modern speaks 2026-07-28: there is no session then but the connections, and each request stands alone.
+	Modern bool
 }
 
-// Session is a Client of MCP over Streamable HTTP, 2025-03-26 to 2025-11-25, with connections of its own. It does no more than load
+// Session is a Client of MCP over Streamable HTTP, 2025-03-26 to 2025-11-25, or of the revision after them, with connections of its own. It does no more than load
 // needs: it opens no standalone stream and answers no request of the server.
 type Session struct {
 	options SessionOptions
@@ -57,6 +65,10 @@ func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
 	if o.Key != "" {
 		s.headers.Set("Authorization", "Bearer "+o.Key)
 	}
+	if o.Modern {
+		s.headers.Set("Mcp-Protocol-Version", modernRevision)
+		return s, nil
+	}
 	if err := s.handshake(ctx); err != nil {
 		s.http.CloseIdleConnections()
 		return nil, fmt.Errorf("session with %s: %w", o.URL, err)
@@ -77,7 +89,7 @@ func (s *Session) handshake(ctx context.Context) error {
 	if id := header.Get("Mcp-Session-Id"); id != "" {
 		s.headers.Set("Mcp-Session-Id", id)
 	}
-	response, err := s.post(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	response, err := s.post(ctx, s.headers, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	if err != nil {
 		return err
 	}
@@ -135,6 +147,9 @@ func (s *Session) Rest() { s.http.CloseIdleConnections() }
 // Close ends the session with the server, whose answer does not matter, and closes the connections.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.http.CloseIdleConnections()
+	if s.options.Modern {
+		return nil
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.options.URL, nil)
 	if err != nil {
 		return err
@@ -177,7 +192,11 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	if !s.options.SameID {
 		id = strconv.FormatUint(s.ids.Add(1), 10)
 	}
-	response, err := s.post(ctx, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`))
+	headers := s.headers
+	if s.options.Modern {
+		headers, params = s.alone(method, params)
+	}
+	response, err := s.post(ctx, headers, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`))
 	if err != nil {
 		return message{}, nil, err
 	}
@@ -215,13 +234,27 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	return message{}, nil, ErrNoReply
 }
 
+// alone makes a request one that stands alone: its params say who asks, and its header fields what for.
+func (s *Session) alone(method, params string) (http.Header, string) {
+	rest := strings.TrimPrefix(params, "{")
+	if rest != "}" {
+		rest = "," + rest
+	}
+	headers := s.headers.Clone()
+	headers["Mcp-Method"] = []string{method}
+	if method == "tools/call" {
+		headers["Mcp-Name"] = []string{s.options.Tool}
+	}
+	return headers, "{" + modernMeta + rest
+}
+
 // post sends one message. A status other than 2xx is an error.
-func (s *Session) post(ctx context.Context, body []byte) (*http.Response, error) {
+func (s *Session) post(ctx context.Context, headers http.Header, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.Header = s.headers // only read: net/http clones what it must change
+	request.Header = headers // only read: net/http clones what it must change
 	response, err := s.http.Do(request)
 	if err != nil {
 		return nil, err

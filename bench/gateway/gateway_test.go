@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/subject"
+	"mcpd/internal/load"
+)
+
+func TestMain(m *testing.M) {
+	kit.Act(slices.Concat(Roles, subject.Roles))
+	os.Exit(m.Run())
+}
+
+// TestTargetsEcho calls everything that is measured once: each answers with what it was sent, whatever its size.
+func TestTargetsEcho(t *testing.T) {
+	var all processes
+	defer func() {
+		if err := all.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	stdio, err := startStdio(t.Context(), &all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http, err := startHTTP(t.Context(), &all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range slices.Concat(stdio, http) {
+		if err := target.open(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range target.clients {
+			nonce := load.Nonce("n1-" + string(rune('0'+i)))
+			if got, err := c.Call(t.Context(), nonce); err != nil || got != nonce {
+				t.Errorf("%s: %q, %v", target.name, got, err)
+			}
+		}
+		if err := target.shut(); err != nil {
+			t.Errorf("%s: %v", target.name, err)
+		}
+	}
+}

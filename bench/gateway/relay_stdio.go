@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+
+	"mcpd/bench/kit"
+	"mcpd/protocol/jsonrpc"
+)
+
+// relayStdio is how little a gateway to a program can do: HTTP in, ids rewritten, one child that all share, and nothing else. A caller writes to the
+// child's input itself, and one reader wakes the callers.
+type relayStdio struct {
+	mu    sync.Mutex // guards what follows
+	in    *os.File
+	ids   uint64
+	waits map[jsonrpc.ID]chan jsonrpc.Message
+}
+
+// serveRelayStdio starts the child, the echo server of the eras that its argument names. It ends with the relay, by the end of its input.
+func serveRelayStdio(_ context.Context, argument string) (string, error) {
+	program, args, err := kit.RoleCommand(echoStdioRole, argument)
+	if err != nil {
+		return "", err
+	}
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	child := exec.Command(program, args...)
+	child.Stdin, child.Stderr = theirs, os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := child.Start(); err != nil {
+		return "", err
+	}
+	_ = theirs.Close() // it is the child's
+	r := &relayStdio{in: ours, waits: map[jsonrpc.ID]chan jsonrpc.Message{}}
+	go func() { // owner: the process, which ends with it
+		err := r.read(bufio.NewReaderSize(out, 64<<10))
+		fmt.Fprintln(os.Stderr, "bench: relay: the child has ended:", err)
+		os.Exit(1)
+	}()
+	return listenAndServe(relayStdioRole, r)
+}
+
+func (r *relayStdio) read(out *bufio.Reader) error {
+	for {
+		line, err := out.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		m, err := jsonrpc.Decode(line[:len(line)-1], jsonrpc.Limits{Bytes: maxMessage})
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		wait := r.waits[m.ID]
+		delete(r.waits, m.ID)
+		r.mu.Unlock()
+		if wait != nil {
+			wait <- m
+		}
+	}
+}
+
+// ServeHTTP carries one message.
+func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	m, err := readMessage(req)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if m.Kind() != jsonrpc.KindRequest {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	id, answer := m.ID, make(chan jsonrpc.Message, 1)
+	r.mu.Lock()
+	r.ids++
+	m.ID = jsonrpc.IntID(r.ids)
+	r.waits[m.ID] = answer
+	_, err = r.in.Write(append(m.Append(make([]byte, 0, m.Size()+1)), '\n'))
+	r.mu.Unlock()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	got := <-answer
+	got.ID = id
+	if m.Method == "initialize" {
+		w.Header().Set("Mcp-Session-Id", "relay")
+	}
+	writeMessage(w, got)
+}
