@@ -16,9 +16,19 @@ import (
 // maxAnswer bounds an answer of a Talk: the histogram of a round takes some 100 KiB.
 const maxAnswer = 16 << 20
 
+// Answer answers a line of a Talk.
+type Answer func(line string) (any, error)
+
+// WithArgument is the life of a role that answers lines, in a way that its argument decides; see Answers.
+func WithArgument(of func(argument string) Answer) func(context.Context, string, io.Reader, io.Writer) error {
+	return func(ctx context.Context, argument string, in io.Reader, out io.Writer) error {
+		return Answers(of(argument))(ctx, argument, in, out)
+	}
+}
+
 // Answers is the life of a role, or of another program, with which a scenario talks: it answers each line with a line, "ok" and JSON or
 // "error" and a text, until its input ends.
-func Answers(answer func(line string) (any, error)) func(context.Context, string, io.Reader, io.Writer) error {
+func Answers(answer Answer) func(context.Context, string, io.Reader, io.Writer) error {
 	return func(_ context.Context, _ string, in io.Reader, out io.Writer) error {
 		lines := bufio.NewScanner(in)
 		for lines.Scan() {

@@ -74,7 +74,7 @@ var ours = []row{
 // imported by nobody: a new dependency is a decision, and its row says why. The
 // first row that names the path is its row.
 var reach = []row{
-	{"github.com/asynkron/protoactor-go/...", []string{"supervisor/otp/..."}, "actors are written against otp, protoactor is how it runs them"},
+	{"github.com/asynkron/protoactor-go/...", []string{"supervisor/otp/...", "bench/actor"}, "actors are written against otp, protoactor is how it runs them, and what it is measured beside"},
 	{"github.com/thejerf/suture/v4", []string{"supervisor/..."}, "services are supervised by otp alone; a Serve method needs no import"},
 	{"github.com/lmittmann/tint", []string{"telemetry/...", "cmd/..."}, "one place decides what a log line looks like"},
 	{"github.com/prometheus/...", []string{"telemetry/..."}, "instruments are rows of telemetry's table"},

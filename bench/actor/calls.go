@@ -1,0 +1,81 @@
+package actor
+
+import (
+	"context"
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// warmCalls are made before those that are timed.
+const warmCalls = 10_000
+
+// calls calls one actor in a loop.
+func calls(times int) (answer, error) {
+	g, err := plant(otp.Options{}, otp.Spec{Children: workers(1, nil)}, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	defer g.close()
+	to, h, ctx := g.at("0"), newHistogram(), context.Background()
+	for i := range warmCalls + times {
+		start := time.Now()
+		if _, err := otp.Do[int, int](ctx, to, 1); err != nil {
+			return answer{}, err
+		}
+		if i >= warmCalls {
+			note(h, time.Since(start))
+		}
+	}
+	return timed(h), nil
+}
+
+// isolation calls one of some siblings in a loop while another one is crashed again and again; every 0 crashes none.
+func (s side) isolation(siblings int, every time.Duration, quiet bool, last time.Duration) (answer, error) {
+	g, err := s.plant(quiet, otp.Options{}, workers(siblings+1, nil))
+	if err != nil {
+		return answer{}, err
+	}
+	defer g.close()
+	victim, bystander := g.at("0"), g.at("1")
+	enough, killed := make(chan struct{}), make(chan int)
+	go func() { // owner: this function, which waits for it
+		kills := 0
+		for !after(enough, every) {
+			if victim.Send(crash{}) == nil {
+				kills++
+			}
+		}
+		killed <- kills
+	}()
+	var failures, n int
+	h, ctx := newHistogram(), context.Background()
+	for end := time.Now().Add(last); ; n++ {
+		start := time.Now()
+		if !start.Before(end) {
+			break
+		}
+		if v, err := otp.Do[int, int](ctx, bystander, n); err != nil || v != n {
+			failures++
+		}
+		note(h, time.Since(start))
+	}
+	close(enough)
+	a := timed(h)
+	a.Calls, a.Failures, a.Kills = n, failures, <-killed
+	return a, nil
+}
+
+// after waits for d, 0 being for ever, and reports whether there was enough before it was over.
+func after(enough <-chan struct{}, d time.Duration) bool {
+	var over <-chan time.Time
+	if d > 0 {
+		over = time.After(d)
+	}
+	select {
+	case <-enough:
+		return true
+	case <-over:
+		return false
+	}
+}

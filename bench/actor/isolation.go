@@ -1,0 +1,77 @@
+package actor
+
+import (
+	"context"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/internal/load"
+)
+
+// siblings is how many there are beside the one that crashes.
+const siblings = 1_000
+
+// kills are the cases of isolation, of which the first is what the others are compared to.
+var kills = []struct {
+	name         string
+	microseconds int // between two, 0 for none
+	reports      string
+}{
+	{"none", 0, "quiet"},
+	{"every 10 ms", 10_000, "quiet"},
+	{"every 1 ms", 1_000, "quiet"},
+	{"every 1 ms, with reports", 1_000, "reports"},
+}
+
+// bystanderLimits are those of a bystander's p99 while another is killed, of its p99 while nobody is.
+var bystanderLimits = pair{p99: kit.Limits{Gate: 1.3, Goal: 1.1}}
+
+func measureIsolation(ctx context.Context, r *kit.Run) error {
+	s, err := open(ctx, r, "isolation")
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var lanes []*lane
+	for _, k := range kills {
+		lanes = append(lanes, s.lanes("isolation", k.name, question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 1000)})...)
+	}
+	if err := take(ctx, r, kit.Either(r, 10, load.MinPairs), lanes); err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		if _, _, err := l.times(r, tail...); err != nil {
+			return err
+		}
+		r.Add(l.value("kills", "", func(a answer) float64 { return float64(a.Kills) }))
+		calls, failures := l.value("calls", "", func(a answer) float64 { return float64(a.Calls) }), 0
+		for _, a := range l.answers {
+			failures += a.Failures
+		}
+		calls.Calls = &load.Counts{Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures)}
+		r.Add(calls)
+	}
+	for _, subject := range []string{record.Mcpd, record.OTP} {
+		for _, k := range kills[1:] {
+			l := find(lanes, k.name, subject)
+			if l == nil {
+				continue
+			}
+			limits := bystanderLimits
+			if subject != record.Mcpd || k.reports == "reports" {
+				limits = pair{}
+			}
+			if err := l.against(r, "nobody killed, "+subject, find(lanes, kills[0].name, subject), limits); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func sum(values []float64) (n uint64) {
+	for _, v := range values {
+		n += uint64(v)
+	}
+	return n
+}

@@ -1,0 +1,63 @@
+package actor
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"mcpd/bench/kit"
+)
+
+// ours is the role that answers questions. Its argument is the file to which reports are written.
+const ours = "actors"
+
+// Roles are the processes of this package's scenarios.
+var Roles = []kit.Role{{Name: ours, Stdio: kit.WithArgument(func(log string) kit.Answer { return side{log}.answer })}}
+
+// side is ours.
+type side struct{ log string }
+
+// answer measures one round, after what earlier ones have left is collected.
+func (s side) answer(line string) (any, error) {
+	runtime.GC()
+	w := &words{left: strings.Fields(line)}
+	var measure func() (answer, error)
+	switch kind := w.next(); kind {
+	case "restart":
+		siblings, paced, quiet, message, times := w.number(), w.is("paced", "tight"), w.is("quiet", "reports"), w.is("message", "call"), w.number()
+		measure = func() (answer, error) { return s.restarts(siblings, paced, quiet, message, times) }
+	case "pool":
+		children, times := w.number(), w.number()
+		measure = func() (answer, error) { return pool(children, times) }
+	case "subtree":
+		children, times := w.number(), w.number()
+		measure = func() (answer, error) { return subtree(children, times) }
+	case "isolation":
+		siblings, every, quiet, last := w.number(), w.number(), w.is("quiet", "reports"), w.number()
+		measure = func() (answer, error) {
+			return s.isolation(siblings, time.Duration(every)*time.Microsecond, quiet, time.Duration(last)*time.Millisecond)
+		}
+	case "call":
+		times := w.number()
+		measure = func() (answer, error) { return calls(times) }
+	case "idle":
+		actors := w.number()
+		measure = func() (answer, error) { return idle(actors) }
+	case "watch":
+		actors, last := w.number(), w.number()
+		measure = func() (answer, error) { return watched(actors, time.Duration(last)*time.Millisecond) }
+	case "flood":
+		messages, times := w.number(), w.number()
+		measure = func() (answer, error) { return flood(messages, times) }
+	case "bare":
+		messages, times := w.number(), w.number()
+		measure = func() (answer, error) { return bare(messages, times) }
+	default:
+		return nil, fmt.Errorf("there is no question %q", kind)
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return measure()
+}

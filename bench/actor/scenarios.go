@@ -1,0 +1,246 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+)
+
+// Scenarios are those of this package, in the order in which they are run.
+var Scenarios = []kit.Scenario{
+	{
+		Name: "restart", Title: "A crashed actor answers again",
+		What: "From just before an actor is made to crash until a call to its next incarnation has returned. By a message: a panic on it, " +
+			"beside exit(Pid, kill) of a gen_server. In a call: a panic, beside an exception, in a call that fails before the next one is made. Paced runs wait " +
+			"1 ms before each crash, tight ones do not. With reports every crash is formatted with its stack and written to a file, " +
+			"by the means of each side.",
+		Measure: measureRestart,
+	},
+	{
+		Name: "pool", Title: "A crashed child of a simple_one_for_one supervisor answers again",
+		What:    "As restart by a message, paced, for pools of 1 to 100,000 children.",
+		Measure: measurePool,
+	},
+	{
+		Name: "subtree", Title: "A crashed supervisor has its children back",
+		What:    "From just before a supervisor is made to crash until each of its children has answered a call, one after the other.",
+		Measure: measureSubtree,
+	},
+	{
+		Name: "isolation", Title: "What a sibling notices",
+		What: "One of 1,000 siblings is called in a loop while another is made to crash: never, every 10 ms, every 1 ms, and every 1 ms " +
+			"with reports that are written.",
+		Measure: measureIsolation,
+	},
+	{
+		Name: "actor-call", Title: "A call of an actor",
+		What:    "otp.Do beside gen_server:call, from one process to another and back, in a loop.",
+		Measure: measureCalls,
+	},
+	{
+		Name: "mailbox", Title: "A message through the guarded mailbox",
+		What: "Messages sent to one actor without waiting, from the first send until the last was handled, by the message. Beside it the same with " +
+			"protoactor's own mailbox, which has no bound.",
+		Measure: measureMailbox,
+	},
+	{
+		Name: "idle", Title: "An idle supervised actor",
+		What: "What an idle child of a simple_one_for_one supervisor takes: heap and stacks after a collection, beside erlang:memory(total). And what the " +
+			"watch for actors that hang costs among so many.",
+		Measure: measureIdle,
+	},
+}
+
+// crashed is one way in which actors are made to crash.
+type crashed struct{ pace, reports, how string }
+
+func (c crashed) name(siblings int) string {
+	return fmt.Sprintf("%s siblings, %s, %s, %s", thousands(siblings), c.pace, c.reports, map[string]string{"message": "by a message", "call": "in a call"}[c.how])
+}
+
+// Of OTP's times, without reports and with them; and of the times without siblings.
+var (
+	quietLimits   = both(kit.Limits{Gate: 1, Goal: 0.5})
+	reportLimits  = both(kit.Limits{Gate: 0.5, Goal: 0.25})
+	siblingLimits = both(kit.Limits{Gate: 1.5, Goal: 1.1})
+)
+
+func measureRestart(ctx context.Context, r *kit.Run) error {
+	s, err := open(ctx, r, "restart")
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	siblings := kit.Either(r, []int{0, 1_000, 10_000}, []int{0, 10_000})
+	for _, c := range kit.Either(r, everyWay(), []crashed{{"paced", "quiet", "message"}, {"paced", "quiet", "call"}, {"paced", "reports", "call"}}) {
+		var lanes []*lane
+		for _, n := range siblings {
+			lanes = append(lanes, s.lanes("restart", c.name(n), question{"restart", n, c.pace, c.reports, c.how, kit.Either(r, 1000, 300)})...)
+		}
+		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+			return err
+		}
+		for _, l := range lanes {
+			if _, _, err := l.times(r); err != nil {
+				return err
+			}
+		}
+		limits := quietLimits
+		if c.reports == "reports" {
+			limits = reportLimits
+		}
+		for _, n := range siblings {
+			mine := find(lanes, c.name(n), record.Mcpd)
+			if err := mine.against(r, "OTP's", find(lanes, c.name(n), record.OTP), limits); err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			if err := mine.against(r, "that without siblings", find(lanes, c.name(0), record.Mcpd), siblingLimits); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func everyWay() (all []crashed) {
+	for _, pace := range []string{"paced", "tight"} {
+		for _, reports := range []string{"quiet", "reports"} {
+			for _, how := range []string{"message", "call"} {
+				all = append(all, crashed{pace, reports, how})
+			}
+		}
+	}
+	return all
+}
+
+func measurePool(ctx context.Context, r *kit.Run) error {
+	return growing(ctx, r, "pool", "%s children", kit.Either(r, []int{1, 1_000, 10_000, 100_000}, []int{1, 10_000}), func(n int) question {
+		return question{"pool", n, kit.Either(r, 1000, 200)}
+	}, quietLimits)
+}
+
+func measureSubtree(ctx context.Context, r *kit.Run) error {
+	return growing(ctx, r, "subtree", "%s children", []int{10, 100, 1_000}, func(n int) question {
+		return question{"subtree", n, kit.Either(r, 30, 10)}
+	}, pair{p50: kit.Limits{Gate: 1, Goal: 0.5}})
+}
+
+// growing asks both sides a question of several sizes.
+func growing(ctx context.Context, r *kit.Run, scenario, name string, sizes []int, q func(n int) question, limits pair) error {
+	s, err := open(ctx, r, scenario)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, n := range sizes {
+		lanes := s.lanes(scenario, fmt.Sprintf(name, thousands(n)), q(n))
+		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+			return err
+		}
+		if err := sideBySide(r, lanes, limits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sideBySide adds the times of one case, and ours beside OTP's.
+func sideBySide(r *kit.Run, lanes []*lane, limits pair, more ...quantile) error {
+	for _, l := range lanes {
+		if _, _, err := l.times(r, more...); err != nil {
+			return err
+		}
+	}
+	return lanes[0].against(r, "OTP's", find(lanes, lanes[0].name, record.OTP), limits)
+}
+
+func measureCalls(ctx context.Context, r *kit.Run) error {
+	s, err := open(ctx, r, "actor-call")
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	lanes := s.lanes("actor-call", "one actor, one caller", question{"call", kit.Either(r, 1_000_000, 100_000)})
+	if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+		return err
+	}
+	return sideBySide(r, lanes, pair{p50: kit.Limits{Gate: 1, Goal: 0.5}}, tail...)
+}
+
+func measureMailbox(ctx context.Context, r *kit.Run) error {
+	s, err := open(ctx, r, "mailbox")
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	const name, messages = "10,000 at a time", 10_000
+	times := kit.Either(r, 200, 50)
+	guarded := &lane{scenario: "mailbox", name: name, subject: record.Mcpd, talk: s.talks[record.Mcpd], question: question{"flood", messages, times}}
+	bare := &lane{scenario: "mailbox", name: name, subject: protoactorBare, talk: s.talks[record.Mcpd], question: question{"bare", messages, times}}
+	if err := take(ctx, r, roundsOf(r), []*lane{guarded, bare}); err != nil {
+		return err
+	}
+	for _, l := range []*lane{guarded, bare} {
+		if _, _, err := l.times(r); err != nil {
+			return err
+		}
+	}
+	return guarded.against(r, "the bare one's", bare, pair{p50: kit.Limits{Gate: 1.15, Goal: 1.05}})
+}
+
+func measureIdle(ctx context.Context, r *kit.Run) error {
+	s, err := open(ctx, r, "idle")
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	n := kit.Either(r, 100_000, 20_000)
+	name := thousands(n) + " actors"
+	lanes := s.lanes("idle", name, question{"idle", n})
+	if err := take(ctx, r, kit.Either(r, 10, 5), lanes); err != nil {
+		return err
+	}
+	var bytes []record.Measurement
+	for _, l := range lanes {
+		bytes = append(bytes, l.value("memory of one", "B", func(a answer) float64 { return a.Bytes }))
+		r.Add(bytes[len(bytes)-1])
+	}
+	if len(bytes) == 2 {
+		if err := r.Compare("memory of OTP's", bytes[0], bytes[1], kit.Limits{Gate: 0.7, Goal: 0.5}); err != nil {
+			return err
+		}
+	}
+	return measureWatch(ctx, r, s, name, n)
+}
+
+// measureWatch asks for the processor with many actors and with one, of which the difference is the watch's.
+func measureWatch(ctx context.Context, r *kit.Run, s *sides, name string, n int) error {
+	last := kit.Either(r, 5000, 2000) // milliseconds: it looks at all once a second
+	var lanes []*lane
+	for _, c := range []struct {
+		name string
+		n    int
+	}{{name, n}, {"1 actor", 1}} {
+		lanes = append(lanes, &lane{scenario: "idle", name: c.name, subject: record.Mcpd, talk: s.talks[record.Mcpd], question: question{"watch", c.n, last}})
+	}
+	if err := take(ctx, r, kit.Either(r, 5, 1), lanes); err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		r.Add(l.value("a core's share with the watch at work", "%", func(a answer) float64 { return 100 * a.Share }))
+	}
+	return nil
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}

@@ -1,0 +1,171 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/otp"
+	"mcpd/bench/record"
+	"mcpd/internal/load"
+)
+
+// bare is who protoactor's own mailbox belongs to in records.
+const protoactorBare = "protoactor"
+
+// sides are the processes that answer: ours, and OTP's where there is one.
+type sides struct {
+	talks  map[string]*kit.Talk // by subject
+	folder string
+}
+
+// open starts both sides for a scenario. Whoever opens them closes them.
+func open(ctx context.Context, r *kit.Run, scenario string) (*sides, error) {
+	folder, err := os.MkdirTemp("", "mcpd-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &sides{talks: map[string]*kit.Talk{}, folder: folder}
+	mine, err := kit.StartTalk(ctx, ours, filepath.Join(folder, "mcpd.log"))
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.talks[record.Mcpd] = mine
+	if s.talks[record.OTP], err = otp.Start(ctx, folder); err != nil {
+		delete(s.talks, record.OTP)
+		r.Miss(scenario, record.OTP, "no Erlang: %v", err)
+		return s, nil
+	}
+	if r.Record.Machine.Erlang, err = otp.Release(s.talks[record.OTP]); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *sides) close() {
+	for _, t := range s.talks {
+		_ = t.Stop() // whatever it had to say it has said
+	}
+	_ = os.RemoveAll(s.folder) // of the system's temporary ones
+}
+
+// lane is what one side is asked in every round of a case.
+type lane struct {
+	scenario, name string // as records have them
+	subject        string
+	talk           *kit.Talk
+	question       question
+	answers        []answer // one a round
+}
+
+// lanes are a question to both sides, as far as they are there.
+func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
+	for _, subject := range []string{record.Mcpd, record.OTP} {
+		if talk := s.talks[subject]; talk != nil {
+			l = append(l, &lane{scenario: scenario, name: name, subject: subject, talk: talk, question: q})
+		}
+	}
+	return l
+}
+
+// take takes the rounds: in each every lane is asked once, and another one is the first.
+func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
+	for round := range rounds {
+		for i := range lanes {
+			l := lanes[(i+round)%len(lanes)]
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var a answer
+			if err := l.talk.Ask(l.question.String(), &a); err != nil {
+				return fmt.Errorf("%s: %s: %w", l.subject, l.name, err)
+			}
+			l.answers = append(l.answers, a)
+		}
+	}
+	for _, l := range lanes {
+		r.Say("%s: %s: %s: %d rounds", l.scenario, l.name, l.subject, rounds)
+	}
+	return nil
+}
+
+// find is the lane of a case and a subject, nil when there is none.
+func find(lanes []*lane, name, subject string) *lane {
+	if i := slices.IndexFunc(lanes, func(l *lane) bool { return l.name == name && l.subject == subject }); i >= 0 {
+		return lanes[i]
+	}
+	return nil
+}
+
+// percentile is a quantile of the times of each round.
+func (l *lane) percentile(name string, q float64) record.Measurement {
+	m := l.measurement(name, "ns")
+	for _, a := range l.answers {
+		m.Rounds = append(m.Rounds, float64(a.histogram().ValueAtQuantile(q)))
+	}
+	return m
+}
+
+// value is some other quantity of each round.
+func (l *lane) value(name, unit string, of func(answer) float64) record.Measurement {
+	m := l.measurement(name, unit)
+	for _, a := range l.answers {
+		m.Rounds = append(m.Rounds, of(a))
+	}
+	return m
+}
+
+func (l *lane) measurement(quantity, unit string) record.Measurement {
+	return record.Measurement{Scenario: l.scenario, Case: l.name, Subject: l.subject, Quantity: quantity, Unit: unit}
+}
+
+// times adds the median and further quantiles of a lane to the record, and returns the first two: p50 and p99. The median has the histogram.
+func (l *lane) times(r *kit.Run, more ...quantile) (p50, p99 record.Measurement, err error) {
+	all := newHistogram()
+	for _, a := range l.answers {
+		all.Merge(a.histogram())
+	}
+	p50, p99 = l.percentile("p50", 50), l.percentile("p99", 99)
+	if p50.Histogram, err = kit.Encode(all); err != nil {
+		return p50, p99, err
+	}
+	r.Add(p50)
+	r.Add(p99)
+	for _, q := range more {
+		r.Add(l.percentile(q.name, q.at))
+	}
+	return p50, p99, nil
+}
+
+type quantile struct {
+	name string
+	at   float64
+}
+
+// tail is what isolation is judged by beside the usual two.
+var tail = []quantile{{"p99.9", 99.9}, {"max", 100}}
+
+// limits of a ratio of medians and one of 99th percentiles.
+type pair struct{ p50, p99 kit.Limits }
+
+// both are the same limits for either.
+func both(l kit.Limits) pair { return pair{l, l} }
+
+// against compares the times of a lane to those of another, if it is there.
+func (l *lane) against(r *kit.Run, of string, baseline *lane, limits pair) error {
+	if baseline == nil {
+		return nil
+	}
+	if err := r.Compare("p50 of "+of, l.percentile("p50", 50), baseline.percentile("p50", 50), limits.p50); err != nil {
+		return err
+	}
+	return r.Compare("p99 of "+of, l.percentile("p99", 99), baseline.percentile("p99", 99), limits.p99)
+}
+
+// roundsOf are as many as an interval needs, or as make one narrow.
+func roundsOf(r *kit.Run) int { return kit.Either(r, 15, load.MinPairs) }

@@ -1,0 +1,66 @@
+package actor
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// idle is what one of many idle actors below one supervisor takes of the heap and of stacks.
+func idle(actors int) (answer, error) {
+	g, err := plant(otp.Options{}, poolOf(), nil)
+	if err != nil {
+		return answer{}, err
+	}
+	defer g.close()
+	const warm = 1000 // so that what is made once is not divided among them
+	if err := fill(g, 0, warm); err != nil {
+		return answer{}, err
+	}
+	before := used()
+	if err := fill(g, warm, actors); err != nil {
+		return answer{}, err
+	}
+	after := used()
+	return answer{Bytes: (after - before) / float64(actors)}, ping(g.at("0"))
+}
+
+func used() float64 {
+	for range 3 { // stacks shrink by half with each
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc + m.StackInuse)
+}
+
+// watched is what the watch for actors that hang costs while one of many does a little all the time and the others are idle.
+func watched(actors int, last time.Duration) (answer, error) {
+	g, err := plant(otp.Options{}, poolOf(), nil)
+	if err != nil {
+		return answer{}, err
+	}
+	defer g.close()
+	if err := fill(g, 0, actors); err != nil {
+		return answer{}, err
+	}
+	used()
+	one := g.at("0")
+	begin, before := time.Now(), processor()
+	for time.Since(begin) < last {
+		if err := ping(one); err != nil {
+			return answer{}, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return answer{Share: (processor() - before).Seconds() / time.Since(begin).Seconds()}, nil
+}
+
+// processor is the time that this process has been at work.
+func processor() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for a bad argument only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
