@@ -43,8 +43,7 @@ type arena struct {
 // otherwise; globex has a test server of that name too.
 func open(t *testing.T, servers string) *arena {
 	t.Helper()
-	// A session that was refused its handshake is gone soon after the test that made it so.
-	return openWith(t, "limits: {session_init: 3s}", servers)
+	return openWith(t, "", servers)
 }
 
 // openWith starts it with more at the top of its configuration.

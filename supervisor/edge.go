@@ -159,7 +159,7 @@ func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handl
 // Lookup finds a session that began with a handshake. One of another endpoint or principal is none.
 func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (streamable.Session, error) {
 	s, ok := h.Index.Get(id)
-	if !ok || s.Endpoint() != ep || s.Record() == nil || s.IsPeer() || s.Terms() != nil {
+	if !ok || s.Endpoint() != ep || s.Record() == nil || s.Closed() || s.IsPeer() || s.Terms() != nil {
 		return nil, streamable.ErrNoSession
 	}
 	s.Wake()

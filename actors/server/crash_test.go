@@ -157,26 +157,6 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	})
 }
 
-// S4-103: whatever of a handshake the session's actor crashes on, initialize is answered, once. There is no session yet that could go on: its
-// client opens another.
-func TestCrashDuringTheHandshake(t *testing.T) {
-	for _, kind := range []string{"*session.Deliver", "server.negotiated", "server.introduced"} {
-		run(t, nil, func(r *rig) {
-			u := r.open("ci", "")
-			r.Break("server_sup/"+u.h.Row(), kind)
-			out := u.ask("initialize", greeting("2025-11-25", `{}`))
-			time.Sleep(r.tenant.Limits.ListWait)
-			r.Struck()
-			if out.End().Error == nil || len(out.All()) != 1 {
-				t.Errorf("%s: got %v", kind, out.All())
-			}
-			if out := r.ready(`{}`).call(); out.Word() != "result" {
-				t.Errorf("%s: then %v", kind, out.All())
-			}
-		})
-	}
-}
-
 // F01: three crashes in a row while its client goes on, with a question open at each and a call in flight all the while: every question is taken back from the client and
 // refused to its server, once, and the call has its one outcome.
 func TestThreeCrashesOfASession(t *testing.T) {

@@ -83,6 +83,9 @@ func (s *Session) undelegate(m *client.Withdrawn) {
 func (w *waiting) ask(q *client.Question) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.over {
+		return false
+	}
 	if w.questions == nil {
 		w.questions = map[uint64][]*client.Question{}
 	}

@@ -215,7 +215,7 @@ func (i *insisting) Finish(m jsonrpc.Message) bool {
 		return i.Sink.Finish(m)
 	}
 	i.waiting.add(i.o.d)
-	if i.h.Send(&insisted{i.o, m}) != nil {
+	if i.h.Send(&insisted{i.o, m, i.waiting}) != nil {
 		i.waiting.remove(i.o.d)
 		return i.Sink.Finish(m)
 	}
@@ -224,8 +224,9 @@ func (i *insisting) Finish(m jsonrpc.Message) bool {
 
 // insisted says that a call was refused because it may become a task.
 type insisted struct {
-	o *outgoing
-	m jsonrpc.Message
+	o  *outgoing
+	m  jsonrpc.Message
+	at *waiting // of the actor that made the call, whose place another may have taken
 }
 
 // Class lets it in however full the mailbox is: it is one for each call.
@@ -236,7 +237,7 @@ func (m *insisted) Fail(error) { m.o.d.Out.Finish(m.m) }
 
 // insisted repeats the call.
 func (s *Session) insisted(m *insisted) {
-	if s.record == nil || !s.waiting.has(m.o.d) {
+	if s.record == nil || m.at == s.waiting && !s.waiting.has(m.o.d) {
 		return
 	}
 	m.o.insisted, m.o.mayInsist = true, false

@@ -62,19 +62,20 @@ func TestSecondInitializeIsRefused(t *testing.T) {
 	})
 }
 
-// S0-58, S0-57, S0-13: a refused initialize changes nothing, and the client may try again.
+// S0-58, S0-57, S0-13: a refused initialize changes nothing and leaves nothing, and the client may try again.
 func TestRefusedInitializeMayBeRepeated(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		u := r.open("ci", "")
 		for _, params := range []string{`{}`, `{"protocolVersion":5,"capabilities":{}}`, `{"capabilities":{},"clientInfo":{"name":"x","version":"1"}}`, `{"protocolVersion":"2025-11-25","capabilities":[]}`, `{"protocolVersion":"2025-11-25","capabilities":{}}`} {
+			u := r.open("ci", "")
 			if out := u.ask("initialize", params); out.Word() != int64(-32602) {
 				t.Errorf("%s: %v", params, out.All())
 			}
 			if u.h.Record() != nil {
 				t.Errorf("%s: left a record", params)
 			}
+			u.left(params)
 		}
-		u.shake(`{}`)
+		r.ready(`{}`)
 	})
 }
 

@@ -140,7 +140,12 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 1000 },
 				Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/server_sup") },
 				Limit: func(string) int { return r.tenant.Limits.MaxSessions }, Idle: func(string) time.Duration { return r.tenant.Limits.SessionIdle },
-				Emit: s.Events.Emit,
+				Emit: s.Events.Emit, Storage: func() (writer otp.Ref) {
+					if r.disk != nil {
+						writer = s.Ref("storage")
+					}
+					return writer
+				},
 			}, r.index)
 		}),
 		worker("requests", func() otp.Behaviour {

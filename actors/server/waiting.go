@@ -19,6 +19,7 @@ import (
 type waiting struct {
 	waits func(more int)              // is told how many there are that somebody waits for the outcome of
 	mu    sync.Mutex                  // guards what follows; a session that hangs is abandoned while it runs
+	over  bool                        // all of it was given to others, and so is whatever comes later
 	all   map[*session.Deliver]uint64 // and in which order they came
 	added uint64
 	// questions are those for calls whose actors are being started, by exchange.
@@ -29,6 +30,9 @@ type waiting struct {
 func (w *waiting) add(d *session.Deliver) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.over {
+		return 0
+	}
 	if w.all == nil {
 		w.all = map[*session.Deliver]uint64{}
 	}
@@ -115,6 +119,17 @@ func (w *waiting) len() int {
 	return len(w.all)
 }
 
+// Fence takes it from an actor that is stuck. That one finds nothing any more, as if everything were cancelled.
+func (w *waiting) Fence() any {
+	if !w.mu.TryLock() {
+		return nil
+	}
+	defer w.mu.Unlock()
+	next := &waiting{waits: w.waits, all: w.all, added: w.added, questions: w.questions}
+	w.all, w.questions, w.over = nil, nil, true
+	return next
+}
+
 // Abandon gives what is left to the session's next actor. Where there will be none, it is answered; so are questions.
 func (w *waiting) Abandon(error) {
 	w.mu.Lock()
@@ -123,7 +138,7 @@ func (w *waiting) Abandon(error) {
 		w.waits(-awaited(d))
 		d.Fail(otp.ErrNoProc)
 	}
-	w.all = nil
+	w.all, w.over = nil, true
 	for _, kept := range order.Of(w.questions) {
 		for _, q := range kept {
 			q.Fail(protocol.Overloaded("questions of servers", time.Second))

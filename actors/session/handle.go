@@ -40,6 +40,8 @@ type Handle struct {
 	last   atomic.Int64
 	closed atomic.Bool
 	ending atomic.Bool // the manager is going to end it
+	// begun says that there was an initialize, and greeted that it was answered with a result.
+	begun, greeted atomic.Bool
 	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
 	asleep, waking atomic.Bool
 	calls          Calls
@@ -176,6 +178,16 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	if h.closed.Load() {
 		return streamable.ErrNoSession
 	}
+	g := h.greet(d)
+	err := h.hand(ctx, d)
+	if err != nil && g != nil {
+		g.refuse()
+	}
+	return err
+}
+
+// hand is deliver for a session that has not ended.
+func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 	d.Version, d.handle, d.to = h.Version(), h, h.actor()
 	err := d.to.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {
@@ -226,8 +238,18 @@ func (h *Handle) actor() otp.Ref {
 // Cancel ends the request that was delivered with out: its client waits for it no more.
 func (h *Handle) Cancel(out transport.Sink) { _ = h.Send(&Abandoned{Out: out}) }
 
-// Close ends the session for good. Its id is unknown from here on.
+// Close ends the session for good. Its id is unknown from here on, whatever becomes of the manager meanwhile: who asked may never come back
+// to ask again.
 func (h *Handle) Close(ctx context.Context) error {
-	_, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{ID: h.id, Reason: "deleted by the client"})
-	return err
+	const why = "deleted by the client"
+	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{ID: h.id, Reason: why}); err != nil {
+		h.over(why)
+	}
+	return nil
+}
+
+// over makes the session unknown at once, and has the manager end it.
+func (h *Handle) over(why string) {
+	h.closed.Store(true)
+	h.End(why)
 }

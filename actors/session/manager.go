@@ -285,7 +285,9 @@ func (m *Manager) started(s started) {
 			Revision: s.h.Version().String(), Capabilities: c.Capabilities().Fingerprint().String(),
 		})
 	}
-	s.call.Reply(s.h)
+	if !s.call.Reply(s.h) && s.h.peer == nil { // nobody knows its id
+		m.end(s.h, unclaimed)
+	}
 }
 
 // running turns the start of what runs already into a success.
@@ -321,7 +323,9 @@ func (m *Manager) end(h *Handle, reason string) {
 	}
 	h.closed.Store(true)
 	h.Forget()
-	h.streams.Close()
+	if h.greeted.Load() || !h.streams.Channel() { // a channel is its client's, who may try again
+		h.streams.Close()
+	}
 	m.unfollow(h)
 	if h.Send(&Expired{Reason: reason}) != nil && h.Record() != nil {
 		m.begin(&attempt{h: h, old: h.actor()})

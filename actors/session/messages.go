@@ -46,7 +46,8 @@ func (d *Deliver) Acknowledged() bool { return d.told }
 // Fail answers the request when the actor could not handle it. One that the actor never looked at, because it crashed on another, is
 // given to the session's next actor, once.
 func (d *Deliver) Fail(err error) {
-	if errors.Is(err, otp.ErrNoProc) && d.handle != nil && !d.again && !d.handle.closed.Load() {
+	_, greets := d.Out.(*greeting) // which no other actor can answer: what was agreed may be written down already
+	if errors.Is(err, otp.ErrNoProc) && d.handle != nil && !d.again && !greets && !d.handle.closed.Load() {
 		d.again = true
 		if d.handle.manager.Send(&Undelivered{d}) == nil {
 			return

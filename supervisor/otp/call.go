@@ -22,8 +22,8 @@ type answer[Resp any] struct {
 	err  error
 }
 
-// Reply answers.
-func (c *Call[Req, Resp]) Reply(resp Resp) { c.finish(answer[Resp]{resp: resp}) }
+// Reply answers, and reports whether that was the first answer: to a call of Do it is one only while Do waits.
+func (c *Call[Req, Resp]) Reply(resp Resp) (first bool) { return c.finish(answer[Resp]{resp: resp}) }
 
 // Fail answers with an error. The package itself calls it when the receiver crashes on the call or stops before it.
 func (c *Call[Req, Resp]) Fail(reason error) { c.finish(answer[Resp]{err: reason}) }
@@ -34,18 +34,19 @@ func (c *Call[Req, Resp]) Class() Class { return classOf(&c.Req) }
 // Context ends when nobody waits for the answer any more; the receiver's own I/O for this call runs under it.
 func (c *Call[Req, Resp]) Context() context.Context { return c.ctx }
 
-func (c *Call[Req, Resp]) finish(a answer[Resp]) {
+func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {
 	if !c.done.CompareAndSwap(false, true) {
-		return
+		return false
 	}
 	if d := c.owed.Load(); d != nil {
 		d.paid(c)
 	}
 	if c.result != nil {
 		c.result <- a
-		return
+		return true
 	}
 	c.async(a)
+	return true
 }
 
 func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
@@ -71,8 +72,9 @@ func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 	case a := <-c.result:
 		return a.resp, a.err
 	case <-ctx.Done():
-		var zero Resp
-		return zero, context.Cause(ctx)
+		c.Fail(context.Cause(ctx)) // unless it has just been answered
+		a := <-c.result
+		return a.resp, a.err
 	}
 }
 

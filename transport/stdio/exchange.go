@@ -269,20 +269,29 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 		e.Finish(jsonrpc.Response(m.ID, nil))
 	case before && m.Method != "initialize":
 		err = protocol.NotInitialized("initialization", protocol.Action(m.Method))
-	case s.session == nil:
-		var session Session
-		if session, err = s.handler.Open(ctx, m, e, s.push); err == nil {
-			s.session, s.opening, s.greeting = session, e, e
-		}
+	case before: // or once more
+		err = s.open(ctx, m, e)
 	default:
-		if before { // once more
-			s.greeting = e
-		}
 		err = s.session.Deliver(ctx, m, e)
 	}
 	if err != nil {
 		e.Finish(jsonrpc.Failure(m.ID, s.translate(err)))
 	}
+}
+
+// open opens a session, in the place of one whose handshake was refused.
+func (s *server) open(ctx context.Context, first jsonrpc.Message, e *exchange) error {
+	if s.session != nil {
+		closing, cancel := context.WithTimeout(ctx, closeTime)
+		defer cancel()
+		_ = s.session.Close(closing) // it was none
+		s.session = nil
+	}
+	session, err := s.handler.Open(ctx, first, e, s.push)
+	if err == nil {
+		s.session, s.opening, s.greeting = session, e, e
+	}
+	return err
 }
 
 func (s *server) push(m jsonrpc.Message) error { return s.out.put(m, false) }

@@ -40,7 +40,8 @@ type Push func(m jsonrpc.Message) error
 // Handler is what Serve serves.
 type Handler interface {
 	// Open takes a request while there is no session: initialize, or the first of a client that needs none. Its one outcome reaches out
-	// unless Open returns an error; then there is no session either, and the client may try again. Push serves the session until Close.
+	// unless Open returns an error; then there is no session either, and the client may try again. It may so too when the outcome of
+	// initialize is an error: that session is closed, and Open called again. Push serves the session until Close.
 	// What the client sends behind it is delivered when the outcome is there, since it is the outcome that gives it a meaning.
 	Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push Push) (Session, error)
 	// Call takes a request that stands alone (2026-07-28 §basic), whether or not there is a session beside it. Its one outcome reaches out

@@ -23,6 +23,7 @@ type desk struct {
 	push    Push
 	slow    bool // initialize is answered when the test says so
 	rude    bool // the first initialize is refused
+	ended   int  // sessions that were closed
 
 	mu     sync.Mutex // guards what follows
 	open   map[string]transport.Sink
@@ -42,6 +43,7 @@ func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink, 
 		return d, nil
 	}
 	if d.rude {
+		d.rude = false
 		out.Finish(jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: -32602, Message: "no"}))
 		return d, nil
 	}
@@ -72,6 +74,7 @@ func (d *desk) Close(context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
+	d.ended++
 	return nil
 }
 
@@ -180,10 +183,12 @@ func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 			c.send(`{"jsonrpc":"2.0","id":"l","method":"now"}`)
 			c.expectError(t, `"l"`, "-32005")
 		}
-		c.send(initialize, `{"jsonrpc":"2.0","id":"l","method":"now"}`)
+		c.send(initialize)
+		c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{}}`)
+		c.send(`{"jsonrpc":"2.0","id":"l","method":"now"}`)
 		c.expect(t, `{"jsonrpc":"2.0","id":"l","result":{}}`)
-		if want := []string{"initialize", "now"}; !slices.Equal(d.seen, want) {
-			t.Errorf("delivered %q, want %q", d.seen, want)
+		if want := []string{"now"}; !slices.Equal(d.seen, want) || d.ended != 1 {
+			t.Errorf("delivered %q, want %q; %d sessions closed, want the one that was refused", d.seen, want, d.ended)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -33,8 +34,10 @@ type channel struct {
 	opening sync.Mutex // held while a session is made; taken before mu
 
 	mu       sync.Mutex // guards the rest
-	session  Session    // nil before initialize
+	session  Session    // nil before initialize, and again when that is refused
+	refused  bool       // the handshake in hand has been, before its session was known
 	ended    bool
+	silent   clock.Timer // how long the client may go without a session
 	inFlight map[jsonrpc.ID]struct{}
 }
 
@@ -60,6 +63,7 @@ func (s *channels) add(h *Handler, ep Endpoint) (c *channel, ticket string) {
 	ticket = rand.Text() + rand.Text() // 260 bits
 	c = &channel{handler: h, at: ep, streams: h.options.Store.plain(), inFlight: map[jsonrpc.ID]struct{}{}}
 	c.streams.room = h.options.Room(ep)
+	c.wait()
 	s.byTicket[sha256.Sum256([]byte(ticket))] = c
 	return c, ticket
 }
@@ -78,6 +82,13 @@ func (s *channels) remove(ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.byTicket, sha256.Sum256([]byte(ticket)))
+}
+
+// silenced says that a channel which had a session has none.
+func (s *channels) silenced(ep Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent[ep]++
 }
 
 // spoke says that a silent channel is none any more.
@@ -111,11 +122,12 @@ func (c *channel) Touch() {
 }
 
 // greet makes the session.
-func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out transport.Sink) error {
+func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out *exchange) error {
 	c.opening.Lock()
 	defer c.opening.Unlock()
 	c.mu.Lock()
 	session, ended := c.session, c.ended
+	c.refused = false
 	c.mu.Unlock()
 	switch {
 	case ended:
@@ -123,15 +135,38 @@ func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out transport
 	case session != nil: // which says so
 		return session.Deliver(ctx, init, out)
 	}
+	out.greets = true
 	session, err := c.handler.options.Host.Open(ctx, c.at, init, out, c.streams)
 	if err != nil {
+		out.greets = false
 		return err
 	}
-	c.handler.channels.spoke(c.at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.session = session
+	if !c.refused {
+		c.handler.channels.spoke(c.at)
+		c.session = session
+	}
 	return nil
+}
+
+// refuse hears that the handshake has failed: its session is none, and the client may try again, as long as one may that has not begun.
+func (c *channel) refuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.session == nil:
+		c.refused = true
+	case !c.ended:
+		c.session = nil
+		c.handler.channels.silenced(c.at)
+		c.wait()
+	}
+}
+
+// wait gives the client its time to begin. The mutex is held.
+func (c *channel) wait() {
+	c.silent = c.handler.options.Store.options.Clock.AfterFunc(greetingTime, c.expire)
 }
 
 // expire ends a channel whose client has not begun.
@@ -151,6 +186,7 @@ func (c *channel) end(ctx context.Context) {
 	c.mu.Lock()
 	session := c.session
 	c.ended = true
+	c.silent.Stop()
 	c.mu.Unlock()
 	if session == nil {
 		c.handler.channels.spoke(c.at)
@@ -225,6 +261,7 @@ func (c *channel) say(m jsonrpc.Message) {
 type exchange struct {
 	channel *channel
 	id      jsonrpc.ID
+	greets  bool // it is the handshake of the channel's session
 
 	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
 	over bool
@@ -249,6 +286,9 @@ func (a *exchange) Finish(m jsonrpc.Message) bool {
 	}
 	a.over = true
 	a.channel.forget(a.id)
+	if a.greets && (m.Error != nil || m.Kind() == jsonrpc.KindInvalid) {
+		a.channel.refuse()
+	}
 	if m.Kind() != jsonrpc.KindInvalid {
 		a.channel.say(m)
 	}

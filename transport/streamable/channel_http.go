@@ -26,8 +26,6 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		h.refuseGET(w, err, 0)
 		return
 	}
-	silent := h.options.Store.options.Clock.AfterFunc(greetingTime, c.expire)
-	defer silent.Stop()
 	e := emitter{
 		handler: h, response: w, control: deadline(w), streams: c.streams, outlet: &out, client: c, drain: h.drain,
 		first: appendEvent(nil, Event{Name: "endpoint", Data: []byte(r.URL.EscapedPath() + "/message?ticket=" + ticket)}),

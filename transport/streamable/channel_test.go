@@ -245,6 +245,57 @@ func TestChannelEnds(t *testing.T) {
 	}
 }
 
+// A handshake that is refused leaves the client its stream, and it may try again there for as long as one may that has not begun.
+func TestChannelIsGreetedAgain(t *testing.T) {
+	for _, late := range []time.Duration{0, time.Millisecond} { // before and after Open has returned
+		host := newTestHost(t)
+		host.late = late
+		greetings := make(chan func(), 4)
+		host.store = NewStore(StoreOptions{Clock: patient{clock.System, greetings}})
+		s := serve(t, host, Options{})
+		c := s.stream(t.Context(), "ann")
+		refuse := func(n int) {
+			c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{}}`, n))
+			if got := string(c.next().Data); !strings.Contains(got, "-32602") {
+				t.Fatalf("%s: answered %s", late, got)
+			}
+			c.say(`{"jsonrpc":"2.0","id":"e","method":"echo","params":{}}`)
+			if got := string(c.next().Data); !strings.Contains(got, "-32005") {
+				t.Errorf("%s: without a session the answer is %s", late, got)
+			}
+			all := &s.handler.channels
+			all.mu.Lock()
+			defer all.mu.Unlock()
+			if got := all.silent[Endpoint{Tenant: "acme", Principal: c.who}]; got != 1 {
+				t.Errorf("%s: %d channels are silent, want this", late, got)
+			}
+		}
+		refuse(1)
+		refuse(2)
+		c.begin(protocol.V20251125)
+		c.say(`{"jsonrpc":"2.0","id":"e","method":"echo","params":{}}`)
+		if got := string(c.next().Data); !strings.Contains(got, `"result"`) {
+			t.Errorf("%s: then %s", late, got)
+		}
+		for len(greetings) > 0 { // of a client that has begun
+			(<-greetings)()
+		}
+		c.say(`{"jsonrpc":"2.0","id":"e","method":"echo","params":{}}`)
+		if got := string(c.next().Data); !strings.Contains(got, `"result"`) {
+			t.Errorf("%s: after the time to begin %s", late, got)
+		}
+		other := s.stream(t.Context(), "bob")
+		c = other
+		refuse(1)
+		for len(greetings) > 0 { // of the stream, and of the refusal
+			(<-greetings)()
+		}
+		if rest := other.rest(); len(rest) != 0 {
+			t.Errorf("%s: got %q", late, rest)
+		}
+	}
+}
+
 // Clients that open streams and do not begin are bounded by their principal.
 func TestSilentChannelsAreBounded(t *testing.T) {
 	s := serve(t, newTestHost(t), Options{})

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"sync/atomic"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// refused is why a session ended whose handshake failed.
+const refused = "handshake refused"
+
+// unclaimed is why one ended that nobody waited for any more.
+const unclaimed = "nobody waits for it"
+
+// greeting is the sink of the initialize that a session was opened for. Whatever it is that refuses it, and wherever, the session ends before
+// its client hears of that: its id has been told to nobody, and whoever tries again gets another session.
+type greeting struct {
+	transport.Sink
+	h    *Handle
+	over atomic.Bool
+}
+
+// greet makes a greeting of the session's first initialize; nil for any other message.
+func (h *Handle) greet(d *Deliver) *greeting {
+	if d.Out == nil || d.Message.Method != "initialize" || h.Record() != nil || h.begun.Swap(true) {
+		return nil
+	}
+	g := &greeting{Sink: d.Out, h: h}
+	d.Out = g
+	return g
+}
+
+// Finish implements transport.Sink.
+func (g *greeting) Finish(m jsonrpc.Message) bool {
+	if g.over.Swap(true) {
+		return false
+	}
+	if m.Error == nil && m.Kind() != jsonrpc.KindInvalid {
+		g.h.greeted.Store(true)
+	} else {
+		g.h.over(refused)
+	}
+	return g.Sink.Finish(m)
+}
+
+// refuse ends the session when the handshake could not even begin.
+func (g *greeting) refuse() {
+	if !g.over.Swap(true) {
+		g.h.over(refused)
+	}
+}
