@@ -36,10 +36,13 @@ func openTrialOf(t *testing.T, binary, top string) *trial {
 	t.Helper()
 	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
-	server := fmt.Sprintf("demo: {command: %q}", mcptest.Server(t))
-	config := top + "\ntenants:\n" + tenant(acme, server)
+	state := t.TempDir()
+	server := func(tenant string) string { // as in an arena
+		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", mcptest.Mcpd(t), filepath.Join(state, tenant))
+	}
+	config := top + "\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
-		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server)
+		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}
 	a.Host = mcptest.Start(t, mcptest.HostOptions{Binary: binary, Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
 	a.readToken()
@@ -141,7 +144,7 @@ func TestExperimentThatHoldsPasses(t *testing.T) {
 	if want := (map[string]string{acme: record.Target, globex: record.Bystander, "initech": record.Bystander}); !maps.Equal(roles, want) {
 		t.Errorf("roles %v", roles)
 	}
-	for _, id := range []string{"I1", "I2", "I3", "I6", "I7", "I8", "I9", "I11", "E1", "E2", "E4"} {
+	for _, id := range []string{"I1", "I2", "I3", "I6", "I7", "I8", "I9", "I10", "I11", "I13", "E1", "E2", "E4"} {
 		if !slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == id && v.Is == record.Pass }) {
 			t.Errorf("%s has not passed\n%s", id, out)
 		}
@@ -172,6 +175,7 @@ expect:
 		{"a bystander that is hit", `
 faults:
   - {do: actor.panic, at: {tenant: bystander, row: request_manager}, after: 500ms}
+load: {rate: 50, sessions: 2, timeout: 5s, streams: 0} # news of progress may be lost, and no call fails of that
 expect:
   blast: [mcpd/tenants/*/request_manager]
 `, "I3", "calls, mostly:"},
@@ -217,6 +221,7 @@ func TestGuardEndsTheRun(t *testing.T) {
 	r, code, out := a.run(`
 faults:
   - {do: actor.panic, at: {tenant: bystander, row: request_manager}, after: 200ms, every: 500ms}
+load: {rate: 50, sessions: 2, timeout: 5s, streams: 0}
 abort_if: {bystander_errors: 2}
 `)
 	if code != 1 || !strings.HasSuffix(r.Aborted, " calls of bystanders have failed") || len(r.Phases) != 2 {

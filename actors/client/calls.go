@@ -77,7 +77,7 @@ func (c *Connection) write(x *request.Exchange) {
 	}
 	c.written[x.ID] = x
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
-	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, params)); err != nil {
+	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return
 	}

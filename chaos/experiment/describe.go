@@ -40,7 +40,16 @@ func (e Experiment) load() []string {
 		rate + fmt.Sprintf(", on %s: the target and up to %s.", count(l.Sessions, "session", "sessions"), count(l.Bystanders, "bystander", "bystanders")),
 		fmt.Sprintf("Calls are put for %s before the faults, %s with them and %s after them; one without an outcome in %s is lost.",
 			units.FormatSpan(e.Phases.Baseline), units.FormatSpan(e.Phases.Fault), units.FormatSpan(e.Phases.Heal), units.FormatSpan(l.Timeout)),
+		fmt.Sprintf("Of a hundred calls %d have an effect, which %s counts; beside them %s a second %s told of progress by %s.",
+			l.Effects, l.Counter, count(l.Streams, "call", "calls"), isOrAre(l.Streams), l.Stepper),
 	}
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func (e Experiment) faults(kinds []faults.Kind) (lines []string) {

@@ -34,6 +34,10 @@ type Load struct {
 	Tool       string // takes a text and gives it back
 	Argument   string // in which it takes it
 	Bystanders int    // tenants beside the target, at most: of those that there are
+	Counter    string // the tool that calls with an effect call, and that counts their effects
+	Effects    int    // of a hundred calls so many have one
+	Stepper    string // the tool that calls call whose progress is told
+	Streams    int    // such calls a second of each tenant
 }
 
 // Phases are how long each part is.

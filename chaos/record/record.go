@@ -92,6 +92,35 @@ type Group struct {
 	Errors map[string]uint64 `json:"errors"`
 	// Slips are calls whose outcome was wrong in itself: too late, twice, or somebody else's.
 	Slips []Slip `json:"slips"`
+	// Order is what became of the calls that were told of their progress; nil when there were none to be.
+	Order *Order `json:"order,omitzero"`
+	// Blocks are parts of the baseline and of the fault, each with calls enough for its P999.
+	Blocks []Block `json:"blocks,omitzero"`
+}
+
+// Order is the account of calls whose progress was told on a stream, most of which the client left and came back to. They are beside those of
+// Phases. Calls = OK + Failed + Lost + Crossed.
+type Order struct {
+	Calls    uint64 `json:"calls"`
+	OK       uint64 `json:"ok"`
+	Failed   uint64 `json:"failed"`
+	Lost     uint64 `json:"lost"`
+	Crossed  uint64 `json:"crossed"`
+	Events   uint64 `json:"events"`           // messages on streams, without those that came again
+	Resumed  uint64 `json:"resumed"`          // times that a client came back to a stream and was given the rest
+	Refused  uint64 `json:"refused"`          // times that it was not
+	Replayed uint64 `json:"replayed"`         // messages that came again, as they had to
+	Slips    uint64 `json:"slips"`            // messages that were out of their order
+	Error    string `json:"error,omitzero"`   // the last of those that failed
+	Unheard  string `json:"unheard,omitzero"` // why no call could be told of its progress
+}
+
+// Block is a part of a phase.
+type Block struct {
+	Phase string  `json:"phase"`
+	At    float64 `json:"at"` // since the phase began, in seconds
+	Calls uint64  `json:"calls"`
+	P999  float64 `json:"p99_9"` // in milliseconds
 }
 
 // Calls is what became of calls. Sent = OK + Failed + Lost + Crossed.
@@ -133,7 +162,7 @@ type Second struct {
 // Slip is one call that must not be.
 type Slip struct {
 	At   float64 `json:"at"`
-	Kind string  `json:"kind"` // lost, duplicate, crossed
+	Kind string  `json:"kind"` // lost, duplicate, crossed, order
 	Text string  `json:"text"`
 }
 
@@ -203,11 +232,16 @@ type Holding struct {
 	Exact bool `json:"exact"`
 }
 
-// Effects is what a counting tool did against what it was asked.
+// Effects is what counting tools did against what they were asked, of all tenants together.
 type Effects struct {
-	Asked   uint64 `json:"asked"`
-	Done    uint64 `json:"done"`
-	Doubled uint64 `json:"doubled"` // effects beyond the first of one request
+	Asked    uint64 `json:"asked"`    // calls that were to have an effect
+	Answered uint64 `json:"answered"` // those that were told that they had it
+	Done     uint64 `json:"done"`     // effects
+	Doubled  uint64 `json:"doubled"`  // effects beyond the first of one call
+	// Twice are some of the calls that had more than one, each as "tenant: nonce".
+	Twice []string `json:"twice,omitzero"`
+	// Uncounted says why the tools of some tenants have not told; empty when all have.
+	Uncounted string `json:"uncounted,omitzero"`
 }
 
 // Figure is one measured quantity with its target.

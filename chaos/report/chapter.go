@@ -16,7 +16,7 @@ func chapterOf(r *record.Record, id string) chapter {
 	c := chapter{
 		ID: id, Name: name(e.Name), Title: text(e.Title), Hypothesis: prose(e.Hypothesis), Catalogue: text(strings.Join(e.Catalogue, ", ")),
 		summary: s, Headline: headline(r, s), Tiles: tilesOf(s), Timeline: timelineOf(r), Calls: callLines(r), Tree: treeOf(r), Declared: declared(e),
-		Histograms: histogramsOf(r), Effects: effects(r.Effects), Left: map[string]string{}, Facts: factsOf(r),
+		Histograms: histogramsOf(r), Effects: effects(r.Effects), Order: order(r.Groups), Left: map[string]string{}, Facts: factsOf(r),
 	}
 	if c.Title == "" {
 		c.Title = c.Name
@@ -94,7 +94,36 @@ func effects(e *record.Effects) string {
 	if e == nil {
 		return ""
 	}
-	return fmt.Sprintf("A tool that counts was called %s and had %s; %s beyond the first of one call.", things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), count(e.Doubled))
+	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.", things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), count(e.Doubled))
+	if len(e.Twice) > 0 {
+		said += " Twice: " + text(strings.Join(e.Twice, ", ")) + "."
+	}
+	if e.Uncounted != "" {
+		said += " Not counted: " + text(e.Uncounted) + "."
+	}
+	return said
+}
+
+// order is what became of calls with a stream.
+func order(groups []record.Group) string {
+	var sum record.Order
+	for _, g := range groups {
+		if o := g.Order; o != nil {
+			sum.Calls += o.Calls
+			sum.OK += o.OK
+			sum.Events += o.Events
+			sum.Resumed += o.Resumed
+			sum.Replayed += o.Replayed
+			sum.Refused += o.Refused
+			sum.Slips += o.Slips
+		}
+	}
+	if sum.Calls == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Beside them %s told of their progress, %s without an answer: %s, %s out of order. Clients left streams and came back %s, were refused %s, and %s came again.",
+		things(sum.Calls, "call was", "calls were"), count(sum.Calls-sum.OK), things(sum.Events, "message", "messages"), count(sum.Slips), things(sum.Resumed, "time", "times"),
+		things(sum.Refused, "time", "times"), things(sum.Replayed, "message", "messages"))
 }
 
 // first are the first of a list, and what is said of the others.

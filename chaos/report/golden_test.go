@@ -17,10 +17,12 @@ var update = flag.Bool("update", false, "rewrite what is in testdata, and the pi
 // samples is a run of three experiments, short ones so that what is in testdata can be read.
 func samples() []record.Record {
 	alone := sample{name: "one-alone", title: "Nothing is broken & nobody is there", seed: 9, seconds: 2}.record()
-	alone.Strikes, alone.Groups, alone.Verdicts, alone.Rows, alone.Effects = nil, alone.Groups[:1], nil, nil, &record.Effects{Asked: 1200, Done: 1200}
+	alone.Strikes, alone.Groups, alone.Verdicts, alone.Rows, alone.Effects = nil, alone.Groups[:1], nil, nil, &record.Effects{Asked: 1200, Answered: 1200, Done: 1200}
 	alone.Aborted = "the host did not answer for 2 s"
 	noisy := sample{name: "noisy-tenant", title: "One tenant floods", kind: "tenant.flood", seed: 3, seconds: 3, leak: true}.record()
 	noisy.Groups[1].Slips = []record.Slip{{At: 4.2, Kind: "crossed", Text: "the answer was that of initech's call 17"}}
+	noisy.Groups[1].Order = &record.Order{Calls: 18, OK: 17, Failed: 1, Events: 155, Resumed: 9, Refused: 1, Replayed: 21, Slips: 1}
+	noisy.Effects = &record.Effects{Asked: 540, Answered: 538, Done: 540, Doubled: 1, Twice: []string{"globex: n1-40"}, Uncounted: "initech: no such tool"}
 	noisy.Strikes[4].Error = "no such row"
 	noisy.Experiment.Short, noisy.Experiment.Contends = true, true
 	short := hang

@@ -64,6 +64,7 @@ type chapter struct {
 	Probes     []probeLine
 	Holds      []holdLine
 	Effects    string
+	Order      string
 	Errors     []errorLine
 	Slips      []slipLine
 	Events     []eventLine

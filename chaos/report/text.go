@@ -65,6 +65,11 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 			t.row(line.Tenant, line.Phase, count(c.Sent), count(c.Failed), count(c.Lost), count(c.Crossed), count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999), millis(c.Max))
 		}
 		t.end()
+		for _, said := range []string{effects(r.Effects), order(r.Groups)} {
+			if said != "" {
+				writeWrapped(b, said)
+			}
+		}
 	}
 	if len(r.Figures) > 0 {
 		b.WriteByte('\n')

@@ -201,7 +201,31 @@ func (b *book) group() record.Group {
 			At: at, Sent: s.sent, OK: s.ok, Failed: s.failed, P50: quantile(s.latencies, 0.5), P99: quantile(s.latencies, 0.99), Max: quantile(s.latencies, 1),
 		})
 	}
+	g.Blocks = b.blocks()
 	return g
+}
+
+// perBlock is how many calls a block has at least, so that some of them are above its p99.9.
+const perBlock = 2000
+
+// blocks are the parts of the baseline and of the fault with as many calls, with the mutex held. Seconds in which a phase begins or ends belong to
+// none.
+func (b *book) blocks() (list []record.Block) {
+	each := int(math.Ceil(perBlock / b.rate))
+	from := time.Duration(0)
+	for i, name := range names[:2] {
+		first, last := int(math.Ceil(from.Seconds())), int(b.ends[i].Seconds())
+		for at := first; at+each <= min(last, len(b.seconds)); at += each {
+			var all []float32
+			for _, s := range b.seconds[at : at+each] {
+				all = append(all, s.latencies...)
+			}
+			slices.Sort(all)
+			list = append(list, record.Block{Phase: name, At: float64(at - first), Calls: uint64(len(all)), P999: quantile(all, 0.999)})
+		}
+		from = b.ends[i]
+	}
+	return list
 }
 
 func (t *tally) calls() record.Calls {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,5 +141,24 @@ func TestQuantilesOfFewCalls(t *testing.T) {
 	}
 	if quantile(nil, 0.5) != 0 {
 		t.Error("of none")
+	}
+}
+
+// A block has the calls of as many seconds as it takes for a p99.9, and none of another phase.
+func TestBlocksHaveCallsEnough(t *testing.T) {
+	b := newBook("acme", record.Bystander, 1000, begun, []time.Duration{5 * time.Second, 9 * time.Second, 10 * time.Second})
+	for i := range 10_000 {
+		took := time.Millisecond
+		if due := time.Duration(i) * time.Millisecond; due >= 5*time.Second {
+			took = 3 * time.Millisecond
+		}
+		b.observe(call(time.Duration(i)*time.Millisecond, took, load.OK, nil))
+	}
+	want := []record.Block{
+		{Phase: record.Baseline, At: 0, Calls: 2000, P999: 1}, {Phase: record.Baseline, At: 2, Calls: 2000, P999: 1},
+		{Phase: record.Fault, At: 0, Calls: 2000, P999: 3}, {Phase: record.Fault, At: 2, Calls: 2000, P999: 3},
+	}
+	if got := b.group().Blocks; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 // client is a load.Client that opens its session anew when the host has forgotten it, as clients do that keep to the protocol.
 type client struct {
 	options load.SessionOptions
+	effects *effects // of its tenant; nil where no call has any
 
 	mu       sync.Mutex // guards the fields below
 	session  *load.Session
@@ -22,11 +23,22 @@ type client struct {
 // Call implements load.Client.
 func (c *client) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	s := c.current()
-	got, err := s.Call(ctx, nonce)
+	var got load.Nonce
+	var err error
+	if c.effects != nil && c.effects.takes(nonce) {
+		got, err = c.effects.call(ctx, s, nonce)
+	} else {
+		got, err = s.Call(ctx, nonce)
+	}
+	c.after(ctx, s, err)
+	return got, err
+}
+
+// after looks at how a call in a session went: one that the host has forgotten is opened anew.
+func (c *client) after(ctx context.Context, s *load.Session, err error) {
 	if status, ok := errors.AsType[load.StatusError](err); ok && status == http.StatusNotFound {
 		c.reopen(ctx, s)
 	}
-	return got, err
 }
 
 func (c *client) current() *load.Session {
@@ -52,7 +64,7 @@ func (c *client) reopen(ctx context.Context, old *load.Session) {
 }
 
 // connect opens a tenant's sessions.
-func connect(ctx context.Context, o load.SessionOptions, sessions int) ([]*client, error) {
+func connect(ctx context.Context, o load.SessionOptions, sessions int, e *effects) ([]*client, error) {
 	var list []*client
 	for range sessions {
 		s, err := load.Connect(ctx, o)
@@ -60,7 +72,7 @@ func connect(ctx context.Context, o load.SessionOptions, sessions int) ([]*clien
 			disconnect(ctx, list)
 			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
-		list = append(list, &client{options: o, session: s})
+		list = append(list, &client{options: o, effects: e, session: s})
 	}
 	return list, nil
 }

@@ -190,6 +190,10 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	defer owned.Wait()
 	defer end()
 	owned.Go(func() { r.operator.feed.follow(always) })
+	for _, t := range r.traffic {
+		t.countEffects(ctx, draw.Uint64())
+		t.listener.hears(ctx)
+	}
 	before, err := r.rest(ctx)
 	if err != nil {
 		return out, err
@@ -206,9 +210,8 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	}
 	var calls, watchers sync.WaitGroup
 	for _, t := range r.traffic {
-		number := draw.Uint64()
 		calls.Go(func() {
-			if err := t.run(ctx, r.Experiment.Load, ends[2], number); err != nil {
+			if err := t.run(ctx, r.Experiment.Load, ends[2], t.effects.run); err != nil {
 				r.abort("load on %s: %v", t.tenant, err)
 			}
 		})
@@ -229,9 +232,10 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	watchers.Wait()
 	r.healAll(ctx)
 	cause := context.Cause(ctx)
+	effects := r.effects(context.WithoutCancel(ctx))
 	after, err := r.settle(context.WithoutCancel(ctx), before)
 	out = r.record(phases, done, before, after)
-	out.Probes = answers
+	out.Probes, out.Effects = answers, effects
 	switch {
 	case cause != nil:
 		out.Aborted = cause.Error()
@@ -323,7 +327,9 @@ func (r *run) record(phases []record.Phase, done []struck, before, after holds) 
 		out.Strikes = append(out.Strikes, s.Strike)
 	}
 	for _, t := range r.traffic {
-		out.Groups = append(out.Groups, t.book.group())
+		g := t.book.group()
+		t.listener.into(&g)
+		out.Groups = append(out.Groups, g)
 	}
 	return out
 }

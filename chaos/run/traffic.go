@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"mcpd/chaos/experiment"
@@ -19,6 +20,8 @@ type traffic struct {
 	rate         float64
 	client       faults.Client
 	sessions     []*client
+	effects      *effects
+	listener     *listener
 	book         *book
 }
 
@@ -30,18 +33,21 @@ func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string)
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
-	var err error
-	t.sessions, err = connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions)
+	t.effects = &effects{tool: l.Counter, percent: uint64(l.Effects)}
+	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: %w", tenant, err)
 	}
+	t.sessions = own
+	t.listener = &listener{client: own[l.Sessions], tool: l.Stepper, rate: float64(l.Streams)}
 	return t, nil
 }
 
+// clients are those of the calls that are timed. The last session is the listener's.
 func (t *traffic) clients() []load.Client {
-	list := make([]load.Client, len(t.sessions))
-	for i, c := range t.sessions {
-		list[i] = c
+	list := make([]load.Client, len(t.sessions)-1)
+	for i := range list {
+		list[i] = t.sessions[i]
 	}
 	return list
 }
@@ -77,6 +83,11 @@ func (t *traffic) workers(timeout time.Duration) int {
 
 // run makes the calls of the whole run, and returns when the last of them is settled.
 func (t *traffic) run(ctx context.Context, l experiment.Load, lasts time.Duration, number uint64) error {
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	listening.Go(func() {
+		t.listener.listen(ctx, t.book.begun, lasts, l.Timeout+graceTime, number+1, t.role == record.Bystander)
+	})
 	_, err := load.Run(ctx, t.clients(), load.Options{
 		Clock: clock.System, Run: number, Workers: t.workers(l.Timeout), Rate: t.rate, Calls: min(load.MaxCalls, int(t.rate*lasts.Seconds())+1), For: lasts,
 		Timeout: l.Timeout + graceTime, Observe: t.book.observe,

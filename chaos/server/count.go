@@ -1,30 +1,40 @@
 package server
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// counter counts effects: a byte of a file each, so that two processes that count into one lose none.
+// counter counts calls: a byte of a file each, so that two processes that count into one lose none.
 type counter struct {
 	mu sync.Mutex // guards n
 	n  int64      // where nothing is kept
 }
 
-// add counts one effect and returns how many there are.
+// add counts one call and returns how many there are.
 func (c *counter) add(dir string) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if dir != "" {
-		return appended(dir, "effects")
+		return appended(dir, "effects", ".")
 	}
 	c.n++
 	return c.n, nil
 }
 
-// appended appends one byte to a file of the state, and returns how many it has then.
-func appended(dir, name string) (int64, error) {
+// appended appends to a file of the state, at once or not at all, and returns how long it is then.
+func appended(dir, name, text string) (int64, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
 	}
@@ -33,7 +43,7 @@ func appended(dir, name string) (int64, error) {
 		return 0, err
 	}
 	defer f.Close()
-	if _, err := f.WriteString("."); err != nil {
+	if _, err := f.WriteString(text); err != nil {
 		return 0, err
 	}
 	info, err := f.Stat()
@@ -41,4 +51,85 @@ func appended(dir, name string) (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// effect is how calls name their effects: whose it is, a hyphen, and which one.
+var effect = regexp.MustCompile(`^([a-z0-9]{1,32})-[a-z0-9]{1,32}$`)
+
+// owner is whose effects there may be.
+var owner = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
+
+// maxTwice bounds the effects that are told by their names.
+const maxTwice = 16
+
+// Effects are what calls of the tool count have done: it answers with them as JSON.
+type Effects struct {
+	Done      uint64   `json:"done"`      // all together
+	Different uint64   `json:"different"` // by their names
+	Twice     []string `json:"twice"`     // names of some that were had more than once
+}
+
+// count is the tool. The effects of one owner are lines of a file, written before the call is answered: whatever becomes of the process then, they
+// are there, and were had.
+func count(_ context.Context, s *server, args jsontext.Value) (string, error) {
+	var a struct {
+		Effect string `json:"effect"`
+		Of     string `json:"of"`
+		Forget bool   `json:"forget"`
+	}
+	if err := json.Unmarshal(args, &a); err != nil {
+		return "", err
+	}
+	switch {
+	case a.Effect == "" && a.Of == "":
+		n, err := s.counts.add(s.State)
+		return fmt.Sprint(n), err
+	case s.State == "":
+		return "", errors.New("effects are kept nowhere: the server has no --state")
+	case a.Of != "":
+		return effectsOf(s.State, a.Of, a.Forget)
+	}
+	parts := effect.FindStringSubmatch(a.Effect)
+	if parts == nil {
+		return "", fmt.Errorf("effect is %q: a-z and 0-9, whose, a hyphen, and again it is", a.Effect)
+	}
+	_, err := appended(s.State, effectsFile(parts[1]), a.Effect+"\n")
+	return a.Effect, err
+}
+
+func effectsFile(of string) string { return "effects-of-" + of }
+
+// effectsOf tells what one owner's calls have done, and forgets it when it is told to.
+func effectsOf(dir, of string, forget bool) (string, error) {
+	if !owner.MatchString(of) {
+		return "", fmt.Errorf("of is %q: a-z and 0-9 it is", of)
+	}
+	file := filepath.Join(dir, effectsFile(of))
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return string(encode(Effects{})), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	e, err := tally(f)
+	if err == nil && forget {
+		err = os.Remove(file)
+	}
+	return string(encode(e)), err
+}
+
+// tally reads effects, a line each.
+func tally(from io.Reader) (e Effects, err error) {
+	had := map[string]int{}
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		e.Done++
+		if had[lines.Text()]++; had[lines.Text()] == 2 && len(e.Twice) < maxTwice {
+			e.Twice = append(e.Twice, lines.Text())
+		}
+	}
+	e.Different = uint64(len(had))
+	return e, lines.Err()
 }

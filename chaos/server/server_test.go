@@ -121,3 +121,42 @@ func TestCountsOutliveTheProcess(t *testing.T) {
 		c.hears(fmt.Sprintf(`"text":"%d"`, i+1))
 	}
 }
+
+// An effect is kept with its name, over processes, until it is told and forgotten; one that was had twice is told by its name.
+func TestEffectsOutliveTheProcess(t *testing.T) {
+	state := t.TempDir()
+	for _, effects := range [][]string{{"n1-1", "n1-2"}, {"n1-2", "n2-1"}} {
+		c := open(t, state)
+		for _, e := range effects {
+			c.call("1", "count", fmt.Sprintf(`{"effect":%q}`, e))
+			c.hears(fmt.Sprintf(`"text":%q`, e))
+		}
+	}
+	c := open(t, state)
+	for _, test := range []struct{ args, want string }{
+		{`{"of":"n1"}`, `{\"done\":3,\"different\":2,\"twice\":[\"n1-2\"]}`},
+		{`{"of":"n2","forget":true}`, `{\"done\":1,\"different\":1,\"twice\":[]}`},
+		{`{"of":"n2"}`, `{\"done\":0,\"different\":0,\"twice\":[]}`},
+		{`{"of":"../x"}`, `"isError":true`},
+		{`{"effect":"n1/../x-1"}`, `"isError":true`},
+	} {
+		c.call("1", "count", test.args)
+		c.hears(test.want)
+	}
+	c = open(t, "")
+	c.call("1", "count", `{"effect":"n1-1"}`)
+	c.hears("kept nowhere")
+}
+
+// A call that asks for its progress hears of each step before its answer, and one that does not hears of none.
+func TestStepsTellOfThemselves(t *testing.T) {
+	c := open(t, "")
+	c.send("1", "tools/call", `{"name":"steps","arguments":{"message":"done","steps":2,"ms":1},"_meta":{"progressToken":"p"}}`)
+	for _, want := range []string{`"progressToken":"p","progress":1,"total":2`, `"progressToken":"p","progress":2,"total":2`, `"id":1,"result"`} {
+		c.hears(want)
+	}
+	c.call("2", "steps", `{"message":"done","steps":2}`)
+	c.hears(`"id":2,"result"`)
+	c.call("3", "steps", `{"steps":-1}`)
+	c.hears(`"isError":true`)
+}

@@ -54,7 +54,7 @@ func (s *server) begin() {
 	if !ok || m.start == nil {
 		return
 	}
-	if n, err := appended(s.State, startsFile); err != nil || f.Times > 0 && n > int64(f.Times) {
+	if n, err := appended(s.State, startsFile, "."); err != nil || f.Times > 0 && n > int64(f.Times) {
 		return
 	}
 	s.set(f)

@@ -22,7 +22,13 @@ func kind(of, is string) object { return object{"type": of, "description": is} }
 var tools = []tool{
 	{"echo", "Gives back what it is given", object{"message": kind("string", "what comes back")}, echo},
 	{"sleep", "Answers later", object{"ms": kind("integer", "how much later, in milliseconds")}, sleep},
-	{"count", "Counts its calls, also those of processes before this one where state is kept", object{}, count},
+	{"count", "Counts its calls, also those of processes before this one where state is kept; or has an effect, or tells of those that it had", object{
+		"effect": kind("string", "to have, as owner-number: it is given back"), "of": kind("string", "whose effects to tell"),
+		"forget": kind("boolean", "forget them when they are told"),
+	}, count},
+	{"steps", "Tells of its progress, and gives back what it is given", object{
+		"message": kind("string", "what comes back"), "steps": kind("integer", "how many there are"), "ms": kind("integer", "how long each takes, in milliseconds"),
+	}, steps},
 	{"misbehave", "Has the server do wrong from now on", object{
 		"fault": kind("string", "what it does wrong; none ends it"), "for": kind("string", "how long, as 10s"),
 		"times": kind("integer", "how often at most"), "delay": kind("string", "how much later or how far apart, as 10ms"),
@@ -53,9 +59,15 @@ func (s *server) call(ctx context.Context, params jsontext.Value) reply {
 	var p struct {
 		Name      string         `json:"name"`
 		Arguments jsontext.Value `json:"arguments"`
+		Meta      struct {
+			Token jsontext.Value `json:"progressToken"`
+		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return reply{Error: &failure{-32602, "arguments: " + err.Error()}}
+	}
+	if p.Meta.Token != nil {
+		ctx = context.WithValue(ctx, tokenKey{}, p.Meta.Token)
 	}
 	for _, t := range tools {
 		if t.name != p.Name {
@@ -94,9 +106,4 @@ func sleep(ctx context.Context, _ *server, args jsontext.Value) (string, error) 
 	}
 	pause(ctx, d)
 	return d.String(), nil
-}
-
-func count(_ context.Context, s *server, _ jsontext.Value) (string, error) {
-	n, err := s.counts.add(s.State)
-	return fmt.Sprint(n), err
 }

@@ -21,6 +21,9 @@ func once(r record.Record) (is, found string) {
 		if c.Lost > 0 {
 			f.add("%s: %d of %d calls had no outcome%s", g.Tenant, c.Lost, c.Sent, first(g, "lost"))
 		}
+		if o := ordered(g); o.Lost > 0 {
+			f.add("%s: %d of %d calls with a stream had no outcome%s", g.Tenant, o.Lost, o.Calls, first(g, "lost"))
+		}
 		if c.Duplicate > 0 {
 			f.add("%s: %d of %d calls had more than one%s", g.Tenant, c.Duplicate, c.Sent, first(g, "duplicate"))
 		}
@@ -40,9 +43,9 @@ func own(r record.Record) (is, found string) {
 	var n uint64
 	for _, g := range groups(r, "") {
 		c := total(g)
-		n += c.Sent
-		if c.Crossed > 0 {
-			f.add("%s: %d of %d replies were another call's%s", g.Tenant, c.Crossed, c.Sent, first(g, "crossed"))
+		n += c.Sent + ordered(g).Calls
+		if crossed := c.Crossed + ordered(g).Crossed; crossed > 0 {
+			f.add("%s: %d of %d replies were another call's%s", g.Tenant, crossed, c.Sent+ordered(g).Calls, first(g, "crossed"))
 		}
 	}
 	if n == 0 {
@@ -71,6 +74,9 @@ func unnoticed(r record.Record) (is, found string) {
 		if bad := c.Sent - c.OK + c.Duplicate; bad > 0 {
 			f.add("%s: %d of %d calls%s", g.Tenant, bad, c.Sent, most(g.Errors))
 		}
+		if o := ordered(g); o.Calls > o.OK {
+			f.add("%s: %d of %d calls with a stream: %s", g.Tenant, o.Calls-o.OK, o.Calls, o.Error)
+		}
 	}
 	if n == 0 {
 		return record.Unjudged, "there was no bystander"
@@ -92,11 +98,13 @@ func most(errors map[string]uint64) string {
 // What calls of bystanders may take, of what they took in the baseline.
 const (
 	logical   = 1.10
+	tail      = 1.25 // of p99.9
 	contended = 1.5
 	extra     = 5.0 // milliseconds, where the fault takes what they need
 )
 
-// latency is I4: each second of the fault beside the same second of the baseline.
+// latency is I4: each second of the fault beside the same second of the baseline, and for p99.9 each block. What the whole phases had is told beside
+// it, and not judged: it has no interval.
 func latency(r record.Record) (is, found string) {
 	if r.Experiment.Short {
 		return record.Unjudged, "the phases are too short"
@@ -118,11 +126,63 @@ func latency(r record.Record) (is, found string) {
 	if r.Experiment.Contends {
 		more := load.NewShare("", "ms", before, during, extra)
 		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g ms", more.Median, extra)
-		if rank[string(more.Verdict)] > rank[is] {
-			is = string(more.Verdict)
+		is = worse(is, string(more.Verdict))
+	} else {
+		of, says := tails(r)
+		is, found = worse(is, of), found+"; "+says
+	}
+	return is, found + whole(r)
+}
+
+// tails judges p99.9.
+func tails(r record.Record) (is, found string) {
+	before, during := blocks(r)
+	e, err := load.Ratio(before, during, r.Seed)
+	if err != nil {
+		return record.Unclear, fmt.Sprintf("p99.9: too few calls: %d pairs of blocks with %d calls or more, want %d", len(before), enough, load.MinPairs)
+	}
+	return string(load.Gate(e, load.AtMost(tail))),
+		fmt.Sprintf("p99.9 %.3g times (%.3g to %.3g, %d blocks); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, tail)
+}
+
+// enough are the calls of which one is above p99.9.
+const enough = 1000
+
+// blocks are the p99.9 of bystanders' blocks: of the fault's, and beside each that of the same block of the baseline.
+func blocks(r record.Record) (before, during []float64) {
+	for _, g := range groups(r, record.Bystander) {
+		at := map[float64]float64{}
+		for _, b := range g.Blocks {
+			if b.Phase == record.Baseline && b.Calls >= enough {
+				at[b.At] = b.P999
+			}
+		}
+		for _, b := range g.Blocks {
+			if first, ok := at[b.At]; ok && b.Phase == record.Fault && b.Calls >= enough {
+				before, during = append(before, first), append(during, b.P999)
+			}
 		}
 	}
-	return is, found
+	return before, during
+}
+
+// whole says what the phases had as a whole: the worst bystander's.
+func whole(r record.Record) string {
+	var before, during record.Calls
+	for _, g := range groups(r, record.Bystander) {
+		for name, sum := range map[string]*record.Calls{record.Baseline: &before, record.Fault: &during} {
+			sum.P99, sum.P999 = max(sum.P99, g.Phases[name].P99), max(sum.P999, g.Phases[name].P999)
+		}
+	}
+	return fmt.Sprintf("; as a whole p99 %.3g ms, before %.3g; p99.9 %.3g ms, before %.3g", during.P99, before.P99, during.P999, before.P999)
+}
+
+// worse is the worse of two verdicts.
+func worse(a, b string) string {
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
 }
 
 // rank orders verdicts, the worst last.

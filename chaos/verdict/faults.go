@@ -8,9 +8,49 @@ import (
 	"mcpd/chaos/record"
 )
 
-// order is I10. The load of a run asks for no progress and resumes no stream.
-func order(record.Record) (is, found string) {
-	return record.Unjudged, "no call of the load has a stream of its own"
+// order is I10. Streams that could never be resumed are out of it too: the first phase has nothing wrong with it.
+func order(r record.Record) (is, found string) {
+	var f findings
+	var sum record.Order
+	unheard := "no call of the load has a stream of its own"
+	for _, g := range groups(r, "") {
+		o := ordered(g)
+		if o.Unheard != "" {
+			unheard = g.Tenant + ": " + o.Unheard
+		}
+		if o.Slips > 0 {
+			f.add("%s: %d of %d messages were out of their order%s", g.Tenant, o.Slips, o.Events, firstText(g, "order"))
+		}
+		if o.Resumed == 0 && o.Refused > 0 {
+			f.add("%s: no stream could be resumed, of %d", g.Tenant, o.Refused)
+		}
+		sum.Calls += o.Calls
+		sum.Events += o.Events
+		sum.Resumed += o.Resumed
+		sum.Replayed += o.Replayed
+	}
+	if sum.Calls == 0 {
+		return record.Unjudged, unheard
+	}
+	return f.verdict("all %d messages of %d calls; %d resumes, %d messages replayed", sum.Events, sum.Calls, sum.Resumed, sum.Replayed)
+}
+
+// ordered is the account of a group's calls with a stream, empty where there is none.
+func ordered(g record.Group) record.Order {
+	if g.Order == nil {
+		return record.Order{}
+	}
+	return *g.Order
+}
+
+// firstText is what the first slip of a kind was.
+func firstText(g record.Group, kind string) string {
+	for _, s := range g.Slips {
+		if s.Kind == kind {
+			return fmt.Sprintf(", first at %.1f s: %s", s.At, s.Text)
+		}
+	}
+	return ""
 }
 
 // told is I11. A fault that was armed has an event with its id; one that was done from outside has some event that says that something is wrong,
@@ -53,16 +93,34 @@ func tells(e record.Event, s record.Strike, r record.Record) bool {
 	return e.At >= s.From-early && (e.Level != "debug" && e.Name != "fault_armed" && e.Name != "fault_disarmed")
 }
 
-// effects is I13.
+// effects is I13. What was answered has to have been done too: a tool that forgets proves nothing.
 func effects(r record.Record) (is, found string) {
 	if r.Effects == nil {
 		return record.Unjudged, "the tool of the load counts nothing"
 	}
 	var f findings
-	if e := *r.Effects; e.Doubled > 0 || e.Done > e.Asked {
-		f.add("%d asked, %d done, %d of them twice", e.Asked, e.Done, e.Doubled)
+	e := *r.Effects
+	if e.Doubled > 0 || e.Done > e.Asked {
+		f.add("%d asked, %d done, %d of them twice%s", e.Asked, e.Done, e.Doubled, some(e.Twice))
 	}
-	return f.verdict("%d asked, %d done, none twice", r.Effects.Asked, r.Effects.Done)
+	if e.Done-e.Doubled < e.Answered {
+		f.add("%d were answered, and %d were done", e.Answered, e.Done-e.Doubled)
+	}
+	switch {
+	case len(f) > 0:
+	case e.Uncounted != "":
+		return record.Unjudged, e.Uncounted
+	case e.Asked == 0:
+		return record.Unjudged, "no call had an effect"
+	}
+	return f.verdict("%d asked, %d done, none twice", e.Asked, e.Done)
+}
+
+func some(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 // complete is E1. Faults that do not strike show nothing: what they wait for may not have come to where they were aimed at.

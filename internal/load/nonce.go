@@ -12,11 +12,19 @@ type Nonce string
 // newNonce writes run and sequence as "n<run>-<sequence>", both in base 36, so that it needs no escaping anywhere.
 func newNonce(run, sequence uint64) Nonce {
 	b := make([]byte, 0, 28) // 'n', two numbers of at most 13 digits, '-'
-	b = append(b, 'n')
-	b = strconv.AppendUint(b, run, 36)
+	b = append(b, RunName(run)...)
 	b = append(b, '-')
 	b = strconv.AppendUint(b, sequence, 36)
 	return Nonce(b)
+}
+
+// RunName is what every nonce of a run has before its hyphen, and no other nonce.
+func RunName(run uint64) string { return "n" + strconv.FormatUint(run, 36) }
+
+// Sequence is which one of its run the nonce is, counted from 0. It is false for a nonce that is not of that run.
+func (n Nonce) Sequence(run uint64) (sequence uint64, ok bool) {
+	of, sequence, ok := n.parts()
+	return sequence, ok && of == run
 }
 
 // parts undoes newNonce. It reports false for anything that newNonce does not write.

@@ -202,7 +202,10 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	}
 	defer response.Body.Close()
 	answers := 0
-	read := func(data []byte) error {
+	read := func(_ string, data []byte) error {
+		if len(data) == 0 {
+			return nil
+		}
 		var m message
 		if err := json.Unmarshal(data, &m); err != nil {
 			return fmt.Errorf("reply to %s: %w", method, err)
@@ -220,7 +223,7 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	} else {
 		var body []byte
 		if body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err == nil {
-			err = read(body)
+			err = read("", body)
 		}
 	}
 	switch {

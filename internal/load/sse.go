@@ -10,25 +10,31 @@ import (
 // maxReply bounds one message and one whole reply body. Load payloads are a few hundred bytes; a tool list may be long.
 const maxReply = 4 << 20
 
-// eachEvent calls f with the data of every event of an SSE body that has any, until f returns an error or the body ends.
-func eachEvent(body io.Reader, f func(data []byte) error) error {
+// eachEvent calls f with every event of an SSE body that has an id or data, until f returns an error or the body ends. The data is f's until it
+// returns.
+func eachEvent(body io.Reader, f func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4096), maxReply)
+	var id string
 	var data []byte
 	for lines.Scan() {
 		line := lines.Bytes()
 		if len(line) == 0 { // the end of an event
-			if len(data) > 0 {
-				if err := f(data); err != nil {
+			if len(data) > 0 || id != "" {
+				if err := f(id, data); err != nil {
 					return err
 				}
 			}
-			data = data[:0]
+			id, data = "", data[:0]
+			continue
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("id:")); ok {
+			id = string(bytes.TrimPrefix(value, []byte(" ")))
 			continue
 		}
 		value, ok := bytes.CutPrefix(line, []byte("data:"))
 		if !ok {
-			continue // ids, event names, retry and comments say nothing to a load generator
+			continue // event names, retry and comments say nothing to a load generator
 		}
 		if len(data) > 0 {
 			data = append(data, '\n')

@@ -250,7 +250,7 @@ func (s *Streams) resume(o *outlet, id eventID, nonce string) error {
 			end(old, replaced)
 		}
 	}
-	s.attach(st, o, id)
+	s.attach(st, o, goOn(id))
 	o.get = true
 	s.state.gets++
 	return nil

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mcpd/chaos/record"
+	"mcpd/internal/load"
+)
+
+// effects is the account of a tenant's calls that have an effect. Its tool keeps each effect by the nonce of its call, outside of the life of its
+// process, and tells of them at the end: what is counted is what was done, whatever became of the answers.
+type effects struct {
+	tool    string
+	percent uint64 // of all calls
+	// uncounted says why nothing is counted; set before and after the calls, not while there are any.
+	uncounted string
+	run       uint64 // that is counted; no other's calls have effects
+
+	asked, answered atomic.Uint64
+}
+
+// takes reports whether the call of a nonce is to have an effect. They are spread evenly.
+func (e *effects) takes(n load.Nonce) bool {
+	const hundred, spread = 100, 37 // which have no divisor in common
+	sequence, ok := n.Sequence(e.run)
+	return ok && e.uncounted == "" && sequence%hundred*spread%hundred < e.percent
+}
+
+// call makes a call that has an effect.
+func (e *effects) call(ctx context.Context, s *load.Session, n load.Nonce) (load.Nonce, error) {
+	e.asked.Add(1)
+	text, err := s.Ask(ctx, "tools/call", callOf(e.tool, object{"effect": string(n)}))
+	if err == nil && text == string(n) {
+		e.answered.Add(1)
+	}
+	return load.Nonce(text), err
+}
+
+// object is one of JSON.
+type object = map[string]any
+
+// callOf are the params of a call of a tool.
+func callOf(tool string, arguments object) string {
+	data, err := json.Marshal(object{"name": tool, "arguments": arguments}, json.Deterministic(true))
+	if err != nil {
+		panic("run: arguments: " + err.Error()) // all of it is ours
+	}
+	return string(data)
+}
+
+// told is what the tool tells of a run's effects: see server.Effects.
+type told struct {
+	Done      *uint64  `json:"done"`
+	Different uint64   `json:"different"`
+	Twice     []string `json:"twice"`
+}
+
+// ask has the tool tell.
+func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (t told, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	s, err := load.Connect(ctx, o)
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }() // or the host ends it when it is idle
+	text, err := s.Ask(ctx, "tools/call", callOf(e.tool, object{"of": load.RunName(e.run), "forget": forget}))
+	if err != nil {
+		return t, err
+	}
+	if json.Unmarshal([]byte(text), &t) != nil || t.Done == nil {
+		return t, fmt.Errorf("it answers %.40q, which tells of no effects", text)
+	}
+	return t, nil
+}
+
+// countEffects looks whether the tool counts, and has it count a run.
+func (t *traffic) countEffects(ctx context.Context, run uint64) {
+	if t.effects.run = run; t.effects.percent == 0 {
+		return
+	}
+	if _, err := t.effects.ask(ctx, t.sessions[0].options, false); err != nil {
+		t.effects.uncounted = fmt.Sprintf("%s: %s counts nothing: %v", t.tenant, t.effects.tool, err)
+	}
+}
+
+// effects adds up what the tools of all tenants have counted. One that does not tell is asked until leakTime is over: its server may have to be
+// started again first.
+func (r *run) effects(ctx context.Context) *record.Effects {
+	var sum record.Effects
+	for end, i := time.Now().Add(leakTime), 0; i < len(r.traffic); i++ {
+		t := r.traffic[i]
+		e := t.effects
+		if e.percent == 0 {
+			return nil
+		}
+		var got told
+		err := error(nil)
+		for e.uncounted == "" {
+			if got, err = e.ask(ctx, t.sessions[0].options, false); err == nil || time.Now().After(end) || sleep(ctx, time.Second/4) != nil {
+				break
+			}
+		}
+		if err != nil {
+			e.uncounted = fmt.Sprintf("%s: %s has not told what it counted: %v", t.tenant, e.tool, err)
+		}
+		if e.uncounted != "" {
+			sum.Uncounted = e.uncounted
+			continue
+		}
+		sum.Asked += e.asked.Load()
+		sum.Answered += e.answered.Load()
+		sum.Done += *got.Done
+		sum.Doubled += *got.Done - got.Different
+		for _, name := range got.Twice {
+			sum.Twice = append(sum.Twice, t.tenant+": "+name)
+		}
+		_, _ = e.ask(ctx, t.sessions[0].options, true) // what is not forgotten harms nobody
+	}
+	return &sum
+}

@@ -1,0 +1,266 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Listener makes calls in a session that are told of their progress on a stream, leaves some of the streams and comes back to them, and checks that
+// everything comes once and in its order (2025-11-25 §basic/transports "Resumability and Redelivery", §basic/utilities/progress). It is not safe for
+// concurrent use.
+type Listener struct {
+	session *Session
+	seen    map[string]struct{} // ids of events of the session
+}
+
+// NewListener listens in a session.
+func NewListener(s *Session) *Listener { return &Listener{s, map[string]struct{}{}} }
+
+// Listening says how to listen to one call.
+type Listening struct {
+	// Tool takes the nonce as its argument message and gives it back, after so many steps of that many milliseconds, each of which it tells as 1, 2 and so on.
+	Tool  string
+	Steps int
+	MS    int
+	// Cut is after how many messages the client leaves the stream, to come back at once; 0 is never.
+	Cut int
+	// Back is how many of the messages that it has it says it has not, so that they have to come again.
+	Back int
+}
+
+// Heard is what a call's stream brought.
+type Heard struct {
+	Events   uint64 // messages, without those that came again
+	Resumed  uint64 // times the client came back and was given the rest
+	Refused  uint64 // times it was not
+	Replayed uint64 // messages that came again, as they had to
+	// Slips are what was out of its order, in words.
+	Slips []string
+	// Gaps are steps of which nothing was told although there was room for all: an honest server has left out none.
+	Gaps []string
+}
+
+// Bounds of listening.
+const (
+	maxSeen    = 1 << 17               // event ids that are remembered: those of some hours
+	comeBack   = 25 * time.Millisecond // before a stream that broke is asked for again
+	resumeTime = 2 * time.Second       // within which a stream that broke has to be there again, be it by a refusal
+)
+
+// Call makes one call, and returns its nonce as Client.Call does.
+func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard Heard, got Nonce, err error) {
+	if len(l.seen) > maxSeen {
+		clear(l.seen)
+	}
+	h := &hearing{Listening: o, listener: l, heard: &heard, token: string(nonce)}
+	args := fmt.Sprintf(`{"message":%s,"steps":%d,"ms":%d}`, quote(string(nonce)), o.Steps, o.MS)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(o.Tool) + `,"arguments":` + args +
+		`,"_meta":{"progressToken":` + quote(h.token) + `}}}`
+	response, err := l.session.post(ctx, l.session.headers, []byte(body))
+	if err != nil {
+		return heard, "", err
+	}
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		data, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
+		_ = response.Body.Close()
+		if err == nil {
+			err = h.event("", data)
+		}
+		got, err = h.outcome(err)
+		return heard, got, err
+	}
+	err = h.read(response)
+	for back := o.Back; !h.answered; back = 0 {
+		if errors.Is(err, errCut) {
+			err = nil
+		}
+		if response, err = h.resume(ctx, back); err != nil {
+			break
+		}
+		err = h.read(response)
+	}
+	got, err = h.outcome(err)
+	return heard, got, err
+}
+
+// hearing is one call.
+type hearing struct {
+	Listening
+	listener *Listener
+	heard    *Heard
+	token    string
+
+	events   []event // all messages, in the order in which they came
+	next     int     // of events: the one that has to come again now
+	cursor   string  // the last id
+	told     float64 // the last progress
+	left     bool    // the client has left once
+	answered bool
+	answer   message
+}
+
+// event is one message on a stream.
+type event struct {
+	id   string
+	data []byte
+}
+
+// errCut ends a stream that the client leaves.
+var errCut = errors.New("the client leaves")
+
+// read reads one stream to its end, or until the client leaves it. What comes after the answer matters.
+func (h *hearing) read(response *http.Response) error {
+	defer response.Body.Close()
+	return eachEvent(response.Body, h.event)
+}
+
+// resume comes back to the stream, as if so many of the last messages had not come. A host that cannot be reached is asked again.
+func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) {
+	if h.cursor == "" {
+		return nil, ErrNoReply
+	}
+	from := h.cursor
+	if h.next = len(h.events); back > 0 && h.next > 0 {
+		h.next = max(1, h.next-back)
+		from = h.events[h.next-1].id
+	}
+	for end := time.Now().Add(resumeTime); ; {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.listener.session.options.URL, nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header = h.listener.session.headers.Clone()
+		request.Header.Set("Accept", "text/event-stream")
+		request.Header.Set("Last-Event-ID", from)
+		response, err := h.listener.session.http.Do(request)
+		switch {
+		case err == nil && response.StatusCode == http.StatusOK:
+			h.heard.Resumed++
+			return response, nil
+		case err == nil:
+			_ = discard(response)
+			h.heard.Refused++
+			return nil, StatusError(response.StatusCode)
+		case ctx.Err() != nil || time.Now().After(end):
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(comeBack):
+		}
+	}
+}
+
+// event takes one event, of which it keeps nothing that it did not copy.
+func (h *hearing) event(id string, data []byte) error {
+	if id != "" {
+		h.cursor = id
+	}
+	if len(data) == 0 {
+		return nil // it says where to come back, and no more
+	}
+	if h.next < len(h.events) {
+		if want := h.events[h.next]; want.id != id || !bytes.Equal(want.data, data) {
+			h.slip("event %s came again as %s, with %.80s instead of %.80s", want.id, id, data, want.data)
+			h.next = len(h.events) // one slip is told once
+			return nil
+		}
+		h.next++
+		h.heard.Replayed++
+		return nil
+	}
+	if _, twice := h.listener.seen[id]; twice && id != "" {
+		h.slip("two events have the id %s", id)
+	}
+	h.listener.seen[id] = struct{}{}
+	h.events = append(h.events, event{id, bytes.Clone(data)})
+	h.next = len(h.events)
+	h.heard.Events++
+	if err := h.message(data); err != nil {
+		return err
+	}
+	if h.Cut > 0 && !h.left && len(h.events) >= h.Cut && !h.answered {
+		h.left = true
+		return errCut
+	}
+	return nil
+}
+
+// message checks what one message says against those before.
+func (h *hearing) message(data []byte) error {
+	var m struct {
+		message
+		Params struct {
+			Token    jsontext.Value `json:"progressToken"`
+			Progress float64        `json:"progress"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fmt.Errorf("message on a stream: %w", err)
+	}
+	isAnswer := m.Method == "" && string(m.ID) == "1"
+	if h.answered {
+		what := m.Method
+		if isAnswer {
+			what = "another answer"
+		}
+		h.slip("%s after the answer", what)
+		return nil
+	}
+	if isAnswer {
+		h.answered, h.answer = true, m.message
+		if done := float64(h.Steps); m.Error == nil && !m.Result.IsError && h.told < done && len(h.events) > 1 {
+			h.gap("the answer after step %g of %g", h.told, done)
+		}
+		return nil
+	}
+	if m.Method != "notifications/progress" {
+		return nil
+	}
+	p := m.Params.Progress
+	switch {
+	case string(m.Params.Token) != quote(h.token):
+		h.slip("progress of another call: %s", m.Params.Token)
+		return nil
+	case p <= h.told:
+		h.slip("progress %g after %g", p, h.told)
+	case p > h.told+1 && p <= float64(h.Steps):
+		h.gap("progress %g after %g", p, h.told)
+	}
+	h.told = max(h.told, p)
+	return nil
+}
+
+// outcome is what the call came to.
+func (h *hearing) outcome(err error) (Nonce, error) {
+	switch {
+	case h.answered && h.answer.Error != nil:
+		return "", h.answer.Error
+	case h.answered && h.answer.Result.IsError:
+		return "", errors.New("the tool failed")
+	case h.answered && len(h.answer.Result.Content) > 0:
+		return Nonce(h.answer.Result.Content[0].Text), nil
+	case h.answered:
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return "", ErrNoReply
+}
+
+func (h *hearing) slip(format string, args ...any) {
+	h.heard.Slips = append(h.heard.Slips, fmt.Sprintf(format, args...))
+}
+
+func (h *hearing) gap(format string, args ...any) {
+	h.heard.Gaps = append(h.heard.Gaps, fmt.Sprintf(format, args...))
+}
