@@ -157,6 +157,30 @@ func TestExperimentThatHoldsPasses(t *testing.T) {
 	a.struck()
 }
 
+// Rows of the core have nothing to do while clients only call. What strikes at their messages strikes all the same.
+func TestCoreIsStruckWhileItHasNothingToDo(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "limits: {session_init: 1s}")
+	r, code, out := a.run(`
+faults:
+  - {do: actor.panic, at: {row: mcpd/core/session_manager}, after: 200ms}
+  - {do: actor.panic, at: {row: mcpd/core/storage}, after: 800ms}
+  - {do: actor.panic, at: {row: mcpd/core/protocol_version}, after: 1400ms}
+expect:
+  blast: [mcpd/core/*]
+  restarts: {mcpd/core/*: hits}
+  target_errors: 0
+`)
+	for _, s := range r.Strikes {
+		if s.Hits != 1 {
+			t.Errorf("%s at %s has struck %d times", s.Kind, s.Target, s.Hits)
+		}
+	}
+	if code != 0 || len(r.Strikes) != 3 {
+		t.Errorf("exit code %d, strikes %+v\n%s", code, r.Strikes, out)
+	}
+}
+
 // What does not hold is reported as failed, by name, and the exit code says so.
 func TestExperimentThatDoesNotHoldFailsByName(t *testing.T) {
 	t.Parallel()

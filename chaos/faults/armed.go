@@ -28,7 +28,11 @@ func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error)
 // atRow arms a fault where a row receives.
 func atRow(ctx context.Context, s *Site, o Order) (Injected, error) {
 	o.Path, o.Kind, o.Count = s.Row, s.With.Text("message"), s.With.Number("count")
-	return arm(ctx, s, s.Row, o)
+	in, err := arm(ctx, s, s.Row, o)
+	if err != nil {
+		return in, err
+	}
+	return stimulated(ctx, s, in), nil
 }
 
 // maxCount bounds what one strike counts up to; as often as it matches is not bounded by it.

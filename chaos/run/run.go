@@ -35,7 +35,11 @@ type run struct {
 // now is the time since the run began, in seconds.
 func (r *run) now() float64 { return time.Since(r.begun).Seconds() }
 
+// clientOf is how clients reach a tenant: the target where no tenant is hit.
 func (r *run) clientOf(tenant string) faults.Client {
+	if tenant == "" {
+		tenant = r.roles.Target
+	}
 	for _, t := range r.traffic {
 		if t.tenant == tenant {
 			return t.client
