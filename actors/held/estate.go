@@ -138,5 +138,5 @@ func (e *estate) Abandon(reason error) {
 	for _, q := range order.By(questions, jsonrpc.ID.Compare) {
 		q.Fail(errGone)
 	}
-	_ = e.o.Requests.Send(&request.Cancel{ID: e.a.Exchange.ID})
+	_ = request.CancelAt(e.o.Requests, e.a.Exchange.ID)
 }

@@ -9,6 +9,7 @@ import (
 	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
 )
 
 // S4-100, S4-118: over a crash of the manager exchanges go on with their deadlines. Only the one whose message crashed it fails, at once,
@@ -21,7 +22,6 @@ func TestCrashTakesOnlyTheExchangeItHappenedOn(t *testing.T) {
 	}{
 		{"*request.Complete", true, func(r *rig, x *request.Exchange) { r.complete(x, `{}`) }},
 		{"*request.Progress", false, func(r *rig, x *request.Exchange) { r.send(&request.Progress{ID: x.ID}) }},
-		{"*request.Cancel", false, func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) }},
 		{"*request.Park", false, func(r *rig, x *request.Exchange) { r.send(&request.Park{ID: x.ID, For: time.Hour}) }},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
@@ -69,6 +69,64 @@ func TestCrashOnARequestAnswersIt(t *testing.T) {
 		}
 		if _, out := r.submit("s"); out.Word() != "none" || len(r.written()) != 1 {
 			t.Errorf("the next: %v, %d forwarded", out.All(), len(r.written()))
+		}
+	})
+}
+
+// What ends an exchange and is said once is not lost with the manager that crashes on it: the next one does it. One message crashes two of them at
+// most.
+func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
+	for kind, say := range map[string]func(r *rig, x *request.Exchange) error{
+		"*request.Cancel":      func(r *rig, x *request.Exchange) error { return request.CancelAt(r.Ref("manager"), x.ID) },
+		"*request.CancelOwner": func(r *rig, x *request.Exchange) error { return request.CancelOwnerAt(r.Ref("manager"), x.Session) },
+		"*request.Unpark":      func(r *rig, x *request.Exchange) error { return request.UnparkAt(r.Ref("manager"), x.ID) },
+	} {
+		for _, crashes := range []int{1, 3} {
+			run(t, func(r *rig) {
+				x, out := r.submit("s")
+				if kind == "*request.Unpark" {
+					r.send(&request.Park{ID: x.ID, For: time.Hour})
+				}
+				for range crashes {
+					r.Break("manager", kind)
+				}
+				if err := say(r, x); err != nil {
+					r.T.Fatal(err)
+				}
+				if r.Rest(); kind == "*request.Unpark" {
+					time.Sleep(11 * time.Second)
+				}
+				if ended := out.Word() != "none"; ended != (crashes == 1) || len(r.done()) != map[bool]int{true: 1}[ended] {
+					t.Errorf("%s, %d crashes: got %v, done %v", kind, crashes, out.All(), r.done())
+				}
+				if got := r.Ref("manager").Incarnation(); got != uint64(1+min(crashes, 2)) {
+					t.Errorf("%s, %d crashes: incarnation %d", kind, crashes, got)
+				}
+			})
+		}
+	}
+}
+
+// A request that the manager crashes on, or hangs at, before it is in charge of it does not count as in flight for ever.
+func TestCrashBeforeARequestIsTakenCountsNothing(t *testing.T) {
+	run(t, func(r *rig) {
+		stall := make(chan struct{})
+		r.stalls.Store(&stall)
+		_, out := r.submit("s")
+		r.stalls.Store(nil)
+		time.Sleep(otp.DefaultHard + 200*time.Millisecond)
+		if n := r.inFlight(); n != 0 || out.Word() != int64(-32603) {
+			t.Errorf("%v in flight, got %v", n, out.All())
+		}
+		close(stall)
+		r.Rest()
+		_, out = r.submit("s")
+		if n := r.inFlight(); n != 1 || out.Word() != "none" {
+			t.Errorf("the next: %v in flight, got %v", n, out.All())
+		}
+		r.send(&request.CancelOwner{Session: "s"})
+		if n := r.inFlight(); n != 0 {
+			t.Errorf("at the end: %v in flight", n)
 		}
 	})
 }

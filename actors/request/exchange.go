@@ -70,6 +70,8 @@ type Exchange struct {
 	failed atomic.Bool
 	// taken says that its connection has looked at it: until then it waits in the mailbox, which outlives whoever is stuck.
 	taken atomic.Bool
+	// counted says that it counts as in flight.
+	counted atomic.Bool
 	// fate is what has become of it: bits of written and over.
 	fate atomic.Uint32
 }

@@ -68,7 +68,7 @@ func (m *Manager) bury(x *Exchange) {
 	if x.Owner != nil {
 		_ = x.Owner.Send(Done{Exchange: x, Failed: true})
 	}
-	m.meter(x).End(outcome(effect{Err: errBroken}, answer{}), m.p.Now().Sub(x.Arrived), 0)
+	m.end(x, outcome(effect{Err: errBroken}, answer{}), 0)
 }
 
 // Fence takes the exchanges in flight from a manager that is stuck.

@@ -98,7 +98,6 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case *Submit:
 		x := msg.Exchange
-		m.meter(x).Begin()
 		switch fits := m.fits(x); {
 		case m.crowded(x):
 			m.reject(x, protocol.RateLimited(time.Second))
@@ -163,6 +162,7 @@ func (m *Manager) step(e event, a answer) {
 		x := do.Request.Owner
 		switch do.Do {
 		case inflight.Send:
+			m.begin(x)
 			m.count(x, 1)
 			next = m.forward(x)
 		case inflight.Reject:
@@ -201,6 +201,7 @@ func (m *Manager) reject(x *Exchange, err error) {
 
 func (m *Manager) refused(do effect) {
 	x := do.Request.Owner
+	m.begin(x)
 	m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
 	m.finish(do, answer{})
 }
@@ -263,7 +264,7 @@ func (m *Manager) finish(do effect, a answer) {
 		x.Finish(a.result, do.Err)
 	}
 	_ = x.Owner.Send(Done{Exchange: x, Failed: do.Err != nil || do.Outcome != inflight.Succeeded})
-	m.meter(x).End(outcome(do, a), m.p.Now().Sub(x.Arrived), a.waited)
+	m.end(x, outcome(do, a), a.waited)
 }
 
 // cancelOwner ends every exchange of one session, and says of each whether it may have been executed: a session also ends without its client,

@@ -59,10 +59,46 @@ func (m *Complete) Fail(err error) {
 }
 
 // Cancel ends an exchange because its client asked for it, or is gone. The session sends it, once; nothing comes back.
-type Cancel struct{ ID uint64 }
+type Cancel struct {
+	ID uint64
+	repeat
+}
+
+// CancelAt sends a manager Cancel.
+func CancelAt(manager otp.Ref, id uint64) error {
+	return manager.Send(&Cancel{id, repeat{to: manager}})
+}
+
+// Fail gives it to the manager's next incarnation.
+func (m *Cancel) Fail(error) { m.again(m) }
 
 // CancelOwner ends every exchange of one session. The session sends it when it closes.
-type CancelOwner struct{ Session string }
+type CancelOwner struct {
+	Session string
+	repeat
+}
+
+// CancelOwnerAt sends a manager CancelOwner.
+func CancelOwnerAt(manager otp.Ref, session string) error {
+	return manager.Send(&CancelOwner{session, repeat{to: manager}})
+}
+
+// Fail gives it to the manager's next incarnation.
+func (m *CancelOwner) Fail(error) { m.again(m) }
+
+// repeat is in what nobody says twice, and ends what would go on for long otherwise. The manager that crashed on it is given it once more; one
+// that crashes on it again is not.
+type repeat struct {
+	to   otp.Ref
+	done bool
+}
+
+func (r *repeat) again(msg any) {
+	if !r.done {
+		r.done = true
+		_ = r.to.Send(msg)
+	}
+}
 
 // Stop ends every exchange, because the host is about to. The listeners send it when requests have had their time to end.
 type Stop struct{}
@@ -77,7 +113,18 @@ type Park struct {
 }
 
 // Unpark returns the exchange to its own deadline. It is sent once for each Park that was accepted.
-type Unpark struct{ ID uint64 }
+type Unpark struct {
+	ID uint64
+	repeat
+}
+
+// UnparkAt sends a manager Unpark.
+func UnparkAt(manager otp.Ref, id uint64) error {
+	return manager.Send(&Unpark{id, repeat{to: manager}})
+}
+
+// Fail gives it to the manager's next incarnation.
+func (m *Unpark) Fail(error) { m.again(m) }
 
 // Pending asks for the exchanges in flight, oldest first (S4-62).
 type Pending = otp.Call[PendingQuery, []Info]

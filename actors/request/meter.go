@@ -2,6 +2,7 @@ package request
 
 import (
 	"errors"
+	"time"
 
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
@@ -16,6 +17,20 @@ func (m *Manager) meter(x *Exchange) *telemetry.Requests {
 		m.meters[c] = r
 	}
 	return r
+}
+
+// begin counts an exchange that is in the table, or is refused a place there: of one that a crash keeps out of it nobody would count the end.
+func (m *Manager) begin(x *Exchange) {
+	if !x.counted.Swap(true) {
+		m.meter(x).Begin()
+	}
+}
+
+// end counts the end of one that was counted.
+func (m *Manager) end(x *Exchange, o telemetry.Outcome, waited time.Duration) {
+	if x.counted.Swap(false) {
+		m.meter(x).End(o, m.p.Now().Sub(x.Arrived), waited)
+	}
 }
 
 // outcomes says how an end that is no answer is counted.

@@ -84,7 +84,7 @@ func (s *Session) abandoned(out transport.Sink) {
 			return
 		}
 		if s.h.Calls().Cancel(id) {
-			_ = s.o.Requests.Send(&request.Cancel{ID: id})
+			_ = request.CancelAt(s.o.Requests, id)
 		}
 		return
 	}

@@ -93,7 +93,7 @@ func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	delete(s.asked, id)
 	a.timer.Stop()
 	if a.call != 0 {
-		_ = s.o.Requests.Send(&request.Unpark{ID: a.call})
+		_ = request.UnparkAt(s.o.Requests, a.call)
 	}
 }
 

@@ -184,7 +184,7 @@ func (s *Session) cancel(params jsontext.Value) {
 	case len(found)+len(waiting) != 1:
 	case len(found) == 1:
 		if s.h.Calls().Cancel(found[0]) {
-			_ = s.o.Requests.Send(&request.Cancel{ID: found[0]})
+			_ = request.CancelAt(s.o.Requests, found[0])
 		}
 	default: // not on its way yet, and it will not be
 		s.waiting.remove(waiting[0])

@@ -238,7 +238,7 @@ func (s *Session) Terminate(*otp.Process, error) {
 	if s.h.Closed() {
 		s.h.Forget()
 		s.hangUp()
-		_ = s.o.Requests.Send(&request.CancelOwner{Session: s.h.Row()})
+		_ = request.CancelOwnerAt(s.o.Requests, s.h.Row())
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }

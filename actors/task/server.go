@@ -46,7 +46,7 @@ func (t *Task) recall(number uint64) {
 	exchange, ok := t.sent[number]
 	delete(t.sent, number)
 	if ok {
-		_ = t.o.Requests.Send(&request.Cancel{ID: exchange})
+		_ = request.CancelAt(t.o.Requests, exchange)
 		return
 	}
 	for i, e := range t.waiting {
