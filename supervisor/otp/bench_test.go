@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
 )
 
@@ -169,3 +171,42 @@ func BenchmarkIdleWorkerMemory(b *testing.B) {
 	b.ReportMetric(each, "B/worker")
 	b.ReportMetric(float64(stop.Milliseconds()), "stop-ms")
 }
+
+// BenchmarkSupervisorBack measures from a supervisor's end until its children are ready again.
+func BenchmarkSupervisorBack1000(b *testing.B) {
+	const n = 1000
+	ready := make(chan struct{}, n)
+	start := otp.Worker(func() otp.Behaviour { return announcer{ready} })
+	children := make([]otp.Child, n)
+	for i := range children {
+		children[i] = otp.Child{ID: fmt.Sprint(i), Start: start}
+	}
+	faults := fault.New(clock.System)
+	sys := otp.NewSystem(otp.Options{Faults: faults})
+	b.Cleanup(sys.Close)
+	sub := otp.Child{ID: "sub", Start: otp.Supervisor(otp.Spec{Intensity: unlimited, Children: children})}
+	if _, err := sys.Start(context.Background(), "bench", otp.Spec{Intensity: unlimited, Children: []otp.Child{sub}}); err != nil {
+		b.Fatal(err)
+	}
+	wait := func() {
+		for range n {
+			<-ready
+		}
+	}
+	wait()
+	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "bench/sub"}, Lease: fault.MaxLease}); err != nil {
+		b.Fatal(err)
+	}
+	ref := where(b, sys, "bench/sub")
+	for b.Loop() {
+		_ = ref.Send(crash{})
+		wait()
+	}
+}
+
+// announcer tells of every incarnation.
+type announcer struct{ ready chan<- struct{} }
+
+func (a announcer) Init(*otp.Process) error       { a.ready <- struct{}{}; return nil }
+func (announcer) Receive(*otp.Process, any) error { return nil }
+func (announcer) Terminate(*otp.Process, error)   {}

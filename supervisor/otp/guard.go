@@ -90,6 +90,7 @@ type exit struct {
 // Signals on the system queue, beside protoactor's.
 type (
 	readied  struct{ guard *guard } // to a supervisor: a child is ready
+	halted   struct{ exit *exit }   // to a supervisor: a child's incarnation has ended, and its process waits for the verdict
 	endOrder struct{}               // to a worker: end the incarnation, keep the process
 	proceed  struct{}               // to itself: go on with the end
 )
@@ -153,9 +154,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 		} else if g.phase == ending {
 			g.body.conclude(g.reason)
 		}
-	case *actor.SuspendMailbox, *actor.ResumeMailbox:
-		// The guard alone opens and shuts the mailbox.
-	case *actor.Terminated, *actor.Failure, *actor.Watch, *actor.Unwatch:
+	case *actor.Terminated, *actor.Watch, *actor.Unwatch:
 		g.ctx.InvokeSystemMessage(msg)
 	default:
 		g.body.signal(msg)
@@ -198,6 +197,7 @@ func (g *guard) ready() {
 	g.phase, g.started = running, true
 	g.box.unshut()
 	if g.sup != nil {
+		g.box.handOver(&g.sup.guard.box)
 		g.sup.guard.box.PostSystemMessage(readied{g})
 	} else {
 		g.top.ready()
@@ -262,8 +262,8 @@ func (g *guard) concluded() {
 		return
 	}
 	g.phase = parked
-	// protoactor carries the exit to the supervisor, whose HandleFailure takes the decision.
-	g.ctx.EscalateFailure(g.exit(true), nil)
+	g.box.handOver(&g.sup.guard.box)
+	g.sup.guard.box.PostSystemMessage(halted{g.exit(true)})
 }
 
 func (g *guard) exit(parked bool) *exit {
@@ -275,6 +275,9 @@ func (g *guard) leave() {
 	g.phase = left
 	g.last = g.exit(false)
 	g.box.close(ErrNoProc, false)
+	if g.sup != nil {
+		g.box.handOver(&g.sup.guard.box)
+	}
 	g.ctx.InvokeSystemMessage(stopOrder)
 	g.let()
 	if g.sup == nil {
@@ -294,5 +297,3 @@ func (g *guard) overloaded() {
 	now := g.sys.clock.Now()
 	g.sys.emit(Overloaded{g.row.about(g.inc(), now), g.box.limit})
 }
-
-var stopOrder = &actor.Stop{}

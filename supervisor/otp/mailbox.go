@@ -26,6 +26,7 @@ type mailbox struct {
 	guard    *guard
 	dispatch actor.Dispatcher
 	run      func()
+	turn     *mailbox // what the goroutine at work goes on with when it is done; its own
 
 	mu      sync.Mutex // guards the fields below
 	system  queue[any]
@@ -166,6 +167,10 @@ func (m *mailbox) PostUserMessage(msg any) {
 
 // PostSystemMessage accepts a signal. Signals are few: some for each start and end of a child.
 func (m *mailbox) PostSystemMessage(msg any) {
+	switch msg.(type) {
+	case *actor.SuspendMailbox, *actor.ResumeMailbox:
+		return // the guard alone opens and shuts it
+	}
 	m.mu.Lock()
 	m.system.push(msg)
 	m.wake(true)
@@ -254,13 +259,16 @@ func (m *mailbox) crowd() {
 	}
 }
 
-// process works until there is nothing to do.
+// process works until there is nothing to do, here and where the turn was handed over.
 func (m *mailbox) process() {
-	for m.work() {
+	for m != nil {
+		if next, again := m.work(); !again {
+			m = next
+		}
 	}
 }
 
-// take takes the message to handle now. Nothing to do means that the goroutine ends, decided under the lock, so that no
+// take takes the message to handle now. Nothing to do means that the goroutine goes on elsewhere or ends, decided under the lock, so that no
 // wake-up is lost.
 func (m *mailbox) take() (msg any, system, ok bool) {
 	m.mu.Lock()
@@ -290,9 +298,9 @@ func (m *mailbox) take() (msg any, system, ok bool) {
 	return nil, false, false
 }
 
-// work handles messages until there are none (false) or one panicked (true). A Goexit takes the goroutine with it, so
+// work handles messages until there are none (false, and whose turn it is then) or one panicked (true). A Goexit takes the goroutine with it, so
 // another goes on.
-func (m *mailbox) work() (again bool) {
+func (m *mailbox) work() (next *mailbox, again bool) {
 	var msg any
 	idle := false
 	defer func() {
@@ -310,9 +318,13 @@ func (m *mailbox) work() (again bool) {
 	limit := m.dispatch.Throughput()
 	for n := 1; ; n++ {
 		var system, ok bool
+		next, m.turn = m.turn, nil // another goroutine's once there is nothing to take
 		if msg, system, ok = m.take(); !ok {
 			idle = true
-			return false
+			return next, false
+		}
+		if next != nil {
+			m.dispatch.Schedule(next.run)
 		}
 		if system {
 			m.guard.InvokeSystemMessage(msg)
@@ -323,7 +335,7 @@ func (m *mailbox) work() (again bool) {
 			if m.guard.sys.scheduler != nil { // whose turn it is now is not for the machine to say
 				idle = true
 				m.dispatch.Schedule(m.run)
-				return false
+				return nil, false
 			}
 			n = 0
 			runtime.Gosched()

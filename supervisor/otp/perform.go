@@ -20,19 +20,16 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doBegin:
 		a.kid.driver.inPlace = true
 		a.kid.driver.row.mark(v, v.starting(a.kid), now)
-		v.life().RestartChildren(a.kid.driver.guard.pid.Load())
+		v.order(a.kid.driver.guard, restartOrder)
 	case doPark:
-		g := v.ending(now, a.kid, ErrShutdown)
-		g.box.PostSystemMessage(endOrder{})
+		v.order(v.ending(now, a.kid, ErrShutdown), endOrder{})
 	case doStop:
-		g := v.ending(now, a.kid, ErrShutdown)
-		v.life().StopChildren(g.pid.Load())
+		v.order(v.ending(now, a.kid, ErrShutdown), stopOrder)
 	case doKill:
 		a.kid.driver.guard.killed.Store(true)
-		g := v.ending(now, a.kid, ErrKilled)
-		v.life().StopChildren(g.pid.Load())
+		v.order(v.ending(now, a.kid, ErrKilled), stopOrder)
 	case doReap:
-		v.life().StopChildren(a.kid.driver.guard.pid.Load())
+		v.order(a.kid.driver.guard, stopOrder)
 		v.rest(a.kid)
 	case doRest:
 		v.rest(a.kid)
@@ -75,8 +72,16 @@ func (v *supervisor) perform(now time.Time, a action) {
 	}
 }
 
-// life is protoactor's way to order children about.
-func (v *supervisor) life() actor.Supervisor { return v.ctx.(actor.Supervisor) }
+// order tells a child's process what to do, and hands over to it.
+func (v *supervisor) order(g *guard, order any) {
+	v.guard.box.handOver(&g.box)
+	g.box.PostSystemMessage(order)
+}
+
+var (
+	restartOrder = &actor.Restart{}
+	stopOrder    = &actor.Stop{}
+)
 
 // starting counts the start of an incarnation and says what the row's status is meanwhile.
 func (v *supervisor) starting(k *kid) Status {
@@ -100,6 +105,7 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 	if !r.house(v, g, v.starting(k), now) {
 		return // this supervisor was abandoned
 	}
+	v.guard.box.handOver(&g.box)
 	pid, err := v.ctx.SpawnNamed(sys.props(g), sys.processName(r.id))
 	if err != nil {
 		panic(err) // names are unique: only a bug can cause it

@@ -23,10 +23,7 @@ type supervisor struct {
 	closing  bool
 }
 
-var (
-	_ body                     = (*supervisor)(nil)
-	_ actor.SupervisorStrategy = (*supervisor)(nil)
-)
+var _ body = (*supervisor)(nil)
 
 // Receive hears of the process's life, and of its children's, from protoactor's context.
 func (v *supervisor) Receive(ctx actor.Context) {
@@ -123,13 +120,6 @@ func (v *supervisor) flush() {
 	}
 }
 
-// HandleFailure is where protoactor brings a worker's end: the process waits in place for the decision.
-func (v *supervisor) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
-	if e, ok := reason.(*exit); ok {
-		v.exited(e)
-	}
-}
-
 // left is protoactor's news that a process is gone.
 func (v *supervisor) left(who *actor.PID) {
 	slash, tilde := strings.LastIndexByte(who.Id, '/'), strings.LastIndexByte(who.Id, '~')
@@ -192,6 +182,8 @@ func (v *supervisor) rest(k *kid) {
 // signal handles what comes by the system queue.
 func (v *supervisor) signal(msg any) {
 	switch msg := msg.(type) {
+	case halted:
+		v.exited(msg.exit)
 	case readied:
 		if k := msg.guard.kid; k.driver.guard == msg.guard {
 			v.readied(k)
