@@ -1,8 +1,11 @@
 package chaos
 
 import (
+	"bufio"
 	"bytes"
 	"flag"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,8 +54,8 @@ func TestLibrary(t *testing.T) {
 	} else if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	a := openTrial(t, "")
-	args := append([]string{"chaos", "run", "--admin", strings.TrimPrefix(a.Admin, "http://"), "--target", acme, "--key", acme + "=env:ACME", "--report", dir}, flags...)
+	a := openLibrary(t)
+	args := append([]string{"chaos", "run", "--admin", strings.TrimPrefix(a.Admin, "http://"), "--key", acme + "=env:ACME", "--report", dir}, flags...)
 	cmd := exec.CommandContext(t.Context(), mcptest.Mcpd(t), append(args, names...)...)
 	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home, "ACME="+key(acme))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -62,6 +65,54 @@ func TestLibrary(t *testing.T) {
 	if n := bystanderCalls(t, dir); *form == "short" && n < enough {
 		t.Errorf("bystanders made %d calls, want %d: the load could not be kept up", n, enough)
 	}
+}
+
+// openLibrary starts a host that is as the arena is, but for its ports and a key.
+func openLibrary(t *testing.T) *arena {
+	t.Helper()
+	program, state := mcptest.Mcpd(t), t.TempDir()
+	server := func(name string) string {
+		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", program, filepath.Join(state, name))
+	}
+	a := &arena{t: t, home: t.TempDir()}
+	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
+	config := "limits: {call_timeout: 5s}\ntenants:\n" + tenant(acme, server(acme))
+	for _, name := range []string{globex, "initech"} {
+		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
+	}
+	config += fmt.Sprintf("  umbrella: {servers: {demo: {url: %q}}}\n", site(t, program, filepath.Join(state, "umbrella")))
+	a.Host = mcptest.Start(t, mcptest.HostOptions{Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
+	a.readToken()
+	return a
+}
+
+// site starts a server behind a URL, and returns that.
+func site(t *testing.T, program, state string) string {
+	t.Helper()
+	cmd := exec.Command(program, "chaos", "server", "--http", "127.0.0.1:0", "--with-input", "--state", state)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server behind a URL: %v", err)
+		}
+	})
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(url)
 }
 
 // bystanderCalls counts those of the records in a folder.

@@ -25,7 +25,7 @@ func Markdown() []byte {
 An experiment breaks something in a running host on purpose, under load, and looks whether anybody notices but whoever was hurt. The *target* is
 the tenant that is hurt, all other tenants are *bystanders*. The host has to be started with ` + "`mcpd serve --chaos`" + `.
 
-Without a configuration such a host is an arena with the tenants acme, globex and initech ([config.gen.md](config.gen.md)), to try everything on.
+Without a configuration such a host is an arena with the tenants acme, globex, initech and umbrella ([config.gen.md](config.gen.md)), to try everything on.
 On one terminal ` + "`mcpd serve --chaos`" + `, on another:
 
 ` + "```sh" + `

@@ -32,10 +32,13 @@ type Strike struct {
 	Seed    uint64 // of what the fault draws itself
 }
 
-// Cast gives out the roles: to those that are named, else in the tree's order. Of the tenants that are left, as many are bystanders as the
-// experiment wants.
+// Cast gives out the roles: to those that are named, else in the tree's order. A tenant that all faults name is the target. Of the tenants that are
+// left, as many are bystanders as the experiment wants.
 func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (Roles, error) {
 	all := tree.Tenants()
+	if target == "" {
+		target = e.named()
+	}
 	for _, name := range append([]string{target}, bystanders...) {
 		if name != "" && !slices.Contains(all, name) {
 			return Roles{}, fmt.Errorf("there is no tenant %q: %s", name, document.DidYouMean(name, all, "there are "+strings.Join(all, ", ")))
@@ -61,6 +64,20 @@ func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (
 		}
 	}
 	return Roles{Target: target, Bystanders: bystanders}, nil
+}
+
+// named is the tenant that all faults at tenants name; empty when they do not.
+func (e Experiment) named() (name string) {
+	for _, f := range e.Faults {
+		switch at := f.At.Tenant; {
+		case at == "":
+		case at == Target, at == Bystander, name != "" && at != name:
+			return ""
+		default:
+			name = at
+		}
+	}
+	return name
 }
 
 // first is the first of all that is none of the others.

@@ -192,6 +192,17 @@ func TestCast(t *testing.T) {
 			t.Errorf("%q %v: %v, %v, want %v", c.target, c.bystanders, got, err, c.want)
 		}
 	}
+	// A tenant that all faults name is the target, unless another was chosen.
+	for _, c := range []struct{ faults, target, want string }{
+		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: actor.panic, at: {tenant: initech, row: catalog}}\n", "", "initech"},
+		{"  - {do: child.kill, at: {tenant: initech}}\n", "globex", "globex"},
+		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: child.kill}\n", "", "acme"},
+		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: child.kill, at: {tenant: umbrella}}\n", "", "acme"},
+	} {
+		if got, err := parsed(t, c.faults).Cast(tree, c.target, nil); err != nil || got.Target != c.want {
+			t.Errorf("%s: target %q, %v; want %s", c.faults, got.Target, err, c.want)
+		}
+	}
 	if _, err := parsed(t, "").Cast(faults.Tree{{Path: "mcpd"}}, "", nil); err == nil {
 		t.Error("a host without tenants is cast")
 	}

@@ -13,16 +13,26 @@ import (
 // misbehaves is a server's misbehaviour as a kind of fault. The server is one of `mcpd chaos server`, which is told through the host, by a call
 // of the target.
 type misbehaves struct {
-	name     string // as the server has it
-	rows     []string
-	contends bool
-	params   []Param
+	name   string // as the server has it
+	rows   []string
+	traits trait
+	params []Param
 }
+
+// trait is what a kind is that not all are. The values are bits.
+type trait uint8
+
+const (
+	contends trait = 1 << iota
+	fatal
+	quiet
+)
 
 // Parameters of misbehaviours.
 var (
 	strikes = Param{Name: "times", Type: Number, Default: "0", High: maxCount, Is: "how often it strikes; 0 is as often as it can"}
 	code    = Param{Name: "code", Type: Number, Default: "1", High: 255, Is: "the code that it exits with"}
+	status  = Param{Name: "code", Type: Number, Default: "503", Low: 300, High: 599, Is: "the status"}
 )
 
 func delay(def string) Param {
@@ -34,41 +44,71 @@ func amount(def string, high int64, is string) Param {
 }
 
 var misbehaviours = []misbehaves{
-	{"closed", []string{"F25"}, false, nil},
-	{"crash", []string{"F11", "F17"}, false, []Param{strikes, code}},
-	{"deep", []string{"F34"}, false, []Param{strikes, amount("10000", 1<<19, "how many levels")}},
-	{"endless", []string{"F37"}, false, []Param{strikes}},
-	{"exit", []string{"F16"}, false, []Param{code}},
-	{"flood", []string{"F21"}, true, nil},
-	{"garbage", []string{"F22"}, false, []Param{strikes}},
-	{"giant", []string{"F23"}, true, []Param{{Name: "size", Type: Size, Default: "64MiB", Low: 1, High: 1 << 30, Is: "how long the line is"}}},
-	{"grandchild", []string{"F19"}, false, nil},
-	{"late", []string{"F30"}, false, []Param{strikes, delay("1s")}},
-	{"malformed", []string{"F33"}, false, []Param{strikes}},
-	{"mute", []string{"F17"}, false, []Param{strikes}},
-	{"progress", []string{"F35"}, true, []Param{strikes, amount("1000", 100_000, "how many notifications a call")}},
-	{"shuffled", []string{"F31"}, false, []Param{delay("50ms")}},
-	{"silent", []string{"F29"}, false, []Param{strikes}},
-	{"slow", []string{"F26"}, false, []Param{strikes, delay("100ms")}},
-	{"stderr", []string{"F24"}, true, nil},
-	{"storm", []string{"F36"}, false, []Param{delay("1ms")}},
-	{"string_id", []string{"F32"}, false, []Param{strikes}},
-	{"stubborn", []string{"F20"}, false, nil},
-	{"twice", []string{"F30"}, false, []Param{strikes}},
+	{"another", []string{"F39"}, 0, []Param{code}},
+	{"asking", []string{"F38"}, contends, []Param{delay("1ms")}},
+	{"both", []string{"F30"}, 0, []Param{strikes}},
+	{"closed", []string{"F25"}, fatal, nil},
+	{"crash", []string{"F11", "F17"}, 0, []Param{strikes, code}},
+	{"deep", []string{"F34"}, 0, []Param{strikes, amount("10000", 1<<19, "how many levels")}},
+	{"endless", []string{"F37"}, 0, []Param{strikes}},
+	{"exit", []string{"F16"}, fatal, []Param{code}},
+	{"flood", []string{"F21"}, contends, nil},
+	{"garbage", []string{"F22"}, 0, []Param{strikes}},
+	{"giant", []string{"F23"}, contends, []Param{{Name: "size", Type: Size, Default: "64MiB", Low: 1, High: 1 << 30, Is: "how long the line is"}}},
+	{"grandchild", []string{"F19"}, fatal, nil},
+	{"http_busy", []string{"F40"}, 0, []Param{strikes, delay("1s")}},
+	{"http_cut", []string{"F40"}, 0, []Param{strikes}},
+	{"http_endless", []string{"F40"}, 0, []Param{strikes}},
+	{"http_forget", []string{"F40"}, 0, nil},
+	{"http_framing", []string{"F40"}, 0, []Param{strikes}},
+	{"http_redirect", []string{"F40"}, 0, []Param{strikes}},
+	{"http_reset", []string{"F40"}, 0, []Param{strikes}},
+	{"http_slow_body", []string{"F40"}, 0, []Param{strikes, delay("100ms")}},
+	{"http_slow_header", []string{"F40"}, 0, []Param{strikes, delay("100ms")}},
+	{"http_status", []string{"F40"}, 0, []Param{strikes, status}},
+	{"http_type", []string{"F40"}, 0, []Param{strikes}},
+	{"huge", []string{"F37"}, contends, []Param{amount("10000", 100_000, "how many tools")}},
+	{"invalid", []string{"F37"}, 0, nil},
+	{"late", []string{"F30"}, 0, []Param{strikes, delay("1s")}},
+	{"malformed", []string{"F33"}, 0, []Param{strikes}},
+	{"mute", []string{"F17"}, 0, []Param{strikes}},
+	{"neither", []string{"F30"}, 0, []Param{strikes}},
+	{"odd_id", []string{"F32"}, 0, []Param{strikes}},
+	{"odd_text", []string{"F33"}, 0, []Param{strikes}},
+	{"progress", []string{"F35"}, contends, []Param{strikes, amount("1000", 100_000, "how many notifications a call")}},
+	{"shuffled", []string{"F31"}, 0, []Param{delay("50ms")}},
+	{"silent", []string{"F29"}, 0, []Param{strikes}},
+	{"slow", []string{"F26"}, 0, []Param{strikes, delay("100ms")}},
+	{"stderr", []string{"F24"}, contends, nil},
+	{"storm", []string{"F36"}, 0, []Param{delay("1ms")}},
+	{"string_id", []string{"F32"}, 0, []Param{strikes}},
+	{"stubborn", []string{"F20"}, 0, nil},
+	{"twice", []string{"F30"}, 0, []Param{strikes}},
+	{"wide", []string{"F34"}, 0, []Param{strikes, amount("100000", 1<<20, "how many members")}},
 }
 
 // servers are the kinds that misbehaviours are, by name.
 func servers() []Kind {
 	list := make([]Kind, len(misbehaviours))
 	for i, m := range misbehaviours {
-		at := slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool { return b.Name == m.name })
-		is := "of a server that is `mcpd chaos server`: " + server.Misbehaviours[at].Is
+		at := m.at()
+		is := "of a server that is `mcpd chaos server`: "
+		if server.Misbehaviours[at].URL() {
+			is = "of a server that is `mcpd chaos server --http`: "
+		}
+		is += server.Misbehaviours[at].Is
 		list[i] = Kind{
-			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Contends: m.contends, Params: m.params, Is: is,
+			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Params: m.params, Is: is,
+			Contends: m.traits&contends != 0, Fatal: m.traits&fatal != 0, Quiet: m.traits&quiet != 0,
 			Inject: func(ctx context.Context, s *Site) (Injected, error) { return m.inject(ctx, s) },
 		}
 	}
 	return list
+}
+
+// at is where it is among the server's.
+func (m misbehaves) at() int {
+	return slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool { return b.Name == m.name })
 }
 
 // tellTime bounds one call that tells a server something. One that misbehaves may not answer.
@@ -83,29 +123,39 @@ func (m misbehaves) inject(ctx context.Context, s *Site) (Injected, error) {
 		}
 		args += fmt.Sprintf(`,%s:%s`, quote(p.Name), v)
 	}
-	if err := tell(ctx, s, args+"}"); err != nil {
+	if _, err := tell(ctx, s, args+"}"); err != nil {
 		return Injected{}, err
 	}
 	in := done(fmt.Sprintf("server %s of %s", s.Server, s.Tenant))
+	counted := server.Misbehaviours[m.at()].Counted()
+	hits := 1 // as far as is known
 	in.Heal = func(ctx context.Context) error {
-		_ = tell(ctx, s, `{"fault":"none"}`) // one that cannot be told behaves again by itself when its time is over
+		text, err := tell(ctx, s, `{"fault":"none"}`)
+		if err != nil {
+			return nil // one that cannot be told behaves again by itself when its time is over
+		}
+		var n int
+		if _, err := fmt.Sscanf(text, server.Behaves, &n); err == nil && counted {
+			hits = n
+		}
 		return nil
 	}
+	in.Hits = func(context.Context) (int, error) { return hits, nil }
 	return in, nil
 }
 
-// tell calls the server's tool.
-func tell(ctx context.Context, s *Site, args string) error {
+// tell calls the server's tool, and returns what that says.
+func tell(ctx context.Context, s *Site, args string) (text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
 	tool := s.Server + "__misbehave"
 	c, err := load.Connect(ctx, load.SessionOptions{URL: s.Client.URL, Key: s.Client.Key})
 	if err == nil {
-		_, err = c.Ask(ctx, "tools/call", `{"name":`+quote(tool)+`,"arguments":`+args+`}`)
+		text, err = c.Ask(ctx, "tools/call", `{"name":`+quote(tool)+`,"arguments":`+args+`}`)
 		_ = c.Close(context.WithoutCancel(ctx)) // or the host ends it when it is idle
 	}
 	if err != nil {
-		return fmt.Errorf("%s of %s: %w", tool, s.Tenant, err)
+		return "", fmt.Errorf("%s of %s: %w", tool, s.Tenant, err)
 	}
-	return nil
+	return text, nil
 }

@@ -36,7 +36,7 @@ func TestServersAreTold(t *testing.T) {
 		if strings.Contains(string(body), `"id":2`) {
 			id = "2"
 		}
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"it does"}]}}`)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"it behaves, after 3 strikes"}]}}`)
 	})
 	k, _ := Find(Kinds, "server.late")
 	s := atClient(k, url, Values{"times": 3, "delay": 2 * time.Second})
@@ -47,6 +47,9 @@ func TestServersAreTold(t *testing.T) {
 	}
 	if err := in.Heal(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if n, err := in.Hits(t.Context()); n != 3 || err != nil {
+		t.Errorf("%d hits, %v; the server says 3", n, err)
 	}
 	want := []string{`{"fault":"late","for":"5s","times":3,"delay":"2s"}`, `{"fault":"none"}`}
 	if strings.Join(told, "\n") != strings.Join(want, "\n") {

@@ -12,7 +12,7 @@ import (
 const maxLevels = 1 << 19
 
 var deep = Misbehaviour{
-	Name: "deep", Is: "its results are nested deeper than anybody needs", of: "tools/call",
+	Name: "deep", Is: "its results are nested deeper than anybody needs", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
 		n := int(min(f.Size, maxLevels))
 		nested := slices.Concat([]byte(`{"content":[],"structuredContent":{"a":`), bytes.Repeat([]byte("["), n), bytes.Repeat([]byte("]"), n), []byte("}}"))

@@ -18,6 +18,9 @@ const (
 // none is the fault that switches another off.
 const none = "none"
 
+// Behaves is what a server answers then: with how many replies that went wrong.
+const Behaves = "it behaves, after %d strikes"
+
 // misbehave switches a fault on. What it begins with is returned, to be done when the call was answered.
 func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error) {
 	var a struct {
@@ -29,8 +32,12 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 		return "", err
 	}
 	if a.Fault == none {
+		if s.current().Name == "" { // as a process does that was started since
+			return "it behaves as ever", s.forget()
+		}
+		struck := s.turn()
 		s.set(Fault{})
-		return "it behaves", s.forget()
+		return fmt.Sprintf(Behaves, struck), s.forget()
 	}
 	m, ok := find(a.Fault)
 	lasts, err := time.ParseDuration(a.For)
@@ -39,9 +46,13 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 		return "", fmt.Errorf("no fault %q", a.Fault)
 	case err != nil || lasts <= 0 || lasts > maxFor:
 		return "", fmt.Errorf("for is %q: a time of at most %v it is", a.For, maxFor)
-	case a.Times < 0 || a.Size < 0 || a.Size > maxSize || a.Code < 0 || a.Code > 255:
+	case a.Times < 0 || a.Size < 0 || a.Size > maxSize || a.Code < 0 || a.Code > 599:
 		return "", fmt.Errorf("times %d, size %d or code %d are beyond their bounds", a.Times, a.Size, a.Code)
-	case m.start != nil && s.State == "":
+	case m.at == aPipe && s.over != nil:
+		return "", fmt.Errorf("%s is for a server on standard input and output", m.Name)
+	case m.at == aURL && s.over == nil:
+		return "", fmt.Errorf("%s is for a server behind a URL", m.Name)
+	case m.start != nil && s.over == nil && s.State == "":
 		return "", fmt.Errorf("%s is for the next process, and none would know of it: the server has no --state", m.Name)
 	}
 	f := Fault{Name: m.Name, Until: time.Now().Add(lasts), Times: a.Times, Size: a.Size, Code: a.Code}
@@ -50,7 +61,7 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 			return "", fmt.Errorf("delay is %q: a time of at most %v it is", a.Delay, maxFor)
 		}
 	}
-	if m.start != nil {
+	if m.start != nil && s.over == nil {
 		if err := s.keep(f); err != nil {
 			return "", err
 		}

@@ -80,7 +80,7 @@ func TestMisbehaviours(t *testing.T) {
 		t.Error("they are not in the order of their names")
 	}
 	for _, m := range Misbehaviours {
-		if m.Is == "" || strings.HasSuffix(m.Is, ".") || (m.of == "") != (m.reply == nil) || m.begin == nil && m.reply == nil {
+		if m.Is == "" || strings.HasSuffix(m.Is, ".") || (m.of == nil) != (m.reply == nil) || m.begin == nil && m.reply == nil {
 			t.Errorf("%s: what it is, or how it is done", m.Name)
 		}
 	}
@@ -99,6 +99,11 @@ func TestRepliesAreWrongWhileTheFaultIsOn(t *testing.T) {
 		{"string_id", "", []string{`"id":"1","result"`}},
 		{"malformed", "", []string{`{"jsonrpc":"2.0","id":1,"result"`}},
 		{"deep", `,"size":10000`, []string{strings.Repeat("[", 10000) + strings.Repeat("]", 10000)}},
+		{"both", "", []string{`"isError":false},"error":{"code"`}},
+		{"neither", "", []string{`{"jsonrpc":"2.0","id":1}`}},
+		{"odd_id", "", []string{`"id":1.0,"result"`}},
+		{"odd_text", "", []string{"\"text\":\"\xff\xfewrong"}},
+		{"wide", `,"size":3`, []string{`"structuredContent":{"0":0,"1":0,"2":0}`}},
 		{"garbage", "", []string{"INFO", "", "red", "2.0", "\x00", "[1,2", "\xff", `"id":1,"result"`, "INFO", "", "red", "2.0", "\x00", "[1,2", "\xff"}},
 		{"slow", `,"delay":"10us"`, []string{`"id":1,"result"`}},
 		{"progress", `,"size":2`, []string{`"progress":0`, `"progress":1`, `"id":1,"result"`, `"progress":0`}},
@@ -136,7 +141,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	time.Sleep(2 * time.Millisecond)
 	c.echoes("4", "again")
 	c.hears("again")
-	for _, bad := range []string{`{"fault":"other","for":"1s"}`, `{"fault":"late","for":"2h"}`, `{"fault":"late"}`, `{"fault":"giant","for":"1s","size":-1}`, `{"fault":"crash","for":"1s"}`} {
+	for _, bad := range []string{`{"fault":"other","for":"1s"}`, `{"fault":"late","for":"2h"}`, `{"fault":"late"}`, `{"fault":"giant","for":"1s","size":-1}`, `{"fault":"crash","for":"1s"}`, `{"fault":"http_cut","for":"1s"}`} {
 		c.call("5", "misbehave", bad)
 		c.hears(`"isError":true`)
 	}
@@ -145,14 +150,34 @@ func TestFaultsAreBounded(t *testing.T) {
 func TestListsWithoutEnd(t *testing.T) {
 	c := open(t, "")
 	c.misbehaves("endless", "")
+	c.hears("notifications/tools/list_changed")
 	c.send("1", "tools/list", "{}")
 	c.hears(`"nextCursor":"again"`)
+}
+
+// A list that is another, and is what it was again, is announced both times.
+func TestListsAreOthersAndAnnounced(t *testing.T) {
+	for fault, want := range map[string]string{"huge": `"name":"more99"`, "invalid": `"a text",null,`} {
+		c := open(t, "")
+		c.misbehaves(fault, `,"size":100`)
+		c.hears("notifications/tools/list_changed")
+		c.send("1", "tools/list", "{}")
+		c.hears(want)
+		c.call("2", "misbehave", `{"fault":"none"}`)
+		c.hears(`"id":2`)
+		c.hears("notifications/tools/list_changed")
+		c.send("3", "tools/list", "{}")
+		if got := c.next(); strings.Contains(got, want) {
+			t.Errorf("%s: %.200s", fault, got)
+		}
+	}
 }
 
 // What a server writes by itself it writes until it is told to behave.
 func TestFloodsEnd(t *testing.T) {
 	for _, r := range []struct{ fault, more, hears string }{
 		{"flood", "", "notifications/message"},
+		{"asking", `,"delay":"1ms"`, "sampling/createMessage"},
 		{"storm", `,"delay":"1ms"`, "notifications/tools/list_changed"},
 		{"giant", `,"size":1000000`, strings.Repeat("x", 1000000)},
 	} {
@@ -230,4 +255,19 @@ func TestGrandchildIsLeftBehind(t *testing.T) {
 	if _, err := p.out.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v: its output has ended with it", err)
 	}
+}
+
+// A server that is another one has no handshake, from its next process on.
+func TestServerIsAnotherAfterItsRestart(t *testing.T) {
+	state := t.TempDir()
+	p := start(t, state)
+	p.misbehaves("another", "")
+	p.ends(0)
+	p = start(t, state)
+	p.send("1", "initialize", "{}")
+	p.hears(`"code":-32022`)
+	p.send("2", "server/discover", "{}")
+	p.hears(`"supportedVersions":["2026-07-28"]`)
+	p.send("3", "tools/list", "{}")
+	p.hears(`"name":"more"`)
 }

@@ -6,9 +6,9 @@ import (
 )
 
 var mute = Misbehaviour{
-	Name: "mute", Is: "it exits now, and does not answer the handshake whenever it is started",
+	Name: "mute", Is: "it exits now, and does not answer the handshake whenever it is started", at: aPipe,
 	begin: func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
 	start: func(*server, Fault) {},
-	of:    "initialize",
+	of:    []string{"initialize"},
 	reply: func(context.Context, *server, Fault, message, reply) {},
 }

@@ -1,19 +1,18 @@
-// Package server is an MCP server on standard input and output that experiments break hosts with: it gives back, sleeps and counts, and does
-// wrong whatever it is told to. It speaks the revisions that have a handshake, is there within milliseconds, and knows no host: it is told to
-// misbehave by a call of one of its tools, as any client could make it.
+// Package server is an MCP server that experiments break hosts with: it gives back, sleeps and counts, and does wrong whatever it is told to.
+// On standard input and output it speaks the revisions that have a handshake; behind a URL it speaks the later one too, and announces nothing
+// there. It is there within milliseconds and knows no host: it is told to misbehave by a call of one of its tools, as any client could make it.
 package server
 
 import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Options say where a server is.
@@ -32,8 +31,9 @@ const maxCalls = 1024
 
 // Serve serves one client until that is gone. Its error is that of reading.
 func Serve(ctx context.Context, o Options) error {
-	s := &server{Options: o}
-	s.begin()
+	s := &server{Options: o, memory: &memory{}}
+	s.whole = s.write
+	s.resume()
 	ctx, stop := context.WithCancel(ctx)
 	defer s.calls.Wait()
 	defer stop()
@@ -86,62 +86,70 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	return scanner.Err()
 }
 
-// server is one that is running.
+// server is one as whoever speaks to it has it: the client of a pipe, or one request to a URL.
 type server struct {
 	Options
-	calls  sync.WaitGroup
-	counts counter
+	*memory
+	calls sync.WaitGroup
+	whole func(line []byte) // sends an answer as it should be sent
+	over  *exchange         // of a server behind a URL; nil on a pipe
 
 	mu sync.Mutex // guards Out
+}
+
+// memory is what a server remembers, whoever speaks to it.
+type memory struct {
+	counts counter
 
 	wrong  sync.Mutex // guards what is below
 	fault  Fault      // what was switched on last
-	struck int        // how often it has struck, where that is bounded
+	struck int        // how often it has struck
 }
 
-// message is a request of the client.
-type message struct {
-	ID     jsontext.Value `json:"id"`
-	Method string         `json:"method"`
-	Params jsontext.Value `json:"params"`
-}
-
-// reply is what a request is answered with: one of the two.
-type reply struct {
-	Result any
-	Error  *failure
-}
-
-// failure is an error of JSON-RPC.
-type failure struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
+// answer answers a request, as it should or in the way of what is switched on. Whoever switches that on or off is answered as it should be.
 func (s *server) answer(ctx context.Context, m message) {
 	before := s.current()
 	r := s.handle(ctx, m)
-	if f := s.current(); f != before && asks(m) { // whoever switches a fault on is answered as it should be
-		s.write(line(m.ID, r))
-		if bad, ok := find(f.Name); ok && bad.begin != nil {
-			bad.begin(ctx, s, f)
+	if asks(m) {
+		s.whole(line(m.ID, r))
+		if f := s.current(); f != before {
+			s.turned(ctx, before, f)
 		}
 		return
 	}
-	if bad, f, ok := s.take(m.Method); ok && !asks(m) {
+	if bad, f, ok := s.take(m.Method); ok {
 		bad.reply(ctx, s, f, m, r)
 		return
 	}
-	s.write(line(m.ID, r))
+	s.whole(line(m.ID, r))
 }
 
-// line is a reply as it is sent.
-func line(id jsontext.Value, r reply) []byte {
-	head := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	if r.Error != nil {
-		return append(append(append(head, `,"error":`...), encode(r.Error)...), "}\n"...)
+// turned begins what was switched on. Lists that are others then, or are what they were again, are announced.
+func (s *server) turned(ctx context.Context, before, f Fault) {
+	bad, _ := find(f.Name)
+	was, _ := find(before.Name)
+	s.beside(ctx, func(ctx context.Context, s *server) {
+		if slices.Contains(was.of, "tools/list") || slices.Contains(bad.of, "tools/list") {
+			s.announce()
+		}
+		if bad.begin != nil {
+			bad.begin(ctx, s, f)
+		}
+	})
+}
+
+// beside does what is not part of an answer: now, where there is one client.
+func (s *server) beside(ctx context.Context, do func(context.Context, *server)) {
+	if s.over != nil {
+		s.over.web.beside(do)
+		return
 	}
-	return append(append(append(head, `,"result":`...), encode(r.Result)...), "}\n"...)
+	do(ctx, s)
+}
+
+// announce says that the list of tools has changed.
+func (s *server) announce() {
+	s.write([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"))
 }
 
 // write sends bytes at once or not at all. A client that is gone is noticed by the end of what it sends.
@@ -149,57 +157,4 @@ func (s *server) write(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = s.Out.Write(b)
-}
-
-// object is a JSON object.
-type object = map[string]any
-
-func encode(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("server: " + err.Error()) // all of it is ours
-	}
-	return b
-}
-
-func (s *server) handle(ctx context.Context, m message) reply {
-	switch m.Method {
-	case "initialize":
-		var p struct {
-			ProtocolVersion string `json:"protocolVersion"`
-		}
-		_ = json.Unmarshal(m.Params, &p)
-		return reply{Result: object{
-			"protocolVersion": revision(p.ProtocolVersion), "capabilities": object{"tools": object{"listChanged": true}, "logging": object{}},
-			"serverInfo": object{"name": "chaos", "version": "1"},
-		}}
-	case "ping", "logging/setLevel":
-		return reply{Result: object{}}
-	case "tools/list":
-		return reply{Result: object{"tools": declared()}}
-	case "tools/call":
-		return s.call(ctx, m.Params)
-	}
-	return reply{Error: &failure{-32601, fmt.Sprintf("no method %q", m.Method)}}
-}
-
-// revisions are those that are spoken, the latest first.
-var revisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
-
-// revision is what is agreed on with a client that asks for one.
-func revision(asked string) string {
-	for _, r := range revisions {
-		if r == asked {
-			return r
-		}
-	}
-	return revisions[0]
-}
-
-// pause waits, unless the client is gone first.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -3,7 +3,7 @@ package server
 import "context"
 
 var slow = Misbehaviour{
-	Name: "slow", Is: "it answers calls a byte at a time", of: "tools/call",
+	Name: "slow", Is: "it answers calls a byte at a time", of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
 		s.mu.Lock() // nobody else gets a word in
 		defer s.mu.Unlock()

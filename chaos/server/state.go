@@ -40,8 +40,8 @@ func (s *server) forget() error {
 	return nil
 }
 
-// begin does what the state says that a process begins with. What cannot be read says nothing.
-func (s *server) begin() {
+// resume does what the state says that a process begins with. What cannot be read says nothing.
+func (s *server) resume() {
 	if s.State == "" {
 		return
 	}

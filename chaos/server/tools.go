@@ -64,7 +64,7 @@ func (s *server) call(ctx context.Context, params jsontext.Value) reply {
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return reply{Error: &failure{-32602, "arguments: " + err.Error()}}
+		return reply{Error: &failure{Code: -32602, Message: "arguments: " + err.Error()}}
 	}
 	if p.Meta.Token != nil {
 		ctx = context.WithValue(ctx, tokenKey{}, p.Meta.Token)
@@ -82,7 +82,7 @@ func (s *server) call(ctx context.Context, params jsontext.Value) reply {
 		}
 		return reply{Result: object{"content": []object{{"type": "text", "text": text}}, "isError": err != nil}}
 	}
-	return reply{Error: &failure{-32602, fmt.Sprintf("no tool %q", p.Name)}}
+	return reply{Error: &failure{Code: -32602, Message: fmt.Sprintf("no tool %q", p.Name)}}
 }
 
 func echo(_ context.Context, _ *server, args jsontext.Value) (string, error) {

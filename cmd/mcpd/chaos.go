@@ -109,7 +109,7 @@ type casting struct {
 func (c *casting) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.admin, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
-	flags.StringVar(&c.target, "target", "", "tenant that is hurt (default the first)")
+	flags.StringVar(&c.target, "target", "", "tenant that is hurt (default the one that the faults name, else the first)")
 	flags.StringSliceVar(&c.bystanders, "bystander", nil, "tenants that must not notice (default the others, as many as the experiment wants)")
 	flags.Uint64Var(&c.seed, "seed", 1, "of all that is drawn: the same seed breaks the same things")
 	flags.BoolVar(&c.short, "short", false, "phases of 5, 5 and 10 seconds, without a verdict on latencies")

@@ -24,6 +24,7 @@ import (
 type serveFlags struct {
 	config, listen, admin, state, format, level string
 	chaos                                       bool
+	site                                        *site // of the arena
 }
 
 func serveCommand() *cobra.Command {
@@ -31,7 +32,8 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the host", Args: cobra.NoArgs,
 		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on 127.0.0.1:7420, health, metrics and\n" +
-			"the supervision tree on 127.0.0.1:7421. With --chaos that is an arena: three tenants, each with a server that is a child process.",
+			"the supervision tree on 127.0.0.1:7421. With --chaos that is an arena: tenants with servers that misbehave\n" +
+			"when they are told to, three of them child processes and one behind a URL.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"config", "listen", "admin", "state-dir", "log-format", "log-level"} {
 				// Most likely a variable of the shell that is not set.
@@ -112,7 +114,11 @@ func (f serveFlags) without(o config.Options) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Arena(o, program, state)
+	url, err := f.site.open(program, filepath.Join(state, "umbrella"))
+	if err != nil {
+		return nil, err
+	}
+	return config.Arena(o, program, state, url)
 }
 
 // builtIn is the source of a configuration without a file.
@@ -138,6 +144,8 @@ func own(lock *stateLock, past crashes) error {
 func serve(ctx context.Context, f serveFlags) error {
 	// Whoever read the log may be gone: that ends no host. With a channel, and not ignored, because children inherit what is ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	f.site = &site{}
+	defer f.site.close()
 	c, source, err := load(f.config, f.settings(), f.without)
 	if err != nil {
 		return err

@@ -27,11 +27,11 @@ func Default(o Options) (*Config, error) {
 //go:embed arena.yaml
 var arena []byte
 
-// Arena returns the configuration of a host that is to be broken and was given none: three tenants on loopback without keys, each with a
-// server that is a child process. That is program, which keeps what it keeps below the folder state.
-func Arena(o Options, program, state string) (*Config, error) {
+// Arena returns the configuration of a host that is to be broken and was given none: four tenants on loopback without keys, three with a server
+// that is a child process, and one with a server behind a URL. The processes are program, which keeps what it keeps below the folder state.
+func Arena(o Options, program, state, url string) (*Config, error) {
 	o.File = "built-in arena"
-	vars := map[string]string{"MCPD_ARENA_PROGRAM": program, "MCPD_ARENA_STATE": state}
+	vars := map[string]string{"MCPD_ARENA_PROGRAM": program, "MCPD_ARENA_STATE": state, "MCPD_ARENA_URL": url}
 	o.Env = func(name string) (string, bool) {
 		value, ok := vars[name]
 		return value, ok

@@ -56,9 +56,10 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	}
 }
 
-// A host that is to be broken and was given no configuration has three tenants on loopback that need no keys, each with a process of its own.
+// A host that is to be broken and was given no configuration has four tenants on loopback that need no keys, three with a process of their own and
+// one with a URL.
 func TestArena(t *testing.T) {
-	c, err := Arena(options(""), "/opt/mcpd", "/var/lib/mcpd/arena")
+	c, err := Arena(options(""), "/opt/mcpd", "/var/lib/mcpd/arena", "http://127.0.0.1:7422/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +70,17 @@ func TestArena(t *testing.T) {
 			t.Fatalf("%s: keys %v, servers %v", tenant.Name, tenant.Keys, tenant.Servers)
 		}
 		s := tenant.Servers[0]
+		if tenant.Name == "umbrella" {
+			if got := s.URL.Reveal(); got != "http://127.0.0.1:7422/mcp" {
+				t.Errorf("%s: %s", tenant.Name, got)
+			}
+			continue
+		}
 		if got := s.Command.Reveal() + " " + s.Args[len(s.Args)-1].Reveal(); got != "/opt/mcpd /var/lib/mcpd/arena/"+tenant.Name {
 			t.Errorf("%s: %s", tenant.Name, got)
 		}
 	}
-	if !slices.Equal(names, []string{"acme", "globex", "initech"}) {
+	if !slices.Equal(names, []string{"acme", "globex", "initech", "umbrella"}) {
 		t.Errorf("tenants %v", names)
 	}
 }

@@ -20,8 +20,8 @@ The file is the one named by ` + "`--config`" + `, else by ` + "`$MCPD_CONFIG`" 
 
 ` + "```yaml\n" + string(embedded) + "```" + `
 
-With ` + "`mcpd serve --chaos`" + ` and without a file it runs an arena, for experiments ([chaos.gen.md](chaos.gen.md)). The two variables are its own
-program and a folder below its state:
+With ` + "`mcpd serve --chaos`" + ` and without a file it runs an arena, for experiments ([chaos.gen.md](chaos.gen.md)). The variables are its own
+program, a folder below its state, and where that program serves the server behind a URL:
 
 ` + "```yaml\n" + string(arena) + "```" + `
 

@@ -1,0 +1,24 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+)
+
+var httpSlowBody = Misbehaviour{
+	Name: "http_slow_body", Is: "it sends the bodies of its answers a byte at a time", at: aURL, of: []string{"tools/call"},
+	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
+		body := line(m.ID, r)
+		to := s.over.to
+		to.Header().Set("Content-Type", "application/json")
+		to.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		control := http.NewResponseController(to)
+		for i := range body {
+			if _, err := to.Write(body[i : i+1]); err != nil || control.Flush() != nil {
+				return // the client is gone
+			}
+			pause(ctx, f.Delay)
+		}
+	},
+}

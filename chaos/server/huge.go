@@ -1,0 +1,25 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// maxTools bounds how many there are: a message of some megabytes.
+const maxTools = 100_000
+
+var huge = Misbehaviour{
+	Name: "huge", Is: "its list of tools is longer than anybody reads", of: []string{"tools/list"},
+	reply: func(_ context.Context, s *server, f Fault, m message, r reply) {
+		of := maps.Clone(r.Result.(object))
+		list := slices.Clone(of["tools"].([]object))
+		for i := range min(f.Size, maxTools) {
+			list = append(list, object{"name": "more" + strconv.FormatInt(i, 10), "inputSchema": object{"type": "object"}})
+		}
+		of["tools"] = list
+		r.Result = of
+		s.whole(line(m.ID, r))
+	},
+}

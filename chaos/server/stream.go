@@ -1,0 +1,71 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+)
+
+// stream is a standing one.
+type stream struct {
+	mu   sync.Mutex // guards the fields below
+	out  events
+	over bool
+}
+
+func (s *stream) write(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		_, _ = s.out.Write(b) // a client that is gone needs none
+	}
+}
+
+// end keeps everybody from writing to it.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+}
+
+// events writes lines as events.
+type events struct {
+	to     http.ResponseWriter
+	begun  bool // the response
+	inside bool // a line
+}
+
+// begin sends the header.
+func (e *events) begin() {
+	if e.begun {
+		return
+	}
+	e.begun = true
+	e.to.Header().Set("Content-Type", "text/event-stream")
+	e.to.WriteHeader(http.StatusOK)
+	e.flush()
+}
+
+func (e *events) flush() {
+	_ = http.NewResponseController(e.to).Flush() // a client that is gone needs none
+}
+
+// Write writes a part of a line, a line, or several.
+func (e *events) Write(b []byte) (int, error) {
+	e.begin()
+	var out bytes.Buffer
+	for line := range bytes.Lines(b) {
+		if !e.inside {
+			out.WriteString("data: ")
+		}
+		out.Write(line)
+		if e.inside = line[len(line)-1] != '\n'; !e.inside {
+			out.WriteByte('\n')
+		}
+	}
+	if _, err := e.to.Write(out.Bytes()); err != nil {
+		return 0, err
+	}
+	e.flush()
+	return len(b), nil
+}

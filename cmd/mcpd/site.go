@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// site is the server behind a URL that the arena has: a process that ends with its input, which is ours, however we end.
+type site struct {
+	mu  sync.Mutex // guards the fields below; reloads ask for the URL too
+	cmd *exec.Cmd
+	in  io.Closer
+	url string
+}
+
+// siteTime bounds its start, and its end.
+const siteTime = 10 * time.Second
+
+// open starts it unless it was, and returns its URL.
+func (s *site) open(program, state string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.url != "" {
+		return s.url, nil
+	}
+	cmd := exec.Command(program, "chaos", "server", "--http", "127.0.0.1:0", "--with-input", "--state", state)
+	cmd.Stderr, cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Setpgid: true} // what a terminal sends is for us
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	late := time.AfterFunc(siteTime, func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if !late.Stop() || err != nil {
+		_, _ = in.Close(), cmd.Process.Kill()
+		_ = cmd.Wait()
+		return "", fmt.Errorf("the arena's server behind a URL has not said where it is: %w", err)
+	}
+	s.cmd, s.in, s.url = cmd, in, strings.TrimSpace(line)
+	return s.url, nil
+}
+
+// close ends it and waits for that.
+func (s *site) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	_ = s.in.Close()
+	late := time.AfterFunc(siteTime, func() { _ = s.cmd.Process.Kill() })
+	defer late.Stop()
+	_ = s.cmd.Wait() // however it ended, it has
+}
