@@ -53,8 +53,10 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
 	}
-	if _, known := now.tenants[route.Tenant].Server(route.Server); route.Server != "" && !known {
-		return streamable.Endpoint{}, protocol.EndpointNotFound()
+	if route.Server != "" {
+		if _, known := now.tenants[route.Tenant].Server(route.Server); !known {
+			return streamable.Endpoint{}, protocol.EndpointNotFound()
+		}
 	}
 	limits := &now.tenants[route.Tenant].Limits
 	if wait := h.requests.Take(h.Clock.Now(), route.Tenant, who.Name, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {

@@ -1,27 +1,28 @@
 package supervisor
 
 import (
-	"net/http"
 	"runtime"
 	"sync"
 	"weak"
+
+	"mcpd/transport/streamable"
 )
 
 // pools are the HTTP connections to servers, as long as somebody has a use for them.
-type pools struct{ all sync.Map } // the keys: each a weak.Pointer[http.Transport]
+type pools struct{ all sync.Map } // the keys: each a weak.Pointer[streamable.Transport]
 
 // add takes note of those of one connection to a server.
-func (p *pools) add(t *http.Transport) *http.Transport {
+func (p *pools) add(t *streamable.Transport) *streamable.Transport {
 	key := weak.Make(t)
 	p.all.Store(key, nil)
-	runtime.AddCleanup(t, func(key weak.Pointer[http.Transport]) { p.all.Delete(key) }, key)
+	runtime.AddCleanup(t, func(key weak.Pointer[streamable.Transport]) { p.all.Delete(key) }, key)
 	return t
 }
 
 // closeIdle closes those that are kept for a next request.
 func (p *pools) closeIdle() {
 	p.all.Range(func(key, _ any) bool {
-		if t := key.(weak.Pointer[http.Transport]).Value(); t != nil {
+		if t := key.(weak.Pointer[streamable.Transport]).Value(); t != nil {
 			t.CloseIdleConnections()
 		}
 		return true

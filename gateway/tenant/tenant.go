@@ -121,18 +121,27 @@ func (s Server) Link() Link {
 }
 
 // Server returns the server of that name.
-func (t Tenant) Server(name string) (Server, bool) {
-	i := slices.IndexFunc(t.Servers, func(s Server) bool { return s.Name == name })
-	if i < 0 {
-		return Server{}, false
+func (t *Tenant) Server(name string) (Server, bool) {
+	if s := t.server(name); s != nil {
+		return *s, true
 	}
-	return t.Servers[i], true
+	return Server{}, false
+}
+
+// server is nil where there is none. A Server is large, and a call asks twice: what is compared is not copied.
+func (t *Tenant) server(name string) *Server {
+	for i := range t.Servers {
+		if s := &t.Servers[i]; s.Name == name {
+			return s
+		}
+	}
+	return nil
 }
 
 // Required returns the client capability that policy demands for a method sent to a server; ok is false where it demands none.
 // The server may be "", for a method that reaches no server.
-func (t Tenant) Required(server, method string) (capability string, ok bool) {
-	if s, known := t.Server(server); known {
+func (t *Tenant) Required(server, method string) (capability string, ok bool) {
+	if s := t.server(server); s != nil && len(s.Require) > 0 {
 		if capability, ok = s.Require[method]; ok {
 			return capability, true
 		}

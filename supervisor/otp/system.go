@@ -43,6 +43,7 @@ type Options struct {
 type System struct {
 	actors   *actor.ActorSystem
 	dispatch actor.Dispatcher
+	runners  runners
 	clock    clock.Clock
 	faults   *fault.Registry
 	events   func(Event)
@@ -73,7 +74,8 @@ func NewSystem(o Options) *System {
 		o.Throughput = DefaultThroughput
 	}
 	s.watch.start(s)
-	if s.dispatch = actor.NewDefaultDispatcher(o.Throughput); s.scheduler != nil {
+	s.runners.throughput = o.Throughput
+	if s.dispatch = &s.runners; s.scheduler != nil {
 		s.dispatch = s.scheduler
 	}
 	s.actors = actor.NewActorSystem(
@@ -144,6 +146,7 @@ func (s *System) Close() {
 	s.watch.stop()
 	if !again {
 		s.actors.Shutdown()
+		s.runners.close()
 	}
 }
 

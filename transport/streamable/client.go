@@ -60,7 +60,7 @@ type Client struct {
 	url       *url.URL
 	given     http.Header // of the options
 	transport http.RoundTripper
-	own       *http.Transport // the same, if it ends with us
+	own       *Transport // the same, if it ends with us
 	limits    jsonrpc.Limits
 	dialect   *Dialect
 	room      *transport.Room

@@ -37,11 +37,11 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 // NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be reached; nil allows all. It uses no proxy,
 // whatever the environment says, because a proxy would be dialled in the server's place; it does not ask for compressed bodies, because
 // those have no bound; and it keeps as many idle connections to one server as may be in use.
-func NewTransport(dial Dial) *http.Transport {
+func NewTransport(dial Dial) *Transport {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTime, KeepAlive: probeTime}).DialContext
 	}
-	return &http.Transport{
+	return &Transport{dial: dial, other: &http.Transport{
 		DialContext:            dial,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
@@ -49,7 +49,7 @@ func NewTransport(dial Dial) *http.Transport {
 		IdleConnTimeout:        idleKept,
 		TLSHandshakeTimeout:    handshakeTime,
 		MaxResponseHeaderBytes: responseHeaderBytes,
-	}
+	}}
 }
 
 // reserved are the headers that a configuration cannot set: those of the protocol, which we set, and those of one connection.

@@ -1,0 +1,55 @@
+package otp
+
+import (
+	"sync"
+	"testing"
+)
+
+// What is scheduled runs once, on goroutines that are used again, however many processes have something to do at the same time.
+func TestRunnersRunEverythingOnce(t *testing.T) {
+	r := &runners{}
+	defer r.close()
+	const together = 3 * maxRunners
+	var all sync.WaitGroup
+	counts := make([]int, together)
+	for range 2 {
+		gate := make(chan struct{})
+		for i := range together {
+			all.Add(1)
+			r.Schedule(func() {
+				defer all.Done()
+				<-gate
+				counts[i]++
+			})
+		}
+		close(gate)
+		all.Wait()
+	}
+	for i, n := range counts {
+		if n != 2 {
+			t.Fatalf("%d ran %d times", i, n)
+		}
+	}
+}
+
+// No more wait than are kept, and none after the end.
+func TestRunnersAreBounded(t *testing.T) {
+	r := &runners{}
+	gate, all := make(chan struct{}), sync.WaitGroup{}
+	for range 2 * maxRunners {
+		all.Add(1)
+		r.Schedule(func() { <-gate; all.Done() })
+	}
+	close(gate)
+	all.Wait()
+	r.mu.Lock()
+	n := len(r.idle)
+	r.mu.Unlock()
+	if n > maxRunners {
+		t.Errorf("%d wait, want at most %d", n, maxRunners)
+	}
+	r.close()
+	done := make(chan struct{})
+	r.Schedule(func() { close(done) }) // what comes after the end still runs
+	<-done
+}

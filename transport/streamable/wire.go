@@ -1,0 +1,193 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// smallBody is the largest body that is sent without reading at the same time: a server that answers before it has read all of it, and reads no
+	// more, must not hold us up. Sockets take so much unread.
+	smallBody = 64 << 10
+	// wireBuffer is what a connection that is kept holds on to for the next request.
+	wireBuffer = 8 << 10
+)
+
+// Transport sends requests to servers. What is small and goes to a server without TLS, which is most calls, goes over connections of its own,
+// from the goroutine of whoever sends it: one write, and as a rule one read, where net/http wakes two goroutines. All else is left to net/http.
+type Transport struct {
+	dial  Dial
+	other *http.Transport
+
+	mu   sync.Mutex         // guards what follows
+	idle map[string][]*wire // connections by address, those that were used last at the end
+	tidy *time.Timer        // closes those that nobody has used for idleKept; nil while there are none
+}
+
+var _ http.RoundTripper = (*Transport)(nil)
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "http" || r.ContentLength < 0 || r.ContentLength > smallBody || r.Body != nil && r.ContentLength == 0 {
+		return t.other.RoundTrip(r)
+	}
+	address := canonical(r.URL.Host)
+	for {
+		w, used, err := t.take(r.Context(), address)
+		if err != nil {
+			closeBody(r)
+			return nil, err
+		}
+		resp, begun, err := w.exchange(r)
+		if err == nil || !used || begun && r.Method != http.MethodGet || r.Context().Err() != nil {
+			closeBody(r)
+			return resp, err
+		}
+		// The server had closed it: nothing of the request has left, or what has changes nothing.
+		if r.GetBody != nil {
+			if r.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close() // it was read
+	}
+}
+
+// canonical is the address of a host, with its port.
+func canonical(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i < 0 || strings.HasSuffix(host, "]") {
+		return host + ":80"
+	}
+	return host
+}
+
+// take is a connection that was used before and is good, or a new one.
+func (t *Transport) take(ctx context.Context, address string) (w *wire, used bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	for {
+		if w = t.last(address); w == nil {
+			break
+		}
+		if w.silent() {
+			return w, true, nil
+		}
+		_ = w.conn.Close() // the server has closed it, or said what nobody asked
+	}
+	conn, err := t.dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, false, err
+	}
+	return newWire(t, address, conn), false, nil
+}
+
+// last takes the connection that was used last.
+func (t *Transport) last(address string) *wire {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.idle[address]
+	n := len(kept)
+	if n == 0 {
+		return nil
+	}
+	w := kept[n-1]
+	kept[n-1] = nil
+	t.idle[address] = kept[:n-1]
+	return w
+}
+
+// keep has a connection for the next request.
+func (t *Transport) keep(w *wire) {
+	w.since = time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.idle[w.address]) >= MaxPosts {
+		_ = w.conn.Close() // it was of use
+		return
+	}
+	if t.idle == nil {
+		t.idle = map[string][]*wire{}
+	}
+	t.idle[w.address] = append(t.idle[w.address], w)
+	if t.tidy == nil {
+		t.tidy = time.AfterFunc(idleKept, t.expire)
+	}
+}
+
+// expire closes what was not used for idleKept, and comes again while there is more.
+func (t *Transport) expire() { t.drop(time.Now().Add(-idleKept)) }
+
+// CloseIdleConnections closes those that are kept for a next request.
+func (t *Transport) CloseIdleConnections() {
+	t.drop(time.Now())
+	t.other.CloseIdleConnections()
+}
+
+// drop closes the connections that were not used since.
+func (t *Transport) drop(since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for address, kept := range t.idle {
+		n := 0
+		for n < len(kept) && !kept[n].since.After(since) {
+			_ = kept[n].conn.Close() // it was of use
+			n++
+		}
+		if kept = append([]*wire(nil), kept[n:]...); len(kept) == 0 {
+			delete(t.idle, address)
+			continue
+		}
+		t.idle[address] = kept
+	}
+	switch {
+	case t.tidy == nil:
+	case len(t.idle) == 0:
+		t.tidy.Stop()
+		t.tidy = nil
+	default:
+		t.tidy.Reset(idleKept / 2)
+	}
+}
+
+// appendHead writes the head of a request.
+func appendHead(to []byte, r *http.Request) ([]byte, error) {
+	to = append(append(to, r.Method...), ' ')
+	to = append(append(to, r.URL.RequestURI()...), " HTTP/1.1\r\nHost: "...)
+	host := r.Host
+	if host == "" {
+		host = r.URL.Host
+	}
+	to = append(append(to, host...), "\r\n"...)
+	for name, values := range r.Header {
+		for _, value := range values {
+			if strings.ContainsAny(value, "\r\n\x00") || strings.ContainsAny(name, "\r\n\x00:") {
+				return to, fmt.Errorf("the value of header %q cannot be sent", name) // not repeated: it may be a secret
+			}
+			to = append(append(append(append(to, name...), ": "...), value...), "\r\n"...)
+		}
+	}
+	if r.ContentLength > 0 || r.Method == http.MethodPost {
+		to = strconv.AppendInt(append(to, "Content-Length: "...), r.ContentLength, 10)
+		to = append(to, "\r\n"...)
+	}
+	return append(to, "\r\n"...), nil
+}
+
+// tellWritten tells whoever traces the request that it may have reached its server.
+func tellWritten(ctx context.Context) {
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.WroteHeaders != nil {
+		trace.WroteHeaders()
+	}
+}
