@@ -62,10 +62,36 @@ func (r *Run) Compare(name string, subject, baseline record.Measurement, l Limit
 	if err != nil {
 		return fmt.Errorf("%s, %s: %s: %w", subject.Scenario, subject.Case, name, err)
 	}
-	c := record.Comparison{Scenario: subject.Scenario, Case: subject.Case, Name: name, Estimate: e, Gate: l.Gate, Goal: l.Goal, Least: l.Least}
+	r.compared(name, "", subject, baseline, e, l, func(s, b float64) float64 { return s / b })
+	return nil
+}
+
+// Beyond is Compare for by how much a measurement exceeds the other.
+func (r *Run) Beyond(name string, subject, baseline record.Measurement, l Limits) error {
+	e, err := load.Difference(baseline.Rounds, subject.Rounds, r.Seed)
+	if err != nil {
+		return fmt.Errorf("%s, %s: %s: %w", subject.Scenario, subject.Case, name, err)
+	}
+	r.compared(name, subject.Unit, subject, baseline, e, l, func(s, b float64) float64 { return s - b })
+	return nil
+}
+
+// Bound is Compare with a constant, which is no measurement: what somebody has promised.
+func (r *Run) Bound(name string, subject record.Measurement, bound float64, l Limits) error {
+	baseline := record.Measurement{Rounds: make([]float64, len(subject.Rounds))}
+	for i := range baseline.Rounds {
+		baseline.Rounds[i] = bound
+	}
+	return r.Compare(name, subject, baseline, l)
+}
+
+func (r *Run) compared(name, unit string, subject, baseline record.Measurement, e load.Estimate, l Limits, of func(s, b float64) float64) {
+	c := record.Comparison{Scenario: subject.Scenario, Case: subject.Case, Name: name, Unit: unit, Estimate: e, Gate: l.Gate, Goal: l.Goal, Least: l.Least}
+	for i, s := range subject.Rounds {
+		c.Rounds = append(c.Rounds, of(s, baseline.Rounds[i]))
+	}
 	c.Verdict, c.Reached = judge(e, l.Gate, l.Least), judge(e, l.Goal, l.Least)
 	r.Record.Comparisons = append(r.Record.Comparisons, c)
-	return nil
 }
 
 func judge(e load.Estimate, limit float64, least bool) load.Verdict {

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"fmt"
 	"time"
 
 	"mcpd/internal/load"
@@ -19,11 +20,20 @@ type Record struct {
 	Seconds float64   `json:"seconds"`
 	Seed    uint64    `json:"seed"`
 	// Short says that the run was too short for absolute figures: only its gates count.
-	Short        bool          `json:"short"`
+	Short bool `json:"short"`
+	// Scenarios are those that were run, in their order.
+	Scenarios    []Scenario    `json:"scenarios"`
 	Measurements []Measurement `json:"measurements"`
 	Comparisons  []Comparison  `json:"comparisons"`
 	// Missing are the scenarios, or subjects of them, that could not be measured, with the reason.
 	Missing []Missing `json:"missing"`
+}
+
+// Scenario says what was measured.
+type Scenario struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	What  string `json:"what"`
 }
 
 // Machine is where it was measured.
@@ -59,12 +69,16 @@ type Measurement struct {
 	Calls *load.Counts `json:"calls,omitzero"`
 }
 
-// Comparison is a ratio of two measurements, with what it must and what it should be.
+// Comparison is a ratio of two measurements, or their difference, with what it must and what it should be.
 type Comparison struct {
 	Scenario string `json:"scenario"`
 	Case     string `json:"case"`
 	Name     string `json:"name"` // as "p50 of OTP's"
+	// Unit is that of a difference; empty for a ratio.
+	Unit string `json:"unit,omitzero"`
 	load.Estimate
+	// Rounds are the ratio, or the difference, of each pair.
+	Rounds []float64 `json:"rounds"`
 	// Gate is the limit that a run fails on when the whole interval lies beyond it, Goal where the project wants to be; 0 is none.
 	Gate float64 `json:"gate,omitzero"`
 	Goal float64 `json:"goal,omitzero"`
@@ -80,4 +94,27 @@ type Missing struct {
 	Scenario string `json:"scenario"`
 	Subject  string `json:"subject,omitzero"`
 	Reason   string `json:"reason"`
+	// Broken says that it could have been measured here, so that the run has failed; otherwise something is not there that others have.
+	Broken bool `json:"broken,omitzero"`
+}
+
+// Failures says in a line each what the run fails on: gates that do not hold, scenarios that broke, calls whose answers were lost, doubled or
+// somebody else's. A server's errors are for the scenario to judge: some are right.
+func (r *Record) Failures() (list []string) {
+	for _, c := range r.Comparisons {
+		if c.Verdict == load.Fail {
+			list = append(list, fmt.Sprintf("%s: %s, %s: %s", c.Scenario, c.Case, c.Name, "the gate does not hold"))
+		}
+	}
+	for _, m := range r.Measurements {
+		if c := m.Calls; c != nil && c.Lost+c.Crosstalk+c.Duplicate > 0 {
+			list = append(list, fmt.Sprintf("%s: %s, %s: of %d calls %d lost, %d answered with another's, %d twice", m.Scenario, m.Case, m.Subject, c.Sent, c.Lost, c.Crosstalk, c.Duplicate))
+		}
+	}
+	for _, m := range r.Missing {
+		if m.Broken {
+			list = append(list, m.Scenario+": "+m.Reason)
+		}
+	}
+	return list
 }

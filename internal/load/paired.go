@@ -47,6 +47,52 @@ func Ratio(baseline, subject []float64, seed uint64) (Estimate, error) {
 	return Estimate{Ratio: math.Exp(mean(logs)), Low: math.Exp(low), High: math.Exp(high), Pairs: len(logs)}, nil
 }
 
+// Difference is Ratio for subject-baseline: Estimate's fields are the median of the differences and its interval. Measurements may be of any sign.
+func Difference(baseline, subject []float64, seed uint64) (Estimate, error) {
+	if len(baseline) != len(subject) || len(baseline) < MinPairs {
+		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements, want as many of both, at least %d", len(baseline), len(subject), MinPairs)
+	}
+	differences := make([]float64, len(baseline))
+	for i := range differences {
+		differences[i] = subject[i] - baseline[i]
+		if math.IsNaN(differences[i]) || math.IsInf(differences[i], 0) {
+			return Estimate{}, fmt.Errorf("pair %d: %v and %v have no difference", i, baseline[i], subject[i])
+		}
+	}
+	low, high := bootstrap(differences, seed, median)
+	return Estimate{Ratio: median(differences), Low: low, High: high, Pairs: len(differences)}, nil
+}
+
+// Moved estimates how many times larger the mean of later is than that of earlier, where nothing pairs: measurements of two runs, each positive.
+// Both are drawn from anew.
+func Moved(earlier, later []float64, seed uint64) (Estimate, error) {
+	if min(len(earlier), len(later)) < MinPairs {
+		return Estimate{}, fmt.Errorf("%d measurements before and %d after, want at least %d", len(earlier), len(later), MinPairs)
+	}
+	logs := make([]float64, 0, len(earlier)+len(later))
+	for _, v := range append(slices.Clone(earlier), later...) {
+		if !(v > 0) || math.IsInf(v, 1) {
+			return Estimate{}, fmt.Errorf("measurement %v is not positive and finite", v)
+		}
+		logs = append(logs, math.Log(v))
+	}
+	before, after := logs[:len(earlier)], logs[len(earlier):]
+	random := rand.New(rand.NewPCG(seed, uint64(len(logs))))
+	drawn := func(from []float64) (sum float64) {
+		for range from {
+			sum += from[random.IntN(len(from))]
+		}
+		return sum / float64(len(from))
+	}
+	results := make([]float64, resamples)
+	for i := range results {
+		results[i] = drawn(after) - drawn(before)
+	}
+	slices.Sort(results)
+	low, high := results[resamples*25/1000], results[resamples*975/1000-1]
+	return Estimate{Ratio: math.Exp(mean(after) - mean(before)), Low: math.Exp(low), High: math.Exp(high), Pairs: min(len(before), len(after))}, nil
+}
+
 // bootstrap returns the 2.5 % and 97.5 % quantiles of a statistic of samples drawn from values with replacement.
 func bootstrap(values []float64, seed uint64, statistic func([]float64) float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(seed, uint64(len(values))))

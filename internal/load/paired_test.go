@@ -155,3 +155,38 @@ func ExampleGate() {
 	fmt.Printf("%.2f, %.2f to %.2f: %s\n", e.Ratio, e.Low, e.High, Gate(e, AtMost(1.10)))
 	// Output: 1.03, 1.02 to 1.04: pass
 }
+
+func TestDifferenceIsTheMedianOfPairs(t *testing.T) {
+	e, err := Difference([]float64{1, 2, 3, 4, 500}, []float64{3, 4, 5, 6, 502}, 1)
+	if err != nil || e != (Estimate{Ratio: 2, Low: 2, High: 2, Pairs: 5}) {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	for _, bad := range [][2][]float64{{{1}, {1}}, {{1, 2, 3, 4, 5}, {1}}, {{1, 2, 3, 4, math.Inf(1)}, {1, 2, 3, 4, math.Inf(1)}}} {
+		if _, err := Difference(bad[0], bad[1], 1); err == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+}
+
+func TestMovedTellsWhatChangedFromNoise(t *testing.T) {
+	before := []float64{10, 11, 9, 10.5, 9.5, 10}
+	for _, test := range []struct {
+		name  string
+		after []float64
+		moved bool
+	}{
+		{"the same", []float64{9.8, 10.4, 10.9, 9.1, 10}, false},
+		{"twice", []float64{20, 22, 18, 21, 19}, true},
+	} {
+		e, err := Moved(before, test.after, 1)
+		if err != nil || (e.Low > 1) != test.moved || e.Low > e.Ratio || e.High < e.Ratio {
+			t.Errorf("%s: %+v, %v", test.name, e, err)
+		}
+	}
+	if _, err := Moved(before, before[:4], 1); err == nil {
+		t.Error("four rounds were accepted")
+	}
+	if _, err := Moved(before, []float64{0, 1, 1, 1, 1}, 1); err == nil {
+		t.Error("0 was accepted")
+	}
+}

@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpd/bench/core"
+	"mcpd/bench/kit"
+	"mcpd/bench/memory"
+	"mcpd/bench/record"
+	"mcpd/bench/start"
+	"mcpd/bench/subject"
+)
+
+// All are the scenarios, in the order in which they are run and shown.
+var All = slices.Concat(start.Scenarios, memory.Scenarios, core.Scenarios)
+
+// Roles are the processes that they need.
+var Roles = slices.Concat(subject.Roles, start.Roles)
+
+// Options say what is run.
+type Options struct {
+	Names   []string // of scenarios; none are all
+	Short   bool
+	Seed    uint64
+	Version string // of mcpd
+	Say     func(format string, args ...any)
+}
+
+// Run runs scenarios one after the other. What could be measured is in the record even when the run was ended early.
+func Run(ctx context.Context, o Options) (record.Record, error) {
+	list, err := chosen(o.Names)
+	if err != nil {
+		return record.Record{}, err
+	}
+	begun := time.Now()
+	r := &kit.Run{Short: o.Short, Seed: o.Seed, Say: o.Say, Record: record.Record{
+		Format: record.Format, Machine: machine(ctx, o.Version), Begun: begun.UTC().Truncate(time.Second), Seed: o.Seed, Short: o.Short,
+	}}
+	for _, s := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		o.Say("%s: %s", s.Name, s.Title)
+		r.Record.Scenarios = append(r.Record.Scenarios, record.Scenario{Name: s.Name, Title: s.Title, What: s.What})
+		if err := s.Measure(ctx, r); err != nil {
+			r.Record.Missing = append(r.Record.Missing, record.Missing{Scenario: s.Name, Reason: err.Error(), Broken: true})
+		}
+	}
+	r.Record.Seconds = time.Since(begun).Seconds()
+	return r.Record, ctx.Err()
+}
+
+// chosen are the scenarios of these names, in the order of All.
+func chosen(names []string) ([]kit.Scenario, error) {
+	if len(names) == 0 {
+		return All, nil
+	}
+	var known []string
+	for _, s := range All {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("there is no scenario %q, but %s", name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(All), func(s kit.Scenario) bool { return !slices.Contains(names, s.Name) }), nil
+}

@@ -1,0 +1,126 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/inflight"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/session"
+	"mcpd/protocol/subscription"
+)
+
+// offering is what a server with everything offers, and wanting the params of a client's initialize, as real ones send them.
+const (
+	offering = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}`
+	wanting  = `{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}},` +
+		`"clientInfo":{"name":"client","title":"A client","version":"1.2.3"}}`
+)
+
+// negotiate agrees on a revision that the client asked for and on one that nobody knows.
+func negotiate() (func() error, error) {
+	var n protocol.Negotiation
+	asked, next := [2]string{protocol.LatestLegacy.String(), "2031-01-01"}, 0
+	return func() error {
+		next = 1 - next
+		a, err := n.Initialize(asked[next])
+		if err == nil && a.Version.Era() != protocol.Legacy {
+			err = fmt.Errorf("agreed on %v", a.Version)
+		}
+		return err
+	}, nil
+}
+
+// handshake reads what the client can, and shapes what the server offers to the revision.
+func handshake() (func() error, error) {
+	server, err := protocol.ParseServerCapabilities(jsontext.Value(offering))
+	params := jsontext.Value(wanting)
+	return func() error {
+		_, err := protocol.Negotiation{}.Handshake(params, server)
+		return err
+	}, err
+}
+
+// transition takes a connection through its life, once in four runs from its beginning.
+func transition() (func() error, error) {
+	now := time.Now()
+	events := [...]session.Event{session.Greet, session.Confirm, session.Shutdown, session.Stop}
+	l, next := session.NewServer(now, session.Options{}), 0
+	return func() error {
+		if next == len(events) {
+			l, next = session.NewServer(now, session.Options{}), 0
+		}
+		next++
+		_, err := l.Step(now, events[next-1])
+		return err
+	}, nil
+}
+
+// waiting is how many requests are in flight while others come and go.
+const waiting = 1000
+
+// correlate puts a request among many that wait, and finds it again by its answer.
+func correlate() (func() error, error) {
+	now := time.Now()
+	t := inflight.New[uint64, int](inflight.Options{Pending: 2 * waiting})
+	key := uint64(0)
+	begin := func() {
+		key++
+		t.Step(now, inflight.Event[uint64, int]{Op: inflight.Register, Key: key, Method: "tools/call"})
+	}
+	for range waiting {
+		begin()
+	}
+	return func() error {
+		begin()
+		for _, do := range t.Step(now, inflight.Event[uint64, int]{Op: inflight.Complete, Key: key, Outcome: inflight.Succeeded}) {
+			if do.Do == inflight.Finish && do.Request.Key == key {
+				return nil
+			}
+		}
+		return fmt.Errorf("request %d is not finished", key)
+	}, nil
+}
+
+// translate says an error of the host, and one of a server, to a client.
+func translate() (func() error, error) {
+	errs, next := [2]error{protocol.RateLimited(time.Second), &jsonrpc.Error{Code: -32602, Message: "unknown tool"}}, 0
+	return func() error {
+		next = 1 - next
+		if e := protocol.Translate(errs[next], protocol.LatestLegacy); e.Code == 0 {
+			return fmt.Errorf("%v became %v", errs[next], e)
+		}
+		return nil
+	}, nil
+}
+
+// dispatch queues a notification and finds who wants it: one of many subscribers to other resources.
+func dispatch() (func() error, error) {
+	var table subscription.Table[int]
+	var queue subscription.Queue[int]
+	const method = "notifications/resources/updated"
+	topic := func(i int) subscription.Topic {
+		return subscription.Topic{Method: method, Server: "files", URI: fmt.Sprintf("file:///srv/acme/%d.md", i)}
+	}
+	for i := range waiting {
+		table.Subscribe(i, topic(i))
+	}
+	about := topic(7)
+	return func() error {
+		if !queue.Push(about, 1) {
+			return fmt.Errorf("the queue is full")
+		}
+		what, _, _ := queue.Pop()
+		found := 0
+		for who := range table.Match(what) {
+			found += who
+		}
+		if found != 7 {
+			return fmt.Errorf("found %d", found)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,173 @@
+// Package core measures what the host does for every message that is no waiting for others: the six latencies that its first design gave ceilings
+// for, as pure functions and through the actors that own them, and what it takes to answer a first message and to carry a call between two eras.
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/internal/load"
+)
+
+// Scenarios are those of this package.
+var Scenarios = []kit.Scenario{
+	{Name: "six-pure", Title: "Six latencies as pure functions", What: "What the protocol decides, without anybody waiting: each function alone, thousands of times in a row, beside the " +
+		"ceiling that the first design of the host set for the whole (1 ms, 5 ms, 100 µs, 50 µs, 10 µs, 100 µs). At most a hundredth of it is allowed.", Measure: measurePure},
+	{Name: "six-actors", Title: "Six latencies through the actors", What: "The same as somebody sees it who sends an actor a message and waits until it is done: one at a time, in the process of the host. " +
+		"At most a tenth of the ceiling is allowed. Error translation is what an answer that is an error takes longer than one that is not.", Measure: measureThrough},
+	{Name: "bridge", Title: "A first message, and a call between two eras", What: "From the bytes of initialize and of server/discover to those of the answer; and a call and its answer carried from a client of one era to " +
+		"a server of the other, beside the same with only the ids exchanged. Actors and transports are not in it.", Measure: measureBridge},
+}
+
+// latency is one of the six.
+type latency struct {
+	name    string
+	ceiling time.Duration
+	// pure makes what is timed as a function.
+	pure func() (do func() error, err error)
+	// through makes what is timed through the actor on a stage: it returns how long one took.
+	through func(ctx context.Context, s *stage) (one func() (time.Duration, error), err error)
+	// beyond is what through is measured beyond, if it is; otherwise from nothing.
+	beyond func(ctx context.Context, s *stage) (one func() (time.Duration, error), err error)
+}
+
+// six are the latencies, with the ceilings of the design (seed 004, section 10).
+var six = []latency{
+	{name: "version negotiation", ceiling: time.Millisecond, pure: negotiate, through: throughVersion},
+	{name: "capability negotiation", ceiling: 5 * time.Millisecond, pure: handshake, through: throughHandshake},
+	{name: "phase transition", ceiling: 100 * time.Microsecond, pure: transition, through: throughPhase},
+	{name: "request correlation", ceiling: 50 * time.Microsecond, pure: correlate, through: throughCorrelation},
+	{name: "error translation", ceiling: 10 * time.Microsecond, pure: translate, through: throughError, beyond: throughCorrelation},
+	{name: "notification dispatch", ceiling: 100 * time.Microsecond, pure: dispatch, through: throughDispatch},
+}
+
+// The shares of its ceiling that a latency may take.
+const (
+	pureShare    = 1.0 / 100
+	throughShare = 1.0 / 10
+)
+
+const ceiling = "of its ceiling"
+
+// batch is how many runs of a pure function are timed together: enough that the clock does not count.
+const batch = 200
+
+func measurePure(_ context.Context, r *kit.Run) error {
+	for _, l := range six {
+		do, err := l.pure()
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		rounds, err := took(r, do)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		m := record.Measurement{Scenario: "six-pure", Case: l.name, Subject: record.Mcpd, Quantity: "mean", Unit: "µs", Rounds: rounds}
+		r.Add(m)
+		if err := r.Bound(ceiling, m, micros(l.ceiling), kit.Limits{Gate: pureShare}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// took are times of one run of do in µs: of each round the median of some batches, so that a neighbour's turn on the processor is not in it.
+func took(r *kit.Run, do func() error) (rounds []float64, err error) {
+	for range kit.Either(r, 30, 10) {
+		var means []float64
+		for range 11 {
+			begin := time.Now()
+			for range batch {
+				if err := do(); err != nil {
+					return nil, err
+				}
+			}
+			means = append(means, micros(time.Since(begin))/batch)
+		}
+		slices.Sort(means)
+		rounds = append(rounds, means[len(means)/2])
+	}
+	return rounds, nil
+}
+
+// stageTime bounds all that happens on a stage: many times what it takes.
+const stageTime = 5 * time.Minute
+
+func measureThrough(ctx context.Context, r *kit.Run) error {
+	ctx, cancel := context.WithTimeout(ctx, stageTime)
+	defer cancel()
+	s, err := newStage(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, l := range six {
+		if err := l.measureThrough(ctx, r, s); err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+func (l latency) measureThrough(ctx context.Context, r *kit.Run, s *stage) error {
+	const rounds = 2 * load.MinPairs
+	subject, err := l.through(ctx, s)
+	if err != nil {
+		return err
+	}
+	baseline := func() (time.Duration, error) { return 0, nil }
+	if l.beyond != nil {
+		if baseline, err = l.beyond(ctx, s); err != nil {
+			return err
+		}
+	}
+	all, of := newHistogram(), newHistogram()
+	each := kit.Either(r, 2000, 300)
+	base, taken, err := load.Alternate(rounds, sampler(of, each, baseline), sampler(all, each, subject))
+	if err != nil {
+		return err
+	}
+	m := record.Measurement{Scenario: "six-actors", Case: l.name, Subject: record.Mcpd, Quantity: "p50", Unit: "µs", Rounds: taken}
+	if m.Histogram, err = kit.Encode(all); err != nil {
+		return err
+	}
+	r.Add(m)
+	limits := kit.Limits{Gate: throughShare}
+	if l.beyond == nil {
+		return r.Bound(ceiling, m, micros(l.ceiling), limits)
+	}
+	without := m
+	without.Subject, without.Rounds = "an answer without an error", base
+	if without.Histogram, err = kit.Encode(of); err != nil {
+		return err
+	}
+	r.Add(without)
+	return r.Beyond("beyond an answer without one", m, without, kit.Limits{Gate: micros(l.ceiling) * throughShare})
+}
+
+// sampler takes so many samples for a round and returns their median in µs.
+func sampler(all *hdrhistogram.Histogram, each int, one func() (time.Duration, error)) func(int) (float64, error) {
+	return func(int) (float64, error) {
+		h := newHistogram()
+		for range each {
+			d, err := one()
+			if err != nil {
+				return 0, err
+			}
+			_ = h.RecordValue(max(int64(d), 1)) // whatever patience allows is within its range
+		}
+		all.Merge(h)
+		return float64(h.ValueAtQuantile(50)) / 1000, nil
+	}
+}
+
+// newHistogram tells nanoseconds apart and holds whatever patience allows.
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(2*kit.Patience), 3) }
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -1,0 +1,127 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/bench/subject"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// hostConfig is a host without listeners, with its built-in server.
+const hostConfig = `tenants: {default: {servers: {demo: {builtin: demo}}}}`
+
+// stage is a whole host in this process, and beside it a request manager and a notification dispatcher whose neighbours are ours.
+type stage struct {
+	host    *supervisor.Running
+	stop    context.CancelFunc
+	ended   chan error
+	system  *otp.System
+	manager otp.Ref
+	notices otp.Ref
+	conn    otp.Ref
+}
+
+func newStage(ctx context.Context) (*stage, error) {
+	h, err := subject.Open(ctx, hostConfig, supervisor.Options{Embedded: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{host: h, ended: make(chan error, 1), system: otp.NewSystem(otp.Options{})}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	go func() { s.ended <- h.Run(running) }() // owner: close
+	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
+	manager := request.Options{
+		Tenant: "default", Pending: func() int { return waiting }, Emit: func(telemetry.Event) {},
+		Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("default", server, method) },
+	}
+	_, err = s.system.Start(ctx, "stage", otp.Spec{Children: []otp.Child{
+		{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(manager) })},
+		{ID: "notices", Start: otp.Worker(func() otp.Behaviour {
+			return notification.New(notification.Options{Tenant: "default", Emit: func(telemetry.Event) {}})
+		})},
+		{ID: "connection", Start: otp.Worker(func() otp.Behaviour { return taker{} })},
+	}})
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.manager, _ = s.system.Whereis("stage/manager")
+	s.notices, _ = s.system.Whereis("stage/notices")
+	s.conn, _ = s.system.Whereis("stage/connection")
+	return s, nil
+}
+
+func (s *stage) close() {
+	s.stop()
+	<-s.ended // it was told to
+	s.system.Close()
+}
+
+// taker is a connection that takes what it is given and says so.
+type taker struct{ otp.Base }
+
+func (taker) Receive(_ *otp.Process, msg any) error {
+	if f, ok := msg.(*request.Forward); ok {
+		f.Exchange.Write()
+		f.Exchange.Owner.(taken) <- struct{}{} // it has room
+	}
+	return nil
+}
+
+// taken is a session that hears when its exchange is at the connection.
+type taken chan struct{}
+
+func (taken) Send(any) error { return nil }
+
+// slot takes the one outcome of a request. It has room for one.
+type slot chan jsonrpc.Message
+
+var _ transport.Sink = slot(nil)
+
+func (s slot) Send(jsonrpc.Message) error { return nil }
+
+func (s slot) Finish(m jsonrpc.Message) bool {
+	select {
+	case s <- m:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait is a channel's next value, or an error when the stage's time is over.
+func wait[T any](ctx context.Context, from chan T) (v T, err error) {
+	select {
+	case v = <-from:
+		return v, nil
+	case <-ctx.Done():
+		return v, fmt.Errorf("nothing came: %w", ctx.Err())
+	}
+}
+
+// open opens a session of the host: the whole of initialize, through its manager and its actor.
+func (s *stage) open(ctx context.Context) (*session.Handle, error) {
+	out := make(slot, 1)
+	first := jsonrpc.Request(jsonrpc.IntID(1), "initialize", jsontext.Value(wanting))
+	h, err := s.host.Edge().OpenPushed(ctx, streamable.Endpoint{Tenant: "default"}, first, out, func(jsonrpc.Message) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	m, err := wait(ctx, out)
+	if err == nil && m.Error != nil {
+		err = m.Error
+	}
+	return h, err
+}

@@ -1,0 +1,137 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/actors/version"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// throughVersion asks the registry of revisions to agree on one.
+func throughVersion(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
+	ref, ok := s.host.Whereis("mcpd/core/protocol_version")
+	if !ok {
+		return nil, fmt.Errorf("there is no registry of revisions")
+	}
+	ask := version.NegotiateRequest{Requested: protocol.LatestLegacy.String(), Tenant: "default", Session: "bench"}
+	return func() (time.Duration, error) {
+		begin := time.Now()
+		_, err := otp.Do[version.NegotiateRequest, protocol.Agreement](ctx, ref, ask)
+		return time.Since(begin), err
+	}, nil
+}
+
+// throughHandshake opens a session, from its initialize to the answer, and ends it untimed.
+func throughHandshake(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
+	return func() (time.Duration, error) {
+		begin := time.Now()
+		h, err := s.open(ctx)
+		took := time.Since(begin)
+		if err != nil {
+			return 0, err
+		}
+		return took, h.Close(ctx)
+	}, nil
+}
+
+// throughPhase confirms the handshake of a session, until a ping sent after it was answered: only one that is ready is asked anything. Opening
+// and ending the session is not timed.
+func throughPhase(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
+	confirm := jsonrpc.Notification("notifications/initialized", nil)
+	return func() (time.Duration, error) {
+		h, err := s.open(ctx)
+		if err != nil {
+			return 0, err
+		}
+		out := make(slot, 1)
+		begin := time.Now()
+		if err := h.Deliver(ctx, confirm, nil); err != nil {
+			return 0, err
+		}
+		if err := h.Deliver(ctx, jsonrpc.Request(jsonrpc.IntID(2), "ping", nil), out); err != nil {
+			return 0, err
+		}
+		m, err := wait(ctx, out)
+		took := time.Since(begin)
+		switch {
+		case err != nil:
+			return 0, err
+		case m.Error != nil:
+			return 0, m.Error
+		}
+		return took, h.Close(ctx)
+	}, nil
+}
+
+// throughCorrelation answers a request that the manager has in flight, until its caller has the answer.
+func throughCorrelation(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
+	return s.answer(ctx, &request.Complete{Result: jsontext.Value(`{"content":[]}`)})
+}
+
+// throughError is the same with an error of the host.
+func throughError(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
+	return s.answer(ctx, &request.Complete{Err: protocol.RateLimited(time.Second)})
+}
+
+// answer puts a request through the manager to a connection, untimed, and times the manager with its answer.
+func (s *stage) answer(ctx context.Context, with *request.Complete) (func() (time.Duration, error), error) {
+	const id = 1 // each has ended before the next begins
+	return func() (time.Duration, error) {
+		out, at := make(slot, 1), make(taken, 1)
+		x := &request.Exchange{
+			ID: id, Session: "bench", Owner: at, Version: protocol.LatestLegacy, Downstream: jsonrpc.IntID(5), Server: "files", Upstream: s.conn,
+			Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`), Arrived: time.Now(), Timeout: stageTime, MaxTimeout: stageTime, Sink: out,
+		}
+		if err := s.manager.Send(&request.Submit{Exchange: x}); err != nil {
+			return 0, err
+		}
+		if _, err := wait(ctx, at); err != nil {
+			return 0, err
+		}
+		done := *with
+		done.ID, done.Exchange = id, x
+		begin := time.Now()
+		if err := s.manager.Send(&done); err != nil {
+			return 0, err
+		}
+		m, err := wait(ctx, out)
+		took := time.Since(begin)
+		if err == nil && (m.Error != nil) != (with.Err != nil) {
+			err = fmt.Errorf("answered with %v", m)
+		}
+		return took, err
+	}, nil
+}
+
+// throughDispatch hands the dispatcher a notification, until the one who wants it has it, among many who want others.
+func throughDispatch(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
+	heard := make(chan struct{}, 1)
+	const method = "notifications/tools/list_changed"
+	for i := range waiting {
+		f := &notification.Function{Name: fmt.Sprint("other", i), Call: func(*notification.Notice) {}}
+		if err := s.notices.Send(&notification.Register{Method: method, Server: fmt.Sprint("server", i), Handler: f}); err != nil {
+			return nil, err
+		}
+	}
+	wanted := &notification.Function{Name: "wanted", Call: func(*notification.Notice) { heard <- struct{}{} }}
+	if err := s.notices.Send(&notification.Register{Method: method, Server: "files", Handler: wanted}); err != nil {
+		return nil, err
+	}
+	return func() (time.Duration, error) {
+		n := &notification.Dispatch{Server: "files", Method: method}
+		begin := time.Now()
+		if err := s.notices.Send(n); err != nil {
+			return 0, err
+		}
+		_, err := wait(ctx, heard)
+		return time.Since(begin), err
+	}, nil
+}

@@ -1,0 +1,125 @@
+// Package start measures how soon a host is ready after its process began, and whether servers that it is configured with delay it.
+package start
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/bench/subject"
+	"mcpd/internal/load"
+	"mcpd/supervisor"
+)
+
+// Scenarios is the one of this package.
+var Scenarios = []kit.Scenario{{
+	Name: "start", Title: "From exec to ready",
+	What: "From before a host's process is started to the first 200 of its /readyz, with one configured server and with a hundred of every kind: programs of which " +
+		"one in four never answers, addresses where nobody is, built-in ones. Servers are started when they are asked for, so a hundred may cost no more than their lines.",
+	Measure: measure,
+}}
+
+// Roles are the processes of this package.
+var Roles = []kit.Role{{Name: readiness, Serve: serve}}
+
+// readiness is a host that says where its admin listener is.
+const readiness = "readiness"
+
+func serve(ctx context.Context, config string) (string, error) {
+	h, err := subject.Open(ctx, config, supervisor.Options{})
+	if err != nil {
+		return "", err
+	}
+	go func() { // owner: the process, which ends with it
+		if err := h.Run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: readiness:", err)
+			os.Exit(1)
+		}
+	}()
+	_, admin := h.Addrs()
+	return "http://" + admin + "/readyz", nil
+}
+
+const (
+	scenario = "start"
+	many     = 100
+	// limit bounds a start with many servers by one with a single server.
+	limit = 2
+)
+
+func measure(ctx context.Context, r *kit.Run) error {
+	took := func(config string) func(int) (float64, error) {
+		return func(int) (float64, error) { return ready(ctx, config) }
+	}
+	if _, err := ready(ctx, servers(1)); err != nil { // the program is in memory from here on
+		return err
+	}
+	ones, manies, err := load.Alternate(kit.Either(r, 20, load.MinPairs), took(servers(1)), took(servers(many)))
+	if err != nil {
+		return err
+	}
+	m := record.Measurement{Scenario: scenario, Case: "1 server", Subject: record.Mcpd, Quantity: "exec to ready", Unit: "ms", Rounds: ones}
+	r.Add(m)
+	of := m
+	of.Case, of.Rounds = fmt.Sprint(many, " servers"), manies
+	r.Add(of)
+	return r.Compare("of one server's", of, m, kit.Limits{Gate: limit, Goal: 1.1})
+}
+
+// ready starts a host, waits until it is ready, stops it and returns how long that took, in ms.
+func ready(ctx context.Context, config string) (took float64, err error) {
+	begin := time.Now()
+	p, err := kit.Start(ctx, readiness, config)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, p.Stop()) }()
+	for deadline := begin.Add(kit.Patience); time.Now().Before(deadline); {
+		status, err := get(ctx, p.URL)
+		if err != nil {
+			return 0, err
+		}
+		if status == http.StatusOK {
+			return float64(time.Since(begin)) / float64(time.Millisecond), nil
+		}
+		time.Sleep(time.Millisecond) // what is told apart
+	}
+	return 0, fmt.Errorf("not ready after %v", kit.Patience)
+}
+
+func get(ctx context.Context, url string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Close = true // a connection that stays open would belong to a process that is gone
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, errors.Join(err, res.Body.Close())
+}
+
+// servers is a configuration with n servers: programs, addresses and built-in ones in turn.
+func servers(n int) string {
+	kinds := []string{
+		`{command: /bin/sleep, args: ["3600"]}`, // starts and never answers
+		`{url: "http://127.0.0.1:9/mcp"}`,       // nobody is there
+		`{builtin: demo}`,
+		`{command: no-such-program}`,
+	}
+	var b strings.Builder
+	b.WriteString("listen: 127.0.0.1:0\nadmin: {listen: 127.0.0.1:0}\ntenants:\n  default:\n    servers:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "      server-%d: %s\n", i, kinds[i%len(kinds)])
+	}
+	return b.String()
+}
