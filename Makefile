@@ -5,7 +5,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
-.PHONY: help build test tools race lint proto docs bench resilience chaos chaos-full benchmarks conformance fuzz check
+.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -32,8 +32,11 @@ proto: ## Writes proto/gen from proto/mcpd.
 docs: ## Writes the generated pages of docs.
 	go generate ./...
 
-bench: ## Measures what the host promises, prints tables and writes them to bench/results.
-	cd bench && go test -count=1 -timeout=60m -full
+bench: ## Measures everything in its short form, some minutes long, and fails when a gate does not hold.
+	go run ./cmd/mcpd bench run --short --out bench/short.json --html bench/short.html
+
+bench-full: ## Measures everything in full, for a machine that does nothing else, and writes docs/benchmarks.md and what it is made of.
+	go run ./cmd/mcpd bench run --out docs/benchmarks.json --html bench/full.html >docs/benchmarks.md
 
 resilience: ## Kills servers, actors and the host, and prints a table of what that cost, and writes it to internal/resilience/results.
 	cd internal/resilience && go test -count=1 -timeout=60m -full

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"mcpd/bench/actor"
 	"mcpd/bench/core"
+	"mcpd/bench/gateway"
 	"mcpd/bench/kit"
 	"mcpd/bench/memory"
 	"mcpd/bench/record"
@@ -16,10 +18,10 @@ import (
 )
 
 // All are the scenarios, in the order in which they are run and shown.
-var All = slices.Concat(start.Scenarios, memory.Scenarios, core.Scenarios)
+var All = slices.Concat(actor.Scenarios, gateway.Scenarios, memory.Scenarios, start.Scenarios, core.Scenarios)
 
 // Roles are the processes that they need.
-var Roles = slices.Concat(subject.Roles, start.Roles)
+var Roles = slices.Concat(subject.Roles, start.Roles, actor.Roles, gateway.Roles)
 
 // Options say what is run.
 type Options struct {
@@ -49,6 +51,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 		if err := s.Measure(ctx, r); err != nil {
 			r.Record.Missing = append(r.Record.Missing, record.Missing{Scenario: s.Name, Reason: err.Error(), Broken: true})
 		}
+		excuse(r.Record.Comparisons)
 	}
 	r.Record.Seconds = time.Since(begun).Seconds()
 	return r.Record, ctx.Err()

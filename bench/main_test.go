@@ -3,23 +3,21 @@ package bench
 import (
 	"flag"
 	"fmt"
-	"os"
 	"testing"
 
+	"mcpd/bench/kit"
 	"mcpd/internal/load"
 	"mcpd/internal/mcptest"
 )
 
-// full selects the full form: as many samples as the goals ask for, absolute goals held, results written.
+// full selects the full form of what is no scenario yet: as many samples as the goals ask for, absolute goals held, results written.
 var full = flag.Bool("full", false, "measure in full, hold the absolute goals and write bench/results")
 
 // results is where the full form writes.
 const results = "results"
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(roleVariable); name != "" {
-		play(name)
-	}
+	kit.Act(Roles)
 	mcptest.Main(m)
 }
 

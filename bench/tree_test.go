@@ -3,18 +3,15 @@ package bench
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/session"
-	"mcpd/gateway/config"
+	"mcpd/bench/subject"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor"
-	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -25,7 +22,7 @@ const patience = 30 * time.Second
 // startHost starts the whole host in this process. It stops with the test.
 func startHost(t testing.TB, text string, o supervisor.Options) *supervisor.Running {
 	t.Helper()
-	h, err := host(t.Context(), text, o)
+	h, err := subject.Open(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,16 +36,6 @@ func startHost(t testing.TB, text string, o supervisor.Options) *supervisor.Runn
 		}
 	})
 	return h
-}
-
-// host starts a host from the text of a configuration. Its log is written as in production, to nowhere.
-func host(ctx context.Context, text string, o supervisor.Options) (*supervisor.Running, error) {
-	c, err := config.Load([]byte(text), config.Options{Builtins: supervisor.Builtins})
-	if err != nil {
-		return nil, err
-	}
-	o.Logger = telemetry.NewLogger(io.Discard, telemetry.FormatJSON, slog.LevelInfo)
-	return supervisor.Start(ctx, c, o)
 }
 
 // client is a client of a host in the same process: its calls go in where a transport's would.

@@ -46,6 +46,7 @@ func TestFailuresAreGatesLostAnswersAndBrokenScenarios(t *testing.T) {
 	}{
 		"as it is":  {func(*Record) {}, 0},
 		"gate":      {func(r *Record) { r.Comparisons[0].Verdict = load.Fail }, 1},
+		"owed":      {func(r *Record) { r.Comparisons[0].Verdict, r.Comparisons[0].Owed = load.Fail, "not yet" }, 0},
 		"unclear":   {func(r *Record) { r.Comparisons[0].Verdict = load.Unclear }, 0},
 		"goal":      {func(r *Record) { r.Comparisons[0].Reached = load.Fail }, 0},
 		"lost":      {func(r *Record) { r.Measurements[0].Calls.Lost = 1 }, 1},

@@ -61,7 +61,7 @@ func measure(ctx context.Context, r *kit.Run) error {
 	if _, err := ready(ctx, servers(1)); err != nil { // the program is in memory from here on
 		return err
 	}
-	ones, manies, err := load.Alternate(kit.Either(r, 20, load.MinPairs), took(servers(1)), took(servers(many)))
+	ones, manies, err := load.Alternate(kit.Either(r, 20, 2*load.MinPairs), took(servers(1)), took(servers(many)))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 func chapterOf(r *record.Record, id string) chapter {
@@ -55,10 +56,10 @@ func tilesOf(s summary) []tile {
 		{"restarted", things(s.Restarts, "time", "times"), "rows of the supervision tree", ""},
 	}
 	if len(t.Tenants) > 0 {
-		list = append(list, tile{"target: failed", things(t.Failed, "call", "calls"), "of " + count(t.Calls) + ", " + and(t.Tenants), "target"})
+		list = append(list, tile{"target: failed", things(t.Failed, "call", "calls"), "of " + draw.Count(t.Calls) + ", " + and(t.Tenants), "target"})
 	}
 	if len(o.Tenants) > 0 {
-		list = append(list, tile{"bystanders: failed", things(o.Failed, "call", "calls"), "of " + count(o.Calls) + ", " + and(o.Tenants), "other"},
+		list = append(list, tile{"bystanders: failed", things(o.Failed, "call", "calls"), "of " + draw.Count(o.Calls) + ", " + and(o.Tenants), "other"},
 			tile{"bystanders: p99", millis(o.During.P99), "during the fault; " + millis(o.Before.P99) + " before", "other"})
 	}
 	return list
@@ -74,7 +75,7 @@ func declared(e record.Experiment) (list []string) {
 	}
 	for _, p := range slices.Sorted(maps.Keys(e.Restarts)) {
 		least, most := e.Restarts[p][0], e.Restarts[p][1]
-		says := fmt.Sprintf("%s to %s restarts", count(least), count(most))
+		says := fmt.Sprintf("%s to %s restarts", draw.Count(least), draw.Count(most))
 		switch {
 		case least == most:
 			says = things(least, "restart", "restarts")
@@ -94,7 +95,7 @@ func effects(e *record.Effects) string {
 	if e == nil {
 		return ""
 	}
-	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.", things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), count(e.Doubled))
+	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.", things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), draw.Count(e.Doubled))
 	if len(e.Twice) > 0 {
 		said += " Twice: " + text(strings.Join(e.Twice, ", ")) + "."
 	}
@@ -122,7 +123,7 @@ func order(groups []record.Group) string {
 		return ""
 	}
 	return fmt.Sprintf("Beside them %s told of their progress, %s without an answer: %s, %s out of order. Clients left streams and came back %s, were refused %s, and %s came again.",
-		things(sum.Calls, "call was", "calls were"), count(sum.Calls-sum.OK), things(sum.Events, "message", "messages"), count(sum.Slips), things(sum.Resumed, "time", "times"),
+		things(sum.Calls, "call was", "calls were"), draw.Count(sum.Calls-sum.OK), things(sum.Events, "message", "messages"), draw.Count(sum.Slips), things(sum.Resumed, "time", "times"),
 		things(sum.Refused, "time", "times"), things(sum.Replayed, "message", "messages"))
 }
 
@@ -151,7 +152,7 @@ func (c *chapter) list(r *record.Record) {
 				wrong++
 			}
 		}
-		c.Probes = append(c.Probes, probeLine{name(p.Name), things(len(p.Answers), "time", "times"), count(wrong), last})
+		c.Probes = append(c.Probes, probeLine{name(p.Name), things(len(p.Answers), "time", "times"), draw.Count(wrong), last})
 	}
 	for _, h := range first(c, "holds", r.Holds, maxList) {
 		c.Holds = append(c.Holds, holdOf(h))
@@ -166,7 +167,7 @@ func (c *chapter) list(r *record.Record) {
 		tenant := name(g.Tenant)
 		byNumber := slices.SortedFunc(maps.Keys(g.Errors), func(a, b string) int { return cmp.Or(cmp.Compare(g.Errors[b], g.Errors[a]), cmp.Compare(a, b)) })
 		for _, e := range byNumber {
-			errors = append(errors, errorLine{tenant, text(e), count(g.Errors[e])})
+			errors = append(errors, errorLine{tenant, text(e), draw.Count(g.Errors[e])})
 		}
 		for _, s := range g.Slips {
 			slips = append(slips, slip{tenant, s})
@@ -222,7 +223,7 @@ func holdOf(h record.Holding) holdLine {
 func factsOf(r *record.Record) []fact {
 	var load []string
 	for _, g := range r.Groups[:min(len(r.Groups), maxTenants)] {
-		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), three(g.Rate)))
+		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), draw.Three(g.Rate)))
 	}
 	if rest := len(r.Groups) - maxTenants; rest > 0 {
 		load = append(load, things(rest, "more", "more"))

@@ -1,6 +1,9 @@
 package report
 
-import "mcpd/chaos/record"
+import (
+	"mcpd/chaos/record"
+	"mcpd/internal/draw"
+)
 
 // figureLine is a figure as it is shown.
 type figureLine struct {
@@ -16,13 +19,13 @@ type strip struct {
 
 func figureOf(f record.Figure) figureLine {
 	list := sorted(f.Samples)
-	l := figureLine{Name: name(f.Name), Median: nothing, Largest: nothing, Samples: count(len(list)), Because: text(f.Because)}
+	l := figureLine{Name: name(f.Name), Median: nothing, Largest: nothing, Samples: draw.Count(len(list)), Because: text(f.Because)}
 	end := 0.0
 	if len(list) > 0 {
 		end = list[len(list)-1]
 		l.Median, l.Largest = quantity(median(list), f.Unit), quantity(end, f.Unit)
 	}
-	if finite(f.Goal) && f.Goal > 0 {
+	if draw.Finite(f.Goal) && f.Goal > 0 {
 		l.Goal = "at most " + quantity(f.Goal, f.Unit)
 		end = max(end, f.Goal)
 	}
@@ -31,13 +34,13 @@ func figureOf(f record.Figure) figureLine {
 	}
 	at := func(v float64) float64 { return max(v, 0) / end * 0.94 * width }
 	if l.Goal != "" {
-		l.Strip.Goal = hundredth(at(f.Goal))
+		l.Strip.Goal = draw.Hundredth(at(f.Goal))
 	}
-	var ticks path
+	var ticks draw.Path
 	last := -1.0
 	for _, v := range list {
 		if x := snapped(at(v)); x != last {
-			ticks.rect(x, 0, 3, tall)
+			ticks.Rect(x, 0, 3, tall)
 			last = x
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // histograms are the latencies of a role before, during and after the fault, on one scale.
@@ -38,7 +39,7 @@ func histogramsOf(r *record.Record) (list []histograms) {
 	if len(values) == 0 {
 		return nil
 	}
-	low, high := decades(values...)
+	low, high := draw.Decades(values...)
 	for _, role := range []struct{ role, class string }{{record.Target, "target"}, {record.Bystander, "other"}} {
 		t := tallyOf(r, role.role)
 		if len(t.Tenants) == 0 {
@@ -46,7 +47,7 @@ func histogramsOf(r *record.Record) (list []histograms) {
 		}
 		h := histograms{Who: and(t.Tenants), Class: role.class}
 		for d := low; d <= high; d++ {
-			h.Axis = append(h.Axis, mark{At: hundredth(float64(d-low) / float64(high-low) * width), Text: decade(d), Minor: high-low > 4 && (d-low)%2 == 1})
+			h.Axis = append(h.Axis, mark{At: draw.Hundredth(float64(d-low) / float64(high-low) * width), Text: decade(d), Minor: high-low > 4 && (d-low)%2 == 1})
 		}
 		for _, p := range []struct {
 			name, says string
@@ -83,14 +84,14 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls, lo
 	if most == 0 {
 		return h
 	}
-	var bars path
+	var bars draw.Path
 	each := width / float64(len(bins))
 	for i, n := range bins {
 		if n > 0 {
 			y := math.Log(1+float64(n)) / math.Log(1+float64(most)) * tall
-			bars.rect(float64(i)*each, tall-y, each*0.86, y)
+			bars.Rect(float64(i)*each, tall-y, each*0.86, y)
 		}
 	}
-	h.Bars, h.P50, h.P99 = bars.String(), hundredth(place(of.P50)*width), hundredth(place(of.P99)*width)
+	h.Bars, h.P50, h.P99 = bars.String(), draw.Hundredth(place(of.P50)*width), draw.Hundredth(place(of.P99)*width)
 	return h
 }

@@ -1,88 +1,55 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mcpd/internal/draw"
 )
 
 // nothing stands where there is no number.
-const nothing = "–"
+const nothing = draw.Nothing
 
 // apart is between a number and its unit, where no line is broken. In a host's texts it is an escape. Where nothing breaks lines it is replaced by plain.
 const (
-	apart = "\u00a0"
+	apart = draw.Apart
 	plain = " "
 )
-
-// count is a whole number with its thousands apart.
-func count[N int | int64 | uint64](n N) string {
-	digits := fmt.Sprint(n)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return sign + digits
-}
 
 // things is a number of what there can be one of.
 func things[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1" + apart + one
 	}
-	return count(n) + apart + many
+	return draw.Count(n) + apart + many
 }
 
 // of is "none of 12" or "3 of 12".
 func of(n, all uint64) string {
 	if n == 0 {
-		return "none of " + count(all)
+		return "none of " + draw.Count(all)
 	}
-	return count(n) + " of " + count(all)
-}
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// three is a number with three digits that count.
-func three(v float64) string {
-	switch a := math.Abs(v); {
-	case !finite(v):
-		return nothing
-	case a >= 1e12:
-		return strconv.FormatFloat(v, 'e', 2, 64)
-	case a >= 100:
-		return count(int64(math.Round(v)))
-	case v == math.Trunc(v):
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 0.995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
+	return draw.Count(n) + " of " + draw.Count(all)
 }
 
 // millis is a latency. None is shorter than a nanosecond, so 0 stands for calls of which none was OK.
 func millis(v float64) string {
 	switch {
-	case !finite(v) || v <= 0:
+	case !draw.Finite(v) || v <= 0:
 		return nothing
 	case v < 1:
 		return strconv.FormatFloat(v, 'f', 2, 64) + apart + "ms"
 	case v < 1000:
-		return three(v) + apart + "ms"
+		return draw.Three(v) + apart + "ms"
 	}
-	return three(v/1000) + apart + "s"
+	return draw.Three(v/1000) + apart + "s"
 }
 
 // seconds is a time of the run.
 func seconds(v float64) string {
-	if !finite(v) {
+	if !draw.Finite(v) {
 		return nothing
 	}
 	return strconv.FormatFloat(v, 'f', 1, 64) + apart + "s"
@@ -91,7 +58,7 @@ func seconds(v float64) string {
 // quantity is a number in its unit.
 func quantity(v float64, unit string) string {
 	switch {
-	case !finite(v):
+	case !draw.Finite(v):
 		return nothing
 	case unit == "ms":
 		if v > 0 {
@@ -100,7 +67,7 @@ func quantity(v float64, unit string) string {
 	case unit == "bytes" || unit == "B":
 		return bytesOf(v)
 	}
-	return strings.TrimSpace(three(v) + apart + name(unit))
+	return strings.TrimSpace(draw.Three(v) + apart + name(unit))
 }
 
 func bytesOf(v float64) string {
@@ -109,10 +76,10 @@ func bytesOf(v float64) string {
 		name string
 	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
 		if math.Abs(v) >= u.size {
-			return three(v/u.size) + apart + u.name
+			return draw.Three(v/u.size) + apart + u.name
 		}
 	}
-	return three(v) + apart + "B"
+	return draw.Three(v) + apart + "B"
 }
 
 // and joins names, of which at most three are named.
@@ -130,7 +97,7 @@ func and(names []string) string {
 
 // sorted are the samples that are numbers, the smallest first.
 func sorted(samples []float64) []float64 {
-	list := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool { return !finite(v) })
+	list := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool { return !draw.Finite(v) })
 	slices.Sort(list)
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 //go:embed page.html
@@ -19,7 +20,7 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"count": count[uint64], "millis": millis}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"count": draw.Count[uint64], "millis": millis}).Parse(pageText))
 
 // Bounds of what is listed in one experiment. What is left out is counted.
 const (

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // column is what became of a role's calls in some seconds: the rates are means, the latencies those of the worst second of the worst tenant.
@@ -26,7 +27,7 @@ func columnsOf(r *record.Record, role string, end float64, each int) []column {
 			c := &list[i]
 			c.ok += float64(s.OK) / float64(each)
 			c.failed += float64(s.Failed) / float64(each)
-			if finite(s.P50) && finite(s.P99) {
+			if draw.Finite(s.P50) && draw.Finite(s.P99) {
 				c.p50, c.p99 = max(c.p50, s.P50), max(c.p99, s.P99, s.P50)
 			}
 		}
@@ -48,7 +49,7 @@ func panelsOf(r *record.Record, a axis, each int) (panels []panel) {
 			values = append(values, c.p50, c.p99)
 		}
 	}
-	low, high := decades(values...)
+	low, high := draw.Decades(values...)
 	for _, role := range roles {
 		t := tallyOf(r, role.role)
 		if len(t.Tenants) == 0 {
@@ -57,7 +58,7 @@ func panelsOf(r *record.Record, a axis, each int) (panels []panel) {
 		p := panel{Role: role.role, Who: and(t.Tenants), Class: role.class}
 		if len(t.Tenants) > 1 {
 			p.Role += "s"
-			p.Description = "latencies of the worst of " + count(len(t.Tenants))
+			p.Description = "latencies of the worst of " + draw.Count(len(t.Tenants))
 		}
 		p.rates(role.columns, a, each)
 		p.latencies(role.columns, a, each, low, high)
@@ -88,7 +89,7 @@ func (p *panel) rates(columns []column, a axis, each int) {
 		}
 	}
 	p.OK, p.Failed = area(ok), area(bad)
-	p.Rates = []mark{{At: hundredth(y(top) * 10), Text: three(top) + "/s"}, {At: 100, Text: "0/s"}}
+	p.Rates = []mark{{At: draw.Hundredth(y(top) * 10), Text: draw.Three(top) + "/s"}, {At: 100, Text: "0/s"}}
 }
 
 // latencies draws p50 and p99 on a logarithmic scale.
@@ -106,13 +107,13 @@ func (p *panel) latencies(columns []column, a axis, each, low, high int) {
 		}
 	}
 	p.Spread, p.P50, p.P99 = area(p99), line(p50), line(p99)
-	var lines path
+	var lines draw.Path
 	for d := low; d <= high; d++ {
 		at := y(math.Pow(10, float64(d)))
-		p.Latencies = append(p.Latencies, mark{At: hundredth(at * 10), Text: decade(d)})
+		p.Latencies = append(p.Latencies, mark{At: draw.Hundredth(at * 10), Text: decade(d)})
 		if d > low && d < high {
-			lines.to('M', 0, at)
-			lines.to('H', width)
+			lines.To('M', 0, at)
+			lines.To('H', width)
 		}
 	}
 	p.Lines = lines.String()
@@ -147,18 +148,18 @@ func sparkOf(r *record.Record, role string) (s spark) {
 		values = append(values, c.p99)
 	}
 	p := panel{}
-	low, high := decades(values...)
+	low, high := draw.Decades(values...)
 	p.latencies(columns, a, each, low, high)
-	var bad, shade path
+	var bad, shade draw.Path
 	for i, c := range columns {
 		if c.failed > 0 {
-			bad.rect(a.x(float64(i*each)), tall-14, max(a.x(float64(each)), grain), 14)
+			bad.Rect(a.x(float64(i*each)), tall-14, max(a.x(float64(each)), grain), 14)
 		}
 	}
 	for _, phase := range r.Phases[:min(len(r.Phases), 2*maxLanes)] {
 		if phase.Name == record.Fault {
 			from := a.x(second(phase.From))
-			shade.rect(from, 0, max(a.x(second(phase.To))-from, 0), tall)
+			shade.Rect(from, 0, max(a.x(second(phase.To))-from, 0), tall)
 		}
 	}
 	return spark{Line: p.P99, Failed: bad.String(), Shade: shade.String()}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // A made-up run with plausible numbers, for tests of what a report looks like. Nothing of it was measured.
@@ -77,7 +78,7 @@ func (s sample) record() record.Record {
 	}
 	verdict("I1", "every accepted call has exactly one outcome within its deadline and 250 ms", record.Pass, "lost 0, twice 0")
 	verdict("I2", "every answer is its own call's", record.Pass, "crossed 0 of 108,000")
-	verdict("I3", "no call of a bystander fails", felt, fmt.Sprintf("%s calls of bystanders failed", count(tallyOf(&r, record.Bystander).Failed)))
+	verdict("I3", "no call of a bystander fails", felt, fmt.Sprintf("%s calls of bystanders failed", draw.Count(tallyOf(&r, record.Bystander).Failed)))
 	verdict("I4", "bystanders' p99 is at most 1.10 times the baseline's", felt, p99)
 	verdict("I5", "steady within 2 s of the last fault's end", record.Pass, "steady 0.8 s after the last fault ended")
 	verdict("I6", "nothing leaks: goroutines, descriptors, children, sessions, subscriptions", record.Pass, "all as before; 5 abandoned goroutines are named")

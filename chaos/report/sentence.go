@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // summary is an experiment in a few numbers and words.
@@ -59,7 +60,7 @@ func broke(r *record.Record) string {
 // some are the first of many: of processes that come and go there are as many as faults.
 func some(names []string) string {
 	if len(names) > 2 {
-		return names[0] + " and " + count(len(names)-1) + " others"
+		return names[0] + " and " + draw.Count(len(names)-1) + " others"
 	}
 	return and(names)
 }
@@ -156,7 +157,7 @@ func overall(list []summary) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", count(n), s.Word))
+			parts = append(parts, fmt.Sprintf("%s %s", draw.Count(n), s.Word))
 		}
 	}
 	var others []tally

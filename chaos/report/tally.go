@@ -2,6 +2,7 @@ package report
 
 import (
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // tally is what became of the calls of all tenants of a role. What failed is failed, lost or crossed.
@@ -47,7 +48,7 @@ func add(sum *record.Calls, c record.Calls) {
 		sum *float64
 		of  float64
 	}{{&sum.P50, c.P50}, {&sum.P90, c.P90}, {&sum.P99, c.P99}, {&sum.P999, c.P999}, {&sum.Max, c.Max}} {
-		if finite(q.of) {
+		if draw.Finite(q.of) {
 			*q.sum = max(*q.sum, q.of)
 		}
 	}

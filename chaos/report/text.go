@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // Text writes records as tables for a terminal: each experiment, and, when there are several, all of them side by side with what bystanders saw.
@@ -62,7 +63,7 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 		t := table(b, "TENANT", "PHASE", "CALLS", "FAILED", "LOST", "CROSSED", "TWICE", "P50", "P99", "P99.9", "MAX")
 		for _, line := range callLines(r) {
 			c := line.Calls
-			t.row(line.Tenant, line.Phase, count(c.Sent), count(c.Failed), count(c.Lost), count(c.Crossed), count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999), millis(c.Max))
+			t.row(line.Tenant, line.Phase, draw.Count(c.Sent), draw.Count(c.Failed), draw.Count(c.Lost), draw.Count(c.Crossed), draw.Count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999), millis(c.Max))
 		}
 		t.end()
 		for _, said := range []string{effects(r.Effects), order(r.Groups)} {
@@ -124,8 +125,8 @@ func writeRun(b *bytes.Buffer, list []record.Record, summaries []summary) {
 	t := table(b, "EXPERIMENT", "VERDICT", "HITS", "RESTARTS", "TARGET FAILED", "BYSTANDER CALLS", "FAILED", "P50", "P99", "P99.9", "P99 BEFORE")
 	for i, s := range summaries {
 		o := s.Others
-		t.row(name(list[i].Experiment.Name), strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")), count(s.Hits), count(s.Restarts), count(s.Target.Failed),
-			count(o.Calls), count(o.Failed), millis(o.During.P50), millis(o.During.P99), millis(o.During.P999), millis(o.Before.P99))
+		t.row(name(list[i].Experiment.Name), strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")), draw.Count(s.Hits), draw.Count(s.Restarts), draw.Count(s.Target.Failed),
+			draw.Count(o.Calls), draw.Count(o.Failed), millis(o.During.P50), millis(o.During.P99), millis(o.During.P999), millis(o.Before.P99))
 	}
 	t.end()
 	fmt.Fprintf(b, "\n%s\n", overall(summaries))

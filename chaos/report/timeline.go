@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/draw"
 )
 
 // maxColumns bounds the columns of a curve: where a run is longer in seconds, each shows the worst of several.
@@ -63,26 +64,26 @@ func timelineOf(r *record.Record) *timeline {
 		return nil
 	}
 	t := &timeline{Each: max(1, int(math.Ceil(a.end/maxColumns))), Faults: faultLanes(r, a), Restarts: restartLane(r, a), Probes: probeLanes(r, a)}
-	var shades, bands path
+	var shades, bands draw.Path
 	for i, p := range r.Phases {
 		from, to := a.x(second(p.From)), a.x(second(p.To))
 		if to <= from || i >= 2*maxLanes {
 			continue
 		}
-		t.Phases = append(t.Phases, mark{At: hundredth(from), Text: name(p.Name)})
-		t.Widths = append(t.Widths, hundredth(to-from))
+		t.Phases = append(t.Phases, mark{At: draw.Hundredth(from), Text: name(p.Name)})
+		t.Widths = append(t.Widths, draw.Hundredth(to-from))
 		if p.Name == record.Fault {
-			shades.rect(from, 0, to-from, tall)
+			shades.Rect(from, 0, to-from, tall)
 		}
 	}
 	for _, s := range strikeSpans(r, a, "") {
-		bands.rect(s.From, 0, s.To-s.From, tall)
+		bands.Rect(s.From, 0, s.To-s.From, tall)
 	}
 	t.Shades, t.Bands = shades.String(), bands.String()
-	step := roundStep(a.end, 12)
+	step := draw.RoundStep(a.end, 12)
 	for i := 0; float64(i)*step <= a.end*0.97; i++ {
 		v := float64(i) * step
-		t.Axis = append(t.Axis, mark{At: hundredth(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s", Minor: i%2 == 1})
+		t.Axis = append(t.Axis, mark{At: draw.Hundredth(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s", Minor: i%2 == 1})
 	}
 	t.Panels = panelsOf(r, a, t.Each)
 	return t
@@ -112,9 +113,9 @@ func strikeTicks(r *record.Record, a axis, kind string) string {
 		}
 	}
 	slices.Sort(at)
-	var ticks path
+	var ticks draw.Path
 	for _, x := range slices.Compact(at) {
-		ticks.rect(x, 14, grain, 72)
+		ticks.Rect(x, 14, grain, 72)
 	}
 	return ticks.String()
 }
@@ -123,7 +124,7 @@ func strikeTicks(r *record.Record, a axis, kind string) string {
 func named(spans []span, what string) []span {
 	for i, s := range spans {
 		if s.Count > 1 {
-			spans[i].Text = count(s.Count) + " " + what + s.Text
+			spans[i].Text = draw.Count(s.Count) + " " + what + s.Text
 		}
 	}
 	return spans
@@ -157,7 +158,7 @@ func restartLane(r *record.Record, a axis) lane {
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
-	l := lane{Name: "restarts", Note: count(len(spans)), Spans: named(join(spans), "restarts, the first: ")}
+	l := lane{Name: "restarts", Note: draw.Count(len(spans)), Spans: named(join(spans), "restarts, the first: ")}
 	return l
 }
 

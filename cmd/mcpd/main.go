@@ -103,6 +103,6 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), serverCommand(), callCommand(), chaosCommand(), keyCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), serverCommand(), callCommand(), chaosCommand(), benchCommand(), keyCommand(), versionCommand())
 	return cmd
 }

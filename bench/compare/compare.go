@@ -1,0 +1,140 @@
+// Package compare decides what became better or worse between two runs of the bench. Absolute figures of two runs do not pair: the machine was in
+// another mood. What pairs is within each run, so what is compared are its ratios and differences, and what does not depend on the mood: memory.
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"mcpd/bench/record"
+	"mcpd/internal/load"
+)
+
+// Is says what became of something.
+type Is string
+
+// What something became.
+const (
+	Better  Is = "better"  // the whole interval is on that side
+	Worse   Is = "worse"   // likewise
+	Same    Is = "same"    // the interval holds no change, and is within Noticed of it
+	Unclear Is = "unclear" // it holds no change, and much else
+	Untold  Is = "untold"  // there is nothing to tell it from
+)
+
+// Noticed is how far an interval around no change may reach for the two to count as the same.
+const Noticed = 1.1
+
+// Finding is one quantity of both runs.
+type Finding struct {
+	Scenario, Case, Name string
+	Before, After        float64
+	Unit                 string // empty for a ratio
+	// Change is how many times larger it has become; without pairs, nobody knows.
+	Change load.Estimate
+	Is     Is
+	Why    string // of what is untold
+}
+
+// steady are the units whose quantities hardly depend on what else a machine does.
+var steady = []string{"KiB", "B", "allocations"}
+
+// Compare tells what the later run has in common with the earlier one. It fails where nothing can be told at all.
+func Compare(earlier, later record.Record, seed uint64) ([]Finding, error) {
+	a, b := earlier.Machine, later.Machine
+	for _, of := range []struct{ what, a, b string }{
+		{"processor", a.CPU, b.CPU}, {"cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores)}, {"memory", fmt.Sprint(a.Memory), fmt.Sprint(b.Memory)}, {"form", form(earlier), form(later)},
+	} {
+		if of.a != of.b {
+			return nil, fmt.Errorf("these runs cannot be compared: the %s was %s and is %s", of.what, of.a, of.b)
+		}
+	}
+	list := ratios(earlier, later, seed)
+	return append(list, amounts(earlier, later, seed)...), nil
+}
+
+func form(r record.Record) string {
+	if r.Short {
+		return "short"
+	}
+	return "full"
+}
+
+// ratios compares what was compared within each run: the ratio of each round, where later of two rounds have nothing to do with one another.
+func ratios(earlier, later record.Record, seed uint64) (list []Finding) {
+	for _, c := range later.Comparisons {
+		f := Finding{Scenario: c.Scenario, Case: c.Case, Name: c.Name, After: c.Ratio, Unit: c.Unit}
+		at := slices.IndexFunc(earlier.Comparisons, func(o record.Comparison) bool {
+			return o.Scenario == c.Scenario && o.Case == c.Case && o.Name == c.Name && o.Unit == c.Unit
+		})
+		if at < 0 {
+			f.Is, f.Why = Untold, "it is new"
+			list = append(list, f)
+			continue
+		}
+		o := earlier.Comparisons[at]
+		f.Before = o.Ratio
+		f.judge(o.Rounds, c.Rounds, c.Least, seed)
+		list = append(list, f)
+	}
+	return append(list, gone(earlier, later)...)
+}
+
+// gone are the comparisons that the later run does not have.
+func gone(earlier, later record.Record) (list []Finding) {
+	for _, o := range earlier.Comparisons {
+		if !slices.ContainsFunc(later.Comparisons, func(c record.Comparison) bool {
+			return o.Scenario == c.Scenario && o.Case == c.Case && o.Name == c.Name && o.Unit == c.Unit
+		}) {
+			list = append(list, Finding{Scenario: o.Scenario, Case: o.Case, Name: o.Name, Unit: o.Unit, Before: o.Ratio, Is: Untold, Why: "it is not measured any more"})
+		}
+	}
+	return list
+}
+
+// amounts compares mcpd's memory itself.
+func amounts(earlier, later record.Record, seed uint64) (list []Finding) {
+	for _, m := range later.Measurements {
+		if m.Subject != record.Mcpd || !slices.Contains(steady, m.Unit) {
+			continue
+		}
+		for _, o := range earlier.Measurements {
+			if o.Scenario == m.Scenario && o.Case == m.Case && o.Subject == m.Subject && o.Quantity == m.Quantity && o.Unit == m.Unit {
+				f := Finding{Scenario: m.Scenario, Case: m.Case, Name: m.Quantity, Unit: m.Unit, Before: middle(o.Rounds), After: middle(m.Rounds)}
+				f.judge(o.Rounds, m.Rounds, false, seed)
+				list = append(list, f)
+				break
+			}
+		}
+	}
+	return list
+}
+
+func middle(rounds []float64) float64 {
+	sorted := slices.Sorted(slices.Values(rounds))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// judge decides by the rounds of both. More is worse, unless it is not.
+func (f *Finding) judge(before, after []float64, more bool, seed uint64) {
+	e, err := load.Moved(before, after, seed)
+	if err != nil {
+		f.Is, f.Why = Untold, err.Error()
+		return
+	}
+	f.Change = e
+	grown, shrunk := e.Low > 1, e.High < 1
+	switch {
+	case grown && more, shrunk && !more:
+		f.Is = Better
+	case grown, shrunk:
+		f.Is = Worse
+	case e.High <= Noticed && e.Low >= 1/Noticed:
+		f.Is = Same
+	default:
+		f.Is = Unclear
+	}
+}

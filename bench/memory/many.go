@@ -1,0 +1,112 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/bench/subject"
+	"mcpd/internal/load"
+)
+
+// crowds are how many sessions there are at once.
+var crowds = []struct {
+	n     int
+	use   use
+	short bool // measured in a short run too
+}{
+	{1000, use{detached: true}, true}, {10_000, use{detached: true}, false}, {100_000, use{detached: true}, false},
+	{1000, use{stream: true}, true}, {10_000, use{stream: true}, false},
+}
+
+// asked is how many of a crowd are asked for an answer.
+const asked = 200
+
+// slack is what the live heap may be of what it was, when all sessions are gone.
+const slack = 1.05
+
+// crowd is what one crowd cost.
+type crowd struct{ base, held, after kit.Usage }
+
+func measureMany(ctx context.Context, r *kit.Run) error {
+	for _, c := range crowds {
+		if r.Short && !c.short {
+			continue
+		}
+		n, with := c.n, "without a connection"
+		if c.use.stream {
+			with = "with its stream"
+			var err error
+			if n, err = affordable(r, n); err != nil {
+				return err
+			}
+		}
+		r.Say("%d sessions, each %s", n, with)
+		m := record.Measurement{Scenario: "sessions", Case: fmt.Sprintf("%d sessions, each %s", n, with), Subject: record.Mcpd, Unit: "KiB"}
+		each, base, after := m, m, m
+		each.Quantity, base.Quantity, after.Quantity = "heap and stacks of each", "live heap before", "live heap after"
+		for range load.MinPairs {
+			one, err := gather(ctx, n, c.use)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.Case, err)
+			}
+			each.Rounds = append(each.Rounds, one.held.Minus(one.base, float64(n)).InUse()/kib)
+			base.Rounds, after.Rounds = append(base.Rounds, one.base.Heap/kib), append(after.Rounds, one.after.Heap/kib)
+		}
+		each.Calls = &load.Counts{Sent: asked * load.MinPairs, OK: asked * load.MinPairs} // gather has failed otherwise
+		r.Add(each)
+		r.Add(base)
+		r.Add(after)
+		if err := r.Compare("live heap after they were deleted", after, base, kit.Limits{Gate: slack}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather opens n sessions with a host, asks some of them, and deletes all.
+func gather(ctx context.Context, n int, u use) (c crowd, err error) {
+	p, err := kit.Start(ctx, subject.Host, config)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, p.Stop()) }()
+	cycle := func(n int, held *kit.Usage) error {
+		var list []*open
+		defer func() {
+			for _, o := range list {
+				o.close()
+			}
+		}()
+		if err := hold(p.URL, n, u, &list); err != nil {
+			return err
+		}
+		if held != nil {
+			if *held, err = p.Usage(true); err != nil {
+				return err
+			}
+		}
+		return each(list, p.URL, func(o *opener, i int, s *open) error {
+			if step := max(len(list)/asked, 1); i%step == 0 {
+				if err := o.ask(s); err != nil {
+					return fmt.Errorf("session %d of %d: %w", i, n, err)
+				}
+			}
+			return o.end(s)
+		})
+	}
+	// One crowd comes and goes before, so that what is made once and kept for the next is there: pools, and what maps keep when they are empty.
+	if err := cycle(min(n, 1000), nil); err != nil {
+		return c, err
+	}
+	if c.base, err = p.Usage(true); err != nil {
+		return c, err
+	}
+	if err := cycle(n, &c.held); err != nil {
+		return c, err
+	}
+	c.after, err = p.Usage(true)
+	return c, err
+}

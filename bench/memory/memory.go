@@ -1,0 +1,104 @@
+// Package memory measures what idle sessions cost a host, and that it gives all of it back.
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/bench/subject"
+	"mcpd/internal/load"
+)
+
+// Scenarios are those of this package.
+var Scenarios = []kit.Scenario{
+	{Name: "session-memory", Title: "What an idle session weighs", What: "Heap and stacks that a legacy session costs after it was initialized over a connection of its own which stays open, beyond a bare " +
+		"net/http server with as many connections; without and with its standing stream. Measured after the collector has run.", Measure: measureWeight},
+	{Name: "sessions", Title: "Many idle sessions", What: "Sessions without a connection, opened and left alone: a sample of them is asked for an answer while all are held, " +
+		"then all are deleted, and the live heap is compared with what it was before; also sessions with their streams open.", Measure: measureMany},
+}
+
+// config is a host with its built-in server, which takes as many sessions as there are.
+const config = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {limits: {max_sessions: 200000}, servers: {demo: {builtin: demo}}}}}`
+
+// warm is how many sessions are opened before the first measurement, so that what is made once is not divided among the sessions.
+const warm = 64
+
+const kib = 1 << 10
+
+// weights are what is measured, with its limits in KiB beyond the bare server.
+var weights = []struct {
+	name string
+	use  use
+	kit.Limits
+}{
+	{"session", use{}, kit.Limits{Gate: 8, Goal: 4}},
+	{"session with its stream", use{stream: true}, kit.Limits{Gate: 16, Goal: 8}},
+	// By default a legacy session has a connection to the built-in server of its own from its first call on: that is not idle.
+	{"session that has called", use{call: true}, kit.Limits{}},
+}
+
+func measureWeight(ctx context.Context, r *kit.Run) error {
+	n, err := affordable(r, kit.Either(r, 10_000, 500))
+	if err != nil {
+		return err
+	}
+	for _, w := range weights {
+		r.Say("%s: %d at a time", w.name, n)
+		of := func(role, argument string, resident *[]float64) func(int) (float64, error) {
+			return func(int) (float64, error) {
+				u, err := share(ctx, role, argument, n, w.use)
+				*resident = append(*resident, u.RSS/kib)
+				return u.InUse() / kib, err
+			}
+		}
+		var floor, whole []float64
+		bare, host, err := load.Alternate(load.MinPairs, of(subject.Bare, "", &floor), of(subject.Host, config, &whole))
+		if err != nil {
+			return err
+		}
+		m := record.Measurement{Scenario: "session-memory", Case: fmt.Sprintf("%s, %d at a time", w.name, n), Quantity: "heap and stacks", Unit: "KiB"}
+		b := m
+		m.Subject, m.Rounds = record.Mcpd, host
+		b.Subject, b.Rounds = subject.Bare, bare
+		r.Add(m)
+		r.Add(b)
+		if err := r.Beyond("beyond a bare connection", m, b, w.Limits); err != nil {
+			return err
+		}
+		m.Quantity, b.Quantity, m.Rounds, b.Rounds = "resident", "resident", whole, floor
+		r.Add(m)
+		r.Add(b)
+	}
+	return nil
+}
+
+// share is what each of n sessions costs a process of its own.
+func share(ctx context.Context, role, argument string, n int, u use) (each kit.Usage, err error) {
+	p, err := kit.Start(ctx, role, argument)
+	if err != nil {
+		return each, err
+	}
+	var held []*open
+	defer func() {
+		for _, h := range held {
+			h.close()
+		}
+		if stopped := p.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	var before, after kit.Usage
+	for _, step := range []func() error{
+		func() error { return hold(p.URL, warm, u, &held) },
+		func() (err error) { before, err = p.Usage(true); return err },
+		func() error { return hold(p.URL, n, u, &held) },
+		func() (err error) { after, err = p.Usage(true); return err },
+	} {
+		if err := step(); err != nil {
+			return each, err
+		}
+	}
+	return after.Minus(before, float64(n)), nil
+}

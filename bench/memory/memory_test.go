@@ -1,0 +1,76 @@
+package memory
+
+import (
+	"os"
+	"testing"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/subject"
+	"mcpd/internal/load"
+)
+
+func TestMain(m *testing.M) {
+	kit.Act(subject.Roles)
+	os.Exit(m.Run())
+}
+
+// What is measured of a session is more than nothing and less than anybody would bear: what it must be is judged by the bench.
+func TestShareOfASession(t *testing.T) {
+	const n = 200
+	for _, u := range []use{{}, {stream: true}, {call: true}, {detached: true}} {
+		each, err := share(t.Context(), subject.Host, config, n, u)
+		if err != nil {
+			t.Fatalf("%+v: %v", u, err)
+		}
+		if each.InUse() < kib/2 || each.InUse() > 200*kib {
+			t.Errorf("%+v: %v bytes each", u, each.InUse())
+		}
+	}
+}
+
+// A session that is gone is missed: the scenario does not count sessions that nobody holds.
+func TestSessionsThatAreGoneDoNotAnswer(t *testing.T) {
+	p, err := kit.Start(t.Context(), subject.Host, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var list []*open
+	if err := hold(p.URL, 20, use{detached: true}, &list); err != nil {
+		t.Fatal(err)
+	}
+	if err := each(list, p.URL, func(o *opener, _ int, s *open) error { return o.ask(s) }); err != nil {
+		t.Error(err)
+	}
+	if err := each(list, p.URL, func(o *opener, _ int, s *open) error { return o.end(s) }); err != nil {
+		t.Error(err)
+	}
+	if err := each(list, p.URL, func(o *opener, _ int, s *open) error { return o.ask(s) }); err == nil {
+		t.Error("sessions that were deleted answer")
+	}
+}
+
+func TestBothScenariosMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the bench runs them")
+	}
+	for _, s := range Scenarios {
+		r := &kit.Run{Short: true, Seed: 1, Say: t.Logf}
+		if err := s.Measure(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Record.Comparisons {
+			if c.Pairs != load.MinPairs {
+				t.Errorf("%+v", c)
+			}
+			t.Logf("%s, %s: %.3f (%.3f to %.3f), gate %v: %s", c.Case, c.Name, c.Ratio, c.Low, c.High, c.Gate, c.Verdict)
+		}
+		for _, m := range r.Record.Measurements {
+			t.Logf("%s, %s, %s: %.2f %s", m.Case, m.Subject, m.Quantity, m.Rounds, m.Unit)
+		}
+	}
+}

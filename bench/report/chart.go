@@ -1,0 +1,396 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/internal/draw"
+)
+
+// chart is curves over two axes, one for each subject.
+type chart struct {
+	Kind, Title, Note string
+	Lines             []curve
+	X, Y              []tick
+	Grid              string // the lines of the axes
+	order             float64
+}
+
+// curve is one subject's.
+type curve struct {
+	Subject, Class string
+	Path           string
+	Dots           []dot
+}
+
+type dot struct{ X, Y float64 } // in hundredths of the width and the height
+
+// tick is a label at a place of an axis, in hundredths of it.
+type tick struct {
+	At   float64
+	Text string
+}
+
+// maxCharts bounds the charts of a kind in one scenario.
+const maxCharts = 24
+
+// chartsOf draws what can be drawn of a scenario's measurements: how latencies are distributed, how they and rates grow with a number in the case's
+// name, and latency over throughput.
+func chartsOf(list []record.Measurement) (charts []chart) {
+	for _, draws := range []func([]record.Measurement) []chart{distributions, growths, tradeoffs} {
+		some := draws(list)
+		charts = append(charts, some[:min(len(some), maxCharts)]...)
+	}
+	return charts
+}
+
+// classes are the colours of subjects: mcpd has its own, the others have theirs in the order in which they come.
+func classes(list []record.Measurement) map[string]string {
+	of, n := map[string]string{}, 0
+	for _, m := range list {
+		switch _, ok := of[m.Subject]; {
+		case ok:
+		case m.Subject == record.Mcpd:
+			of[m.Subject] = "own"
+		default:
+			n++
+			of[m.Subject] = "c" + strconv.Itoa(min(n, 4))
+		}
+	}
+	return of
+}
+
+func histogramOf(m record.Measurement) *hdrhistogram.Histogram {
+	h, err := kit.Decode(m.Histogram)
+	if err != nil || h.TotalCount() == 0 {
+		return nil
+	}
+	return h
+}
+
+// axis is a logarithmic one.
+type axis struct{ low, high float64 } // exponents of ten
+
+func axisOf(values []float64) axis {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v > 0 && draw.Finite(v) {
+			low, high = min(low, math.Log10(v)), max(high, math.Log10(v))
+		}
+	}
+	if low > high {
+		return axis{0, 1}
+	}
+	const margin = 0.04
+	if wide := high - low; wide < 0.3 {
+		low, high = low-(0.3-wide)/2, high+(0.3-wide)/2
+	}
+	wide := high - low
+	return axis{low - margin*wide, high + margin*wide}
+}
+
+// at is a value's place, from 0 to 1.
+func (a axis) at(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	return min(max((math.Log10(v)-a.low)/(a.high-a.low), 0), 1)
+}
+
+// ticks are round values, labelled; powers of ten where there are some, else 1, 2 and 5 times them.
+func (a axis) ticks(label func(float64) string) (list []tick) {
+	steps := []float64{1}
+	switch {
+	case a.high-a.low < 1.2:
+		steps = []float64{1, 1.5, 2, 3, 5, 7}
+	case a.high-a.low < 2.2:
+		steps = []float64{1, 3}
+	}
+	every := max(1, int(math.Ceil((a.high-a.low)/6)))
+	for d := math.Floor(a.low); d <= a.high; d++ {
+		if len(steps) == 1 && int(d)%every != 0 {
+			continue
+		}
+		for _, s := range steps {
+			if v := s * math.Pow(10, d); math.Log10(v) >= a.low && math.Log10(v) <= a.high {
+				list = append(list, tick{draw.Hundredth(a.at(v) * draw.Width), label(v)})
+			}
+		}
+	}
+	return list
+}
+
+// up turns ticks into those of an axis that goes upwards.
+func up(list []tick) []tick {
+	for i := range list {
+		list[i].At = 100 - list[i].At
+	}
+	return list
+}
+
+func grid(x, y []tick) string {
+	var p draw.Path
+	for _, t := range x {
+		p.To('M', t.At/100*draw.Width, 0)
+		p.To('V', draw.Tall)
+	}
+	for _, t := range y {
+		p.To('M', 0, t.At/100*draw.Tall)
+		p.To('H', draw.Width)
+	}
+	return p.String()
+}
+
+// nines are the shares of a distribution's upper end: each step is a tenth of what is left.
+var nines = []tick{{0, "0"}, {0, "90 %"}, {0, "99 %"}, {0, "99.9 %"}, {0, "99.99 %"}}
+
+// distributions are the latencies of a case's subjects.
+func distributions(list []record.Measurement) (charts []chart) {
+	colours, at := classes(list), map[string]int{}
+	groups := [][]record.Measurement{}
+	for _, m := range list {
+		if m.Histogram == "" {
+			continue
+		}
+		i, ok := at[m.Case]
+		if !ok {
+			i, at[m.Case] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], m)
+	}
+	for _, group := range groups {
+		var values []float64
+		var shown []record.Measurement
+		var hists []*hdrhistogram.Histogram
+		for _, m := range group {
+			if h := histogramOf(m); h != nil && !slices.ContainsFunc(shown, func(o record.Measurement) bool { return o.Subject == m.Subject }) {
+				shown, hists = append(shown, m), append(hists, h)
+				values = append(values, float64(max(h.Min(), 1)), float64(h.ValueAtQuantile(99.99)))
+			}
+		}
+		if len(shown) == 0 {
+			continue
+		}
+		c := chart{Kind: "latencies", Title: name(group[0].Case)}
+		x := axisOf(values)
+		for i, m := range shown {
+			c.Lines = append(c.Lines, curve{Subject: name(m.Subject), Class: colours[m.Subject], Path: distribution(hists[i], x)})
+		}
+		c.X = x.ticks(func(v float64) string { return quantity(v, "ns") })
+		for i, n := range nines {
+			c.Y = append(c.Y, tick{100 - float64(i)*100/float64(len(nines)-1), n.Text})
+		}
+		c.Grid = grid(c.X, c.Y)
+		charts = append(charts, c)
+	}
+	return charts
+}
+
+// points is how many places a distribution's line has.
+const points = 120
+
+func distribution(h *hdrhistogram.Histogram, x axis) string {
+	var p draw.Path
+	most := float64(len(nines) - 1)
+	for i := range points + 1 {
+		left := math.Pow(10, -most*float64(i)/points) // the share that is slower
+		if left*float64(h.TotalCount()) < 1 {         // nobody is
+			break
+		}
+		command := byte('L')
+		if i == 0 {
+			command = 'M'
+		}
+		p.To(command, x.at(float64(h.ValueAtQuantile(100*(1-left))))*draw.Width, draw.Tall-float64(i)/points*draw.Tall)
+	}
+	return p.String()
+}
+
+// number is a number of things in a case's name.
+var number = regexp.MustCompile(`(^|[ ,])(\d[\d,]*(?:\.\d+)?) (MiB|KiB|B|[a-z]+)`)
+
+// sizes are what the words after numbers multiply by.
+var sizes = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20}
+
+// growing finds the numbers in a case's name: each with what the name is without it, and what is counted.
+func growing(name string) (list []growth) {
+	for _, m := range number.FindAllStringSubmatchIndex(name, -1) {
+		v, err := strconv.ParseFloat(strings.ReplaceAll(name[m[4]:m[5]], ",", ""), 64)
+		if err != nil {
+			continue
+		}
+		word := name[m[6]:m[7]]
+		if by, ok := sizes[word]; ok {
+			v, word = v*by, "B"
+		}
+		word = strings.TrimSuffix(word, "s")
+		rest := strings.Trim(strings.TrimSpace(name[:m[4]]+name[m[7]:]), ", ")
+		list = append(list, growth{v, rest + "\x00" + word, rest, word})
+	}
+	return list
+}
+
+type growth struct {
+	at              float64
+	key, rest, word string
+}
+
+// growths are quantities over a number in the name of their case.
+func growths(list []record.Measurement) (charts []chart) {
+	type point struct{ x, y float64 }
+	type family struct {
+		growth
+		quantity, unit string
+		subjects       []string
+		points         map[string][]point
+	}
+	colours := classes(list)
+	var families []*family
+	index := map[string]*family{}
+	for _, m := range list {
+		y := middle(m.Rounds)
+		for _, g := range growing(m.Case) {
+			key := g.key + "\x00" + m.Quantity + "\x00" + m.Unit
+			f := index[key]
+			if f == nil {
+				f = &family{growth: g, quantity: m.Quantity, unit: m.Unit, points: map[string][]point{}}
+				index[key], families = f, append(families, f)
+			}
+			if !slices.Contains(f.subjects, m.Subject) {
+				f.subjects = append(f.subjects, m.Subject)
+			}
+			f.points[m.Subject] = append(f.points[m.Subject], point{g.at, y})
+		}
+	}
+	for _, f := range families {
+		var xs, ys []float64
+		distinct := map[float64]bool{}
+		for _, list := range f.points {
+			for _, p := range list {
+				distinct[p.x] = true
+				xs, ys = append(xs, max(p.x, 0.5)), append(ys, p.y) // 0 things stand left of one
+			}
+		}
+		if len(distinct) < 2 || !slices.ContainsFunc(ys, func(y float64) bool { return y > 0 }) {
+			continue
+		}
+		c := chart{Kind: "growth", Title: name(f.quantity), Note: name(f.rest)}
+		x, y := axisOf(xs), axisOf(ys)
+		for _, subject := range f.subjects {
+			line := curve{Subject: name(subject), Class: colours[subject]}
+			points := f.points[subject]
+			slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
+			var p draw.Path
+			for i, at := range points {
+				command := byte('L')
+				if i == 0 {
+					command = 'M'
+				}
+				px, py := x.at(max(at.x, 0.5)), 1-y.at(at.y)
+				p.To(command, px*draw.Width, py*draw.Tall)
+				line.Dots = append(line.Dots, dot{draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width)})
+			}
+			line.Path = p.String()
+			c.Lines = append(c.Lines, line)
+		}
+		for _, v := range sortedKeys(distinct) {
+			c.X = append(c.X, tick{draw.Hundredth(x.at(max(v, 0.5)) * draw.Width), amount(v, f.word)})
+		}
+		c.Y = up(y.ticks(func(v float64) string { return quantity(v, f.unit) }))
+		c.Grid = grid(c.X, c.Y)
+		charts = append(charts, c)
+	}
+	return charts
+}
+
+// amount is a number of things on an axis.
+func amount(v float64, word string) string {
+	switch {
+	case word != "B":
+		if v == 1 {
+			return "1 " + word
+		}
+		return draw.Count(int64(v))
+	case v >= 1<<20:
+		return draw.Three(v/(1<<20)) + " MiB"
+	case v >= 1<<10:
+		return draw.Three(v/(1<<10)) + " KiB"
+	}
+	return draw.Three(v) + " B"
+}
+
+func sortedKeys(set map[float64]bool) (list []float64) {
+	for v := range set {
+		list = append(list, v)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func middle(rounds []float64) float64 {
+	sorted := slices.Sorted(slices.Values(rounds))
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// tradeoffs are latencies over throughput: a dot for each case of a subject that has both.
+func tradeoffs(list []record.Measurement) (charts []chart) {
+	type point struct{ x, y float64 }
+	colours := classes(list)
+	for _, quantile := range []string{"p50", "p99"} {
+		var subjects []string
+		of, xs, ys := map[string][]point{}, []float64{}, []float64{}
+		unit := ""
+		for _, rate := range list {
+			if rate.Unit != "calls/s" {
+				continue
+			}
+			for _, m := range list {
+				if m.Case != rate.Case || m.Subject != rate.Subject || m.Quantity != quantile || times[m.Unit] == 0 {
+					continue
+				}
+				p := point{middle(rate.Rounds), middle(m.Rounds)}
+				if !slices.Contains(subjects, m.Subject) {
+					subjects = append(subjects, m.Subject)
+				}
+				of[m.Subject], unit = append(of[m.Subject], p), m.Unit
+				xs, ys = append(xs, p.x), append(ys, p.y)
+			}
+		}
+		if len(xs) == 0 {
+			continue
+		}
+		c := chart{Kind: "throughput", Title: quantile + " over throughput", Note: "a dot for each case, from few calls to many"}
+		x, y := axisOf(xs), axisOf(ys)
+		for _, subject := range subjects {
+			line := curve{Subject: name(subject), Class: colours[subject]}
+			var p draw.Path
+			for i, at := range of[subject] {
+				command := byte('L')
+				if i == 0 {
+					command = 'M'
+				}
+				px, py := x.at(at.x), 1-y.at(at.y)
+				p.To(command, px*draw.Width, py*draw.Tall)
+				line.Dots = append(line.Dots, dot{draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width)})
+			}
+			line.Path = p.String()
+			c.Lines = append(c.Lines, line)
+		}
+		c.X, c.Y = x.ticks(func(v float64) string { return quantity(v, "/s") }), up(y.ticks(func(v float64) string { return quantity(v, unit) }))
+		c.Grid = grid(c.X, c.Y)
+		charts = append(charts, c)
+	}
+	return charts
+}

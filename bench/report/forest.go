@@ -1,0 +1,45 @@
+package report
+
+import (
+	"cmp"
+	"math"
+
+	"mcpd/bench/record"
+	"mcpd/internal/draw"
+)
+
+// forest is an interval beside its limits on one scale for all comparisons: how many times the limit it is, from a hundredth to ten. What is left
+// of the limit keeps it, also where the limit is a lower one.
+type forest struct {
+	Low, Wide, At float64 // in hundredths of the width
+	Gate, Goal    float64 // 0 is none
+}
+
+// below and above are the decades on both sides of the limit.
+const below, above = 2.0, 1.0
+
+func forestOf(c record.Comparison) *forest {
+	limit := cmp.Or(c.Gate, c.Goal)
+	if limit == 0 {
+		return nil
+	}
+	at := func(v float64) float64 {
+		of := v / limit
+		if c.Least {
+			of = limit / v
+		}
+		if !(of > 0) { // a difference that is none, or less
+			return 0
+		}
+		return draw.Hundredth(min(max((math.Log10(of)+below)/(below+above), 0), 1) * draw.Width)
+	}
+	f := &forest{At: at(c.Ratio), Low: min(at(c.Low), at(c.High))}
+	f.Wide = max(math.Abs(at(c.High)-at(c.Low)), 0.6)
+	if c.Gate != 0 {
+		f.Gate = at(c.Gate)
+	}
+	if c.Goal != 0 {
+		f.Goal = at(c.Goal)
+	}
+	return f
+}

@@ -1,0 +1,212 @@
+// Package report shows what runs of the bench measured: as tables in Markdown, and as one page of HTML that needs nothing but itself. Each is a pure
+// function of records. It judges nothing: verdicts stand in the records.
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"mcpd/bench/record"
+	"mcpd/internal/draw"
+	"mcpd/internal/load"
+	"mcpd/telemetry"
+)
+
+// Bounds of one text, in bytes before escaping: a name, and what is said of a scenario.
+const (
+	maxName = 200
+	maxText = 4000
+)
+
+func name(s string) string { return telemetry.Clean(s, maxName) }
+func text(s string) string { return telemetry.Clean(strings.TrimSpace(s), maxText) }
+
+// state is a verdict in a word, a mark that tells it without colour, and the class of its colour.
+type state struct{ Word, Mark, Class string }
+
+var states = map[load.Verdict]state{
+	load.Pass:    {"holds", "✓", "good"},
+	load.Fail:    {"fails", "✗", "bad"},
+	load.Unclear: {"unclear", "?", "odd"},
+	"":           {"", "", "none"},
+}
+
+// goals are the words of what is not reached, which is no failure.
+var goals = map[load.Verdict]state{
+	load.Pass:    {"reached", "✓", "good"},
+	load.Fail:    {"not yet", "○", "none"},
+	load.Unclear: {"unclear", "?", "none"},
+	"":           {"", "", "none"},
+}
+
+// row is a comparison as it is shown.
+type row struct {
+	Scenario, Case, Name, Ratio, Interval, Gate, Goal string
+	Verdict, Reached                                  state
+	Forest                                            *forest
+}
+
+func rowOf(c record.Comparison) row {
+	show := func(v float64) string {
+		if c.Unit == "" {
+			return draw.Three(v)
+		}
+		return quantity(v, c.Unit)
+	}
+	limit := func(v float64) string {
+		switch {
+		case v == 0:
+			return ""
+		case c.Least:
+			return "≥ " + show(v)
+		}
+		return "≤ " + show(v)
+	}
+	return row{
+		Scenario: name(c.Scenario), Case: name(c.Case), Name: name(c.Name), Ratio: show(c.Ratio), Interval: show(c.Low) + " to " + show(c.High),
+		Gate: limit(c.Gate), Goal: limit(c.Goal), Verdict: states[c.Verdict], Reached: goals[c.Reached], Forest: forestOf(c),
+	}
+}
+
+// figure is a measurement as it is shown.
+type figure struct {
+	Case, Subject, Quantity, Median, Spread, Tail string
+	Rounds                                        int
+}
+
+func figureOf(m record.Measurement) figure {
+	sorted := slices.DeleteFunc(slices.Clone(m.Rounds), func(v float64) bool { return !draw.Finite(v) })
+	slices.Sort(sorted)
+	f := figure{Case: name(m.Case), Subject: name(m.Subject), Quantity: name(m.Quantity), Median: draw.Nothing, Spread: draw.Nothing, Rounds: len(sorted)}
+	if n := len(sorted); n > 0 {
+		f.Median = quantity((sorted[(n-1)/2]+sorted[n/2])/2, m.Unit)
+		f.Spread = quantity(sorted[0], m.Unit) + " to " + quantity(sorted[n-1], m.Unit)
+	}
+	if h := histogramOf(m); h != nil {
+		f.Tail = fmt.Sprintf("%s, %s, %s, %s", nanos(h.ValueAtQuantile(50)), nanos(h.ValueAtQuantile(99)), nanos(h.ValueAtQuantile(99.9)), nanos(h.Max()))
+	}
+	return f
+}
+
+// times are the units of time, in nanoseconds.
+var times = map[string]float64{"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+func nanos(v int64) string { return quantity(float64(v), "ns") }
+
+// quantity is a number in its unit, or in one of the same kind that makes it short.
+func quantity(v float64, unit string) string {
+	if of, ok := times[unit]; ok && v != 0 && draw.Finite(v) {
+		switch a := math.Abs(v * of); {
+		case a < 1e3:
+			v, unit = v*of, "ns"
+		case a < 1e6:
+			v, unit = v*of/1e3, "µs"
+		case a < 1e9:
+			v, unit = v*of/1e6, "ms"
+		default:
+			v, unit = v*of/1e9, "s"
+		}
+	}
+	if unit == "KiB" && math.Abs(v) >= 1024 {
+		v, unit = v/1024, "MiB"
+	}
+	return strings.TrimSpace(draw.Three(v) + draw.Apart + name(unit))
+}
+
+// chapter is one scenario of one record.
+type chapter struct {
+	ID, Name, Title, What string
+	Rows                  []row
+	Figures               []figure
+	Charts                []chart
+	Missing               []string
+}
+
+func chaptersOf(r record.Record) (list []chapter) {
+	for _, s := range r.Scenarios {
+		c := chapter{ID: "s-" + name(s.Name), Name: name(s.Name), Title: text(s.Title), What: text(s.What)}
+		var own []record.Measurement
+		for _, m := range r.Measurements {
+			if m.Scenario == s.Name {
+				own = append(own, m)
+				c.Figures = append(c.Figures, figureOf(m))
+			}
+		}
+		for _, one := range r.Comparisons {
+			if one.Scenario == s.Name {
+				c.Rows = append(c.Rows, rowOf(one))
+			}
+		}
+		for _, m := range r.Missing {
+			if m.Scenario == s.Name {
+				c.Missing = append(c.Missing, missing(m))
+			}
+		}
+		c.Charts = chartsOf(own)
+		list = append(list, c)
+	}
+	return list
+}
+
+func missing(m record.Missing) string {
+	what := name(m.Subject)
+	if what == "" {
+		what = name(m.Scenario)
+	}
+	if m.Broken {
+		return what + " broke: " + text(m.Reason)
+	}
+	return what + " was not measured: " + text(m.Reason)
+}
+
+// tally counts verdicts.
+type tally struct{ Hold, Fail, Unclear, Reached, Goals int }
+
+func tallyOf(r record.Record) (t tally) {
+	for _, c := range r.Comparisons {
+		switch c.Verdict {
+		case load.Pass:
+			t.Hold++
+		case load.Fail:
+			t.Fail++
+		case load.Unclear:
+			t.Unclear++
+		}
+		if c.Reached != "" {
+			t.Goals++
+		}
+		if c.Reached == load.Pass {
+			t.Reached++
+		}
+	}
+	return t
+}
+
+// fact is a line about the machine or the run.
+type fact struct{ Name, Is string }
+
+func factsOf(r record.Record) (list []fact) {
+	m := r.Machine
+	form := "in full"
+	if r.Short {
+		form = "short: only its gates count, its absolute figures do not"
+	}
+	for _, f := range []fact{
+		{"form", form},
+		{"begun", r.Begun.UTC().Format("2006-01-02 15:04 UTC") + ", took " + quantity(r.Seconds, "s")},
+		{"mcpd", m.Version + ", " + m.Go},
+		{"processor", fmt.Sprintf("%s, %d cores", m.CPU, m.Cores)},
+		{"memory", draw.Three(m.Memory/(1<<30)) + draw.Apart + "GiB"},
+		{"system", m.System},
+		{"Erlang", m.Erlang},
+		{"load when it began", draw.Three(m.Load)},
+		{"seed", fmt.Sprint(r.Seed)},
+	} {
+		if f.Is != "" {
+			list = append(list, fact{f.Name, text(strings.ReplaceAll(f.Is, draw.Apart, " "))})
+		}
+	}
+	return list
+}

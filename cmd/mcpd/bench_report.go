@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mcpd/bench/compare"
+	"mcpd/bench/record"
+	"mcpd/bench/report"
+)
+
+// benchFiles are the files that a run is shown in beside the tables, each empty when it is not wanted.
+type benchFiles struct{ json, html string }
+
+func (to *benchFiles) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&to.html, "html", "", "write one page for people to this file; it needs nothing but itself")
+}
+
+func (to *benchFiles) write(out io.Writer, list ...record.Record) error {
+	all := func(show func(io.Writer, record.Record) error) func(io.Writer, []record.Record) error {
+		return func(w io.Writer, list []record.Record) error {
+			for _, r := range list {
+				if err := show(w, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for _, f := range []struct {
+		name string
+		show func(io.Writer, []record.Record) error
+	}{{to.json, all(record.Write)}, {to.html, report.HTML}} {
+		if f.name == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := f.show(&b, list); err != nil {
+			return &failure{exitFailure, err}
+		}
+		if err := os.WriteFile(f.name, b.Bytes(), 0o644); err != nil {
+			return &failure{exitFailure, err}
+		}
+	}
+	return all(report.Markdown)(out, list)
+}
+
+func benchReportCommand() *cobra.Command {
+	var to benchFiles
+	cmd := &cobra.Command{
+		Use: "report FILE...", Short: "Show what runs measured: as tables in Markdown, and as a page", Args: cobra.MinimumNArgs(1),
+		Long:    "Show what runs measured, from the records that they have written: as tables in Markdown, and in a page as asked for. - is standard input.",
+		Example: "  mcpd bench report run.json --html run.html",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var list []record.Record
+			for _, name := range args {
+				r, err := readBench(cmd.InOrStdin(), name)
+				if err != nil {
+					return &failure{exitFailure, err}
+				}
+				list = append(list, r)
+			}
+			return to.write(cmd.OutOrStdout(), list...)
+		},
+	}
+	to.flags(cmd)
+	return cmd
+}
+
+func benchCompareCommand() *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use: "compare OLD NEW", Short: "Tell what became better or worse between two runs on one machine", Args: cobra.ExactArgs(2),
+		Long: "Tell what became better or worse between two runs on one machine, from their records: by the ratios within each run, and by memory. Absolute times\n" +
+			"of two runs are not compared: nobody knows what else the machine did. The exit code is 1 when something became worse, by its whole 95 % interval.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var both [2]record.Record
+			for i, name := range args {
+				var err error
+				if both[i], err = readBench(cmd.InOrStdin(), name); err != nil {
+					return &failure{exitFailure, err}
+				}
+			}
+			list, err := compare.Compare(both[0], both[1], seed)
+			if err != nil {
+				return &failure{exitFailure, err}
+			}
+			return showFindings(cmd.OutOrStdout(), list)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "of the draws that intervals rest on")
+	return cmd
+}
+
+func showFindings(out io.Writer, list []compare.Finding) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	worse := 0
+	for _, f := range list {
+		change := f.Why
+		if f.Why == "" {
+			change = fmt.Sprintf("%.3f times (%.3f to %.3f)", f.Change.Ratio, f.Change.Low, f.Change.High)
+		}
+		if f.Is == compare.Worse {
+			worse++
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s, %s\t%.4g to %.4g %s\t%s\n", f.Is, f.Scenario, f.Case, f.Name, f.Before, f.After, f.Unit, change)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if worse > 0 {
+		return &failure{exitFailure, fmt.Errorf("%d of %d became worse", worse, len(list))}
+	}
+	return nil
+}

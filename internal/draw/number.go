@@ -1,0 +1,49 @@
+package draw
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Nothing stands where there is no number, and Apart is between a number and its unit, where no line is broken.
+const (
+	Nothing = "–"
+	Apart   = "\u00a0"
+)
+
+// Count is a whole number with its thousands apart.
+func Count[N int | int64 | uint64](n N) string {
+	digits := fmt.Sprint(n)
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return sign + digits
+}
+
+// Finite reports whether it is a number that can be drawn.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Three is a number with three digits that count.
+func Three(v float64) string {
+	switch a := math.Abs(v); {
+	case !Finite(v):
+		return Nothing
+	case a >= 1e12:
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	case a >= 100:
+		return Count(int64(math.Round(v)))
+	case v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
