@@ -76,7 +76,7 @@ func openLibrary(t *testing.T) *arena {
 	}
 	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
-	config := "limits: {call_timeout: 5s}\ntenants:\n" + tenant(acme, server(acme))
+	config := "limits: {call_timeout: 5s, start_timeout: 5s}\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}

@@ -51,3 +51,18 @@ func TestLibrary(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a server can do wrong, an experiment has it do.
+func TestEveryWayOfServersHasAnExperiment(t *testing.T) {
+	done := map[string]bool{}
+	for _, e := range Library() {
+		for _, f := range e.Faults {
+			done[f.Do] = true
+		}
+	}
+	for _, k := range faults.Kinds {
+		if k.Aim == faults.AtServer && !done[k.Name] {
+			t.Errorf("no experiment has %s", k.Name)
+		}
+	}
+}

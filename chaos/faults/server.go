@@ -94,7 +94,7 @@ func servers() []Kind {
 		at := m.at()
 		is := "of a server that is `mcpd chaos server`: "
 		if server.Misbehaviours[at].URL() {
-			is = "of a server that is `mcpd chaos server --http`: "
+			is = "of a server behind a URL that is `mcpd chaos server`: "
 		}
 		is += server.Misbehaviours[at].Is
 		list[i] = Kind{
