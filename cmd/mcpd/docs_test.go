@@ -71,7 +71,7 @@ func TestReadmeNamesEveryRevision(t *testing.T) {
 
 // Every configuration in the documents can be loaded as it is.
 func TestConfigurationsInDocumentsLoad(t *testing.T) {
-	env := map[string]string{"SEARCH_TOKEN": "x", "MCPD_ARENA_PROGRAM": "mcpd", "MCPD_ARENA_STATE": "/var/lib/mcpd/arena"}
+	env := map[string]string{"SEARCH_TOKEN": "x", "MCPD_ARENA_PROGRAM": "mcpd", "MCPD_ARENA_STATE": "/var/lib/mcpd/arena", "MCPD_ARENA_URL": "http://127.0.0.1:7422/mcp"}
 	for _, b := range blocks(t, "yaml") {
 		if b.page == experiments {
 			continue
