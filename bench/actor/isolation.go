@@ -36,9 +36,16 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 	for _, k := range kills {
 		lanes = append(lanes, s.lanes("isolation", k.name, question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 1000)})...)
 	}
-	if err := take(ctx, r, kit.Either(r, 10, load.MinPairs), lanes); err != nil {
+	if err := take(ctx, r, isolationRounds(r), lanes); err != nil {
 		return err
 	}
+	return isolated(r, lanes, []string{record.Mcpd, record.OTP})
+}
+
+func isolationRounds(r *kit.Run) int { return kit.Either(r, 10, load.MinPairs) }
+
+// isolated adds what bystanders saw, and how that compares to when nobody is killed.
+func isolated(r *kit.Run, lanes []*lane, subjects []string) error {
 	for _, l := range lanes {
 		if _, _, err := l.times(r, tail...); err != nil {
 			return err
@@ -51,7 +58,7 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 		calls.Calls = &load.Counts{Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures)}
 		r.Add(calls)
 	}
-	for _, subject := range []string{record.Mcpd, record.OTP} {
+	for _, subject := range subjects {
 		for _, k := range kills[1:] {
 			l := find(lanes, k.name, subject)
 			if l == nil {

@@ -13,7 +13,10 @@ import (
 const ours = "actors"
 
 // Roles are the processes of this package's scenarios.
-var Roles = []kit.Role{{Name: ours, Stdio: kit.WithArgument(func(log string) kit.Answer { return side{log}.answer })}}
+var Roles = []kit.Role{
+	{Name: ours, Stdio: kit.WithArgument(func(log string) kit.Answer { return side{log}.answer })},
+	{Name: hurtHost, Stdio: kit.WithArgument(newHurt)},
+}
 
 // side is ours.
 type side struct{ log string }

@@ -35,6 +35,12 @@ var Scenarios = []kit.Scenario{
 		Measure: measureIsolation,
 	},
 	{
+		Name: "isolation-host", Title: "What another tenant notices",
+		What: fmt.Sprintf("Tool calls of a tenant, %d/s on a schedule over HTTP, through a host of which another tenant's request manager, session and connection to its "+
+			"server are made to crash in turn: never, every 10 ms, every 1 ms. The host is a process of its own, with restart budgets that are not exceeded.", bystanderRate),
+		Measure: measureHostIsolation,
+	},
+	{
 		Name: "actor-call", Title: "A call of an actor",
 		What:    "otp.Do beside gen_server:call, from one process to another and back, in a loop.",
 		Measure: measureCalls,
@@ -180,8 +186,8 @@ func measureMailbox(ctx context.Context, r *kit.Run) error {
 	defer s.close()
 	const name, messages = "10,000 at a time", 10_000
 	times := kit.Either(r, 200, 50)
-	guarded := &lane{scenario: "mailbox", name: name, subject: record.Mcpd, talk: s.talks[record.Mcpd], question: question{"flood", messages, times}}
-	bare := &lane{scenario: "mailbox", name: name, subject: protoactorBare, talk: s.talks[record.Mcpd], question: question{"bare", messages, times}}
+	guarded := &lane{scenario: "mailbox", name: name, subject: record.Mcpd, ask: asks(s.talks[record.Mcpd], question{"flood", messages, times})}
+	bare := &lane{scenario: "mailbox", name: name, subject: protoactorBare, ask: asks(s.talks[record.Mcpd], question{"bare", messages, times})}
 	if err := take(ctx, r, roundsOf(r), []*lane{guarded, bare}); err != nil {
 		return err
 	}
@@ -226,7 +232,7 @@ func measureWatch(ctx context.Context, r *kit.Run, s *sides, name string, n int)
 		name string
 		n    int
 	}{{name, n}, {"1 actor", 1}} {
-		lanes = append(lanes, &lane{scenario: "idle", name: c.name, subject: record.Mcpd, talk: s.talks[record.Mcpd], question: question{"watch", c.n, last}})
+		lanes = append(lanes, &lane{scenario: "idle", name: c.name, subject: record.Mcpd, ask: asks(s.talks[record.Mcpd], question{"watch", c.n, last})})
 	}
 	if err := take(ctx, r, kit.Either(r, 5, 1), lanes); err != nil {
 		return err

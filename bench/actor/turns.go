@@ -13,7 +13,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// bare is who protoactor's own mailbox belongs to in records.
+// protoactorBare is who protoactor's own mailbox belongs to in records.
 const protoactorBare = "protoactor"
 
 // sides are the processes that answer: ours, and OTP's where there is one.
@@ -58,16 +58,23 @@ func (s *sides) close() {
 type lane struct {
 	scenario, name string // as records have them
 	subject        string
-	talk           *kit.Talk
-	question       question
+	ask            func() (answer, error)
 	answers        []answer // one a round
+}
+
+// asks asks a process.
+func asks(talk *kit.Talk, q question) func() (answer, error) {
+	return func() (a answer, err error) {
+		err = talk.Ask(q.String(), &a)
+		return a, err
+	}
 }
 
 // lanes are a question to both sides, as far as they are there.
 func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
 	for _, subject := range []string{record.Mcpd, record.OTP} {
 		if talk := s.talks[subject]; talk != nil {
-			l = append(l, &lane{scenario: scenario, name: name, subject: subject, talk: talk, question: q})
+			l = append(l, &lane{scenario: scenario, name: name, subject: subject, ask: asks(talk, q)})
 		}
 	}
 	return l
@@ -81,8 +88,8 @@ func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			var a answer
-			if err := l.talk.Ask(l.question.String(), &a); err != nil {
+			a, err := l.ask()
+			if err != nil {
 				return fmt.Errorf("%s: %s: %w", l.subject, l.name, err)
 			}
 			l.answers = append(l.answers, a)
