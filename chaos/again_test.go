@@ -20,41 +20,7 @@ import (
 // F61, I12: a host that is killed under load is started again by the command, and the same clients go on in the same sessions.
 func TestHostThatIsKilledIsStartedAgain(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	a := &arena{t: t, home: dir}
-	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
-	config := filepath.Join(dir, "mcpd.yaml")
-	text := "tenants:\n" + tenant(acme, fmt.Sprintf("demo: {command: %q}", mcptest.Server(t)))
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	addr := port(t)
-	a.Host = &mcptest.Host{Admin: "http://" + addr}
-	start := fmt.Sprintf("XDG_RUNTIME_DIR=%s exec %s serve --chaos --config %s --listen %s --admin %s --state-dir %s/state >>%s/log 2>&1", dir, mcptest.Mcpd(t), config, port(t), addr, dir, dir)
-	first := exec.Command("/bin/sh", "-c", start)
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = first.Process.Kill() // the run has killed it
-		_ = first.Wait()
-		a.endNext()
-		if t.Failed() {
-			log, _ := os.ReadFile(filepath.Join(dir, "log"))
-			t.Logf("log of mcpd:\n%s", log)
-		}
-	})
-	a.eventually("ready", func() bool {
-		r, err := a.admin.Get(a.Admin + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer r.Body.Close()
-		return r.StatusCode == http.StatusOK
-	})
-	a.readToken()
-
-	trial := &trial{a, t.TempDir()}
+	trial, start := openOwned(t, trialConfig(t, ""))
 	r, code, out := trial.run(`
 faults:
   - {do: host.kill, after: 500ms, for: 200ms}
@@ -71,6 +37,49 @@ expect: {blast: [mcpd/**]}
 	if len(r.Verdicts) == 0 || len(failed(r)) > 0 || code != 0 {
 		t.Errorf("exit code %d, failed %v\n%s", code, failed(r), out)
 	}
+}
+
+// openOwned runs a host with a configuration that a run may end and start again, and says with which command.
+func openOwned(t *testing.T, text string) (a *trial, start string) {
+	t.Helper()
+	dir := t.TempDir()
+	a = &trial{&arena{t: t, home: dir}, t.TempDir()}
+	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
+	config := filepath.Join(dir, "mcpd.yaml")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := port(t)
+	a.Host = &mcptest.Host{Admin: "http://" + addr}
+	start = fmt.Sprintf("XDG_RUNTIME_DIR=%s exec %s serve --chaos --config %s --listen %s --admin %s --state-dir %s/state >>%s/log 2>&1", dir, mcptest.Mcpd(t), config, port(t), addr, dir, dir)
+	first := exec.Command("/bin/sh", "-c", start)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() { // ends with the process; waited for below. A host that was killed is gone only when somebody has waited for it
+		defer close(over)
+		_ = first.Wait()
+	}()
+	t.Cleanup(func() {
+		a.endNext()
+		_ = first.Process.Kill() // in case that it never answered
+		<-over
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			t.Logf("log of mcpd:\n%s", log)
+		}
+	})
+	a.eventually("ready", func() bool {
+		r, err := a.admin.Get(a.Admin + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		return r.StatusCode == http.StatusOK
+	})
+	a.readToken()
+	return a, start
 }
 
 // port is an address of this machine that nobody listens at.

@@ -36,6 +36,14 @@ func openTrialOf(t *testing.T, binary, top string) *trial {
 	t.Helper()
 	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
+	a.Host = mcptest.Start(t, mcptest.HostOptions{Binary: binary, Config: trialConfig(t, top), Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
+	a.readToken()
+	return &trial{a, t.TempDir()}
+}
+
+// trialConfig is the configuration of that host, with what else is said of it.
+func trialConfig(t *testing.T, top string) string {
+	t.Helper()
 	state := t.TempDir()
 	server := func(tenant string) string { // as in an arena
 		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", mcptest.Mcpd(t), filepath.Join(state, tenant))
@@ -44,9 +52,7 @@ func openTrialOf(t *testing.T, binary, top string) *trial {
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}
-	a.Host = mcptest.Start(t, mcptest.HostOptions{Binary: binary, Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
-	a.readToken()
-	return &trial{a, t.TempDir()}
+	return config
 }
 
 // begins is how each experiment of these tests begins: phases that are just long enough.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,15 +46,13 @@ func TestLibrary(t *testing.T) {
 	if *form == "full" {
 		names, flags = nil, []string{"--resume", "--within", part}
 		for _, e := range experiment.Library() {
-			if e.Name != "kill-host" { // somebody has to start it again: internal/resilience does
-				names = append(names, e.Name)
-			}
+			names = append(names, e.Name)
 		}
 	} else if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	a := openLibrary(t)
-	args := append([]string{"chaos", "run", "--admin", strings.TrimPrefix(a.Admin, "http://"), "--key", acme + "=env:ACME", "--report", dir}, flags...)
+	a, start := openLibrary(t)
+	args := append([]string{"chaos", "run", "--start", start, "--admin", strings.TrimPrefix(a.Admin, "http://"), "--key", acme + "=env:ACME", "--report", dir}, flags...)
 	cmd := exec.CommandContext(t.Context(), mcptest.Mcpd(t), append(args, names...)...)
 	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home, "ACME="+key(acme))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -67,23 +64,19 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// openLibrary starts a host that is as the arena is, but for its ports and a key.
-func openLibrary(t *testing.T) *arena {
+// openLibrary starts a host that is as the arena is, but for its ports and a key, and says how it is started again.
+func openLibrary(t *testing.T) (a *trial, start string) {
 	t.Helper()
 	program, state := mcptest.Mcpd(t), t.TempDir()
 	server := func(name string) string {
 		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", program, filepath.Join(state, name))
 	}
-	a := &arena{t: t, home: t.TempDir()}
-	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
-	config := "limits: {call_timeout: 5s, start_timeout: 5s}\ntenants:\n" + tenant(acme, server(acme))
+	config := "limits: {call_timeout: 5s, start_timeout: 5s, memory: 512MiB}\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}
 	config += fmt.Sprintf("  umbrella: {servers: {demo: {url: %q}}}\n", site(t, program, filepath.Join(state, "umbrella")))
-	a.Host = mcptest.Start(t, mcptest.HostOptions{Config: config, Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
-	a.readToken()
-	return a
+	return openOwned(t, config)
 }
 
 // site starts a server behind a URL, and returns that.

@@ -93,6 +93,7 @@ func newHost(c *config.Config, o Options) *host {
 	if o.Faults == nil {
 		o.Faults = fault.New(o.Clock)
 	}
+	o.Clock = o.Faults.Clock(o.Clock)
 	h := &host{
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
 		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
@@ -109,7 +110,7 @@ func newHost(c *config.Config, o Options) *host {
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns: func() (int, uint64) { return h.spawner.Waiting() },
 	})
-	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics})
+	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	h.system = otp.NewSystem(otp.Options{
 		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpd/internal/clock"
+	"mcpd/internal/fault"
 	"mcpd/internal/water"
 )
 
@@ -22,6 +23,8 @@ type Options struct {
 	Logger  *slog.Logger // where lines go; nil writes none
 	Clock   clock.Clock  // nil is clock.System
 	Metrics *Metrics     // what counts events; nil counts none
+	// Faults may make lines wait; nil is none.
+	Faults *fault.Registry
 }
 
 // Recorder takes events and, in its own time, writes them to the log and keeps
@@ -30,6 +33,7 @@ type Recorder struct {
 	logger  *slog.Logger
 	clock   clock.Clock
 	metrics *Metrics
+	faults  *fault.Registry
 	queue   chan Record
 	most    water.Mark
 	dropped atomic.Uint32
@@ -58,6 +62,7 @@ func NewRecorder(o Options) *Recorder {
 		logger:    o.Logger,
 		clock:     o.Clock,
 		metrics:   o.Metrics,
+		faults:    o.Faults,
 		queue:     make(chan Record, QueueLen),
 		recent:    newRecent(),
 		incidents: make(incidents),
@@ -176,6 +181,7 @@ func (r *Recorder) line(rec Record) {
 		line.AddAttrs(rec.line(suppressed)...)
 		r.writing.Store(r.clock.Now().UnixNano())
 		defer r.writing.Store(0)
+		r.faults.At(context.Background(), fault.LogWrite, fault.Who{})
 		// A log that cannot be written has nowhere to say so; the next line may get through.
 		_ = r.logger.Handler().Handle(context.Background(), line)
 	}

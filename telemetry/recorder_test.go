@@ -125,6 +125,33 @@ func TestEmitNeverBlocks(t *testing.T) {
 	})
 }
 
+// A log that nobody reads is a fault that can be armed, and ends with it.
+func TestBlockedLogIsAFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults, out := fault.New(nil), new(strings.Builder)
+		r := NewRecorder(Options{Logger: slog.New(slog.NewTextHandler(out, nil)), Faults: faults})
+		id, err := faults.Arm(fault.Fault{Action: fault.Hang, Point: fault.Point{Place: fault.LogWrite}, Lease: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Serve(ctx) }()
+		r.Emit(Rejected{Reason: "overloaded"})
+		time.Sleep(StuckAfter)
+		if !r.Stuck() || out.Len() > 0 {
+			t.Errorf("stuck: %v, written: %q", r.Stuck(), out)
+		}
+		faults.Disarm(id)
+		synctest.Wait()
+		if r.Stuck() || !strings.Contains(out.String(), "overloaded") {
+			t.Errorf("afterwards stuck: %v, written: %q", r.Stuck(), out)
+		}
+		cancel()
+		<-ended
+	})
+}
+
 // A log that nobody reads keeps no process from its end, and one that is read gets what waits.
 func TestCloseWaitsForTheLogAsLongAsItMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpd/gateway/quota"
+	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -33,6 +34,8 @@ type Options struct {
 	// Relieve lets go of what the level does not keep. It is called with every sample above quota.Normal.
 	Relieve func(quota.Level)
 	Emit    telemetry.Sink
+	// Faults may have memory taken; nil is none.
+	Faults *fault.Registry
 }
 
 // Manager is the behaviour of core/memory.
@@ -43,6 +46,7 @@ type Manager struct {
 	seen       uint64    // the collection that the last sample rests on
 	since      time.Time // when that was first seen
 	collecting bool
+	ballast    []byte // that a fault has had taken
 }
 
 // New makes one incarnation.
@@ -80,6 +84,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 func (m *Manager) sample() {
 	m.p.After(SampleEvery, sample{})
 	use, last := m.o.Use(), m.o.Level.Level()
+	m.fill(use)
 	level := last.Next(use.Bytes, m.o.Limit)
 	m.o.Level.Set(level)
 	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit})
@@ -93,8 +98,31 @@ func (m *Manager) sample() {
 		return
 	}
 	m.o.Relieve(level)
-	if !m.collecting && m.p.Now().Sub(m.since) >= CollectEvery {
+	if m.p.Now().Sub(m.since) >= CollectEvery {
+		m.collect()
+	}
+}
+
+func (m *Manager) collect() {
+	if !m.collecting {
 		m.collecting = true
 		m.p.Go("collect", func(context.Context) error { m.o.Collect(); return nil })
 	}
+}
+
+// fill takes as much memory as a fault says that is to be in use, and lets go of it when there is none. Either counts with the next collection.
+func (m *Manager) fill(use Use) {
+	percent := m.o.Faults.Fill()
+	if (percent > 0) == (m.ballast != nil) {
+		return
+	}
+	m.ballast = nil
+	if want := uint64(percent / 100 * float64(m.o.Limit)); want > use.Bytes {
+		const page = 4096 // it is not there until something is written to it
+		m.ballast = make([]byte, want-use.Bytes)
+		for at := 0; at < len(m.ballast); at += page {
+			m.ballast[at] = 1
+		}
+	}
+	m.collect()
 }

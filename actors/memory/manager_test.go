@@ -12,6 +12,7 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/memory"
 	"mcpd/gateway/quota"
+	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -33,7 +34,7 @@ func run(t *testing.T, test func(h *host)) {
 		h.Stage = s
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
-				Limit: 1000, Level: &h.level, Emit: s.Events.Emit,
+				Limit: 1000, Level: &h.level, Emit: s.Events.Emit, Faults: s.Faults,
 				Use:     func() memory.Use { return memory.Use{Bytes: h.bytes.Load(), Collections: h.collections.Load()} },
 				Collect: func() { h.collections.Add(1) },
 				Relieve: func(l quota.Level) { h.relieved.Add(l) },
@@ -85,6 +86,51 @@ func TestManagerCollectsWhatItHasNotSeen(t *testing.T) {
 		h.has(990, 10*time.Second)
 		if got := h.collections.Load(); got < 4 || got > 5 {
 			t.Errorf("collected %d times in ten seconds, want about one in two", got)
+		}
+	})
+}
+
+// A fault takes what is missing, once, and lets go of it when it has ended. The garbage is collected at either end, since it counts only then.
+func TestMemoryThatIsFullIsAFault(t *testing.T) {
+	run(t, func(h *host) {
+		h.has(100, time.Minute)
+		id, err := h.Faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory}, Percent: 90, Lease: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.has(100, time.Second)
+		if got := h.collections.Load(); got != 1 || h.Faults.Active()[0].Struck != 1 {
+			t.Errorf("collected %d times, struck %d times", got, h.Faults.Active()[0].Struck)
+		}
+		h.Faults.Disarm(id)
+		h.has(100, time.Second)
+		if got := h.collections.Load(); got != 2 {
+			t.Errorf("afterwards collected %d times", got)
+		}
+	})
+}
+
+// The block is as large as what is missing.
+func TestMemoryIsFilled(t *testing.T) {
+	const limit = 256 << 20
+	faults, measure := fault.New(nil), memory.Measured()
+	var level quota.Memory
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
+			return memory.New(memory.Options{Limit: limit, Level: &level, Emit: s.Events.Emit, Use: measure, Collect: runtime.GC, Relieve: func(quota.Level) {}, Faults: faults})
+		})}}
+	}, func(*stage.Stage) {
+		if _, err := faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory}, Percent: 90, Lease: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if got := level.Level(); got != quota.High {
+			t.Errorf("the level is %v, want %v", got, quota.High)
+		}
+		faults.DisarmRun("")
+		time.Sleep(10 * time.Second)
+		if got := level.Level(); got != quota.Normal {
+			t.Errorf("afterwards the level is %v", got)
 		}
 	})
 }

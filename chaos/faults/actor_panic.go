@@ -3,7 +3,7 @@ package faults
 import "context"
 
 var actorPanic = Kind{
-	Name: "actor.panic", Rows: []string{"F01"}, Aim: AtRow, Partial: true, Fatal: true, Needs: Faults,
+	Name: "actor.panic", Rows: []string{"F01", "F03"}, Aim: AtRow, Partial: true, Fatal: true, Needs: Faults,
 	Is:     "an actor panics at a message, before it handles it",
 	Params: []Param{times("1"), message},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) { return atRow(ctx, s, Order{Action: "panic"}) },

@@ -10,10 +10,10 @@ const lease = 10 * time.Second
 
 // arm orders a fault of the host's registry, which strikes until it is disarmed.
 func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error) {
-	o.Percent, o.Lease = s.Percent, lease
-	if o.Percent > 0 {
-		o.Seed = s.Rand.Uint64()
+	if s.Percent > 0 {
+		o.Percent, o.Seed = s.Percent, s.Rand.Uint64()
 	}
+	o.Lease = lease
 	id, err := s.Host.Arm(ctx, o)
 	if err != nil {
 		return Injected{}, err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 )
 
 // ErrNoChild says that a server has no process now: it is idle, starting, or no child process at all.
@@ -70,17 +68,8 @@ func below(pid, host int) bool {
 
 // parent is the parent of a process, 0 when there is none to be known.
 func parent(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	// pid (name) state parent …; a name may have anything in it.
-	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-	if words := strings.Fields(rest); len(words) > 1 {
-		n, _ := strconv.Atoi(words[1])
-		return n
-	}
-	return 0
+	_, parent, _, _ := stat(pid)
+	return parent
 }
 
 // done is a fault that is over as soon as it has struck.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,8 @@ type operator struct {
 	tree     Tree
 	armed    []Order
 	disarmed []string
+	opened   []string
+	closed   int
 	reloads  atomic.Int64
 	err      error
 }
@@ -54,6 +57,27 @@ func (o *operator) Disarm(_ context.Context, id string) error {
 
 func (o *operator) Struck(_ context.Context, id string) (int, error) {
 	return len(id), nil
+}
+
+func (o *operator) Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	o.opened = append(o.opened, path)
+	return &opened{o, ctx}, o.err
+}
+
+// opened is an answer of a host that tells when it is closed.
+type opened struct {
+	o   *operator
+	ctx context.Context
+}
+
+func (b *opened) Read([]byte) (int, error) {
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
+}
+
+func (b *opened) Close() error {
+	b.o.closed++
+	return nil
 }
 
 func (o *operator) Reload(context.Context) error {
@@ -81,6 +105,7 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 		{actorPanic, Values{"count": 3, "message": "*request.Call"}, Order{Action: "panic", Path: path, Kind: "*request.Call", Count: 3, Lease: lease}},
 		{actorHang, nil, Order{Action: "hang", Path: path, Count: 1, Lease: lease}},
 		{actorHang, Values{"delay": time.Second}, Order{Action: "hang", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
+		{actorSpin, nil, Order{Action: "spin", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
 		{actorSlow, nil, Order{Action: "slow", Path: path, Delay: 10 * time.Millisecond, Lease: lease}},
 	} {
 		o := &operator{}
@@ -107,6 +132,9 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 		kind Kind
 		want Order
 	}{
+		{clockStep, Order{Action: "ahead", Place: "hour", Delay: time.Hour, Lease: lease}},
+		{logBlocked, Order{Action: "hang", Place: "log.write", Lease: lease}},
+		{memoryFill, Order{Action: "fill", Place: "memory", Percent: 90, Lease: lease}},
 		{upstreamCut, read("cut", 1, 0)},
 		{upstreamDrop, read("drop", 0, 0)},
 		{upstreamDuplicate, read("duplicate", 0, 0)},
@@ -124,6 +152,36 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 		if err != nil || len(o.armed) != 1 || o.armed[0] != c.want || in.Target == "" {
 			t.Errorf("%s: %v, %+v at %s, want %+v", c.kind.Name, err, o.armed, in.Target, c.want)
 		}
+	}
+}
+
+// A clock that is behind is one that is ahead by less than nothing.
+func TestClocksAreSetBehind(t *testing.T) {
+	o := &operator{}
+	want := Order{Action: "behind", Place: "hour", Delay: 90 * time.Minute, Lease: lease}
+	if _, err := clockStep.Inject(t.Context(), site(clockStep, o, Values{"by": -90 * time.Minute})); err != nil || o.armed[0] != want {
+		t.Errorf("%+v, %v, want %+v", o.armed, err, want)
+	}
+}
+
+// Watchers that do not read are let go of at the end, also when one of them is refused.
+func TestWatchersDoNotRead(t *testing.T) {
+	o := &operator{}
+	in, err := feedSlow.Inject(t.Context(), site(feedSlow, o, Values{"watchers": 5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits, err := in.Hits(t.Context()); hits != 5 || err != nil || len(o.opened) != 5 || o.closed != 0 {
+		t.Errorf("%d hits, %v, opened %v, closed %d", hits, err, o.opened, o.closed)
+	}
+	for range 2 {
+		if err := in.Heal(t.Context()); err != nil || o.closed != 5 {
+			t.Errorf("%v, closed %d", err, o.closed)
+		}
+	}
+	o.err = errors.New("refused")
+	if _, err := feedSlow.Inject(t.Context(), site(feedSlow, o, nil)); !errors.Is(err, o.err) {
+		t.Error(err)
 	}
 }
 

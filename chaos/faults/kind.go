@@ -54,6 +54,8 @@ type Injected struct {
 	Heal func(ctx context.Context) error
 	// Hits is how often it has struck so far; after Heal it stays what it was.
 	Hits func(ctx context.Context) (int, error)
+	// Figures are what it has measured itself until it was healed, each by a name that ends in its unit, as "ready_ms". Nil measures nothing.
+	Figures func() map[string][]float64
 }
 
 // Kinds are all there are, by name.
@@ -61,6 +63,7 @@ var Kinds = append([]Kind{
 	actorHang,
 	actorPanic,
 	actorSlow,
+	actorSpin,
 	actorStart,
 	childCrash,
 	childKill,
@@ -69,11 +72,19 @@ var Kinds = append([]Kind{
 	clientSlow,
 	clientTrickle,
 	clientVanish,
+	clockStep,
+	feedSlow,
+	hostCrash,
+	hostDescriptors,
 	hostKill,
 	hostStop,
+	hostTerm,
 	loadFlood,
+	logBlocked,
+	memoryFill,
 	reloadStorm,
 }, append(servers(),
+	stateDamage,
 	storeFull,
 	storeSlow,
 	upstreamCut,

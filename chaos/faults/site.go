@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 	"time"
 )
@@ -11,8 +12,10 @@ type Site struct {
 	Host Operator
 	// PID is the host's process, 0 where that is on another machine. It is another one after the host was killed.
 	PID int
-	// Start starts the host again and waits until it serves. It is nil where the host is not ours to kill.
+	// Start starts the host again and waits until it is ready. It is nil where the host is not ours to kill.
 	Start func(ctx context.Context) error
+	// Launch does so too, and waits only until it lives and says which process it is: it may be in safe mode. It is nil where Start is.
+	Launch func(ctx context.Context) (pid int, err error)
 	// Tenant is who is hit; empty when the host is.
 	Tenant string
 	// Client is how a client reaches the tenant.
@@ -40,6 +43,8 @@ type Operator interface {
 	Disarm(ctx context.Context, id string) error
 	// Struck is how often what was armed has struck, also after it has ended.
 	Struck(ctx context.Context, id string) (int, error)
+	// Open asks the admin listener for a path and returns the answer as it comes, until ctx ends.
+	Open(ctx context.Context, path string) (io.ReadCloser, error)
 	// Reload has the host read its configuration anew.
 	Reload(ctx context.Context) error
 }

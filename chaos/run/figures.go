@@ -16,6 +16,9 @@ func (r *run) figures(out *record.Record, done []struck) {
 	last := 0.0
 	for _, s := range done {
 		last = max(last, s.To)
+		for name, measured := range s.figures {
+			samples[name] = append(samples[name], measured...)
+		}
 	}
 	if len(done) > 0 {
 		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds()}

@@ -132,6 +132,18 @@ func (p *operator) Tree(ctx context.Context) (faults.Tree, error) {
 	return faults.ParseTree(data)
 }
 
+// Open implements faults.Operator.
+func (p *operator) Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	resp, err := p.send(ctx, http.MethodGet, path, admin.Read, nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(&refusal{status: resp.StatusCode}, resp.Body.Close())
+	}
+	return resp.Body, nil
+}
+
 // Reload implements faults.Operator.
 func (p *operator) Reload(ctx context.Context) error {
 	_, err := p.ask(ctx, http.MethodPost, "/admin/v1/reload", admin.Write, nil)

@@ -20,6 +20,7 @@ const maxStruck = 64
 type struck struct {
 	plan experiment.Strike
 	record.Strike
+	figures map[string][]float64 // that the kind has measured
 }
 
 // strikes carries out a schedule from the beginning of the phase on, and returns at its end with everything healed.
@@ -51,9 +52,9 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan struct{}) struck {
 	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
 	host := &armer{operator: r.operator}
-	out := struck{s, record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet}}
+	out := struck{plan: s, Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet}}
 	in, err := inject(ctx, kind, &faults.Site{
-		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
+		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
 		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
 	})
 	if err != nil {
@@ -75,6 +76,9 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 		r.say("%s could not be healed: %v", s.Kind, err)
 	}
 	out.To = r.now()
+	if in.Figures != nil {
+		out.figures = in.Figures()
+	}
 	if out.Hits, err = in.Hits(healing); err != nil && out.Error == "" {
 		out.Error = err.Error()
 	}

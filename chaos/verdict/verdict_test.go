@@ -179,7 +179,10 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		{"a goroutine too many", hold("goroutines", func(h *record.Holding) { h.After = h.Before + h.Named + 1 }), "I6", "goroutines: 40 before, 43 afterwards, 2 of them with a name"},
 		{"a session too many", hold("sessions", func(h *record.Holding) { h.After = 13 }), "I6", "sessions"},
 		{"a process too many", hold("children", func(h *record.Holding) { h.After = 4 }), "I7", "children: 3 before, 4 afterwards"},
-		{"a process missing", hold("children", func(h *record.Holding) { h.After = 2 }), "I7", "children"},
+		{"a process missing", func(r *record.Record) {
+			hold("hosts", func(h *record.Holding) { h.After = 1 })(r)
+			hold("children", func(h *record.Holding) { h.After = 2 })(r)
+		}, "I7", "children"},
 		{"a zombie", hold("zombies", func(h *record.Holding) { h.After = 1 }), "I7", "zombies"},
 		{"memory beyond its limit", hold("resident bytes", func(h *record.Holding) { h.Peak = 5e7 }), "I8", "resident bytes: 5e+07, limit 4e+07"},
 		{"a queue beyond its limit", hold("queue requests", func(h *record.Holding) { h.Peak = 257 }), "I8", "queue requests"},
@@ -358,4 +361,19 @@ func TestFaultsFromOutsideAreToldByWhatTheHostSees(t *testing.T) {
 			t.Errorf("%+v: %s", test.event, fmt.Sprint(is, ": ", found))
 		}
 	}
+}
+
+// Another host starts a server with its first call, so that there may be fewer processes than with the one before.
+func TestAnotherHostHasProcessesWhenTheyAreNeeded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := sound(t)
+		for i := range r.Holds {
+			if r.Holds[i].Name == "children" {
+				r.Holds[i].After = 1
+			}
+		}
+		if is, found := processes(r); is != record.Pass {
+			t.Errorf("%s: %s", is, found)
+		}
+	})
 }

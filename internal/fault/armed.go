@@ -20,7 +20,8 @@ type armed struct {
 	over   chan struct{}
 
 	struck atomic.Int64
-	hinted atomic.Int64 // when a strike was last told of, in nanoseconds; 0 is never
+	spun   atomic.Uint64 // what a spinning actor computes
+	hinted atomic.Int64  // when a strike was last told of, in nanoseconds; 0 is never
 
 	draws sync.Mutex // guards random
 	// random draws who is struck; nil strikes all.

@@ -24,6 +24,9 @@ const MaxArmed = 64
 // MaxDelay bounds what a fault makes somebody wait. Nothing in the host waits longer for anything that it waits for at all.
 const MaxDelay = time.Hour
 
+// MaxStep bounds how far the hour is set ahead or behind: a year, as of a machine whose battery is empty.
+const MaxStep = 366 * 24 * time.Hour
+
 // MaxRun bounds the name of whoever armed a fault, in bytes.
 const MaxRun = 64
 
@@ -46,10 +49,11 @@ type Who struct{ Tenant, Server, Session string }
 type Fault struct {
 	Action Action
 	Point  Point
-	// Percent is how many of a hundred that match are struck, drawn from Seed; 0 is all.
+	// Percent is how many of a hundred that match are struck, drawn from Seed; 0 is all. Of Fill it is how many of a hundred are in use then.
 	Percent float64
 	Seed    uint64
-	// Delay is how long those struck wait, or what arrives late is late, of the actions that have one. A hang without one lasts until the fault ends.
+	// Delay is how long those struck wait or compute, what arrives late is late, or how far the hour is off, of the actions that have one. A hang
+	// without one lasts until the fault ends.
 	Delay time.Duration
 	// Count is how many times it strikes; 0 is without limit while the lease lasts.
 	Count int
@@ -103,7 +107,10 @@ func (f Fault) check() error {
 	if !slices.Contains(row.actions, f.Action) {
 		return wrong(ErrAction, "%s takes %s", row.place, join(row.actions))
 	}
-	waits := slices.Contains(delayed, f.Action)
+	waits, most := slices.Contains(delayed, f.Action), MaxDelay
+	if row.place == Hour {
+		most = MaxStep
+	}
 	switch {
 	case row.by == ofActor && f.Point.Path == "":
 		return wrong(ErrPoint, "%s needs the path of an actor", row.place)
@@ -117,8 +124,14 @@ func (f Fault) check() error {
 		return wrong(ErrPoint, "%s has no message, so no kind", row.place)
 	case !(f.Percent >= 0 && f.Percent <= 100):
 		return wrong(ErrPercent, "%v, want 0 to 100, 0 being all", f.Percent)
-	case f.Delay < 0 || f.Delay > MaxDelay:
-		return wrong(ErrDelay, "%s, want up to %s", f.Delay, MaxDelay)
+	case row.lasts && f.Count != 0:
+		return wrong(ErrCount, "%s is so while it is armed", f.Action)
+	case row.place == Hour && f.Percent != 0:
+		return wrong(ErrPercent, "there is one hour")
+	case f.Action == Fill && f.Percent == 0:
+		return wrong(ErrPercent, "it needs to know how full")
+	case f.Delay < 0 || f.Delay > most:
+		return wrong(ErrDelay, "%s, want up to %s", f.Delay, most)
 	case !waits && f.Delay != 0:
 		return wrong(ErrDelay, "%s, but it waits for nothing", f.Delay)
 	case waits && f.Delay == 0 && f.Action != Hang:

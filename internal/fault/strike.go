@@ -28,6 +28,8 @@ func (r *Registry) receive(path string, msg any) int {
 			panic(Injected{a.id, Panic, path})
 		case Hang, Slow:
 			r.wait(context.Background(), a)
+		case Spin:
+			r.spin(a)
 		case Drop:
 			return 0
 		case Duplicate:
@@ -87,7 +89,7 @@ func (r *Registry) effect(ctx context.Context, place Place, who Who) Effect {
 		if !a.of(place, who) || !r.strike(a) {
 			continue
 		}
-		if a.fault.Action != Slow {
+		if a.fault.Action != Slow && a.fault.Action != Hang {
 			return Effect{a.fault.Action, a.id, place, a.fault.Delay}
 		}
 		r.wait(ctx, a)
@@ -114,7 +116,7 @@ func (r *Registry) wait(ctx context.Context, a *armed) {
 }
 
 // strike claims one of the fault's strikes, so that a count of one breaks exactly one of many concurrent callers. A hang with a count stays
-// armed until it is ended: that is what those who hang wait for.
+// armed until it is ended, and so does one that spins: that is what those who do wait for.
 func (r *Registry) strike(a *armed) bool {
 	if !a.drawn() {
 		return false
@@ -126,7 +128,7 @@ func (r *Registry) strike(a *armed) bool {
 		return false
 	}
 	r.hint(a)
-	if n == limit && a.fault.Action != Hang {
+	if n == limit && a.fault.Action != Hang && a.fault.Action != Spin {
 		r.end(a.id, UsedUp, nil)
 	}
 	return true

@@ -17,6 +17,10 @@ const (
 	Garble    Action = "garble"    // what arrives is no JSON
 	Truncate  Action = "truncate"  // what arrives ends in the middle
 	Cut       Action = "cut"       // the connection ends
+	Spin      Action = "spin"      // it computes for the delay, and so keeps a core busy
+	Ahead     Action = "ahead"     // the hour is so much later, while the fault is armed
+	Behind    Action = "behind"    // it is so much earlier
+	Fill      Action = "fill"      // memory is taken, until so many of a hundred of what there is are in use, while the fault is armed
 )
 
 // Place is a kind of place where faults strike.
@@ -30,6 +34,9 @@ const (
 	UpstreamWrite Place = "upstream.write" // a message is about to be written to a server
 	StoreWrite    Place = "store.write"    // state is about to be written to the kernel
 	StoreSync     Place = "store.sync"     // state is about to be synced to the disk
+	LogWrite      Place = "log.write"      // a line is about to be written to the log
+	Hour          Place = "hour"           // the machine's clock is read
+	Memory        Place = "memory"         // the host looks how much memory is in use
 )
 
 // by is what narrows a place.
@@ -47,19 +54,23 @@ type row struct {
 	by      by
 	actions []Action
 	Is      string
+	lasts   bool // it is so while the fault is armed, and does not strike again and again: it has no count
 }
 
 var places = []row{
-	{Receive, ofActor, []Action{Panic, Hang, Slow, Drop, Duplicate}, "an actor is about to handle a message"},
-	{Init, ofActor, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation"},
-	{UpstreamRead, ofWho, []Action{Drop, Duplicate, Slow, Late, Garble, Truncate, Cut}, "a message of a server has arrived"},
-	{UpstreamWrite, ofWho, []Action{Drop, Duplicate}, "a message is about to be written to a server"},
-	{StoreWrite, ofHost, []Action{Fail}, "state is about to be written to the kernel"},
-	{StoreSync, ofHost, []Action{Fail, Slow}, "state is about to be synced to the disk"},
+	{Receive, ofActor, []Action{Panic, Hang, Slow, Spin, Drop, Duplicate}, "an actor is about to handle a message", false},
+	{Init, ofActor, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation", false},
+	{UpstreamRead, ofWho, []Action{Drop, Duplicate, Slow, Late, Garble, Truncate, Cut}, "a message of a server has arrived", false},
+	{UpstreamWrite, ofWho, []Action{Drop, Duplicate}, "a message is about to be written to a server", false},
+	{StoreWrite, ofHost, []Action{Fail}, "state is about to be written to the kernel", false},
+	{StoreSync, ofHost, []Action{Fail, Slow}, "state is about to be synced to the disk", false},
+	{LogWrite, ofHost, []Action{Slow, Hang}, "a line is about to be written to the log", false},
+	{Hour, ofHost, []Action{Ahead, Behind}, "the machine's clock is read", true},
+	{Memory, ofHost, []Action{Fill}, "the host looks how much memory is in use", true},
 }
 
 // delayed are the actions that have a delay.
-var delayed = []Action{Hang, Slow, Late}
+var delayed = []Action{Hang, Slow, Late, Spin, Ahead, Behind}
 
 // Described is a place and what can be done there, for documents and error texts.
 type Described struct {

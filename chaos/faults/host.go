@@ -1,0 +1,123 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrNotOurs says that nobody would start the host again.
+var ErrNotOurs = errors.New("the host is not ours to end")
+
+const (
+	// outlive is how long processes of a host may run on when it has ended.
+	outlive = time.Second
+	// lookAgain is how often is looked whether they, and the host, have ended: what is measured is as fine as that.
+	lookAgain = 5 * time.Millisecond
+)
+
+// host is the process of the host, held so that no other gets its signals.
+func host(s *Site) (*os.Process, error) {
+	if s.PID == 0 {
+		return nil, errors.New("the host is on another machine")
+	}
+	return os.FindProcess(s.PID)
+}
+
+// down is a host that was ended, until it is started again.
+type down struct {
+	site  *Site
+	over  sync.WaitGroup
+	once  sync.Once
+	left  []process // what outlived it for too long
+	found map[string][]float64
+}
+
+// end ends the host with a signal. Healing waits until it is gone, does what is to be done before the next begins, which may be nothing, and starts
+// that. Of the end it measures how long that took, how long processes of the host outlived it, and how soon the next was ready.
+func end(s *Site, with syscall.Signal, before func() error) (Injected, error) {
+	if s.Start == nil {
+		return Injected{}, ErrNotOurs
+	}
+	d := &down{site: s, found: map[string][]float64{}}
+	if err := d.signal(s.PID, with); err != nil {
+		return Injected{}, err
+	}
+	in := done(fmt.Sprintf("the host, process %d", s.PID))
+	in.Heal = func(ctx context.Context) (err error) {
+		d.once.Do(func() { err = d.again(ctx, before) })
+		return err
+	}
+	in.Figures = func() map[string][]float64 { return d.found }
+	return in, nil
+}
+
+// signal sends it to a host, and begins to look for its end.
+func (d *down) signal(pid int, with syscall.Signal) error {
+	p, err := host(&Site{PID: pid})
+	if err != nil {
+		return err
+	}
+	defer p.Release() //nolint:errcheck // it closes a descriptor
+	host, others := processOf(pid), descendants(pid)
+	sent := time.Now()
+	if err := p.Signal(with); err != nil {
+		return err
+	}
+	d.over.Go(func() { d.watch(sent, host, others) }) // it ends with the host, or after hostEnd; whoever heals waits for it
+	return nil
+}
+
+// hostEnd is how long a host may take to end: longer than the drain of any that is broken on purpose.
+const hostEnd = 30 * time.Second
+
+// watch waits until a host has ended, and then all that was below it.
+func (d *down) watch(sent time.Time, host process, others []process) {
+	for host.runs() && time.Since(sent) < hostEnd {
+		time.Sleep(lookAgain)
+	}
+	ended := time.Now()
+	d.sample("end_ms", ended.Sub(sent))
+	for d.left = running(others); len(d.left) > 0 && time.Since(ended) < outlive; d.left = running(d.left) {
+		time.Sleep(lookAgain)
+	}
+	d.sample("orphans_ms", time.Since(ended))
+}
+
+func (d *down) sample(figure string, took time.Duration) {
+	d.found[figure] = append(d.found[figure], float64(took)/float64(time.Millisecond))
+}
+
+func running(all []process) (some []process) {
+	for _, p := range all {
+		if p.runs() {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// again starts the host again, whatever else is wrong.
+func (d *down) again(ctx context.Context, before func() error) error {
+	d.over.Wait()
+	var err error
+	if before != nil {
+		err = before()
+	}
+	began := time.Now()
+	err = errors.Join(err, d.site.Start(ctx))
+	d.sample("ready_ms", time.Since(began))
+	return errors.Join(err, d.orphans())
+}
+
+// orphans says what outlived a host for too long.
+func (d *down) orphans() error {
+	if len(d.left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d processes of the host still ran %s after its end, one is %d", len(d.left), outlive, d.left[0].pid)
+}

@@ -1,0 +1,75 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// A run that is killed leaves the limit to the host. It is lifted by the next run of the same fault, whose end sets the soft limit to the hard one,
+// and by the next start of the host: nothing else on the machine has changed.
+var hostDescriptors = Kind{
+	Name: "host.descriptors", Rows: []string{"F51"}, Aim: AtHost, Contends: true, Quiet: true, Needs: Machine,
+	Is: "the host may open only so many descriptors more, as many as its hard limit allows again at the end",
+	Params: []Param{
+		{Name: "free", Type: Number, Default: "5", High: 10_000, Is: "how many more"},
+	},
+	Inject: func(_ context.Context, s *Site) (Injected, error) {
+		p, err := host(s)
+		if err != nil {
+			return Injected{}, err
+		}
+		used, err := descriptors(s.PID)
+		if err != nil {
+			return Injected{}, errors.Join(err, p.Release())
+		}
+		limit := room(used, s.With.Number("free"))
+		if err := setDescriptors(s.PID, uint64(limit)); err != nil {
+			return Injected{}, errors.Join(err, p.Release())
+		}
+		in := done(fmt.Sprintf("the host, process %d, with %d descriptors and a limit of %d", s.PID, len(used), limit))
+		var once sync.Once
+		in.Heal = func(context.Context) (err error) {
+			once.Do(func() {
+				defer p.Release() //nolint:errcheck // it closes a descriptor
+				if !processOf(s.PID).runs() {
+					return // and the limit is gone with it
+				}
+				err = setDescriptors(s.PID, 0)
+			})
+			return err
+		}
+		return in, nil
+	},
+}
+
+// descriptors are the numbers of those that a process has open, in their order.
+func descriptors(pid int) (list []int, err error) {
+	files, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	for _, f := range files {
+		if n, err := strconv.Atoi(f.Name()); err == nil {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list, err
+}
+
+// room is the limit below which so many numbers are free: each new descriptor gets the lowest.
+func room(used []int, free int) int {
+	limit := 0
+	for _, n := range used {
+		gap := n - limit
+		if gap > 0 && gap >= free {
+			break
+		}
+		free -= gap
+		limit = n + 1
+	}
+	return limit + free
+}

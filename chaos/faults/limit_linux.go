@@ -1,0 +1,22 @@
+package faults
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// setDescriptors sets how many descriptors a process may have, at most as many as it may allow itself; 0 is that many.
+func setDescriptors(pid int, soft uint64) error {
+	var limit unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		return fmt.Errorf("limit of process %d: %w", pid, err)
+	}
+	if limit.Cur = min(soft, limit.Max); soft == 0 {
+		limit.Cur = limit.Max
+	}
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
+		return fmt.Errorf("limit of process %d: %w", pid, err)
+	}
+	return nil
+}

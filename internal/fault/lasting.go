@@ -1,0 +1,68 @@
+package fault
+
+import (
+	"time"
+
+	"mcpd/internal/clock"
+)
+
+// spin computes until the fault's delay is over or the fault has ended. It is preempted as any loop is, and gives nothing up by itself.
+func (r *Registry) spin(a *armed) {
+	const rounds = 1 << 12 // some microseconds between two looks at the clock
+	for until, n := r.clock.Now().Add(a.fault.Delay), uint64(1); r.clock.Now().Before(until); {
+		for range rounds {
+			n = n*6364136223846793005 + 1442695040888963407
+		}
+		a.spun.Store(n) // so that the loop is not left out
+		select {
+		case <-a.over:
+			return
+		default:
+		}
+	}
+}
+
+// lasting is the sum of what the armed faults of a place say. Each of them strikes once, when it is first asked for.
+func (r *Registry) lasting(place Place, of func(Fault) float64) (sum float64) {
+	for _, a := range r.list() {
+		if a.fault.Point.Place == place {
+			sum += of(a.fault)
+			if a.struck.CompareAndSwap(0, 1) {
+				r.hint(a)
+			}
+		}
+	}
+	return sum
+}
+
+// Fill is how many of a hundred of the memory are to be in use; 0 leaves it alone.
+func (r *Registry) Fill() float64 {
+	if r.Idle() {
+		return 0
+	}
+	return min(100, r.lasting(Memory, func(f Fault) float64 { return f.Percent }))
+}
+
+// Clock is base, but for the hour, which is off while a fault says so: as when somebody sets the clock of the machine, no time goes by for it, and
+// whoever waits does not notice.
+func (r *Registry) Clock(base clock.Clock) clock.Clock { return hour{base, r} }
+
+type hour struct {
+	clock.Clock
+	faults *Registry
+}
+
+// Now implements clock.Clock.
+func (h hour) Now() time.Time {
+	now := h.Clock.Now()
+	if h.faults.Idle() {
+		return now
+	}
+	by := h.faults.lasting(Hour, func(f Fault) float64 {
+		if f.Action == Behind {
+			return -f.Delay.Seconds()
+		}
+		return f.Delay.Seconds()
+	})
+	return clock.Step(now, time.Duration(by)*time.Second)
+}
