@@ -13,7 +13,7 @@ var owed = []struct{ scenario, name, why string }{
 	{"subtree", "p50 of OTP's", "children are started one by one, each with its mailbox"},
 	{"mailbox", "p50 of the bare one's", "a send looks at the bound and the class of its message"},
 	{"call-stdio", "CPU per call of the relay's", "a call passes five actors"},
-	{"call-http", "CPU per call of the relay's", "a call passes five actors, and net/http's client"},
+	{"call-http", "CPU per call of the relay's", "a call passes five actors"},
 }
 
 // excuse notes of gates that fail why they are owed.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"mcpd/bench/kit"
@@ -42,7 +44,7 @@ func sessionCounts(r *kit.Run) []int { return kit.Either(r, []int{1, 16, 128, 10
 // pad makes a nonce some 64 bytes.
 const pad = "........................................................"
 
-// hostConfig is a host with one server, and room for all that is called at once.
+// hostConfig begins a host with room for all that is called at once.
 const hostConfig = `
 listen: "127.0.0.1:0"
 admin: {listen: "127.0.0.1:0"}
@@ -50,8 +52,16 @@ limits: {max_pending: 10000, max_session_pending: 2560}
 tenants:
   default:
     servers:
-      echo: %s
 `
+
+// hostText is its configuration with some servers, each under its name.
+func hostText(servers map[string]string) string {
+	text := hostConfig
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		text += "      " + name + ": " + servers[name] + "\n"
+	}
+	return text
+}
 
 // stdioServer is the echo server as a host's configuration has it.
 func stdioServer(eras string) (string, error) {
@@ -86,7 +96,7 @@ func (p *processes) stop() (err error) {
 
 // host starts mcpd with one server.
 func (p *processes) host(ctx context.Context, server string) (*target, error) {
-	host, err := p.start(ctx, subject.Host, fmt.Sprintf(hostConfig, server))
+	host, err := p.start(ctx, subject.Host, hostText(map[string]string{"echo": server}))
 	if err != nil {
 		return nil, err
 	}
