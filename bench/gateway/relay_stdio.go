@@ -16,8 +16,10 @@ import (
 // relayStdio is how little a gateway to a program can do: HTTP in, ids rewritten, one child that all share, and nothing else. A caller writes to the
 // child's input itself, and one reader wakes the callers.
 type relayStdio struct {
+	writing sync.Mutex // held by who writes to the child, which may have to wait until the reader has read
+	in      *os.File
+
 	mu    sync.Mutex // guards what follows
-	in    *os.File
 	ids   uint64
 	waits map[jsonrpc.ID]chan jsonrpc.Message
 }
@@ -91,8 +93,11 @@ func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.ids++
 	m.ID = jsonrpc.IntID(r.ids)
 	r.waits[m.ID] = answer
-	_, err = r.in.Write(append(m.Append(make([]byte, 0, m.Size()+1)), '\n'))
 	r.mu.Unlock()
+	line := append(m.Append(make([]byte, 0, m.Size()+1)), '\n')
+	r.writing.Lock()
+	_, err = r.in.Write(line)
+	r.writing.Unlock()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
