@@ -112,7 +112,7 @@ func TestMemoryThatIsFullIsAFault(t *testing.T) {
 
 // The block is as large as what is missing.
 func TestMemoryIsFilled(t *testing.T) {
-	const limit = 256 << 20
+	const limit = 96 << 20
 	faults, measure := fault.New(nil), memory.Measured()
 	var level quota.Memory
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
