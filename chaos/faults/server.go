@@ -111,8 +111,9 @@ func (m misbehaves) at() int {
 	return slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool { return b.Name == m.name })
 }
 
-// tellTime bounds one call that tells a server something. One that misbehaves may not answer.
-const tellTime = 2 * time.Second
+// tellTime bounds one call that tells a server something. One that misbehaves may not answer; a session that is left half open meanwhile stays at
+// the host until it is idle, so that a busy machine is given some time.
+const tellTime = 5 * time.Second
 
 func (m misbehaves) inject(ctx context.Context, s *Site) (Injected, error) {
 	args := fmt.Sprintf(`{"fault":%s,"for":%s`, quote(m.name), quote(s.For.String()))
