@@ -14,6 +14,7 @@ func TestBrokenBuildIsFoundOut(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ tag, experiment, fails, says string }{
 		{"broken_leak", "kill-idle-child", "I6", "descriptors:"},
+		{"broken_heap", "panic-dispatcher", "I6", "live heap bytes: "},
 		{"broken_restart", "panic-dispatcher", "I9", "notification_dispatcher: 0 restarts, want 1"},
 		{"broken_once", "panic-dispatcher", "I13", " of them twice: "},
 		{"broken_replay", "panic-dispatcher", "I10", "messages were out of their order, first at"},

@@ -256,6 +256,7 @@ func describe(s *session.Handle) *mcpdv1.Session {
 		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
 	}
 	d.Streams, d.InFlight = telemetry.Count(s.Streams().Open()), telemetry.Count(s.Calls().Len())
+	d.Subscriptions = telemetry.Count(s.Subscriptions())
 	d.Phase = "initialization"
 	if r := s.Record(); r != nil {
 		if d.Phase = "initialized"; r.Ready {

@@ -78,6 +78,8 @@ var metrics = []metric{
 		help: "Downstream sessions", direct: atScrape},
 	{name: "mcpd_streams", kind: gauge, labels: none,
 		help: "Event streams open to clients", direct: atScrape},
+	{name: "mcpd_subscriptions", kind: gauge, labels: none,
+		help: "What clients want to hear of: resources of sessions, and streams of subscriptions", direct: atScrape},
 	{name: "mcpd_sessions_opened_total", kind: counter, labels: []string{"transport"},
 		help: "Downstream sessions opened",
 		from: []feed{count(func(e SessionOpened) []string { return []string{e.Transport} })}},

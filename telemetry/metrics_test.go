@@ -180,7 +180,7 @@ var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", S
 	{ID: "f", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.5}},
 }}
 
-var sampleSessions = []*mcpdv1.Session{{Era: "legacy", Streams: 2}, {Era: "legacy"}, {Era: "modern", Streams: 1}}
+var sampleSessions = []*mcpdv1.Session{{Era: "legacy", Streams: 2, Subscriptions: 3}, {Era: "legacy"}, {Era: "modern", Streams: 1, Subscriptions: 1}}
 
 func TestScrapeReadsStates(t *testing.T) {
 	m := busy()
@@ -204,6 +204,7 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_actor_mailbox_depth", []string{"upstream"}, 7},
 		{"mcpd_sessions", []string{"legacy"}, 2},
 		{"mcpd_streams", nil, 3},
+		{"mcpd_subscriptions", nil, 4},
 		{"mcpd_chaos_faults_active", nil, 2},
 		{"mcpd_errors_total", []string{"-32601"}, 1},
 		{"mcpd_actor_restart_duration_seconds", []string{""}, 1},

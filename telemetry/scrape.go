@@ -95,16 +95,18 @@ func (s *scrape) limits(out chan<- prometheus.Metric) {
 }
 
 func (s *scrape) sessions(send func(string, float64, ...string)) {
-	streams := 0.0
+	streams, subscriptions := 0.0, 0.0
 	eras := map[string]float64{"legacy": 0, "modern": 0}
 	for session := range s.options.Sessions() {
 		eras[orWord(session.GetEra(), other)]++
 		streams += float64(session.GetStreams())
+		subscriptions += float64(session.GetSubscriptions())
 	}
 	for era, n := range eras {
 		send("mcpd_sessions", n, era)
 	}
 	send("mcpd_streams", streams)
+	send("mcpd_subscriptions", subscriptions)
 }
 
 // MaxScraped bounds the label combinations of what is read from the tree, as

@@ -170,6 +170,7 @@ func (m *Manager) step(e event, a answer) {
 		case inflight.Finish:
 			m.count(x, -1)
 			m.finish(do, a)
+			remembered(x)
 		case inflight.Withdraw:
 			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:

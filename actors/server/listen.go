@@ -96,6 +96,7 @@ func (s *Session) subscribe(d *session.Deliver) {
 			s.listens = map[transport.Sink]*listen{}
 		}
 		s.listens[d.Out] = l
+		s.h.Listens(len(s.listens))
 		s.listen()
 		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool { return !s.watchTask(l, id) })
 		for _, uri := range l.granted.URIs {
@@ -171,6 +172,7 @@ func (s *Session) listening() iter.Seq[*listen] {
 // unlisten forgets a subscription, and lets servers go that nobody hears of any more.
 func (s *Session) unlisten(l *listen) {
 	delete(s.listens, l.d.Out)
+	s.h.Listens(len(s.listens))
 	s.waiting.remove(l.d)
 	for _, u := range l.uris {
 		s.release(u)
@@ -205,6 +207,7 @@ func (s *Session) hangUp() {
 			continue
 		}
 		delete(s.listens, l.d.Out)
+		s.h.Listens(len(s.listens))
 		s.waiting.remove(l.d)
 		l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, subscription.Ended(l.d.Message.ID, s.o.Self)))
 	}

@@ -89,6 +89,7 @@ func (s *Session) Init(p *otp.Process) error {
 	s.p, s.tenant = p, s.o.Tenant()
 	s.waiting = &waiting{waits: s.h.Waits}
 	p.SetHeir(s.waiting)
+	s.h.Listens(0) // those of the actor before this one are gone
 	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
 	if s.record = s.h.Record(); s.record == nil {
@@ -271,6 +272,7 @@ func (s *Session) stop() {
 			continue
 		}
 		delete(s.listens, d.Out)
+		s.h.Listens(len(s.listens))
 		s.refuse(d, protocol.Stopping(s.h.Endpoint().Server, false))
 	}
 }

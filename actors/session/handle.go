@@ -46,6 +46,7 @@ type Handle struct {
 	asleep, waking atomic.Bool
 	calls          Calls
 	waiting        atomic.Int64 // requests that its actor has neither answered nor passed on
+	listens        atomic.Int64 // subscriptions that are streams of their own
 	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
 	crashed time.Time
 	pause   time.Duration
@@ -138,6 +139,18 @@ func (h *Handle) Calls() *Calls { return &h.calls }
 
 // Waits notes that the session's actor holds so many requests more, or fewer, which it has neither answered nor passed on.
 func (h *Handle) Waits(more int) { h.waiting.Add(int64(more)) }
+
+// Listens notes how many subscriptions its actor has that are streams of their own.
+func (h *Handle) Listens(n int) { h.listens.Store(int64(n)) }
+
+// Subscriptions is what the client wants to hear of: resources, and streams of their own.
+func (h *Handle) Subscriptions() int {
+	n := int(h.listens.Load())
+	if r := h.record.Load(); r != nil {
+		n += len(r.URIs)
+	}
+	return n
+}
 
 // InFlight reports whether a request has no outcome yet, be it on its way to a server or not. Subscriptions do not count: they end when
 // somebody ends them.

@@ -230,6 +230,9 @@ type Holding struct {
 	Limit float64 `json:"limit"` // of Peak; 0 is none
 	// Exact says that After must be Before plus Named.
 	Exact bool `json:"exact"`
+	// Share is the part of Before by which After may be more, and Kept by how much at least; zeroes are not judged.
+	Share float64 `json:"share,omitzero"`
+	Kept  float64 `json:"kept,omitzero"`
 }
 
 // Effects is what counting tools did against what they were asked, of all tenants together.

@@ -33,6 +33,7 @@ var held = []hold{
 	{"descriptors", "process_open_fds", "", true},
 	{"sessions", "mcpd_sessions", "", true},
 	{"streams", "mcpd_streams", "", true},
+	{"subscriptions", "mcpd_subscriptions", "", true},
 	{"in flight", "mcpd_requests_in_flight", "", true},
 	{"faults", "mcpd_chaos_faults_active", "", true},
 	{"resident bytes", "process_resident_memory_bytes", "", false},
@@ -79,6 +80,7 @@ func (r *run) look(ctx context.Context) (holds, error) {
 	if h.tree, err = r.operator.Tree(ctx); err != nil {
 		return h, err
 	}
+	r.collect(ctx, h.values)
 	for _, row := range h.tree {
 		if row.PID > 0 {
 			h.values[children]++
@@ -121,7 +123,7 @@ func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 		for _, t := range r.traffic {
 			t.rest()
 		}
-		if h, err = r.look(ctx); err != nil || h.within(before) || time.Now().After(end) {
+		if h, err = r.look(ctx); err != nil || r.within(h, before) || time.Now().After(end) {
 			return h, err
 		}
 		if err := sleep(ctx, 200*time.Millisecond); err != nil {
@@ -131,7 +133,7 @@ func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 }
 
 // within reports whether nothing is held that was not before.
-func (h holds) within(before holds) bool {
+func (r *run) within(h, before holds) bool {
 	for _, row := range held {
 		if row.exact && h.values[row.name] > before.values[row.name]+h.named[row.name] {
 			return false
@@ -142,7 +144,7 @@ func (h holds) within(before holds) bool {
 			return false
 		}
 	}
-	return true
+	return restarted(before, h) || !r.grown(before.values[liveHeap], h.values[liveHeap]) && h.values[leaked] <= h.named["goroutines"]
 }
 
 // holdings are the rows of a record. Peak and its limit are those of what was watched meanwhile.
@@ -158,6 +160,12 @@ func (r *run) holdings(before, after holds) []record.Holding {
 		if _, ok := before.values[name]; ok {
 			list = append(list, record.Holding{Name: name, Before: before.values[name], After: after.values[name], Exact: true})
 		}
+	}
+	if v, ok := before.values[liveHeap]; ok && !restarted(before, after) {
+		list = append(list, record.Holding{Name: liveHeap, Before: v, After: after.values[liveHeap], Share: heapShare, Kept: r.kept()})
+	}
+	if v, ok := after.values[leaked]; ok {
+		list = append(list, record.Holding{Name: leaked, After: v, Named: after.named["goroutines"], Exact: true})
 	}
 	one := record.Holding{Name: hosts, Before: 1, After: 1}
 	if restarted(before, after) {

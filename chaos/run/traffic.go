@@ -52,12 +52,12 @@ func (t *traffic) clients() []load.Client {
 	return list
 }
 
-// warm makes calls as the run will, until a second of them is right: servers that nobody has needed are started meanwhile, and what is made at the
-// first call of a kind is there.
+// warm makes calls as the run will, until some seconds of them are right: servers that nobody has needed are started meanwhile, what is made at the
+// first call of a kind is there, and what is kept of a session's last calls is as much as it will be.
 func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand) error {
 	for end := time.Now().Add(warmTime); ; {
 		r, err := load.Run(ctx, t.clients(), load.Options{
-			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: max(len(t.sessions), int(t.rate)), For: warmTime, Timeout: l.Timeout,
+			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*warmSeconds))), For: warmTime, Timeout: l.Timeout,
 		})
 		switch {
 		case err != nil:

@@ -18,6 +18,12 @@ func leaks(r record.Record) (is, found string) {
 	var f findings
 	var good []string
 	for _, h := range r.Holds {
+		if h.Share > 0 {
+			if h.After-h.Before > max(h.Before*h.Share, h.Kept) {
+				f.add("%s: %.0f before, %.0f afterwards, at most %.3g %% or %.0f more", h.Name, h.Before, h.After, 100*h.Share, h.Kept)
+			}
+			good = append(good, fmt.Sprintf("%s %+.1f %%", h.Name, 100*(h.After/h.Before-1)))
+		}
 		if !h.Exact || slices.Contains(ofProcesses, h.Name) {
 			continue
 		}

@@ -40,7 +40,9 @@ func sound(t *rapid.T) record.Record {
 		Holds: []record.Holding{
 			{Name: "goroutines", Before: 40, After: float64(rapid.IntRange(30, 42).Draw(t, "goroutines")), Named: 2, Exact: true},
 			{Name: "resident bytes", Before: 1e7, After: 2e7, Peak: 3e7, Limit: 4e7},
-			{Name: "sessions", Before: 12, After: 12, Exact: true},
+			{Name: "live heap bytes", Before: 1e7, After: rapid.Float64Range(8e6, 1.05e7).Draw(t, "heap"), Share: 0.05, Kept: 3e5},
+			{Name: "leaked goroutines", After: 2, Named: 2, Exact: true},
+			{Name: "sessions", Before: 12, After: 12, Exact: true}, {Name: "subscriptions", Before: 4, After: 4, Exact: true},
 			{Name: "children", Before: 3, After: 3, Exact: true}, {Name: "zombies", Exact: true}, {Name: "strays", Exact: true},
 			{Name: "hosts", Before: 1, After: 2}, {Name: "sessions again"},
 			{Name: "queue requests", Peak: float64(rapid.IntRange(0, 256).Draw(t, "queue")), Limit: 256},
@@ -177,6 +179,9 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		{"a bystander's call with a stream that fails", func(r *record.Record) { r.Groups[2].Order.OK-- }, "I3", "1 of"},
 		{"a late recovery", func(r *record.Record) { r.Figures[0].Samples[0] = 2.01 }, "I5", "at most 2 s"},
 		{"a goroutine too many", hold("goroutines", func(h *record.Holding) { h.After = h.Before + h.Named + 1 }), "I6", "goroutines: 40 before, 43 afterwards, 2 of them with a name"},
+		{"a goroutine that nobody can wake", hold("leaked goroutines", func(h *record.Holding) { h.After = 3 }), "I6", "leaked goroutines: 0 before, 3 afterwards, 2 of them"},
+		{"a heap that grows", hold("live heap bytes", func(h *record.Holding) { h.After = 1.06e7 }), "I6", "live heap bytes: 10000000 before, 10600000 afterwards, at most 5 % or 300000 more"},
+		{"a subscription too many", hold("subscriptions", func(h *record.Holding) { h.After = 5 }), "I6", "subscriptions"},
 		{"a session too many", hold("sessions", func(h *record.Holding) { h.After = 13 }), "I6", "sessions"},
 		{"a process too many", hold("children", func(h *record.Holding) { h.After = 4 }), "I7", "children: 3 before, 4 afterwards"},
 		{"a process missing", func(r *record.Record) {

@@ -91,7 +91,7 @@ func (h *handler) routes() []Route {
 		{http.MethodGet, "/admin/v1/config", Read, "which configuration applies: generation, digest, since when; where MCP is served, by which process", h.config},
 		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
 		// A profile stops the process for a moment, so it takes more than reading.
-		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text", h.profile},
+		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text, ?gc=1 after a collection", h.profile},
 		{http.MethodGet, "/admin/v1/faults", Chaos, "armed faults", h.listFaults},
 		{http.MethodPost, "/admin/v1/faults", Chaos, "arm one", h.armFault},
 		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all; ?run= those of one run", h.disarmAll},

@@ -2,12 +2,14 @@ package admin
 
 import (
 	"net/http"
+	"runtime"
 	"runtime/pprof"
 )
 
 // profile serves what the runtime knows of the process: goroutines, heap and so
 // on, as package runtime/pprof names them and `go tool pprof` reads them.
-// ?debug=1 is for people. It shows functions and counts, no values.
+// ?debug=1 is for people. It shows functions and counts, no values. ?gc=1 has
+// what nobody uses collected first, as net/http/pprof does for heap.
 func (h *handler) profile(w http.ResponseWriter, r *http.Request) {
 	p := pprof.Lookup(r.PathValue("profile"))
 	if p == nil {
@@ -17,6 +19,13 @@ func (h *handler) profile(w http.ResponseWriter, r *http.Request) {
 	debug, ok := flagged(w, r, "debug")
 	if !ok {
 		return
+	}
+	collect, ok := flagged(w, r, "gc")
+	if !ok {
+		return
+	}
+	if collect {
+		runtime.GC()
 	}
 	level, kind := 0, "application/octet-stream"
 	if debug {

@@ -14,6 +14,8 @@ func TestProfiles(t *testing.T) {
 		kind, want  string
 	}{
 		{"/debug/pprof/goroutine?debug=1", h.bearer(Write), 200, "text/plain; charset=utf-8", "admin.(*handler).profile"},
+		{"/debug/pprof/heap?gc=1&debug=1", h.bearer(Write), 200, "text/plain; charset=utf-8", "# HeapAlloc = "},
+		{"/debug/pprof/heap?gc=2", h.bearer(Write), 400, "application/json", "gc"},
 		{"/debug/pprof/heap", h.bearer(Write), 200, "application/octet-stream", "\x1f\x8b"},
 		{"/debug/pprof/goroutine?debug=2", h.bearer(Write), 400, "application/json", "debug"},
 		{"/debug/pprof/nothing", h.bearer(Write), 404, "application/json", "goroutine"},
