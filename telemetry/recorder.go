@@ -154,7 +154,7 @@ const StuckAfter = time.Second
 // Stuck reports whether the log takes no line: whoever reads it has stopped.
 func (r *Recorder) Stuck() bool {
 	since := r.writing.Load()
-	return since != 0 && r.clock.Now().Sub(time.Unix(0, since)) >= StuckAfter
+	return since != 0 && clock.Steady(r.clock.Now())-since >= int64(StuckAfter)
 }
 
 // Recent is the memory of the last events.
@@ -179,7 +179,7 @@ func (r *Recorder) line(rec Record) {
 	if allowed, suppressed := r.budgets[kind].take(rec.At, events[kind].lines); allowed {
 		line := slog.NewRecord(rec.At, events[kind].level, events[kind].message, 0) // the time it happened, not that of writing
 		line.AddAttrs(rec.line(suppressed)...)
-		r.writing.Store(r.clock.Now().UnixNano())
+		r.writing.Store(clock.Steady(r.clock.Now()))
 		defer r.writing.Store(0)
 		r.faults.At(context.Background(), fault.LogWrite, fault.Who{})
 		// A log that cannot be written has nowhere to say so; the next line may get through.

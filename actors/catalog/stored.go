@@ -11,6 +11,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/storage"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/clock"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/store"
@@ -121,13 +122,18 @@ func (s *server) requarantine(value jsontext.Value, now time.Time) error {
 		}
 	}
 	s.noted = true
+	since := func(p *savedPause) *pause { // by this host's clock from here on
+		is := p.pause()
+		is.since, is.until = clock.Past(now, is.since), now.Add(is.until.Sub(now))
+		return is
+	}
 	if q.Whole != nil {
-		s.whole = q.Whole.pause()
+		s.whole = since(q.Whole)
 	}
 	for _, p := range q.Connections {
 		key := tenant.NewKey(p.Share, p.Principal, "", p.Fingerprint)
 		key.Modern, key.Instance = p.Modern, p.Instance
-		s.pauses[key] = p.pause()
+		s.pauses[key] = since(p)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type Handle struct {
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
-	// last is when the peer was last heard of, in Unix nanoseconds.
+	// last is when the peer was last heard of, in nanoseconds of clock.Steady.
 	last   atomic.Int64
 	closed atomic.Bool
 	ending atomic.Bool // the manager is going to end it
@@ -129,7 +129,7 @@ func (h *Handle) Version() protocol.Version {
 func (h *Handle) Opened() time.Time { return h.opened }
 
 // LastActive is when the peer was last heard of.
-func (h *Handle) LastActive() time.Time { return time.Unix(0, h.last.Load()) }
+func (h *Handle) LastActive() time.Time { return clock.Hour(h.clock.Now(), h.last.Load()) }
 
 // Closed reports whether the session has ended for good.
 func (h *Handle) Closed() bool { return h.closed.Load() }
@@ -157,10 +157,12 @@ func (h *Handle) Subscriptions() int {
 func (h *Handle) InFlight() bool { return h.waiting.Load() > 0 || h.calls.Len() > 0 }
 
 // Touch notes that the peer is alive.
-func (h *Handle) Touch() { h.last.Store(h.clock.Now().UnixNano()) }
+func (h *Handle) Touch() { h.last.Store(clock.Steady(h.clock.Now())) }
 
 // Idle is how long the peer has not been heard of.
-func (h *Handle) Idle(now time.Time) time.Duration { return now.Sub(time.Unix(0, h.last.Load())) }
+func (h *Handle) Idle(now time.Time) time.Duration {
+	return time.Duration(clock.Steady(now) - h.last.Load())
+}
 
 // Wake sees to it that a session from an earlier host has an actor, for what servers announce to be heard by its client.
 func (h *Handle) Wake() {

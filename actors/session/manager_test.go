@@ -40,6 +40,7 @@ type rig struct {
 	closed []telemetry.SessionClosed // written by the manager, read when everything rests
 	each   atomic.Int32              // sessions of one principal; 0 for no bound
 	age    atomic.Int64              // nanoseconds; 0 for no bound
+	clock  *clock.Skewed
 }
 
 // run starts a manager with room for three sessions of a tenant that last an hour, in a bubble.
@@ -54,9 +55,9 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 		faults := fault.New(clock.System)
 		system := otp.NewSystem(otp.Options{Faults: faults})
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-		r := &rig{t: t, index: session.NewIndex(), faults: faults}
+		r := &rig{t: t, index: session.NewIndex(), faults: faults, clock: clock.NewSkewed(nil)}
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
+			Clock: r.clock, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
 			Serves: func(ep streamable.Endpoint) bool { _, gone := r.gone.Load(ep); return !gone }, Parting: 10 * time.Second,
 			OfPrincipal: func(string) int { return int(r.each.Load()) }, Age: func(string) time.Duration { return time.Duration(r.age.Load()) },

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/storage"
+	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/terms"
 	"mcpd/store"
@@ -139,7 +140,8 @@ func (m *Manager) restore() {
 			continue
 		}
 		h.row, h.clock, h.manager, h.storage, h.ends, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), &m.index.ends, m.o.Store.Streams(id)
-		h.last.Store(now.UnixNano())
+		h.last.Store(clock.Steady(now))
+		h.opened = clock.Past(now, h.opened)
 		m.index.add(h)
 		m.arm(m.mayIdle(h))
 	}

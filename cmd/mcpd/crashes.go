@@ -96,7 +96,7 @@ func (c crashes) safe(now time.Time) string {
 	recent, last := 0, ""
 	for _, line := range c.lines() {
 		at, reason, _ := strings.Cut(line, " ")
-		if t, err := time.Parse(time.RFC3339, at); err == nil && now.Sub(t) < safeWithin {
+		if t, err := time.Parse(time.RFC3339, at); err == nil && now.Sub(t).Abs() < safeWithin {
 			recent++
 			last = reason
 		}

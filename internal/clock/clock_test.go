@@ -25,17 +25,20 @@ func TestSystemTellsTheTimeAndWakes(t *testing.T) {
 	})
 }
 
-func TestSkewedJumpsButDoesNotStretch(t *testing.T) {
+// wall is the hour of a time, without its monotonic reading.
+func wall(t time.Time) time.Time { return t.Round(0) }
+
+func TestSkewedMovesTheHourOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewSkewed(nil)
-		if !c.Now().Equal(time.Now()) {
-			t.Error("wrong before it was set")
-		}
-		for _, offset := range []time.Duration{time.Hour, -time.Hour, 0} {
+		before := c.Now()
+		for n, offset := range []time.Duration{0, time.Hour, -time.Hour, 24 * time.Hour, 0} {
 			c.Set(offset)
-			if got := time.Until(c.Now()); got != offset || c.Offset() != offset {
-				t.Errorf("ahead by %s, Offset %s, want %s", got, c.Offset(), offset)
+			now := c.Now()
+			if got := wall(now).Sub(wall(time.Now())); got != offset || c.Offset() != offset || now.Sub(before) != time.Duration(n)*time.Second {
+				t.Errorf("ahead by %s, Offset %s, want %s; %s passed", got, c.Offset(), offset, now.Sub(before))
 			}
+			time.Sleep(time.Second)
 		}
 		c.Set(time.Hour)
 		start, woken := time.Now(), time.Duration(-1)
@@ -48,14 +51,29 @@ func TestSkewedJumpsButDoesNotStretch(t *testing.T) {
 	})
 }
 
-func TestSkewedStacks(t *testing.T) {
+// A moment in steady nanoseconds stays as far away as it is, and the hour that is told of it is by the clock as it goes now.
+func TestSteadyIsNotMovedByTheHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		base := NewSkewed(System)
-		base.Set(time.Minute)
-		c := NewSkewed(base)
-		c.Set(time.Second)
-		if got := time.Until(c.Now()); got != 61*time.Second {
-			t.Errorf("ahead by %s", got)
+		c := NewSkewed(nil)
+		at := Steady(c.Now())
+		time.Sleep(time.Minute)
+		for _, offset := range []time.Duration{0, time.Hour, -24 * time.Hour} {
+			c.Set(offset)
+			if got := time.Duration(Steady(c.Now()) - at); got != time.Minute {
+				t.Errorf("%s: a minute is %s", offset, got)
+			}
+			if got := wall(c.Now()).Sub(wall(Hour(c.Now(), at))); got != time.Minute {
+				t.Errorf("%s: the hour says %s ago", offset, got)
+			}
+		}
+		now := c.Now()
+		p := Past(now, wall(now).Add(-time.Minute)) // as it comes from a disk
+		c.Set(48 * time.Hour)
+		if got := c.Now().Sub(p); got != time.Minute {
+			t.Errorf("what was written down a minute ago is %s old", got)
+		}
+		if p := Past(now, wall(now).Add(time.Hour)); p.Sub(now) != 0 {
+			t.Errorf("what was written down an hour from now is of %s, want now", p)
 		}
 	})
 }

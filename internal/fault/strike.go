@@ -3,6 +3,8 @@ package fault
 import (
 	"context"
 	"time"
+
+	"mcpd/internal/clock"
 )
 
 // Idle reports whether nothing is armed. It is the one load that a place costs then.
@@ -139,7 +141,7 @@ func (r *Registry) hint(a *armed) {
 	if a.fault.Action == Panic {
 		return
 	}
-	now, last := r.clock.Now().UnixNano(), a.hinted.Load()
+	now, last := clock.Steady(r.clock.Now()), a.hinted.Load()
 	if last != 0 && now-last < int64(time.Second) || !a.hinted.CompareAndSwap(last, now) {
 		return
 	}

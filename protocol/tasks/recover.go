@@ -54,6 +54,7 @@ func (t *Task) Sound() bool {
 func (t *Task) Recover(now time.Time, k Known) []Effect {
 	clear(t.effects)
 	t.effects, t.now, t.armed = t.effects[:0], now, time.Time{}
+	t.created, t.updated = past(now, t.created), past(now, t.updated)
 	t.disown(k)
 	if t.expire(); !t.forgotten {
 		t.takeUp(k)
@@ -63,6 +64,9 @@ func (t *Task) Recover(now time.Time, k Known) []Effect {
 	t.arm()
 	return t.effects
 }
+
+// past is a time that may have been written down as now's clock counts it: as long ago as it says, and not later than now.
+func past(now, at time.Time) time.Time { return now.Add(-max(now.Sub(at), 0)) }
 
 // disown ends what the task knows nothing of.
 func (t *Task) disown(k Known) {

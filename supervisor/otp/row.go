@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcpd/internal/clock"
 )
 
 // row is a place in the tree: what a Ref points to. It outlives the processes that run in it one after the other.
@@ -27,7 +29,7 @@ type row struct {
 	hung     atomic.Int32 // processes that were fenced off here or below and have not come back
 	status   atomic.Uint32
 	strategy atomic.Uint32
-	since    atomic.Int64 // unix nanoseconds
+	since    atomic.Int64 // nanoseconds of clock.Steady
 	extra    atomic.Pointer[any]
 
 	mu       sync.Mutex  // guards the fields below, and changes of proc and status
@@ -54,7 +56,7 @@ func newRow(sys *System, parent *row, owner *supervisor, id string, child *Child
 	if parent != nil {
 		r.path = parent.path + "/" + id
 	}
-	r.since.Store(sys.clock.Now().UnixNano())
+	r.since.Store(clock.Steady(sys.clock.Now()))
 	return r
 }
 
@@ -68,7 +70,7 @@ func (r *row) arguments() any {
 
 func (r *row) set(s Status, now time.Time) {
 	r.status.Store(uint32(s))
-	r.since.Store(now.UnixNano())
+	r.since.Store(clock.Steady(now))
 }
 
 // mark changes the status on behalf of the row's supervisor. One that was abandoned, and has a successor, marks nothing.

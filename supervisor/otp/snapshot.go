@@ -1,6 +1,10 @@
 package otp
 
-import "time"
+import (
+	"time"
+
+	"mcpd/internal/clock"
+)
 
 // Status is what a row is doing.
 type Status uint32
@@ -63,7 +67,7 @@ func (r *row) snapshot() Node {
 		Restart:     child.Restart,
 		Status:      Status(r.status.Load()),
 		Restarts:    r.restarts.Load(),
-		Since:       time.Unix(0, r.since.Load()),
+		Since:       clock.Hour(r.sys.clock.Now(), r.since.Load()),
 		Incarnation: r.inc.Load(),
 	}
 	n.Hung = int(r.hung.Load())

@@ -32,7 +32,7 @@ var weights = map[string]weight{
 // entry is one event of a stream.
 type entry struct {
 	seq    uint64
-	at     int64  // when it was added, in Unix nanoseconds
+	at     int64  // when it was added, in nanoseconds of clock.Steady
 	stream uint32 // of the connection it was given to; 0 while it is nobody's
 	weight weight
 	saved  bool   // it is to be on the disk

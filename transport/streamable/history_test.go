@@ -46,27 +46,37 @@ func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 	})
 }
 
-// A host whose clock jumps loses no more than the history of the jump, and nothing hangs.
-func TestHistorySurvivesAClockThatJumps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		skewed := clock.NewSkewed(nil)
-		s := NewStore(StoreOptions{Clock: skewed}).Streams("a session")
-		defer s.Close()
-		o := listening(t, s, "")
-		pushAll(t, s, note("a", 1))
-		skewed.Set(-24 * time.Hour)
-		time.Sleep(2 * sweepEvery)
-		pushAll(t, s, note("a", 2))
-		if got, _ := taken(s, o, 8); len(got) != 2 {
-			t.Errorf("got %q, want both", got)
-		}
-		skewed.Set(24 * time.Hour)
-		time.Sleep(2 * sweepEvery)
-		pushAll(t, s, note("a", 3))
-		if got, _ := taken(s, o, 8); len(got) != 1 {
-			t.Errorf("got %q, want the third", got)
-		}
-	})
+// F54: a step of the machine's clock neither ages what is kept of a stream nor keeps it for longer.
+func TestHistoryHasItsTimeWhateverTheHour(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			skewed := clock.NewSkewed(nil)
+			s := NewStore(StoreOptions{Clock: skewed}).Streams("a session")
+			defer s.Close()
+			o := listening(t, s, "")
+			pushAll(t, s, note("a", 1))
+			if got, _ := taken(s, o, 8); len(got) != 1 {
+				t.Fatalf("got %q", got)
+			}
+			s.detach(o)
+			again := func() int {
+				o := listening(t, s, idAt(o, 0))
+				defer s.detach(o)
+				got, _ := taken(s, o, 8)
+				return len(got)
+			}
+			time.Sleep(DefaultTTL / 2)
+			skewed.Set(step)
+			time.Sleep(DefaultTTL/2 - time.Second)
+			if n := again(); n != 1 {
+				t.Errorf("stepped by %s: %d events are left before their time is over", step, n)
+			}
+			time.Sleep(sweepEvery + 2*time.Second)
+			if n := s.store.Bytes(); n != 0 {
+				t.Errorf("stepped by %s: %d bytes are left after it", step, n)
+			}
+		})
+	}
 }
 
 func TestPendingMessagesAreBounded(t *testing.T) {

@@ -32,7 +32,7 @@ func (s *Streams) save(st *stream, i int) {
 		return
 	}
 	s.saved(st, i)
-	s.store.saver.save(s.key(st, e.seq), e.at, e.data)
+	s.store.saver.save(s.key(st, e.seq), s.store.written(e.at), e.data)
 }
 
 // saved notes that an event is on the disk, or is going to be.
@@ -103,6 +103,7 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 	}
 	for _, saved := range all {
 		e, err := parseSaved(s.of, nonce, saved)
+		e.at = s.store.read(e.at)
 		if err == nil && e.at <= now-int64(s.store.options.TTL) {
 			err = errExpired
 		}
@@ -110,7 +111,6 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 			drop(saved.Key, err)
 			continue
 		}
-		e.at = min(e.at, now)
 		events = append(events, e)
 	}
 	slices.SortFunc(events, written.compare)

@@ -120,4 +120,14 @@ func (s *Store) Limits() StoreOptions { return s.options }
 // plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session, and for HTTP+SSE.
 func (s *Store) plain() *Streams { return &Streams{store: s, plain: true} }
 
-func (s *Store) now() int64 { return s.options.Clock.Now().UnixNano() }
+// now is the time of entries.
+func (s *Store) now() int64 { return clock.Steady(s.options.Clock.Now()) }
+
+// written is the time of an entry as it is written down: the hour, which another process counts from.
+func (s *Store) written(at int64) int64 { return clock.Hour(s.options.Clock.Now(), at).UnixNano() }
+
+// read is the time of an entry that was written down.
+func (s *Store) read(at int64) int64 {
+	now := s.options.Clock.Now()
+	return clock.Steady(clock.Past(now, time.Unix(0, at)))
+}
