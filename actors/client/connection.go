@@ -106,6 +106,7 @@ type Connection struct {
 	asides        int                   // what was asked for wishes and not answered
 	following     map[string]*following // by the URI of the resource
 	leveling      bool                  // the server is being asked for a level
+	asks          bool                  // the server may ask its clients something
 	refused       error                 // the server's answer to the log level it was asked for last, if it refused it
 }
 
@@ -114,7 +115,7 @@ func New(o Options) *Connection {
 	if o.Known == nil {
 		o.Known = &Known{}
 	}
-	return &Connection{o: o}
+	return &Connection{o: o, asks: o.Declare.Fingerprint().Asks()}
 }
 
 // Messages that only this connection sends itself.

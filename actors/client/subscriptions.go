@@ -90,9 +90,12 @@ func (c *Connection) followed(uri string, wanted bool, err error) {
 
 // resubscribe takes a subscription to a resource that the server is being told is not wanted.
 func (c *Connection) resubscribe(x *request.Exchange) (taken bool) {
+	if x.Method != "resources/subscribe" {
+		return false
+	}
 	uri, _ := splice.GetString(x.Params, "uri")
 	f := c.following[uri]
-	if f == nil || x.Method != "resources/subscribe" {
+	if f == nil {
 		return false
 	}
 	done, local := c.subscribe(x)

@@ -15,8 +15,11 @@ var interactive = map[string]bool{"tools/call": true, "prompts/get": true, "reso
 // exclusive reports whether a question of the server might be anybody's, if calls of several clients were in flight: it may ask, and need
 // not say during which call. Over Streamable HTTP it can, and published servers do not always.
 func (c *Connection) exclusive() bool {
+	if !c.asks || c.facts.Version.Era() != protocol.Legacy {
+		return false
+	}
 	up := c.info()
-	return c.o.Declare.Fingerprint().Asks() && c.facts.Version.Era() == protocol.Legacy && !up.Correlates && !up.Stateless
+	return !up.Correlates && !up.Stateless
 }
 
 // free reports whether a call may be written beside those in flight: where a question could be anybody's, they must all be one client's. A

@@ -26,7 +26,10 @@ func (w *watching) stop() {
 // watch sees to it that the server is looked at for as long as something waits for it, once per stdio.Quiet: whoever calls a program that
 // was stopped would wait for its whole deadline, and so would the next.
 func (c *Connection) watch() {
-	if _, can := transport.As[looker](c.up); !can || c.watching.on {
+	if c.watching.on {
+		return
+	}
+	if _, can := transport.As[looker](c.up); !can {
 		return
 	}
 	c.watching = watching{on: true, timer: c.p.After(stdio.Quiet, looked{})}

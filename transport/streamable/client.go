@@ -73,6 +73,7 @@ type Client struct {
 	standing chan struct{} // likewise for the one that reads the standing stream
 	door     chan struct{} // holds a token for whoever is in Close
 	version  atomic.Uint32 // protocol.Version
+	dress    atomic.Pointer[dress]
 	mirrored func(tool string) []headers.Mirror
 	all      context.Context
 	endAll   context.CancelFunc // ends everything

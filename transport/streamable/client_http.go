@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -84,22 +85,7 @@ func tokenRune(r rune) bool {
 // do sends one request. Redirects are not followed and cookies not kept: it goes past http.Client. Wrote is set once bytes may have
 // reached the server; it may be nil.
 func (c *Client) do(ctx context.Context, method, session string, body []byte, extra http.Header, wrote *atomic.Bool) (*http.Response, error) {
-	header := make(http.Header, len(c.given)+6)
-	for name, values := range c.given {
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	if header["User-Agent"] == nil {
-		header["User-Agent"] = []string{"mcpd"}
-	}
-	if session != "" {
-		header["Mcp-Session-Id"] = []string{session}
-	}
-	if v := protocol.Version(c.version.Load()); v.Has(protocol.VersionHeader) {
-		header["Mcp-Protocol-Version"] = []string{v.String()}
-	}
-	for name, values := range extra {
-		header[name] = values
-	}
+	header := c.dressed(session, extra)
 	if wrote != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
 	}
@@ -114,6 +100,46 @@ func (c *Client) do(ctx context.Context, method, session string, body []byte, ex
 		req.Body, _ = req.GetBody() // never fails
 	}
 	return c.transport.RoundTrip(req)
+}
+
+// dress is the header of the requests of one session that say nothing of their own. It is not changed once it is kept.
+type dress struct {
+	session string
+	version protocol.Version
+	header  http.Header
+}
+
+// dressed is the header of a request: what is configured, what the session and the revision ask for, and what is the request's own.
+func (c *Client) dressed(session string, extra http.Header) http.Header {
+	v := protocol.Version(c.version.Load())
+	common := isCommon(extra)
+	if kept := c.dress.Load(); common && kept != nil && kept.session == session && kept.version == v {
+		return kept.header
+	}
+	header := make(http.Header, len(c.given)+6)
+	for name, values := range c.given {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	if header["User-Agent"] == nil {
+		header["User-Agent"] = []string{"mcpd"}
+	}
+	if session != "" {
+		header["Mcp-Session-Id"] = []string{session}
+	}
+	if v.Has(protocol.VersionHeader) {
+		header["Mcp-Protocol-Version"] = []string{v.String()}
+	}
+	maps.Copy(header, extra)
+	if common {
+		c.dress.Store(&dress{session, v, header})
+	}
+	return header
+}
+
+// isCommon reports whether a request says nothing of its own: its fields are those of postAccept, and not of a copy.
+func isCommon(extra http.Header) bool {
+	own := extra["Accept"]
+	return len(extra) == len(postAccept) && len(own) > 0 && &own[0] == &postAccept["Accept"][0]
 }
 
 // delete ends the session. Whatever the server says to that, we are leaving.
