@@ -81,7 +81,7 @@ func (h *host) mcp() (suture.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := socket.Listen(context.Background(), "tcp", h.addrs.or("mcp", config.Listen))
+	l, err := socket(config.Edge.StallTime).Listen(context.Background(), "tcp", h.addrs.or("mcp", config.Listen))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (h *host) connections(trusted func() []netip.Prefix) *streamable.Connection
 	}
 }
 
-// keepAlive finds out within 45 s that a client's machine is gone, so that its streams do not stay.
+// keepAlive finds out within 45 s that the machine of a client to which nothing is sent is gone.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * second, Interval: 5 * second, Count: 6}
 
 const (

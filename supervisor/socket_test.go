@@ -11,7 +11,7 @@ import (
 
 // A client that reads nothing, and one that sends what nobody reads, cost the kernel no more than their buffers.
 func TestSocketBuffersAreBounded(t *testing.T) {
-	l, err := socket.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := socket(0).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
