@@ -73,7 +73,8 @@ When faults strike, and at what, is a function of the experiment, the rows of th
 	for _, r := range Keys() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Path, cell(r.Want), code(r.Default), cell(r.Doc))
 	}
-	b.WriteString("\n## The fault catalogue\n\nEverything that a host is to survive. What no kind does is tested elsewhere, or not yet.\n\n| fault | what | kinds | experiments |\n|---|---|---|---|\n")
+	b.WriteString("\n## The fault catalogue\n\nEverything that a host is to survive, and what shows that it does: kinds of faults with their experiments, and tests,\n" +
+		"each written with the folder of its package. Where there is nothing to survive the last column says why.\n\n| fault | what | kinds | experiments | tests |\n|---|---|---|---|---|\n")
 	for _, row := range faults.Catalogue {
 		var kinds, experiments []string
 		for _, k := range faults.Kinds {
@@ -86,7 +87,11 @@ When faults strike, and at what, is a function of the experiment, the rows of th
 				experiments = append(experiments, "`"+e.Name+"`")
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.ID, row.Is, strings.Join(kinds, " "), strings.Join(experiments, " "))
+		shown := row.None
+		for _, test := range strings.Fields(row.Tests) {
+			shown += " `" + test + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.ID, row.Is, strings.Join(kinds, " "), strings.Join(experiments, " "), strings.TrimSpace(shown))
 	}
 	return []byte(b.String())
 }

@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,8 +23,11 @@ type Client struct {
 }
 
 // session opens one of the tenant. It leaves nothing behind when it is closed.
-func (c Client) session(ctx context.Context) (*load.Session, error) {
-	return load.Connect(ctx, load.SessionOptions{URL: c.URL, Key: c.Key, Tool: c.Tool, Argument: c.Argument, SameID: true})
+func (c Client) session(ctx context.Context) (*load.Session, error) { return c.sessionOf(ctx, "") }
+
+// sessionOf opens one of a revision.
+func (c Client) sessionOf(ctx context.Context, revision string) (*load.Session, error) {
+	return load.Connect(ctx, load.SessionOptions{URL: c.URL, Key: c.Key, Tool: c.Tool, Argument: c.Argument, SameID: true, Revision: revision})
 }
 
 // inSession has a fault end its session after itself.
@@ -43,8 +45,7 @@ func inSession(s *load.Session, in Injected) Injected {
 // call asks for text to be given back in a session, over a connection that nobody else uses and that ends with the answer's body. The host is
 // told at once that little is read: the connection's buffer is small.
 func (c Client) call(ctx context.Context, s *load.Session, text string) (*http.Response, error) {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(c.Tool) + `,"arguments":{` + quote(c.Argument) + `:` + quote(text) + `}}}`
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(c.request("1", text, "")))
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,11 @@ func (c Client) call(ctx context.Context, s *load.Session, text string) (*http.R
 	return resp, nil
 }
 
+// request is a call of the tool as JSON. More are members of its params, each with a comma before it.
+func (c Client) request(id, text, more string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":` + quote(c.Tool) + `,"arguments":{` + quote(c.Argument) + `:` + quote(text) + `}` + more + `}}`
+}
+
 // smallBuffer is what a slow reader lets the kernel take in for it.
 const smallBuffer = 4 << 10
 
@@ -73,7 +79,7 @@ func dialSmall(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // dial is a bare connection to where the client calls, with the address and path of the request.
-func (c Client) dial(ctx context.Context) (conn io.ReadWriteCloser, u *url.URL, err error) {
+func (c Client) dial(ctx context.Context) (conn *net.TCPConn, u *url.URL, err error) {
 	u, err = url.Parse(c.URL)
 	if err != nil {
 		return nil, nil, err
@@ -81,8 +87,11 @@ func (c Client) dial(ctx context.Context) (conn io.ReadWriteCloser, u *url.URL, 
 	if u.Scheme != "http" {
 		return nil, nil, fmt.Errorf("%s: only bare connections are slow enough", u.Scheme)
 	}
-	conn, err = dialSmall(ctx, "tcp", u.Host)
-	return conn, u, err
+	bare, err := dialSmall(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	return bare.(*net.TCPConn), u, nil
 }
 
 func quote(s string) string {

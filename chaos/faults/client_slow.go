@@ -22,7 +22,7 @@ var clientSlow = Kind{
 		if err != nil {
 			return Injected{}, err
 		}
-		return inSession(session, begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+		return inSession(session, begin(ctx, s, clients, refusedTime, func(ctx context.Context, _ int) (int, error) {
 			resp, err := s.Client.call(ctx, session, text)
 			if err != nil {
 				return 0, err
@@ -42,5 +42,8 @@ var clientSlow = Kind{
 	},
 }
 
-// again is how soon a client that was refused or cut tries again.
+// refusedTime is how soon one that was refused asks for as much again. Many that asked sooner would be a flood of requests instead.
+const refusedTime = time.Second
+
+// again is how soon any other client that was refused or cut tries again.
 const again = 100 * time.Millisecond

@@ -9,9 +9,10 @@ import (
 
 var clientTrickle = Kind{
 	Name: "client.trickle", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
-	Is: "clients open connections and send the header of a request a byte at a time",
+	Is: "clients open connections and send the header of a request, or its body, a byte at a time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "100", Low: 1, High: 10_000, Is: "how many at once"},
+		{Name: "part", Type: Text, Default: "header", Words: []string{"header", "body"}, Is: "what is sent slowly"},
 		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "between two bytes"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
@@ -22,7 +23,17 @@ var clientTrickle = Kind{
 				return 0, err
 			}
 			defer conn.Close()
-			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nX-Slow: ", u.Path, u.Host); err != nil {
+			begins := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\n", u.Path, u.Host)
+			if s.With.Text("part") == "header" {
+				begins += "X-Slow: "
+			} else {
+				if s.Client.Key != "" {
+					begins += "Authorization: Bearer " + s.Client.Key + "\r\n"
+				}
+				begins += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+					"Content-Length: 1048576\r\n\r\n"
+			}
+			if _, err := io.WriteString(conn, begins); err != nil {
 				return 0, err
 			}
 			for {

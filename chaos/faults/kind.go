@@ -21,6 +21,9 @@ type Kind struct {
 	Quiet  bool
 	Needs  Need
 	Params []Param
+	// Before has the host make what it keeps for minutes after it was needed, so that it is there when the host is measured before the run. Nil is
+	// nothing.
+	Before func(ctx context.Context, c Client, with Values) error
 	// Inject does it and returns at once, or as soon as it is known to be under way. What it began goes on until Heal.
 	Inject func(ctx context.Context, s *Site) (Injected, error)
 }
@@ -52,7 +55,7 @@ type Injected struct {
 	Target string
 	// Heal undoes it and waits until nothing that it began goes on. It may be called more than once, also when the run is aborted.
 	Heal func(ctx context.Context) error
-	// Hits is how often it has struck so far; after Heal it stays what it was.
+	// Hits is how often it has struck so far; after Heal it stays what it was. An error says that the host did what it must not.
 	Hits func(ctx context.Context) (int, error)
 	// Figures are what it has measured itself until it was healed, each by a name that ends in its unit, as "ready_ms". Nil measures nothing.
 	Figures func() map[string][]float64
@@ -68,7 +71,14 @@ var Kinds = append([]Kind{
 	childCrash,
 	childKill,
 	childStop,
+	clientBatch,
+	clientCancel,
 	clientChurn,
+	clientHalfOpen,
+	clientHoard,
+	clientResume,
+	clientReturn,
+	clientSameID,
 	clientSlow,
 	clientTrickle,
 	clientVanish,

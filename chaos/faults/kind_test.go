@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcpd/internal/mcptest"
 )
 
 var (
@@ -49,6 +51,22 @@ func TestCatalogueIsComplete(t *testing.T) {
 	for i := 1; i < len(Catalogue); i++ {
 		if Catalogue[i-1].ID >= Catalogue[i].ID || Catalogue[i].Is == "" {
 			t.Errorf("%s is not in its place, or says nothing", Catalogue[i].ID)
+		}
+	}
+}
+
+// Every row of the catalogue has a kind of fault or a test, or a reason why there is nothing to survive; and the tests that it names are there.
+func TestCatalogueIsShown(t *testing.T) {
+	for _, e := range Catalogue {
+		tests := strings.Fields(e.Tests)
+		done := len(tests) > 0 || slices.ContainsFunc(Kinds, func(k Kind) bool { return slices.Contains(k.Rows, e.ID) })
+		if done == (e.None != "") {
+			t.Errorf("%s: shown %t, and %q is why not", e.ID, done, e.None)
+		}
+		for _, name := range tests {
+			if !mcptest.TestExists(t, "../..", name) {
+				t.Errorf("%s: there is no %s", e.ID, name)
+			}
 		}
 	}
 }

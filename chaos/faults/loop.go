@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,9 +14,13 @@ type loop struct {
 	over sync.WaitGroup
 	hits atomic.Int64
 
-	mu  sync.Mutex // guards err
-	err error      // the first
+	mu    sync.Mutex // guards the fields below
+	err   error      // the first
+	wrong error      // the first of those that are wrong whatever else was right
 }
+
+// errWrong is wrapped by what a host must never do. One such answer is enough, however many were right.
+var errWrong = errors.New("the host is wrong")
 
 // begin starts a loop with so many hands. Each does it, waits, and does it again; what it returns is how often that has struck. It ends by heal
 // alone, or when the fault's time is twice over, should nobody heal it.
@@ -29,10 +34,12 @@ func begin(ctx context.Context, s *Site, hands int, wait time.Duration, do func(
 			for {
 				n, err := do(ctx, hand)
 				l.hits.Add(int64(n))
-				if ctx.Err() != nil {
-					return // what it was doing then has been cut short
+				if errors.Is(err, errWrong) || ctx.Err() == nil { // what it was doing at the end has been cut short
+					l.note(err)
 				}
-				l.note(err)
+				if ctx.Err() != nil {
+					return
+				}
 				select {
 				case <-ctx.Done():
 					return
@@ -50,6 +57,16 @@ func (l *loop) note(err error) {
 	if l.err == nil {
 		l.err = err
 	}
+	if l.wrong == nil && errors.Is(err, errWrong) {
+		l.wrong = err
+	}
+}
+
+// struck is how often it has, and what was wrong.
+func (l *loop) struck(context.Context) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(l.hits.Load()), l.wrong
 }
 
 // heal ends the loop. It tells the first mistake when nothing has ever struck: what a host refuses now and then is no mistake.
@@ -66,5 +83,5 @@ func (l *loop) heal(context.Context) error {
 
 // injected is the loop as a fault.
 func (l *loop) injected(target string) Injected {
-	return Injected{Target: target, Heal: l.heal, Hits: func(context.Context) (int, error) { return int(l.hits.Load()), nil }}
+	return Injected{Target: target, Heal: l.heal, Hits: l.struck}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -9,8 +10,8 @@ import (
 	"mcpd/chaos/record"
 )
 
-// figures adds what follows from events and calls, with the goals of the experiment. A figure that is expected and that nothing was measured of has
-// no samples.
+// figures adds what follows from events and calls, and what faults have measured, with the goals of the experiment. A figure that is expected and
+// that nothing was measured of has no samples.
 func (r *run) figures(out *record.Record, done []struck) {
 	samples := map[string][]float64{}
 	last := 0.0
@@ -46,6 +47,9 @@ func (r *run) figures(out *record.Record, done []struck) {
 			delete(hit, e.Path)
 		}
 	}
+	for name, values := range outages(out.Events, done) {
+		samples[name] = append(samples[name], values...)
+	}
 	goals := maps.Clone(r.Experiment.Expect.Figures)
 	for name := range goals {
 		if _, ok := samples[name]; !ok {
@@ -59,6 +63,37 @@ func (r *run) figures(out *record.Record, done []struck) {
 		}
 		out.Figures = append(out.Figures, f)
 	}
+}
+
+// outages are what becomes of servers that were struck: how long after that the host has found out that they are gone, and how long they were. The
+// first server that is lost after a strike, and before the next one at it, is lost by that strike.
+func outages(events []record.Event, done []struck) map[string][]float64 {
+	samples := map[string][]float64{}
+	type server struct{ tenant, name string }
+	lost := map[server]bool{} // by a strike, and not ready again
+	hit := map[server]float64{}
+	next := 0
+	byTime := slices.SortedFunc(slices.Values(done), func(a, b struck) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range events {
+		for ; next < len(byTime) && byTime[next].From <= e.At; next++ {
+			if s := byTime[next]; s.plan.Server != "" && s.Error == "" {
+				hit[server{s.plan.Tenant, s.plan.Server}] = s.at
+			}
+		}
+		of := server{e.Fields["tenant"], e.Fields["server"]}
+		switch at, struck := hit[of]; {
+		case e.Name == "upstream_exited" && struck:
+			samples["detect_ms"] = append(samples["detect_ms"], max(0, e.At-at)*1000)
+			lost[of] = true
+			delete(hit, of)
+		case e.Name == "upstream_ready" && lost[of]:
+			if down, err := time.ParseDuration(e.Fields["down"]); err == nil {
+				samples["down_ms"] = append(samples["down_ms"], down.Seconds()*1000)
+			}
+			delete(lost, of)
+		}
+	}
+	return samples
 }
 
 // longest is how long calls of bystanders took at most that were due in the second of that time.

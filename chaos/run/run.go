@@ -205,7 +205,23 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own) })
 	}
 	warmed.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.before(ctx))...)
+}
+
+// before has every tenant's part of the host keep what it would keep after the faults.
+func (r *run) before(ctx context.Context) error {
+	for _, f := range r.Experiment.Faults {
+		kind, _ := faults.Find(r.Kinds, f.Do)
+		for _, t := range r.traffic {
+			if kind.Before == nil {
+				continue
+			}
+			if err := kind.Before(ctx, t.client, f.With); err != nil {
+				return fmt.Errorf("before %s: tenant %s: %w", f.Do, t.tenant, err)
+			}
+		}
+	}
+	return nil
 }
 
 // carryOut is the run itself. Whatever ends it, it returns with everything healed and nothing of it under way.

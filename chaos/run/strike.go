@@ -19,6 +19,7 @@ const maxStruck = 64
 // struck is one strike that was carried out.
 type struck struct {
 	plan experiment.Strike
+	at   float64 // when it was done, in seconds from the beginning of the run; From is before it was
 	record.Strike
 	figures map[string][]float64 // that the kind has measured
 }
@@ -62,7 +63,7 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 		r.say("%s could not be done: %v", s.Kind, err)
 		return out
 	}
-	out.Target = in.Target
+	out.Target, out.at = in.Target, r.now()
 	if len(host.ids) > 0 {
 		out.ID = host.ids[0]
 	}

@@ -149,6 +149,9 @@ func complete(r record.Record) (is, found string) {
 
 // figures is E3.
 func figures(r record.Record) (is, found string) {
+	if r.Experiment.Short {
+		return record.Unjudged, "the phases are too short"
+	}
 	var f findings
 	var good []string
 	for _, x := range r.Figures {

@@ -305,7 +305,7 @@ func TestTailOfFewCallsIsUnclear(t *testing.T) {
 func TestShortRunsSayNothingOfTime(t *testing.T) {
 	each(func(r record.Record) {
 		r.Experiment.Short = true
-		for _, judge := range []func(record.Record) (string, string){latency, recovery} {
+		for _, judge := range []func(record.Record) (string, string){latency, recovery, figures} {
 			if is, found := judge(r); is != record.Unjudged {
 				t.Errorf("%s: %s", is, found)
 			}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"mcpd/internal/mcptest"
 )
 
 // documents is how many requirements each of them has.
@@ -20,7 +20,7 @@ var (
 	attack         = regexp.MustCompile(`^S[0-9]{2}$`)
 	requirementRow = regexp.MustCompile(`(?m)^\| (S[0-9][^|]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
 	requirement    = regexp.MustCompile(`S([0-4])-([0-9]+)(?: to S([0-4])-([0-9]+))?`)
-	shownBy        = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Benchmark|Fuzz)\\w+)(?:/([\\w-]+))?`")
+	shownBy        = regexp.MustCompile("`([a-z0-9/]+\\.(?:Test|Benchmark|Fuzz)\\w+(?:/[\\w-]+)?)`")
 )
 
 // docs/requirements.md has every requirement and every attack once, and every test that it names exists.
@@ -47,8 +47,8 @@ func TestRequirementsAreMapped(t *testing.T) {
 			t.Errorf("%s: neither a test nor a reason why there is none", row[1])
 		}
 		for _, m := range tests {
-			if !testExists(t, m[1], m[2], m[3]) {
-				t.Errorf("%s: there is no %s", row[1], strings.Trim(m[0], "`"))
+			if !mcptest.TestExists(t, docsRoot, m[1]) {
+				t.Errorf("%s: there is no %s", row[1], m[1])
 			}
 		}
 	}
@@ -85,30 +85,9 @@ func TestLimitsAreShown(t *testing.T) {
 			t.Errorf("no test shows that this is kept: %s", row[0])
 		}
 		for _, m := range tests {
-			if !testExists(t, m[1], m[2], m[3]) {
+			if !mcptest.TestExists(t, docsRoot, m[1]) {
 				t.Errorf("there is no %s: %s", m[0], row[0])
 			}
 		}
 	}
-}
-
-// testExists finds a test function in the files of a folder, and the script of a subtest.
-func testExists(t *testing.T, folder, name, script string) bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(docsRoot, folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := false
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = found || strings.Contains(string(source), "\nfunc "+name+"(")
-	}
-	if script != "" {
-		_, err = os.Stat(filepath.Join(docsRoot, folder, "testdata", script+".txt"))
-	}
-	return found && err == nil
 }

@@ -120,7 +120,7 @@ var errCut = errors.New("the client leaves")
 // read reads one stream to its end, or until the client leaves it. What comes after the answer matters.
 func (h *hearing) read(response *http.Response) error {
 	defer response.Body.Close()
-	return eachEvent(response.Body, h.event)
+	return EachEvent(response.Body, h.event)
 }
 
 // resume comes back to the stream, as if so many of the last messages had not come. A host that cannot be reached is asked again.

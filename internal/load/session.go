@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type SessionOptions struct {
 	SameID bool
 	// Modern speaks 2026-07-28: there is no session then but the connections, and each request stands alone.
 	Modern bool
+	// Revision is what is proposed; empty is 2025-11-25, the newest that has sessions.
+	Revision string
 }
 
 // Session is a Client of MCP over Streamable HTTP, 2025-03-26 to 2025-11-25, or of the revision after them, with connections of its own. It does no more than load
@@ -77,7 +80,7 @@ func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
 }
 
 func (s *Session) handshake(ctx context.Context) error {
-	answer, header, err := s.request(ctx, "initialize", `{"protocolVersion":"`+sessionRevision+
+	answer, header, err := s.request(ctx, "initialize", `{"protocolVersion":"`+cmp.Or(s.options.Revision, sessionRevision)+
 		`","capabilities":{},"clientInfo":{"name":"mcpd-load","version":"1"}}`)
 	if err != nil {
 		return err
@@ -219,7 +222,7 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 		return nil
 	}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		err = eachEvent(response.Body, read)
+		err = EachEvent(response.Body, read)
 	} else {
 		var body []byte
 		if body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err == nil {

@@ -172,7 +172,7 @@ func TestConnectSaysWhy(t *testing.T) {
 
 func TestEventsAreBounded(t *testing.T) {
 	long := strings.NewReader("data: " + strings.Repeat("x", maxReply/2) + "\ndata: " + strings.Repeat("x", maxReply/2) + "\n\n")
-	err := eachEvent(long, func(string, []byte) error { return nil })
+	err := EachEvent(long, func(string, []byte) error { return nil })
 	if err == nil {
 		t.Error("an event beyond the bound was accepted")
 	}

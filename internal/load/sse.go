@@ -10,9 +10,9 @@ import (
 // maxReply bounds one message and one whole reply body. Load payloads are a few hundred bytes; a tool list may be long.
 const maxReply = 4 << 20
 
-// eachEvent calls f with every event of an SSE body that has an id or data, until f returns an error or the body ends. The data is f's until it
+// EachEvent calls f with every event of an SSE body that has an id or data, until f returns an error or the body ends. The data is f's until it
 // returns.
-func eachEvent(body io.Reader, f func(id string, data []byte) error) error {
+func EachEvent(body io.Reader, f func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4096), maxReply)
 	var id string

@@ -1,0 +1,94 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"mcpd/internal/load"
+)
+
+var clientHalfOpen = Kind{
+	Name: "client.half_open", Rows: []string{"F42"}, Aim: AtTenant, Quiet: true,
+	Is: "clients with a stream are not heard of any more, as when their network is gone; it needs Linux where it is run, and no other right",
+	Params: []Param{
+		{Name: "clients", Type: Number, Default: "8", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "freed", Type: Duration, Default: "45s", Low: int64(time.Second), High: int64(time.Hour), Is: "after which time the host has to have let go of them; they come back then and look"},
+	},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		clients, freed := s.With.Number("clients"), s.With.Duration("freed")
+		sessions, headers := []*load.Session{}, make([]http.Header, clients)
+		var once sync.Once
+		ended := func(ctx context.Context) {
+			for _, session := range sessions {
+				_ = session.Close(ctx) // the host forgets a session that is idle
+			}
+		}
+		for i := range headers {
+			session, err := s.Client.session(ctx)
+			if err != nil {
+				ended(ctx)
+				return Injected{}, err
+			}
+			sessions, headers[i] = append(sessions, session), session.Headers()
+		}
+		// A stream is open and deaf when the fault counts as injected.
+		var deaf sync.WaitGroup
+		deaf.Add(clients)
+		first := make([]sync.Once, clients)
+		l := begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
+			defer first[hand].Do(deaf.Done)
+			conn, err := s.Client.asked(ctx, headers[hand], http.MethodGet, "")
+			if err != nil {
+				return 0, err
+			}
+			defer conn.Close()
+			_ = conn.SetLinger(0) // a network that is there again says at once that nobody is here
+			if err := deafen(conn, true); err != nil {
+				return 0, err
+			}
+			first[hand].Do(deaf.Done)
+			select {
+			case <-ctx.Done():
+				return 1, nil
+			case <-time.After(freed):
+			}
+			return 1, stillThere(conn, freed)
+		})
+		deaf.Wait()
+		in := l.injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))
+		in.Heal = func(ctx context.Context) error {
+			err := l.heal(ctx)
+			once.Do(func() { ended(ctx) })
+			return err
+		}
+		return in, nil
+	},
+}
+
+// stillThere has the network of a connection back, and finds out whether the host has the connection still: one that it has let go of it resets.
+func stillThere(conn *net.TCPConn, after time.Duration) error {
+	if err := deafen(conn, false); err != nil {
+		return err
+	}
+	_ = conn.SetDeadline(time.Now().Add(visitTimeout))
+	// What arrived before is read first; then there is a reset, or nothing, or the next sign of life.
+	for buffer := make([]byte, 4<<10); ; {
+		if _, err := conn.Write([]byte("\r\n")); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+		_, err := conn.Read(buffer)
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return fmt.Errorf("%w: the stream of a client that is gone is still there after %s", errWrong, after)
+		default:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpd/internal/load"
+)
+
+var clientReturn = Kind{
+	Name: "client.return", Rows: []string{"F44"}, Aim: AtTenant, Quiet: true, Contends: true,
+	Is: "the connections of all clients end at the same moment, and all come back at once, each with a stream and a call",
+	Params: []Param{
+		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 10_000, Is: "how many"},
+		{Name: "every", Type: Duration, Default: "2s", Low: int64(100 * time.Millisecond), High: int64(time.Hour), Is: "how often"},
+	},
+	Inject: func(ctx context.Context, s *Site) (Injected, error) {
+		c := &crowd{client: s.Client, sessions: make([]*load.Session, s.With.Number("clients"))}
+		if err := c.open(ctx); err != nil {
+			c.close(ctx)
+			return Injected{}, err
+		}
+		l := begin(ctx, s, 1, s.With.Duration("every"), func(ctx context.Context, _ int) (int, error) {
+			return c.back(context.WithoutCancel(ctx))
+		})
+		in := l.injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, len(c.sessions)))
+		in.Heal = func(ctx context.Context) error {
+			err := l.heal(ctx)
+			c.once.Do(func() { c.close(ctx) })
+			return err
+		}
+		in.Figures = func() map[string][]float64 { return map[string][]float64{"return_s": slices.Clone(c.took)} }
+		return in, nil
+	},
+}
+
+// crowd are clients that do everything at the same time.
+type crowd struct {
+	client   Client
+	sessions []*load.Session
+	once     sync.Once
+	took     []float64 // how long the last of them was away, in seconds; of the loop's only hand
+}
+
+// returnTime bounds one return of all, and so how long healing takes.
+const returnTime = 10 * time.Second
+
+// handshakes is how many of the crowd connect at once in the beginning, which is not what is tried.
+const handshakes = 16
+
+func (c *crowd) open(ctx context.Context) error {
+	turns, errs := make(chan struct{}, handshakes), make([]error, len(c.sessions))
+	var all sync.WaitGroup
+	for i := range c.sessions {
+		turns <- struct{}{}
+		all.Go(func() {
+			c.sessions[i], errs[i] = c.client.session(ctx)
+			<-turns
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *crowd) close(ctx context.Context) {
+	for _, session := range c.sessions {
+		if session != nil {
+			_ = session.Close(ctx) // the host forgets a session that is idle
+		}
+	}
+}
+
+// back has all come back, and waits until each has its stream and an answer. Whoever is refused for want of room tries again.
+func (c *crowd) back(ctx context.Context) (int, error) {
+	for _, session := range c.sessions {
+		session.Rest()
+	}
+	ctx, cancel := context.WithTimeout(ctx, returnTime)
+	defer cancel()
+	begun, errs := time.Now(), make([]error, len(c.sessions))
+	var all sync.WaitGroup
+	for i, session := range c.sessions {
+		all.Go(func() { errs[i] = c.served(ctx, session) })
+	}
+	all.Wait()
+	c.took = append(c.took, time.Since(begun).Seconds())
+	if err := errors.Join(errs...); err != nil {
+		return 0, fmt.Errorf("%w: of %d clients not all were back within %s: %w", errWrong, len(c.sessions), returnTime, first(errs))
+	}
+	return len(c.sessions), nil
+}
+
+func first(errs []error) error {
+	return errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
+}
+
+func (c *crowd) served(ctx context.Context, session *load.Session) error {
+	for {
+		err := c.visit(ctx, session)
+		if err == nil || ctx.Err() != nil || errors.Is(err, errWrong) {
+			return err
+		}
+		if status, ok := errors.AsType[load.StatusError](err); ok && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(again):
+		}
+	}
+}
+
+func (c *crowd) visit(ctx context.Context, session *load.Session) error {
+	stream, err := session.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	const text = "back"
+	got, err := session.Call(ctx, text)
+	if err == nil && got != text {
+		err = fmt.Errorf("%w: a call was answered with %q", errWrong, got)
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/internal/load"
+	"mcpd/protocol"
+)
+
+// answer is what a message was answered with.
+type answer struct {
+	status   int
+	messages []answered // in the order of the body, those of an array each
+}
+
+// answered is as much of a message of the host as the kinds look at.
+type answered struct {
+	ID     jsontext.Value `json:"id"`
+	Method string         `json:"method"`
+	Result struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"result"`
+	Error *load.CallError `json:"error"`
+}
+
+// text is the first of a result.
+func (a answered) text() string {
+	if len(a.Result.Content) == 0 {
+		return ""
+	}
+	return a.Result.Content[0].Text
+}
+
+// maxAnswer bounds one body that is read.
+const maxAnswer = 8 << 20
+
+// post sends one body and reads all that it is answered with.
+func (c Client) post(ctx context.Context, client *http.Client, header http.Header, body string) (answer, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header = header
+	resp, err := client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	a := answer{status: resp.StatusCode}
+	limited := io.LimitReader(resp.Body, maxAnswer)
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return a, load.EachEvent(limited, func(_ string, data []byte) error { return a.add(data) })
+	}
+	data, err := io.ReadAll(limited)
+	if data = bytes.TrimSpace(data); err == nil && len(data) > 0 && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		err = a.add(data)
+	}
+	return a, err
+}
+
+// add takes in one message, or an array of them. An event without data, which only has an id, is none.
+func (a *answer) add(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if data[0] == '[' {
+		var all []answered
+		if err := json.Unmarshal(data, &all); err != nil {
+			return fmt.Errorf("an answer is no array of messages: %w", err)
+		}
+		a.messages = append(a.messages, all...)
+		return nil
+	}
+	var one answered
+	if err := json.Unmarshal(data, &one); err != nil {
+		return fmt.Errorf("an answer is no message: %w", err)
+	}
+	a.messages = append(a.messages, one)
+	return nil
+}
+
+// of are the answers to the request of that id.
+func (a answer) of(id string) (list []answered) {
+	for _, m := range a.messages {
+		if m.Method == "" && string(m.ID) == id {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// alone is a call of 2026-07-28, which stands alone.
+func (c Client) alone(id, text string) string {
+	return c.request(id, text, `,"_meta":{"`+protocol.MetaProtocolVersion+`":"`+protocol.V20260728.String()+`","`+protocol.MetaClientCapabilities+`":{}}`)
+}
+
+// aloneHeader is that of such a call.
+func (c Client) aloneHeader() http.Header {
+	header := http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {protocol.V20260728.String()},
+		"Mcp-Method": {"tools/call"}, "Mcp-Name": {c.Tool},
+	}
+	if c.Key != "" {
+		header.Set("Authorization", "Bearer "+c.Key)
+	}
+	return header
+}

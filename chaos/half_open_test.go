@@ -1,0 +1,40 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"mcpd/chaos/faults"
+)
+
+// F42: clients with a stream are not heard of any more, as when their network is gone. The host lets go of them within 45 s, although it sends
+// them signs of life that nobody acknowledges, for which the kernel would try a quarter of an hour.
+func TestHalfOpenClientsAreLetGo(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "")
+	kind, _ := faults.Find(faults.Kinds, "client.half_open")
+	with := kind.Defaults()
+	with["clients"] = 3
+	in, err := kind.Inject(t.Context(), &faults.Site{
+		Tenant: acme, Client: faults.Client{URL: a.MCP + "/t/" + acme + "/mcp", Key: key(acme), Tool: "demo__echo", Argument: "text"}, For: time.Hour, With: with,
+		Rand: rand.New(rand.NewPCG(1, 1)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Heal(t.Context())
+	// They come back after 45 s and look; a host that is still there is wrong. The rest is for a busy machine.
+	for end := time.Now().Add(with.Duration("freed") + patience); ; time.Sleep(100 * time.Millisecond) {
+		hits, err := in.Hits(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hits >= 3 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d of 3 clients have come back", hits)
+		}
+	}
+}
