@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -58,12 +59,13 @@ func firstText(g record.Group, kind string) string {
 func told(r record.Record) (is, found string) {
 	var f findings
 	n := 0
+	by := tellers(r.Events)
 	for _, s := range r.Strikes {
 		if s.Hits == 0 || s.Error != "" || s.Quiet {
 			continue
 		}
 		n++
-		if !slices.ContainsFunc(r.Events, func(e record.Event) bool { return tells(e, s, r) }) {
+		if !by.tell(s) {
 			f.add("%s at %s: no event tells of it", s.Kind, s.Target)
 		}
 	}
@@ -83,14 +85,33 @@ func told(r record.Record) (is, found string) {
 	return f.verdict("all %d", n)
 }
 
-// tells reports whether an event is of a strike. What was done from outside shows as something that the host did not expect: from when it was done
+// telling is what events tell, made of them once: an hour has a hundred thousand of them and hundreds of strikes.
+type telling struct {
+	armed  map[string]bool // by the id of a fault that an event is of: whether one says more than that it was armed
+	latest float64         // when the host last told of something that it did not expect
+}
+
+func tellers(events []record.Event) telling {
+	t := telling{armed: map[string]bool{}, latest: math.Inf(-1)}
+	for _, e := range events {
+		if id := e.Fields["fault"]; id != "" {
+			t.armed[id] = t.armed[id] || e.Name != "fault_armed"
+		}
+		if e.Level != "debug" && e.Name != "fault_armed" && e.Name != "fault_disarmed" {
+			t.latest = max(t.latest, e.At)
+		}
+	}
+	return t
+}
+
+// tell reports whether an event is of a strike. What was done from outside shows as something that the host did not expect: from when it was done
 // on, and until the end, since a host may notice it late.
-func tells(e record.Event, s record.Strike, r record.Record) bool {
-	if slices.ContainsFunc(r.Events, func(e record.Event) bool { return e.Fields["fault"] == s.ID }) {
-		return e.Fields["fault"] == s.ID && e.Name != "fault_armed"
+func (t telling) tell(s record.Strike) bool {
+	if more, ok := t.armed[s.ID]; ok {
+		return more
 	}
 	const early = 0.05 // seconds by which clocks and the order of things may differ
-	return e.At >= s.From-early && (e.Level != "debug" && e.Name != "fault_armed" && e.Name != "fault_disarmed")
+	return t.latest >= s.From-early
 }
 
 // effects is I13. What was answered has to have been done too: a tool that forgets proves nothing.

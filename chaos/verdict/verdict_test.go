@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -381,4 +382,28 @@ func TestAnotherHostHasProcessesWhenTheyAreNeeded(t *testing.T) {
 			t.Errorf("%s: %s", is, found)
 		}
 	})
+}
+
+// An hour of everything at once is judged in moments: its events and strikes are each looked at once.
+func TestAnHourIsJudgedInMoments(t *testing.T) {
+	r := record.Record{Events: make([]record.Event, 100_000), Strikes: make([]record.Strike, 5000)}
+	for i := range r.Events {
+		r.Events[i] = record.Event{At: float64(i) / 30, Level: "info", Name: "session_closed"}
+	}
+	for i := range r.Strikes {
+		r.Strikes[i] = record.Strike{ID: fmt.Sprintf("f%d", i), Kind: "child.kill", From: float64(i) / 2, Hits: 1}
+	}
+	ended := make(chan string, 1)
+	go func() { // owner: this test, which waits for it
+		is, _ := told(r)
+		ended <- is
+	}()
+	select {
+	case is := <-ended:
+		if is != record.Pass {
+			t.Errorf("I11 is %s", is)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it was not judged within 20 s")
+	}
 }
