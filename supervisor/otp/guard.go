@@ -69,10 +69,9 @@ type guard struct {
 	stopping  bool // a Stop order has come
 	reason    error
 	report    *CrashReport
-	started   bool  // the incarnation became ready
-	overtaken bool  // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
-	ordered   bool  // its end was ordered by the supervisor, who then watches the time
-	last      *exit // set before it leaves, read by the supervisor when it has left
+	started   bool // the incarnation became ready
+	overtaken bool // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
+	ordered   bool // its end was ordered by the supervisor, who then watches the time
 	body      body
 }
 
@@ -90,7 +89,7 @@ type exit struct {
 // Signals on the system queue, beside protoactor's.
 type (
 	readied  struct{ guard *guard } // to a supervisor: a child is ready
-	halted   struct{ exit *exit }   // to a supervisor: a child's incarnation has ended, and its process waits for the verdict
+	halted   struct{ exit *exit }   // to a supervisor: a child's incarnation has ended; its process waits for the verdict, or has left
 	endOrder struct{}               // to a worker: end the incarnation, keep the process
 	proceed  struct{}               // to itself: go on with the end
 )
@@ -154,7 +153,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 		} else if g.phase == ending {
 			g.body.conclude(g.reason)
 		}
-	case *actor.Terminated, *actor.Watch, *actor.Unwatch:
+	case *actor.Watch, *actor.Unwatch:
 		g.ctx.InvokeSystemMessage(msg)
 	default:
 		g.body.signal(msg)
@@ -197,8 +196,7 @@ func (g *guard) ready() {
 	g.phase, g.started = running, true
 	g.box.unshut()
 	if g.sup != nil {
-		g.box.handOver(&g.sup.guard.box)
-		g.sup.guard.box.PostSystemMessage(readied{g})
+		g.tell(readied{g})
 	} else {
 		g.top.ready()
 	}
@@ -262,36 +260,35 @@ func (g *guard) concluded() {
 		return
 	}
 	g.phase = parked
+	g.tell(halted{g.exit(true)})
+}
+
+// tell hands over to the supervisor, which hears this.
+func (g *guard) tell(news any) {
 	g.box.handOver(&g.sup.guard.box)
-	g.sup.guard.box.PostSystemMessage(halted{g.exit(true)})
+	g.sup.guard.box.PostSystemMessage(news)
 }
 
 func (g *guard) exit(parked bool) *exit {
 	return &exit{g, g.inc(), g.reason, g.report, g.started, parked, g.sys.clock.Now()}
 }
 
-// leave ends the process: what waits is failed, the registry forgets it, the supervisor gets protoactor's Terminated.
+// leave ends the process: what waits is failed, the registry forgets it, the supervisor hears of it.
 func (g *guard) leave() {
 	g.phase = left
-	g.last = g.exit(false)
+	e := g.exit(false)
 	g.box.close(ErrNoProc, false)
-	if g.sup != nil {
-		g.box.handOver(&g.sup.guard.box)
-	}
 	g.ctx.InvokeSystemMessage(stopOrder)
 	g.let()
 	if g.sup == nil {
 		g.top.finish(g.reason)
+		return
 	}
+	g.tell(halted{e})
 }
 
-// let lets go of what a worker was doing once it has left: protoactor keeps the process ids of children that are gone, and with them
-// the guard. A supervisor's context may still wait for children of its own.
-func (g *guard) let() {
-	if g.row.child().Start.Type() == WorkerType {
-		g.body, g.ctx = nil, nil
-	}
-}
+// let lets go of what the process was doing once it has left: who has its address may keep it for long.
+func (g *guard) let() { g.body, g.ctx = nil, nil }
 
 func (g *guard) overloaded() {
 	now := g.sys.clock.Now()

@@ -106,13 +106,11 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 		return // this supervisor was abandoned
 	}
 	v.guard.box.handOver(&g.box)
-	pid, err := v.ctx.SpawnNamed(sys.props(g), sys.processName(r.id))
-	if err != nil {
+	if err := sys.spawn(g); err != nil {
 		panic(err) // names are unique: only a bug can cause it
 	}
-	g.pid.Store(pid)
 	if g.abandoned.Load() { // meanwhile, with this supervisor
-		sys.actors.ProcessRegistry.Remove(pid)
+		sys.actors.ProcessRegistry.Remove(g.pid.Load())
 	}
 }
 
@@ -148,16 +146,9 @@ func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration, reason
 	k.driver.guard = nil
 	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
 	if reason != nil && g.replace(0, reason) {
-		v.forget(g)
 		r.mark(v, Forsaken, now)
 		return
 	}
 	g.abandon()
-	v.forget(g)
 	r.rest(v, Forsaken, now)
-}
-
-// forget makes protoactor forget a child that will not say goodbye by itself.
-func (v *supervisor) forget(g *guard) {
-	v.guard.box.PostSystemMessage(&actor.Terminated{Who: g.pid.Load()})
 }

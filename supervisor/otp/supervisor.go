@@ -2,7 +2,6 @@ package otp
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,7 +13,6 @@ import (
 // process with a new state, over the same rows.
 type supervisor struct {
 	guard    *guard
-	ctx      actor.Context
 	state    *state
 	static   map[string]bool // ids that are in the spec; the others came by StartChild
 	template *Child          // of a pool
@@ -25,15 +23,11 @@ type supervisor struct {
 
 var _ body = (*supervisor)(nil)
 
-// Receive hears of the process's life, and of its children's, from protoactor's context.
+// Receive hears of the process's life from protoactor's context. What ends it the guard has seen to already.
 func (v *supervisor) Receive(ctx actor.Context) {
-	switch msg := ctx.Message().(type) {
-	case *actor.Started:
-		v.ctx = ctx
+	if _, ok := ctx.Message().(*actor.Started); ok {
 		v.guard.body = v
 		v.begin()
-	case *actor.Terminated:
-		v.left(msg.Who)
 	}
 }
 
@@ -120,21 +114,6 @@ func (v *supervisor) flush() {
 	}
 }
 
-// left is protoactor's news that a process is gone.
-func (v *supervisor) left(who *actor.PID) {
-	slash, tilde := strings.LastIndexByte(who.Id, '/'), strings.LastIndexByte(who.Id, '~')
-	if tilde <= slash || v.state == nil {
-		return // not one of ours
-	}
-	k := v.state.roster.byID[who.Id[slash+1:tilde]]
-	if k == nil {
-		return
-	}
-	if g := k.driver.guard; g != nil && g.pid.Load() == who {
-		v.exited(g.last)
-	}
-}
-
 // exited passes an end on, unless it comes from a process that is no longer this row's.
 func (v *supervisor) exited(e *exit) {
 	r, k := e.guard.row, e.guard.kid
@@ -211,7 +190,6 @@ func (v *supervisor) stuck(o overdue) {
 		reason = fmt.Errorf("%w: %d do not come back: %w", ErrGiveUp, MaxHung, o.report)
 	}
 	k.driver.guard, k.driver.ended = nil, now
-	v.forget(g)
 	g.row.mark(v, Restarting, now)
 	v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
 	v.step(inExit{kid: k, reason: reason})

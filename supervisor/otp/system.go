@@ -176,6 +176,15 @@ func (s *System) newGuard(r *row, sup *supervisor) *guard {
 	return g
 }
 
+// spawn starts the process. To protoactor it is nobody's child: who supervises it hears of its end from its guard.
+func (s *System) spawn(g *guard) error {
+	pid, err := s.actors.Root.SpawnNamed(s.props(g), s.processName(g.row.id))
+	if err == nil {
+		g.pid.Store(pid)
+	}
+	return err
+}
+
 // props tells protoactor how to make the actor of a guard. It calls the producer at the first start and at each restart.
 func (s *System) props(g *guard) *actor.Props {
 	return actor.PropsFromProducer(

@@ -68,11 +68,9 @@ func (s *System) plant(name string, spec Spec) (*Tree, error) {
 	g.top = t
 	t.guard = g
 	t.row.house(nil, g, Starting, s.clock.Now())
-	pid, err := s.actors.Root.SpawnNamed(s.props(g), s.processName(name))
-	if err != nil {
+	if err := s.spawn(g); err != nil {
 		return nil, fmt.Errorf("start of %s: %w", name, err)
 	}
-	g.pid.Store(pid)
 	return t, nil
 }
 
