@@ -22,11 +22,11 @@ const (
 	left   // it is gone
 )
 
-// body is what a guard guards: a worker's incarnation or a supervisor. On protoactor's Started it begins, which ends in
-// guard.ready or guard.failed, at once or later. Its methods run on the process's own goroutine and may panic: the panic
+// body is what a guard guards: a worker's incarnation or a supervisor's. Its methods run on the process's own goroutine and may panic: the panic
 // comes back to the guard as EscalateFailure.
 type body interface {
-	actor.Actor // protoactor's life cycle messages
+	// begin ends in guard.ready or guard.failed, at once or later.
+	begin()
 	// receive handles one message; its result is the reason to end, if any.
 	receive(msg any) error
 	// conclude ends it, and ends in guard.concluded, at once or later. It is called again after a panic in itself.
@@ -138,7 +138,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 		if g.phase == parked && !g.stopping {
 			g.number.Store(g.row.inc.Add(1))
 			g.reset()
-			g.ctx.InvokeSystemMessage(msg)
+			g.begin()
 		}
 	case *actor.Stop:
 		g.stop()
@@ -158,6 +158,23 @@ func (g *guard) InvokeSystemMessage(msg any) {
 	default:
 		g.body.signal(msg)
 	}
+}
+
+// Receive hears from protoactor that the process has started. Its end the guard has seen to already.
+func (g *guard) Receive(ctx actor.Context) {
+	if _, ok := ctx.Message().(*actor.Started); ok {
+		g.begin()
+	}
+}
+
+// begin begins an incarnation.
+func (g *guard) begin() {
+	if g.row.child().Start.Type() == SupervisorType {
+		g.body = &supervisor{guard: g}
+	} else {
+		g.body = &worker{Process: Process{guard: g, inc: g.inc()}}
+	}
+	g.body.begin()
 }
 
 // EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked.

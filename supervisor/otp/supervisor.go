@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"mcpd/internal/clock"
 )
 
@@ -22,14 +20,6 @@ type supervisor struct {
 }
 
 var _ body = (*supervisor)(nil)
-
-// Receive hears of the process's life from protoactor's context. What ends it the guard has seen to already.
-func (v *supervisor) Receive(ctx actor.Context) {
-	if _, ok := ctx.Message().(*actor.Started); ok {
-		v.guard.body = v
-		v.begin()
-	}
-}
 
 func (v *supervisor) receive(msg any) error {
 	if again, ok := msg.(inAgain); ok {

@@ -52,6 +52,7 @@ type System struct {
 	scheduler Scheduler
 	seq       atomic.Uint64
 	marks     boxMarks
+	cradles   sync.Pool // of *cradle
 	watch     watch
 	hung      atomic.Int32
 
@@ -78,6 +79,7 @@ func NewSystem(o Options) *System {
 	if s.dispatch = &s.runners; s.scheduler != nil {
 		s.dispatch = s.scheduler
 	}
+	s.cradles.New = func() any { return newCradle(s.dispatch) }
 	s.actors = actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(warnings{s.log.Handler()}) }),
 		// One goroutine lives this long after a dead letter; what it would count is not logged anyway.
@@ -178,27 +180,32 @@ func (s *System) newGuard(r *row, sup *supervisor) *guard {
 
 // spawn starts the process. To protoactor it is nobody's child: who supervises it hears of its end from its guard.
 func (s *System) spawn(g *guard) error {
-	pid, err := s.actors.Root.SpawnNamed(s.props(g), s.processName(g.row.id))
+	c := s.cradles.Get().(*cradle)
+	defer s.cradles.Put(c)
+	c.guard = g
+	pid, err := s.actors.Root.SpawnNamed(c.props, s.processName(g.row.id))
+	c.guard = nil
 	if err == nil {
 		g.pid.Store(pid)
 	}
 	return err
 }
 
-// props tells protoactor how to make the actor of a guard. It calls the producer at the first start and at each restart.
-func (s *System) props(g *guard) *actor.Props {
-	return actor.PropsFromProducer(
-		g.produce,
-		actor.WithMailbox(func() actor.Mailbox { return &g.box }),
-		actor.WithDispatcher(s.dispatch),
-	)
+// cradle is what protoactor makes processes from. It asks for the actor and the mailbox while it spawns, and never again, but keeps the props
+// for each process: they take more than all else that it has of an idle one, so that one serves many.
+type cradle struct {
+	guard *guard
+	props *actor.Props
 }
 
-func (g *guard) produce() actor.Actor {
-	if g.row.child().Start.Type() == SupervisorType {
-		return &supervisor{guard: g}
-	}
-	return &worker{Process: Process{guard: g}}
+func newCradle(dispatch actor.Dispatcher) *cradle {
+	c := &cradle{}
+	c.props = actor.PropsFromProducer(
+		func() actor.Actor { return c.guard },
+		actor.WithMailbox(func() actor.Mailbox { return &c.guard.box }),
+		actor.WithDispatcher(dispatch),
+	)
+	return c
 }
 
 // processName is unique for every process of the system's life: a late finisher un-registers its own name, never a

@@ -1,32 +1,12 @@
 package otp
 
-import (
-	"github.com/asynkron/protoactor-go/actor"
+import "mcpd/internal/clock"
 
-	"mcpd/internal/clock"
-)
-
-// worker is one incarnation of a worker as protoactor sees it: the value its producer makes, at the first start and at
-// every restart in place.
+// worker is one incarnation of a worker.
 type worker struct {
 	Process
 	concluding bool        // Terminate has been called
 	deadline   clock.Timer // how long the goroutines have
-}
-
-// Receive hears of the process's life from protoactor's context. What ends it the guard has seen to already.
-func (w *worker) Receive(ctx actor.Context) {
-	if _, ok := ctx.Message().(*actor.Started); ok {
-		w.guard.body = w
-		w.inc = w.guard.inc()
-		w.guard.current.Store(&w.Process)
-		if w.guard.abandoned.Load() { // meanwhile; whoever did it may not have seen this incarnation
-			w.cancel(ErrKilled)
-			w.finish()
-			return
-		}
-		w.begin()
-	}
 }
 
 func (w *worker) receive(msg any) error {
@@ -44,6 +24,12 @@ func (w *worker) receive(msg any) error {
 }
 
 func (w *worker) begin() {
+	w.guard.current.Store(&w.Process)
+	if w.guard.abandoned.Load() { // meanwhile; whoever did it may not have seen this incarnation
+		w.cancel(ErrKilled)
+		w.finish()
+		return
+	}
 	r := w.guard.row
 	if err := w.guard.sys.faults.Begin(r.path); err != nil {
 		w.guard.failed(err)
