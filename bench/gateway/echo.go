@@ -37,12 +37,14 @@ func listenAndServe(name string, h http.Handler) (url string, err error) {
 }
 
 // echo is a server as small as one can be, of one era or of both: one tool, which answers with the message it was given. With sse it answers as
-// an event stream.
+// an event stream. It may list more tools than it has.
 type echo struct {
 	legacy, modern, sse bool
+	list                string // of its tools, as JSON
 }
 
-// serveEcho is the server over HTTP. Its argument names its eras, and how it answers: "legacy", "modern", "both", or one of them and " sse".
+// serveEcho is the server over HTTP. Its argument names its eras, and how it answers: "legacy", "modern", "both", or one of them and " sse", or and how
+// many tools it lists beside its own.
 func serveEcho(_ context.Context, argument string) (string, error) {
 	e, err := newEcho(argument)
 	if err != nil {
@@ -54,7 +56,17 @@ func serveEcho(_ context.Context, argument string) (string, error) {
 func newEcho(argument string) (e echo, err error) {
 	eras, form, _ := strings.Cut(argument, " ")
 	e = echo{legacy: eras != "modern", modern: eras != "legacy", sse: form == "sse"}
-	if eras != "legacy" && eras != "modern" && eras != "both" || form != "" && !e.sse {
+	more := 0
+	if form != "" && !e.sse {
+		more, err = strconv.Atoi(form)
+	}
+	var list strings.Builder
+	list.WriteString(tools)
+	for i := range more {
+		fmt.Fprintf(&list, `,{"name":"tool%d","inputSchema":{"type":"object"}}`, i)
+	}
+	e.list = list.String()
+	if err != nil || eras != "legacy" && eras != "modern" && eras != "both" {
 		return e, fmt.Errorf("%q names no server", argument)
 	}
 	return e, nil
@@ -116,7 +128,10 @@ func echoStdio(_ context.Context, argument string, in io.Reader, out io.Writer) 
 		}
 		m, err := jsonrpc.Decode(line[:len(line)-1], jsonrpc.Limits{Bytes: maxMessage})
 		if err == nil && m.Kind() == jsonrpc.KindRequest {
-			_, _ = w.Write(append(e.answer(m).Append(nil), '\n')) // Flush tells
+			if name, _ := splice.GetString(m.Params, "name"); m.Method == "tools/call" && name == touch {
+				_, _ = w.Write(append(touched.Append(nil), '\n')) // Flush tells
+			}
+			_, _ = w.Write(append(e.answer(m).Append(nil), '\n')) // likewise
 		}
 		if r.Buffered() == 0 {
 			if err := w.Flush(); err != nil {
@@ -126,8 +141,16 @@ func echoStdio(_ context.Context, argument string, in io.Reader, out io.Writer) 
 	}
 }
 
-// tool is the one tool.
-const tool = `"tools":[{"name":"echo","inputSchema":{"type":"object"}}]`
+// tools are its own: one that answers with what it was sent, and one of the program that does so when it has said that its resource is another.
+const tools = `{"name":"echo","inputSchema":{"type":"object"}},{"name":"` + touch + `","inputSchema":{"type":"object"}}`
+
+const (
+	touch    = "touch"
+	resource = "bench:resource"
+)
+
+// touched is what subscribers hear.
+var touched = jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"`+resource+`"}`))
 
 // answer is what a request is answered with.
 func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
@@ -142,7 +165,7 @@ func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
 	switch m.Method {
 	case "initialize":
 		return jsonrpc.Response(m.ID, jsontext.Value(
-			`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}}`))
+			`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"echo","version":"1"}}`))
 	case "server/discover":
 		return jsonrpc.Response(m.ID, jsontext.Value(
 			`{`+complete+`"ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`))
@@ -150,7 +173,11 @@ func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
 		if complete != "" {
 			complete += `"ttlMs":0,"cacheScope":"private",`
 		}
-		return jsonrpc.Response(m.ID, jsontext.Value(`{`+complete+tool+`}`))
+		return jsonrpc.Response(m.ID, jsontext.Value(`{`+complete+`"tools":[`+e.list+`]}`))
+	case "resources/list":
+		return jsonrpc.Response(m.ID, jsontext.Value(`{"resources":[{"uri":"`+resource+`","name":"one"}]}`))
+	case "resources/subscribe":
+		return jsonrpc.Response(m.ID, jsontext.Value(`{}`))
 	case "tools/call":
 		message, _ := splice.Get(m.Params, "arguments", "message")
 		result := make([]byte, 0, len(message)+80)

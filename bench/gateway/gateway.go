@@ -23,4 +23,4 @@ var Roles = []kit.Role{
 }
 
 // Scenarios are those of this package, in their order.
-var Scenarios = []kit.Scenario{callStdio, callHTTP, callEras, callServers, callPayload, callForms, callPaced}
+var Scenarios = []kit.Scenario{callStdio, callHTTP, callEras, callServers, callPayload, callForms, callPaced, list, fanOut}

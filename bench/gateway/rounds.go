@@ -23,7 +23,8 @@ type target struct {
 	url    string
 	tool   string
 	modern bool
-	pad    string // what each message is longer than its nonce
+	pad    string                          // what each message is longer than its nonce
+	wrap   func(*load.Session) load.Client // what calls instead of the session; nil for itself
 
 	clients []load.Client
 	close   []func() error
@@ -37,9 +38,12 @@ func (t *target) open(ctx context.Context, sessions int) error {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 		t.close = append(t.close, func() error { return s.Close(context.WithoutCancel(ctx)) })
-		if t.pad == "" {
+		switch {
+		case t.wrap != nil:
+			t.clients = append(t.clients, t.wrap(s))
+		case t.pad == "":
 			t.clients = append(t.clients, s)
-		} else {
+		default:
 			t.clients = append(t.clients, padded{s, t.tool, t.pad})
 		}
 	}
