@@ -267,3 +267,18 @@ func BenchmarkErrorTranslation(b *testing.B) {
 		protocol.Translate(err, protocol.V20251125)
 	}
 }
+
+// What is told without a search is what a search finds: an error behind another one is told alike.
+func TestErrorsAreToldAlikeBehindOthers(t *testing.T) {
+	for _, err := range []error{
+		protocol.RateLimited(1500 * time.Millisecond), protocol.Overloaded("host", 0), protocol.ToolNotFound("x"), protocol.InternalError(errors.New("cause")), protocol.ConditionTimeout,
+		&jsonrpc.Error{Code: -32602, Message: "unknown tool", Data: jsontext.Value(`{"a":1}`)},
+	} {
+		for _, v := range protocol.Versions() {
+			got, want := protocol.Translate(err, v), protocol.Translate(fmt.Errorf("behind: %w", err), v)
+			if got.Code != want.Code || got.Message != want.Message || string(got.Data) != string(want.Data) || protocol.CodeOf(err, v) != got.Code {
+				t.Errorf("%v to %v: %+v, want %+v", err, v, got, want)
+			}
+		}
+	}
+}

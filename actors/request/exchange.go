@@ -127,6 +127,9 @@ func (x *Exchange) End() bool { return x.Sink.Finish(jsonrpc.Message{}) }
 // Failure is the error response for err as a client of revision v expects it. An error that a server answered with passes as it is, unless
 // it is only the cause of one of ours: why its server could not be used.
 func Failure(id jsonrpc.ID, err error, v protocol.Version) jsonrpc.Message {
+	if own, ok := err.(*protocol.Error); ok { // as most are: there is nothing to search
+		return jsonrpc.Failure(id, protocol.Translate(own, v))
+	}
 	var own *protocol.Error
 	var answered *jsonrpc.Error
 	if !errors.As(err, &own) && errors.As(err, &answered) {

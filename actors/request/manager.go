@@ -260,7 +260,7 @@ func (m *Manager) finish(do effect, a answer) {
 		x.End()
 	} else {
 		if do.Err != nil {
-			m.o.Failed(protocol.Translate(do.Err, x.Version).Code)
+			m.o.Failed(protocol.CodeOf(do.Err, x.Version))
 		}
 		x.Finish(a.result, do.Err)
 	}
