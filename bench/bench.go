@@ -48,7 +48,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 		}
 		o.Say("%s: %s", s.Name, s.Title)
 		r.Record.Scenarios = append(r.Record.Scenarios, record.Scenario{Name: s.Name, Title: s.Title, What: s.What})
-		if err := s.Measure(ctx, r); err != nil {
+		if err := s.Measure(ctx, r); err != nil && ctx.Err() == nil { // what is interrupted is not broken
 			r.Record.Missing = append(r.Record.Missing, record.Missing{Scenario: s.Name, Reason: err.Error(), Broken: true})
 		}
 		excuse(r.Record.Comparisons)

@@ -97,8 +97,8 @@ func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 			return o.end(s)
 		})
 	}
-	// One crowd comes and goes before, so that what is made once and kept for the next is there: pools, and what maps keep when they are empty.
-	if err := cycle(min(n, 1000), nil); err != nil {
+	// A crowd as large comes and goes before, so that what is made once and kept for the next is there: pools, and what maps keep when they are empty.
+	if err := cycle(n, nil); err != nil {
 		return c, err
 	}
 	if c.base, err = p.Usage(true); err != nil {

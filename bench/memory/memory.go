@@ -16,7 +16,7 @@ var Scenarios = []kit.Scenario{
 	{Name: "session-memory", Title: "What an idle session weighs", What: "Heap and stacks that a legacy session costs after it was initialized over a connection of its own which stays open, beyond a bare " +
 		"net/http server with as many connections; without and with its standing stream. Measured after the collector has run.", Measure: measureWeight},
 	{Name: "sessions", Title: "Many idle sessions", What: "Sessions without a connection, opened and left alone: a sample of them is asked for an answer while all are held, " +
-		"then all are deleted, and the live heap is compared with what it was before; also sessions with their streams open.", Measure: measureMany},
+		"then all are deleted, and the live heap is compared with what it was before, after a crowd as large had come and gone: maps keep their room. Also sessions with their streams open.", Measure: measureMany},
 }
 
 // config is a host with its built-in server, which takes as many sessions as there are.

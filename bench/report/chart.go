@@ -149,72 +149,6 @@ func grid(x, y []tick) string {
 	return p.String()
 }
 
-// nines are the shares of a distribution's upper end: each step is a tenth of what is left.
-var nines = []tick{{0, "0"}, {0, "90 %"}, {0, "99 %"}, {0, "99.9 %"}, {0, "99.99 %"}}
-
-// distributions are the latencies of a case's subjects.
-func distributions(list []record.Measurement) (charts []chart) {
-	colours, at := classes(list), map[string]int{}
-	groups := [][]record.Measurement{}
-	for _, m := range list {
-		if m.Histogram == "" {
-			continue
-		}
-		i, ok := at[m.Case]
-		if !ok {
-			i, at[m.Case] = len(groups), len(groups)
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], m)
-	}
-	for _, group := range groups {
-		var values []float64
-		var shown []record.Measurement
-		var hists []*hdrhistogram.Histogram
-		for _, m := range group {
-			if h := histogramOf(m); h != nil && !slices.ContainsFunc(shown, func(o record.Measurement) bool { return o.Subject == m.Subject }) {
-				shown, hists = append(shown, m), append(hists, h)
-				values = append(values, float64(max(h.Min(), 1)), float64(h.ValueAtQuantile(99.99)))
-			}
-		}
-		if len(shown) == 0 {
-			continue
-		}
-		c := chart{Kind: "latencies", Title: name(group[0].Case)}
-		x := axisOf(values)
-		for i, m := range shown {
-			c.Lines = append(c.Lines, curve{Subject: name(m.Subject), Class: colours[m.Subject], Path: distribution(hists[i], x)})
-		}
-		c.X = x.ticks(func(v float64) string { return quantity(v, "ns") })
-		for i, n := range nines {
-			c.Y = append(c.Y, tick{100 - float64(i)*100/float64(len(nines)-1), n.Text})
-		}
-		c.Grid = grid(c.X, c.Y)
-		charts = append(charts, c)
-	}
-	return charts
-}
-
-// points is how many places a distribution's line has.
-const points = 120
-
-func distribution(h *hdrhistogram.Histogram, x axis) string {
-	var p draw.Path
-	most := float64(len(nines) - 1)
-	for i := range points + 1 {
-		left := math.Pow(10, -most*float64(i)/points) // the share that is slower
-		if left*float64(h.TotalCount()) < 1 {         // nobody is
-			break
-		}
-		command := byte('L')
-		if i == 0 {
-			command = 'M'
-		}
-		p.To(command, x.at(float64(h.ValueAtQuantile(100*(1-left))))*draw.Width, draw.Tall-float64(i)/points*draw.Tall)
-	}
-	return p.String()
-}
-
 // number is a number of things in a case's name.
 var number = regexp.MustCompile(`(^|[ ,])(\d[\d,]*(?:\.\d+)?) (MiB|KiB|B|[a-z]+)`)
 
@@ -258,6 +192,9 @@ func growths(list []record.Measurement) (charts []chart) {
 	index := map[string]*family{}
 	for _, m := range list {
 		y := middle(m.Rounds)
+		if !draw.Finite(y) {
+			continue
+		}
 		for _, g := range growing(m.Case) {
 			key := g.key + "\x00" + m.Quantity + "\x00" + m.Unit
 			f := index[key]
@@ -361,6 +298,9 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 					continue
 				}
 				p := point{middle(rate.Rounds), middle(m.Rounds)}
+				if !draw.Finite(p.x) || !draw.Finite(p.y) {
+					continue
+				}
 				if !slices.Contains(subjects, m.Subject) {
 					subjects = append(subjects, m.Subject)
 				}

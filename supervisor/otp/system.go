@@ -85,6 +85,7 @@ func NewSystem(o Options) *System {
 		// One goroutine lives this long after a dead letter; what it would count is not logged anyway.
 		actor.WithDeadLetterThrottleInterval(time.Millisecond),
 	)
+	narrow(s.actors.ProcessRegistry.LocalPIDs)
 	return s
 }
 

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mcpd/bench/kit"
+	"mcpd/bench/record"
+	"mcpd/internal/load"
+)
+
+var update = flag.Bool("update", false, "write docs/benchmarks.md from docs/benchmarks.json")
+
+// docs is where the record of the last full run is, and what it says.
+const docs = "../../docs"
+
+// The page in docs is what its record says.
+func TestDocsAreWhatTheirRecordSays(t *testing.T) {
+	f, err := os.Open(filepath.Join(docs, "benchmarks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := record.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Markdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(docs, "benchmarks.md")
+	if *update {
+		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || !bytes.Equal(got, b.Bytes()) {
+		t.Errorf("%s is not what its record says (%v): go test ./bench/report -update", page, err)
+	}
+}
+
+// sample has one of everything: a gate of each verdict, a lower one, a difference, subjects with histograms, cases that grow, what is missing.
+func sample(t *testing.T) record.Record {
+	t.Helper()
+	histogram := func(around int64) string {
+		h := hdrhistogram.New(1, 1e10, 3)
+		for i := range int64(2000) {
+			if err := h.RecordValue(around + i*around/500); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := kit.Encode(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	r := record.Record{
+		Format: record.Format, Short: true, Begun: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC), Seconds: 90, Seed: 1,
+		Machine:   record.Machine{Version: "1.2.3", Go: "go1", CPU: "A processor", Cores: 2, Memory: 8 << 30, System: "linux/amd64", Load: 0.1},
+		Scenarios: []record.Scenario{{Name: "calls", Title: "A call", What: "From <here> to there."}},
+		Missing:   []record.Missing{{Scenario: "calls", Subject: record.OTP, Reason: "erl is not here"}, {Scenario: "calls", Reason: "a | b", Broken: true}},
+	}
+	for i, sessions := range []string{"1 session", "16 sessions", "1,024 sessions"} {
+		for j, subject := range []string{record.Mcpd, "relay", "<b>direct"} {
+			m := record.Measurement{Scenario: "calls", Case: sessions, Subject: subject, Quantity: "p50", Unit: "µs", Histogram: histogram(int64(10_000 * (1 + i) * (1 + j)))}
+			m.Rounds = []float64{10 * float64(1+i), 12 * float64(1+j), 11}
+			m.Calls = &load.Counts{Sent: 1000, OK: 1000}
+			r.Measurements = append(r.Measurements, m)
+			m.Quantity, m.Unit, m.Histogram, m.Rounds = "throughput", "calls/s", "", []float64{float64(10_000 * (1 + i)), float64(9000 * (1 + j))}
+			r.Measurements = append(r.Measurements, m)
+		}
+	}
+	for _, c := range []record.Comparison{
+		{Name: "of the relay's", Estimate: load.Estimate{Ratio: 1.2, Low: 1.1, High: 1.3, Pairs: 5}, Gate: 1.5, Goal: 1.25, Verdict: load.Pass, Reached: load.Unclear},
+		{Name: "of ours", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5, Verdict: load.Fail},
+		{Name: "owed", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5, Verdict: load.Fail, Owed: "it is slow"},
+		{Name: "throughput", Estimate: load.Estimate{Ratio: 0.5, Low: 0.4, High: 0.6, Pairs: 5}, Goal: 0.9, Least: true, Reached: load.Fail},
+		{Name: "beyond", Unit: "KiB", Estimate: load.Estimate{Ratio: -1, Low: -2, High: 3, Pairs: 5}, Gate: 2, Verdict: load.Unclear},
+		{Name: "without limits", Estimate: load.Estimate{Ratio: 1, Low: 1, High: 1, Pairs: 5}},
+	} {
+		c.Scenario, c.Case = "calls", "16 sessions"
+		r.Comparisons = append(r.Comparisons, c)
+	}
+	return r
+}
+
+func pageOf(t *testing.T, list ...record.Record) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPageShowsWhatWasMeasured(t *testing.T) {
+	page := pageOf(t, sample(t))
+	for what, want := range map[string]int{
+		`<figure class="chart latencies">`: 3, `<figure class="chart growth">`: 2, `<figure class="chart throughput">`: 1,
+		`class="line own"`: 6, `class="line c1"`: 6, `class="line c2"`: 6, "✗": 3, "<b>9,000</b>": 1, "A short run": 1, "it is slow": 1, "&lt;b&gt;direct": 12, "<b>direct": 0,
+	} {
+		if got := strings.Count(page, what); got != want {
+			t.Errorf("%d times %s, want %d", got, what, want)
+		}
+	}
+	for _, outside := range regexp.MustCompile(`(?: src=|url\(|@import|<script|https?://)[^ ]*`).FindAllString(page, -1) {
+		t.Errorf("the page needs %s", outside)
+	}
+	drawn := regexp.MustCompile(`^[MLVHhvz0-9. -]*$`)
+	for _, d := range regexp.MustCompile(` d="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if d[1] == "" || !drawn.MatchString(d[1]) {
+			t.Errorf("a path %q", d[1])
+		}
+	}
+}
+
+func TestMarkdownSaysWhereItFallsShort(t *testing.T) {
+	var b bytes.Buffer
+	if err := Markdown(&b, sample(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(b.String(), "## Where it falls short\n\n")
+	rest, _, _ = strings.Cut(rest, "\n\n")
+	lines := strings.Split(rest, "\n")
+	// The gate, the broken scenario; the goal that is unclear, what is owed, the goal that is not reached, the unclear gate, and what is missing.
+	if len(lines) != 7 || !strings.Contains(rest, "it is slow") || !strings.Contains(rest, `a \| b`) {
+		t.Errorf("%d lines:\n%s", len(lines), rest)
+	}
+	for i, line := range strings.Split(b.String(), "\n") {
+		if strings.HasPrefix(line, "|") && strings.Contains(line, "<") {
+			t.Errorf("line %d: %s", i, line)
+		}
+	}
+}
+
+func TestNothingIsShownOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	if err := Markdown(&b, record.Record{}); err != nil {
+		t.Fatal(err)
+	}
+	if page := pageOf(t, record.Record{}); !strings.Contains(page, "nothing was judged") {
+		t.Error(page)
+	}
+	broken := sample(t)
+	for i := range broken.Measurements {
+		broken.Measurements[i].Histogram, broken.Measurements[i].Rounds = "x", nil
+	}
+	if page := pageOf(t, broken); strings.Contains(page, "NaN") {
+		t.Error("a number that is none is shown")
+	}
+}
+
+func TestQuantitiesAreShort(t *testing.T) {
+	for _, test := range []struct {
+		v    float64
+		unit string
+		want string
+	}{{1500, "ns", "1.50 µs"}, {0.5, "µs", "500 ns"}, {2048, "KiB", "2 MiB"}, {12, "calls/s", "12 calls/s"}, {90, "s", "90 s"}, {0, "ms", "0 ms"}} {
+		if got := strings.ReplaceAll(quantity(test.v, test.unit), "\u00a0", " "); got != test.want {
+			t.Errorf("%v %s: %s, want %s", test.v, test.unit, got, test.want)
+		}
+	}
+}
+
+func TestNumbersInCasesGrow(t *testing.T) {
+	for name, want := range map[string]string{
+		"1,000 siblings, paced": "[1000 sibling]", "16 sessions, 4 KiB": "[16 session 4096 B]", "1 session": "[1 session]", "server/discover": "[]", "since 2025-11-25": "[]",
+	} {
+		var got []any
+		for _, g := range growing(name) {
+			got = append(got, g.at, g.word)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", name, got, want)
+		}
+	}
+}
