@@ -124,7 +124,7 @@ func (o *opener) own() (conn net.Conn, err error) {
 
 // open connects, shakes hands and does what else the session is for, all on the same connection.
 func (o *opener) open(s *open) (err error) {
-	conn := o.conn
+	var conn net.Conn
 	if o.detached {
 		conn, err = o.own()
 	} else {
