@@ -25,7 +25,8 @@ func (r *runners) Schedule(f func()) {
 	n := len(r.idle)
 	if n == 0 {
 		r.mu.Unlock()
-		go r.run(f) // owner: close, if it waits then; what hangs in f is its process's to tell
+		// owner: close, which ends it when it waits; what hangs in f is its process's to tell
+		go r.run(f)
 		return
 	}
 	next := r.idle[n-1]
