@@ -21,10 +21,23 @@ func (p *pools) add(t *streamable.Transport) *streamable.Transport {
 
 // closeIdle closes those that are kept for a next request.
 func (p *pools) closeIdle() {
+	for t := range p.each {
+		t.CloseIdleConnections()
+	}
+}
+
+// idle is how many of them there are.
+func (p *pools) idle() (n int) {
+	for t := range p.each {
+		n += t.Idle()
+	}
+	return n
+}
+
+// each yields those that are in use.
+func (p *pools) each(yield func(*streamable.Transport) bool) {
 	p.all.Range(func(key, _ any) bool {
-		if t := key.(weak.Pointer[streamable.Transport]).Value(); t != nil {
-			t.CloseIdleConnections()
-		}
-		return true
+		t := key.(weak.Pointer[streamable.Transport]).Value()
+		return t == nil || yield(t)
 	})
 }

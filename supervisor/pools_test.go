@@ -42,7 +42,13 @@ func TestIdleConnectionsToServersMakeRoom(t *testing.T) {
 	if err := get("/"); err != nil {
 		t.Fatal(err)
 	}
+	if n := h.pools.idle(); n != 1 {
+		t.Errorf("%d connections are idle, want 1", n)
+	}
 	h.relieve(quota.Elevated)
+	if n := h.pools.idle(); n != 0 {
+		t.Errorf("%d connections are idle afterwards", n)
+	}
 	select {
 	case <-closed:
 	case <-time.After(10 * time.Second):

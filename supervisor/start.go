@@ -108,7 +108,8 @@ func newHost(c *config.Config, o Options) *host {
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
 		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
-		Spawns: func() (int, uint64) { return h.spawner.Waiting() },
+		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
+		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))

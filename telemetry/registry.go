@@ -29,6 +29,10 @@ type MetricsOptions struct {
 	Config func() string
 	// Spawns is how many programs wait for their turn to be started, and how many had to so far.
 	Spawns func() (now int, all uint64)
+	// IdleRunners is how many goroutines wait for an actor that has something to do.
+	IdleRunners func() int
+	// IdleUpstream is how many connections to servers are kept for a next request.
+	IdleUpstream func() int
 	// KnownMethod tells the protocol's methods from words that a peer made up.
 	KnownMethod func(string) bool
 }

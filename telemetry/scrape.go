@@ -59,6 +59,12 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 		send("mcpd_spawn_queue", float64(waiting))
 		send("mcpd_spawns_delayed_total", float64(delayed))
 	}
+	if s.options.IdleRunners != nil {
+		send("mcpd_actor_idle_runners", float64(s.options.IdleRunners()))
+	}
+	if s.options.IdleUpstream != nil {
+		send("mcpd_upstream_idle_connections", float64(s.options.IdleUpstream()))
+	}
 	if s.options.Sessions != nil {
 		s.sessions(send)
 	}

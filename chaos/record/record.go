@@ -224,16 +224,20 @@ type Holding struct {
 	Name   string  `json:"name"` // goroutines, descriptors, children, sessions, subscriptions, in flight, resident bytes
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	// Named are those of After that have a name and a bound, such as abandoned goroutines.
-	Named float64 `json:"named"`
-	Peak  float64 `json:"peak"`
-	Limit float64 `json:"limit"` // of Peak; 0 is none
-	// Exact says that After must be Before plus Named.
+	// Named are those of After that have a name and a bound, such as abandoned goroutines, and NamedBefore those of Before.
+	Named       float64 `json:"named"`
+	NamedBefore float64 `json:"named_before,omitzero"`
+	Peak        float64 `json:"peak"`
+	Limit       float64 `json:"limit"` // of Peak; 0 is none
+	// Exact says that of those without a name there must not be more afterwards.
 	Exact bool `json:"exact"`
 	// Share is the part of Before by which After may be more, and Kept by how much at least; zeroes are not judged.
 	Share float64 `json:"share,omitzero"`
 	Kept  float64 `json:"kept,omitzero"`
 }
+
+// Surplus is how many more without a name there are afterwards.
+func (h Holding) Surplus() float64 { return (h.After - h.Named) - (h.Before - h.NamedBefore) }
 
 // Effects is what counting tools did against what they were asked, of all tenants together.
 type Effects struct {

@@ -18,26 +18,30 @@ const reads = 15
 type holds struct {
 	values map[string]float64
 	named  map[string]float64 // of those, what has a name and a bound
+	hung   float64            // actors that do not come back
 	tree   faults.Tree
 }
 
 // hold is one row of what is measured by a metric.
 type hold struct {
 	name, metric string
-	named        string // metric of those that have a name
-	exact        bool   // whether more of it afterwards is a leak
+	named        []string // metrics of those that have a name and a bound
+	exact        bool     // whether more of the rest afterwards is a leak
 }
 
 var held = []hold{
-	{"goroutines", "go_goroutines", "mcpd_actor_hung", true},
-	{"descriptors", "process_open_fds", "", true},
-	{"sessions", "mcpd_sessions", "", true},
-	{"streams", "mcpd_streams", "", true},
-	{"subscriptions", "mcpd_subscriptions", "", true},
-	{"in flight", "mcpd_requests_in_flight", "", true},
-	{"faults", "mcpd_chaos_faults_active", "", true},
-	{"resident bytes", "process_resident_memory_bytes", "", false},
+	{"goroutines", "go_goroutines", []string{hung, "mcpd_actor_idle_runners"}, true},
+	{"descriptors", "process_open_fds", []string{"mcpd_upstream_idle_connections"}, true},
+	{"sessions", "mcpd_sessions", nil, true},
+	{"streams", "mcpd_streams", nil, true},
+	{"subscriptions", "mcpd_subscriptions", nil, true},
+	{"in flight", "mcpd_requests_in_flight", nil, true},
+	{"faults", "mcpd_chaos_faults_active", nil, true},
+	{"resident bytes", "process_resident_memory_bytes", nil, false},
 }
+
+// hung is the metric of actors that do not come back.
+const hung = "mcpd_actor_hung"
 
 // Of what is held, and not told by a metric of its own.
 const (
@@ -53,7 +57,7 @@ const (
 // look measures once what the host holds while nobody calls.
 func (r *run) look(ctx context.Context) (holds, error) {
 	h := holds{values: map[string]float64{}, named: map[string]float64{}}
-	many := map[string][]float64{}
+	values, named := map[string][]float64{}, map[string][]float64{}
 	var last scrape
 	for range reads {
 		s, err := r.operator.scrape(ctx)
@@ -61,20 +65,15 @@ func (r *run) look(ctx context.Context) (holds, error) {
 			return h, err
 		}
 		for _, row := range held {
-			v, _ := s.sum(row.metric)
-			many[row.name] = append(many[row.name], v)
+			v, n := row.count(s)
+			values[row.name], named[row.name] = append(values[row.name], v), append(named[row.name], n)
 		}
 		last = s
 	}
-	for name, values := range many {
-		slices.Sort(values)
-		h.values[name] = values[len(values)/2]
-	}
 	for _, row := range held {
-		if row.named != "" {
-			h.named[row.name], _ = last.sum(row.named)
-		}
+		h.values[row.name], h.named[row.name] = middle(values[row.name]), middle(named[row.name])
 	}
+	h.hung, _ = last.sum(hung)
 	h.values[started], _ = last.sum("process_start_time_seconds")
 	var err error
 	if h.tree, err = r.operator.Tree(ctx); err != nil {
@@ -90,6 +89,21 @@ func (r *run) look(ctx context.Context) (holds, error) {
 		maps.Copy(h.values, below(pid))
 	}
 	return h, nil
+}
+
+// count is how many of a row there are, and how many of those have a name.
+func (row hold) count(s scrape) (value, named float64) {
+	value, _ = s.sum(row.metric)
+	for _, metric := range row.named {
+		n, _ := s.sum(metric)
+		named += n
+	}
+	return value, named
+}
+
+func middle(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // rest closes connections that no call uses, and looks until two looks are the same, or for as long as leakTime.
@@ -110,7 +124,7 @@ func (r *run) rest(ctx context.Context) (h holds, err error) {
 
 func same(a, b holds) bool {
 	for _, row := range held {
-		if row.exact && a.values[row.name] != b.values[row.name] {
+		if row.exact && row.of(a, b).Surplus() != 0 {
 			return false
 		}
 	}
@@ -135,7 +149,7 @@ func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 // within reports whether nothing is held that was not before.
 func (r *run) within(h, before holds) bool {
 	for _, row := range held {
-		if row.exact && h.values[row.name] > before.values[row.name]+h.named[row.name] {
+		if row.exact && row.of(before, h).Surplus() > 0 {
 			return false
 		}
 	}
@@ -144,17 +158,24 @@ func (r *run) within(h, before holds) bool {
 			return false
 		}
 	}
-	return restarted(before, h) || !r.grown(before.values[liveHeap], h.values[liveHeap]) && h.values[leaked] <= h.named["goroutines"]
+	return restarted(before, h) || !r.grown(before.values[liveHeap], h.values[liveHeap]) && h.values[leaked] <= h.hung
+}
+
+// of is a row of a record.
+func (row hold) of(before, after holds) record.Holding {
+	return record.Holding{
+		Name: row.name, Exact: row.exact, Before: before.values[row.name], After: after.values[row.name],
+		NamedBefore: before.named[row.name], Named: after.named[row.name],
+	}
 }
 
 // holdings are the rows of a record. Peak and its limit are those of what was watched meanwhile.
 func (r *run) holdings(before, after holds) []record.Holding {
 	var list []record.Holding
 	for _, row := range held {
-		list = append(list, record.Holding{
-			Name: row.name, Before: before.values[row.name], After: after.values[row.name], Named: after.named[row.name], Exact: row.exact,
-			Peak: r.peaks.value(row.name), Limit: r.limits[row.name],
-		})
+		h := row.of(before, after)
+		h.Peak, h.Limit = r.peaks.value(row.name), r.limits[row.name]
+		list = append(list, h)
 	}
 	for _, name := range []string{children, processes, zombies, strays} {
 		if _, ok := before.values[name]; ok {
@@ -165,7 +186,7 @@ func (r *run) holdings(before, after holds) []record.Holding {
 		list = append(list, record.Holding{Name: liveHeap, Before: v, After: after.values[liveHeap], Share: heapShare, Kept: r.kept()})
 	}
 	if v, ok := after.values[leaked]; ok {
-		list = append(list, record.Holding{Name: leaked, After: v, Named: after.named["goroutines"], Exact: true})
+		list = append(list, record.Holding{Name: leaked, After: v, Named: after.hung, Exact: true})
 	}
 	one := record.Holding{Name: hosts, Before: 1, After: 1}
 	if restarted(before, after) {

@@ -27,8 +27,8 @@ func leaks(r record.Record) (is, found string) {
 		if !h.Exact || slices.Contains(ofProcesses, h.Name) {
 			continue
 		}
-		if h.After > h.Before+h.Named {
-			f.add("%s: %g before, %g afterwards%s", h.Name, h.Before, h.After, named(h))
+		if h.Surplus() > 0 {
+			f.add("%s: %g before%s, %g afterwards%s", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named))
 		}
 		good = append(good, fmt.Sprintf("%s %g", h.Name, h.After))
 	}
@@ -38,11 +38,11 @@ func leaks(r record.Record) (is, found string) {
 	return f.verdict("%s", strings.Join(good, ", "))
 }
 
-func named(h record.Holding) string {
-	if h.Named == 0 {
+func named(n float64) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %g of them with a name", h.Named)
+	return fmt.Sprintf(" (%g of them with a name)", n)
 }
 
 // processes is I7.

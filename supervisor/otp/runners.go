@@ -58,6 +58,13 @@ func (r *runners) wait(next chan func()) bool {
 	return true
 }
 
+// waiting is how many have nothing to do.
+func (r *runners) waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.idle)
+}
+
 // close ends those that wait, and each of the others when it has nothing to do.
 func (r *runners) close() {
 	r.mu.Lock()

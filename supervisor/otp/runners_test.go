@@ -42,10 +42,7 @@ func TestRunnersAreBounded(t *testing.T) {
 	}
 	close(gate)
 	all.Wait()
-	r.mu.Lock()
-	n := len(r.idle)
-	r.mu.Unlock()
-	if n > maxRunners {
+	if n := r.waiting(); n > maxRunners {
 		t.Errorf("%d wait, want at most %d", n, maxRunners)
 	}
 	r.close()

@@ -136,6 +136,10 @@ func (s *System) Snapshot() Node {
 // Hung is how many processes were fenced off and have not come back; see MaxHung.
 func (s *System) Hung() int { return int(s.hung.Load()) }
 
+// IdleRunners is how many goroutines wait for a process that has something to do. They are kept to be used again, 64 at most, so that their number
+// says how many messages were handled at once, and not how many processes there are.
+func (s *System) IdleRunners() int { return s.runners.waiting() }
+
 // Close stops the trees that run, the last one first, each within its budgets, and refuses new ones. It may be called
 // more than once.
 func (s *System) Close() {

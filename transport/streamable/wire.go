@@ -126,6 +126,16 @@ func (t *Transport) keep(w *wire) {
 	}
 }
 
+// Idle is how many connections of its own are kept for a next request; those of net/http are not told.
+func (t *Transport) Idle() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, kept := range t.idle {
+		n += len(kept)
+	}
+	return n
+}
+
 // expire closes what was not used for idleKept, and comes again while there is more.
 func (t *Transport) expire() { t.drop(time.Now().Add(-idleKept)) }
 

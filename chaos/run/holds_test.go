@@ -1,0 +1,33 @@
+package run
+
+import "testing"
+
+// What waits to be used again is neither a leak nor room for one: it is counted by its name, before as well as afterwards.
+func TestWhatHasANameIsNeitherALeakNorHidesOne(t *testing.T) {
+	look := func(goroutines, hung, idle string) holds {
+		s := scrape("go_goroutines " + goroutines + "\nmcpd_actor_hung " + hung + "\nmcpd_actor_idle_runners " + idle + "\n")
+		h := holds{values: map[string]float64{}, named: map[string]float64{}}
+		for _, row := range held {
+			h.values[row.name], h.named[row.name] = row.count(s)
+		}
+		return h
+	}
+	before := look("53", "1", "18")
+	for _, c := range []struct {
+		name  string
+		after holds
+		want  bool
+	}{
+		{"as before", look("53", "1", "18"), true},
+		{"four more wait", look("57", "1", "22"), true},
+		{"four more wait and one was left", look("58", "1", "22"), false},
+		{"fewer wait and as many were left", look("53", "1", "10"), false},
+		{"one more hangs", look("54", "2", "18"), true},
+		{"one that hung has come back", look("52", "0", "18"), true},
+		{"one that hung has come back and another was left", look("53", "0", "18"), false},
+	} {
+		if got := (&run{}).within(c.after, before); got != c.want {
+			t.Errorf("%s: within is %v", c.name, got)
+		}
+	}
+}
