@@ -3,7 +3,6 @@ package clock
 import (
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 // Skewed is a clock that is wrong by an offset which can be changed while it is in use, for tests: the hour jumps, and neither what has passed
@@ -22,26 +21,18 @@ func NewSkewed(base Clock) *Skewed {
 	return &Skewed{base: base, began: base.Now()}
 }
 
-// Set makes the clock ahead of its base by offset, in whole seconds, or behind when offset is negative. Zero heals it.
-func (s *Skewed) Set(offset time.Duration) { s.offset.Store(int64(offset / time.Second)) }
+// Set makes the clock ahead of its base by offset, or behind when offset is negative. Zero heals it.
+func (s *Skewed) Set(offset time.Duration) { s.offset.Store(int64(offset)) }
 
 // Offset is what Set has set.
-func (s *Skewed) Offset() time.Duration { return time.Duration(s.offset.Load()) * time.Second }
+func (s *Skewed) Offset() time.Duration { return time.Duration(s.offset.Load()) }
 
-// Now is a time whose hour is the base's with the offset, and whose monotonic reading is how long the clock has been there. Package time makes
-// none that is wrong in one of the two, and times in a testing/synctest bubble have no second, so this is made of its bits.
+// Now is a time whose hour is the base's with the offset, and whose monotonic reading is as far on as the clock has been there. Times in a
+// testing/synctest bubble have no such reading, and epoch has one.
 func (s *Skewed) Now() time.Time {
-	const monotonic, seconds = 1 << 63, 30 // there is a reading; the hour in seconds since 1885 is above the nanoseconds
-	t := s.base.Now()
-	hour := t.Round(0).Add(s.Offset())
-	moved := t
-	bits := (*[2]uint64)(unsafe.Pointer(&moved))
-	bits[0] = monotonic | uint64(hour.Unix()-time.Date(1885, 1, 1, 0, 0, 0, 0, time.UTC).Unix())<<seconds | uint64(hour.Nanosecond())
-	bits[1] = uint64(t.Sub(s.began)) + 1
-	if !moved.Round(0).Equal(hour) {
-		panic("package time keeps its times otherwise")
-	}
-	return moved
+	now := s.base.Now()
+	t := epoch.Add(now.Sub(s.began))
+	return Step(t, now.Round(0).Add(s.Offset()).Sub(t.Round(0)))
 }
 
 // AfterFunc is the base's: an offset moves the hour, not the length of a second.
