@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -54,7 +55,7 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
 	host := &armer{operator: r.operator}
 	out := struck{plan: s, Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet}}
-	in, err := inject(ctx, kind, &faults.Site{
+	in, err := insist(ctx, kind, &faults.Site{
 		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
 		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
 	})
@@ -89,11 +90,30 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	return out
 }
 
+// Of several faults at once one may find its aim gone, or its client refused, for what another has broken: it tries again so often, so far apart.
+const (
+	injectTries = 4
+	injectPause = 500 * time.Millisecond
+)
+
+// errPanicked says that a kind has panicked.
+var errPanicked = errors.New("panicked")
+
+// insist has a kind strike, and again where it could not. An error says that it has done nothing, unless it panicked.
+func insist(ctx context.Context, k faults.Kind, s *faults.Site) (in faults.Injected, err error) {
+	for try := 1; ; try++ {
+		in, err = inject(ctx, k, s)
+		if err == nil || errors.Is(err, errPanicked) || try == injectTries || sleep(ctx, injectPause) != nil {
+			return in, err
+		}
+	}
+}
+
 // inject has a kind strike. A kind that panics has done what it has done: the run goes on to heal the others.
 func inject(ctx context.Context, k faults.Kind, s *faults.Site) (in faults.Injected, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s panicked: %v\n%s", k.Name, p, debug.Stack())
+			err = fmt.Errorf("%s %w: %v\n%s", k.Name, errPanicked, p, debug.Stack())
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, healTime)

@@ -1,0 +1,51 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/chaos/faults"
+)
+
+// A fault whose aim is gone for a moment strikes a moment later. One that never can says why, within seconds, and one that panics is not repeated.
+func TestFaultsInsist(t *testing.T) {
+	gone := errors.New("gone")
+	for _, test := range []struct {
+		name  string
+		fails int // so many times
+		with  func()
+		tries int
+		ok    bool
+	}{
+		{"at once", 0, nil, 1, true},
+		{"a moment later", injectTries - 1, nil, injectTries, true},
+		{"never", injectTries, nil, injectTries, false},
+		{"panicked", injectTries, func() { panic("x") }, 1, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tries, began := 0, time.Now()
+				kind := faults.Kind{Name: "any", Inject: func(context.Context, *faults.Site) (faults.Injected, error) {
+					tries++
+					if test.with != nil {
+						test.with()
+					}
+					if tries <= test.fails {
+						return faults.Injected{}, gone
+					}
+					return faults.Injected{Target: "it"}, nil
+				}}
+				in, err := insist(t.Context(), kind, &faults.Site{})
+				if tries != test.tries || (err == nil) != test.ok || test.ok && in.Target != "it" {
+					t.Errorf("%d tries, %v, want %d", tries, err, test.tries)
+				}
+				if took := time.Since(began); took > injectTries*injectPause {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
