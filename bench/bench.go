@@ -44,11 +44,15 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 	}}
 	for _, s := range list {
 		if ctx.Err() != nil {
-			break
+			r.Miss(s.Name, "", "%s", interrupted)
+			continue
 		}
 		o.Say("%s: %s", s.Name, s.Title)
 		r.Record.Scenarios = append(r.Record.Scenarios, record.Scenario{Name: s.Name, Title: s.Title, What: s.What})
-		if err := s.Measure(ctx, r); err != nil && ctx.Err() == nil { // what is interrupted is not broken
+		switch err := s.Measure(ctx, r); {
+		case ctx.Err() != nil: // what is interrupted is not broken
+			r.Miss(s.Name, "", "%s", interrupted)
+		case err != nil:
 			r.Record.Missing = append(r.Record.Missing, record.Missing{Scenario: s.Name, Reason: err.Error(), Broken: true})
 		}
 		excuse(r.Record.Comparisons)
@@ -56,6 +60,9 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 	r.Record.Seconds = time.Since(begun).Seconds()
 	return r.Record, ctx.Err()
 }
+
+// interrupted is why a scenario has not all its measurements.
+const interrupted = "the run was interrupted"
 
 // chosen are the scenarios of these names, in the order of All.
 func chosen(names []string) ([]kit.Scenario, error) {

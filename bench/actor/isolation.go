@@ -2,6 +2,7 @@ package actor
 
 import (
 	"context"
+	"fmt"
 
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
@@ -37,7 +38,7 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 	defer s.close()
 	var lanes []*lane
 	for _, k := range kills {
-		lanes = append(lanes, s.lanes("isolation", k.name, question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 1000)})...)
+		lanes = append(lanes, s.lanes("isolation", k.name, question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 400)})...)
 	}
 	if err := take(ctx, r, isolationRounds(r), lanes); err != nil {
 		return err
@@ -60,6 +61,9 @@ func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 		}
 		calls.Calls = &load.Counts{Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures)}
 		r.Add(calls)
+		if l.subject == record.Mcpd && failures > 0 {
+			return fmt.Errorf("%s: %d calls of a bystander failed", l.name, failures)
+		}
 	}
 	for _, subject := range subjects {
 		for _, k := range kills[1:] {

@@ -83,7 +83,7 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 	for _, c := range kit.Either(r, everyWay(), []crashed{{"paced", "quiet", "message"}, {"paced", "quiet", "call"}, {"paced", "reports", "call"}}) {
 		var lanes []*lane
 		for _, n := range siblings {
-			lanes = append(lanes, s.lanes("restart", c.name(n), question{"restart", n, c.pace, c.reports, c.how, kit.Either(r, 1000, 300)})...)
+			lanes = append(lanes, s.lanes("restart", c.name(n), question{"restart", n, c.pace, c.reports, c.how, kit.Either(r, 1000, 200)})...)
 		}
 		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
 			return err
@@ -93,9 +93,9 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 				return err
 			}
 		}
-		limits := quietLimits
+		limits, without := tails(r, quietLimits), tails(r, siblingLimits)
 		if c.reports == "reports" {
-			limits = reportLimits
+			limits = tails(r, reportLimits)
 		}
 		for _, n := range siblings {
 			mine := find(lanes, c.name(n), record.Mcpd)
@@ -105,7 +105,7 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 			if n == 0 {
 				continue
 			}
-			if err := mine.against(r, "that without siblings", find(lanes, c.name(0), record.Mcpd), siblingLimits); err != nil {
+			if err := mine.against(r, "that without siblings", find(lanes, c.name(0), record.Mcpd), without); err != nil {
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func everyWay() (all []crashed) {
 func measurePool(ctx context.Context, r *kit.Run) error {
 	return growing(ctx, r, "pool", "%s children", kit.Either(r, []int{1, 1_000, 10_000, 100_000}, []int{1, 10_000}), func(n int) question {
 		return question{"pool", n, kit.Either(r, 1000, 200)}
-	}, func(int) pair { return quietLimits })
+	}, func(int) pair { return tails(r, quietLimits) })
 }
 
 func measureSubtree(ctx context.Context, r *kit.Run) error {
@@ -210,7 +210,7 @@ func measureIdle(ctx context.Context, r *kit.Run) error {
 		return err
 	}
 	defer s.close()
-	n := kit.Either(r, 100_000, 20_000)
+	n := kit.Either(r, 100_000, 10_000)
 	name := thousands(n) + " actors"
 	lanes := s.lanes("idle", name, question{"idle", n})
 	if err := take(ctx, r, kit.Either(r, 10, 5), lanes); err != nil {
@@ -226,12 +226,15 @@ func measureIdle(ctx context.Context, r *kit.Run) error {
 			return err
 		}
 	}
+	if r.Short { // seconds of doing nothing, and no gate
+		return nil
+	}
 	return measureWatch(ctx, r, s, name, n)
 }
 
 // measureWatch asks for the processor with many actors and with one, of which the difference is the watch's.
 func measureWatch(ctx context.Context, r *kit.Run, s *sides, name string, n int) error {
-	last := kit.Either(r, 5000, 2000) // milliseconds: it looks at all once a second
+	const last = 5000 // milliseconds: it looks at all once a second
 	var lanes []*lane
 	for _, c := range []struct {
 		name string
@@ -239,7 +242,7 @@ func measureWatch(ctx context.Context, r *kit.Run, s *sides, name string, n int)
 	}{{name, n}, {"1 actor", 1}} {
 		lanes = append(lanes, &lane{scenario: "idle", name: c.name, subject: record.Mcpd, ask: asks(s.talks[record.Mcpd], question{"watch", c.n, last})})
 	}
-	if err := take(ctx, r, kit.Either(r, 5, 1), lanes); err != nil {
+	if err := take(ctx, r, 5, lanes); err != nil {
 		return err
 	}
 	for _, l := range lanes {

@@ -160,6 +160,15 @@ var tail = []quantile{{"p99.9", 99.9}, {"max", 100}}
 // limits of a ratio of medians and one of 99th percentiles.
 type pair struct{ p50, p99 kit.Limits }
 
+// tails leaves out the limit of the 99th percentile in a short run: it would rest on the two or three slowest of some hundred samples, which are the
+// machine's.
+func tails(r *kit.Run, limits pair) pair {
+	if r.Short {
+		limits.p99 = kit.Limits{}
+	}
+	return limits
+}
+
 // both are the same limits for either.
 func both(l kit.Limits) pair { return pair{l, l} }
 

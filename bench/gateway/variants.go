@@ -197,9 +197,9 @@ var callPaced = kit.Scenario{
 		if err != nil {
 			return err
 		}
-		through := f.of(record.Mcpd, p99)
+		through := f.of(record.Mcpd, p99) // a millisecond is no ratio: a short run, whose machine may be busy, does not judge it
 		return errors.Join(
-			r.Compare("p99 of the direct one's and 1 ms", through, later(f.of(direct, p99), 1000), kit.Limits{Gate: 1}),
+			r.Compare("p99 of the direct one's and 1 ms", through, later(f.of(direct, p99), 1000), kit.Limits{Gate: kit.Either(r, 1.0, 0)}),
 			r.Compare("p99 of the direct one's and 0.3 ms", through, later(f.of(direct, p99), 300), kit.Limits{Goal: 1}),
 		)
 	},

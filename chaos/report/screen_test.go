@@ -3,60 +3,20 @@ package report
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"html"
 	"image"
 	"image/png"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strings"
 	"testing"
-	"time"
 
 	"mcpd/chaos/record"
+	"mcpd/internal/mcptest"
 )
-
-// browsers are the names that a Chromium without a screen goes by.
-var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
-
-// browse runs a browser on a page of this content, with flags, and returns what it writes. Without a browser the test is skipped.
-func browse(t *testing.T, page []byte, flags ...string) []byte {
-	t.Helper()
-	program := ""
-	for _, name := range browsers {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Skipf("no browser here: none of %s", strings.Join(browsers, ", "))
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "page.html")
-	if err := os.WriteFile(file, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	all := append([]string{"--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "profile")}, flags...)
-	if os.Geteuid() == 0 {
-		all = append(all, "--no-sandbox") // which it cannot set up as root; the page is ours
-	}
-	cmd := exec.CommandContext(ctx, program, append(all, "file://"+file)...)
-	cmd.Env = append(os.Environ(), "HOME="+dir)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", program, err, &said)
-	}
-	return out.Bytes()
-}
 
 func pageOf(t *testing.T, list []record.Record) []byte {
 	t.Helper()
@@ -102,7 +62,7 @@ func TestPageFitsItsScreen(t *testing.T) {
 		if test.dark {
 			scheme, ground = 0, "rgb(21, 23, 26)"
 		}
-		dom := browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
+		dom := mcptest.Browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
 		found := title.FindSubmatch(dom)
 		if found == nil {
 			t.Fatalf("%s: the page has no title: %.200s", test.name, dom)
@@ -149,7 +109,7 @@ const (
 
 func TestPictureOfTheReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.png")
-	browse(t, pageOf(t, readRecorded(t)), "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight), "--blink-settings=preferredColorScheme=1")
+	mcptest.Browse(t, pageOf(t, readRecorded(t)), "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight), "--blink-settings=preferredColorScheme=1")
 	shot := readPicture(t, file)
 	colours := map[[3]uint32]int{}
 	for y := range pictureHeight {
