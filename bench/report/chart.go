@@ -21,7 +21,6 @@ type chart struct {
 	Lines             []curve
 	X, Y              []tick
 	Grid              string // the lines of the axes
-	order             float64
 }
 
 // curve is one subject's.
