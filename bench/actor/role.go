@@ -15,6 +15,7 @@ const ours = "actors"
 // Roles are the processes of this package's scenarios.
 var Roles = []kit.Role{
 	{Name: ours, Stdio: kit.WithArgument(func(log string) kit.Answer { return side{log}.answer })},
+	{Name: wholeHost, Stdio: kit.WithArgument(newWhole)},
 	{Name: hurtHost, Stdio: kit.WithArgument(newHurt)},
 }
 

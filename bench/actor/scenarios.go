@@ -29,6 +29,13 @@ var Scenarios = []kit.Scenario{
 		Measure: measureSubtree,
 	},
 	{
+		Name: "restart-host", Title: "A crashed actor of a host serves again",
+		What: "From just before an actor of a running host is made to panic until it has served: some that keep state across crashes a question, a session a ping " +
+			"for which it is attached anew, a connection a whole tools/call, for which it starts a new server, shakes hands with it and asks for its lists. Beside " +
+			"it an actor in the same process that keeps nothing.",
+		Measure: measureHostRestart,
+	},
+	{
 		Name: "isolation", Title: "What a sibling notices",
 		What: "One of 1,000 siblings is called in a loop while another is made to crash: never, every 10 ms, every 1 ms, and every 1 ms " +
 			"with reports that are written.",

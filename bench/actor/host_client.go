@@ -1,42 +1,17 @@
-package bench
+package actor
 
 import (
 	"context"
 	"fmt"
-	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/session"
-	"mcpd/bench/subject"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
-
-// patience bounds whatever is waited for, so that a bug ends a run instead of hanging it.
-const patience = 30 * time.Second
-
-// startHost starts the whole host in this process. It stops with the test.
-func startHost(t testing.TB, text string, o supervisor.Options) *supervisor.Running {
-	t.Helper()
-	h, err := subject.Open(t.Context(), text, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }() // owner: the cleanup
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return h
-}
 
 // client is a client of a host in the same process: its calls go in where a transport's would.
 type client struct {

@@ -1,0 +1,158 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/actors/version"
+	"mcpd/bench/kit"
+	"mcpd/bench/subject"
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
+	"mcpd/supervisor"
+	"mcpd/supervisor/otp"
+)
+
+// wholeHost is the role of a host whose own actors are made to crash. It answers
+//
+//	ROW, a tab, TIMES   how long it took each time until it served again
+const wholeHost = "whole-host"
+
+// bareRow is an actor in a tree of its own that does nothing but answer.
+const bareRow = "bare actor"
+
+// wholeConfig has one server, whose own budget is as unlimited.
+const wholeConfig = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {demo: {builtin: demo, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}}`
+
+// victim is an actor, and what only a live incarnation of it answers.
+type victim struct {
+	send  func(msg any) error
+	serve func(context.Context) error
+	row   otp.Ref // zero for one that is found anew after each crash
+}
+
+// whole is such a host. It is started by the first question.
+type whole struct{ victims map[string]victim }
+
+func newWhole(string) kit.Answer { return (&whole{}).answer }
+
+func (h *whole) answer(line string) (any, error) {
+	w := &words{left: strings.Split(line, "\t")}
+	name, times := w.next(), w.number()
+	if w.err != nil {
+		return nil, w.err
+	}
+	if h.victims == nil {
+		if err := h.begin(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	v, ok := h.victims[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no actor %q", name)
+	}
+	return v.crashes(times)
+}
+
+// crashes crashes a victim so often, and times each until it has served again.
+func (v victim) crashes(times int) (answer, error) {
+	h, before := newHistogram(), v.row.Incarnation()
+	for range times {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		start := time.Now()
+		err := v.send(crash{})
+		if err == nil {
+			err = v.serve(ctx)
+		}
+		note(h, time.Since(start))
+		cancel()
+		if err != nil {
+			return answer{}, err
+		}
+	}
+	if began := v.row.Incarnation() - before; !v.row.IsZero() && began != uint64(times) {
+		return answer{}, fmt.Errorf("%d incarnations after %d crashes", began, times)
+	}
+	return timed(h), nil
+}
+
+func (h *whole) begin(ctx context.Context) error {
+	faults := fault.New(clock.System)
+	host, err := subject.Open(ctx, wholeConfig, supervisor.Options{Embedded: true, Faults: faults, Intensity: unlimited})
+	if err != nil {
+		return err
+	}
+	go func() { _ = host.Run(ctx) }() // owner: the process, which ends with it; its end is seen by whoever asks
+	everybody := fault.Point{Path: "*", Kind: fmt.Sprintf("%T", crash{})}
+	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: everybody, Lease: fault.MaxLease}); err != nil {
+		return err
+	}
+	c, err := openClient(ctx, host, "default")
+	if err != nil {
+		return err
+	}
+	call := func(ctx context.Context) error {
+		_, err := c.request(ctx, "tools/call", jsontext.Value(callParams))
+		return err
+	}
+	if err := call(ctx); err != nil {
+		return err
+	}
+	sys := otp.NewSystem(otp.Options{Faults: faults})
+	if _, err := sys.Start(ctx, "bare", otp.Spec{Intensity: unlimited, Children: workers(1, newArrivals(0))}); err != nil {
+		return err
+	}
+	bare, _ := sys.Whereis("bare/0")
+	h.victims = map[string]victim{
+		bareRow: {bare.Send, asking[int, int](1)(bare), bare},
+		"session": {send: c.Send, serve: func(ctx context.Context) error {
+			_, err := c.request(ctx, "ping", nil)
+			return err
+		}},
+	}
+	for _, row := range []struct {
+		name, path string
+		serve      func(otp.Ref) func(context.Context) error
+	}{
+		{"protocol version", "core/protocol_version", asking[version.SupportsRequest, bool](version.SupportsRequest{Version: "2025-11-25", Feature: "tasks"})},
+		{"request manager", "tenants/default/request_manager", asking[request.PendingQuery, []request.Info](request.PendingQuery{})},
+		{"notification dispatcher", "tenants/default/notification_dispatcher", asking[notification.StatsRequest, notification.Counts](notification.StatsRequest{})},
+		{"catalog", "tenants/default/catalog", asking[catalog.ServersRequest, []catalog.Record](catalog.ServersRequest{})},
+		{"connection", connectionPath(host), func(otp.Ref) func(context.Context) error { return call }},
+	} {
+		ref, ok := host.Whereis("mcpd/" + row.path)
+		if !ok {
+			return fmt.Errorf("there is no actor %s", row.path)
+		}
+		h.victims[row.name] = victim{ref.Send, row.serve(ref), ref}
+	}
+	return nil
+}
+
+// asking asks an actor something that it answers.
+func asking[Req, Resp any](req Req) func(otp.Ref) func(context.Context) error {
+	return func(to otp.Ref) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := otp.Do[Req, Resp](ctx, to, req)
+			return err
+		}
+	}
+}
+
+// connectionPath is where the one connection is, below the root.
+func connectionPath(h *supervisor.Running) (path string) {
+	h.Snapshot().Walk(func(n otp.Node) bool {
+		if n.Label == "connection" {
+			path = n.Path
+		}
+		return path == ""
+	})
+	return strings.TrimPrefix(path, "mcpd/")
+}
