@@ -1,4 +1,5 @@
-// Package start measures how soon a host is ready after its process began, and whether servers that it is configured with delay it.
+// Package start measures how soon a host is ready after its process began, whether servers that it is configured with delay it, and how soon users are
+// served again after a process was killed: a server's or the host's.
 package start
 
 import (
@@ -18,22 +19,32 @@ import (
 	"mcpd/supervisor"
 )
 
-// Scenarios is the one of this package.
+// Scenarios are those of this package.
 var Scenarios = []kit.Scenario{{
 	Name: "start", Title: "From exec to ready",
 	What: "From before a host's process is started to the first 200 of its /readyz, with one configured server and with a hundred of every kind: programs of which " +
 		"one in four never answers, addresses where nobody is, built-in ones. Servers are started when they are asked for, so a hundred may cost no more than their lines.",
 	Measure: measure,
+}, {
+	Name: "restart-process", Title: "A process that was killed is back",
+	What: "A program that a host has started is killed: until a call through the host is answered again, beside the program's start without a host, up to its " +
+		"first call. A server over HTTP is killed and started again: from then until a call through the host is answered, beside that of a new client without a " +
+		"host. A host with sessions is killed and started again: until its /readyz says so, beside a first start; and then the first call of a session from before.",
+	Measure: measureKilled,
 }}
 
 // Roles are the processes of this package.
-var Roles = []kit.Role{{Name: readiness, Serve: serve}}
+var Roles = []kit.Role{{Name: readiness, Serve: serve}, {Name: survivor, Serve: serveSurvivor}}
 
 // readiness is a host that says where its admin listener is.
 const readiness = "readiness"
 
 func serve(ctx context.Context, config string) (string, error) {
-	h, err := subject.Open(ctx, config, supervisor.Options{})
+	return serveReady(ctx, config, supervisor.Options{})
+}
+
+func serveReady(ctx context.Context, config string, o supervisor.Options) (string, error) {
+	h, err := subject.Open(ctx, config, o)
 	if err != nil {
 		return "", err
 	}
@@ -82,8 +93,13 @@ func ready(ctx context.Context, config string) (took float64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, p.Stop()) }()
-	for deadline := begin.Add(kit.Patience); time.Now().Before(deadline); {
-		status, err := get(ctx, p.URL)
+	return untilReady(ctx, p.URL, begin)
+}
+
+// untilReady asks whether a host is ready until it is, and returns how long after begin that was, in ms.
+func untilReady(ctx context.Context, url string, begin time.Time) (float64, error) {
+	for deadline := time.Now().Add(kit.Patience); time.Now().Before(deadline); {
+		status, err := get(ctx, url)
 		if err != nil {
 			return 0, err
 		}

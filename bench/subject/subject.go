@@ -7,8 +7,10 @@ import "mcpd/bench/kit"
 // Names of the roles.
 const (
 	Host = "host" // its argument is the text of a configuration
-	Bare = "bare" // it has none
+	Bare = "bare" // its argument is where it listens, by default on any port
+	// Program is the bare server as a program, which a host starts.
+	Program = "bare-program"
 )
 
 // Roles are those of this package.
-var Roles = []kit.Role{{Name: Host, Serve: serveHost}, {Name: Bare, Serve: serveBare}}
+var Roles = []kit.Role{{Name: Host, Serve: serveHost}, {Name: Bare, Serve: serveBare}, {Name: Program, Stdio: bareStdio}}
