@@ -95,7 +95,7 @@ func TestHostsThatAreNotOursAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, k := range []Kind{hostKill, hostTerm, hostCrash, stateDamage} {
 		s := site(k, &operator{}, nil)
-		s.PID = program(t, "echo; exec sleep 60 9>"+filepath.Join(t.TempDir(), "state.log"))
+		s.PID = program(t, "exec 9>"+filepath.Join(t.TempDir(), "state.log")+"; echo; exec sleep 60")
 		if _, err := k.Inject(t.Context(), s); !errors.Is(err, ErrNotOurs) || !processOf(s.PID).runs() {
 			t.Errorf("%s: %v", k.Name, err)
 		}
