@@ -24,8 +24,12 @@ type holding struct {
 	goroutines                string // how many run what, a line each
 }
 
-// idle is what reads a connection to a server that is kept for the next request: how many there are is for those to say who came last.
-const idle = "net/http.(*persistConn).readLoop"
+const (
+	// idle is what reads a connection to a server that is kept for the next request: how many there are is for those to say who came last.
+	idle = "net/http.(*persistConn).readLoop"
+	// runner is what actors run on. Those that wait for one that has something to do are kept, and are taken off.
+	runner = "mcpd/supervisor/otp.(*runners).run"
+)
 
 // passing are goroutines that come and go by themselves, by what they run.
 var passing = map[string]string{
@@ -47,6 +51,7 @@ func (h *host) holds() holding {
 		h.t.Fatal(err)
 	}
 	running := goroutines(profile)
+	running[runner] -= int(h.metric("mcpd_actor_idle_runners"))
 	var lines []string
 	for _, runs := range slices.Sorted(maps.Keys(running)) {
 		if passing[runs] == "" {
@@ -54,7 +59,7 @@ func (h *host) holds() holding {
 		}
 	}
 	return holding{
-		children: len(h.Processes()), files: len(files) - running[idle], sessions: int(h.metric("mcpd_sessions{")),
+		children: len(h.Processes()), files: len(files) - running[idle] - int(h.metric("mcpd_upstream_idle_connections")), sessions: int(h.metric("mcpd_sessions{")),
 		subscriptions: subscriptionsOf(h.t, h.effects), goroutines: strings.Join(lines, "\n"),
 	}
 }
