@@ -84,11 +84,14 @@ func (o *outgoing) call(ctx context.Context) {
 			err = o.take(body)
 		}
 		if err != nil {
+			spoil(resp)
 			o.fail(ctx, err, true)
 		}
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0:
+		spoil(resp)
 		o.fail(ctx, errNoAnswer, true)
 	default:
+		spoil(resp)
 		o.fail(ctx, fmt.Errorf("the answer is of type %q", kind), true)
 	}
 }
@@ -100,6 +103,9 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	m, bad := jsonrpc.Decode(body, c.limits)
 	failure := media(resp.Header) == jsonType && bad == nil && m.Kind() == jsonrpc.KindFailure
 	answer := failure && m.ID == o.id
+	if failure && !answer && !m.ID.IsZero() {
+		spoil(resp)
+	}
 	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
 	switch {
 	case !unknown && !(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):

@@ -167,6 +167,8 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 	defer resp.Body.Close()
 	if answered, err = f.events(ctx, f.reader(ctx, resp)); answered {
 		f.linger(resp)
+	} else {
+		spoil(resp)
 	}
 	return answered, err
 }

@@ -2,10 +2,9 @@ package streamable
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +14,7 @@ const (
 	// smallBody is the largest body that is sent without reading at the same time: a server that answers before it has read all of it, and reads no
 	// more, must not hold us up. Sockets take so much unread.
 	smallBody = 64 << 10
-	// wireBuffer is what a connection that is kept holds on to for the next request.
+	// wireBuffer is the largest buffer that is kept for the next request.
 	wireBuffer = 8 << 10
 )
 
@@ -34,42 +33,40 @@ var _ http.RoundTripper = (*Transport)(nil)
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "http" || r.ContentLength < 0 || r.ContentLength > smallBody || r.Body != nil && r.ContentLength == 0 {
+	if !plain(r) {
 		return t.other.RoundTrip(r)
 	}
-	address := canonical(r.URL.Host)
+	buffer, _ := requests.Get().(*[]byte) // of the pool; nil for none
+	if buffer == nil {
+		buffer = new([]byte)
+	}
+	out, err := appendRequest((*buffer)[:0], r)
+	if *buffer = out; cap(out) <= wireBuffer {
+		defer requests.Put(buffer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	address := canonical(r.URL)
 	for {
 		w, used, err := t.take(r.Context(), address)
 		if err != nil {
-			closeBody(r)
 			return nil, err
 		}
-		resp, begun, err := w.exchange(r)
+		resp, begun, err := w.exchange(r, out)
 		if err == nil || !used || begun && r.Method != http.MethodGet || r.Context().Err() != nil {
-			closeBody(r)
 			return resp, err
 		}
 		// The server had closed it: nothing of the request has left, or what has changes nothing.
-		if r.GetBody != nil {
-			if r.Body, err = r.GetBody(); err != nil {
-				return nil, err
-			}
-		}
 	}
 }
 
-func closeBody(r *http.Request) {
-	if r.Body != nil {
-		_ = r.Body.Close() // it was read
+// canonical is the address of a server, with its port.
+func canonical(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
 	}
-}
-
-// canonical is the address of a host, with its port.
-func canonical(host string) string {
-	if i := strings.LastIndexByte(host, ':'); i < 0 || strings.HasSuffix(host, "]") {
-		return host + ":80"
-	}
-	return host
+	return strings.TrimSuffix(u.Host, ":") + ":80"
 }
 
 // take is a connection that was used before and is good, or a new one.
@@ -169,30 +166,6 @@ func (t *Transport) drop(since time.Time) {
 	default:
 		t.tidy.Reset(idleKept / 2)
 	}
-}
-
-// appendHead writes the head of a request.
-func appendHead(to []byte, r *http.Request) ([]byte, error) {
-	to = append(append(to, r.Method...), ' ')
-	to = append(append(to, r.URL.RequestURI()...), " HTTP/1.1\r\nHost: "...)
-	host := r.Host
-	if host == "" {
-		host = r.URL.Host
-	}
-	to = append(append(to, host...), "\r\n"...)
-	for name, values := range r.Header {
-		for _, value := range values {
-			if strings.ContainsAny(value, "\r\n\x00") || strings.ContainsAny(name, "\r\n\x00:") {
-				return to, fmt.Errorf("the value of header %q cannot be sent", name) // not repeated: it may be a secret
-			}
-			to = append(append(append(append(to, name...), ": "...), value...), "\r\n"...)
-		}
-	}
-	if r.ContentLength > 0 || r.Method == http.MethodPost {
-		to = strconv.AppendInt(append(to, "Content-Length: "...), r.ContentLength, 10)
-		to = append(to, "\r\n"...)
-	}
-	return append(to, "\r\n"...), nil
 }
 
 // tellWritten tells whoever traces the request that it may have reached its server.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net"
@@ -21,15 +20,15 @@ type wire struct {
 	conn    net.Conn
 	raw     syscall.RawConn // nil where there is none
 	in      *bufio.Reader
-	out     []byte
-	room    int64 // bytes that the head of the response in hand may still have
+	room    int64       // bytes that the head of the response in hand may still have
+	spoilt  atomic.Bool // what came was not what was asked for: nor may be what comes next
 	since   time.Time
 }
 
 func newWire(t *Transport, address string, conn net.Conn) *wire {
 	w := &wire{of: t, address: address, conn: conn}
 	if c, ok := conn.(syscall.Conn); ok {
-		w.raw, _ = c.SyscallConn() // without it the server's end is noticed later
+		w.raw, _ = c.SyscallConn() // without it nobody knows whether the connection is still good
 	}
 	w.in = bufio.NewReader(w)
 	return w
@@ -49,15 +48,12 @@ func (w *wire) Read(p []byte) (int, error) {
 
 // silent reports whether the server has neither closed the connection nor said anything since its last answer.
 func (w *wire) silent() bool {
-	if w.in.Buffered() > 0 {
-		return false
-	}
-	return w.raw == nil || quiet(w.raw)
+	return w.raw != nil && !w.spoilt.Load() && w.in.Buffered() == 0 && quiet(w.raw)
 }
 
-// exchange sends a request and reads the head of its response. Begun says that some of the request, or all, may have reached the server. After an
-// error the connection is closed.
-func (w *wire) exchange(r *http.Request) (resp *http.Response, begun bool, err error) {
+// exchange sends a request, which is written out, and reads the head of its response. Begun says that some of the request, or all, may have
+// reached the server. After an error the connection is closed.
+func (w *wire) exchange(r *http.Request, out []byte) (resp *http.Response, begun bool, err error) {
 	ctx := r.Context()
 	stop := context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
@@ -70,41 +66,26 @@ func (w *wire) exchange(r *http.Request) (resp *http.Response, begun bool, err e
 			err = ctx.Err()
 		}
 	}()
-	if begun, err = w.send(r); err != nil {
+	if begun, err = w.send(ctx, out); err != nil {
 		return nil, begun, err
 	}
 	if resp, err = w.head(r); err != nil {
 		return nil, begun, err
 	}
 	w.room = math.MaxInt64
-	body := &wireBody{w: w, ctx: ctx, stop: stop, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1)}
-	if resp.ContentLength == 0 || resp.Body == http.NoBody {
+	body := &wireBody{w: w, ctx: ctx, stop: stop, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
+	if resp.Body = body; resp.ContentLength == 0 || body.src == http.NoBody {
+		body.over = io.EOF
 		body.end(true)
-		resp.Body = http.NoBody
-	} else {
-		resp.Body = body
 	}
 	return resp, begun, nil
 }
 
 // send writes a request at once.
-func (w *wire) send(r *http.Request) (begun bool, err error) {
-	out, err := appendHead(w.out[:0], r)
-	if err != nil {
-		return false, err
-	}
-	if head := len(out); r.ContentLength > 0 {
-		out = append(out, make([]byte, r.ContentLength)...)
-		if _, err := io.ReadFull(r.Body, out[head:]); err != nil {
-			return false, fmt.Errorf("body of the request: %w", err)
-		}
-	}
-	if w.out = out; cap(out) > wireBuffer {
-		w.out = nil
-	}
+func (w *wire) send(ctx context.Context, out []byte) (begun bool, err error) {
 	n, err := w.conn.Write(out)
 	if n > 0 {
-		tellWritten(r.Context())
+		tellWritten(ctx)
 	}
 	return n > 0, err
 }
@@ -122,7 +103,7 @@ func (w *wire) head(r *http.Request) (*http.Response, error) {
 			return nil, errLongHead
 		case err != nil:
 			return nil, err
-		case resp.StatusCode >= 200:
+		case resp.StatusCode < 100 || resp.StatusCode >= 200:
 			return resp, nil
 		case resp.StatusCode == http.StatusSwitchingProtocols:
 			return nil, errors.New("the server switches to a protocol that it was not asked for")
@@ -138,12 +119,16 @@ type wireBody struct {
 	stop  func() bool // has the end of ctx not end the connection any more
 	src   io.Reader   // net/http's, which knows where the body ends; its Close would wait for that
 	reuse bool
+	over  error // what Read found, which it finds again
 	ended atomic.Bool
 }
 
 func (b *wireBody) Read(p []byte) (int, error) {
+	if b.over != nil {
+		return 0, b.over
+	}
 	if b.ended.Load() {
-		return 0, io.EOF
+		return 0, http.ErrBodyReadAfterClose
 	}
 	n, err := b.src.Read(p)
 	if err != nil {
@@ -151,6 +136,7 @@ func (b *wireBody) Read(p []byte) (int, error) {
 		if err != io.EOF && b.ctx.Err() != nil {
 			err = b.ctx.Err()
 		}
+		b.over = err
 	}
 	return n, err
 }
@@ -160,12 +146,22 @@ func (b *wireBody) Close() error {
 	return nil
 }
 
+// spoil has the connection used for nothing more, even if it is kept already.
+func (b *wireBody) spoil() { b.w.spoilt.Store(true) }
+
+// spoil says that a response was not to the request that it came for. Whatever the connection says next may be late as well.
+func spoil(resp *http.Response) {
+	if b, ok := resp.Body.(*wireBody); ok {
+		b.spoil()
+	}
+}
+
 // end is called as often as one likes. Whole says that all of the body was read.
 func (b *wireBody) end(whole bool) {
 	if b.ended.Swap(true) {
 		return
 	}
-	if b.stop() && whole && b.reuse && b.w.in.Buffered() == 0 {
+	if b.stop() && whole && b.reuse && b.w.raw != nil && !b.w.spoilt.Load() && b.w.in.Buffered() == 0 {
 		b.w.of.keep(b.w)
 		return
 	}

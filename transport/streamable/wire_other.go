@@ -4,5 +4,7 @@ package streamable
 
 import "syscall"
 
-// quiet is taken for granted where it cannot be asked: the end of a connection is noticed when it is used.
-func quiet(syscall.RawConn) bool { return true }
+// canKeep says that it cannot be told whether a connection is still good, other than by waiting for its end, as net/http does.
+const canKeep = false
+
+func quiet(syscall.RawConn) bool { return false }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,14 +40,16 @@ func script(t *testing.T, answers ...string) (url string, connections *atomic.In
 		}
 	}
 	go func() { // owner: the cleanup
+		var all sync.WaitGroup
 		defer close(ended)
+		defer all.Wait()
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
 			connections.Add(1)
-			serve(conn)
+			all.Go(func() { serve(conn) })
 		}
 	}()
 	t.Cleanup(func() { l.Close(); <-ended })

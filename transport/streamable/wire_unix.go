@@ -4,6 +4,9 @@ package streamable
 
 import "syscall"
 
+// canKeep says that it can be told whether a connection is still good.
+const canKeep = true
+
 // quiet reports whether there is nothing to read from a connection, not even its end.
 func quiet(raw syscall.RawConn) (nothing bool) {
 	var one [1]byte

@@ -1,0 +1,94 @@
+package streamable
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// requests are buffers in which requests were written.
+var requests sync.Pool
+
+// plain reports whether a request is one of those that we write ourselves: small, without TLS, and of nothing that we never send.
+func plain(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodPost, http.MethodGet, http.MethodDelete:
+	default:
+		return false
+	}
+	return canKeep && r.URL.Scheme == "http" && isASCII(r.URL.Host) && isASCII(r.Host) && (r.Body == nil) == (r.ContentLength == 0) && 0 <= r.ContentLength &&
+		r.ContentLength <= smallBody && !r.Close && r.TransferEncoding == nil && r.Trailer == nil
+}
+
+// isASCII reports whether a host needs no translation to be looked up.
+func isASCII(host string) bool {
+	return !strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// appendRequest writes a request, and closes its body.
+func appendRequest(to []byte, r *http.Request) ([]byte, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	to, err := appendHead(to, r)
+	if head := len(to); err == nil && r.Body != nil {
+		to = append(to, make([]byte, r.ContentLength)...)
+		if _, err = io.ReadFull(r.Body, to[head:]); err != nil {
+			err = fmt.Errorf("body of the request: %w", err)
+		}
+	}
+	return to, err
+}
+
+func appendHead(to []byte, r *http.Request) ([]byte, error) {
+	to = append(append(to, r.Method...), ' ')
+	to = append(append(to, r.URL.RequestURI()...), " HTTP/1.1\r\nHost: "...)
+	host := r.Host
+	if host == "" {
+		host = r.URL.Host
+	}
+	if at := strings.IndexByte(host, '%'); at >= 0 && strings.HasPrefix(host, "[") { // the zone means nothing to the server (RFC 6874 §4)
+		host = host[:at] + host[at+strings.IndexByte(host[at:], ']'):]
+	}
+	to = append(append(to, host...), "\r\n"...)
+	for name, values := range r.Header {
+		switch name {
+		case "Host", "Content-Length", "Transfer-Encoding", "Trailer": // they say where the request ends, which we do
+			continue
+		}
+		for _, value := range values {
+			if !isName(name) || !isValue(value) {
+				return to, fmt.Errorf("the value of header %q cannot be sent", name) // not repeated: it may be a secret
+			}
+			to = append(append(append(append(to, name...), ": "...), value...), "\r\n"...)
+		}
+	}
+	if r.ContentLength > 0 || r.Method == http.MethodPost {
+		to = strconv.AppendInt(append(to, "Content-Length: "...), r.ContentLength, 10)
+		to = append(to, "\r\n"...)
+	}
+	return append(to, "\r\n"...), nil
+}
+
+// isName reports whether a field may be called so (RFC 9110 §5.1).
+func isName(name string) bool {
+	for _, r := range name {
+		if r != '-' && !tokenRune(r) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// isValue reports whether a field may have that value (RFC 9110 §5.5).
+func isValue(value string) bool {
+	for i := range len(value) {
+		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return true
+}
