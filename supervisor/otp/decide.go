@@ -19,11 +19,13 @@ type (
 		kid    *kid
 		reason error
 		parked bool // its process waits in place; false: it has left
+		lost   bool // it was fenced off because it hung
 		blame  blame
 	}
 	inTimeout struct {
 		kid   *kid // nil: the timer of a pool that stops
 		timer uint32
+		full  bool // too many do not come back for another one
 	}
 	inAgain struct{ kid *kid } // another try of a restart that failed
 	inStart struct {
@@ -185,7 +187,7 @@ func (s *state) exited(now time.Time, in inExit) {
 		s.startFailed(now, k, in.reason, in.parked)
 	case up:
 		s.roster.move(k, dead)
-		k.parked, k.reason = in.parked, in.reason
+		k.parked, k.lost, k.reason = in.parked, in.lost, in.reason
 		if len(s.plan) > 0 {
 			s.waiting = append(s.waiting, k)
 			return
@@ -200,7 +202,7 @@ func (s *state) exited(now time.Time, in inExit) {
 // verdict decides about a child that ended by itself.
 func (s *state) verdict(now time.Time, k *kid) {
 	switch r := k.child.Restart; {
-	case errors.Is(k.reason, ErrGiveUp) && k.child.Start.Type() == WorkerType: // not a supervisor that gave up for it
+	case errors.Is(k.reason, ErrGiveUp) && (k.child.Start.Type() == WorkerType || k.lost): // not a supervisor that gave up for it
 		reason := k.reason
 		s.retire(k)
 		s.selfClose(now, ShutdownWith(reason))

@@ -163,7 +163,7 @@ func (w *world) live(k *kid) {
 		w.procs[k] = "running"
 		w.step(inReady{k})
 	case rapid.IntRange(0, 9).Draw(w.T, "timeout") == 0 && (k.stage == going || k.stage == away):
-		w.step(inTimeout{k, k.timer})
+		w.step(inTimeout{kid: k, timer: k.timer})
 	default:
 		parked := p != "leaving" && k.inPlace()
 		if parked {
@@ -174,7 +174,7 @@ func (w *world) live(k *kid) {
 				w.procs[k], parked = "parked", true // it waits for the verdict as well
 			}
 		}
-		w.step(inExit{k, reason, parked, rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame")})
+		w.step(inExit{kid: k, reason: reason, parked: parked, blame: rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame")})
 	}
 }
 
@@ -218,7 +218,7 @@ func TestStateKeepsItsPromises(t *testing.T) {
 				if w.procs[k] != "parked" {
 					w.procs[k] = "leaving"
 					delete(w.procs, k)
-					w.step(inExit{k, ErrShutdown, false, nobody})
+					w.step(inExit{kid: k, reason: ErrShutdown})
 					break
 				}
 			}

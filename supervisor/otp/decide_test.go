@@ -96,15 +96,15 @@ func (sc *scenario) input(line string) string {
 	case "ready":
 		in = inReady{k}
 	case "exit": // exit a crash parked by-itself
-		in = inExit{k, words[f[2]], f[3] == "parked", map[string]blame{"on-message": message, "by-itself": itself}[f[4]]}
+		in = inExit{kid: k, reason: words[f[2]], parked: f[3] == "parked", blame: map[string]blame{"on-message": message, "by-itself": itself}[f[4]]}
 	case "timeout":
 		if k == nil {
-			in = inTimeout{nil, sc.state.timer}
+			in = inTimeout{timer: sc.state.timer}
 		} else {
-			in = inTimeout{k, k.timer}
+			in = inTimeout{kid: k, timer: k.timer}
 		}
 	case "late": // a timer that was set before the last one
-		in = inTimeout{k, k.timer - 1}
+		in = inTimeout{kid: k, timer: k.timer - 1}
 	case "again":
 		in = inAgain{k}
 	case "start":
@@ -152,4 +152,20 @@ func actionText(a action) string {
 		s += ": " + a.reason.Error()
 	}
 	return s
+}
+
+// Whoever began a restart of a group rests with it when somebody terminates the one that does not start.
+func TestAGroupIsDissolvedAsAWhole(t *testing.T) {
+	s := newState("top", Spec{Strategy: OneForAll, Intensity: Intensity{5, time.Second}})
+	a, b := &kid{id: "a", child: &Child{}}, &kid{id: "b", child: &Child{}}
+	s.roster.add(a)
+	s.roster.add(b)
+	now := time.Now()
+	for _, in := range []any{inBoot{}, inReady{a}, inReady{b}, inExit{kid: b, reason: errTest, parked: true},
+		inExit{kid: a, reason: ErrShutdown, parked: true}, inExit{kid: a, reason: errTest, parked: true}, inTerminate{id: "a"}} {
+		s.Step(now, in)
+	}
+	if a.stage != idle || b.stage != idle || a.parked || b.parked {
+		t.Errorf("a %s, parked %v; b %s, parked %v", a.stage, a.parked, b.stage, b.parked)
+	}
 }

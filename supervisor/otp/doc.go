@@ -47,8 +47,10 @@
 //   - The message in hand fails at once, and so does every call that it has taken and not answered. What waits in the mailbox is handled by
 //     its successor, in order.
 //   - Its heir is given up, because it may still change it, unless it is a Fenced one. It is told so when the goroutine has come back.
-//   - What it does by way of its Process has no effect: SetHeir, After, Post, Send, CallAsync, Monitor and Go. Ref.Send carries no
-//     sender, and values that are shared are shared: what it does there nobody can hold back.
+//   - What it does by way of its Process has no effect: SetHeir, After, Post, Send, CallAsync, Monitor, Link and Go. Ref.Send carries no
+//     sender, and values that are shared are shared: Process.Check, called before, ends it there.
+//   - An Init that hangs is reported after Soft, and a failed start after StartTimeout. A supervisor that hangs in what it calls (the function
+//     that makes its spec, Fail, Abandon) is abandoned with what is below it, and started again.
 //   - It stays a goroutine until it returns, and is counted until then (System.Hung, Node.Hung). There may be MaxHung.
 //
 // # Restarts

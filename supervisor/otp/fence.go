@@ -53,6 +53,24 @@ func (g *guard) abandon() {
 		g.box.close(ErrKilled, true)
 		return
 	}
+	g.forsake()
+}
+
+// expel abandons a process, unless what it is at was not begun at since. The message in hand fails with reason.
+func (g *guard) expel(since uint64, reason error) bool {
+	current, ok := g.box.fence(since)
+	if !ok {
+		return false
+	}
+	g.forsake()
+	if current != nil {
+		g.sys.fail(g.row.path, current, reason)
+	}
+	return true
+}
+
+// forsake cuts off a process that has no successor, and all that are below it.
+func (g *guard) forsake() {
 	g.sever(ErrKilled)
 	if busy := g.box.close(ErrKilled, true); busy {
 		g.bereave()

@@ -152,6 +152,8 @@ func (g *guard) InvokeSystemMessage(msg any) {
 			g.overtaken = false
 		} else if g.phase == ending {
 			g.body.conclude(g.reason)
+		} else if g.phase == left {
+			g.leave()
 		}
 	case *actor.Watch, *actor.Unwatch:
 		g.ctx.InvokeSystemMessage(msg)
@@ -191,6 +193,10 @@ func (g *guard) EscalateFailure(value any, msg any) {
 		// The end itself panicked. It goes on with what is left of it.
 		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 		g.box.PostSystemMessage(proceed{})
+	case left: // a Fail of what waited took the goroutine with it; who supervises it has not heard yet
+		if g.ctx != nil {
+			g.box.PostSystemMessage(proceed{})
+		}
 	}
 }
 
@@ -207,7 +213,7 @@ func (g *guard) reset() {
 
 // ready: the incarnation takes messages, unless its end has begun while it started.
 func (g *guard) ready() {
-	if g.phase != starting {
+	if g.phase != starting || g.abandoned.Load() {
 		return
 	}
 	g.phase, g.started = running, true
@@ -267,6 +273,9 @@ func (g *guard) stop() {
 
 // concluded: the end is complete.
 func (g *guard) concluded() {
+	if g.abandoned.Load() { // who watches the row watches its successor
+		return
+	}
 	if p := g.current.Swap(nil); p != nil {
 		p.finish()
 	}

@@ -37,6 +37,7 @@ type kid struct {
 	leaving   bool   // its process was told to leave, not only its incarnation to end
 	restarted bool   // the start under way is a restart
 	fresh     bool   // the start under way is that of start_child: a failure discards the row
+	lost      bool   // its last end by itself was that it hung
 	again     bool   // a restart has failed, another try is queued
 	deleted   bool   // the row is gone
 	blame     blame  // what its last end says about its heir

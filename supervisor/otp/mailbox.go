@@ -214,7 +214,7 @@ func (m *mailbox) unshut() { m.setOpen(true) }
 
 func (m *mailbox) setOpen(open bool) {
 	m.mu.Lock()
-	m.open = open
+	m.open = open && !m.fenced // what waits is its successor's: who comes back late from Init is ready for nothing
 	m.mu.Unlock()
 }
 

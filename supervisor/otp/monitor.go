@@ -72,7 +72,7 @@ func (m *monitor) open() (any, bool) {
 // an address where nothing runs ends the caller with ErrNoProc. A supervisor does not end by a link. Linking to
 // oneself has no effect.
 func (p *Process) Link(ref Ref) {
-	if ref == p.Self() {
+	if ref == p.Self() || p.isOver() {
 		return
 	}
 	there := &link{p: p}

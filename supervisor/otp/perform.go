@@ -15,6 +15,9 @@ func (v *supervisor) perform(now time.Time, a action) {
 		v.spawn(now, a.kid)
 	case doDisown:
 		r := a.kid.driver.row
+		if !r.ownedBy(v) {
+			return
+		}
 		r.abandonHeir(a.reason)
 		v.note(HeirDropped{r.about(r.inc.Load(), now), Everything, "crashes with it", 1})
 	case doBegin:
@@ -127,7 +130,7 @@ func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 
 func (v *supervisor) arm(a action) {
 	box := &v.guard.box
-	in := inTimeout{a.kid, a.timer}
+	in := inTimeout{kid: a.kid, timer: a.timer}
 	t := v.guard.sys.clock.AfterFunc(a.delay, func() { box.PostSystemMessage(in) })
 	if a.kid == nil {
 		v.alarm = t

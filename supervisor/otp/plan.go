@@ -57,18 +57,19 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 		for k := s.roster.first; k != nil; {
 			next := k.next
 			if k.stage == away {
-				s.abandon(now, k)
+				s.abandon(now, k, false)
 			}
 			k = next
 		}
 		return
 	}
 	if in.kid.timer == in.timer {
-		s.abandon(now, in.kid)
+		s.abandon(now, in.kid, in.full)
 	}
 }
 
-func (s *state) abandon(now time.Time, k *kid) {
+// abandon goes on without a child; full says that it is not to be started again.
+func (s *state) abandon(now time.Time, k *kid, full bool) {
 	switch k.stage {
 	case going:
 		a := action{verb: doAbandon, kid: k, delay: k.child.StartTimeout}
@@ -76,11 +77,21 @@ func (s *state) abandon(now time.Time, k *kid) {
 			a.reason = ErrStartTimeout
 		}
 		s.out = append(s.out, a)
+		if full && k.restarted && s.mode == serving {
+			s.disarm(k)
+			s.retire(k)
+			s.selfClose(now, ShutdownWith(tooMany(ErrStartTimeout)))
+			return
+		}
 		s.startFailed(now, k, ErrStartTimeout, false)
 	case away:
-		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: max(k.child.Shutdown, 0)})
+		had := max(k.child.Shutdown, 0)
+		if k.child.Shutdown == Infinity { // a supervisor that is stuck itself
+			had = k.child.Hard
+		}
+		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: had})
 		k.parked = false
-		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: max(k.child.Shutdown, 0)})
+		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: had})
 	}
 }
 

@@ -105,13 +105,24 @@ func (p *Process) Post(msg any) error {
 	return p.guard.box.offer(&parcel{p, msg})
 }
 
-// Send is Ref.Send on behalf of this incarnation: once that is over, as when it was stuck and has been replaced, the error is ErrNoProc and
+// Receiver is what takes messages: a Ref, or what stands for one that changes.
+type Receiver interface{ Send(msg any) error }
+
+// Send is to.Send on behalf of this incarnation: once that is over, as when it was stuck and has been replaced, the error is ErrNoProc and
 // nothing is sent. Safe for concurrent use.
-func (p *Process) Send(to Ref, msg any) error {
+func (p *Process) Send(to Receiver, msg any) error {
 	if p.isOver() {
 		return ErrNoProc
 	}
 	return to.Send(msg)
+}
+
+// Check ends the caller, by a panic that is nobody's crash, when this incarnation is over, as when it was stuck and has been replaced. It comes before
+// what has effect and does not go by way of the Process: writing to a peer, or to a value that others see. It is for the worker and its owned goroutines.
+func (p *Process) Check() {
+	if p.isOver() {
+		panic(ErrStuck)
+	}
 }
 
 func (p *Process) isOver() bool {

@@ -60,21 +60,21 @@ func (s *state) terminateChild(in inTerminate) {
 	default:
 		if k.again {
 			k.again = false
-			s.dissolve()
+			s.dissolve(k)
 		}
 		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 		s.reply(in.request, k, nil)
 	}
 }
 
-// dissolve lets those rest whose group was to be started again and now is not.
-func (s *state) dissolve() {
+// dissolve lets those rest whose group was to be started again, by way of first, and now is not.
+func (s *state) dissolve(first *kid) {
 	if s.strategy != OneForAll && s.strategy != RestForOne {
 		return
 	}
 	for k := s.roster.first; k != nil; k = k.next {
 		switch {
-		case k.stage == idle && k.parked:
+		case k.stage == idle && k.parked, k.stage == dead && !k.again && k != first: // the latter is whose end began it
 			s.settleIdle(k, false)
 		case k.stage == idle:
 			s.do(doRest, k)

@@ -82,6 +82,12 @@ func (r *row) mark(v *supervisor, s Status, now time.Time) {
 	}
 }
 
+func (r *row) ownedBy(v *supervisor) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.owner == v
+}
+
 // house puts a process into the row on behalf of its supervisor, and reports whether that may.
 func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
 	r.mu.Lock()
@@ -142,6 +148,9 @@ func (r *row) seize(now time.Time) {
 
 // inherit hands the row to its supervisor's next incarnation, whose spec may differ.
 func (r *row) inherit(v *supervisor, c *Child) {
+	if r.parent.proc.Load() != v.guard { // it was abandoned meanwhile
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.owner = v

@@ -105,12 +105,12 @@ type Child struct {
 	Start Start
 	// Mailbox is how many messages may wait, at most MaxMailbox; 0 is DefaultMailbox.
 	Mailbox int
-	// StartTimeout bounds Init; 0 is DefaultStartTimeout. It does not apply to supervisors, whose start takes as long
-	// as that of their children.
+	// StartTimeout bounds Init; 0 is DefaultStartTimeout. Of a supervisor it bounds the making of its spec only: its start takes as long
+	// as that of its children.
 	StartTimeout time.Duration
 	// Soft and Hard bound how long the worker may be at one message, and at a Terminate that nobody has ordered: after Soft it is reported
-	// as Stuck, after Hard it is fenced off and replaced. 0 is DefaultSoft and DefaultHard, Unwatched no bound. They do not apply to
-	// supervisors, nor to what owned goroutines do.
+	// as Stuck, after Hard it is fenced off and replaced. 0 is DefaultSoft and DefaultHard, Unwatched no bound. Soft holds for a start too. For a
+	// supervisor they bound each step of its own. They do not apply to what owned goroutines do.
 	Soft, Hard time.Duration
 	// Label is the class of this row for metrics ("session"), so that ids never become labels. It is copied to
 	// snapshots and events and has no other effect.

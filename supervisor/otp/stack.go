@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,26 +20,32 @@ func (m *mailbox) busy() uint64 {
 	return m.since
 }
 
-// doing is what the process is at since then: the message, nil when it is none, and the behaviour, nil when it is not known.
-func (m *mailbox) doing(since uint64) (msg, behaviour any) {
+// doing is what the process is at since then: the message, nil when it is none, and the functions that its goroutine is in, the most telling first.
+func (m *mailbox) doing(since uint64) (msg any, in []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.since != since || !m.open { // what is written before it opens may be read while it is open
+	if m.since != since {
 		return nil, nil
 	}
-	if p := m.guard.current.Load(); p != nil {
-		behaviour = p.behaviour
+	if m.guard.row.child().Start.Type() == SupervisorType {
+		return m.current, []string{"", "otp.(*supervisor).begin", "otp.(*supervisor).receive", "otp.(*supervisor).signal", "otp.(*supervisor).conclude"}
 	}
-	return m.current, behaviour
+	if !m.open { // its behaviour is known to others once it is open
+		return nil, []string{"", "otp.(*worker).begin", "otp.(*worker).conclude"}
+	}
+	if p := m.guard.current.Load(); p != nil {
+		return m.current, []string{receiver(p.behaviour), "otp.(*worker).receive"}
+	}
+	return m.current, nil
 }
 
-// report says what a worker is stuck at. Goroutines are looked at once a second at most, for all who are stuck together.
+// report says what a process is stuck at. Goroutines are looked at once a second at most, for all who are stuck together.
 func (w *watch) report(g *guard, since, tick uint64, now time.Time) *CrashReport {
-	msg, behaviour := g.box.doing(since)
+	msg, in := g.box.doing(since)
 	var pcs []uintptr
-	if behaviour != nil && (w.pictured == 0 || tick-w.pictured >= uint64(time.Second/Tick)) {
+	if in != nil && (w.pictured == 0 || tick-w.pictured >= uint64(time.Second/Tick)) {
 		w.pictured = tick
-		pcs = picture(behaviour)
+		pcs = picture(in)
 	}
 	r := g.newReport(ErrStuck, msg, pcs)
 	r.At = now
@@ -49,7 +56,7 @@ func (w *watch) report(g *guard, since, tick uint64, now time.Time) *CrashReport
 // a dump with arguments stops the world for as long as it takes to write it. So what is found is a goroutine that handles a message
 // with the same behaviour; with several of those it is the one of which there are most, as of those that are stuck at the same thing.
 // The profile takes two short pauses, whatever the number of goroutines.
-func picture(behaviour any) []uintptr {
+func picture(in []string) []uintptr {
 	n := runtime.NumGoroutine() + 64
 	if n > maxGoroutines {
 		return nil
@@ -59,12 +66,11 @@ func picture(behaviour any) []uintptr {
 	if !ok {
 		return nil
 	}
-	receive := receiver(behaviour)
 	count := make(map[[32]uintptr]int)
 	var best []uintptr
 	most, rank := 0, 0
 	for i := range all[:n] {
-		r := rankOf(all[i].Stack(), receive)
+		r := rankOf(all[i].Stack(), in)
 		if r == 0 || r < rank {
 			continue
 		}
@@ -76,16 +82,16 @@ func picture(behaviour any) []uintptr {
 	return append([]uintptr(nil), best...)
 }
 
-// rankOf says how well a stack fits: 2 when it is in the behaviour's method, 1 when it is on the way there, 0 when it is something else's.
-func rankOf(pcs []uintptr, receive string) (rank int) {
+// rankOf says how well a stack fits: 2 when it is in the first of the functions, 1 when it is in one of the others, 0 when it is something else's.
+func rankOf(pcs []uintptr, in []string) (rank int) {
 	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
-		switch {
-		case f.Function == receive:
+		switch i := slices.IndexFunc(in, func(name string) bool { return name != "" && strings.HasSuffix(f.Function, name) }); {
+		case i == 0:
 			rank = 2
-		case rank == 0 && strings.HasSuffix(f.Function, "otp.(*worker).receive"):
-			rank = 1
+		case i > 0:
+			rank = max(rank, 1)
 		}
 		if !more {
 			return rank

@@ -356,3 +356,26 @@ func TestHungGoroutinesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// The end of a Terminate that came too late is no news to who watches the row: it is its successor that they watch.
+func TestALateTerminateIsNoEnd(t *testing.T) {
+	var g gated
+	start := scriptOf(script{terminate: func(*Process, error) { g.wait() }})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		time.Sleep(DefaultHard + 2*time.Second)
+		gate, a, downs := g.set(nil), r.ref("a"), 0
+		if _, err := StartChild(context.Background(), r.tree.Ref(), Child{ID: "w", Start: scriptOf(script{
+			init:    func(p *Process) error { p.Monitor(a); return nil },
+			receive: func(_ *Process, msg any) error { downs++; return nil },
+		})}); err != nil {
+			t.Fatal(err)
+		}
+		close(gate)
+		synctest.Wait()
+		if downs != 0 || r.state() != "a#2 w#1" {
+			t.Errorf("%d ends, tree %s", downs, r.state())
+		}
+	})
+}

@@ -42,7 +42,11 @@ func (v *supervisor) begin() {
 	}
 	start := r.child().Start
 	spec := start.supervisor(r.arguments())
-	if err := Validate(spec); err != nil {
+	err := Validate(spec)
+	if v.guard.abandoned.Load() { // while the spec was made: the rows are another's
+		return
+	}
+	if err != nil {
 		v.guard.failed(err)
 		return
 	}
@@ -131,7 +135,7 @@ func (v *supervisor) exited(e *exit) {
 	if k.child.Start.Type() == SupervisorType {
 		v.flush()
 	}
-	v.step(inExit{k, e.reason, e.parked, blame})
+	v.step(inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame})
 	if k.stage == idle && k.parked { // its group is not started again yet
 		r.mark(v, Restarting, e.at)
 	}
@@ -158,31 +162,43 @@ func (v *supervisor) signal(msg any) {
 			v.readied(k)
 		}
 	case inTimeout:
+		msg.full = v.guard.sys.hung.Load() >= MaxHung
 		v.step(msg)
 	case overdue:
 		v.stuck(msg)
 	}
 }
 
-// stuck replaces a child that does not come back from a message. Where too many have been replaced that way the supervisor gives up.
+// stuck replaces a child that does not come back from a message. Where too many have been replaced that way the supervisor gives up. A supervisor is
+// abandoned with what is below it; one that does not come back while it starts or stops has had its time.
 func (v *supervisor) stuck(o overdue) {
 	g, now := o.guard, v.guard.sys.clock.Now()
 	k := g.kid
-	if k.driver.guard != g || k.stage != up {
+	sup := g.row.child().Start.Type() == SupervisorType
+	if k.driver.guard != g || k.stage != up && !sup {
 		return
 	}
 	full := v.guard.sys.hung.Load() >= MaxHung
-	if !g.replace(o.since, o.report) {
+	if sup && !g.expel(o.since, o.report) || !sup && !g.replace(o.since, o.report) {
+		return
+	}
+	if k.stage != up {
+		v.step(inTimeout{k, k.timer, full})
 		return
 	}
 	var reason error = o.report
 	if full {
-		reason = fmt.Errorf("%w: %d do not come back: %w", ErrGiveUp, MaxHung, o.report)
+		reason = tooMany(o.report)
 	}
 	k.driver.guard, k.driver.ended = nil, now
 	g.row.mark(v, Restarting, now)
 	v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
-	v.step(inExit{kid: k, reason: reason})
+	v.step(inExit{kid: k, reason: reason, lost: true})
+}
+
+// tooMany is why a supervisor gives up instead of starting again what hangs.
+func tooMany(reason error) error {
+	return fmt.Errorf("%w: %d do not come back: %w", ErrGiveUp, MaxHung, reason)
 }
 
 func (v *supervisor) readied(k *kid) {

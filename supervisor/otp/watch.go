@@ -18,7 +18,7 @@ const lookEvery = 20
 // because of that.
 const lag = 4
 
-// watch finds workers that do not come back from what they do. A mailbox notes the tick when it hands out a message, which costs a load; all else
+// watch finds processes that do not come back from what they do. A mailbox notes the tick when it hands out a message, which costs a load; all else
 // is done here. It is quiet while no worker does anything, and there is none in a simulation, where nobody else runs while somebody hangs.
 type watch struct {
 	tick    atomic.Uint64 // from 1
@@ -35,7 +35,7 @@ type watch struct {
 	pictured uint64 // the tick at which goroutines were looked at last
 }
 
-// suspect is a worker that was busy when all were looked at.
+// suspect is a process that was busy when all were looked at.
 type suspect struct {
 	since    uint64
 	told     bool
@@ -133,19 +133,14 @@ func (w *watch) look(tick uint64) {
 }
 
 func (w *watch) below(r *row, tick uint64) {
-	for _, c := range r.rows() {
-		if c.child().Start.Type() == SupervisorType {
-			w.below(c, tick)
-			continue
-		}
-		g := c.proc.Load()
-		if g == nil {
-			continue
-		}
+	if g := r.proc.Load(); g != nil {
 		since := g.box.busy()
 		if s := w.suspects[g]; since != 0 && since < tick && (s == nil || s.since != since) {
 			w.suspects[g] = &suspect{since: since}
 		}
+	}
+	for _, c := range r.rows() {
+		w.below(c, tick)
 	}
 }
 
@@ -155,22 +150,32 @@ func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 		delete(w.suspects, g)
 		return
 	}
-	// An incarnation's begin, and an end that was ordered, have budgets of their own.
-	if Status(g.row.status.Load()) != Running {
-		return
-	}
 	child := g.row.child()
+	hard := patience(child, Status(g.row.status.Load()))
 	at := time.Duration(tick-s.since-1) * Tick // at least: it was begun somewhen within its tick
 	if child.Soft != Unwatched && at >= child.Soft && !s.told {
 		s.told = true
 		s.report = w.report(g, s.since, tick, now)
 		w.sys.emit(Stuck{g.row.about(g.inc(), now), at, s.report})
 	}
-	if child.Hard != Unwatched && at >= child.Hard && g.sup != nil && (s.reported == 0 || tick-s.reported >= lookEvery) {
+	if hard != Unwatched && at >= hard && g.sup != nil && (s.reported == 0 || tick-s.reported >= lookEvery) {
 		if s.report == nil {
 			s.report = w.report(g, s.since, tick, now)
 		}
 		s.reported = tick
 		g.sup.guard.box.PostSystemMessage(overdue{g, s.since, s.report})
 	}
+}
+
+// patience is how long a process may be at what it does. The begin of a worker, and its end when that was ordered, have budgets that its supervisor sees
+// to; a supervisor has none of its own for either, as they take as long as those of its children.
+func patience(c *Child, s Status) time.Duration {
+	sup := c.Start.Type() == SupervisorType
+	switch {
+	case s == Running, s == Stopping && sup:
+		return c.Hard
+	case sup:
+		return c.StartTimeout
+	}
+	return Unwatched
 }

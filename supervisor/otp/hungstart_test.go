@@ -1,0 +1,269 @@
+package otp
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// gated blocks whom it is asked to, until it is let go.
+type gated struct {
+	mu   sync.Mutex // guards gate
+	gate chan struct{}
+}
+
+func (g *gated) wait() {
+	g.mu.Lock()
+	gate := g.gate
+	g.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+}
+
+// set is what blocks from now on, nil for nothing; it returns what did.
+func (g *gated) set(gate chan struct{}) (was chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was, g.gate = g.gate, gate
+	return was
+}
+
+// An Init that hangs is reported after Soft, with where it is, and is a failed start after StartTimeout.
+func TestAHungInitIsReported(t *testing.T) {
+	var g gated
+	bubble(t, one(Child{ID: "a", StartTimeout: 5 * time.Second, Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})}), func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		time.Sleep(DefaultSoft + 2*time.Second)
+		stuck := ofType[Stuck](r)
+		if len(stuck) != 1 || stuck[0].Path != "top/a" || !strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
+			t.Fatalf("events %+v", stuck)
+		}
+		gate := g.set(nil)
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if r.state() != "a#3" || r.sys.Hung() != 1 {
+			t.Errorf("tree %s, %d hung", r.state(), r.sys.Hung())
+		}
+		close(gate)
+	})
+}
+
+// Inits that hang again and again, far apart, do not use up an intensity; the number of those that may is used up.
+func TestHungStartsAreBounded(t *testing.T) {
+	var g gated
+	spec := Spec{Intensity: Intensity{1, time.Second}, Children: []Child{
+		{ID: "a", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
+	}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		time.Sleep((MaxHung + 10) * DefaultStartTimeout)
+		synctest.Wait()
+		if !errors.Is(r.tree.Err(), ErrGiveUp) || r.sys.Hung() > MaxHung+1 {
+			t.Errorf("tree %v, %d hung", r.tree.Err(), r.sys.Hung())
+		}
+		close(g.set(nil))
+	})
+}
+
+// Who comes back from Init too late, while its group is on its way down, takes nothing of what waits for its successor.
+func TestALateInitTakesNoMessages(t *testing.T) {
+	var g gated
+	d := &diary{}
+	spec := Spec{Strategy: RestForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{
+		{ID: "a", StartTimeout: 2 * time.Second, Start: scriptOf(script{
+			init:    func(*Process) error { g.wait(); return nil },
+			receive: func(p *Process, msg any) error { d.add(p, msg); return nil },
+		})},
+	}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		waiting := &failer{}
+		send(t, r.ref("a"), waiting)
+		old := r.ref("a").row.proc.Load()
+		if !old.replace(0, ErrStartTimeout) { // as its supervisor does, which then stops others
+			t.Fatal("not replaced")
+		}
+		gate := g.set(nil)
+		close(gate)
+		synctest.Wait()
+		if waiting.err != nil {
+			t.Errorf("what waits for a successor failed with %v", waiting.err)
+		}
+	})
+}
+
+// A supervisor whose spec is made by something that hangs is a start that fails, and does not keep the tree from stopping.
+func TestAHungSupervisorStartFails(t *testing.T) {
+	var g gated
+	sub := SupervisorWith(func(any) Spec { g.wait(); return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}} })
+	pool := Child{ID: "p", Start: Supervisor(Spec{Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}}})}
+	bubble(t, one(pool), func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		begun := time.Now()
+		_, err := StartChildArgs(context.Background(), r.ref("p"), "s", nil)
+		if took := time.Since(begun); !errors.Is(err, ErrStartTimeout) || took < DefaultStartTimeout || took > DefaultStartTimeout+3*time.Second {
+			t.Errorf("start: %v after %s", err, took)
+		}
+		if stuck := ofType[Stuck](r); len(stuck) != 1 || stuck[0].Path != "top/p/s" || !strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
+			t.Errorf("events %+v", stuck)
+		}
+		go func() { _, err = StartChildArgs(context.Background(), r.ref("p"), "s", nil) }()
+		synctest.Wait()
+		begun = time.Now()
+		if err := r.tree.Shutdown(context.Background()); err != nil || time.Since(begun) > DefaultHard+3*time.Second {
+			t.Errorf("shutdown: %v after %s", err, time.Since(begun))
+		}
+		synctest.Wait()
+		if err != ErrShutdown {
+			t.Errorf("start while the tree stops: %v", err)
+		}
+		close(g.set(nil))
+		synctest.Wait()
+		if r.sys.Hung() != 0 {
+			t.Errorf("%d hung", r.sys.Hung())
+		}
+	})
+}
+
+// stubborn is an heir whose Abandon hangs, on its supervisor's goroutine.
+type stubborn struct{ g *gated }
+
+func (s stubborn) Abandon(error) { s.g.wait() }
+
+// A supervisor that hangs is abandoned with what is below it, and started again.
+func TestAStuckSupervisorIsReplaced(t *testing.T) {
+	var g gated
+	sub := Supervisor(Spec{Children: []Child{
+		{ID: "x", Start: scriptOf(script{})},
+		{ID: "y", Restart: Temporary, Start: scriptOf(script{})},
+	}})
+	bubble(t, one(Child{ID: "s", Start: sub}), func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		tell(t, r.ref("s/y"), func(p *Process) error { p.SetHeir(stubborn{&g}); return Normal })
+		asked := make(chan error, 1)
+		go func() { _, err := CountChildren(context.Background(), r.ref("s")); asked <- err }()
+		time.Sleep(DefaultHard + 2*time.Second)
+		synctest.Wait()
+		if r.state() != "s#2{x#2 y#1}" || r.sys.Hung() != 1 {
+			t.Errorf("tree %s, %d hung", r.state(), r.sys.Hung())
+		}
+		select {
+		case err := <-asked:
+			if !errors.Is(err, ErrKilled) {
+				t.Errorf("a request that waited: %v", err)
+			}
+		default:
+			t.Error("a request that waited got no answer")
+		}
+		close(g.set(nil))
+		synctest.Wait()
+		if r.state() != "s#2{x#2 y#1}" || r.sys.Hung() != 0 {
+			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Hung())
+		}
+	})
+}
+
+// leaver is a message whose Fail takes the goroutine with it.
+type leaver struct{}
+
+func (leaver) Fail(error) { runtime.Goexit() }
+
+// A process whose last act is cut short by somebody else's code has ended nevertheless.
+func TestAnEndIsToldWhateverFailDoes(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
+		synctest.Wait()
+		send(t, r.ref("a"), leaver{})
+		ended := make(chan error, 1)
+		go func() { ended <- TerminateChild(context.Background(), r.tree.Ref(), "a") }()
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Error("it has not ended")
+			<-ended
+		}
+	})
+}
+
+// What a fenced incarnation links is not tied to its successor.
+func TestAStuckWorkerLinksNobody(t *testing.T) {
+	spec := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		gate, b := make(chan struct{}), r.ref("b")
+		tell(t, r.ref("a"), func(p *Process) error { <-gate; p.Link(b); return nil })
+		time.Sleep(DefaultHard + 2*time.Second)
+		close(gate)
+		synctest.Wait()
+		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		if r.state() != "a#3 b#1" {
+			t.Errorf("tree %s", r.state())
+		}
+	})
+}
+
+// A supervisor that comes back late from making its spec takes nothing from its successor.
+func TestALateSupervisorTakesNoRows(t *testing.T) {
+	var g gated
+	sub := SupervisorWith(func(any) Spec { g.wait(); return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}} })
+	pool := Child{ID: "p", Start: Supervisor(Spec{Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}}})}
+	bubble(t, one(pool), func(t *testing.T, r *rig) {
+		if _, err := StartChildArgs(context.Background(), r.ref("p"), "s", nil); err != nil {
+			t.Fatal(err)
+		}
+		g.set(make(chan struct{}))
+		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest }) // and once more: the supervisor restarts
+		_ = r.ref("p/s/x").Send(func(*Process) error { return errTest })
+		time.Sleep(DefaultStartTimeout / 2)
+		gate := g.set(nil)
+		time.Sleep(DefaultStartTimeout)
+		synctest.Wait()
+		if r.state() != "p#1{s#3{x#3}}" {
+			t.Errorf("tree %s", r.state())
+		}
+		close(gate)
+		time.Sleep(time.Minute)
+		if r.state() != "p#1{s#3{x#3}}" || r.sys.Hung() != 0 {
+			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Hung())
+		}
+		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest })
+		if r.state() != "p#1{s#3{x#4}}" {
+			t.Errorf("tree %s after a crash", r.state())
+		}
+	})
+}
+
+// Check ends who was replaced, before it does what its Process cannot hold back, and nobody hears of it.
+func TestCheckEndsWhoWasReplaced(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		tell(t, r.ref("a"), func(p *Process) error {
+			p.Check()
+			<-gate
+			p.Check()
+			t.Error("went on")
+			return nil
+		})
+		time.Sleep(DefaultHard + 2*time.Second)
+		close(gate)
+		synctest.Wait()
+		if r.state() != "a#2" || r.sys.Hung() != 0 || len(r.reports()) != 1 {
+			t.Errorf("tree %s, %d hung, reports %v", r.state(), r.sys.Hung(), r.reports())
+		}
+	})
+}
