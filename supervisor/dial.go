@@ -121,7 +121,8 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 }
 
 func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
-	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: h.pools.add(streamable.NewTransport(nil)), Room: h.room(t.Name)}
+	through := streamable.NewTransport(faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{Tenant: t.Name, Server: s.Name}))
+	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: h.pools.add(through), Room: h.room(t.Name)}
 	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name+" "+s.URL.Reveal(), streamable.NewDialect(s.Link() == tenant.SSE))
 	o.Dialect = known.(*streamable.Dialect)
 	for name, value := range s.Headers {

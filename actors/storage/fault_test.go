@@ -21,23 +21,26 @@ func arm(s *stage.Stage, f fault.Fault) {
 	}
 }
 
-// While a fault has the disk full nothing is written, who waits is told so, and an operator too. When it is over, what was kept is written.
-func TestFullDiskIsAFault(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
-		arm(s, fault.Fault{Action: fault.Fail, Point: fault.Point{Place: fault.StoreWrite}})
-		if err := <-put(s, change("a", "1")); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("who waits is told %v", err)
-		}
-		time.Sleep(time.Minute)
-		if got := d.String(); got != "[] 0" || len(stage.Of[telemetry.StateNotWritten](&s.Events)) != 1 {
-			t.Errorf("written %s, and an operator was told %d times", got, len(stage.Of[telemetry.StateNotWritten](&s.Events)))
-		}
-		s.Faults.DisarmRun("")
-		time.Sleep(2 * storage.RetryPause)
-		if got := d.String(); got != "[[a=1]] 1" {
-			t.Errorf("afterwards: %s", got)
-		}
-	})
+// While a fault has the disk full, or read-only, nothing is written, who waits is told so, and an operator too. When it is over, what was kept is
+// written.
+func TestDiskThatTakesNothingIsAFault(t *testing.T) {
+	for action, want := range map[fault.Action]error{fault.Fail: syscall.ENOSPC, fault.ReadOnly: syscall.EROFS} {
+		run(t, func(s *stage.Stage, d *disk) {
+			arm(s, fault.Fault{Action: action, Point: fault.Point{Place: fault.StoreWrite}})
+			if err := <-put(s, change("a", "1")); !errors.Is(err, want) {
+				t.Errorf("%s: who waits is told %v", action, err)
+			}
+			time.Sleep(time.Minute)
+			if got := d.String(); got != "[] 0" || len(stage.Of[telemetry.StateNotWritten](&s.Events)) != 1 {
+				t.Errorf("%s: written %s, and an operator was told %d times", action, got, len(stage.Of[telemetry.StateNotWritten](&s.Events)))
+			}
+			s.Faults.DisarmRun("")
+			time.Sleep(2 * storage.RetryPause)
+			if got := d.String(); got != "[[a=1]] 1" {
+				t.Errorf("%s: afterwards: %s", action, got)
+			}
+		})
+	}
 }
 
 // A sync that a fault makes slow, or fail, holds up no write, and is made in the end.

@@ -260,9 +260,9 @@ func (s *Storage) write() {
 	s.due()
 }
 
-// apply writes the changes, unless a fault says that the disk is full.
+// apply writes the changes, unless a fault says that the disk takes none. That is before the store opens, writes or renames anything.
 func (s *Storage) apply() error {
-	if err := s.full(s.p.Context(), fault.StoreWrite); err != nil {
+	if err := s.refused(s.p.Context(), fault.StoreWrite); err != nil {
 		return err
 	}
 	return s.o.Store.Apply(s.changes)
@@ -270,16 +270,19 @@ func (s *Storage) apply() error {
 
 // sync syncs what was written, after as long as a fault says.
 func (s *Storage) sync(ctx context.Context) error {
-	if err := s.full(ctx, fault.StoreSync); err != nil {
+	if err := s.refused(ctx, fault.StoreSync); err != nil {
 		return err
 	}
 	return s.o.Store.Sync()
 }
 
-// full is the error of a disk that a fault has filled.
-func (s *Storage) full(ctx context.Context, place fault.Place) error {
-	if e := s.o.Faults.At(ctx, place, fault.Who{}); e.Action == fault.Fail {
+// refused is the error of a disk that a fault has filled, or made read-only.
+func (s *Storage) refused(ctx context.Context, place fault.Place) error {
+	switch e := s.o.Faults.At(ctx, place, fault.Who{}); e.Action {
+	case fault.Fail:
 		return fmt.Errorf("%w: %w", e, syscall.ENOSPC)
+	case fault.ReadOnly:
+		return fmt.Errorf("%w: %w", e, syscall.EROFS)
 	}
 	return nil
 }

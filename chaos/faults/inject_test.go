@@ -128,6 +128,9 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 	read := func(action string, count int, delay time.Duration) Order {
 		return Order{Action: action, Place: "upstream.read", Tenant: "acme", Server: "demo", Count: count, Delay: delay, Lease: lease}
 	}
+	dial := func(action string, delay time.Duration) Order {
+		return Order{Action: action, Place: "upstream.dial", Tenant: "acme", Server: "demo", Delay: delay, Lease: lease}
+	}
 	for _, c := range []struct {
 		kind Kind
 		want Order
@@ -142,6 +145,9 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 		{upstreamLate, read("late", 0, 65*time.Second)},
 		{upstreamSlow, read("slow", 0, 10*time.Millisecond)},
 		{upstreamTruncate, read("truncate", 0, 0)},
+		{resolverMissing, dial("fail", 0)},
+		{resolverSlow, dial("slow", 2*time.Second)},
+		{storeReadOnly, Order{Action: "read_only", Place: "store.write", Lease: lease}},
 		{storeFull, Order{Action: "fail", Place: "store.write", Lease: lease}},
 		{storeSlow, Order{Action: "slow", Place: "store.sync", Delay: 2 * time.Second, Lease: lease}},
 	} {

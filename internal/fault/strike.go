@@ -68,7 +68,7 @@ func (r *Registry) begin(path string) error {
 
 // Effect is what has to be done at a place that is no actor's. The zero value is nothing.
 type Effect struct {
-	Action Action // Drop, Duplicate, Late, Garble, Truncate, Cut or Fail, for the caller to perform
+	Action Action // Drop, Duplicate, Late, Garble, Truncate, Cut, Fail or ReadOnly, for the caller to perform
 	ID     string // the fault
 	Place  Place
 	Delay  time.Duration // of Late

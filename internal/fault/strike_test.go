@@ -247,7 +247,7 @@ func TestChangesAreTold(t *testing.T) {
 
 // Whatever the table lists can be armed, and nothing else.
 func TestPlacesTakeTheirActionsOnly(t *testing.T) {
-	all := []Action{Panic, Hang, Slow, Late, Drop, Duplicate, Fail, Garble, Truncate, Cut}
+	all := []Action{Panic, Hang, Slow, Late, Drop, Duplicate, Fail, Garble, Truncate, Cut, ReadOnly}
 	bubble(t, func(t *testing.T, r *Registry) {
 		for _, p := range Places() {
 			for _, action := range all {

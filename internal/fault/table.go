@@ -20,6 +20,7 @@ const (
 	Spin      Action = "spin"      // it computes for the delay, and so keeps a core busy
 	Ahead     Action = "ahead"     // the hour is so much later, while the fault is armed
 	Behind    Action = "behind"    // it is so much earlier
+	ReadOnly  Action = "read_only" // what was to be written is refused, as by a disk that is read-only
 	Fill      Action = "fill"      // memory is taken, until so many of a hundred of what there is are in use, while the fault is armed
 )
 
@@ -32,6 +33,7 @@ const (
 	Init          Place = "init"           // an actor is about to begin an incarnation
 	UpstreamRead  Place = "upstream.read"  // a message of a server has arrived
 	UpstreamWrite Place = "upstream.write" // a message is about to be written to a server
+	UpstreamDial  Place = "upstream.dial"  // the name of a server is about to be resolved, for a new connection to it
 	StoreWrite    Place = "store.write"    // state is about to be written to the kernel
 	StoreSync     Place = "store.sync"     // state is about to be synced to the disk
 	LogWrite      Place = "log.write"      // a line is about to be written to the log
@@ -62,7 +64,8 @@ var places = []row{
 	{Init, ofActor, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation", false},
 	{UpstreamRead, ofWho, []Action{Drop, Duplicate, Slow, Late, Garble, Truncate, Cut}, "a message of a server has arrived", false},
 	{UpstreamWrite, ofWho, []Action{Drop, Duplicate}, "a message is about to be written to a server", false},
-	{StoreWrite, ofHost, []Action{Fail}, "state is about to be written to the kernel", false},
+	{UpstreamDial, ofWho, []Action{Fail, Slow}, "the name of a server is about to be resolved, for a new connection to it", false},
+	{StoreWrite, ofHost, []Action{Fail, ReadOnly}, "state is about to be written to the kernel", false},
 	{StoreSync, ofHost, []Action{Fail, Slow}, "state is about to be synced to the disk", false},
 	{LogWrite, ofHost, []Action{Slow, Hang}, "a line is about to be written to the log", false},
 	{Hour, ofHost, []Action{Ahead, Behind}, "the machine's clock is read", true},

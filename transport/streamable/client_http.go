@@ -21,8 +21,8 @@ import (
 const (
 	// idleKept is how long an unused connection is kept. Servers commonly close theirs after 60 s or more; being first avoids the race.
 	idleKept = 50 * time.Second
-	// dialTime and handshakeTime bound the way to a server that is there.
-	dialTime      = 10 * time.Second
+	// DialTime and handshakeTime bound the way to a server that is there, from its name on.
+	DialTime      = 10 * time.Second
 	handshakeTime = 5 * time.Second
 	// probeTime is how soon the system notices that a server's machine has vanished, on connections that say nothing.
 	probeTime = 15 * time.Second
@@ -35,12 +35,17 @@ const (
 // Dial opens a connection, as net.Dialer.DialContext does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be reached; nil allows all. It uses no proxy,
+// Direct dials any address, within DialTime.
+func Direct(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: DialTime, KeepAlive: probeTime}).DialContext(ctx, network, address)
+}
+
+// NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be reached; nil is Direct. It uses no proxy,
 // whatever the environment says, because a proxy would be dialled in the server's place; it does not ask for compressed bodies, because
 // those have no bound; and it keeps as many idle connections to one server as may be in use.
 func NewTransport(dial Dial) *Transport {
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTime, KeepAlive: probeTime}).DialContext
+		dial = Direct
 	}
 	return &Transport{dial: dial, other: &http.Transport{
 		DialContext:            dial,
