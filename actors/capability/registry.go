@@ -176,6 +176,6 @@ func (r *Registry) declare(m *Declared) {
 // tell sends a change to every subscriber. One whose mailbox is full misses it: it is monitoring, not negotiation.
 func (r *Registry) tell(c Changed) {
 	for s := range order.By(r.subscribers, otp.Ref.Compare) {
-		_ = s.Send(c)
+		_ = r.p.Send(s, c)
 	}
 }

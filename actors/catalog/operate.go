@@ -105,7 +105,7 @@ func (c *Catalog) restart(s *server, incident string) {
 			c.stop(s, key, conn, why)
 			continue
 		}
-		_ = conn.ref.Send(client.Restart{Why: why}) // one that is gone is gone
+		_ = c.p.Send(conn.ref, client.Restart{Why: why}) // one that is gone is gone
 		begun := conn.report
 		begun.Key, begun.State, begun.Cause = key, client.Starting, nil
 		s.took(conn, &begun, c.p.Now())

@@ -232,7 +232,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		return
 	}
 	for _, i := range c.instances {
-		_ = i.Ref.Send(m)
+		_ = c.p.Send(i.Ref, m)
 	}
 }
 
@@ -261,6 +261,7 @@ func (c *Connection) send(m jsonrpc.Message) {
 	if c.up == nil {
 		return
 	}
+	c.p.Check()
 	if err := c.up.Send(c.p.Context(), m); errors.Is(err, transport.ErrSlowConsumer) && m.Method == "" {
 		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "queue_full"})
 	}

@@ -135,6 +135,7 @@ func (c *Connection) ask(
 		a.timer = c.p.After(timeout, askExpired{id})
 	}
 	c.asked[id] = a
+	c.p.Check()
 	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, method, params)); err != nil && !errors.Is(err, transport.ErrClosed) {
 		delete(c.asked, id)
 		a.timer.Stop()

@@ -49,6 +49,7 @@ func (c *Connection) notified(in transport.Inbound) {
 	case "notifications/message":
 		if x := c.owner(in.Related); x != nil {
 			if c.wantsLog(x, m.Params) {
+				c.p.Check()
 				_ = x.Sink.Send(m)
 			}
 			return
@@ -94,7 +95,7 @@ func (c *Connection) dispatch(m jsonrpc.Message) {
 	}
 	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params}
 	n.URI, _ = splice.GetString(m.Params, "uri")
-	if c.o.Dispatcher.Send(n) != nil {
+	if c.p.Send(c.o.Dispatcher, n) != nil {
 		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "queue_full", Count: 1})
 	}
 }

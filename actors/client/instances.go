@@ -93,7 +93,7 @@ func (c *Connection) spread() {
 			return
 		}
 		x, to := c.queue[0], c.instances[i]
-		if to.Ref.Send(&handed{&request.Forward{Exchange: x, Manager: c.o.Requests}, c.levels[x.Session]}) != nil {
+		if c.p.Send(to.Ref, &handed{&request.Forward{Exchange: x, Manager: c.o.Requests}, c.levels[x.Session]}) != nil {
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
@@ -150,7 +150,7 @@ func (c *Connection) grow() {
 // joined takes another instance into use.
 func (c *Connection) joined(m another) {
 	if m.err == nil {
-		m.err = m.i.Ref.Send(adopt{c.p.Self()})
+		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self()})
 	}
 	if m.err != nil {
 		c.p.After(InstanceRetry, regrow{})
@@ -182,7 +182,7 @@ func (c *Connection) rested(ref otp.Ref) {
 		return
 	}
 	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == ref })
-	_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: i.Key, From: ref})
+	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref})
 }
 
 // instanceDown hears that an instance has ended, and reports whether it was one. One that crashed is on its way back.
@@ -224,7 +224,7 @@ func (c *Connection) vacate() {
 	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+len(c.calls) > 0 {
 		return
 	}
-	if c.primary.Send(vacant{c.p.Self()}) != nil {
+	if c.p.Send(c.primary, vacant{c.p.Self()}) != nil {
 		c.primary = otp.Ref{}
 		c.maybeLinger()
 	}

@@ -197,7 +197,7 @@ func (c *Connection) missed(l *listen) {
 // updated tells those who want to hear of a resource that it may have changed.
 func (c *Connection) updated(uri string) {
 	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
-	_ = c.o.Dispatcher.Send(&notification.Dispatch{
+	_ = c.p.Send(c.o.Dispatcher, &notification.Dispatch{
 		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri, Params: params,
 	})
 }

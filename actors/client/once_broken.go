@@ -6,6 +6,7 @@ import "mcpd/protocol/jsonrpc"
 
 // once is broken on purpose: it sends each call once more, under another id, as somebody does who tries again what may have been done.
 func (c *Connection) once(m jsonrpc.Message) error {
+	c.p.Check()
 	if err := c.up.Send(c.p.Context(), m); err != nil {
 		return err
 	}

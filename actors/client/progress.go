@@ -97,8 +97,9 @@ func (c *Connection) due(f *flight) {
 
 // pass passes on what waits of a call's progress, and starts the call's wait anew.
 func (c *Connection) pass(f *flight) {
+	c.p.Check()
 	f.report()
-	_ = c.o.Requests.Send(&request.Progress{ID: f.x.ID})
+	_ = c.p.Send(c.o.Requests, &request.Progress{ID: f.x.ID})
 }
 
 // report passes on what waits of a call's progress.

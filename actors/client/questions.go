@@ -61,7 +61,7 @@ func (c *Connection) question(in transport.Inbound) {
 		return
 	}
 	c.open[m.ID.Raw()] = o
-	switch err := to.Send(q); {
+	switch err := c.p.Send(to, q); {
 	case errors.Is(err, otp.ErrOverloaded):
 		delete(c.open, m.ID.Raw())
 		c.refuse(m.ID, protocol.Overloaded("client", time.Second))
@@ -145,7 +145,7 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 func (c *Connection) dropQuestion(id string) {
 	o := c.open[id]
 	delete(c.open, id)
-	_ = o.session.Send(&Withdrawn{From: c.p.Self(), Question: o.id, Call: o.call})
+	_ = c.p.Send(o.session, &Withdrawn{From: c.p.Self(), Question: o.id, Call: o.call})
 }
 
 func (c *Connection) dropQuestionsOf(call uint64) {

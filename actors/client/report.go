@@ -39,7 +39,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		s.State, s.Cause = string(Degraded), lacks
 	}
 	c.p.SetStatus(s)
-	_ = c.o.Catalog.Send(&Report{
+	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
 		State: c.state, Cause: cause, Lacks: lacks, At: c.started, Facts: c.facts, Lists: c.lists, Changed: changed,
 	})

@@ -79,6 +79,7 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 			}
 		case rounds.Complete:
 			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId") // an empty value becomes an object
+			c.p.Check()
 			_ = x.Sink.Send(jsonrpc.Notification("notifications/elicitation/complete", params))
 		case rounds.Deliver:
 			c.deliver(d, e)
@@ -98,6 +99,7 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 	x := d.f.x
 	id, err := c.fresh()
 	if err == nil {
+		c.p.Check()
 		d.id, c.calls[id] = id, d.f
 		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, c.addressed(x, id, params)))
 		c.watch()
@@ -127,7 +129,7 @@ func (c *Connection) inquire(d *drive, e rounds.Effect) {
 	if err == nil {
 		q.Params = params
 		c.open[q.ID.Raw()] = &open{id: q.ID, method: e.Method, session: x.Owner, client: x.Version, call: x.ID, drive: d, number: e.Question}
-		err = x.Owner.Send(q)
+		err = c.p.Send(x.Owner, q)
 	}
 	if err != nil {
 		delete(c.open, q.ID.Raw())

@@ -393,7 +393,7 @@ func (c *Connection) idle() {
 		return
 	}
 	if len(c.calls)+len(c.queue)+len(c.drives)+len(c.instances) == 0 {
-		_ = c.o.Catalog.Send(&Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
+		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
 	}
 	c.maybeLinger() // the catalogue may know better, or have missed this
 }

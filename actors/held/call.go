@@ -153,7 +153,7 @@ func (c *Call) retry(m *Retry) error {
 // park tells the request manager that the call waits for its user, for that long from now.
 func (c *Call) park(d time.Duration) {
 	c.unpark() // it counts
-	c.parks = c.o.Requests.Send(&request.Park{ID: c.a.Exchange.ID, For: d + grace}) == nil
+	c.parks = c.p.Send(c.o.Requests, &request.Park{ID: c.a.Exchange.ID, For: d + grace}) == nil
 }
 
 func (c *Call) unpark() {
@@ -181,7 +181,7 @@ func (c *Call) perform(effects []held.Effect) error {
 			}
 		case held.Answer:
 			if q := c.close(e.ID); q != nil {
-				_ = q.From.Send(&client.Answer{Question: e.ID, Result: e.Result})
+				_ = c.p.Send(q.From, &client.Answer{Question: e.ID, Result: e.Result})
 			}
 		case held.Reject:
 			if q := c.close(e.ID); q != nil {
@@ -189,7 +189,7 @@ func (c *Call) perform(effects []held.Effect) error {
 			}
 		case held.Reassure:
 			for _, q := range c.questions {
-				_ = q.From.Send(&client.Tell{Method: "notifications/progress", Params: e.Params})
+				_ = c.p.Send(q.From, &client.Tell{Method: "notifications/progress", Params: e.Params})
 				break // all are of one server, which knows its tokens apart
 			}
 		case held.Recall:

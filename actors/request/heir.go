@@ -43,7 +43,7 @@ func (m *Manager) mend() (broken int) {
 		case !sound(do.Request.Key, x):
 			m.bury(x)
 		case do.Do == inflight.Withdraw:
-			_ = x.Upstream.Send(&Withdraw{ID: x.ID, Reason: errBroken.Error()})
+			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: errBroken.Error()})
 		default:
 			if do.Err == nil && do.Outcome != inflight.Cancelled {
 				do.Err = x.Broken(errBroken)
@@ -66,6 +66,7 @@ func (m *Manager) bury(x *Exchange) {
 		x.Finish(nil, x.Broken(errBroken))
 	}
 	if x.Owner != nil {
+		// late: as in finish.
 		_ = x.Owner.Send(Done{Exchange: x, Failed: true})
 	}
 	m.end(x, outcome(effect{Err: errBroken}, answer{}), 0)

@@ -264,6 +264,7 @@ func (m *Manager) finish(do effect, a answer) {
 		}
 		x.Finish(a.result, do.Err)
 	}
+	// late: the exchange has its outcome, and who counts it must hear so.
 	_ = x.Owner.Send(Done{Exchange: x, Failed: do.Err != nil || do.Outcome != inflight.Succeeded})
 	m.end(x, outcome(do, a), a.waited)
 }

@@ -51,7 +51,7 @@ func (s *Session) delegated(m delegated) {
 	for _, q := range s.waiting.asked(m.x.ID) {
 		err := m.err
 		if err == nil {
-			err = m.ref.Child(held.Child).Send(q)
+			err = s.p.Send(m.ref.Child(held.Child), q)
 		}
 		if err != nil {
 			q.Fail(protocol.Overloaded("questions of servers", time.Second))
@@ -75,7 +75,7 @@ func (s *Session) undelegate(m *client.Withdrawn) {
 		return
 	}
 	if call, ok := s.o.HeldCall(held.Row(m.Call)); ok {
-		_ = call.Send(m)
+		_ = s.p.Send(call, m)
 	}
 }
 

@@ -122,7 +122,7 @@ func (s *Session) introduced(m introduced) {
 	s.view = m.view
 	offered := m.view.Offer(m.h.agreed.Version)
 	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
-	s.h.Store(s.record)
+	s.save(s.record)
 	agreement := protocol.Handshake{
 		Agreement: m.h.agreed, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
 	}
@@ -172,9 +172,9 @@ func (s *Session) listen() {
 			continue
 		}
 		own, lists := catalog.Key(config, caller), catalog.ListKey(config, caller)
-		_ = s.o.Notices.Send(&notification.Register{Method: notification.Any, Server: config.Name, Key: own, Handler: me})
+		_ = s.p.Send(s.o.Notices, &notification.Register{Method: notification.Any, Server: config.Name, Key: own, Handler: me})
 		if lists != own {
-			_ = s.o.Notices.Send(&notification.Register{Method: notification.Any, Server: config.Name, Key: lists, Handler: me})
+			_ = s.p.Send(s.o.Notices, &notification.Register{Method: notification.Any, Server: config.Name, Key: lists, Handler: me})
 		}
 	}
 }

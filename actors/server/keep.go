@@ -140,7 +140,7 @@ func (s *Session) kept(m kept) {
 	switch {
 	case !s.waiting.has(m.o.d): // cancelled meanwhile
 		if m.err == nil {
-			_ = m.ref.Send(task.Drop{})
+			_ = s.p.Send(m.ref, task.Drop{})
 		}
 	case m.err != nil:
 		var why *protocol.Error
@@ -192,7 +192,7 @@ func (s *Session) taskChanged(m *task.Changed) {
 	case s.modern():
 		s.announceTask(m.ID, m.Params)
 	default:
-		_ = s.h.Push(jsonrpc.Notification("notifications/tasks/status", m.Params))
+		_ = s.push(jsonrpc.Notification("notifications/tasks/status", m.Params))
 	}
 }
 

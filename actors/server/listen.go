@@ -141,6 +141,7 @@ func (s *Session) acknowledge(l *listen) {
 	for _, u := range l.uris {
 		l.granted.URIs = append(l.granted.URIs, u.URI)
 	}
+	s.p.Check()
 	if l.d.Out.Send(l.granted.Acknowledged(l.d.Message.ID)) != nil {
 		s.unlisten(l)
 	}
@@ -148,6 +149,7 @@ func (s *Session) acknowledge(l *listen) {
 
 // announce tells what a server announced on the subscriptions that asked for it, each under its own id.
 func (s *Session) announce(n *notification.Notice) {
+	s.p.Check()
 	for l := range s.listening() {
 		if !l.d.Acknowledged() {
 			continue

@@ -80,7 +80,7 @@ func (s *Session) abandoned(out transport.Sink) {
 	}
 	if id, ok := s.h.Calls().Of(out); ok {
 		if call, ok := s.o.HeldCall(held.Row(id)); ok {
-			_ = call.Send(&held.Gone{Out: out})
+			_ = s.p.Send(call, &held.Gone{Out: out})
 			return
 		}
 		if s.h.Calls().Cancel(id) {

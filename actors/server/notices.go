@@ -33,7 +33,7 @@ func (s *Session) notice(n *notification.Notice) {
 			return
 		}
 	}
-	_ = s.h.Push(jsonrpc.Notification(n.Method, params))
+	_ = s.push(jsonrpc.Notification(n.Method, params))
 }
 
 // covers reports whether a subscription to a resource takes an update of another: the same, or one below it (2025-11-25

@@ -54,10 +54,11 @@ func (s *Session) question(q *client.Question) {
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
 	}
 	m := jsonrpc.Request(id, q.Method, params)
+	s.p.Check()
 	var err error
 	switch {
 	case q.Exchange != nil:
-		if s.o.Requests.Send(&request.Park{ID: q.Exchange.ID, For: s.o.Tenant().Limits.ParkTime + parkGrace}) != nil {
+		if s.p.Send(s.o.Requests, &request.Park{ID: q.Exchange.ID, For: s.o.Tenant().Limits.ParkTime + parkGrace}) != nil {
 			a.timer.Stop()
 			q.Fail(protocol.Overloaded("tenant", time.Second))
 			return
@@ -66,7 +67,7 @@ func (s *Session) question(q *client.Question) {
 		err = q.Exchange.Sink.Send(m)
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
-		err = s.h.Push(m)
+		err = s.push(m)
 	}
 	if err != nil {
 		s.settle(id, a)
@@ -86,7 +87,7 @@ func (s *Session) answered(m jsonrpc.Message) {
 		return
 	}
 	s.settle(m.ID, a)
-	_ = a.from.Send(&client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from})
+	_ = s.p.Send(a.from, &client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from})
 }
 
 func (s *Session) settle(id jsonrpc.ID, a *asked) {
@@ -104,7 +105,7 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 		return
 	}
 	s.settle(id, a)
-	_ = a.from.Send(&client.Answer{
+	_ = s.p.Send(a.from, &client.Answer{
 		Question: a.question, Err: protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.ParkTime), s.record.Version),
 	})
 }
@@ -138,8 +139,8 @@ func (s *Session) forsake(call uint64) {
 
 // withdraw tells the client that a question is no more.
 func (s *Session) withdraw(id jsonrpc.ID) {
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
-	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")   // an empty value becomes an object
+	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params)) // whichever incarnation asked, it asks no more
 }
 
 // answerProgress passes a client's progress on a question to the server that asked it, when the server gave the token.
@@ -154,6 +155,6 @@ func (s *Session) answerProgress(m jsonrpc.Message) {
 		return
 	}
 	if params, err := splice.Set(m.Params, a.token, "progressToken"); err == nil {
-		_ = a.from.Send(&client.Tell{Method: m.Method, Params: params})
+		_ = s.p.Send(a.from, &client.Tell{Method: m.Method, Params: params})
 	}
 }

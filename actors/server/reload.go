@@ -72,7 +72,7 @@ func (s *Session) leave() {
 			still = append(still, ref)
 			continue
 		}
-		_ = ref.Send(client.Detach{Ref: s.p.Self()})
+		_ = s.p.Send(ref, client.Detach{Ref: s.p.Self()})
 	}
 	s.leaving = still
 }

@@ -164,7 +164,7 @@ func (s *Session) notified(m jsonrpc.Message) {
 	case "notifications/roots/list_changed":
 		if s.gate().Check(protocol.Client, m.Method, m.Params) == nil {
 			for _, target := range order.Of(s.targets) {
-				_ = target.Send(&client.Tell{Method: m.Method, Params: m.Params})
+				_ = s.p.Send(target, &client.Tell{Method: m.Method, Params: m.Params})
 			}
 		}
 	}

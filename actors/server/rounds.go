@@ -139,7 +139,7 @@ func (s *Session) comeBack(d *session.Deliver, state seal.State, answers mrtr.Re
 	s.waiting.remove(d)
 	s.h.Calls().Return(d.Out, held.CallOf(state))
 	r := &held.Retry{Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round, Answers: answers}
-	if err := call.Send(r); err != nil {
+	if err := s.p.Send(call, r); err != nil {
 		r.Fail(err)
 	}
 }

@@ -234,12 +234,14 @@ func (s *Session) Terminate(*otp.Process, error) {
 	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
 		s.settle(id, a)
 		s.withdraw(id)
+		// late: the question has gone with this incarnation, and takes one answer.
 		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
 	}
 	if s.h.Closed() {
 		s.h.Forget()
 		s.hangUp()
 		_ = request.CancelOwnerAt(s.o.Requests, s.h.Row())
+		// late: the session is over, for whoever comes after as well.
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }
@@ -258,6 +260,7 @@ func (s *Session) deliver(d *session.Deliver) {
 
 // refuse answers a request here, with an error.
 func (s *Session) refuse(d *session.Deliver, err error) {
+	s.p.Check()
 	s.waiting.remove(d)
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
@@ -279,6 +282,7 @@ func (s *Session) stop() {
 
 // answer answers a request here, with a result.
 func (s *Session) answer(d *session.Deliver, result jsontext.Value) {
+	s.p.Check()
 	s.waiting.remove(d)
 	d.Out.Finish(jsonrpc.Response(d.Message.ID, result))
 }
@@ -314,7 +318,19 @@ func (s *Session) store(change func(*session.Record)) {
 	r := *s.record
 	change(&r)
 	s.record = &r
-	s.h.Store(&r)
+	s.save(&r)
+}
+
+// save has the session's next actor know a record.
+func (s *Session) save(r *session.Record) {
+	s.p.Check()
+	s.h.Store(r)
+}
+
+// push sends the client a message that belongs to no exchange.
+func (s *Session) push(m jsonrpc.Message) error {
+	s.p.Check()
+	return s.h.Push(m)
 }
 
 func (s *Session) where() telemetry.Where {

@@ -37,7 +37,7 @@ func (s *Session) watchTask(l *listen, id string) bool {
 	}
 	if state.Kind == seal.Kept {
 		_, ref, ok := s.keptTask(state)
-		return ok && ref.Send(task.Watch{Session: s.h.Row(), By: s.h}) == nil
+		return ok && s.p.Send(ref, task.Watch{Session: s.h.Row(), By: s.h}) == nil
 	}
 	if !s.ownTask(state) {
 		return false
@@ -80,6 +80,7 @@ func (s *Session) polledTask(w *taskWatch, m inquired) {
 
 // announceTask tells everybody who listens to a task how it is.
 func (s *Session) announceTask(id string, params jsontext.Value) {
+	s.p.Check()
 	for l := range s.listening() {
 		if !l.d.Acknowledged() || !slices.Contains(l.granted.Tasks, id) {
 			continue

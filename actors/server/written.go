@@ -49,11 +49,11 @@ func (s *Session) written(m written) {
 func (s *Session) survived() {
 	for _, k := range merge.Kinds() {
 		if method := k.Changed(); k != merge.Templates && s.record.Offered.Has(k.String()+".listChanged") {
-			_ = s.h.Push(jsonrpc.Notification(method, nil))
+			_ = s.push(jsonrpc.Notification(method, nil))
 		}
 	}
 	for _, u := range s.record.URIs {
 		params, _ := splice.Set(nil, splice.Quote(u.URI), "uri") // an empty value becomes an object
-		_ = s.h.Push(jsonrpc.Notification("notifications/resources/updated", params))
+		_ = s.push(jsonrpc.Notification("notifications/resources/updated", params))
 	}
 }

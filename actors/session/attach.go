@@ -113,7 +113,7 @@ func (m *Manager) undelivered(d *Deliver) {
 		d.Fail(protocol.SessionGone())
 		return
 	}
-	if ref := h.actor(); ref != d.to && ref.Send(d) == nil {
+	if ref := h.actor(); ref != d.to && m.p.Send(ref, d) == nil {
 		return
 	}
 	m.begin(&attempt{h: h, old: d.to, left: d})
@@ -169,7 +169,7 @@ func (m *Manager) attached(a attached) {
 		return
 	}
 	if a.h.closed.Load() { // it ended while its actor was being started
-		_ = a.ref.Send(&Expired{Reason: "session ended"})
+		_ = m.p.Send(a.ref, &Expired{Reason: "session ended"})
 		a.fail(protocol.SessionGone())
 		return
 	}
@@ -178,7 +178,7 @@ func (m *Manager) attached(a attached) {
 		a.call.Reply(a.ref)
 	}
 	if a.left != nil {
-		if err := a.ref.Send(a.left); err != nil {
+		if err := m.p.Send(a.ref, a.left); err != nil {
 			a.left.Fail(err)
 		}
 	}

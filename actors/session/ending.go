@@ -66,5 +66,5 @@ func (m *Manager) endSome() {
 		}
 		m.end(next.h, next.reason)
 	}
-	_ = m.p.Self().Send(ends{})
+	_ = m.p.Send(m.p.Self(), ends{})
 }

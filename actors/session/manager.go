@@ -152,7 +152,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	}
 	m.arm(0)
 	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)}) // the previous incarnation may have waited for some to end
-	return p.Self().Send(ends{})                                 // there may be some
+	return p.Send(p.Self(), ends{})                              // there may be some
 }
 
 // Receive handles one message.
@@ -327,7 +327,7 @@ func (m *Manager) end(h *Handle, reason string) {
 		h.streams.Close()
 	}
 	m.unfollow(h)
-	if h.Send(&Expired{Reason: reason}) != nil && h.Record() != nil {
+	if m.p.Send(h, &Expired{Reason: reason}) != nil && h.Record() != nil {
 		m.begin(&attempt{h: h, old: h.actor()})
 	}
 	m.o.Emit(telemetry.SessionClosed{

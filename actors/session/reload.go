@@ -15,7 +15,7 @@ type depart struct{ until time.Time }
 func (m *Manager) reload(r ReloadRequest) {
 	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
 	for _, h := range m.index.InOrder(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
-		_ = h.Send(Reconfigured{}) // an actor that is not there looks at the configuration when it starts
+		_ = m.p.Send(h, Reconfigured{}) // an actor that is not there looks at the configuration when it starts
 	}
 	m.sweep()
 }

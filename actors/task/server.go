@@ -33,7 +33,7 @@ func (t *Task) submit(e tasks.Effect) {
 		x.MaxTimeout = x.Timeout
 	}
 	t.sent[e.Number] = x.ID
-	if err := t.o.Requests.Send(&request.Submit{Exchange: x}); err != nil {
+	if err := t.p.Send(t.o.Requests, &request.Submit{Exchange: x}); err != nil {
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
 	}
 }
@@ -87,7 +87,7 @@ func (t *Task) connected(m connected) error {
 func (t *Task) answer(id jsonrpc.ID, a *client.Answer) {
 	if q := t.asked[id]; q != nil {
 		delete(t.asked, id)
-		_ = q.From.Send(a)
+		_ = t.p.Send(q.From, a)
 	}
 }
 

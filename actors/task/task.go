@@ -179,7 +179,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 		case tasks.Tell:
 			t.tell()
 		case tasks.Release:
-			_ = t.conn.Send(client.Detach{Ref: t.p.Self()})
+			_ = t.p.Send(t.conn, client.Detach{Ref: t.p.Self()})
 		case tasks.Arm:
 			t.timer.Stop()
 			t.timer = t.p.After(e.At.Sub(t.p.Now()), expired{})
@@ -189,7 +189,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 		}
 	}
 	if t.lasts() && t.task.Unsaved() {
-		_ = t.o.Storage.Send(&storage.Keep{Change: t.change()})
+		_ = t.p.Send(t.o.Storage, &storage.Keep{Change: t.change()})
 	}
 	return nil
 }
@@ -231,8 +231,8 @@ func (t *Task) put(e tasks.Effect) {
 	id := jsonrpc.StringID("task-" + t.a.Row + "-" + strconv.FormatUint(e.Number, 10))
 	t.puts[id] = put{e.Number, x}
 	q := &client.Question{From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x}
-	if err := x.Owner.Send(q); err != nil {
-		_ = t.p.Self().Send(replied{id, err}) // a step does not step itself, and a crash does not lose it
+	if err := t.p.Send(x.Owner, q); err != nil {
+		_ = t.p.Send(t.p.Self(), replied{id, err}) // a step does not step itself, and a crash does not lose it
 	}
 }
 
@@ -240,7 +240,7 @@ func (t *Task) retract(number uint64) {
 	for id, q := range order.By(t.puts, jsonrpc.ID.Compare) {
 		if q.number == number {
 			delete(t.puts, id)
-			_ = q.on.Owner.Send(&client.Withdrawn{From: t.p.Self(), Question: id, Call: q.on.ID})
+			_ = t.p.Send(q.on.Owner, &client.Withdrawn{From: t.p.Self(), Question: id, Call: q.on.ID})
 		}
 	}
 }
@@ -249,10 +249,10 @@ func (t *Task) retract(number uint64) {
 func (t *Task) tell() {
 	t.entry.show(t.task)
 	if t.a.Task.Down == tasks.Core {
-		_ = t.a.Owner.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Object()})
+		_ = t.p.Send(t.a.Owner, &Changed{ID: t.a.Task.ID, Params: t.task.Object()})
 	}
 	for session, by := range order.Of(t.watchers) {
-		if by.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
+		if t.p.Send(by, &Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
 			delete(t.watchers, session)
 		}
 	}
@@ -261,7 +261,7 @@ func (t *Task) tell() {
 func (t *Task) watch(m Watch) {
 	t.watchers[m.Session] = m.By
 	if t.task.Status().Final() {
-		_ = m.By.Send(&Changed{ID: t.a.Task.ID, Params: t.task.Detail()})
+		_ = t.p.Send(m.By, &Changed{ID: t.a.Task.ID, Params: t.task.Detail()})
 	}
 }
 

@@ -20,13 +20,19 @@ type finding struct {
 // ownerMark begins the comment that says who waits for a goroutine.
 const ownerMark = "owner:"
 
-func bareGo(pass *analysis.Pass, file *ast.File) []finding {
-	owned := make(map[int]bool) // lines that follow an owner comment
+// marked is the lines that follow a comment which begins with mark.
+func marked(pass *analysis.Pass, file *ast.File, mark string) map[int]bool {
+	lines := make(map[int]bool)
 	for _, group := range file.Comments {
-		if strings.HasPrefix(group.Text(), ownerMark) {
-			owned[pass.Fset.Position(group.End()).Line+1] = true
+		if strings.HasPrefix(group.Text(), mark) {
+			lines[pass.Fset.Position(group.End()).Line+1] = true
 		}
 	}
+	return lines
+}
+
+func bareGo(pass *analysis.Pass, file *ast.File) []finding {
+	owned := marked(pass, file, ownerMark)
 	var out []finding
 	ast.Inspect(file, func(n ast.Node) bool {
 		if stmt, ok := n.(*ast.GoStmt); ok && !owned[pass.Fset.Position(stmt.Pos()).Line] {

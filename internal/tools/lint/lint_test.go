@@ -10,7 +10,7 @@ import (
 // One package breaks every rule; the others show where a rule does not hold.
 func TestRulesFindWhatTheyForbid(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), house,
-		"mcpd/actors/demo", "mcpd/internal/clock", "mcpd/transport/demo")
+		"mcpd/actors/demo", "mcpd/actors/late", "mcpd/internal/clock", "mcpd/transport/demo")
 }
 
 func TestRuleScopes(t *testing.T) {

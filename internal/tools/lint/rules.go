@@ -58,6 +58,13 @@ var rules = []rule{
 		do:   "child processes are limited, reaped and swept in one place: spawn through transport/stdio",
 	},
 	{
+		name: "ownsend",
+		in:   []string{"actors"},
+		find: nobodysSend,
+		do: "an incarnation that was stuck and replaced must not speak any more: send by way of its Process, " +
+			"which is at hand here, or say why it is right even then in a comment above that begins with \"late:\"",
+	},
+	{
 		name: "emitevents",
 		in:   []string{"actors"},
 		find: imports("log/slog"),
