@@ -53,6 +53,7 @@ type rig struct {
 	// peers are the servers' ends of the connections, as they are dialled.
 	peers  map[string]chan *peer
 	tenant tenant.Tenant
+	stuck  atomic.Pointer[chan struct{}] // what the next look of a session at its tenant waits for
 	held   *held.Options
 	home   string // of the servers, when they live on without their host
 	disk   *disk  // nil when nothing is written down
@@ -184,12 +185,19 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 	}
 }
 
+// look is where a session can be made to hang.
+func (r *rig) look() {
+	if gate := r.stuck.Swap(nil); gate != nil {
+		<-*gate
+	}
+}
+
 func (r *rig) session() func(args any) otp.Behaviour {
 	var o *server.Options
 	return func(args any) otp.Behaviour {
 		if o == nil {
 			o = &server.Options{
-				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
+				Tenant: func() *tenant.Tenant { r.look(); t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
 				NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
 				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
 				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row + "/" + held.Child) },
