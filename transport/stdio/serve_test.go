@@ -371,34 +371,6 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestServeReportsAClientThatHasGone(t *testing.T) {
-	broken := errors.New("broken pipe")
-	in, feed := io.Pipe()
-	go feed.Write([]byte(initialize + "\n"))
-	d := newDesk(protocol.V20251125)
-	if err := Serve(t.Context(), in, failing{broken}, d); !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
-	}
-	if !d.closed {
-		t.Error("the session was not closed")
-	}
-}
-
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
-
-func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
-		c := serve(t, d)
-		c.send(initialize)
-		c.read(t)
-		for id := 1; id <= protocol.MaxPendingPerSession+1; id++ {
-			c.send(string(jsonrpc.Request(jsonrpc.IntID(uint64(id)), "slow", nil).Append(nil)))
-		}
-		if got := c.read(t); !strings.Contains(got, `"id":257,`) || !strings.Contains(got, "overloaded") {
-			t.Errorf("got %s", got)
-		}
-	})
-}

@@ -1,0 +1,90 @@
+package run
+
+import (
+	"context"
+
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// record is what was seen, but for events, probes and figures.
+func (r *run) record(phases []record.Phase, done []struck, before, after holds) record.Record {
+	e := r.Experiment
+	out := record.Record{
+		Format: record.Format, Begun: r.begun, Seed: r.Seed, Phases: phases, Host: r.host(),
+		Experiment: record.Experiment{
+			Name: e.Name, Title: e.Title, Hypothesis: e.Hypothesis, Catalogue: e.Catalogue, Contends: e.Contends, Short: r.Short,
+			Restarts: map[string][2]int{}, Recovery: e.Expect.Recovery.Seconds(), TargetErrors: int64(e.Expect.TargetErrors),
+		},
+		Rows: rows(before, after), Holds: r.holdings(before, after),
+	}
+	for _, pattern := range e.Expect.Blast {
+		out.Experiment.Blast = append(out.Experiment.Blast, r.roles.Expand(pattern))
+	}
+	for pattern, n := range e.Expect.Restarts {
+		pattern = r.roles.Expand(pattern)
+		if n.Hits {
+			n.Low = hits(done, pattern)
+			n.High = n.Low
+		}
+		out.Experiment.Restarts[pattern] = [2]int{n.Low, n.High}
+	}
+	for _, s := range done {
+		out.Strikes = append(out.Strikes, s.Strike)
+	}
+	for _, t := range r.traffic {
+		g := t.book.group()
+		t.listener.into(&g)
+		out.Groups = append(out.Groups, g)
+	}
+	return out
+}
+
+// hits is how often faults have ended an incarnation of rows of a pattern, as far as it is known whom they hit.
+func hits(done []struck, pattern string) (n int) {
+	for _, s := range done {
+		if s.Fatal && (s.plan.Row == "" || faults.Match(pattern, s.plan.Row)) {
+			n += s.Hits
+		}
+	}
+	return n
+}
+
+func (r *run) host() record.Host {
+	h := record.Host{System: "unknown"}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	if s, err := r.operator.scrape(ctx); err == nil {
+		for _, x := range s.samples("mcpd_build_info") {
+			h.Version, h.Go = x.label("version"), x.label("goversion")
+		}
+	}
+	if r.pid.Load() > 0 {
+		h.CPU, h.Cores, h.System = machine()
+	}
+	return h
+}
+
+// rows are those of two looks, by path. Children of pools come and go; one that was not restarted and is gone says nothing.
+func rows(before, after holds) (list []record.Row) {
+	was := map[string]faults.Row{}
+	for _, row := range before.tree {
+		was[row.Path] = row
+	}
+	for _, row := range after.tree {
+		b := was[row.Path]
+		if delete(was, row.Path); restarted(before, after) || row.Restarts < b.Restarts { // it counts anew
+			b.Restarts, b.Incarnation = 0, min(1, row.Incarnation)
+		}
+		list = append(list, record.Row{
+			Path: row.Path, Type: row.Type, Before: b.Status, After: row.Status, Restarts: row.Restarts - b.Restarts,
+			Incarnations: max(0, row.Incarnation-max(1, b.Incarnation)),
+		})
+	}
+	for _, row := range before.tree {
+		if _, gone := was[row.Path]; gone {
+			list = append(list, record.Row{Path: row.Path, Type: row.Type, Before: row.Status})
+		}
+	}
+	return list
+}
