@@ -177,8 +177,17 @@ func add(to *load.Counts, c load.Counts) {
 // maxWorkers is how many callers there are at most, each of which is a session's.
 const maxWorkers = 1024
 
-// measure puts calls on a target and returns what came of them, and what each took of its process in µs. A call that fails ends the trial:
-// what answers with errors is not fast.
+// rarely is of how many calls one of ReverseProxy's may fail: now and then it cuts an answer off (seen: one of 1,300 of 16 KiB), for which nobody
+// else's run is to fail. It is counted.
+const rarely = 100
+
+// sound reports whether what a target did can be measured: what answers with errors is not fast.
+func sound(name string, r load.Result) bool {
+	c := r.Counts
+	return r.Clean() || name == proxy && c.Lost+c.Crosstalk+c.Duplicate == 0 && c.Failed*rarely <= c.Sent
+}
+
+// measure puts calls on a target and returns what came of them, and what each took of its process in µs. A call that fails ends the trial.
 func (t trial) measure(ctx context.Context, r *kit.Run, target *target, number int, during time.Duration) (load.Result, float64, error) {
 	before, err := target.process.Usage(false)
 	if err != nil {
@@ -191,7 +200,7 @@ func (t trial) measure(ctx context.Context, r *kit.Run, target *target, number i
 	if err != nil {
 		return load.Result{}, 0, err
 	}
-	if !result.Clean() {
+	if !sound(target.name, result) {
 		return load.Result{}, 0, fmt.Errorf("%s: %+v %v", target.name, result.Counts, result.Errors)
 	}
 	after, err := target.process.Usage(false)
