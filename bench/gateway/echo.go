@@ -74,17 +74,8 @@ func newEcho(argument string) (e echo, err error) {
 
 // ServeHTTP answers a POST. There is no stream to open, which is for the server to say.
 func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	m, err := readMessage(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if m.Kind() != jsonrpc.KindRequest {
-		w.WriteHeader(http.StatusAccepted)
+	m, ok := readRequest(w, r)
+	if !ok {
 		return
 	}
 	if m.Method == "initialize" {
@@ -97,6 +88,24 @@ func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeMessage(w, answer)
+}
+
+// readRequest reads a request that is to be answered. All else it answers itself.
+func readRequest(w http.ResponseWriter, r *http.Request) (m jsonrpc.Message, ok bool) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return m, false
+	}
+	m, err := readMessage(r)
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case m.Kind() != jsonrpc.KindRequest:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		return m, true
+	}
+	return m, false
 }
 
 func readMessage(r *http.Request) (jsonrpc.Message, error) {

@@ -75,17 +75,8 @@ func (r *relayStdio) read(out *bufio.Reader) error {
 
 // ServeHTTP carries one message.
 func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost {
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	m, err := readMessage(req)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if m.Kind() != jsonrpc.KindRequest {
-		w.WriteHeader(http.StatusAccepted)
+	m, ok := readRequest(w, req)
+	if !ok {
 		return
 	}
 	id, answer := m.ID, make(chan jsonrpc.Message, 1)
@@ -96,7 +87,7 @@ func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	line := append(m.Append(make([]byte, 0, m.Size()+1)), '\n')
 	r.writing.Lock()
-	_, err = r.in.Write(line)
+	_, err := r.in.Write(line)
 	r.writing.Unlock()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)

@@ -63,7 +63,7 @@ const (
 	many     = 100
 	// limit bounds a start with many servers by one with a single server. Reading and checking their lines is most of what they cost; waiting for any
 	// of them would cost many times it.
-	limit = 4
+	limit = 2
 )
 
 func measure(ctx context.Context, r *kit.Run) error {
