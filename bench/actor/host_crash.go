@@ -15,7 +15,7 @@ var rowLimits = []struct {
 	name string
 	gate float64
 }{
-	{"protocol version", 6}, {"request manager", 6}, {"notification dispatcher", 6}, {"catalog", 8}, {"session", 10}, {"connection", 80},
+	{"protocol version", 4}, {"request manager", 4}, {"notification dispatcher", 4}, {"catalog", 8}, {"session", 10}, {"connection", 50},
 }
 
 // measureHostRestart asks each of a host's actors in turn with the bare one beside it, in the one process.

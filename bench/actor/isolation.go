@@ -27,9 +27,6 @@ var kills = []struct {
 // bystanderLimits are those of a bystander's p99 while another is killed, of its p99 while nobody is.
 var bystanderLimits = pair{p99: kit.Limits{Gate: 1.3, Goal: 1.1}}
 
-// hostLimits are the same for a whole host, where bystander, victim and load share the processor: what starts a thousand connections a second takes some of it.
-var hostLimits = pair{p99: kit.Limits{Gate: 1.5, Goal: 1.1}}
-
 func measureIsolation(ctx context.Context, r *kit.Run) error {
 	s, err := open(ctx, r, "isolation")
 	if err != nil {

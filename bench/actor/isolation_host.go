@@ -52,7 +52,7 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 	if err := take(ctx, r, isolationRounds(r), lanes); err != nil {
 		return err
 	}
-	return isolated(r, lanes, []string{record.Mcpd}, tails(r, hostLimits))
+	return isolated(r, lanes, []string{record.Mcpd}, tails(r, bystanderLimits))
 }
 
 func connect(ctx context.Context, url string) (sessions []load.Client, err error) {
