@@ -37,8 +37,9 @@ func line(id jsontext.Value, r reply) []byte {
 // object is a JSON object.
 type object = map[string]any
 
+// encode is a value as JSON: the same for the same value, since faults cut and compare lines.
 func encode(v any) []byte {
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		panic("server: " + err.Error()) // all of it is ours
 	}

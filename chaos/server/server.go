@@ -49,9 +49,10 @@ func Serve(ctx context.Context, o Options) error {
 				continue // a notification, or nothing that could be answered
 			}
 			free <- struct{}{}
+			answer := s.prepare(m)
 			s.calls.Go(func() {
 				defer func() { <-free }()
-				s.answer(ctx, m)
+				answer(ctx)
 			})
 		case err := <-ended:
 			s.resist()
@@ -106,22 +107,28 @@ type memory struct {
 	struck int        // how often it has struck
 }
 
-// answer answers a request, as it should or in the way of what is switched on. Whoever switches that on or off is answered as it should be.
-func (s *server) answer(ctx context.Context, m message) {
-	before := s.current()
-	r := s.handle(ctx, m)
+// prepare decides how a request is answered, and returns what answers it: as it should be, or in the way of the fault that is switched on when
+// it comes. Requests are prepared in their order, so whoever switches a fault off has right answers to all that is sent from then on. Who
+// switches one on or off is answered as it should be.
+func (s *server) prepare(m message) func(context.Context) {
 	if asks(m) {
-		s.whole(line(m.ID, r))
-		if f := s.current(); f != before {
-			s.turned(ctx, before, f)
+		return func(ctx context.Context) {
+			before := s.current()
+			s.whole(line(m.ID, s.handle(ctx, m)))
+			if f := s.current(); f != before {
+				s.turned(ctx, before, f)
+			}
 		}
-		return
 	}
-	if bad, f, ok := s.take(m.Method); ok {
-		bad.reply(ctx, s, f, m, r)
-		return
+	bad, f, ok := s.take(m.Method)
+	return func(ctx context.Context) {
+		r := s.handle(ctx, m)
+		if ok {
+			bad.reply(ctx, s, f, m, r)
+			return
+		}
+		s.whole(line(m.ID, r))
 	}
-	s.whole(line(m.ID, r))
 }
 
 // turned begins what was switched on. Lists that are others then, or are what they were again, are announced.

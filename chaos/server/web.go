@@ -108,7 +108,7 @@ func (w *web) post(to http.ResponseWriter, r *http.Request) {
 		to.Header().Set("Content-Type", "application/json")
 		_, _ = to.Write(line) // a client that is gone needs none
 	}
-	s.answer(r.Context(), m)
+	s.prepare(m)(r.Context())
 }
 
 // get is the stream on which the server speaks by itself.
