@@ -20,7 +20,11 @@ import (
 // request may have been executed; one who waits for its user is too. The host ends in order, with all of its children.
 func TestHostThatStopsAnswersWhatIsInFlight(t *testing.T) {
 	t.Parallel()
-	const drain = 3 * time.Second
+	const (
+		drain = 3 * time.Second
+		// slack is for answers to be read, and for an orphan that is on its way into a program, as one may be for a second on a busy machine.
+		slack = 2 * time.Second
+	)
 	a := openWith(t, "limits: {drain: 3s, session_init: 3s}", "")
 	a.retries = -1 // there will be no host to come back to
 	session, _ := a.client(acme, nil)
@@ -35,8 +39,8 @@ func TestHostThatStopsAnswersWhatIsInFlight(t *testing.T) {
 
 	start := time.Now()
 	code := a.Stop()
-	if took := time.Since(start); code != 0 || took < drain/2 || took > drain+time.Second {
-		t.Errorf("exit code %d after %v, want 0 within a second of %v", code, took, drain)
+	if took := time.Since(start); code != 0 || took < drain/2 || took > drain+slack {
+		t.Errorf("exit code %d after %v, want 0 within %v of %v", code, took, slack, drain)
 	}
 	stopped(t, <-slow)
 	stopped(t, <-parked.outcome)
