@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,6 +45,12 @@ type record struct {
 type about struct {
 	Format string `json:"mcpd_state"`
 }
+
+// probeLen makes a probe longer than what may be free behind the end of a file on a disk that is full: a block has 4096 bytes.
+const probeLen = 4096
+
+// Probe is a change that changes nothing, for who wants to know whether changes are written. Its line is outdated at once.
+func Probe() Change { return Change{Key: strings.Repeat("0", probeLen)} }
 
 // Check reports why a change can never be written: its value is no JSON, or a line would be longer than any may be.
 func (c Change) Check() error {

@@ -62,6 +62,27 @@ func TestChangesAreKept(t *testing.T) {
 	}
 }
 
+// A probe is a line that no start finds: it is written, and changes nothing.
+func TestProbeChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := opened(t, dir)
+	if err := s.Apply([]Change{{Sessions, "a", value(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	before := s.size
+	if err := s.Apply([]Change{Probe()}); err != nil || s.size-before < probeLen || s.garbage != s.size-before {
+		t.Errorf("%v, %d bytes, of which %d are outdated", err, s.size-before, s.garbage)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, dir)
+	defer s.Close()
+	if got := s.Buckets(); len(got) != 1 || len(all(s, Sessions)) != 1 {
+		t.Errorf("got %v in %v", all(s, Sessions), got)
+	}
+}
+
 // A change that cannot be written says so, and nothing of it is there.
 func TestChangeThatIsNone(t *testing.T) {
 	s := opened(t, t.TempDir())

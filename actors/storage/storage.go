@@ -208,9 +208,9 @@ func (s *Storage) drop(n name) {
 	})
 }
 
-// due has what waits written: with whatever comes before the message is handled.
+// due has what waits written: with whatever comes before the message is handled. It has the disk tried when that took nothing the last time.
 func (s *Storage) due() {
-	if !s.writing && (s.more || len(s.changes) > 0) {
+	if !s.writing && (s.more || len(s.changes) > 0 || s.unwritten != "") {
 		s.writing = s.p.Post(write{}) == nil
 	}
 }
@@ -231,14 +231,18 @@ func (s *Storage) collect() {
 	}
 }
 
-// write writes everything that waits.
+// write writes everything that waits. After a failure it writes though nothing waits any more: only a write tells that the disk takes one.
 func (s *Storage) write() {
 	s.collect()
-	if len(s.changes) == 0 {
-		s.due()
-		return
+	changes := s.changes
+	if len(changes) == 0 {
+		if s.unwritten == "" {
+			s.due()
+			return
+		}
+		changes = []store.Change{store.Probe()}
 	}
-	err := s.apply()
+	err := s.apply(changes)
 	for _, p := range s.waiting {
 		if err != nil {
 			p.Fail(err)
@@ -261,11 +265,11 @@ func (s *Storage) write() {
 }
 
 // apply writes the changes, unless a fault says that the disk takes none. That is before the store opens, writes or renames anything.
-func (s *Storage) apply() error {
+func (s *Storage) apply(changes []store.Change) error {
 	if err := s.refused(s.p.Context(), fault.StoreWrite); err != nil {
 		return err
 	}
-	return s.o.Store.Apply(s.changes)
+	return s.o.Store.Apply(changes)
 }
 
 // sync syncs what was written, after as long as a fault says.
@@ -287,10 +291,14 @@ func (s *Storage) refused(ctx context.Context, place fault.Place) error {
 	return nil
 }
 
-// verify finds out whether what was written is still there. Where changes wait, their write does.
+// verify finds out whether what was written is still there. Where something is going to be written, that does.
 func (s *Storage) verify() {
-	if len(s.changes) == 0 {
-		s.failed(&s.unwritten, s.o.Store.Verify())
+	if !s.writing {
+		if err := s.o.Store.Verify(); err != nil {
+			s.failed(&s.unwritten, err)
+		} else {
+			s.due()
+		}
 	}
 	s.p.After(VerifyPause, verify{})
 }

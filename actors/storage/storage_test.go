@@ -202,6 +202,35 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
+// A disk that takes nothing is told as mended when it has taken something, and not before, though what waited for it is gone meanwhile, and the log
+// is where it was. Nor does a crash mend it. An operator hears of both, once, and nothing that the host does not need is kept.
+func TestDiskIsMendedByAWrite(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		d.set(errors.New("no space left"), nil)
+		<-put(s, change("a", "1"))
+		s.Send("storage", &storage.Keep{Change: change("a", "")}) // nothing waits any more
+		time.Sleep(10 * storage.VerifyPause)
+		s.Break("storage", "*storage.Keep")
+		s.Send("storage", &storage.Keep{Change: change("a", "")})
+		time.Sleep(10 * storage.VerifyPause)
+		told := func() (failed, mended int) {
+			s.Rest()
+			return len(stage.Of[telemetry.StateNotWritten](&s.Events)), len(stage.Of[telemetry.StateWritten](&s.Events))
+		}
+		if failed, mended := told(); failed != 1 || mended != 0 {
+			t.Errorf("failed %d times, mended %d times, while it takes nothing", failed, mended)
+		}
+		d.set(nil, nil)
+		time.Sleep(10 * storage.VerifyPause)
+		if failed, mended := told(); failed != 1 || mended != 1 {
+			t.Errorf("failed %d times, mended %d times", failed, mended)
+		}
+		if len(d.writes) != 1 || len(d.writes[0]) != 1 || !strings.HasSuffix(d.writes[0][0], "=") {
+			t.Errorf("written: %s", d)
+		}
+	})
+}
+
 // Whoever asks while the disk takes nothing is told so at once, and what he asked for is written when there is room. From then on the wait is for
 // the disk again.
 func TestFullDiskMakesNobodyWait(t *testing.T) {
