@@ -133,7 +133,7 @@ var expectKeys = []key[Expect]{
 
 var figureKeys = []key[Figure]{
 	{"goal", quantity(func(f *Figure) *float64 { return &f.Goal }), "",
-		"what each sample may be at most, in the figure's unit"},
+		"what 99 of 100 samples may be at most, in the figure's unit"},
 	{"because", line(1, 500, func(f *Figure) *string { return &f.Because }), "",
 		"why that is another goal than the catalogue's"},
 }

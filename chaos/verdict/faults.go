@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"mcpd/chaos/record"
@@ -166,33 +165,6 @@ func complete(r record.Record) (is, found string) {
 		return record.Unclear, fmt.Sprintf("%d of %d faults never struck", idle, len(r.Strikes))
 	}
 	return f.verdict("%d faults", len(r.Strikes))
-}
-
-// figures is E3.
-func figures(r record.Record) (is, found string) {
-	if r.Experiment.Short {
-		return record.Unjudged, "the phases are too short"
-	}
-	var f findings
-	var good []string
-	for _, x := range r.Figures {
-		if x.Goal == 0 || x.Name == "recovery_s" {
-			continue
-		}
-		if len(x.Samples) == 0 {
-			f.add("%s: nothing was measured", x.Name)
-			continue
-		}
-		worst := slices.Max(x.Samples)
-		if worst > x.Goal {
-			f.add("%s: %.4g, at most %.4g %s", x.Name, worst, x.Goal, x.Unit)
-		}
-		good = append(good, fmt.Sprintf("%s %.4g %s", x.Name, worst, x.Unit))
-	}
-	if len(good) == 0 && len(f) == 0 {
-		return record.Unjudged, "none is expected"
-	}
-	return f.verdict("%s", strings.Join(good, ", "))
 }
 
 // probes is E4. What they answer while something is broken is for people.

@@ -232,7 +232,7 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		}, "E1", "no process"},
 		{"faults that never struck", func(r *record.Record) { r.Strikes = []record.Strike{{Kind: "actor.slow", Target: "acme"}} }, "E1", "no fault has struck"},
 		{"too many errors of the target", func(r *record.Record) { r.Experiment.TargetErrors = 0 }, "E2", "at most 0"},
-		{"a figure beyond its goal", func(r *record.Record) { r.Figures[1].Samples[1] = 11 }, "E3", "detect_ms: 11, at most 10 ms"},
+		{"a figure beyond its goal", func(r *record.Record) { r.Figures[1].Samples[1] = 11 }, "E3", "detect_ms: 1 of 2 beyond 10 ms, up to 11"},
 		{"a figure that nothing was measured of", func(r *record.Record) { r.Figures[1].Samples = nil }, "E3", "nothing was measured"},
 		{"a probe that is wrong at the end", func(r *record.Record) {
 			r.Probes = append(r.Probes, record.Probe{Name: "up", Answers: []record.Answer{{OK: true}, {At: 99, Is: "no"}}})

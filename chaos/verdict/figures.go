@@ -1,0 +1,67 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"mcpd/chaos/record"
+)
+
+const (
+	// late is the share of samples that may be beyond a goal: goals are for 99 of 100.
+	late = 0.01
+	// doubt is how likely so many late samples may be, in figures that reach their goal, before they do not.
+	doubt = 0.05
+)
+
+// figures is E3. A figure fails when so many of its samples are beyond the goal as chance has in one of twenty runs at most. Fewer are unclear.
+func figures(r record.Record) (is, found string) {
+	if r.Experiment.Short {
+		return record.Unjudged, "the phases are too short"
+	}
+	var f findings
+	var all, unclear []string
+	for _, x := range r.Figures {
+		if x.Goal == 0 || x.Name == "recovery_s" {
+			continue
+		}
+		if len(x.Samples) == 0 {
+			f.add("%s: nothing was measured", x.Name)
+			continue
+		}
+		worst, beyond := slices.Max(x.Samples), 0
+		for _, v := range x.Samples {
+			if v > x.Goal {
+				beyond++
+			}
+		}
+		text := fmt.Sprintf("%s: %d of %d beyond %.4g %s, up to %.4g", x.Name, beyond, len(x.Samples), x.Goal, x.Unit, worst)
+		switch {
+		case beyond == 0:
+		case chance(beyond, len(x.Samples)) <= doubt:
+			f.add("%s", text)
+		default:
+			unclear = append(unclear, text)
+		}
+		all = append(all, fmt.Sprintf("%s %.4g %s", x.Name, worst, x.Unit))
+	}
+	switch {
+	case len(all) == 0 && len(f) == 0:
+		return record.Unjudged, "none is expected"
+	case len(unclear) > 0 && len(f) == 0:
+		return record.Unclear, strings.Join(unclear, "; ")
+	}
+	return f.verdict("%s", strings.Join(all, ", "))
+}
+
+// chance is how likely k or more of n samples are late when a share of late ones is: the upper tail of the binomial distribution.
+func chance(k, n int) float64 {
+	below, term := 0.0, math.Pow(1-late, float64(n)) // of none
+	for i := range k {
+		below += term
+		term *= float64(n-i) / float64(i+1) * late / (1 - late)
+	}
+	return max(0, 1-below)
+}

@@ -1,0 +1,32 @@
+package verdict
+
+import (
+	"math"
+	"testing"
+
+	"mcpd/chaos/record"
+)
+
+// A goal is for 99 of 100 samples: what chance would have beyond it is not held against anybody, and proves nothing either.
+func TestFigureBeyondItsGoalByChanceIsUnclear(t *testing.T) {
+	for _, x := range []struct {
+		beyond, of int
+		want       string
+	}{
+		{0, 1, record.Pass}, {0, 1000, record.Pass},
+		{1, 1, record.Fail}, {1, 5, record.Fail}, {1, 6, record.Unclear}, {1, 8, record.Unclear}, {2, 8, record.Fail},
+		{3, 100, record.Unclear}, {4, 100, record.Fail}, {1000, 1000, record.Fail},
+	} {
+		samples := make([]float64, x.of)
+		for i := range x.beyond {
+			samples[i] = 2
+		}
+		r := record.Record{Figures: []record.Figure{{Name: "restart_ms", Unit: "ms", Samples: samples, Goal: 1}}}
+		if is, found := figures(r); is != x.want {
+			t.Errorf("%d of %d beyond the goal: %s, %s, want %s", x.beyond, x.of, is, found, x.want)
+		}
+	}
+	if got := chance(1, 100); math.Abs(got-0.6340) > 1e-4 { // 1 - 0.99^100
+		t.Errorf("one or more of 100: %.5f, want 0.6340", got)
+	}
+}
