@@ -40,6 +40,9 @@ type Options struct {
 	// Close takes over a transport that is to be closed, so that a server which is slow to end delays nobody.
 	Close func(transport.Upstream)
 
+	// Intensity is how often all is begun anew at once with a server that was ready and has forgotten its session: as often as one that is a
+	// program is started again. Zero is never.
+	Intensity      tenant.Intensity
 	StartTimeout   time.Duration        // from dialling to ready
 	RequestTimeout func() time.Duration // of each thing the host itself asks the server
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so that what that has admitted is not
@@ -87,6 +90,7 @@ type Connection struct {
 	fetching [Kinds]fetching        // how far each list is
 	news     []catalog.Kind         // lists that are not what they were
 	renewals pace                   // of sessions that the server forgot
+	renewed  allowance              // of those that are no reason to wait
 	gap      bool                   // announcements may have been missed, which is going to be told
 	gaps     pace
 	quit     context.CancelFunc  // of the transport; nil while there is none
@@ -135,7 +139,7 @@ type (
 	lingered     struct{}
 )
 
-// Pauses before all is begun anew with a server that has forgotten its session or is another. One that forgets each session before it was
+// Pauses before all is begun anew with a server that has forgotten its session or is another, more often than Options.Intensity says. One that forgets each session before it was
 // of use is not asked any more when the last is reached: the connection ends then, which is counted.
 const (
 	FirstRenewal = 50 * time.Millisecond
@@ -155,6 +159,7 @@ func (c *Connection) Init(p *otp.Process) error {
 		p.SetHeir(c.carry)
 	}
 	c.renewals, c.gaps = pace{first: FirstRenewal, last: LastRenewal}, pace{first: FirstGap, last: LastGap}
+	c.renewed = allowance{of: c.o.Intensity}
 	c.lost(c.o.Requests, c.o.Server, c.p.Now())
 	for _, s := range c.sessions {
 		p.Monitor(s)
@@ -270,10 +275,17 @@ func (c *Connection) over(err error) error {
 	return nil
 }
 
-// renew begins anew with a server that has forgotten everything, or is another, less and less at once.
+// renew begins anew with a server that has forgotten everything, or is another: at once, as a program that died is started again, or less and
+// less at once when it was of no use or that happens too often.
 func (c *Connection) renew(why error) {
-	wait := c.renewals.next(c.p.Now())
-	c.renewals.did(c.p.Now().Add(wait))
+	now := c.p.Now()
+	var wait time.Duration
+	if c.state == Ready && c.renewed.take(now) {
+		c.renewals.gap = 0
+	} else {
+		wait = c.renewals.next(now)
+	}
+	c.renewals.did(now.Add(wait))
 	c.abandon(c.blame(why))
 	c.begin(wait)
 }

@@ -1,6 +1,11 @@
 package client
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"mcpd/gateway/tenant"
+)
 
 // pace spaces what a server makes the host do again. The first time is at once; each one that follows closely waits twice as long as the one
 // before, up to last. After twice the wait without any it begins anew.
@@ -24,3 +29,20 @@ func (p *pace) next(now time.Time) (wait time.Duration) {
 
 // did says when it was done.
 func (p *pace) did(now time.Time) { p.at = now }
+
+// allowance is how often something may be done at once: as often as a supervisor restarts a program, in a window that slides. The zero value
+// allows nothing.
+type allowance struct {
+	of    tenant.Intensity
+	times []time.Time // within the window, of.Restarts at most
+}
+
+// take reports whether it may be done at once now, and counts that.
+func (a *allowance) take(now time.Time) bool {
+	a.times = slices.DeleteFunc(a.times, func(at time.Time) bool { return now.Sub(at) > a.of.Within })
+	if len(a.times) >= a.of.Restarts {
+		return false
+	}
+	a.times = append(a.times, now)
+	return true
+}

@@ -3,6 +3,8 @@ package client
 import (
 	"testing"
 	"time"
+
+	"mcpd/gateway/tenant"
 )
 
 // What goes on without pause is done less and less often; after a quiet while it is done at once again.
@@ -19,5 +21,23 @@ func TestPaceGrowsAndRecovers(t *testing.T) {
 		}
 		now = now.Add(wait)
 		p.did(now)
+	}
+}
+
+// So many are allowed in any window, and whoever comes too early is not counted.
+func TestAllowanceSlides(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	a := allowance{of: tenant.Intensity{Restarts: 2, Within: 10 * time.Second}}
+	for i, step := range []struct {
+		after time.Duration
+		may   bool
+	}{{0, true}, {9, true}, {0, false}, {1, false}, {1, true}, {7, false}, {1, false}, {1, true}, {60, true}, {0, true}, {0, false}} {
+		now = now.Add(step.after * time.Second)
+		if got := a.take(now); got != step.may {
+			t.Errorf("step %d: %t", i, got)
+		}
+	}
+	if (&allowance{}).take(now) {
+		t.Error("the zero value allows one")
 	}
 }

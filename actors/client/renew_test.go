@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
+	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -89,6 +90,52 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 		}
 		if want := []client.State{client.Starting, client.Ready, client.Starting, client.Ready, client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
 			t.Errorf("states %v, want %v", r.states(), want)
+		}
+	})
+}
+
+// A server that dies again and again is there again at once each time, as a program is: as often as its intensity says, in any window, whatever it
+// had to wait before. What was of no use is not served so.
+func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
+	const restarts, within = 5, 30 * time.Second
+	intensity := func(o *client.Options) { o.Intensity = tenant.Intensity{Restarts: restarts, Within: within} }
+	run(t, intensity, func(r *rig) {
+		serve := func() (waited time.Duration) {
+			begun := time.Now()
+			p := r.ready(`{"tools":{}}`)
+			waited = time.Since(begun)
+			x := r.call("one")
+			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+			r.Rest()
+			if got := r.outcome(x); got.Err != nil {
+				t.Errorf("a call: %v", got.Err)
+			}
+			time.Sleep(20 * time.Millisecond)
+			forgotten(p)
+			r.Rest()
+			return waited
+		}
+		for round := range 2 {
+			for n := range 1 + restarts {
+				if waited := serve(); waited > 0 {
+					t.Errorf("round %d: it was begun anew for the %d. time after %v", round, n, waited)
+				}
+			}
+			for serve() < client.LastRenewal/2 { // more than that is spaced
+			}
+			time.Sleep(within)
+		}
+	})
+	run(t, intensity, func(r *rig) {
+		begun := time.Now()
+		for range 4 {
+			p := r.server()
+			p.Handshake(`{"tools":{}}`)
+			forgotten(p, p.Expect("tools/list"))
+		}
+		r.server().Handshake(`{"tools":{}}`)
+		if got, want := time.Since(begun), (1+2+4)*client.FirstRenewal; got != want {
+			t.Errorf("of no use four times: took %v, want %v", got, want)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 	t.Helper()
 	r := &rig{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial, 10), make(chan transport.Upstream, 10)
+		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial, 10), make(chan transport.Upstream, 100)
 		connection := func(instance uint8, dials chan dial) otp.Behaviour {
 			o := client.Options{
 				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe", Target: "files",

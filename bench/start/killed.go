@@ -142,7 +142,7 @@ func killServer(ctx context.Context, r *kit.Run) (err error) {
 				return good(ctx, s, begin)
 			})
 		},
-		// A host of its own each time: one whose server goes again and again waits longer each time before it connects.
+		// A host of its own each time: one whose server goes more often than its intensity says waits before it connects.
 		func(int) (took float64, err error) {
 			host, s, err := through(ctx, `{url: "http://`+address+`/mcp", share: tenant}`)
 			if err != nil {

@@ -220,7 +220,7 @@ var serverKeys = []Key{
 		"the newest; 2025-11-25 spares a server that has a handshake the question whether it has none",
 		func(s scope) any { return &s.server.Speak.Ceiling }},
 	{"intensity.restarts", count(0, 1000), "5", "", "3", Replaces,
-		"restarts of a connection to it before that is given up for a while", func(s scope) any { return &s.server.Intensity.Restarts }},
+		"restarts of a connection to it before that is given up for a while; of one behind a URL also new sessions, before there are pauses of up to 1s between them", func(s scope) any { return &s.server.Intensity.Restarts }},
 	{"intensity.within", span(time.Millisecond, time.Hour), "30s", "", "1m", Replaces,
 		"the time in which they count", func(s scope) any { return &s.server.Intensity.Within }},
 	{"replay", oneOf(tenant.ReplayNever, tenant.ReplayReadOnly, tenant.ReplayIdempotent), tenant.ReplayNever, "", tenant.ReplayReadOnly, Replaces,
