@@ -49,6 +49,7 @@ var classes = map[string]struct {
 	"client.Attach":          {&client.Attach{}, otp.Owed},
 	"client.Describe":        {client.Describe{}, otp.Owed},
 	"client.Detach":          {client.Detach{}, otp.Owed},
+	"client.Forgotten":       {client.Forgotten{}, otp.Owed},
 	"client.Left":            {&client.Left{}, otp.Owed},
 	"client.Question":        {&client.Question{}, otp.Ordinary},
 	"client.Report":          {&client.Report{}, otp.Owed},

@@ -115,11 +115,16 @@ func (h *host) configurationOptions() configuration.Options {
 }
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
-	return notification.Options{Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Forgot: func() {
-		for _, s := range h.index.InOrder(func(s *session.Handle) bool { return s.Endpoint().Tenant == t.Name }) {
-			_ = s.Send(session.Reconfigured{}) // one without an actor asks when it has one
-		}
-	}}
+	return notification.Options{
+		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Forgot: func() { h.tellTenant(t, session.Reconfigured{}) },
+	}
+}
+
+// tellTenant sends every session of a tenant the same. One without an actor asks when it has one.
+func (h *host) tellTenant(t *tenant.Tenant, msg any) {
+	for _, s := range h.index.InOrder(func(s *session.Handle) bool { return s.Endpoint().Tenant == t.Name }) {
+		_ = s.Send(msg)
+	}
 }
 
 // at is the address of a row of this tenant. It is looked up when it is needed, because rows are made as the tree starts.

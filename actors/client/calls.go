@@ -241,6 +241,8 @@ func complete(requests otp.Ref, x *request.Exchange, result jsontext.Value, err 
 	send(requests, &request.Complete{ID: x.ID, Exchange: x, Result: result, Err: err})
 }
 
+// send reports an outcome, also for a connection that was replaced because it was stuck: whatever that had in hand has ended by then, and what ends
+// twice has the first outcome.
 func send(requests otp.Ref, m *request.Complete) {
 	if requests.Send(m) != nil {
 		m.Exchange.Finish(m.Result, m.Err)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"maps"
 	"time"
 
@@ -92,7 +93,7 @@ func (c *carry) Abandon(reason error) {
 	for _, m := range order.Of(c.wants) {
 		m.Fail(reason)
 	}
-	if len(c.sessions) > 0 {
+	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) { // what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
 		_ = c.o.Catalog.Send(&Left{
 			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders,
 		})

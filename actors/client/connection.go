@@ -62,6 +62,9 @@ type Options struct {
 	Self       protocol.Implementation // who the server is told that its client is
 	Known      *Known                  // shared by the connections to this server; nil is one of its own
 	Restore    *Left                   // what an earlier connection of this key had left; nil for nothing
+	// Forgot is called by an incarnation, with its address, that does not know who used those before it, so that every session is sent a Forgotten. Nil
+	// asks nobody.
+	Forgot func(from otp.Ref)
 }
 
 // Connection is the behaviour of an upstream connection.
@@ -157,6 +160,9 @@ func (c *Connection) Init(p *otp.Process) error {
 	if !ok {
 		c.carry = newCarry(c.o)
 		p.SetHeir(c.carry)
+		if c.o.Forgot != nil && p.Incarnation() > 1 {
+			c.o.Forgot(p.Self())
+		}
 	}
 	c.renewals, c.gaps = pace{first: FirstRenewal, last: LastRenewal}, pace{first: FirstGap, last: LastGap}
 	c.renewed = allowance{of: c.o.Intensity}

@@ -26,6 +26,7 @@ import (
 //	Stop, Restart       owed: one for each command of an operator
 //	Answer, Withdrawn   owed: one for each Question
 //	Detach              owed: one for each Attach
+//	Forgotten           owed: one for each such end of a connection
 //	Describe            owed: one for each start of the connection or the catalogue
 //	Report              owed: one for each state, and for each list that was asked for again
 //	Unused, Left        owed: one for each end of use, and of the connection
@@ -38,6 +39,7 @@ func (Restart) Class() otp.Class       { return otp.Owed }
 func (*Answer) Class() otp.Class       { return otp.Owed }
 func (*Withdrawn) Class() otp.Class    { return otp.Owed }
 func (Detach) Class() otp.Class        { return otp.Owed }
+func (Forgotten) Class() otp.Class     { return otp.Owed }
 func (Describe) Class() otp.Class      { return otp.Owed }
 func (*Report) Class() otp.Class       { return otp.Owed }
 func (*Unused) Class() otp.Class       { return otp.Owed }
@@ -64,6 +66,13 @@ type Retire struct{}
 
 // Stop ends the connection for a reason that is told to whoever waits for it. The catalogue sends it when an operator says so.
 type Stop struct{ Why *Ending }
+
+// Forgotten tells a session that a connection does not know any more who uses it, and what they want of its server: it was replaced because it hung, or
+// could not live with what it was left. A session that uses it says both again.
+type Forgotten struct {
+	Server string
+	From   otp.Ref
+}
 
 // Restart replaces the server: what it has in hand ends for a reason that is told, and what waits for it goes to the next. The catalogue sends it
 // when an operator says so.

@@ -159,7 +159,7 @@ func (c *Call) park(d time.Duration) {
 func (c *Call) unpark() {
 	if c.parks {
 		c.parks = false
-		_ = request.UnparkAt(c.o.Requests, c.a.Exchange.ID)
+		_ = c.p.Send(c.o.Requests, request.NewUnpark(c.o.Requests, c.a.Exchange.ID))
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *Call) perform(effects []held.Effect) error {
 				break // all are of one server, which knows its tokens apart
 			}
 		case held.Recall:
-			_ = request.CancelAt(c.o.Requests, c.a.Exchange.ID)
+			_ = c.p.Send(c.o.Requests, request.NewCancel(c.o.Requests, c.a.Exchange.ID))
 		case held.Arm:
 			c.timer.Stop()
 			c.timer = c.p.After(e.At.Sub(c.p.Now()), expired{})

@@ -138,5 +138,5 @@ func (e *estate) Abandon(reason error) {
 	for _, q := range order.By(questions, jsonrpc.ID.Compare) {
 		q.Fail(errGone)
 	}
-	_ = request.CancelAt(e.o.Requests, e.a.Exchange.ID)
+	_ = e.o.Requests.Send(request.NewCancel(e.o.Requests, e.a.Exchange.ID))
 }

@@ -138,6 +138,27 @@ func TestQueueThatIsFullDropsAndCounts(t *testing.T) {
 	})
 }
 
+// A dispatcher that hung in one callback and was replaced calls no other when it goes on.
+func TestWhoHungInACallbackCallsNoOther(t *testing.T) {
+	run(t, func(r *rig) {
+		gate, called := make(chan struct{}), 0
+		for _, name := range []string{"one", "other"} {
+			r.send(&notification.Register{Method: notification.Any, Handler: &notification.Function{Name: name, Call: func(*notification.Notice) {
+				called++
+				<-gate
+			}}})
+		}
+		r.send(&notification.Dispatch{Method: "notifications/message"})
+		time.Sleep(otp.DefaultHard + 2*time.Second)
+		hung := r.system.Hung()
+		close(gate)
+		synctest.Wait()
+		if hung != 1 || called != 1 || r.ref.Incarnation() != 2 {
+			t.Errorf("%d hung, %d callbacks, incarnation %d", hung, called, r.ref.Incarnation())
+		}
+	})
+}
+
 // S4-101, S4-119: a notification that crashes the dispatcher is dropped and counted; all others are delivered in order.
 func TestPoisonousNotificationIsDroppedAlone(t *testing.T) {
 	run(t, func(r *rig) {

@@ -37,7 +37,7 @@ type Function struct {
 }
 
 func (h Mailbox) take(p *otp.Process, n *Notice) error   { return p.Send(h.Ref, n) }
-func (h *Function) take(_ *otp.Process, n *Notice) error { h.Call(n); return nil }
+func (h *Function) take(p *otp.Process, n *Notice) error { p.Check(); h.Call(n); return nil }
 
 // Register makes a handler hear of a method, or of Any, from one server or, when Server is empty, from all (S4-67). With a Key it is only
 // what comes over that connection to the server. Nothing comes back.

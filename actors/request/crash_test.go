@@ -77,9 +77,15 @@ func TestCrashOnARequestAnswersIt(t *testing.T) {
 // most.
 func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
 	for kind, say := range map[string]func(r *rig, x *request.Exchange) error{
-		"*request.Cancel":      func(r *rig, x *request.Exchange) error { return request.CancelAt(r.Ref("manager"), x.ID) },
-		"*request.CancelOwner": func(r *rig, x *request.Exchange) error { return request.CancelOwnerAt(r.Ref("manager"), x.Session) },
-		"*request.Unpark":      func(r *rig, x *request.Exchange) error { return request.UnparkAt(r.Ref("manager"), x.ID) },
+		"*request.Cancel": func(r *rig, x *request.Exchange) error {
+			return r.Ref("manager").Send(request.NewCancel(r.Ref("manager"), x.ID))
+		},
+		"*request.CancelOwner": func(r *rig, x *request.Exchange) error {
+			return r.Ref("manager").Send(request.NewCancelOwner(r.Ref("manager"), x.Session))
+		},
+		"*request.Unpark": func(r *rig, x *request.Exchange) error {
+			return r.Ref("manager").Send(request.NewUnpark(r.Ref("manager"), x.ID))
+		},
 	} {
 		for _, crashes := range []int{1, 3} {
 			run(t, func(r *rig) {

@@ -64,10 +64,8 @@ type Cancel struct {
 	repeat
 }
 
-// CancelAt sends a manager Cancel.
-func CancelAt(manager otp.Ref, id uint64) error {
-	return manager.Send(&Cancel{id, repeat{to: manager}})
-}
+// NewCancel is a Cancel for a manager.
+func NewCancel(manager otp.Ref, id uint64) *Cancel { return &Cancel{id, repeat{to: manager}} }
 
 // Fail gives it to the manager's next incarnation.
 func (m *Cancel) Fail(error) { m.again(m) }
@@ -78,9 +76,9 @@ type CancelOwner struct {
 	repeat
 }
 
-// CancelOwnerAt sends a manager CancelOwner.
-func CancelOwnerAt(manager otp.Ref, session string) error {
-	return manager.Send(&CancelOwner{session, repeat{to: manager}})
+// NewCancelOwner is a CancelOwner for a manager.
+func NewCancelOwner(manager otp.Ref, session string) *CancelOwner {
+	return &CancelOwner{session, repeat{to: manager}}
 }
 
 // Fail gives it to the manager's next incarnation.
@@ -118,10 +116,8 @@ type Unpark struct {
 	repeat
 }
 
-// UnparkAt sends a manager Unpark.
-func UnparkAt(manager otp.Ref, id uint64) error {
-	return manager.Send(&Unpark{id, repeat{to: manager}})
-}
+// NewUnpark is an Unpark for a manager.
+func NewUnpark(manager otp.Ref, id uint64) *Unpark { return &Unpark{id, repeat{to: manager}} }
 
 // Fail gives it to the manager's next incarnation.
 func (m *Unpark) Fail(error) { m.again(m) }

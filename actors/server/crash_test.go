@@ -185,22 +185,3 @@ func TestThreeCrashesOfASession(t *testing.T) {
 		}
 	})
 }
-
-// A session that hangs is replaced; when it comes back its call reaches no server, and its client hears one outcome.
-func TestSessionThatHungSaysNothingMore(t *testing.T) {
-	run(t, silent, func(r *rig) {
-		u, _, p := asking(r)
-		before, gate := len(p.heard("tools/call")), make(chan struct{})
-		r.stuck.Store(&gate)
-		out := u.call()
-		clock := time.NewTimer(otp.DefaultHard + 2*time.Second)
-		<-clock.C
-		r.Rest()
-		hung, told := r.System.Hung(), len(out.All())
-		close(gate)
-		r.Rest()
-		if got := len(p.heard("tools/call")); hung != 1 || r.System.Hung() != 0 || told != 1 || len(out.All()) != told || got != before {
-			t.Errorf("%d hung, then %d; %d outcomes, then %v; the server heard %d calls, before %d", hung, r.System.Hung(), told, out.All(), got, before)
-		}
-	})
-}

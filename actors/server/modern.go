@@ -83,8 +83,9 @@ func (s *Session) abandoned(out transport.Sink) {
 			_ = s.p.Send(call, &held.Gone{Out: out})
 			return
 		}
+		s.p.Check()
 		if s.h.Calls().Cancel(id) {
-			_ = request.CancelAt(s.o.Requests, id)
+			_ = s.p.Send(s.o.Requests, request.NewCancel(s.o.Requests, id))
 		}
 		return
 	}

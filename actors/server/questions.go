@@ -94,7 +94,8 @@ func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	delete(s.asked, id)
 	a.timer.Stop()
 	if a.call != 0 {
-		_ = request.UnparkAt(s.o.Requests, a.call)
+		// late: it takes back what this incarnation has asked for, once, and no other knows of that.
+		_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, a.call))
 	}
 }
 

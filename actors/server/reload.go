@@ -40,11 +40,26 @@ func (s *Session) reconfigured() {
 	}
 }
 
+// forgotten has a connection that this session uses know of it again, and of what the client wants of its server.
+func (s *Session) forgotten(m client.Forgotten) {
+	if s.targets[m.Server] != m.From {
+		return
+	}
+	delete(s.levels, m.Server)
+	s.reconnect(m.Server)
+	s.listenAgain(m.Server)
+}
+
 // wishAgain tells a server's new connection what the client wants of it beside its calls, if anything.
 func (s *Session) wishAgain(server string) {
 	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
 		s.reconnect(server)
 	}
+	s.listenAgain(server)
+}
+
+// listenAgain asks a server again for the resources that modern clients listen to.
+func (s *Session) listenAgain(server string) {
 	for l := range s.listening() {
 		for _, u := range l.uris {
 			if u.Server == server {

@@ -183,8 +183,9 @@ func (s *Session) cancel(params jsontext.Value) {
 	switch {
 	case len(found)+len(waiting) != 1:
 	case len(found) == 1:
+		s.p.Check()
 		if s.h.Calls().Cancel(found[0]) {
-			_ = request.CancelAt(s.o.Requests, found[0])
+			_ = s.p.Send(s.o.Requests, request.NewCancel(s.o.Requests, found[0]))
 		}
 	default: // not on its way yet, and it will not be
 		s.waiting.remove(waiting[0])

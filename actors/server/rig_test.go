@@ -51,13 +51,13 @@ type rig struct {
 	next   atomic.Uint64
 	script map[string]script // of each server; one without never answers anything
 	// peers are the servers' ends of the connections, as they are dialled.
-	peers  map[string]chan *peer
-	tenant tenant.Tenant
-	stuck  atomic.Pointer[chan struct{}] // what the next look of a session at its tenant waits for
-	held   *held.Options
-	home   string // of the servers, when they live on without their host
-	disk   *disk  // nil when nothing is written down
-	tools  int    // how often those of "files" were changed
+	peers   map[string]chan *peer
+	dialled stage.Log // all of them
+	tenant  tenant.Tenant
+	held    *held.Options
+	home    string // of the servers, when they live on without their host
+	disk    *disk  // nil when nothing is written down
+	tools   int    // how often those of "files" were changed
 }
 
 // Scripts of a server with a tool, and its handshake.
@@ -128,7 +128,9 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration { return r.tenant.Limits.ParkTime }}
 	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 100), "search": make(chan *peer, 100)}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
-	worker := func(id string, f func() otp.Behaviour) otp.Child { return otp.Child{ID: id, Start: otp.Worker(f)} }
+	worker := func(id string, f func() otp.Behaviour) otp.Child {
+		return otp.Child{ID: id, Start: s.Stalls.Worker(id, f)}
+	}
 	pool := func(id string, template otp.Child) otp.Child {
 		return otp.Child{ID: id, Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})}
 	}
@@ -181,14 +183,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			return spec
 		})}),
 		worker("task_manager", func() otp.Behaviour { return task.NewManager(r.restoring()) }),
-		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: otp.WorkerWith(r.session())}),
-	}
-}
-
-// look is where a session can be made to hang.
-func (r *rig) look() {
-	if gate := r.stuck.Swap(nil); gate != nil {
-		<-*gate
+		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: s.Stalls.WorkerWith("session", r.session())}),
 	}
 }
 
@@ -197,7 +192,7 @@ func (r *rig) session() func(args any) otp.Behaviour {
 	return func(args any) otp.Behaviour {
 		if o == nil {
 			o = &server.Options{
-				Tenant: func() *tenant.Tenant { r.look(); t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
+				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
 				NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
 				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
 				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row + "/" + held.Child) },
@@ -220,7 +215,10 @@ func (r *rig) connection(
 	o := client.Options{
 		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
 		Self: self, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
-		Pending:  func() int { return 100 },
+		Pending: func() int { return 100 },
+		Forgot: func(from otp.Ref) {
+			r.index.Each(func(h *session.Handle) bool { _ = h.Send(client.Forgotten{Server: s.Name, From: from}); return true })
+		},
 		Requests: r.Ref("requests"), Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
 		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
 		Dial: func(context.Context, otp.Ref) (transport.Upstream, error) {
@@ -230,10 +228,11 @@ func (r *rig) connection(
 			go func() { defer close(done); p.serve(r.script[s.Name]) }() // the cleanup waits for it
 			r.T.Cleanup(func() { p.Close(); <-done })
 			r.peers[s.Name] <- p
+			r.dialled.Add(p)
 			return up, nil
 		},
 	}
-	return client.Supervised(k, s.Intensity, otp.Child{Mailbox: 4096, Start: otp.Worker(func() otp.Behaviour { return client.New(o) })})
+	return client.Supervised(k, s.Intensity, otp.Child{Mailbox: 4096, Start: r.Stalls.Worker("connection", func() otp.Behaviour { return client.New(o) })})
 }
 
 // user is a client on a channel of its own, as stdio has it.

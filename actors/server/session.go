@@ -176,6 +176,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.pollTask(m.w)
 	case *client.Question:
 		s.question(m)
+	case client.Forgotten:
+		s.forgotten(m)
 	case *client.Withdrawn:
 		s.withdrawn(m)
 	case askExpired:
@@ -240,8 +242,9 @@ func (s *Session) Terminate(*otp.Process, error) {
 	if s.h.Closed() {
 		s.h.Forget()
 		s.hangUp()
-		_ = request.CancelOwnerAt(s.o.Requests, s.h.Row())
 		// late: the session is over, for whoever comes after as well.
+		_ = s.o.Requests.Send(request.NewCancelOwner(s.o.Requests, s.h.Row()))
+		// late: as above.
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }

@@ -137,7 +137,7 @@ func (e *estate) Abandon(reason error) {
 		}
 	}
 	if !errors.Is(reason, otp.ErrShutdown) || errors.Is(reason, otp.ErrIntensity) {
-		_ = request.CancelOwnerAt(e.o.Requests, e.a.Caller.Session)
+		_ = e.o.Requests.Send(request.NewCancelOwner(e.o.Requests, e.a.Caller.Session))
 		e.unwrite()
 	}
 }

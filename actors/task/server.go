@@ -46,7 +46,7 @@ func (t *Task) recall(number uint64) {
 	exchange, ok := t.sent[number]
 	delete(t.sent, number)
 	if ok {
-		_ = request.CancelAt(t.o.Requests, exchange)
+		_ = t.p.Send(t.o.Requests, request.NewCancel(t.o.Requests, exchange))
 		return
 	}
 	for i, e := range t.waiting {

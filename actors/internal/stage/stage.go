@@ -21,6 +21,7 @@ type Stage struct {
 	Tree   *otp.Tree
 	Events Log // what the actors emitted
 	Heirs  Heirs
+	Stalls Stalls
 }
 
 // Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when everything waits. The children are made

@@ -1,0 +1,224 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// told is all that servers and clients have been told so far, and what is in flight: a line for each.
+type told struct {
+	r     *rig
+	users []*user
+	outs  []*stage.Sink
+}
+
+func (s told) String() string {
+	var b strings.Builder
+	for i, p := range stage.Of[*peer](&s.r.dialled) {
+		fmt.Fprintf(&b, "\nserver %d:", i)
+		for _, m := range stage.Of[jsonrpc.Message](&p.got) {
+			fmt.Fprintf(&b, " %s%s", m.Method, m.ID.Raw())
+		}
+	}
+	for i, u := range s.users {
+		fmt.Fprintf(&b, "\nclient %d:", i)
+		for _, m := range u.heard("") {
+			fmt.Fprintf(&b, " %s", m.Method)
+		}
+	}
+	for i, out := range s.outs {
+		fmt.Fprintf(&b, "\nrequest %d: %d sent, then %v", i, len(out.Sent()), out.Word())
+	}
+	inFlight, err := stage.Ask[request.PendingQuery, []request.Info](s.r.Stage, "requests", request.PendingQuery{})
+	fmt.Fprintf(&b, "\nin flight: %d %v", len(inFlight), err)
+	return b.String()
+}
+
+// hang is a component that hangs as it begins with a message, and then goes on with that.
+type hang struct {
+	name string
+	at   string // its name in the rig
+	kind string // of the message
+	// do has the message come; what it returns are the requests whose outcomes are looked at.
+	do func(r *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink
+}
+
+// hangs has a row for each class of actor, and for each kind of thing that it may do late.
+var hangs = []hang{
+	{"a session with a call", "session", "*session.Deliver", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		return []*stage.Sink{u.call()}
+	}},
+	{"a session with a request that it answers", "session", "*session.Deliver", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		return []*stage.Sink{u.ask("ping", "")}
+	}},
+	{"a session with a cancellation", "session", "*session.Deliver", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
+		return nil
+	}},
+	{"a session with a client that leaves", "session", "*session.Abandoned", func(_ *rig, u *user, _ *peer, out *stage.Sink) []*stage.Sink {
+		u.h.Cancel(out)
+		return nil
+	}},
+	{"a session with a question", "session", "*client.Question", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		return nil
+	}},
+	{"a session with an answer", "session", "*session.Deliver", func(_ *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink {
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		u.answer(out.Sent()[0].ID, yes)
+		return nil
+	}},
+	{"a session with an announcement", "session", "*notification.Notice", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Notify("notifications/tools/list_changed", `{}`)
+		return nil
+	}},
+	{"the request manager with a call", "requests", "*request.Submit", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		return []*stage.Sink{u.call()}
+	}},
+	{"the request manager with an answer", "requests", "*request.Complete", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.answer("tools/call", `{"content":[]}`)
+		return nil
+	}},
+	{"the request manager with a cancellation", "requests", "*request.Cancel", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
+		return nil
+	}},
+	{"the dispatcher with an announcement", "notices", "*notification.Dispatch", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		return nil
+	}},
+	{"the dispatcher as it delivers", "notices", "notification.drain", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		return nil
+	}},
+	{"the catalogue that starts a connection", "catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]",
+		func(r *rig, _ *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			other := r.open("other", "")
+			other.shake(`{}`)
+			return []*stage.Sink{other.ask("tools/call", `{"name":"search__find"}`)}
+		}},
+	{"the catalogue with news of a server", "catalog", "*client.Report", func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		r.script["files"]["tools/list"] = result(`{"tools":[]}`)
+		p.Notify("notifications/tools/list_changed", `{}`)
+		time.Sleep(time.Second)
+		return nil
+	}},
+	{"a connection with a call", "connection", "*request.Forward", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		return []*stage.Sink{u.call()}
+	}},
+	{"a connection with an answer", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.answer("tools/call", `{"content":[]}`)
+		return nil
+	}},
+	{"a connection with a question", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		return nil
+	}},
+	{"a connection with an announcement", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		return nil
+	}},
+	{"a connection with a withdrawal", "connection", "*request.Withdraw", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
+		return nil
+	}},
+	{"a connection whose server ends", "connection", "otp.Done", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		p.Close()
+		return nil
+	}},
+}
+
+// ADR 22: who hung and was replaced goes on with what it was at, and neither a client nor a server is told anything by it.
+func TestWhoHungSaysNothingMore(t *testing.T) {
+	for _, h := range hangs {
+		t.Run(h.name, func(t *testing.T) {
+			run(t, silent, func(r *rig) {
+				u, out, p := asking(r)
+				u.ask("resources/subscribe", `{"uri":"test://x"}`)
+				u.id-- // of the call
+				s := told{r: r, users: []*user{u}, outs: []*stage.Sink{out}}
+				letGo := r.Stalls.Arm(h.at, h.kind)
+				s.outs = append(s.outs, h.do(r, u, p, out)...)
+				r.Rest()
+				if r.Stalls.Armed() {
+					t.Fatal("it has not hung")
+				}
+				time.Sleep(otp.DefaultHard + 10*time.Second)
+				before := s.String()
+				if r.System.Hung() != 1 {
+					t.Fatalf("%d hung", r.System.Hung())
+				}
+				letGo()
+				time.Sleep(time.Second)
+				if after := s.String(); r.System.Hung() != 0 || after != before {
+					t.Errorf("%d hung; before it went on: %s\nand after: %s", r.System.Hung(), before, after)
+				}
+				again := u.ask("ping", "")
+				if again.Word() != "result" {
+					t.Errorf("its successor: %v", again.All())
+				}
+			})
+		})
+	}
+}
+
+// What clients had asked a server for is asked for again by the connection that takes the place of one that hung, whether that comes back or not.
+func TestWantsOutliveAConnectionThatHung(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u, out, p := asking(r)
+		u.ask("resources/subscribe", `{"uri":"test://x"}`)
+		u.ask("logging/setLevel", `{"level":"error"}`)
+		letGo := r.Stalls.Arm("connection", "client.inbound")
+		p.answer("tools/call", `{"content":[]}`)
+		time.Sleep(otp.DefaultHard + 10*time.Second)
+		next := r.latest("files")
+		if a, b := len(next.heard("resources/subscribe")), len(next.heard("logging/setLevel")); a != 1 || b != 1 || out.Word() == "none" {
+			t.Errorf("subscribed %d times, told of the level %d times, the call %v", a, b, out.Word())
+		}
+		u.ask("resources/unsubscribe", `{"uri":"test://x"}`)
+		letGo()
+		time.Sleep(time.Second)
+		if got := len(next.heard("resources/subscribe")); got != 1 {
+			t.Errorf("what is not wanted any more is subscribed to again by who comes back: %d times", got)
+		}
+	})
+}
+
+// A session that hung on its client's answer still takes back, when it goes on, that the call waits for its user: nobody else knows of that, and else the
+// call would have the user's time for its server.
+func TestWhoHungUnparksItsCall(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u, out, p := asking(r)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		letGo := r.Stalls.Arm("session", "*session.Deliver")
+		u.answer(out.Sent()[0].ID, yes)
+		time.Sleep(otp.DefaultHard + 10*time.Second)
+		letGo()
+		r.Rest()
+		time.Sleep(r.tenant.Limits.CallTimeout - time.Second)
+		if out.Word() != "none" {
+			t.Errorf("ended before its time: %v", out.All())
+		}
+		time.Sleep(2 * time.Second)
+		if out.Word() == "none" || len(p.answers()) != 0 {
+			t.Errorf("it has %v, the server heard %v", out.Word(), p.answers())
+		}
+	})
+}
+
+// Each class of actors that speaks to others is in the table.
+func TestEveryClassOfActorsIsHung(t *testing.T) {
+	for _, at := range []string{"session", "requests", "notices", "catalog", "connection"} {
+		if !slices.ContainsFunc(hangs, func(h hang) bool { return h.at == at }) {
+			t.Errorf("%s is not", at)
+		}
+	}
+}
