@@ -59,7 +59,11 @@ func TestLibrary(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Errorf("mcpd chaos run: %v; see %s", err, filepath.Join(dir, "report.html"))
 	}
-	if n := bystanderCalls(t, dir); *form == "short" && n < enough {
+	n, down := results(t, dir)
+	if *form == "short" && down == 0 {
+		t.Error("nobody measured for how long a killed server was gone")
+	}
+	if *form == "short" && n < enough {
 		t.Errorf("bystanders made %d calls, want %d: the load could not be kept up", n, enough)
 	}
 }
@@ -108,8 +112,8 @@ func site(t *testing.T, program, state string) string {
 	return strings.TrimSpace(url)
 }
 
-// bystanderCalls counts those of the records in a folder.
-func bystanderCalls(t *testing.T, dir string) (n uint64) {
+// results counts the calls of bystanders in the records of a folder, and how often it was measured for how long a server was gone.
+func results(t *testing.T, dir string) (calls uint64, down int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -130,10 +134,15 @@ func bystanderCalls(t *testing.T, dir string) (n uint64) {
 					continue
 				}
 				for _, c := range g.Phases {
-					n += c.Sent
+					calls += c.Sent
+				}
+			}
+			for _, f := range r.Figures {
+				if f.Name == "down_ms" {
+					down += len(f.Samples)
 				}
 			}
 		}
 	}
-	return n
+	return calls, down
 }

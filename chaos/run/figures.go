@@ -80,7 +80,7 @@ func outages(events []record.Event, done []struck) map[string][]float64 {
 				hit[server{s.plan.Tenant, s.plan.Server}] = s.at
 			}
 		}
-		of := server{e.Fields["tenant"], e.Fields["server"]}
+		of := server{e.Tenant, e.Server}
 		switch at, struck := hit[of]; {
 		case e.Name == "upstream_exited" && struck:
 			samples["detect_ms"] = append(samples["detect_ms"], max(0, e.At-at)*1000)

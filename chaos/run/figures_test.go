@@ -17,7 +17,7 @@ func TestOutagesOfServersAreMeasured(t *testing.T) {
 		}
 	}
 	event := func(at float64, name, tenant, down string) record.Event {
-		return record.Event{At: at, Name: name, Fields: map[string]string{"tenant": tenant, "server": "demo", "down": down}}
+		return record.Event{At: at, Name: name, Tenant: tenant, Server: "demo", Fields: map[string]string{"down": down}}
 	}
 	events := []record.Event{
 		event(0.5, "upstream_exited", "acme", ""),

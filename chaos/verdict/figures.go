@@ -18,9 +18,6 @@ const (
 
 // figures is E3. A figure fails when so many of its samples are beyond the goal as chance has in one of twenty runs at most. Fewer are unclear.
 func figures(r record.Record) (is, found string) {
-	if r.Experiment.Short {
-		return record.Unjudged, "the phases are too short"
-	}
 	var f findings
 	var all, unclear []string
 	for _, x := range r.Figures {
@@ -28,10 +25,16 @@ func figures(r record.Record) (is, found string) {
 			continue
 		}
 		if len(x.Samples) == 0 {
-			f.add("%s: nothing was measured", x.Name)
+			if !r.Experiment.Short { // whose phases may end before anything is found out
+				f.add("%s: nothing was measured", x.Name)
+			}
 			continue
 		}
 		worst, beyond := slices.Max(x.Samples), 0
+		all = append(all, fmt.Sprintf("%s %.4g %s", x.Name, worst, x.Unit))
+		if r.Experiment.Short {
+			continue
+		}
 		for _, v := range x.Samples {
 			if v > x.Goal {
 				beyond++
@@ -45,9 +48,10 @@ func figures(r record.Record) (is, found string) {
 		default:
 			unclear = append(unclear, text)
 		}
-		all = append(all, fmt.Sprintf("%s %.4g %s", x.Name, worst, x.Unit))
 	}
 	switch {
+	case r.Experiment.Short:
+		return record.Unjudged, strings.Join(append([]string{"the phases are too short"}, all...), "; ")
 	case len(all) == 0 && len(f) == 0:
 		return record.Unjudged, "none is expected"
 	case len(unclear) > 0 && len(f) == 0:
