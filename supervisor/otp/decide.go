@@ -31,6 +31,7 @@ type (
 	inStart struct {
 		kid     *kid // not in the roster yet
 		request any
+		full    bool // as of inTimeout
 	}
 	inTerminate struct {
 		id      string
@@ -39,6 +40,7 @@ type (
 	inRestart struct {
 		id      string
 		request any
+		full    bool
 	}
 	inDelete struct {
 		id      string
@@ -121,6 +123,8 @@ type state struct {
 	plan    []step
 	waiting []*kid // ended while a plan was being followed
 	pending int    // children of a pool that are still to end
+	asked   int    // starts under way for which somebody waits
+	most    int    // of those
 	timer   uint32 // of the pool
 	reason  error  // why it ends
 	out     []action
@@ -128,7 +132,7 @@ type state struct {
 
 func newState(path string, s Spec) *state {
 	i := s.Intensity.orDefault()
-	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, window: newWindow(i)}
+	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, window: newWindow(i), most: MaxStarting}
 }
 
 // Step takes one input and returns what to do now, in order. The result is valid until the next call.

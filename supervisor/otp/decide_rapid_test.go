@@ -32,6 +32,7 @@ func newWorld(t *rapid.T) *world {
 		Intensity:    Intensity{rapid.IntRange(0, 4).Draw(t, "restarts"), 10},
 	}
 	w := &world{T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{}, now: time.Unix(0, 0)}
+	w.s.most = rapid.IntRange(1, 3).Draw(t, "most")
 	if spec.Strategy != SimpleOneForOne {
 		for i := range rapid.IntRange(0, 4).Draw(t, "children") {
 			w.s.roster.add(w.child(fmt.Sprint(i)))
@@ -60,6 +61,18 @@ func (w *world) child(id string) *kid {
 func (w *world) step(in any) {
 	for _, a := range w.s.Step(w.now, in) {
 		w.perform(a)
+	}
+	asked := 0
+	for k := w.s.roster.first; k != nil; k = k.next {
+		if k.starter != nil {
+			asked++
+		}
+	}
+	if asked != w.s.asked || asked > w.s.most {
+		w.Fatalf("%d starts are waited for, %d are counted, at most %d may be", asked, w.s.asked, w.s.most)
+	}
+	if w.started && w.shut && w.s.mode == serving && len(w.s.plan) == 0 && asked < w.s.most {
+		w.Fatalf("requests wait for nothing")
 	}
 	if w.s.strategy == OneForAll || w.s.strategy == RestForOne {
 		going := 0
@@ -178,6 +191,9 @@ func (w *world) live(k *kid) {
 	}
 }
 
+// full draws whether too many do not come back.
+func (w *world) full() bool { return rapid.IntRange(0, 9).Draw(w.T, "full") == 0 }
+
 func (w *world) request() {
 	w.n++
 	id := fmt.Sprint(rapid.IntRange(0, 5).Draw(w.T, "id"))
@@ -185,11 +201,11 @@ func (w *world) request() {
 	w.asked[name] = 1
 	switch rapid.IntRange(0, 3).Draw(w.T, "request") {
 	case 0:
-		w.step(inStart{w.child(id), name})
+		w.step(inStart{kid: w.child(id), request: name, full: w.full()})
 	case 1:
 		w.step(inTerminate{id, name})
 	case 2:
-		w.step(inRestart{id, name})
+		w.step(inRestart{id: id, request: name, full: w.full()})
 	case 3:
 		w.step(inDelete{id, name})
 	}

@@ -108,11 +108,11 @@ func (sc *scenario) input(line string) string {
 	case "again":
 		in = inAgain{k}
 	case "start":
-		in = inStart{newKid(f[1], sc.child(line)), "starter of " + f[1]}
+		in = inStart{kid: newKid(f[1], sc.child(line)), request: "starter of " + f[1]}
 	case "terminate":
 		in = inTerminate{f[1], "ender of " + f[1]}
 	case "restart":
-		in = inRestart{f[1], "starter of " + f[1]}
+		in = inRestart{id: f[1], request: "starter of " + f[1]}
 	case "delete":
 		in = inDelete{f[1], "deleter of " + f[1]}
 	default:

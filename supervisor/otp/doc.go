@@ -52,6 +52,7 @@
 //   - An Init that hangs is reported after Soft, and a failed start after StartTimeout. A supervisor that hangs in what it calls (the function
 //     that makes its spec, Fail, Abandon) is abandoned with what is below it, and started again.
 //   - It stays a goroutine until it returns, and is counted until then (System.Hung, Node.Hung). There may be MaxHung.
+//     A supervisor below which there are as many starts no child that was not there before; at most MaxStarting do so at once.
 //
 // # Restarts
 //

@@ -4,8 +4,12 @@ import "errors"
 
 // MaxHung is how many processes of a system may be fenced off and not have come back. Each is a goroutine with its stack and what it refers to,
 // for which nothing can be done. With more than these a supervisor gives up instead of replacing another one: what hangs again and again is
-// not mended by more of it.
+// not mended by more of it. A supervisor that has as many below it refuses to start what was not there before.
 const MaxHung = 64
+
+// MaxStarting is how many children a supervisor starts at once for those who ask, in any order. Another request waits for one of them to be ready, or to have
+// failed, so that of starts which all hang no more are under way when the first is known to. OTP starts one at a time.
+const MaxStarting = 64
 
 // Fenced is an heir that can be taken from an incarnation that is stuck. Go cannot end a goroutine: one that was given up may come back at any
 // moment and go on with what it was doing, in the middle of a change. So the heir of a stuck incarnation is given up as well, and told

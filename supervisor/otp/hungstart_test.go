@@ -3,6 +3,7 @@ package otp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -70,6 +71,61 @@ func TestHungStartsAreBounded(t *testing.T) {
 			t.Errorf("tree %v, %d hung", r.tree.Err(), r.sys.Hung())
 		}
 		close(g.set(nil))
+	})
+}
+
+// First starts that hang are bounded in number, however many are asked for at once and again: a pool starts so many at a time, and none while as many do
+// not come back. Another pool does not notice, and who is there already is served.
+func TestHungFirstStartsAreBounded(t *testing.T) {
+	var g gated
+	pool := func(id string, start Start) Child {
+		return Child{ID: id, Start: Supervisor(Spec{Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: start}}})}
+	}
+	spec := Spec{Children: []Child{
+		pool("p", WorkerWith(func(any) Behaviour { return &script{init: func(*Process) error { g.wait(); return nil }} })),
+		pool("q", WorkerWith(func(any) Behaviour { return &script{} })),
+	}}
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		open := func(pool, id string) error {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_, err := StartChildArgs(ctx, r.ref(pool), id, nil)
+			return err
+		}
+		if err := open("p", "before"); err != nil {
+			t.Fatal(err)
+		}
+		gate := make(chan struct{})
+		g.set(gate)
+		const asked = 5 * MaxHung
+		failed := make(chan error, asked)
+		for n := range asked {
+			go func() { failed <- open("p", fmt.Sprint(n)) }()
+		}
+		late, refused := 0, 0
+		for range asked {
+			switch err := <-failed; {
+			case errors.Is(err, ErrStartTimeout):
+				late++
+			case errors.Is(err, ErrStuck):
+				refused++
+			default:
+				t.Errorf("a start: %v", err)
+			}
+		}
+		if late >= MaxHung+MaxStarting || late+refused != asked || r.sys.Hung() != late {
+			t.Errorf("%d were late, %d refused, %d hung", late, refused, r.sys.Hung())
+		}
+		if err := open("q", "a"); err != nil {
+			t.Errorf("another pool: %v", err)
+		}
+		tell(t, r.ref("p/before"), func(*Process) error { return nil })
+		g.set(nil)
+		close(gate)
+		synctest.Wait()
+		if err := open("p", "after"); err != nil || r.sys.Hung() != 0 {
+			t.Errorf("when they are back: %v, %d hung", err, r.sys.Hung())
+		}
 	})
 }
 

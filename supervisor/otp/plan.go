@@ -216,7 +216,7 @@ func (s *state) settle(now time.Time) {
 			s.verdict(now, k)
 		}
 	}
-	if len(s.plan) == 0 && s.mode == serving {
+	if len(s.plan) == 0 && s.mode == serving && s.asked < s.most {
 		s.do(doOpen, nil)
 	}
 }

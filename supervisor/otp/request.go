@@ -1,6 +1,9 @@
 package otp
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // answerStarter answers the request that waits for the start of k, if there is one.
 func (s *state) answerStarter(k *kid, err error) {
@@ -9,6 +12,9 @@ func (s *state) answerStarter(k *kid, err error) {
 	}
 	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: k.starter})
 	k.starter, k.fresh = nil, false
+	if s.asked--; s.asked == s.most-1 && s.mode == serving && len(s.plan) == 0 {
+		s.do(doOpen, nil)
+	}
 }
 
 func (s *state) reply(request any, k *kid, err error) {
@@ -25,16 +31,26 @@ func (s *state) startChild(now time.Time, in inStart) {
 		s.reply(in.request, old, err)
 		return
 	}
+	if in.full {
+		s.reply(in.request, nil, s.refused(in.kid))
+		return
+	}
 	in.kid.fresh = true
 	s.roster.add(in.kid)
 	s.do(doAdd, in.kid)
 	s.startFor(now, in.kid, in.request)
 }
 
+// refused is why a child is not started that nobody has seen hang: others of its supervisor's do, and each would be one more.
+func (s *state) refused(k *kid) error {
+	return &StartError{Path: s.path + "/" + k.id, Reason: fmt.Errorf("%d do not come back: %w", MaxHung, ErrStuck)}
+}
+
 // startFor starts a child because somebody asked. Where siblings are tied together the supervisor waits for it, so that a
-// group is never restarted around a child that is half started.
+// group is never restarted around a child that is half started. Otherwise many may start at once, and who asks for more waits.
 func (s *state) startFor(now time.Time, k *kid, request any) {
 	k.starter = request
+	s.asked++
 	if s.strategy == OneForAll || s.strategy == RestForOne {
 		s.plan = append(s.plan, step{kid: k})
 		s.do(doShut, nil)
@@ -42,6 +58,9 @@ func (s *state) startFor(now time.Time, k *kid, request any) {
 		return
 	}
 	s.start(k, false)
+	if s.asked >= s.most {
+		s.do(doShut, nil)
+	}
 }
 
 // terminateChild ends a child because somebody asked.
@@ -94,6 +113,8 @@ func (s *state) restartChild(now time.Time, in inRestart) {
 		s.reply(in.request, k, ErrRestarting)
 	case k.stage != idle:
 		s.reply(in.request, k, ErrRunning)
+	case in.full:
+		s.reply(in.request, nil, s.refused(k))
 	default:
 		s.startFor(now, k, in.request)
 	}

@@ -12,7 +12,7 @@ func (v *supervisor) request(msg any) {
 	case *Call[terminateChild, struct{}]:
 		v.step(inTerminate{c.Req.id, func(_ Ref, err error) { finish(c, struct{}{}, err) }})
 	case *Call[restartChild, Ref]:
-		v.step(inRestart{c.Req.id, func(r Ref, err error) { finish(c, r, err) }})
+		v.step(inRestart{c.Req.id, func(r Ref, err error) { finish(c, r, err) }, v.full()})
 	case *Call[deleteChild, struct{}]:
 		v.step(inDelete{c.Req.id, func(_ Ref, err error) { finish(c, struct{}{}, err) }})
 	case *Call[whichChildren, []ChildInfo]:
@@ -72,8 +72,11 @@ func (v *supervisor) startArgs(c *Call[startArgs, Ref]) {
 func (v *supervisor) startNew(id string, c *Child, args any, answer func(Ref, error)) {
 	k := &kid{id: id, child: c}
 	k.driver.row = newRow(v.guard.sys, v.guard.row, v, id, c, args)
-	v.step(inStart{k, answer})
+	v.step(inStart{k, answer, v.full()})
 }
+
+// full reports whether so many below this supervisor do not come back that it starts nothing more for the first time. What hangs elsewhere is no reason.
+func (v *supervisor) full() bool { return v.guard.row.hung.Load() >= MaxHung }
 
 func (v *supervisor) which() []ChildInfo {
 	out := make([]ChildInfo, 0, len(v.state.roster.byID))
