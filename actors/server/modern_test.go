@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -328,6 +329,41 @@ func TestPolicyAppliesToRequestsThatStandAlone(t *testing.T) {
 		c.capabilities = `{"roots":{}}`
 		if out := c.call(); out.Word() != "result" {
 			t.Errorf("with: %v", out.All())
+		}
+	})
+}
+
+// 2026-07-28 §basic/patterns/cancellation: whatever its server still says about a call that its client has left goes nowhere: neither to the call nor to
+// another call or subscription of the same client, which are the only streams that it has.
+func TestNothingFollowsACancellation(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c := r.caller(elicits)
+		c.token, c.level = `"mine"`, "debug"
+		listening, other, out := c.ask("subscriptions/listen", everything), c.call(), c.call()
+		p := r.latest("files")
+		calls := p.heard("tools/call")
+		if len(calls) != 2 {
+			t.Fatalf("the server heard %v", calls)
+		}
+		call := calls[1]
+		token, _ := splice.Get(call.Params, "_meta", "progressToken")
+		progress := func(n int) {
+			p.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, token, n))
+		}
+		progress(1)
+		p.log(call.ID, "error")
+		if got := len(out.Sent()); got != 2 {
+			t.Fatalf("before: %v", out.Sent())
+		}
+		c.leave(out)
+		before := fmt.Sprint(listening.Sent(), listening.All(), other.Sent(), other.All(), out.Sent(), out.Word())
+		progress(2)
+		p.log(call.ID, "error")
+		p.answer("tools/call", `{"content":[]}`)
+		p.Notify("notifications/elicitation/complete", `{"elicitationId":"e"}`)
+		time.Sleep(time.Minute - time.Second)
+		if after := fmt.Sprint(listening.Sent(), listening.All(), other.Sent(), other.All(), out.Sent(), out.Word()); after != before {
+			t.Errorf("before: %s\nafter: %s", before, after)
 		}
 	})
 }

@@ -8,7 +8,9 @@ import (
 	"mcpd/chaos/record"
 )
 
-// order is I10. Streams that could never be resumed are out of it too: the first phase has nothing wrong with it.
+// order is I10. That nothing follows a cancellation of the modern era is not judged, as a client of HTTP cancels by closing the one stream on which anything about
+// the call may come (2026-07-28 §basic/patterns/cancellation); no other of its streams carries that (actors/server, TestNothingFollowsACancellation), and
+// over stdio it is the transport's to hold back (transport/stdio, TestServeCancelsByID). Streams that could never be resumed are out of it too: the first phase has nothing wrong with it.
 func order(r record.Record) (is, found string) {
 	var f findings
 	var sum record.Order
