@@ -11,21 +11,7 @@ import (
 // chaos.TestHalfOpenClientsAreLetGo shows.
 func TestUnheardClientsAreGivenUp(t *testing.T) {
 	for stall, want := range map[time.Duration]time.Duration{10 * time.Second: unheardTime, 2 * time.Minute: 2 * time.Minute} {
-		l, err := socket(stall).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		client, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		server, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
+		_, server := connected(t, stall)
 		raw, err := server.(*net.TCPConn).SyscallConn()
 		if err != nil {
 			t.Fatal(err)

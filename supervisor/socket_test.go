@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -9,23 +8,28 @@ import (
 	"time"
 )
 
-// A client that reads nothing, and one that sends what nobody reads, cost the kernel no more than their buffers.
-func TestSocketBuffersAreBounded(t *testing.T) {
-	l, err := socket(0).Listen(context.Background(), "tcp", "127.0.0.1:0")
+// connected are the two ends of a connection to a listener of ours.
+func connected(t *testing.T, stall time.Duration) (client, server net.Conn) {
+	t.Helper()
+	l, err := socket(stall).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
+	if client, err = net.Dial("tcp", l.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
-	server, err := l.Accept()
-	if err != nil {
+	t.Cleanup(func() { _ = client.Close() })
+	if server, err = l.Accept(); err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	t.Cleanup(func() { _ = server.Close() })
+	return client, server
+}
+
+// A client that reads nothing, and one that sends what nobody reads, cost the kernel no more than their buffers.
+func TestSocketBuffersAreBounded(t *testing.T) {
+	client, server := connected(t, 0)
 	// The other end has buffers of its own; these are made as small as they can be.
 	_, _ = client.(*net.TCPConn).SetReadBuffer(1), client.(*net.TCPConn).SetWriteBuffer(1)
 	for name, from := range map[string]net.Conn{"to a client": server, "from a client": client} {

@@ -1,9 +1,9 @@
 package stdio
 
 import (
+	"context"
 	"errors"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -24,17 +24,23 @@ func TestServeReportsAClientThatHasGone(t *testing.T) {
 	}
 }
 
-func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
+func TestServeEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
 		c := serve(t, d)
-		c.send(initialize)
+		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
 		c.read(t)
-		for id := 1; id <= protocol.MaxPendingPerSession+1; id++ {
-			c.send(string(jsonrpc.Request(jsonrpc.IntID(uint64(id)), "slow", nil).Append(nil)))
+		synctest.Wait()
+		c.stop()
+		if err := <-c.result; !errors.Is(err, context.Canceled) || !d.closed {
+			t.Errorf("got %v, session closed: %v", err, d.closed)
 		}
-		if got := c.read(t); !strings.Contains(got, `"id":257,`) || !strings.Contains(got, "overloaded") {
-			t.Errorf("got %s", got)
+		if d.finish("1"); d.push(jsonrpc.Notification("n", nil)) == nil {
+			t.Error("a push after the end was taken")
 		}
 	})
 }
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -354,23 +354,17 @@ func TestServeCutsAClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-func TestServeEndsWithItsContext(t *testing.T) {
+func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
 		c := serve(t, d)
-		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
+		c.send(initialize)
 		c.read(t)
-		synctest.Wait()
-		c.stop()
-		if err := <-c.result; !errors.Is(err, context.Canceled) || !d.closed {
-			t.Errorf("got %v, session closed: %v", err, d.closed)
+		for id := 1; id <= protocol.MaxPendingPerSession+1; id++ {
+			c.send(string(jsonrpc.Request(jsonrpc.IntID(uint64(id)), "slow", nil).Append(nil)))
 		}
-		if d.finish("1"); d.push(jsonrpc.Notification("n", nil)) == nil {
-			t.Error("a push after the end was taken")
+		if got := c.read(t); !strings.Contains(got, `"id":257,`) || !strings.Contains(got, "overloaded") {
+			t.Errorf("got %s", got)
 		}
 	})
 }
-
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
