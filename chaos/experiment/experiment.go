@@ -4,9 +4,13 @@
 package experiment
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"mcpd/chaos/faults"
+	"mcpd/gateway/config/units"
 )
 
 // Experiment is one, defaults filled in.
@@ -133,4 +137,17 @@ const (
 func (e Experiment) Short() Experiment {
 	e.Phases = Phases{min(e.Phases.Baseline, shortBaseline), min(e.Phases.Fault, shortFault), min(e.Phases.Heal, shortHeal)}
 	return e
+}
+
+// Room says why an experiment that has faults would break nothing: its short form may be over before the first of them.
+func (e Experiment) Room() error {
+	if len(e.Faults) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(e.Faults, func(a, b Fault) int { return cmp.Compare(a.After, b.After) }).After
+	if first < e.Phases.Fault {
+		return nil
+	}
+	return fmt.Errorf("%s: nothing would be broken: its first fault strikes after %s, and --short leaves %s for faults: run it in full",
+		e.Name, units.FormatSpan(first), units.FormatSpan(e.Phases.Fault))
 }

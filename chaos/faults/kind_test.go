@@ -109,6 +109,20 @@ func TestUndeclaredParametersPanic(t *testing.T) {
 	actorPanic.Defaults().Duration("delay")
 }
 
+func TestReaches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"a/b", "a", true}, {"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b", "a/b/c", false}, {"a", "a/b", false},
+		{"a/*/c", "a/b", true}, {"a/*/c", "a/b/c", true}, {"a/*/c", "a/b/d", false}, {"a/**", "a/b/c", true}, {"**", "a", true}, {"b/**", "a", false},
+	} {
+		if got := Reaches(c.pattern, c.path); got != c.want {
+			t.Errorf("Reaches(%q, %q) is %v", c.pattern, c.path, got)
+		}
+	}
+}
+
 func TestMatch(t *testing.T) {
 	for _, c := range []struct {
 		pattern, path string

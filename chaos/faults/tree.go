@@ -24,8 +24,11 @@ const tenants = "mcpd/tenants/"
 // TenantPath is the path of a tenant's row.
 func TenantPath(tenant string) string { return tenants + tenant }
 
+// ServersPath is the row that a tenant's servers are below.
+func ServersPath(tenant string) string { return TenantPath(tenant) + "/client_sup" }
+
 // ServerPath is the path of the row of a tenant's server.
-func ServerPath(tenant, server string) string { return TenantPath(tenant) + "/client_sup/" + server }
+func ServerPath(tenant, server string) string { return ServersPath(tenant) + "/" + server }
 
 // Tenants are the tenants' names, in the tree's order.
 func (t Tree) Tenants() []string {
@@ -67,6 +70,25 @@ func (t Tree) Paths() []string {
 		paths[i] = r.Path
 	}
 	return paths
+}
+
+// Reaches reports whether a pattern can match a row at a path or below it.
+func Reaches(pattern, path string) bool {
+	for {
+		step, rest, more := strings.Cut(pattern, "/")
+		is, below, deeper := strings.Cut(path, "/")
+		switch {
+		case step == "**" && !more:
+			return true
+		case step != "*" && step != is:
+			return false
+		case !deeper:
+			return true
+		case !more:
+			return false
+		}
+		pattern, path = rest, below
+	}
 }
 
 // Match reports whether a path is of a pattern, in which * stands for one step and ** at the end for any number of them, none included.

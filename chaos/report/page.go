@@ -138,7 +138,7 @@ func headline(r *record.Record, s summary) string {
 	case aborted:
 		return "Aborted"
 	case missed:
-		return "No fault could be injected"
+		return "No fault was injected"
 	case unclear:
 		ids := having(r, record.Unclear)
 		return "Unclear: " + strings.Join(ids[:min(len(ids), 13)], ", ")

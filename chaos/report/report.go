@@ -38,18 +38,23 @@ var (
 	unjudged = state{"not judged", "–", "none"}
 )
 
+// runItself is the verdict on the run itself, whose failure has words of its own where it was ended early or nothing was injected.
+const runItself = "E1"
+
 // stateOf is the gravest that is true.
 func stateOf(r *record.Record) state {
 	is := func(what string) bool {
 		return slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Is == what })
 	}
 	switch {
-	case is(record.Fail):
+	case slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Is == record.Fail && v.ID != runItself }):
 		return broken
 	case r.Aborted != "":
 		return aborted
-	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" }):
+	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" && s.Hits > 0 }):
 		return missed
+	case is(record.Fail):
+		return broken
 	case is(record.Unclear):
 		return unclear
 	case is(record.Pass):

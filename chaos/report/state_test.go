@@ -20,12 +20,20 @@ func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	guarded.Aborted = "the host is down"
 	once := verdicts(record.Pass)
 	once.Strikes = []record.Strike{{Error: "no such row"}, {Hits: 1}}
+	// The run itself failing is what those words are for: E1 is no invariant of the host.
+	ended, idle, partly := verdicts(record.Pass), verdicts(record.Pass), verdicts(record.Pass)
+	ended.Verdicts = append(ended.Verdicts, record.Verdict{ID: "E1", Is: record.Fail})
+	idle.Verdicts, partly.Verdicts = ended.Verdicts, ended.Verdicts
+	ended.Aborted, idle.Strikes, partly.Strikes = "interrupted", []record.Strike{{}, {Error: "no such row"}}, once.Strikes
+	hurt := ended
+	hurt.Verdicts = append([]record.Verdict{{ID: "I3", Is: record.Fail}}, ended.Verdicts...)
 	for _, test := range []struct {
 		r    record.Record
 		want state
 	}{
 		{verdicts(), unjudged}, {verdicts(record.Unjudged), unjudged}, {verdicts("splendid"), unjudged}, {verdicts(record.Pass, record.Unjudged), held},
 		{verdicts(record.Pass, record.Unclear), unclear}, {guarded, aborted}, {verdicts(record.Unclear, record.Fail), broken}, {struck, missed}, {once, held},
+		{ended, aborted}, {idle, missed}, {partly, broken}, {hurt, broken},
 	} {
 		if got := stateOf(&test.r); got != test.want {
 			t.Errorf("%+v is %v, want %v", test.r.Verdicts, got, test.want)

@@ -43,11 +43,24 @@ func (r *run) record(phases []record.Phase, done []struck, before, after holds) 
 // hits is how often faults have ended an incarnation of rows of a pattern, as far as it is known whom they hit.
 func hits(done []struck, pattern string) (n int) {
 	for _, s := range done {
-		if s.Fatal && (s.plan.Row == "" || faults.Match(pattern, s.plan.Row)) {
+		if s.Fatal && s.mayHit(pattern) {
 			n += s.Hits
 		}
 	}
 	return n
+}
+
+// mayHit reports whether the strike can have hit rows of a pattern: of a server, or of a tenant's servers, those below it.
+func (s struck) mayHit(pattern string) bool {
+	switch p := s.plan; {
+	case p.Row != "":
+		return faults.Match(pattern, p.Row)
+	case p.Server != "":
+		return faults.Reaches(pattern, faults.ServerPath(p.Tenant, p.Server))
+	case p.Tenant != "":
+		return faults.Reaches(pattern, faults.ServersPath(p.Tenant))
+	}
+	return true
 }
 
 func (r *run) host() record.Host {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"mcpd/chaos/experiment"
 	"mcpd/chaos/faults"
 	"mcpd/chaos/record"
 )
@@ -25,6 +26,34 @@ func TestRowsThatCameAgainCountAnew(t *testing.T) {
 		want := []record.Row{{Path: "mcpd/x", Type: "worker", Before: "running", After: "running", Restarts: c.restarts, Incarnations: c.incarnations}}
 		if got := rows(c.before, c.after); !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
+
+// What a fault has ended is counted against the rows that it can have ended, not against those that another fault of the experiment is aimed at.
+func TestHitsAreThoseOfTheirRows(t *testing.T) {
+	strike := func(s experiment.Strike, hits int) struck {
+		return struck{plan: s, Strike: record.Strike{Hits: hits, Fatal: true}}
+	}
+	done := []struck{
+		strike(experiment.Strike{Tenant: "acme", Row: "mcpd/tenants/acme/catalog"}, 1),
+		strike(experiment.Strike{Tenant: "acme", Server: "demo"}, 2),
+		strike(experiment.Strike{Tenant: "globex"}, 4), // all servers of a tenant
+		strike(experiment.Strike{}, 8),                 // nobody can tell at what
+	}
+	for pattern, want := range map[string]int{
+		"mcpd/tenants/acme/catalog":                        1 + 8,
+		"mcpd/tenants/acme/*":                              1 + 8,
+		"mcpd/tenants/acme/notification_dispatcher":        8,
+		"mcpd/tenants/acme/client_sup/*/*/connection":      2 + 8,
+		"mcpd/tenants/acme/client_sup/other/*/connection":  8,
+		"mcpd/tenants/acme/**":                             1 + 2 + 8,
+		"mcpd/tenants/globex/client_sup/demo/*/connection": 4 + 8,
+		"mcpd/tenants/*/client_sup/**":                     2 + 4 + 8,
+		"mcpd/core/storage":                                8,
+	} {
+		if got := hits(done, pattern); got != want {
+			t.Errorf("%s: %d hits, want %d", pattern, got, want)
 		}
 	}
 }

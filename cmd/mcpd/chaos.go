@@ -120,6 +120,9 @@ func (c *casting) plan(e experiment.Experiment, tree faults.Tree) (experiment.Ex
 	if c.short {
 		e = e.Short()
 	}
+	if err := e.Room(); err != nil {
+		return e, experiment.Roles{}, nil, &failure{exitUsage, err}
+	}
 	roles, err := e.Cast(tree, c.target, c.bystanders)
 	if err != nil {
 		return e, roles, nil, err
@@ -145,6 +148,9 @@ func chaosPlanCommand() *cobra.Command {
 				return err
 			}
 			e, roles, strikes, err := c.plan(e, tree)
+			if f, ok := errors.AsType[*failure](err); ok {
+				return f
+			}
 			if err != nil {
 				return &failure{exitFailure, err}
 			}

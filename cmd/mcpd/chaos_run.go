@@ -81,6 +81,9 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		if r.short {
 			all[i] = all[i].Short()
 		}
+		if err := all[i].Room(); err != nil {
+			return err
+		}
 	}
 	var list []record.Record
 	begun, ran, left, failed := time.Now(), 0, 0, ""

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,7 +62,10 @@ func run(ctx context.Context, args []string) int {
 	cmd.SetArgs(args)
 	out := &output{w: os.Stdout}
 	cmd.SetOut(out)
-	err := cmd.ExecuteContext(ctx)
+	err := misspelt(cmd, args)
+	if err == nil {
+		err = cmd.ExecuteContext(ctx)
+	}
 	if out.err != nil {
 		err = &failure{exitFailure, out.err}
 	}
@@ -77,6 +81,20 @@ func run(ctx context.Context, args []string) int {
 		return f.code
 	}
 	return exitUsage
+}
+
+// misspelt says that a group has no such command: cobra would show the group's help as if that were what was asked for.
+func misspelt(root *cobra.Command, args []string) error {
+	group, rest, err := root.Find(args)
+	if err != nil || !group.HasParent() || group.Runnable() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || rest[0] == "help" {
+		return nil // cobra knows
+	}
+	group.SuggestionsMinimumDistance = 2 // cobra's own for commands of the root
+	text := fmt.Sprintf("unknown command %q for %q", rest[0], group.CommandPath())
+	if like := group.SuggestionsFor(rest[0]); len(like) > 0 {
+		text += "\n\nDid you mean this?\n\t" + strings.Join(like, "\n\t") + "\n"
+	}
+	return errors.New(text)
 }
 
 // output is standard output. What could not be written is remembered, because not every command asks.
