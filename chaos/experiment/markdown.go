@@ -38,6 +38,15 @@ is as good as a name: ` + "`mcpd chaos describe --source`" + ` prints one to beg
 
 When faults strike, and at what, is a function of the experiment, the rows of the host and a seed: the same three strike in the same way.
 
+On another host than the arena say what its clients are to call, and with which keys. Here both tenants have a server ` + "`everything`" + `, whose tool
+` + "`echo`" + ` gives back a text. Whatever needs the tools of ` + "`mcpd chaos server`" + ` is not judged then, and the goals of figures are those of servers that start at once.
+
+` + "```sh" + `
+mcpd chaos describe --source kill-busy-child >mine.yaml
+echo 'load: {rate: 20, tool: everything__echo}' >>mine.yaml
+mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=@globex.key --report results
+` + "```" + `
+
 ## An experiment
 
 ` + "```yaml\n" + string(Example) + "```" + `

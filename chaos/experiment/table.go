@@ -50,7 +50,7 @@ var loadKeys = []key[Load]{
 	{"timeout", span(100*time.Millisecond, 20*time.Minute, func(l *Load) *time.Duration { return &l.Timeout }), "10s",
 		"when a call without an outcome is lost"},
 	{"tool", line(1, 128, func(l *Load) *string { return &l.Tool }), "demo__echo",
-		"what is called: it has to give back the text that it is given"},
+		"what is called: it has to give back the text that it is given, as the last word of what it says"},
 	{"argument", line(1, 128, func(l *Load) *string { return &l.Argument }), "message",
 		"in which it is given the text"},
 	{"effects", number(0, 100, func(l *Load) *int { return &l.Effects }), "10",

@@ -148,9 +148,12 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 	errs := make([]error, len(r.traffic))
 	for i, t := range r.traffic {
 		own := rand.New(rand.NewPCG(draw.Uint64(), 0))
-		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own) })
+		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own, r.say) })
 	}
 	warmed.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return errors.Join(append(errs, r.before(ctx))...)
 }
 

@@ -1,9 +1,15 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +41,9 @@ func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string)
 	defer cancel()
 	t.effects = &effects{tool: l.Counter, percent: uint64(l.Effects)}
 	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
+	if status, ok := errors.AsType[load.StatusError](err); ok && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+		err = &refusal{status: int(status), Error_: "the host refuses its clients", Hint: fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have", tenant, tenant)}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: %w", tenant, err)
 	}
@@ -54,10 +63,17 @@ func (t *traffic) clients() []load.Client {
 
 // warm makes calls as the run will, until some seconds of them are right: servers that nobody has needed are started meanwhile, what is made at the
 // first call of a kind is there, and what is kept of a session's last calls is as much as it will be.
-func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand) error {
+func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand, say func(string, ...any)) error {
+	calls := max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*warmSeconds)))
+	return t.warmWith(ctx, t.clients(), calls, l, draw, say)
+}
+
+// warmWith is warm with these clients and so many calls.
+func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load, draw *rand.Rand, say func(string, ...any)) error {
+	said := false
 	for end := time.Now().Add(warmTime); ; {
-		r, err := load.Run(ctx, t.clients(), load.Options{
-			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*warmSeconds))), For: warmTime, Timeout: l.Timeout,
+		r, err := load.Run(ctx, clients, load.Options{
+			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: calls, For: warmTime, Timeout: l.Timeout,
 		})
 		switch {
 		case err != nil:
@@ -67,12 +83,36 @@ func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand) 
 		case r.Clean():
 			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("tenant %s: %w: calls of %s go wrong although nothing is broken: %v", t.tenant, ErrUnreachable, t.client.Tool, r.Errors)
+			return fmt.Errorf("tenant %s: calls of %s go wrong although nothing is broken: %s: load.tool has to name one that gives back the text of load.argument", t.tenant, t.client.Tool, wrong(r))
+		case !said:
+			said = true
+			say("tenant %s: calls of %s go wrong as yet, and are tried for %v: %s", t.tenant, t.client.Tool, warmTime, wrong(r))
 		}
 		if err := sleep(ctx, 250*time.Millisecond); err != nil {
 			return err
 		}
 	}
+}
+
+// wrong is what became of calls that were not answered as they have to be, the most frequent first.
+func wrong(r load.Result) string {
+	const most = 3 // texts that are told
+	list := slices.SortedFunc(maps.Keys(r.Errors), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Errors[b], r.Errors[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, text := range list[:min(len(list), most)] {
+		parts = append(parts, fmt.Sprintf("%d times %s", r.Errors[text], text))
+	}
+	for _, is := range []struct {
+		n    uint64
+		what string
+	}{{r.Counts.Crosstalk, "an answer without the text of the call"}, {r.Counts.Lost, "no answer in time"}, {r.Counts.Duplicate, "more than one answer"}} {
+		if is.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d times %s", is.n, is.what))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // workers is how many calls may be under way at once: all that are due while one of them lasts as long as it may, up to a bound. Beyond it

@@ -166,7 +166,7 @@ func complete(r record.Record) (is, found string) {
 	case idle > 0 && len(f) == 0:
 		return record.Unclear, fmt.Sprintf("%d of %d faults never struck", idle, len(r.Strikes))
 	}
-	return f.verdict("%d faults", len(r.Strikes))
+	return f.verdict("%s", things(len(r.Strikes), "fault"))
 }
 
 // probes is E4. What they answer while something is broken is for people.
@@ -197,5 +197,5 @@ func probes(r record.Record) (is, found string) {
 	if n == 0 {
 		return record.Unjudged, "none was asked"
 	}
-	return f.verdict("%d probes", n)
+	return f.verdict("%s", things(n, "probe"))
 }

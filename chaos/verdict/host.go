@@ -156,11 +156,14 @@ func within(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return faults.Match(p, path) })
 }
 
-func times(n int) string {
+func times(n int) string { return things(n, "restart") }
+
+// things is so many of them.
+func things(n int, one string) string {
 	if n == 1 {
-		return "1 restart"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d restarts", n)
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func interval(want [2]int) string {

@@ -180,6 +180,9 @@ func chaosTree(ctx context.Context, addr, file string) (faults.Tree, error) {
 		return nil, err
 	}
 	tree, err := faults.ParseTree(data)
+	if err != nil && file != "" {
+		return nil, fmt.Errorf("%s is %w", file, err)
+	}
 	if err != nil {
 		return nil, &failure{exitUnavailable, fmt.Errorf("the answer is %w", err)}
 	}

@@ -72,11 +72,12 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "mcpd: %v\n", err)
-	var f *failure
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "mcpd: interrupted")
 		return exitInterrupted
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "mcpd: %v\n", err)
+	var f *failure
 	if errors.As(err, &f) {
 		return f.code
 	}

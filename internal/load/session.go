@@ -102,10 +102,10 @@ func (s *Session) handshake(ctx context.Context) error {
 // Headers are those of every request of the session, for whoever makes one by himself.
 func (s *Session) Headers() http.Header { return s.headers.Clone() }
 
-// Call implements Client.
+// Call implements Client. The nonce is the last word of the answer: some tools, such as echo of server-everything, say something before it.
 func (s *Session) Call(ctx context.Context, nonce Nonce) (Nonce, error) {
 	text, err := s.Ask(ctx, "tools/call", `{"name":`+quote(s.options.Tool)+`,"arguments":{`+quote(s.options.Argument)+`:`+quote(string(nonce))+`}}`)
-	return Nonce(text), err
+	return Nonce(text[strings.LastIndexByte(text, ' ')+1:]), err
 }
 
 // Ask makes one request, whose params are JSON, and returns the first text of its result. Its errors are those of a Client.

@@ -114,6 +114,7 @@ func TestSessionReadsEveryKindOfReply(t *testing.T) {
 		err  string // "" for the call's own nonce
 	}{
 		{"json", asJSON(result), ""},
+		{"with words before it", asJSON(func(id, m string) string { return result(id, "Echo: "+m) }), ""},
 		{"events", asEvents(func(id, m string) []string { return []string{progress, result(id, m)} }), ""},
 		{"two results", asEvents(func(id, m string) []string { return []string{result(id, m), result(id, m)} }), ErrDuplicate.Error()},
 		{"no result", asEvents(func(string, string) []string { return []string{progress} }), ErrNoReply.Error()},

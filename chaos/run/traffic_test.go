@@ -1,0 +1,65 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/chaos/experiment"
+	"mcpd/internal/load"
+)
+
+// A tenant whose key is wrong, or not there, is told as refused, with what to do.
+func TestKeysThatAreRefused(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		_, err := open(t.Context(), experiment.Load{Sessions: 1, Rate: 1}, "acme", "target", s.URL, "")
+		s.Close()
+		if Status(err) != status || !strings.HasPrefix(err.Error(), "tenant acme: the host refuses its clients: ") || !strings.Contains(err.Error(), "--key acme=@FILE") {
+			t.Errorf("status %d: %v", status, err)
+		}
+	}
+}
+
+// answers is a client that gives the same answer to all calls.
+type answers struct {
+	text string
+	err  error
+}
+
+func (a answers) Call(context.Context, load.Nonce) (load.Nonce, error) { return load.Nonce(a.text), a.err }
+
+// Calls that go wrong before anything is broken are told at once, with how, and end the run after a while. Who interrupts it is told nothing.
+func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		from answers
+		says string
+	}{
+		{"an error", answers{err: &load.CallError{Code: -32602, Message: "unknown tool"}}, "50 times error -32602: unknown tool"},
+		{"another text", answers{text: "hello"}, "50 times an answer without the text of the call"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				own := &traffic{tenant: "acme", rate: 10}
+				own.client.Tool = "demo__echo"
+				var said []string
+				say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+				l := experiment.Load{Rate: 10, Sessions: 1, Timeout: time.Second}
+				err := own.warmWith(t.Context(), []load.Client{test.from}, 50, l, rand.New(rand.NewPCG(1, 1)), say)
+				if want := "tenant acme: calls of demo__echo go wrong although nothing is broken: " + test.says; err == nil || !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				if len(said) != 1 || !strings.Contains(said[0], test.says) {
+					t.Errorf("said %q", said)
+				}
+			})
+		})
+	}
+}
