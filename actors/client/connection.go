@@ -181,7 +181,7 @@ func (c *Connection) Init(p *otp.Process) error {
 func (c *Connection) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *request.Forward:
-		m.Exchange.Take()
+		m.Exchange.Take(p.Incarnation())
 		c.forward(m.Exchange)
 	case inbound:
 		if m.attempt == c.attempt {

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"mcpd/actors/request"
@@ -30,6 +32,7 @@ type instance struct {
 	Instance
 	busy bool      // it has calls
 	idle time.Time // since when it has none
+	has  *handed   // the call that it was handed last, while it is busy
 }
 
 // Another asks the catalogue for one more instance of a connection's server. A connection makes this call. The answer may come before the
@@ -56,10 +59,12 @@ type Instance struct {
 type (
 	// adopt says who hands an instance its calls.
 	adopt struct{ by otp.Ref }
-	// handed is a call, and the log level that its session asked for.
+	// handed is a call, and the log level that its session asked for. Taken is the incarnation of the instance that has looked at it, 0 for none:
+	// until then it waits in the mailbox, which outlives whoever is stuck.
 	handed struct {
 		*request.Forward
 		level string
+		taken atomic.Uint64
 	}
 	// vacant says that an instance has no calls.
 	vacant struct{ ref otp.Ref }
@@ -93,11 +98,12 @@ func (c *Connection) spread() {
 			return
 		}
 		x, to := c.queue[0], c.instances[i]
-		if c.p.Send(to.Ref, &handed{&request.Forward{Exchange: x, Manager: c.o.Requests}, c.levels[x.Session]}) != nil {
+		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session]}
+		if c.p.Send(to.Ref, call) != nil {
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
-		to.busy = true
+		to.busy, to.has = true, call
 		c.queue = c.queue[1:]
 	}
 }
@@ -168,7 +174,7 @@ func (c *Connection) vacated(ref otp.Ref) {
 	if i == nil {
 		return
 	}
-	i.busy, i.idle = false, c.p.Now()
+	i.busy, i.idle, i.has = false, c.p.Now(), nil
 	if c.lingers() > 0 {
 		c.p.After(c.lingers(), rested{ref})
 	}
@@ -185,16 +191,26 @@ func (c *Connection) rested(ref otp.Ref) {
 	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref})
 }
 
-// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed is on its way back.
+// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed is on its way back, and so is one that was stuck, which
+// knows nothing any more: the call that it had in hand ends here, one that it had not looked at is its successor's.
 func (c *Connection) instanceDown(m otp.Down) bool {
+	i := c.instance(m.Ref)
 	switch {
-	case c.instance(m.Ref) == nil:
+	case i == nil:
 		return false
 	case otp.IsNormal(m.Reason) || !m.Ref.Alive():
 		c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == m.Ref })
 		c.takeTurns()
 	default:
 		c.p.Monitor(m.Ref)
+		if errors.Is(m.Reason, otp.ErrStuck) {
+			_ = c.p.Send(m.Ref, adopt{c.p.Self()})
+			if i.has != nil && i.has.taken.Load() == m.Incarnation {
+				x := i.has.Exchange
+				complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method))
+				c.vacated(m.Ref)
+			}
+		}
 	}
 	return true
 }
@@ -210,6 +226,7 @@ func (c *Connection) instance(ref otp.Ref) *instance {
 
 // handed takes a call of another connection, whose session's log level is the server's until the next.
 func (c *Connection) handed(m *handed) {
+	m.taken.Store(c.p.Incarnation())
 	before := c.verbose()
 	clear(c.levels)
 	c.levels[m.Exchange.Session] = m.level

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -126,6 +127,46 @@ func TestInstanceTakesTheNext(t *testing.T) {
 			t.Errorf("%d instances were asked for beyond their bound", len(r.wanted()))
 		}
 	})
+}
+
+// What an instance has in hand that hangs ends as soon as it is replaced, and what had not come to it is its successor's, which is handed the next.
+func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
+	for kind, taken := range map[string]bool{"client.inbound": true, "*client.Tell": false} {
+		run(t, shared, func(r *rig) {
+			p := r.program(r.dials)
+			r.call("one")
+			x := r.call("two")
+			p.Expect("tools/call")
+			q := r.grow()
+			m := q.Expect("tools/call")
+			letGo := r.Stalls.Arm("other", kind)
+			if taken {
+				q.Reply(m, `{"content":[]}`)
+			} else {
+				q.Reply(m, `{"content":[]}`)
+				r.Rest()
+				r.Send("other", &client.Tell{Method: "notifications/roots/list_changed"})
+				x = r.call("two")
+			}
+			time.Sleep(otp.DefaultHard + 2*time.Second)
+			next := r.program(r.others)
+			if !taken {
+				next.Reply(next.Expect("tools/call"), `{"content":[]}`)
+			}
+			r.Rest()
+			if got := r.outcome(x); taken != errors.Is(got.Err, protocol.ConditionUpstreamLost) || !taken && got.Err != nil {
+				t.Errorf("%s: %v", kind, got.Err)
+			}
+			letGo()
+			r.Rest()
+			y := r.call("two")
+			next.Reply(next.Expect("tools/call"), `{"content":[]}`)
+			r.Rest()
+			if got := r.outcome(y); got.Err != nil {
+				t.Errorf("%s: the next: %v", kind, got.Err)
+			}
+		})
+	}
 }
 
 // A call that an instance has is withdrawn there.

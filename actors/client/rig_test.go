@@ -82,7 +82,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 			return client.New(o)
 		}
 		r.other = func() otp.Child {
-			return otp.Child{ID: "other", Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return connection(1, r.others) })}
+			return otp.Child{ID: "other", Restart: otp.Transient, Start: r.Stalls.Worker("other", func() otp.Behaviour { return connection(1, r.others) })}
 		}
 		return []otp.Child{
 			r.requests.Child("requests"), r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),

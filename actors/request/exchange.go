@@ -68,8 +68,8 @@ type Exchange struct {
 	Progress protocol.Progress
 	// failed says that the message which crashed the manager has given the exchange its outcome, so that the next incarnation lets go of it.
 	failed atomic.Bool
-	// taken says that its connection has looked at it: until then it waits in the mailbox, which outlives whoever is stuck.
-	taken atomic.Bool
+	// taken is the incarnation of its connection that has looked at it, 0 for none: until then it waits in the mailbox, which outlives whoever is stuck.
+	taken atomic.Uint64
 	// counted says that it counts as in flight.
 	counted atomic.Bool
 	// fate is what has become of it: bits of written and over.
@@ -82,8 +82,8 @@ const (
 	over                // it has its outcome
 )
 
-// Take is called by the connection that looks at the exchange for the first time.
-func (x *Exchange) Take() { x.taken.Store(true) }
+// Take is called by the incarnation of a connection that looks at the exchange for the first time.
+func (x *Exchange) Take(incarnation uint64) { x.taken.Store(incarnation) }
 
 // Write claims the exchange for its connection, which is about to write it. It reports false when the exchange has ended: then it must not be
 // written any more, because its caller may have been told that it was not.

@@ -228,12 +228,12 @@ func (m *Manager) forward(x *Exchange) event {
 }
 
 // stuck ends what a connection had in hand that was replaced because it is stuck: what it knew is given up with it, as it may come back and change
-// it. Any other end the connection tells itself, or its next incarnation does.
+// it. What its successor has taken meanwhile is not its. Any other end the connection tells itself, or its next incarnation does.
 func (m *Manager) stuck(d otp.Down) {
 	if !errors.Is(d.Reason, otp.ErrStuck) {
 		return
 	}
-	for _, id := range m.keys(func(x *Exchange) bool { return x.Upstream == d.Ref && x.taken.Load() }) {
+	for _, id := range m.keys(func(x *Exchange) bool { return x.Upstream == d.Ref && x.taken.Load() == d.Incarnation }) {
 		r, _ := m.table.get(id)
 		x := r.Owner
 		m.step(event{Op: inflight.Lose, Key: id, Err: protocol.UpstreamLost(x.Server, x.Over(), d.Reason).Repeating(x.Method)}, answer{})

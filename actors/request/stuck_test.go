@@ -40,3 +40,20 @@ func TestAStuckManagerLosesOnlyWhatItIsStuckAt(t *testing.T) {
 		}
 	})
 }
+
+// What a connection had in hand that is stuck ends with it; what its successor has taken by the time that the manager hears of it goes on, and so does
+// what nobody has taken.
+func TestAStuckConnectionLosesOnlyWhatItHadInHand(t *testing.T) {
+	run(t, func(r *rig) {
+		held, out1 := r.submit("s")
+		next, out2 := r.submit("s")
+		_, out3 := r.submit("s")
+		held.Take(1)
+		next.Take(2)
+		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
+		r.Rest()
+		if out1.Word() == "none" || out2.Word() != "none" || out3.Word() != "none" {
+			t.Errorf("outcomes %v, %v, %v", out1.Word(), out2.Word(), out3.Word())
+		}
+	})
+}

@@ -45,6 +45,7 @@ func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage))
 
 // close ends everything, and gives what lives a moment longer that moment.
 func (s *Stage) close() {
+	s.Stalls.end()
 	s.System.Close()
 	moment := make(chan struct{})
 	clock.System.AfterFunc(time.Minute, func() { close(moment) })

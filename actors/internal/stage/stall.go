@@ -10,8 +10,9 @@ import (
 // Stalls makes workers hang and go on: the next message of a type waits before it is handled, and is handled in full when it is let go, though the
 // worker was replaced meanwhile. A fault that makes one hang does less: who was replaced does not begin with the message.
 type Stalls struct {
-	mu sync.Mutex // guards what follows
-	at map[string]chan struct{}
+	mu    sync.Mutex // guards what follows
+	at    map[string]chan struct{}
+	letGo []func()
 }
 
 // Arm has the next message of a type, as %T writes it, wait at a worker that was made under this name. It is handled after letGo.
@@ -20,7 +21,18 @@ func (s *Stalls) Arm(name, kind string) (letGo func()) {
 	defer s.mu.Unlock()
 	gate := make(chan struct{})
 	s.at = map[string]chan struct{}{name + " " + kind: gate}
-	return func() { close(gate) }
+	letGo = sync.OnceFunc(func() { close(gate) })
+	s.letGo = append(s.letGo, letGo)
+	return letGo
+}
+
+// end lets everybody go, whatever became of the test.
+func (s *Stalls) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, letGo := range s.letGo {
+		letGo()
+	}
 }
 
 // Armed reports whether no such message has come yet.
