@@ -20,7 +20,7 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"count": draw.Count[uint64], "millis": millis}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"count": draw.Count[uint64], "number": draw.Count[int], "millis": millis}).Parse(pageText))
 
 // Bounds of what is listed in one experiment. What is left out is counted.
 const (

@@ -41,6 +41,24 @@ func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	}
 }
 
+// Rows that were replaced as a whole count from none, and the events still know how often they restarted.
+func TestRestartsAreThoseOfRowsThatAreGoneToo(t *testing.T) {
+	again := record.Event{At: 7, Name: restarted, Path: "mcpd/tenants/acme/client_sup/demo/1/connection"}
+	early := again
+	early.At = -0.5 // before the run began
+	kept := []record.Row{{Path: "mcpd/tenants/acme/catalog", Restarts: 3}}
+	for _, test := range []struct {
+		r    record.Record
+		want int
+	}{
+		{record.Record{Events: []record.Event{early, again, again}}, 2}, {record.Record{Rows: kept}, 3}, {record.Record{Rows: kept, Events: []record.Event{again}}, 3},
+	} {
+		if got := summarize(&test.r).Restarts; got != test.want {
+			t.Errorf("%d restarts, want %d", got, test.want)
+		}
+	}
+}
+
 // Who noticed is said by name; that nobody did is said only where latencies were judged and passed.
 func TestSentenceSaysWhoNoticed(t *testing.T) {
 	group := func(tenant, role string, failed, twice uint64) record.Group {

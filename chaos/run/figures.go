@@ -21,7 +21,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 			samples[name] = append(samples[name], measured...)
 		}
 	}
-	if len(done) > 0 {
+	if len(done) > 0 && out.Aborted == "" {
 		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds()}
 	}
 	aimed := map[string]string{} // fault -> row

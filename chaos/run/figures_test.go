@@ -38,3 +38,14 @@ func TestOutagesOfServersAreMeasured(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// Of a run that was ended early nobody can tell whether the target has recovered.
+func TestNoRecoveryOfARunThatWasEnded(t *testing.T) {
+	out := record.Record{Aborted: "the host has not answered for 10s"}
+	(&run{}).figures(&out, []struck{{Strike: record.Strike{Hits: 1, To: 3}}})
+	for _, f := range out.Figures {
+		if f.Name == "recovery_s" {
+			t.Errorf("it has: %v", f.Samples)
+		}
+	}
+}

@@ -215,6 +215,8 @@ func pairs(r record.Record) (before, during []float64) {
 func recovery(r record.Record) (is, found string) {
 	i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == "recovery_s" })
 	switch {
+	case r.Aborted != "":
+		return record.Unjudged, "the run was ended early"
 	case i < 0 || len(r.Figures[i].Samples) == 0:
 		return record.Unjudged, "nothing was broken"
 	case r.Experiment.Short:
