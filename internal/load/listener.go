@@ -52,7 +52,7 @@ type Heard struct {
 // Bounds of listening.
 const (
 	maxSeen    = 1 << 17               // event ids that are remembered: those of some hours
-	comeBack   = 25 * time.Millisecond // before a stream that broke is asked for again
+	comeBack   = 25 * time.Millisecond // before a stream that broke, or that brought nothing, is asked for again
 	resumeTime = 2 * time.Second       // within which a stream that broke has to be there again, be it by a refusal
 )
 
@@ -86,7 +86,10 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 		if response, err = h.resume(ctx, back); err != nil {
 			break
 		}
-		err = h.read(response)
+		known := len(h.events)
+		if err = h.read(response); len(h.events) == known {
+			pause(ctx, comeBack)
+		}
 	}
 	got, err = h.outcome(err)
 	return heard, got, err
@@ -153,10 +156,15 @@ func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) 
 		case ctx.Err() != nil || time.Now().After(end):
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(comeBack):
-		}
+		pause(ctx, comeBack)
+	}
+}
+
+// pause waits, unless it is called off.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
@@ -167,6 +175,9 @@ func (h *hearing) event(id string, data []byte) error {
 	}
 	if len(data) == 0 {
 		return nil // it says where to come back, and no more
+	}
+	if h.next < len(h.events) && endedWithHost(data) {
+		h.next = len(h.events)
 	}
 	if h.next < len(h.events) {
 		if want := h.events[h.next]; want.id != id || !bytes.Equal(want.data, data) {
@@ -193,6 +204,13 @@ func (h *hearing) event(id string, data []byte) error {
 		return errCut
 	}
 	return nil
+}
+
+// endedWithHost reports whether a message says that the call has ended with its host. What that one told of it is gone with it, and need not
+// come again before this answer does.
+func endedWithHost(data []byte) bool {
+	var m message
+	return json.Unmarshal(data, &m) == nil && m.Error != nil && m.Error.Code == -32008 && strings.HasPrefix(m.Error.Message, "the host was restarted")
 }
 
 // message checks what one message says against those before.

@@ -7,10 +7,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // scripted is a server whose streams are scripts: the first answers the call, each further one a GET. Words of a script are p1, p2… for progress and
-// ok for the answer, each with its number as its event's id, unless =ID says another. A script of one number is a status.
+// ok for the answer, each with its number as its event's id, unless =ID says another; restarted and crashed are errors. A script of one number is a
+// status.
 func scripted(t *testing.T, scripts ...string) (url string, asked *[]string) {
 	asked = new([]string)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,6 +29,11 @@ func scripted(t *testing.T, scripts ...string) (url string, asked *[]string) {
 			data := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"n1-1"}]}}`
 			if step, ok := strings.CutPrefix(word, "p"); ok {
 				data = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"n1-1","progress":` + step + `}}`
+			}
+			if text, ok := map[string]string{
+				"restarted": "the host was restarted during the request; a server may have executed it", "crashed": "the server crashed",
+			}[word]; ok {
+				data = `{"jsonrpc":"2.0","id":1,"error":{"code":-32008,"message":"` + text + `"}}`
 			}
 			if id == "" {
 				id = word
@@ -84,6 +91,29 @@ func TestListenerFindsOutWhatIsOutOfOrder(t *testing.T) {
 				t.Errorf("from %q, want %q; %+v, want %d resumed, %d replayed", from, test.from, heard, test.resumed, test.replayed)
 			}
 		})
+	}
+}
+
+// A host that was killed has taken along what it told of a call: of that nothing comes again but its end.
+func TestListenerTakesTheEndOfACallWithItsHost(t *testing.T) {
+	for script, slips := range map[string]int{"restarted=b1": 0, "crashed=b1": 1} {
+		url, _ := scripted(t, "p1 p2", script, "ok")
+		l := NewListener(listening(t, url))
+		heard, _, err := l.Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3, Cut: 2, Back: 1})
+		var e *CallError
+		if errors.As(err, &e) != (slips == 0) || len(heard.Slips) != slips {
+			t.Errorf("%s: %v, slips %q, want %d", script, err, heard.Slips, slips)
+		}
+	}
+}
+
+// A stream that ends again and again without a word is not asked for in a hurry.
+func TestListenerIsPatientWithSilence(t *testing.T) {
+	url, _ := scripted(t, "p1", "", "", "", "p2 p3 ok")
+	began := time.Now()
+	heard, _, err := NewListener(listening(t, url)).Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3})
+	if took := time.Since(began); err != nil || heard.Resumed != 4 || took < 3*comeBack {
+		t.Errorf("%+v, %v after %v, want three pauses of %v", heard, err, took, comeBack)
 	}
 }
 
