@@ -33,7 +33,9 @@ type answers struct {
 	err  error
 }
 
-func (a answers) Call(context.Context, load.Nonce) (load.Nonce, error) { return load.Nonce(a.text), a.err }
+func (a answers) Call(context.Context, load.Nonce) (load.Nonce, error) {
+	return load.Nonce(a.text), a.err
+}
 
 // Calls that go wrong before anything is broken are told at once, with how, and end the run after a while. Who interrupts it is told nothing.
 func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
