@@ -87,58 +87,74 @@ func tokenRune(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// do sends one request. Redirects are not followed and cookies not kept: it goes past http.Client. Wrote is set once bytes may have
-// reached the server; it may be nil.
-func (c *Client) do(ctx context.Context, method, session string, body []byte, extra http.Header, wrote *atomic.Bool) (*http.Response, error) {
-	header := c.dressed(session, extra)
-	if wrote != nil {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	}
-	to := c.url
+// do sends one request. Redirects are not followed and cookies not kept: it goes past http.Client. Wrote says that bytes may have reached the
+// server.
+func (c *Client) do(ctx context.Context, method, session string, body []byte, extra http.Header) (resp *http.Response, wrote bool, err error) {
+	d, to := c.dressed(session, extra), c.url
 	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
 		to = inbox
+	} else if d.head != nil && method == http.MethodPost && len(body) <= smallBody {
+		return c.transport.(*Transport).post(ctx, canonical(to), d.head, body)
 	}
-	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: header}).WithContext(ctx)
+	var reached atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { reached.Store(true) }})
+	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: d.header}).WithContext(ctx)
 	if body != nil {
 		req.ContentLength = int64(len(body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody() // never fails
 	}
-	return c.transport.RoundTrip(req)
+	resp, err = c.transport.RoundTrip(req)
+	return resp, reached.Load(), err
 }
 
-// dress is the header of the requests of one session that say nothing of their own. It is not changed once it is kept.
+// dress is what the requests of one session that say nothing of their own have in common. It is not changed once it is kept.
 type dress struct {
 	session string
 	version protocol.Version
 	header  http.Header
+	head    []byte // of a POST to the server, up to the length of its body; nil where net/http is to write it
 }
 
 // dressed is the header of a request: what is configured, what the session and the revision ask for, and what is the request's own.
-func (c *Client) dressed(session string, extra http.Header) http.Header {
+func (c *Client) dressed(session string, extra http.Header) *dress {
 	v := protocol.Version(c.version.Load())
 	common := isCommon(extra)
 	if kept := c.dress.Load(); common && kept != nil && kept.session == session && kept.version == v {
-		return kept.header
+		return kept
 	}
-	header := make(http.Header, len(c.given)+6)
+	d := &dress{session: session, version: v, header: make(http.Header, len(c.given)+6)}
 	for name, values := range c.given {
-		header[http.CanonicalHeaderKey(name)] = values
+		d.header[http.CanonicalHeaderKey(name)] = values
 	}
-	if header["User-Agent"] == nil {
-		header["User-Agent"] = []string{"mcpd"}
+	if d.header["User-Agent"] == nil {
+		d.header["User-Agent"] = []string{"mcpd"}
 	}
 	if session != "" {
-		header["Mcp-Session-Id"] = []string{session}
+		d.header["Mcp-Session-Id"] = []string{session}
 	}
 	if v.Has(protocol.VersionHeader) {
-		header["Mcp-Protocol-Version"] = []string{v.String()}
+		d.header["Mcp-Protocol-Version"] = []string{v.String()}
 	}
-	maps.Copy(header, extra)
+	maps.Copy(d.header, extra)
 	if common {
-		c.dress.Store(&dress{session, v, header})
+		d.head = c.headOf(d.header)
+		c.dress.Store(d)
 	}
-	return header
+	return d
+}
+
+// headOf writes the head of a POST to the server that has a small body, if the transport sends such itself.
+func (c *Client) headOf(header http.Header) []byte {
+	r := &http.Request{Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: header}
+	if _, own := c.transport.(*Transport); !own || !plain(r) {
+		return nil
+	}
+	head, err := appendHead(nil, r)
+	if err != nil {
+		return nil // RoundTrip says what is wrong
+	}
+	return append(head, length...)
 }
 
 // isCommon reports whether a request says nothing of its own: its fields are those of postAccept, and not of a copy.
@@ -151,7 +167,7 @@ func isCommon(extra http.Header) bool {
 func (c *Client) delete(ctx context.Context, session string) {
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	if resp, err := c.do(ctx, http.MethodDelete, session, nil, nil, nil); err == nil {
+	if resp, _, err := c.do(ctx, http.MethodDelete, session, nil, nil); err == nil {
 		discard(resp)
 	}
 }
@@ -192,6 +208,14 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 	}
 	if resp.ContentLength > int64(max) {
 		return nil, protocol.TooLarge("answer of the server", max)
+	}
+	if n := resp.ContentLength; 0 < n && n < transport.Large {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(resp.Body, body); err != nil {
+			return nil, fmt.Errorf("read the answer: %w", err)
+		}
+		_, _ = resp.Body.Read(make([]byte, 1)) // its end, which frees the connection
+		return body, nil
 	}
 	var buf bytes.Buffer
 	whole := io.LimitReader(resp.Body, int64(max)+1)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcpd/protocol"
@@ -36,6 +35,11 @@ var postAccept = http.Header{"Accept": {jsonType + ", " + streamType}, "Content-
 
 // pass waits until the message may go.
 func (o *outgoing) pass(ctx context.Context) error {
+	select {
+	case <-o.gate:
+		return ctx.Err()
+	default: // as after the handshake, which is all there is to wait for
+	}
 	if o.gate != nil {
 		select {
 		case <-o.gate:
@@ -51,11 +55,10 @@ func (o *outgoing) call(ctx context.Context) {
 		return
 	}
 	c := o.client
-	var wrote atomic.Bool
 	session := c.current()
-	resp, err := c.do(ctx, http.MethodPost, session, o.body, o.header, &wrote)
+	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
 	if err != nil {
-		o.fail(ctx, err, wrote.Load())
+		o.fail(ctx, err, wrote)
 		return
 	}
 	defer resp.Body.Close()
@@ -133,7 +136,7 @@ func (c *Client) forgotten(ctx context.Context, status int, session string) bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()
-	resp, err := c.do(ctx, http.MethodPost, session, []byte(sessionPing), postAccept, nil)
+	resp, _, err := c.do(ctx, http.MethodPost, session, []byte(sessionPing), postAccept)
 	if err != nil {
 		return false
 	}
@@ -143,11 +146,7 @@ func (c *Client) forgotten(ctx context.Context, status int, session string) bool
 
 // take reads a JSON body. It returns an error if the answer is not in it.
 func (o *outgoing) take(body []byte) error {
-	messages, err := o.client.decode(body)
-	answered := false
-	for _, m := range messages {
-		answered = o.deliver(m) || answered
-	}
+	answered, err := o.client.each(body, o.deliver)
 	switch {
 	case answered:
 		return nil
@@ -157,17 +156,17 @@ func (o *outgoing) take(body []byte) error {
 	return errNoAnswer
 }
 
-// decode reads a body or an event: one message, or in 2025-03-26 an array of them.
-func (c *Client) decode(data []byte) ([]jsonrpc.Message, error) {
+// each delivers what a body or an event holds, one message or in 2025-03-26 an array of them, and reports whether one was the answer.
+func (c *Client) each(data []byte, deliver func(jsonrpc.Message) (answers bool)) (answered bool, err error) {
 	if c.has(protocol.Batching) {
 		messages, _, err := jsonrpc.DecodeBatch(data, c.limits)
-		return messages, err
+		for _, m := range messages {
+			answered = deliver(m) || answered
+		}
+		return answered, err
 	}
 	m, err := jsonrpc.Decode(data, c.limits)
-	if err != nil {
-		return nil, err
-	}
-	return []jsonrpc.Message{m}, nil
+	return err == nil && deliver(m), err
 }
 
 // deliver hands a message to Recv and reports whether it answers this request. An error without id can be about nothing else.
@@ -213,7 +212,7 @@ func (o *outgoing) notify() {
 func (o *outgoing) post(ctx context.Context) error {
 	c := o.client
 	session := c.current()
-	resp, err := c.do(ctx, http.MethodPost, session, o.body, o.header, nil)
+	resp, _, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (f *flow) get(ctx context.Context) (*http.Response, error) {
 	if f.last != "" {
 		extra = http.Header{"Accept": getAccept["Accept"], "Last-Event-Id": {f.last}}
 	}
-	resp, err := f.client.do(ctx, http.MethodGet, f.client.current(), nil, extra, nil)
+	resp, _, err := f.client.do(ctx, http.MethodGet, f.client.current(), nil, extra)
 	if err != nil {
 		return nil, err
 	}
@@ -209,15 +209,8 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 }
 
 // message hands on what an event carries and reports whether it was the answer.
-func (f *flow) message(data []byte) (answered bool) {
-	messages, err := f.client.decode(data)
-	for _, m := range messages {
-		if f.call != nil {
-			answered = f.call.deliver(m) || answered
-		} else {
-			f.client.deliver(transport.Inbound{Message: m})
-		}
-	}
+func (f *flow) message(data []byte) bool {
+	answered, err := f.client.each(data, f.deliver)
 	var bad *jsonrpc.DecodeError
 	if errors.As(err, &bad) && bad.ID.IsZero() {
 		bad.ID, bad.Response = jsonrpc.Glimpse(data)
@@ -231,6 +224,15 @@ func (f *flow) message(data []byte) (answered bool) {
 		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
 	}
 	return answered
+}
+
+// deliver hands on a message and reports whether it was the answer.
+func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
+	if f.call != nil {
+		return f.call.deliver(m)
+	}
+	f.client.deliver(transport.Inbound{Message: m})
+	return false
 }
 
 // linger lets the stream end by itself.

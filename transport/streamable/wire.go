@@ -36,26 +36,38 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !plain(r) {
 		return t.other.RoundTrip(r)
 	}
-	buffer, _ := requests.Get().(*[]byte) // of the pool; nil for none
-	if buffer == nil {
-		buffer = new([]byte)
-	}
+	buffer := requests.Get().(*[]byte)
 	out, err := appendRequest((*buffer)[:0], r)
-	if *buffer = out; cap(out) <= wireBuffer {
-		defer requests.Put(buffer)
-	}
+	defer reuse(buffer, out)
 	if err != nil {
 		return nil, err
 	}
-	address := canonical(r.URL)
+	resp, begun, err := t.send(r.Context(), canonical(r.URL), out, r.Method == http.MethodGet)
+	if begun {
+		tellWritten(r.Context())
+	}
+	return resp, err
+}
+
+// post is RoundTrip for a POST whose head is written already, as head of a dress, and whose body is small.
+func (t *Transport) post(ctx context.Context, address string, head, body []byte) (resp *http.Response, begun bool, err error) {
+	buffer := requests.Get().(*[]byte)
+	out := append(appendLength(append((*buffer)[:0], head...), int64(len(body))), body...)
+	defer reuse(buffer, out)
+	return t.send(ctx, address, out, false)
+}
+
+// send sends a request that is written out over a connection that is kept, or a new one, and reads the head of its response. Begun says that some
+// of the request, or all, may have reached the server: one that has is sent again only if it is harmless.
+func (t *Transport) send(ctx context.Context, address string, out []byte, harmless bool) (resp *http.Response, begun bool, err error) {
 	for {
-		w, used, err := t.take(r.Context(), address)
+		w, used, err := t.take(ctx, address)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		resp, begun, err := w.exchange(r, out)
-		if err == nil || !used || begun && r.Method != http.MethodGet || r.Context().Err() != nil {
-			return resp, err
+		resp, begun, err = w.exchange(ctx, out)
+		if err == nil || !used || begun && !harmless || ctx.Err() != nil {
+			return resp, begun, err
 		}
 		// The server had closed it: nothing of the request has left, or what has changes nothing.
 	}

@@ -53,8 +53,7 @@ func (w *wire) silent() bool {
 
 // exchange sends a request, which is written out, and reads the head of its response. Begun says that some of the request, or all, may have
 // reached the server. After an error the connection is closed.
-func (w *wire) exchange(r *http.Request, out []byte) (resp *http.Response, begun bool, err error) {
-	ctx := r.Context()
+func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		if err == nil {
@@ -66,10 +65,11 @@ func (w *wire) exchange(r *http.Request, out []byte) (resp *http.Response, begun
 			err = ctx.Err()
 		}
 	}()
-	if begun, err = w.send(ctx, out); err != nil {
+	n, err := w.conn.Write(out)
+	if begun = n > 0; err != nil {
 		return nil, begun, err
 	}
-	if resp, err = w.head(r); err != nil {
+	if resp, err = w.head(); err != nil {
 		return nil, begun, err
 	}
 	w.room = math.MaxInt64
@@ -81,23 +81,24 @@ func (w *wire) exchange(r *http.Request, out []byte) (resp *http.Response, begun
 	return resp, begun, nil
 }
 
-// send writes a request at once.
-func (w *wire) send(ctx context.Context, out []byte) (begun bool, err error) {
-	n, err := w.conn.Write(out)
-	if n > 0 {
-		tellWritten(ctx)
-	}
-	return n > 0, err
-}
-
 // maxInterim is how many responses may precede the one that counts (RFC 9110 §15.2).
 const maxInterim = 5
 
 // head reads the head of the response.
-func (w *wire) head(r *http.Request) (*http.Response, error) {
+func (w *wire) head() (*http.Response, error) {
 	for range maxInterim {
 		w.room = responseHeaderBytes
-		resp, err := http.ReadResponse(w.in, r)
+		switch _, err := w.in.Peek(1); err {
+		case nil:
+		case io.EOF:
+			return nil, io.ErrUnexpectedEOF
+		default: // a second look would find less: a reset is told once
+			return nil, err
+		}
+		if resp := plainHead(w.in); resp != nil {
+			return resp, nil
+		}
+		resp, err := http.ReadResponse(w.in, nil)
 		switch {
 		case errors.Is(err, errLongHead):
 			return nil, errLongHead

@@ -10,7 +10,14 @@ import (
 )
 
 // requests are buffers in which requests were written.
-var requests sync.Pool
+var requests = sync.Pool{New: func() any { return new([]byte) }}
+
+// reuse has the buffer of a request that was sent used again, unless it is large.
+func reuse(buffer *[]byte, out []byte) {
+	if *buffer = out; cap(out) <= wireBuffer {
+		requests.Put(buffer)
+	}
+}
 
 // plain reports whether a request is one of those that we write ourselves: small, without TLS, and of nothing that we never send.
 func plain(r *http.Request) bool {
@@ -34,6 +41,11 @@ func appendRequest(to []byte, r *http.Request) ([]byte, error) {
 		defer r.Body.Close()
 	}
 	to, err := appendHead(to, r)
+	if r.ContentLength > 0 || r.Method == http.MethodPost {
+		to = appendLength(append(to, length...), r.ContentLength)
+	} else {
+		to = append(to, newline...)
+	}
 	if head := len(to); err == nil && r.Body != nil {
 		to = append(to, make([]byte, r.ContentLength)...)
 		if _, err = io.ReadFull(r.Body, to[head:]); err != nil {
@@ -43,6 +55,7 @@ func appendRequest(to []byte, r *http.Request) ([]byte, error) {
 	return to, err
 }
 
+// appendHead writes the head of a request, up to what it says of its body.
 func appendHead(to []byte, r *http.Request) ([]byte, error) {
 	to = append(append(to, r.Method...), ' ')
 	to = append(append(to, r.URL.RequestURI()...), " HTTP/1.1\r\nHost: "...)
@@ -66,11 +79,15 @@ func appendHead(to []byte, r *http.Request) ([]byte, error) {
 			to = append(append(append(append(to, name...), ": "...), value...), "\r\n"...)
 		}
 	}
-	if r.ContentLength > 0 || r.Method == http.MethodPost {
-		to = strconv.AppendInt(append(to, "Content-Length: "...), r.ContentLength, 10)
-		to = append(to, "\r\n"...)
-	}
-	return append(to, "\r\n"...), nil
+	return to, nil
+}
+
+// length is the field that says how long a body is.
+const length = "Content-Length: "
+
+// appendLength ends a head that ends with the name of that field.
+func appendLength(to []byte, n int64) []byte {
+	return append(strconv.AppendInt(to, n, 10), "\r\n\r\n"...)
 }
 
 // isName reports whether a field may be called so (RFC 9110 §5.1).

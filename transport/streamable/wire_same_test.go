@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mcpd/protocol/jsonrpc"
 )
 
 // What a server may make of its response, and nearly all of which some server does, is taken, or is not, as net/http takes it, and so is the
@@ -215,4 +217,42 @@ func listen(conn net.Conn, address string, heard chan<- string) {
 	slices.Sort(lines)
 	heard <- address + strings.Join(lines, "")
 	_, _ = io.WriteString(conn, "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") // who sent it may be gone
+	// Who cannot send all of a request may take no answer.
+	_, _ = io.Copy(io.Discard, in)
+}
+
+// What a client writes itself is what its transport would write, and the body follows.
+func TestClientWritesWhatItsTransportWould(t *testing.T) {
+	for _, url := range []string{"http://h.example:81/mcp?a=b", "http://h.example"} {
+		var got [2]string
+		for i := range got {
+			heard := make(chan string, 1)
+			own := NewTransport(func(_ context.Context, _, address string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go listen(far, address+" ", heard) // owner: the end of the pipe
+				return near, nil
+			})
+			var send http.RoundTripper = own
+			if i == 1 {
+				send = struct{ http.RoundTripper }{own}
+			}
+			c, err := NewClient(ClientOptions{URL: url, Transport: send, Header: http.Header{"X-Key": {"geheim"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if quick := c.dressed("", postAccept).head != nil; quick != (i == 0) {
+				t.Errorf("%s: written by the client itself: %v", url, quick)
+			}
+			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "tools/call", nil)); err != nil {
+				t.Fatal(err)
+			}
+			got[i] = <-heard
+			if err := c.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if got[0] != got[1] || !strings.Contains(got[0], "X-Key: geheim\r\n") {
+			t.Errorf("%s:\n got %s\nwant %s", url, got[0], got[1])
+		}
+	}
 }

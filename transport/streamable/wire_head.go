@@ -1,0 +1,112 @@
+package streamable
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+const (
+	http11  = "HTTP/1.1"
+	newline = "\r\n"
+	// maxDigits is how long a length may be that is read here: no message is anywhere near.
+	maxDigits = 15
+)
+
+// plainHead reads the head of a response that has arrived whole and says nothing out of the ordinary, as nearly all do, to the same
+// effect as http.ReadResponse. Of any other it takes nothing from in, and returns nil: that is for net/http to judge. It waits for nothing.
+func plainHead(in *bufio.Reader) *http.Response {
+	there, _ := in.Peek(in.Buffered()) // as much as there is: it cannot fail
+	end := bytes.Index(there, []byte(newline+newline))
+	if end < 0 {
+		return nil
+	}
+	text, ok := strings.CutPrefix(string(there[:end]), http11+" ")
+	if !ok {
+		return nil
+	}
+	status, fields, _ := strings.Cut(text, newline)
+	code := plainStatus(status)
+	header, length := plainFields(fields)
+	if code == 0 || length < 0 {
+		return nil
+	}
+	_, _ = in.Discard(end + len(newline+newline)) // it is there
+	resp := &http.Response{
+		Status: status, StatusCode: code, Proto: http11, ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, ContentLength: length, Body: http.NoBody,
+	}
+	if length > 0 {
+		resp.Body = &counted{in, length}
+	}
+	return resp
+}
+
+// plainStatus is the code of a status line like "200 OK", of a response that has a body and nothing else to it; 0 for any other.
+func plainStatus(status string) int {
+	code, reason, ok := strings.Cut(status, " ")
+	n, err := strconv.Atoi(code)
+	if !ok || err != nil || len(code) != 3 || reason == "" || reason[0] == ' ' || !isValue(reason) {
+		return 0
+	}
+	if n < 200 || n == http.StatusNoContent || n == http.StatusNotModified {
+		return 0
+	}
+	return n
+}
+
+// plainFields are the fields of a head, and the length of the body that they announce; -1 where a body ends otherwise, or a field is not for us to
+// interpret.
+func plainFields(fields string) (http.Header, int64) {
+	n := strings.Count(fields, newline) + 1
+	header, values := make(http.Header, n), make([]string, 0, n)
+	length := int64(-1)
+	for fields != "" {
+		var line string
+		line, fields, _ = strings.Cut(fields, newline)
+		name, value, ok := strings.Cut(line, ": ")
+		if !ok || !isName(name) || value == "" || !isValue(value) || strings.Trim(value, " \t") != value {
+			return nil, -1
+		}
+		name = http.CanonicalHeaderKey(name)
+		switch name {
+		case "Connection", "Transfer-Encoding", "Trailer", "Pragma": // they say how to read on, or stand for another
+			return nil, -1
+		case "Content-Length":
+			digits, err := strconv.ParseUint(value, 10, 63)
+			if length >= 0 || err != nil || len(value) > maxDigits {
+				return nil, -1
+			}
+			length = int64(digits)
+		}
+		if header[name] != nil {
+			header[name] = append(header[name], value)
+			continue
+		}
+		values = append(values, value)
+		header[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	return header, length
+}
+
+// counted is a body whose length is known.
+type counted struct {
+	in   *bufio.Reader
+	left int64
+}
+
+func (b *counted) Read(p []byte) (n int, err error) {
+	if n, err = b.in.Read(p[:min(int64(len(p)), b.left)]); err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if b.left -= int64(n); b.left == 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Close has nothing to close: who reads the connection knows whether there is more.
+func (b *counted) Close() error { return nil }
