@@ -95,7 +95,7 @@ func (s *scrape) limits(out chan<- prometheus.Metric) {
 				continue
 			}
 		}
-		desc := prometheus.NewDesc("mcpd_limit_"+l.Name, l.Help, []string{"tenant"}, nil)
+		desc := prometheus.NewDesc(LimitPrefix+l.Name, l.Help, []string{"tenant"}, nil)
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, l.Value, l.Tenant)
 	}
 }

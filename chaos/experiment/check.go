@@ -8,6 +8,7 @@ import (
 	"mcpd/chaos/faults"
 	"mcpd/gateway/config/document"
 	"mcpd/gateway/config/units"
+	"mcpd/telemetry"
 )
 
 // check reports what takes more than one key.
@@ -155,6 +156,10 @@ func (r *reader) probe(at string, p Probe) {
 		case p.Ask != ask && there && p.Ask != "":
 			r.Report(r.said(join(at, key)), fmt.Sprintf("%s.%s is there", at, key), fmt.Sprintf("%s does not ask for one", p.Ask), "leave it out")
 		}
+	}
+	if name, _, _ := strings.Cut(p.Metric, "{"); name != "" && !telemetry.KnownMetric(name) {
+		r.Report(r.said(at+".metric"), fmt.Sprintf("%s.metric is %q", at, document.Printable(p.Metric)), "no host has such a metric",
+			document.DidYouMean(name, telemetry.MetricNames(), "/metrics of a host has those that there are, docs/telemetry.gen.md explains them"))
 	}
 	if _, bound, is := Bound(p.Want); is {
 		if _, err := strconv.ParseFloat(bound, 64); err != nil {

@@ -148,7 +148,8 @@ func (e Experiment) expected() (lines []string) {
 		lines = append(lines, "Bystanders may be slower than otherwise: the faults take what they need too.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Figures)) {
-		line := fmt.Sprintf("%s is at most %g", name, x.Figures[name].Goal)
+		q, _ := QuantityOf(name) // the experiment was read
+		line := strings.TrimSpace(fmt.Sprintf("%s is at most %g %s", name, x.Figures[name].Goal, q.Unit))
 		if because := x.Figures[name].Because; because != "" {
 			line += ", because " + strings.TrimSuffix(because, ".")
 		}

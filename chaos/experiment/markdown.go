@@ -82,6 +82,10 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 	for _, r := range Keys() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Path, cell(r.Want), code(r.Default), cell(r.Doc))
 	}
+	b.WriteString("\n## Figures\n\nThey are measured where there is something to measure, and held against a goal where an experiment has one.\n\n| figure | what |\n|---|---|\n")
+	for _, q := range Quantities {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", q.Name, cell(q.Is))
+	}
 	b.WriteString("\n## The fault catalogue\n\nEverything that a host is to survive, and what shows that it does: kinds of faults with their experiments, and tests,\n" +
 		"each written with the folder of its package. Where there is nothing to survive the last column says why.\n\n| fault | what | kinds | experiments | tests |\n|---|---|---|---|---|\n")
 	for _, row := range faults.Catalogue {

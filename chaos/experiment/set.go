@@ -109,14 +109,13 @@ func readRestarts(r *reader, x *Expect, path string, y ast.Node) {
 	}
 }
 
-var figureName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-
 func readFigures(r *reader, x *Expect, path string, y ast.Node) {
 	x.Figures = map[string]Figure{}
 	pairs, _ := r.Pairs(y, path)
 	for _, pair := range pairs {
-		if !figureName.MatchString(pair.Name.Text) {
-			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)), "that is no name of a figure", "write it like detect_ms")
+		if _, known := QuantityOf(pair.Name.Text); !known {
+			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)), "no run measures such a figure",
+				document.DidYouMean(pair.Name.Text, quantityNames(), "there are "+strings.Join(quantityNames(), ", ")))
 			continue
 		}
 		var f Figure

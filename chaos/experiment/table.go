@@ -100,7 +100,7 @@ var selectorKeys = []key[Selector]{
 	{"server", like("name of a server", `[a-z0-9][a-z0-9-]{0,31}`, "write it as in the configuration", func(s *Selector) *string { return &s.Server }), "",
 		"which of the tenant's servers; without it any"},
 	{"row", kind[Selector]{want: "pattern of paths", set: setRow}, "",
-		"which row of the tree, below the tenant's or, when it begins with mcpd, below none; * stands for any name"},
+		"which row of the tree, below the tenant's or, when it begins with mcpd, below none; * stands for any name. A fault strikes at the row's next message: an idle row, such as a catalog that nobody asks, is never struck; only some of the core are given something to do"},
 	{"percent", share(func(s *Selector) *float64 { return &s.Percent }), "",
 		"how many of a hundred that it meets are struck; without it all"},
 }
@@ -128,7 +128,7 @@ var expectKeys = []key[Expect]{
 	{"recovery", span(0, time.Hour, func(x *Expect) *time.Duration { return &x.Recovery }), "",
 		"how soon after the last fault the target has to be as before"},
 	{"figures", kind[Expect]{want: "name: goal", read: readFigures, below: func(prefix string) []Row { return rows(prefix+".*.", figureKeys) }}, "",
-		"quantities that the run measures, by name"},
+		"quantities that the run measures, by the names below"},
 }
 
 var figureKeys = []key[Figure]{

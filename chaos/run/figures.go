@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpd/chaos/experiment"
 	"mcpd/chaos/faults"
 	"mcpd/chaos/record"
 )
@@ -57,7 +58,8 @@ func (r *run) figures(out *record.Record, done []struck) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
-		f := record.Figure{Name: name, Unit: unit(name), Samples: samples[name], Goal: goals[name].Goal, Because: goals[name].Because}
+		q, _ := experiment.QuantityOf(name)
+		f := record.Figure{Name: name, Unit: q.Unit, Samples: samples[name], Goal: goals[name].Goal, Because: goals[name].Because}
 		if name == "recovery_s" && f.Goal == 0 {
 			f.Goal = out.Experiment.Recovery
 		}
@@ -106,14 +108,4 @@ func (r *run) longest(at time.Duration) (took time.Duration) {
 
 func inside(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return faults.Match(p, path) })
-}
-
-// unit is what a figure is counted in, which is how its name ends.
-func unit(name string) string {
-	for _, u := range []string{"ms", "s", "bytes"} {
-		if len(name) > len(u) && name[len(name)-len(u)-1:] == "_"+u {
-			return u
-		}
-	}
-	return ""
 }

@@ -49,7 +49,10 @@ func chaosDescribeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "describe NAME|FILE", Short: "Tell what an experiment or a kind of fault does, expects and needs", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if k, ok := faults.Find(faults.Kinds, args[0]); ok && !source {
+			switch k, ok := faults.Find(faults.Kinds, args[0]); {
+			case ok && source:
+				return fmt.Errorf("%q is a kind of fault, which has no file: leave out --source, or name an experiment", k.Name)
+			case ok:
 				_, err := io.WriteString(cmd.OutOrStdout(), experiment.DescribeKind(k))
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 
@@ -20,7 +21,10 @@ func chaosReplayCommand() *cobra.Command {
 			"version of mcpd are the same, so that whatever is found can be looked at again. It needs no host, and touches none.\n\n" +
 			"With --seeds it runs so many, one after the other, and prints those in which something is found. It exits with 1 if there are any.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if seeds > 1 {
+			if seeds == 0 {
+				return errors.New("--seeds is 0: nothing would be run")
+			}
+			if cmd.Flags().Changed("seeds") {
 				return replaySome(cmd, seed, seeds)
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
