@@ -11,7 +11,6 @@ var owed = []struct{ scenario, name, why string }{
 	{"restart", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
 	{"pool", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
 	{"subtree", "p50 of OTP's", "children are started one by one, each with its mailbox"},
-	{"mailbox", "p50 of the bare one's", "a send looks at the bound and the class of its message"},
 	{"call-stdio", "CPU per call of the relay's", "a call passes five actors"},
 	{"call-http", "CPU per call of the relay's", "a call passes five actors"},
 }

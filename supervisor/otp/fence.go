@@ -21,12 +21,14 @@ type Fenced interface {
 	Fence() any
 }
 
-// fence takes the mailbox from the process, unless what it is at was not begun at since (0: whatever it is at). What waits stays for a
+// fence takes the mailbox from the process, unless it is no longer at what it was at then (0: whatever it is at). What waits stays for a
 // successor.
-func (m *mailbox) fence(since uint64) (current any, ok bool) {
+func (m *mailbox) fence(since stamp) (current any, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed || m.fenced || since != 0 && m.since != since {
+	m.hand.ring()
+	m.settle()
+	if m.closed || m.fenced || since != 0 && m.hand.at() != since {
 		return nil, false
 	}
 	m.guard.abandoned.Store(true)
@@ -45,7 +47,8 @@ func (m *mailbox) succeed(old *mailbox) {
 	if !old.fenced || old.closed || old.next != nil {
 		return
 	}
-	m.user, old.user = old.user, queue[letter]{}
+	m.user = old.user.move()
+	m.swollen.Store(m.user.large())
 	m.taken, old.taken = old.taken, 0
 	old.next = m
 }
@@ -61,7 +64,7 @@ func (g *guard) abandon() {
 }
 
 // expel abandons a process, unless what it is at was not begun at since. The message in hand fails with reason.
-func (g *guard) expel(since uint64, reason error) bool {
+func (g *guard) expel(since stamp, reason error) bool {
 	current, ok := g.box.fence(since)
 	if !ok {
 		return false
@@ -91,7 +94,7 @@ func (g *guard) forsake() {
 
 // replace fences the process off for one that takes its place, which gets what waits for it; what it has in hand is failed. It reports
 // false when the process has come back from what it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
-func (g *guard) replace(since uint64, reason error) bool {
+func (g *guard) replace(since stamp, reason error) bool {
 	current, ok := g.box.fence(since)
 	if !ok {
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -22,7 +23,11 @@ import (
 //   - Once closed, everything left is failed and nothing is accepted.
 //   - Once fenced, its goroutine gets nothing more, and what waits is kept for the process that takes its place, as is what comes until then.
 //   - A panic or a runtime.Goexit while a message is handled goes to the guard; the queue goes on.
+//
+// Under its lock the goroutine is given as many letters as it may handle in a row, and goes through them by its hand alone. Until then they stay in
+// the queue; whoever needs to know how much is left there settles first.
 type mailbox struct {
+	hand     hand // what the goroutine is at
 	guard    *guard
 	dispatch actor.Dispatcher
 	run      func()
@@ -31,7 +36,9 @@ type mailbox struct {
 	mu      sync.Mutex // guards the fields below
 	system  queue[any]
 	user    queue[letter]
-	taken   int // of the limit: the letters that wait for which there had to be room
+	settled uint32      // how many letters the hand had taken when they were last taken out of the queue
+	swollen atomic.Bool // the user queue holds memory that the watch takes back when there is nothing to do; it is read without the lock
+	taken   int         // of the limit: the letters that wait for which there had to be room
 	limit   int
 	mark    *water.Mark // of all mailboxes of the class
 	running bool        // a goroutine is at work or about to be
@@ -40,15 +47,8 @@ type mailbox struct {
 	fenced  bool
 	next    *mailbox      // of the process that has taken its place, and what waited here
 	refused bool          // an Overloaded event has been sent since the queue was last empty
-	current any           // the user message being handled, as long as nobody has failed it
-	since   uint64        // the watch's tick at which what is being handled was begun; 0: nothing is
+	current any           // once it is settled, the user message being handled, as long as nobody has failed it
 	room    chan struct{} // closed when there is room again; nil when nobody waits
-}
-
-// letter is a message of the user queue.
-type letter struct {
-	msg  any
-	room bool // it takes some of the limit; what the process has asked for or is owed does not
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -87,12 +87,13 @@ func (m *mailbox) admit(limit int, msg any) error {
 		return ErrNoProc
 	}
 	if m.taken >= limit {
-		m.mu.Unlock()
-		return ErrOverloaded
+		if m.settle(); m.taken >= limit {
+			m.mu.Unlock()
+			return ErrOverloaded
+		}
 	}
 	m.taken++
-	m.user.push(letter{msg, true})
-	m.mark.Note(m.user.len())
+	m.put(letter{msg, true})
 	m.wake(m.open)
 	return nil
 }
@@ -116,6 +117,8 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 			return err
 		}
 		m.mu.Lock()
+		m.hand.ring() // the goroutine says when there is room
+		m.settle()
 		if m.closed || m.taken < m.half() {
 			m.mu.Unlock()
 			continue
@@ -152,8 +155,7 @@ func (m *mailbox) push(msg any) bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.user.push(letter{msg: msg})
-	m.mark.Note(m.user.len())
+	m.put(letter{msg: msg})
 	m.wake(m.open)
 	return true
 }
@@ -173,6 +175,7 @@ func (m *mailbox) PostSystemMessage(msg any) {
 	}
 	m.mu.Lock()
 	m.system.push(msg)
+	m.hand.ring()
 	m.wake(true)
 }
 
@@ -205,6 +208,7 @@ func (m *mailbox) Start() {}
 func (m *mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.settle()
 	return m.user.len()
 }
 
@@ -215,6 +219,7 @@ func (m *mailbox) unshut() { m.setOpen(true) }
 func (m *mailbox) setOpen(open bool) {
 	m.mu.Lock()
 	m.open = open && !m.fenced // what waits is its successor's: who comes back late from Init is ready for nothing
+	m.hand.ring()
 	m.mu.Unlock()
 }
 
@@ -227,8 +232,9 @@ func (m *mailbox) close(reason error, taken bool) (busy bool) {
 		return false
 	}
 	m.closed, busy = true, m.running
-	left := m.user
-	m.user = queue[letter]{}
+	m.hand.ring()
+	m.settle()
+	left := m.user.move()
 	current := m.current
 	m.current = nil
 	m.crowd()
@@ -246,6 +252,7 @@ func (m *mailbox) close(reason error, taken bool) (busy bool) {
 func (m *mailbox) claim() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.settle()
 	mine := m.current != nil
 	m.current = nil
 	return mine
@@ -268,35 +275,38 @@ func (m *mailbox) process() {
 	}
 }
 
-// take takes the message to handle now. Nothing to do means that the goroutine goes on elsewhere or ends, decided under the lock, so that no
-// wake-up is lost.
-func (m *mailbox) take() (msg any, system, ok bool) {
+// take takes the message to handle now, and of the user queue those that may follow it, at most so many in all. Nothing to do means that the
+// goroutine goes on elsewhere or ends, decided under the lock, so that no wake-up is lost.
+func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current, m.since = nil, 0
+	m.settle()
+	m.current = nil
 	if m.system.len() > 0 {
-		m.since = m.guard.sys.watch.tick.Load()
-		return m.system.pop(), true, true
+		m.hand.signal(m.tick())
+		msg = m.system.pop()
+		m.system.trim()
+		return msg, nil, true, true
 	}
 	if m.open && m.user.len() > 0 {
-		m.since = m.guard.sys.watch.tick.Load()
-		l := m.user.pop()
-		msg = l.msg
-		m.current = msg
-		if l.room {
-			m.taken--
+		if m.room != nil { // who waits for it is to hear of every letter
+			most = 1
 		}
+		letters := m.user.front(most)
+		msg = letters[0].msg
+		m.hand.first(m.tick())
+		m.settle()
 		if m.taken < m.half() {
 			m.crowd()
 		}
-		if m.user.len() == 0 {
-			m.refused = false
-		}
-		return msg, false, true
+		return msg, letters[1:], false, true
 	}
 	m.running = false
-	return nil, false, false
+	m.hand.rest()
+	return nil, nil, false, false
 }
+
+func (m *mailbox) tick() uint64 { return m.guard.sys.watch.tick.Load() }
 
 // work handles messages until there are none (false, and whose turn it is then) or one panicked (true). A Goexit takes the goroutine with it, so
 // another goes on.
@@ -316,19 +326,29 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 		again = true
 	}()
 	limit := m.dispatch.Throughput()
-	for n := 1; ; n++ {
+	for n := 0; ; {
+		var more []letter
 		var system, ok bool
 		next, m.turn = m.turn, nil // another goroutine's once there is nothing to take
-		if msg, system, ok = m.take(); !ok {
+		if msg, more, system, ok = m.take(limit - n); !ok {
 			idle = true
 			return next, false
 		}
 		if next != nil {
 			m.dispatch.Schedule(next.run)
 		}
+		n++
 		if system {
 			m.guard.InvokeSystemMessage(msg)
 		} else {
+			m.guard.InvokeUserMessage(msg)
+		}
+		for _, l := range more { // it is read before the hand is on it: from then on whoever settles clears its slot
+			if m.turn != nil || !m.hand.next(m.tick()) {
+				break
+			}
+			n++
+			msg = l.msg
 			m.guard.InvokeUserMessage(msg)
 		}
 		if n >= limit {

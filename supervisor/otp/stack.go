@@ -13,18 +13,12 @@ import (
 // found.
 const maxGoroutines = 20_000
 
-// busy is the tick at which the process has begun what it is at; 0 when it is idle.
-func (m *mailbox) busy() uint64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.since
-}
-
 // doing is what the process is at since then: the message, nil when it is none, and the functions that its goroutine is in, the most telling first.
-func (m *mailbox) doing(since uint64) (msg any, in []string) {
+func (m *mailbox) doing(since stamp) (msg any, in []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.since != since {
+	m.settle()
+	if m.hand.at() != since {
 		return nil, nil
 	}
 	if m.guard.row.child().Start.Type() == SupervisorType {
@@ -40,7 +34,7 @@ func (m *mailbox) doing(since uint64) (msg any, in []string) {
 }
 
 // report says what a process is stuck at. Goroutines are looked at once a second at most, for all who are stuck together.
-func (w *watch) report(g *guard, since, tick uint64, now time.Time) *CrashReport {
+func (w *watch) report(g *guard, since stamp, tick uint64, now time.Time) *CrashReport {
 	msg, in := g.box.doing(since)
 	var pcs []uintptr
 	if in != nil && (w.pictured == 0 || tick-w.pictured >= uint64(time.Second/Tick)) {

@@ -19,7 +19,7 @@ const lookEvery = 20
 const lag = 4
 
 // watch finds processes that do not come back from what they do. A mailbox notes the tick when it hands out a message, which costs a load; all else
-// is done here. It is quiet while no worker does anything, and there is none in a simulation, where nobody else runs while somebody hangs.
+// is done here. It also has those that are idle give back the memory of a burst. It is quiet while no worker does anything, and there is none in a simulation, where nobody else runs while somebody hangs.
 type watch struct {
 	tick    atomic.Uint64 // from 1
 	stirred atomic.Bool   // somebody has woken up since the last look at all
@@ -37,7 +37,7 @@ type watch struct {
 
 // suspect is a process that was busy when all were looked at.
 type suspect struct {
-	since    uint64
+	since    stamp
 	told     bool
 	reported uint64 // the tick at which its supervisor was told last
 	report   *CrashReport
@@ -46,7 +46,7 @@ type suspect struct {
 // overdue tells a supervisor that a child is at the same thing for longer than its Hard.
 type overdue struct {
 	guard  *guard
-	since  uint64
+	since  stamp
 	report *CrashReport
 }
 
@@ -134,9 +134,12 @@ func (w *watch) look(tick uint64) {
 
 func (w *watch) below(r *row, tick uint64) {
 	if g := r.proc.Load(); g != nil {
-		since := g.box.busy()
-		if s := w.suspects[g]; since != 0 && since < tick && (s == nil || s.since != since) {
+		since := g.box.hand.at()
+		if s := w.suspects[g]; since != 0 && since.tick() < tick && (s == nil || s.since != since) {
 			w.suspects[g] = &suspect{since: since}
+		}
+		if since == 0 && g.box.swollen.Load() {
+			g.box.trim()
 		}
 	}
 	for _, c := range r.rows() {
@@ -146,13 +149,13 @@ func (w *watch) below(r *row, tick uint64) {
 
 // examine tells of a suspect what there is to tell, and lets those go who have come back.
 func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
-	if g.box.busy() != s.since || g.abandoned.Load() {
+	if g.box.hand.at() != s.since || g.abandoned.Load() {
 		delete(w.suspects, g)
 		return
 	}
 	child := g.row.child()
 	hard := patience(child, Status(g.row.status.Load()))
-	at := time.Duration(tick-s.since-1) * Tick // at least: it was begun somewhen within its tick
+	at := time.Duration(tick-s.since.tick()-1) * Tick // at least: it was begun somewhen within its tick
 	if child.Soft != Unwatched && at >= child.Soft && !s.told {
 		s.told = true
 		s.report = w.report(g, s.since, tick, now)
