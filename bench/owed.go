@@ -10,7 +10,6 @@ import (
 var owed = []struct{ scenario, name, why string }{
 	{"restart", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
 	{"pool", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
-	{"subtree", "p50 of OTP's", "children are started one by one, each with its mailbox"},
 	{"call-stdio", "CPU per call of the relay's", "a call passes five actors"},
 	{"call-http", "CPU per call of the relay's", "a call passes five actors"},
 }

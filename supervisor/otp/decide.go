@@ -132,7 +132,7 @@ type state struct {
 
 func newState(path string, s Spec) *state {
 	i := s.Intensity.orDefault()
-	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, window: newWindow(i), most: MaxStarting}
+	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, window: newWindow(i), most: MaxStarting, roster: newRoster(len(s.Children))}
 }
 
 // Step takes one input and returns what to do now, in order. The result is valid until the next call.

@@ -63,10 +63,9 @@ type roster struct {
 	significant int // significant children that are not idle
 }
 
+func newRoster(n int) roster { return roster{byID: make(map[string]*kid, n)} }
+
 func (r *roster) add(k *kid) {
-	if r.byID == nil {
-		r.byID = make(map[string]*kid)
-	}
 	r.byID[k.id] = k
 	if k.prev = r.last; k.prev == nil {
 		r.first = k

@@ -246,6 +246,9 @@ func (r *row) down(inc uint64, reason error) {
 	watchers := r.watchers
 	r.watchers = nil
 	r.mu.Unlock()
+	if len(watchers) == 0 { // as of most rows: there is nothing to sort
+		return
+	}
 	for _, w := range slices.SortedFunc(maps.Keys(watchers), func(a, b watcher) int { return cmp.Compare(watchers[a], watchers[b]) }) {
 		w.down(inc, reason)
 	}
