@@ -49,6 +49,8 @@ func when(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 func (s Strike) hits() string {
 	what := "the host"
 	switch {
+	case s.Open:
+		what = "one of " + s.Row + " that is there when the faults begin"
 	case s.Row != "":
 		what = s.Row
 	case s.Server != "":

@@ -26,7 +26,8 @@ type Strike struct {
 	Kind    string // of fault
 	Tenant  string // who is hit; empty when no tenant is
 	Server  string // of the tenant
-	Row     string // a path
+	Row     string // a path, of an outline also the pattern of those of which one is drawn later
+	Open    bool   // of an outline: none of them is there yet
 	Percent float64
 	With    faults.Values
 	Seed    uint64 // of what the fault draws itself
@@ -98,6 +99,17 @@ func (r Roles) Expand(pattern string) string {
 // Schedule is every strike, in the order of time. The same experiment, rows, roles and seed have the same one. What a line of the experiment
 // draws does not depend on the other lines, and the strikes that a shorter phase has room for are those of a longer one.
 func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
+	strikes, err := e.Outline(tree, roles, seed)
+	for _, s := range strikes {
+		if s.Open {
+			return nil, fmt.Errorf("fault %d, %s: %w", s.Fault+1, s.Kind, missing("row "+s.Row))
+		}
+	}
+	return strikes, err
+}
+
+// Outline is a schedule for a host that is not under load yet: of a pool in which there is nothing now it leaves open which row is hit.
+func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
 	var strikes []Strike
 	for i, f := range e.Faults {
 		draw := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -155,7 +167,11 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 		if !absolute(pattern) {
 			pattern = faults.TenantPath(s.Tenant) + "/" + pattern
 		}
-		s.Row, err = drawn(draw, "row "+pattern, tree.Paths(), func(path string) bool { return faults.Match(pattern, path) })
+		all := tree.Paths()
+		s.Row, err = drawn(draw, "row "+pattern, all, func(path string) bool { return faults.Match(pattern, path) })
+		if above, _, pool := strings.Cut(pattern, "/*"); err != nil && pool && slices.Contains(all, above) {
+			s.Row, s.Open, err = pattern, true, nil
+		}
 	}
 	return err
 }
@@ -169,8 +185,10 @@ func drawn(draw *rand.Rand, what string, all []string, fits func(string) bool) (
 		}
 	}
 	if len(list) == 0 {
-		return "", fmt.Errorf("there is no %s now", what)
+		return "", missing(what)
 	}
 	slices.Sort(list)
 	return list[draw.IntN(len(list))], nil
 }
+
+func missing(what string) error { return fmt.Errorf("there is no %s now", what) }

@@ -164,6 +164,26 @@ func TestScheduleNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+// Before there is load a pool is empty, and a plan says from where will be drawn. A run does not strike at nothing.
+func TestOutlineLeavesOpenWhichOfAPool(t *testing.T) {
+	tree := slices.DeleteFunc(rowsOf("acme", "globex"), func(r faults.Row) bool { return strings.Contains(r.Path, "/server_sup/") })
+	e, roles := parsed(t, "  - {do: actor.panic, at: {row: server_sup/*}}"), Roles{"acme", []string{"globex"}}
+	const pattern = "mcpd/tenants/acme/server_sup/*"
+	got, err := e.Outline(tree, roles, 1)
+	if err != nil || len(got) != 1 || !got[0].Open || got[0].Row != pattern {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if plan := e.Plan(roles, got, 1); !strings.Contains(plan, "one of "+pattern+" that is there when the faults begin") {
+		t.Errorf("%s", plan)
+	}
+	if _, err := e.Schedule(tree, roles, 1); err == nil || !strings.HasSuffix(err.Error(), "actor.panic: there is no row "+pattern+" now") {
+		t.Errorf("%v", err)
+	}
+	if got, err := parsed(t, "  - {do: actor.panic, at: {row: sever_sup/*}}").Outline(tree, roles, 1); err == nil {
+		t.Errorf("a pool that there is not: %+v", got)
+	}
+}
+
 func TestCast(t *testing.T) {
 	tree := rowsOf("acme", "globex", "initech", "umbrella")
 	for _, c := range []struct {

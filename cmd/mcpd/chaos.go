@@ -130,7 +130,7 @@ func (c *casting) plan(e experiment.Experiment, tree faults.Tree) (experiment.Ex
 	if err != nil {
 		return e, roles, nil, err
 	}
-	strikes, err := e.Schedule(tree, roles, c.seed)
+	strikes, err := e.Outline(tree, roles, c.seed)
 	return e, roles, strikes, err
 }
 
