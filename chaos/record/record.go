@@ -229,6 +229,8 @@ type Holding struct {
 	NamedBefore float64 `json:"named_before,omitzero"`
 	Peak        float64 `json:"peak"`
 	Limit       float64 `json:"limit"` // of Peak; 0 is none
+	// Unmeasured says that the host did not tell afterwards, so that there is no After.
+	Unmeasured bool `json:"unmeasured,omitzero"`
 	// Exact says that of those without a name there must not be more afterwards.
 	Exact bool `json:"exact"`
 	// Share is the part of Before by which After may be more, and Kept by how much at least; zeroes are not judged.

@@ -208,6 +208,9 @@ func holdOf(h record.Holding) holdLine {
 		unit = "bytes"
 	}
 	l := holdLine{Name: name(h.Name), Before: quantity(h.Before, unit), After: quantity(h.After, unit), Named: nothing, Peak: nothing, Limit: nothing}
+	if h.Unmeasured {
+		l.After = nothing
+	}
 	if h.Named > 0 {
 		l.Named = quantity(h.Named, unit)
 	}

@@ -22,6 +22,9 @@ type holds struct {
 	tree   faults.Tree
 }
 
+// measured reports whether all of it is there: of a host that does not answer there is none.
+func (h holds) measured() bool { return len(h.tree) > 0 }
+
 // hold is one row of what is measured by a metric.
 type hold struct {
 	name, metric string
@@ -172,17 +175,18 @@ func (row hold) of(before, after holds) record.Holding {
 // holdings are the rows of a record. Peak and its limit are those of what was watched meanwhile.
 func (r *run) holdings(before, after holds) []record.Holding {
 	var list []record.Holding
+	unmeasured := !after.measured()
 	for _, row := range held {
 		h := row.of(before, after)
-		h.Peak, h.Limit = r.peaks.value(row.name), r.limits[row.name]
+		h.Peak, h.Limit, h.Unmeasured = r.peaks.value(row.name), r.limits[row.name], unmeasured
 		list = append(list, h)
 	}
 	for _, name := range []string{children, processes, zombies, strays} {
 		if _, ok := before.values[name]; ok {
-			list = append(list, record.Holding{Name: name, Before: before.values[name], After: after.values[name], Exact: true})
+			list = append(list, record.Holding{Name: name, Before: before.values[name], After: after.values[name], Exact: true, Unmeasured: unmeasured})
 		}
 	}
-	if v, ok := before.values[liveHeap]; ok && !restarted(before, after) {
+	if v, ok := before.values[liveHeap]; ok && !restarted(before, after) && !unmeasured {
 		list = append(list, record.Holding{Name: liveHeap, Before: v, After: after.values[liveHeap], Share: heapShare, Kept: r.kept()})
 	}
 	if v, ok := after.values[leaked]; ok {
@@ -200,4 +204,6 @@ func (r *run) holdings(before, after holds) []record.Holding {
 }
 
 // restarted reports whether the host was started again between two looks.
-func restarted(before, after holds) bool { return before.values[started] != after.values[started] }
+func restarted(before, after holds) bool {
+	return after.measured() && before.values[started] != after.values[started]
+}

@@ -80,6 +80,9 @@ func (r *run) host() record.Host {
 
 // rows are those of two looks, by path. Children of pools come and go; one that was not restarted and is gone says nothing.
 func rows(before, after holds) (list []record.Row) {
+	if !after.measured() {
+		return nil // all rows would be gone
+	}
 	was := map[string]faults.Row{}
 	for _, row := range before.tree {
 		was[row.Path] = row

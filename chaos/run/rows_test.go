@@ -9,6 +9,33 @@ import (
 	"mcpd/chaos/record"
 )
 
+// Of a host that is gone there is nothing afterwards: neither rows that are gone nor numbers that are 0.
+func TestAHostThatIsGoneIsNotMeasured(t *testing.T) {
+	before := holds{values: map[string]float64{"goroutines": 40, children: 3, liveHeap: 1e7, started: 7}, tree: faults.Tree{{Path: "mcpd", Status: "running"}}}
+	r := &run{peaks: newPeaks()}
+	for _, h := range r.holdings(before, holds{}) {
+		if h.Exact && !h.Unmeasured {
+			t.Errorf("%s was measured: %+v", h.Name, h)
+		}
+		if h.Name == liveHeap || h.Name == hosts && h.After != 1 {
+			t.Errorf("%+v", h)
+		}
+	}
+	if list := rows(before, holds{}); list != nil {
+		t.Errorf("%v", list)
+	}
+}
+
+// What ends a run early is no bound of the host's: passing it is told once, as what ended the run.
+func TestAGuardIsNoLimit(t *testing.T) {
+	if got := limitsOf(scrape("go_goroutines 3\n")); got["resident bytes"] != 0 {
+		t.Errorf("%v", got)
+	}
+	if got := limitsOf(scrape("mcpd_limit_memory_bytes{tenant=\"\"} 1024\n")); got["resident bytes"] != 1024 {
+		t.Errorf("%v", got)
+	}
+}
+
 // A row of a pool that has gone and come again counts from none. What it has restarted before is not taken away from that.
 func TestRowsThatCameAgainCountAnew(t *testing.T) {
 	tree := func(restarts, incarnation int) holds {

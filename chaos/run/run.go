@@ -51,7 +51,7 @@ func (r *run) clientOf(tenant string) faults.Client {
 // An error says that nothing was broken, and why.
 func Run(ctx context.Context, o Options) (record.Record, error) {
 	draw := rand.New(rand.NewPCG(o.Seed, uint64(time.Now().UnixNano()))) // of names and nonces, which must differ between runs
-	r := &run{Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, draw.Uint32())), peaks: newPeaks(), limits: map[string]float64{}}
+	r := &run{Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, draw.Uint32())), peaks: newPeaks()}
 	if err := r.prepare(ctx); err != nil {
 		return record.Record{}, err
 	}
@@ -84,12 +84,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	r.find(r.about, s)
-	if memory, _ := s.sum("mcpd_limit_memory_bytes"); memory > 0 {
-		r.limits["resident bytes"] = memory
-	}
-	if most := float64(r.Experiment.AbortIf.Resident); most > 0 && (r.limits["resident bytes"] == 0 || most < r.limits["resident bytes"]) {
-		r.limits["resident bytes"] = most
-	}
+	r.limits = limitsOf(s)
 	tree, err := r.operator.Tree(ctx)
 	if err != nil {
 		return err
@@ -98,6 +93,14 @@ func (r *run) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	return r.able(ctx)
+}
+
+// limitsOf are the host's own bounds of what has a peak. What ends a run early is none of them: that is told as such.
+func limitsOf(s scrape) map[string]float64 {
+	if memory, _ := s.sum("mcpd_limit_memory_bytes"); memory > 0 {
+		return map[string]float64{"resident bytes": memory}
+	}
+	return nil
 }
 
 // find looks for the host's process on this machine.
@@ -227,6 +230,9 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	cause := context.Cause(ctx)
 	effects := r.effects(context.WithoutCancel(ctx))
 	after, err := r.settle(context.WithoutCancel(ctx), before)
+	if err != nil {
+		after = holds{} // some of it may have been measured, and the rest would be none
+	}
 	out = r.record(phases, done, before, after)
 	out.Probes, out.Effects = answers, effects
 	switch {
