@@ -1,26 +1,37 @@
 package experiment
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"mcpd/gateway/config/units"
+)
+
 // Quantity is one that a run can measure, and so one that an experiment can expect.
 type Quantity struct {
 	Name string // ends in its unit, if it has one
 	Unit string // ms, s, or empty of what is counted
 	Is   string // what it is, as a clause
+	// Meanwhile says that it is measured only as long as a fault lasts.
+	Meanwhile bool
 }
 
 // Quantities are all that there are, by name. Those that a kind of fault measures itself say of which.
 var Quantities = []Quantity{
-	{"admin_ms", "ms", "from the start of a host that has crashed again and again to an answer of its admin listener, of host.crash"},
-	{"all_back_ms", "ms", "from the end of all processes of a tenant until each of its servers has one again, of children.kill"},
-	{"beyond_ms", "ms", "how much of that is beyond the pauses that the host takes on purpose, of children.kill"},
-	{"detect_ms", "ms", "from a fault to when the host has found it out: of a row that hangs, and of a server that is gone"},
-	{"down_ms", "ms", "how long a server that was hit was gone"},
-	{"end_ms", "ms", "from the end that was asked of a host to its end, of host.term, host.kill and host.crash"},
-	{"orphans_ms", "ms", "from the end of a host to that of the last of its processes, of the same"},
-	{"peak_starts", "", "how many processes of a tenant were started within a second at most, of children.kill"},
-	{"ready_ms", "ms", "from the start of the next host until it is ready, of the same"},
-	{"recovery_s", "s", "from the end of the last fault until the target's calls are as before"},
-	{"restart_ms", "ms", "from the end of a row to its next incarnation, for rows that may restart"},
-	{"return_s", "s", "how long clients took to be back, each with a stream and an answer, of client.return"},
+	{Name: "admin_ms", Unit: "ms", Is: "from the start of a host that has crashed again and again to an answer of its admin listener, of host.crash"},
+	{Name: "all_back_ms", Unit: "ms", Is: "from the end of all processes of a tenant until each of its servers has one again, of children.kill"},
+	{Name: "beyond_ms", Unit: "ms", Is: "how much of that is beyond the pauses that the host takes on purpose, of children.kill"},
+	{Name: "detect_ms", Unit: "ms", Is: "from a fault to when the host has found it out: of a row that hangs, and of a server that is gone", Meanwhile: true},
+	{Name: "down_ms", Unit: "ms", Is: "how long a server that was hit was gone"},
+	{Name: "end_ms", Unit: "ms", Is: "from the end that was asked of a host to its end, of host.term, host.kill and host.crash"},
+	{Name: "orphans_ms", Unit: "ms", Is: "from the end of a host to that of the last of its processes, of the same"},
+	{Name: "peak_starts", Is: "how many processes of a tenant were started within a second at most, of children.kill"},
+	{Name: "ready_ms", Unit: "ms", Is: "from the start of the next host until it is ready, of the same"},
+	{Name: "recovery_s", Unit: "s", Is: "from the end of the last fault until the target's calls are as before"},
+	{Name: "restart_ms", Unit: "ms", Is: "from the end of a row to its next incarnation, for rows that may restart"},
+	{Name: "return_s", Unit: "s", Is: "how long clients took to be back, each with a stream and an answer, of client.return"},
 }
 
 // QuantityOf is the quantity of that name; false of one that no run measures.
@@ -39,4 +50,25 @@ func quantityNames() []string {
 		names[i] = q.Name
 	}
 	return names
+}
+
+// span is a value of the quantity as a time; false where it is none.
+func (q Quantity) span(v float64) (time.Duration, bool) {
+	unit, ok := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second}[q.Unit]
+	return time.Duration(v * float64(unit)), ok
+}
+
+// Hidden says which figures may not show, because no fault lasts as long as they may be: so it is in short forms.
+func (e Experiment) Hidden() (lines []string) {
+	var longest time.Duration
+	for _, f := range e.Faults {
+		longest = max(longest, f.lasts(e.Phases.Fault-f.After))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Expect.Figures)) {
+		q, _ := QuantityOf(name) // the experiment was read
+		if goal, ok := q.span(e.Expect.Figures[name].Goal); ok && q.Meanwhile && goal > longest {
+			lines = append(lines, fmt.Sprintf("%s may not show, nor the restart after it: it may be %s, and no fault lasts longer than %s", name, units.FormatSpan(goal), units.FormatSpan(longest)))
+		}
+	}
+	return lines
 }

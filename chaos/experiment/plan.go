@@ -32,6 +32,9 @@ func (e Experiment) Plan(roles Roles, strikes []Strike, seed uint64) string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(begin+s.At), when(s.For), s.Kind, s.hits(), strings.Join(k.Written(s.With), " "))
 	}
 	_ = w.Flush() // into memory
+	if hidden := e.Hidden(); len(hidden) > 0 {
+		b.WriteString("\n" + strings.Join(hidden, "\n") + "\n")
+	}
 	return b.String()
 }
 

@@ -19,13 +19,16 @@ const (
 // figures is E3. A figure fails when so many of its samples are beyond the goal as chance has in one of twenty runs at most. Fewer are unclear.
 func figures(r record.Record) (is, found string) {
 	var f findings
-	var all, unclear []string
+	var all, unclear, missing []string
 	for _, x := range r.Figures {
 		if x.Goal == 0 || x.Name == "recovery_s" {
 			continue
 		}
 		if len(x.Samples) == 0 {
-			if !r.Experiment.Short { // whose phases may end before anything is found out
+			switch { // a run may end before anything is found out
+			case r.Experiment.Short || cut(r) != "":
+				missing = append(missing, fmt.Sprintf("%s: nothing was measured, which may take %.4g %s", x.Name, x.Goal, x.Unit))
+			default:
 				f.add("%s: nothing was measured", x.Name)
 			}
 			continue
@@ -51,7 +54,9 @@ func figures(r record.Record) (is, found string) {
 	}
 	switch {
 	case r.Experiment.Short:
-		return record.Unjudged, strings.Join(append([]string{"the phases are too short"}, all...), "; ")
+		return record.Unjudged, strings.Join(slices.Concat([]string{"the phases are too short"}, all, missing), "; ")
+	case len(missing) > 0 && len(f) == 0 && len(unclear) == 0:
+		return record.Unjudged, strings.Join(slices.Concat([]string{cut(r)}, all, missing), "; ")
 	case len(all) == 0 && len(f) == 0:
 		return record.Unjudged, "none is expected"
 	case len(unclear) > 0 && len(f) == 0:

@@ -1,0 +1,142 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"mcpd/chaos/faults"
+	"mcpd/chaos/record"
+)
+
+// supervision is I9.
+func supervision(r record.Record) (is, found string) {
+	if len(r.Rows) == 0 && len(r.Events) == 0 {
+		return record.Unjudged, "the host has shown no tree"
+	}
+	var f findings
+	began := begun(r)
+	restarts, again := 0, 0
+	for _, path := range slices.Sorted(maps.Keys(began)) {
+		b := began[path]
+		restarts += b.restarts
+		again += b.times()
+		if b.times() > 0 && !within(r.Experiment.Blast, path) {
+			f.add("%s restarted (%d), and was not to", path, b.times())
+		}
+	}
+	for _, row := range r.Rows {
+		if row.Restarts < 0 {
+			f.add("%s has restarted %d times", row.Path, row.Restarts)
+		}
+		// A row that is gone may have been a pool's; one that is there has to be as it was.
+		if row.Before == "running" && row.After != "" && row.After != "running" {
+			f.add("%s is %s", row.Path, row.After)
+		}
+	}
+	short := ""
+	for _, pattern := range slices.Sorted(maps.Keys(r.Experiment.Restarts)) {
+		want, got := r.Experiment.Restarts[pattern], 0
+		for path, b := range began {
+			if faults.Match(pattern, path) {
+				got += b.restarts
+			}
+		}
+		switch {
+		case got < want[0] && (cut(r) != "" || len(r.Rows) == 0):
+			short = fmt.Sprintf("%s: %s, want %s", pattern, times(got), interval(want))
+		case got < want[0] || got > want[1]:
+			f.add("%s: %s, want %s", pattern, times(got), interval(want))
+		}
+	}
+	if len(r.Experiment.Restarts) == 0 && len(r.Rows) > 0 {
+		counted(r, restarts, again, &f)
+	}
+	switch {
+	case len(f) > 0:
+	case len(r.Rows) == 0:
+		return record.Unjudged, "the host has shown no tree"
+	case short != "":
+		return record.Unjudged, cut(r) + "; " + short
+	}
+	return f.verdict("%s, all of them where expected", times(restarts))
+}
+
+// beginnings are how often a row began anew.
+type beginnings struct {
+	restarts     int // by its own supervisor
+	incarnations int // those, and those with the rows above it
+}
+
+func (b beginnings) times() int { return max(b.restarts, b.incarnations) }
+
+// begun is how often each row began anew: as it counts it, or as events tell it where there is more of that. One that was replaced as a whole after
+// it restarted has forgotten what it counted, or is gone, and a feed that breaks may have missed some events.
+func begun(r record.Record) map[string]beginnings {
+	all := map[string]beginnings{}
+	for _, e := range r.Events {
+		if e.Name == "child_restarted" && e.At >= 0 {
+			b := all[e.Path]
+			b.restarts++
+			all[e.Path] = b
+		}
+	}
+	for _, row := range r.Rows {
+		all[row.Path] = beginnings{max(all[row.Path].restarts, row.Restarts), row.Incarnations}
+	}
+	return all
+}
+
+// cut says why the run has not come to what it expects; empty when it has.
+func cut(r record.Record) string {
+	switch {
+	case r.Aborted != "":
+		return "the run was ended early"
+	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" && s.Hits > 0 }):
+		return "nothing has struck"
+	}
+	return ""
+}
+
+// counted holds restarts against faults where the experiment does not say how many there have to be. Another host has
+// counted anew.
+func counted(r record.Record, restarts, again int, f *findings) {
+	if h, ok := holding(r, "hosts"); ok && h.After != h.Before {
+		return
+	}
+	hits, other := 0, 0
+	for _, s := range r.Strikes {
+		if s.Fatal {
+			hits += s.Hits
+		} else {
+			other += s.Hits // which may have ended some too
+		}
+	}
+	if restarts > hits && other == 0 {
+		f.add("%s, and faults ended %d incarnations", times(restarts), hits)
+	}
+	if hits > 0 && again == 0 {
+		f.add("faults ended %d incarnations, and nothing restarted", hits)
+	}
+}
+
+func within(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return faults.Match(p, path) })
+}
+
+func times(n int) string { return things(n, "restart") }
+
+// things is so many of them.
+func things(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+func interval(want [2]int) string {
+	if want[0] == want[1] {
+		return fmt.Sprint(want[0])
+	}
+	return fmt.Sprintf("%d to %d", want[0], want[1])
+}
