@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpd/internal/draw"
+	"mcpd/telemetry"
 )
 
 // nothing stands where there is no number.
@@ -67,7 +68,7 @@ func quantity(v float64, unit string) string {
 	case unit == "bytes" || unit == "B":
 		return bytesOf(v)
 	}
-	return strings.TrimSpace(draw.Three(v) + apart + name(unit))
+	return strings.TrimSpace(draw.Three(v) + apart + telemetry.Clean(unit, maxWord))
 }
 
 func bytesOf(v float64) string {

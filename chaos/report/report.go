@@ -14,7 +14,7 @@ import (
 
 // Bounds of one text, in bytes before escaping.
 const (
-	maxWord = 20   // a verdict
+	maxWord = 20   // a verdict, a unit
 	maxName = 160  // a path, a tenant, a kind of fault
 	maxText = 600  // what was found, an error, an event's message
 	maxLong = 4000 // a hypothesis
