@@ -219,6 +219,10 @@ type Answer struct {
 	Is string  `json:"is"`
 }
 
+// Lasting names the sessions that outlive a host which is killed: those with a handshake. A peer of the later era has nothing that it could come
+// back to.
+const Lasting = "lasting sessions"
+
 // Holding is a thing that the host holds, before the fault and at last after it.
 type Holding struct {
 	Name   string  `json:"name"` // goroutines, descriptors, children, sessions, subscriptions, in flight, resident bytes

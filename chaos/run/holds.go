@@ -36,6 +36,7 @@ var held = []hold{
 	{"goroutines", "go_goroutines", []string{hung, "mcpd_actor_idle_runners"}, true},
 	{"descriptors", "process_open_fds", []string{"mcpd_upstream_idle_connections"}, true},
 	{"sessions", "mcpd_sessions", nil, true},
+	{record.Lasting, `mcpd_sessions{era="legacy"}`, nil, false},
 	{"streams", "mcpd_streams", nil, true},
 	{"subscriptions", "mcpd_subscriptions", nil, true},
 	{"in flight", "mcpd_requests_in_flight", nil, true},

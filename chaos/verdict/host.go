@@ -109,7 +109,7 @@ func durability(r record.Record) (is, found string) {
 	if again, _ := holding(r, "sessions again"); again.After > 0 {
 		f.add("%g sessions were forgotten", again.After)
 	}
-	if h, ok := holding(r, "sessions"); ok && h.After < h.Before {
+	if h, ok := holding(r, record.Lasting); ok && h.After < h.Before {
 		f.add("%g sessions before, %g afterwards", h.Before, h.After)
 	}
 	return f.verdict("no session was forgotten")

@@ -41,7 +41,8 @@ func sound(t *rapid.T) record.Record {
 			{Name: "resident bytes", Before: 1e7, After: 2e7, Peak: 3e7, Limit: 4e7},
 			{Name: "live heap bytes", Before: 1e7, After: rapid.Float64Range(8e6, 1.05e7).Draw(t, "heap"), Share: 0.05, Kept: 3e5},
 			{Name: "leaked goroutines", After: 2, Named: 2, Exact: true},
-			{Name: "sessions", Before: 12, After: 12, Exact: true}, {Name: "subscriptions", Before: 4, After: 4, Exact: true},
+			{Name: "sessions", Before: 12, After: 12, Exact: true}, {Name: record.Lasting, Before: 9, After: 9},
+			{Name: "subscriptions", Before: 4, After: 4, Exact: true},
 			{Name: "children", Before: 3, After: 3, Exact: true}, {Name: "zombies", Exact: true}, {Name: "strays", Exact: true},
 			{Name: "hosts", Before: 1, After: 2}, {Name: "sessions again"},
 			{Name: "queue requests", Peak: float64(rapid.IntRange(0, 256).Draw(t, "queue")), Limit: 256},
@@ -218,6 +219,7 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 			hold("hosts", func(h *record.Holding) { h.After = 1 })(r)
 			r.Probes[0].Answers[1] = record.Answer{At: r.Phases[1].From + 3, Is: "refused"}
 		}, "I11", "livez answered refused"},
+		{"a lost session", hold(record.Lasting, func(h *record.Holding) { h.After = 8 }), "I12", "9 sessions before, 8 afterwards"},
 		{"a forgotten session", hold("sessions again", func(h *record.Holding) { h.After = 1 }), "I12", "1 sessions were forgotten"},
 		{"an effect twice", func(r *record.Record) {
 			r.Effects.Doubled, r.Effects.Twice = 1, []string{"acme: n1-7"}
