@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ type Heard struct {
 	Replayed uint64 // messages that came again, as they had to
 	// Slips are what was out of its order, in words.
 	Slips []string
-	// Gaps are steps of which nothing was told although there was room for all: an honest server has left out none.
+	// Gaps are steps of which nothing was told, or not again, although there was room for all: beside an honest server there is none.
 	Gaps []string
 }
 
@@ -176,17 +177,7 @@ func (h *hearing) event(id string, data []byte) error {
 	if len(data) == 0 {
 		return nil // it says where to come back, and no more
 	}
-	if h.next < len(h.events) && endedWithHost(data) {
-		h.next = len(h.events)
-	}
-	if h.next < len(h.events) {
-		if want := h.events[h.next]; want.id != id || !bytes.Equal(want.data, data) {
-			h.slip("event %s came again as %s, with %.80s instead of %.80s", want.id, id, data, want.data)
-			h.next = len(h.events) // one slip is told once
-			return nil
-		}
-		h.next++
-		h.heard.Replayed++
+	if h.next < len(h.events) && h.again(id, data) {
 		return nil
 	}
 	if _, twice := h.listener.seen[id]; twice && id != "" {
@@ -204,6 +195,31 @@ func (h *hearing) event(id string, data []byte) error {
 		return errCut
 	}
 	return nil
+}
+
+// again takes an event where one has to come again. It reports whether that is what it is; if not, the event is a new one. Those that do not come
+// any more are a gap: a host keeps only so much of what a server says.
+func (h *hearing) again(id string, data []byte) bool {
+	want := h.events[h.next]
+	at := slices.IndexFunc(h.events, func(e event) bool { return e.id == id })
+	switch {
+	case endedWithHost(data):
+	case at < 0:
+		h.gap("event %s did not come again: next was %s, with %.80s", want.id, id, data)
+	case at < h.next || !bytes.Equal(h.events[at].data, data):
+		h.slip("event %s came again as %s, with %.80s instead of %.80s", want.id, id, data, want.data)
+		h.next = len(h.events) // one slip is told once
+		return true
+	default:
+		if at > h.next {
+			h.gap("event %s did not come again: next was %s", want.id, id)
+		}
+		h.next = at + 1
+		h.heard.Replayed++
+		return true
+	}
+	h.next = len(h.events)
+	return false
 }
 
 // endedWithHost reports whether a message says that the call has ended with its host. What that one told of it is gone with it, and need not

@@ -73,7 +73,10 @@ func TestListenerFindsOutWhatIsOutOfOrder(t *testing.T) {
 		{name: "an id twice", scripts: []string{"p1 p2=p1 p3 ok"}, slips: "two events have the id p1"},
 		{name: "a gap at a resume", cut: 1, scripts: []string{"p1", "p3 ok"}, from: "p1", gaps: "progress 3 after 1", resumed: 1},
 		{name: "one too many at a resume", cut: 2, scripts: []string{"p1 p2", "p2 p3 ok"}, from: "p2", slips: "two events have the id p2; progress 2 after 2", resumed: 1},
-		{name: "one too few of those that come again", cut: 3, back: 2, scripts: []string{"p1 p2 p3", "p3 ok"}, from: "p1", slips: "event p2 came again as p3", resumed: 1},
+		{name: "one too few of those that come again", cut: 3, back: 2, scripts: []string{"p1 p2 p3", "p3 ok"}, from: "p1", gaps: "event p2 did not come again: next was p3", resumed: 1, replayed: 1},
+		{name: "none of those that come again", cut: 2, back: 1, scripts: []string{"p1 p2", "p3 ok"}, from: "p1", gaps: `event p2 did not come again: next was p3, with {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"n1`, resumed: 1},
+		{name: "another message under its id", cut: 2, back: 1, scripts: []string{"p1 p2", "p3=p2 p3 ok"}, from: "p1", slips: "event p2 came again as p2", resumed: 1},
+		{name: "one of before those", cut: 3, back: 1, scripts: []string{"p1 p2 p3", "p1 ok"}, from: "p2", slips: "event p3 came again as p1", resumed: 1},
 		{name: "a missing end", scripts: []string{"p1 p2 ok"}, gaps: "the answer after step 2 of 3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,13 +99,13 @@ func TestListenerFindsOutWhatIsOutOfOrder(t *testing.T) {
 
 // A host that was killed has taken along what it told of a call: of that nothing comes again but its end.
 func TestListenerTakesTheEndOfACallWithItsHost(t *testing.T) {
-	for script, slips := range map[string]int{"restarted=b1": 0, "crashed=b1": 1} {
+	for script, gaps := range map[string]int{"restarted=b1": 0, "crashed=b1": 1} {
 		url, _ := scripted(t, "p1 p2", script, "ok")
 		l := NewListener(listening(t, url))
 		heard, _, err := l.Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3, Cut: 2, Back: 1})
 		var e *CallError
-		if errors.As(err, &e) != (slips == 0) || len(heard.Slips) != slips {
-			t.Errorf("%s: %v, slips %q, want %d", script, err, heard.Slips, slips)
+		if !errors.As(err, &e) || len(heard.Slips) != 0 || len(heard.Gaps) != gaps {
+			t.Errorf("%s: %v, slips %q, gaps %q, want %d", script, err, heard.Slips, heard.Gaps, gaps)
 		}
 	}
 }
