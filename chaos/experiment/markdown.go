@@ -37,6 +37,7 @@ mcpd chaos run --short crash-loop-child hang-request-manager noisy-tenant
 is as good as a name: ` + "`mcpd chaos describe --source`" + ` prints one to begin with. Every mistake in it is told with its line and column.
 
 When faults strike, and at what, is a function of the experiment, the rows of the host and a seed: the same three strike in the same way.
+A host is one run's at a time: a second one is refused, with exit code 75, and told which there is.
 
 On another host than the arena say what its clients are to call, and with which keys. Here both tenants have a server ` + "`everything`" + `, whose tool
 ` + "`echo`" + ` gives back a text. Whatever needs the tools of ` + "`mcpd chaos server`" + ` is not judged then, and the goals of figures are those of servers that start at once.

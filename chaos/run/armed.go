@@ -34,8 +34,10 @@ type order struct {
 
 // armed is as much of mcpd.v1.Fault as is of interest.
 type armed struct {
-	ID   string `json:"id"`
-	Hits int    `json:"hits"`
+	ID      string `json:"id"`
+	Hits    int    `json:"hits"`
+	Run     string `json:"run"`
+	Expires string `json:"expires"`
 }
 
 // seconds is a duration as protobuf's JSON has it.
@@ -93,6 +95,30 @@ func (p *operator) disarmAll(ctx context.Context) error {
 	return err
 }
 
+// alone says which other run has something armed: a run on another machine, or one that was killed a moment ago.
+func (p *operator) alone(ctx context.Context) error {
+	list, err := p.armed(ctx)
+	for _, a := range list {
+		if a.Run != "" && a.Run != p.name {
+			return fmt.Errorf("%w: %s has armed %s, until %s at least: end it where it was started; what it has armed ends with it, or soon after", ErrBusy, a.Run, a.ID, a.Expires)
+		}
+	}
+	return err
+}
+
+// armed is what is armed now, whoever has armed it.
+func (p *operator) armed(ctx context.Context) ([]armed, error) {
+	data, err := p.ask(ctx, http.MethodGet, "/admin/v1/faults", admin.Chaos, nil)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Faults []armed `json:"faults"`
+	}
+	err = json.Unmarshal(data, &list)
+	return list.Faults, err
+}
+
 // any reports whether something may be armed.
 func (p *operator) any() bool {
 	p.mu.Lock()
@@ -107,17 +133,11 @@ func (p *operator) Struck(ctx context.Context, id string) (int, error) {
 		if e, ok := p.feed.fault(id); ok {
 			return e.hits, nil
 		}
-		data, err := p.ask(ctx, http.MethodGet, "/admin/v1/faults", admin.Chaos, nil)
+		list, err := p.armed(ctx)
 		if err != nil {
 			return 0, err
 		}
-		var list struct {
-			Faults []armed `json:"faults"`
-		}
-		if err := json.Unmarshal(data, &list); err != nil {
-			return 0, err
-		}
-		for _, a := range list.Faults {
+		for _, a := range list {
 			if a.ID == id {
 				return a.Hits, nil
 			}

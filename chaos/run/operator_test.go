@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,6 +93,21 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("after %v: not %s", patience, what)
+		}
+	}
+}
+
+// Two runs at once would each measure what the other breaks. What nobody's run has armed is an operator's, who knows.
+func TestAHostIsNotBrokenByTwoRuns(t *testing.T) {
+	h := &host{}
+	p := operate(t, h)
+	for list, want := range map[string]string{
+		"": "", `{"id":"f1","run":"trial-1"}`: "", `{"id":"f1"}`: "",
+		`{"id":"f1","run":"trial-1"},{"id":"f2","run":"other-7","expires":"2026-01-01T00:00:09Z"}`: "another run breaks this host: other-7 has armed f2, until 2026-01-01T00:00:09Z at least",
+	} {
+		h.set(func() { h.faults = list })
+		if err := p.alone(t.Context()); want == "" && err != nil || want != "" && (!errors.Is(err, ErrBusy) || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %v", list, err)
 		}
 	}
 }

@@ -44,6 +44,8 @@ type Options struct {
 var (
 	// ErrProduction says that the host is in production and nobody has said that it is meant.
 	ErrProduction = errors.New("this host is in production: break another one; if it is to be this one, say so with --i-know")
+	// ErrBusy says that another run has faults armed on the host.
+	ErrBusy = errors.New("another run breaks this host")
 	// ErrUnreachable says that the host or one of its tenants does not answer.
 	ErrUnreachable = errors.New("no answer")
 )

@@ -123,6 +123,9 @@ func (r *run) able(ctx context.Context) error {
 		if err := r.operator.disarmAll(ctx); err != nil { // nothing is armed yet: it shows whether we may
 			return fmt.Errorf("its faults need the host's fault points: %w", err)
 		}
+		if err := r.operator.alone(ctx); err != nil {
+			return err
+		}
 	}
 	if needs&faults.Machine != 0 && r.pid.Load() == 0 {
 		return errors.New("its faults need signals: run it on the host's machine, as its user")

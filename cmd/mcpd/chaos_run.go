@@ -85,6 +85,14 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			return err
 		}
 	}
+	host, err := claimHost(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, time.Now())
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	defer host.end()
 	var list []record.Record
 	begun, ran, left, failed := time.Now(), 0, 0, ""
 	for _, e := range all {
@@ -99,6 +107,9 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			continue
 		default:
 			ran++
+			if err := host.tell(e.Name); err != nil {
+				return &failure{exitFailure, err}
+			}
 			if one, err = r.one(ctx, side, addr, keys, e); err != nil {
 				return err
 			}
@@ -215,6 +226,8 @@ func chaosFailure(err error) error {
 	switch {
 	case errors.Is(err, chaos.ErrProduction), chaos.Status(err) == http.StatusUnauthorized, chaos.Status(err) == http.StatusForbidden:
 		code = exitPermission
+	case errors.Is(err, chaos.ErrBusy):
+		code = exitBusy
 	case errors.Is(err, chaos.ErrUnreachable):
 		code = exitUnavailable
 	case errors.Is(err, context.Canceled):

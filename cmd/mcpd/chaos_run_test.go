@@ -34,6 +34,7 @@ func TestExitCodesOfRunsThatDidNotBegin(t *testing.T) {
 	for err, want := range map[error]int{
 		chaos.ErrProduction: exitPermission,
 		fmt.Errorf("tenant x: %w", chaos.ErrUnreachable): exitUnavailable,
+		fmt.Errorf("%w: run x-1", chaos.ErrBusy):         exitBusy,
 		errors.New("no tenant is left"):                  exitFailure,
 	} {
 		var f *failure

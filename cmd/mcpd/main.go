@@ -21,6 +21,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitUnavailable = 69 // no host to talk to
+	exitBusy        = 75 // another run breaks the host: later it may be free
 	exitPermission  = 77 // the host refused the key or the token
 	exitConfig      = 78 // the configuration is wrong
 	exitInterrupted = 130
@@ -117,7 +118,7 @@ func root() *cobra.Command {
 		Use:   "mcpd",
 		Short: "A supervised host for MCP servers",
 		Long: "A supervised host for MCP servers.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 wrong usage, 69 no host answers, 77 the host refuses, 78 wrong configuration, 130 interrupted.",
+			"Exit codes: 0 done, 1 failed, 2 wrong usage, 69 no host answers, 75 another run breaks the host, 77 the host refuses, 78 wrong configuration, 130 interrupted.",
 		Version:       build().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

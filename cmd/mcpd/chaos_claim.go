@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcpd/telemetry/admin"
+)
+
+// claim is a user's run on a host: two at once would each measure what the other breaks. It ends with the process, however that ends.
+type claim struct {
+	f     *os.File
+	since time.Time
+}
+
+// maxClaim bounds what is read of another's claim: a name, a process and a time.
+const maxClaim = 512
+
+// claimHost makes the host at addr this process's own to break. An error says who has it.
+func claimHost(dir, addr string, now time.Time) (*claim, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, claimFile(addr))
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			data, _ := io.ReadAll(io.LimitReader(f, maxClaim)) // without it less is said
+			return nil, errors.Join(&failure{exitBusy, errors.New(claimed(string(data)))}, f.Close())
+		case err != nil:
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+		}
+		ours, err := f.Stat()
+		if at, e := os.Stat(path); err == nil && e == nil && os.SameFile(at, ours) {
+			return &claim{f, now}, nil
+		}
+		f.Close() // whoever had it has ended meanwhile, and has removed it
+	}
+}
+
+// claimFile is named like the host's tokens, and a host on another machine after that too.
+func claimFile(addr string) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(admin.TokenFile(addr), "admin-"), ".tokens")
+	host, _, _ := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		name = strings.Map(func(r rune) rune {
+			if r == '/' || r == ':' || r == '%' {
+				return '-'
+			}
+			return r
+		}, host) + "-" + name
+	}
+	return "chaos-" + name + ".run"
+}
+
+// tell says which experiment it is for, to whoever finds the host claimed.
+func (c *claim) tell(name string) error {
+	text := fmt.Sprintf("%s\n%d\n%s\n", name, os.Getpid(), c.since.Format(time.RFC3339))
+	if err := c.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := c.f.WriteAt([]byte(text), 0)
+	return err
+}
+
+// claimed is what a claim says, in a sentence.
+func claimed(text string) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) < 3 {
+		return "another run is about to begin on this host: wait for its end"
+	}
+	return fmt.Sprintf("%s runs on this host, in process %s since %s: wait for its end, or end it with kill -INT %s, which heals everything first", lines[0], lines[1], lines[2], lines[1])
+}
+
+// end gives the host back.
+func (c *claim) end() {
+	_ = os.Remove(c.f.Name()) // while it is locked: whoever has opened it finds out
+	_ = c.f.Close()
+}
