@@ -31,7 +31,7 @@ func TestAGuardIsNoLimit(t *testing.T) {
 	if got := limitsOf(scrape("go_goroutines 3\n")); got["resident bytes"] != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := limitsOf(scrape("mcpd_limit_memory_bytes{tenant=\"\"} 1024\n")); got["resident bytes"] != 1024 {
+	if got := limitsOf(scrape("mcpd_limit_memory_bytes{tenant=\"\"} 900\n")); got["resident bytes"] != 1000 {
 		t.Errorf("%v", got)
 	}
 }

@@ -95,10 +95,13 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return r.able(ctx)
 }
 
+// runtimeShare is the part of a host's memory that it lets its runtime have; the rest is for what that does not count, as the program itself.
+const runtimeShare = 0.9
+
 // limitsOf are the host's own bounds of what has a peak. What ends a run early is none of them: that is told as such.
 func limitsOf(s scrape) map[string]float64 {
-	if memory, _ := s.sum("mcpd_limit_memory_bytes"); memory > 0 {
-		return map[string]float64{"resident bytes": memory}
+	if runtime, _ := s.sum("mcpd_limit_memory_bytes"); runtime > 0 {
+		return map[string]float64{"resident bytes": runtime / runtimeShare}
 	}
 	return nil
 }
