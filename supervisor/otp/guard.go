@@ -179,10 +179,11 @@ func (g *guard) begin() {
 	g.body.begin()
 }
 
-// EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked.
+// EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked. Others are told last: a Fail may
+// take the goroutine with it.
 func (g *guard) EscalateFailure(value any, msg any) {
 	rep := g.newReport(value, msg, callers(2))
-	g.refuse(msg, rep)
+	defer g.refuse(msg, rep)
 	if g.abandoned.Load() {
 		return
 	}
@@ -191,8 +192,8 @@ func (g *guard) EscalateFailure(value any, msg any) {
 		g.end(rep, rep)
 	case ending:
 		// The end itself panicked. It goes on with what is left of it.
-		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 		g.box.PostSystemMessage(proceed{})
+		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 	case left: // a Fail of what waited took the goroutine with it; who supervises it has not heard yet
 		if g.ctx != nil {
 			g.box.PostSystemMessage(proceed{})

@@ -266,8 +266,14 @@ func (m *mailbox) crowd() {
 	}
 }
 
-// process works until there is nothing to do, here and where the turn was handed over.
+// process works until there is nothing to do, here and where the turn was handed over. A Goexit takes the goroutine with it, whether it comes from a
+// message or from what is told of its failure, so another goes on.
 func (m *mailbox) process() {
+	defer func() {
+		if m != nil {
+			m.dispatch.Schedule(m.run)
+		}
+	}()
 	for m != nil {
 		if next, again := m.work(); !again {
 			m = next
@@ -308,8 +314,7 @@ func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 
 func (m *mailbox) tick() uint64 { return m.guard.sys.watch.tick.Load() }
 
-// work handles messages until there are none (false, and whose turn it is then) or one panicked (true). A Goexit takes the goroutine with it, so
-// another goes on.
+// work handles messages until there are none (false, and whose turn it is then) or one panicked (true).
 func (m *mailbox) work() (next *mailbox, again bool) {
 	var msg any
 	idle := false
@@ -319,7 +324,6 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 		}
 		value := recover()
 		if value == nil {
-			defer m.dispatch.Schedule(m.run)
 			value = ErrGoexit
 		}
 		m.guard.EscalateFailure(value, msg)

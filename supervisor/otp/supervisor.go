@@ -14,6 +14,7 @@ type supervisor struct {
 	state    *state
 	static   map[string]bool // ids that are in the spec; the others came by StartChild
 	template *Child          // of a pool
+	undone   []action        // of the last step: some when somebody else's code broke it off
 	events   []Event         // to be sent when the step is done
 	alarm    clock.Timer     // of a pool that ends
 	closing  bool
@@ -94,7 +95,15 @@ func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
 // listens; but before anything that makes other supervisors speak, so that the story is told in order.
 func (v *supervisor) step(in any) {
 	now := v.guard.sys.clock.Now()
-	for _, a := range v.state.Step(now, in) {
+	v.undone = v.state.Step(now, in)
+	v.carryOut(now)
+}
+
+// carryOut performs what has been decided and not been begun.
+func (v *supervisor) carryOut(now time.Time) {
+	for len(v.undone) > 0 {
+		a := v.undone[0]
+		v.undone = v.undone[1:]
 		v.perform(now, a)
 	}
 	v.flush()
@@ -224,13 +233,16 @@ func (v *supervisor) note(e Event) {
 
 // conclude stops the children. It is called a second time when doing so has panicked, which only a bug of this package can
 // cause: then everything below is abandoned, so that the supervisor above can start afresh. Without a state, when the
-// spec was no good, there is nothing to stop.
+// spec was no good, there is nothing to stop. An heir or a Fail may have taken the goroutine with it in the middle of a step: what that had decided
+// comes first, because the state waits for what comes of it.
 func (v *supervisor) conclude(reason error) {
 	if v.closing || v.state == nil {
 		v.collapse(reason)
 		return
 	}
 	v.closing = true
+	v.carryOut(v.guard.sys.clock.Now())
+	v.guard.overtaken = false
 	v.step(inStop{reason})
 }
 
