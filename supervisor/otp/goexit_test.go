@@ -45,11 +45,6 @@ func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	}
 }
 
-// quitter is a message whose Fail takes the goroutine that calls it with it.
-type quitter struct{}
-
-func (quitter) Fail(error) { runtime.Goexit() }
-
 // However a goroutine leaves, its process ends, and its supervisor hears of it.
 func TestAGoroutineThatLeavesIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
