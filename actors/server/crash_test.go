@@ -185,3 +185,33 @@ func TestThreeCrashesOfASession(t *testing.T) {
 		}
 	})
 }
+
+// The client says once that the handshake is done. A session that crashes of that lasts as any other, and one that crashes before lets it be said.
+func TestConfirmationThatCrashesItsSession(t *testing.T) {
+	for name, tell := range map[string]func(*rig, *user){
+		"of it": func(r *rig, u *user) {
+			r.Break("server_sup/*", "*session.Deliver")
+			u.tell("notifications/initialized", "")
+			r.Struck()
+		},
+		"before it": func(_ *rig, u *user) { u.crash(); u.tell("notifications/initialized", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				u := r.open("ci", "")
+				if out := u.ask("initialize", greeting("2025-11-25", `{}`)); out.Word() != "result" {
+					t.Fatal(out.All())
+				}
+				tell(r, u)
+				time.Sleep(2 * time.Minute)
+				r.Rest()
+				if _, there := r.index.Get(u.h.ID()); !there {
+					t.Fatal("it is gone")
+				}
+				if out := u.ask("tools/list", ""); out.Word() != "result" {
+					t.Errorf("the next request: %v", out.All())
+				}
+			})
+		})
+	}
+}

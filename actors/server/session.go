@@ -98,11 +98,10 @@ func (s *Session) Init(p *otp.Process) error {
 	if err := s.enter(lifecycle.Greet); err != nil {
 		return err
 	}
-	if s.record.Ready {
-		s.resume()
-		return s.enter(lifecycle.Confirm)
-	}
-	return nil
+	// Whoever was told of the handshake is taken to have confirmed it. The actor before this one may have crashed of that very message, which no
+	// client sends twice; one that has yet to send it may.
+	s.resume()
+	return s.enter(lifecycle.Confirm)
 }
 
 // resume connects anew to the servers from which the client wants to hear of resources. They may have forgotten it meanwhile, so each is
