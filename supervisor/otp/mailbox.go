@@ -117,6 +117,10 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 			return err
 		}
 		m.mu.Lock()
+		if m.next != nil { // what is waited for here is of no use to the process that has taken its place
+			m.mu.Unlock()
+			return ErrNoProc
+		}
 		m.hand.ring() // the goroutine says when there is room
 		m.settle()
 		if m.closed || m.taken < m.half() {

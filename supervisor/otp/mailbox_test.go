@@ -231,6 +231,23 @@ func TestPostWaitEnds(t *testing.T) {
 	})
 }
 
+// Room in the mailbox of a process that was replaced is of no use: who waits for it ends, whether its successor has room or not.
+func TestPostWaitEndsWithAReplacement(t *testing.T) {
+	for taken := range 2 {
+		old := &mailbox{limit: 2, taken: taken, next: &mailbox{limit: 2, taken: 1}}
+		ended := make(chan error, 1)
+		go func() { ended <- old.offerWait(context.Background(), context.Background(), 1) }()
+		select {
+		case err := <-ended:
+			if err != ErrNoProc {
+				t.Errorf("%d taken: %v", taken, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d taken: it still waits", taken)
+		}
+	}
+}
+
 func TestPostReachesOnlyItsIncarnation(t *testing.T) {
 	var seen []any
 	start := scriptOf(script{receive: func(p *Process, msg any) error {

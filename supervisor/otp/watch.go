@@ -137,6 +137,8 @@ func (w *watch) below(r *row, tick uint64) {
 		since := g.box.hand.at()
 		if s := w.suspects[g]; since != 0 && since.tick() < tick && (s == nil || s.since != since) {
 			w.suspects[g] = &suspect{since: since}
+		} else if since != 0 { // it may have just begun, and nobody may wake up again before it has to be looked at
+			w.stirred.Store(true)
 		}
 		if since == 0 && g.box.swollen.Load() {
 			g.box.trim()

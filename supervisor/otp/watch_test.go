@@ -37,6 +37,26 @@ func TestTheWatchIsQuiet(t *testing.T) {
 	})
 }
 
+// Whoever begins with something while all are looked at is looked at again, even if nobody wakes up any more.
+func TestTheWatchStaysForWhoHasJustBegun(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		time.Sleep(time.Minute) // it is quiet
+		w, row := &r.sys.watch, r.ref("a").row
+		tick := w.tick.Load()
+		at := &row.proc.Load().box.hand
+		for began, want := range map[uint64]bool{0: false, tick: true} {
+			w.stirred.Store(false)
+			at.signal(began)
+			w.below(row, tick)
+			if w.stirred.Load() != want {
+				t.Errorf("began at tick %d of %d: looked at again: %t", began, tick, !want)
+			}
+			at.rest()
+		}
+		w.stirred.Store(false)
+	})
+}
+
 // A program that stood still does not count that against anybody: nobody was stuck more than the rest.
 func TestAPauseIsNotCounted(t *testing.T) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
