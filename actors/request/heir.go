@@ -43,6 +43,7 @@ func (m *Manager) mend() (broken int) {
 		case !sound(do.Request.Key, x):
 			m.bury(x)
 		case do.Do == inflight.Withdraw:
+			x.Over()
 			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: errBroken.Error()})
 		default:
 			if do.Err == nil && do.Outcome != inflight.Cancelled {

@@ -172,6 +172,7 @@ func (m *Manager) step(e event, a answer) {
 			m.finish(do, a)
 			remembered(x)
 		case inflight.Withdraw:
+			x.Over() // before anybody acts on it: who crashes of this and comes back sees by it that there is nothing to go on with
 			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:
 			if e.Op == inflight.Complete {
