@@ -43,7 +43,7 @@ func (m *Manager) mend() (broken int) {
 		case !sound(do.Request.Key, x):
 			m.bury(x)
 		case do.Do == inflight.Withdraw:
-			x.Over()
+			x.Over() // before anybody acts on it, as in step
 			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: errBroken.Error()})
 		default:
 			if do.Err == nil && do.Outcome != inflight.Cancelled {

@@ -19,7 +19,8 @@ const lookEvery = 20
 const lag = 4
 
 // watch finds processes that do not come back from what they do. A mailbox notes the tick when it hands out a message, which costs a load; all else
-// is done here. It also has those that are idle give back the memory of a burst. It is quiet while no worker does anything, and there is none in a simulation, where nobody else runs while somebody hangs.
+// is done here. It also has those that are idle give back the memory of a burst. It is quiet while no worker does anything, and there is none in a
+// simulation, where nobody else runs while somebody hangs.
 type watch struct {
 	tick    atomic.Uint64 // from 1
 	stirred atomic.Bool   // somebody has woken up since the last look at all
