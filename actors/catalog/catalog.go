@@ -13,6 +13,7 @@ import (
 
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
+	"mcpd/actors/internal/drops"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
 	"mcpd/internal/water"
@@ -56,7 +57,6 @@ type Options struct {
 
 // Catalog is the behaviour of tenants/<t>/catalog.
 type Catalog struct {
-	otp.Base
 	o      Options
 	p      *otp.Process
 	tenant *tenant.Tenant // as it was configured when it was looked at last
@@ -66,6 +66,7 @@ type Catalog struct {
 	rows    map[string]int    // the servers' places in the configuration
 	status  Status
 	booting bool // boot is on its way
+	drops   drops.Drops
 	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
 	disabled     map[string]bool
 	experimental map[string]jsontext.Value
@@ -201,6 +202,9 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	case overdue:
 		c.flush()
 		return nil
+	case drops.Due:
+		c.drops.Due(p, c.o.Emit)
+		return nil
 	case busy:
 		p.After(busyRetry, m.then)
 		return nil
@@ -221,6 +225,9 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	c.changed(msg)
 	return nil
 }
+
+// Terminate tells of the announcements that were dropped.
+func (c *Catalog) Terminate(*otp.Process, error) { c.drops.End(c.o.Emit) }
 
 // changed handles what changes how servers are doing.
 func (c *Catalog) changed(msg any) {

@@ -311,7 +311,7 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 		}
 		told[n.Method] = true
 		if c.p.Send(c.o.Dispatcher, n) != nil {
-			c.o.Emit(telemetry.NotificationDropped{
+			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
 				Where: telemetry.Where{Tenant: c.tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
 			})
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"mcpd/actors/internal/drops"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -114,6 +115,7 @@ type Connection struct {
 	following     map[string]*following // by the URI of the resource
 	leveling      bool                  // the server is being asked for a level
 	asks          bool                  // the server may ask its clients something
+	drops         drops.Drops           // of what the server announced and nobody gets
 	refused       error                 // the server's answer to the log level it was asked for last, if it refused it
 }
 
@@ -256,6 +258,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.maybeSleep()
 	case reportDue:
 		c.due(m.f)
+	case drops.Due:
+		c.drops.Due(p, c.o.Emit)
 	default:
 		c.amongInstances(msg)
 	}
@@ -324,6 +328,7 @@ func (c *Connection) abandon(cause *Ending) {
 
 // Terminate is where every incarnation ends, and where it is remembered why.
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
+	c.drops.End(c.o.Emit)
 	var why *Ending
 	if otp.IsNormal(reason) && !errors.As(reason, &why) { // a built-in server that stops with the host
 		for id := range order.Of(c.open) {

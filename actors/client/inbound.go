@@ -10,7 +10,6 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
-	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -83,7 +82,7 @@ func (c *Connection) owner(related jsonrpc.ID) *request.Exchange {
 // dispatch hands a notification to the tenant's dispatcher, when the server had declared that it would send such (S1-16).
 func (c *Connection) dispatch(m jsonrpc.Message) {
 	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
-		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "undeclared", Count: 1})
+		c.undelivered(m.Method, "undeclared")
 		return
 	}
 	params := m.Params
@@ -96,7 +95,7 @@ func (c *Connection) dispatch(m jsonrpc.Message) {
 	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params}
 	n.URI, _ = splice.GetString(m.Params, "uri")
 	if c.p.Send(c.o.Dispatcher, n) != nil {
-		c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: m.Method, Reason: "queue_full", Count: 1})
+		c.undelivered(m.Method, "queue_full")
 	}
 }
 

@@ -2,14 +2,17 @@ package client_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/internal/drops"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
 	"mcpd/gateway/catalog"
+	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
 )
@@ -176,10 +179,59 @@ func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 		if len(got) != 1 || got[0].URI != "test://x" || got[0].Server != "files" || got[0].Method != "notifications/resources/updated" {
 			t.Errorf("dispatched %+v", got)
 		}
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 || dropped[0].Reason != "undeclared" {
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 1 || dropped[0].Reason != "undeclared" {
 			t.Errorf("dropped %+v", dropped)
 		}
 	})
+}
+
+// F21: however many announcements nobody gets, they are one event at first and one a second, and none is left out, also when the connection
+// ends or crashes meanwhile.
+func TestDroppedAnnouncementsAreSummed(t *testing.T) {
+	const flood = 500
+	for _, tt := range []struct {
+		name string
+		then func(r *rig, p *mcptest.Peer)
+		want []uint32
+	}{
+		{"it goes on", func(*rig, *mcptest.Peer) { time.Sleep(drops.Every) }, []uint32{1, flood - 1}},
+		{"less than a second", func(*rig, *mcptest.Peer) { time.Sleep(drops.Every - 1) }, []uint32{1}},
+		{"once more, and quiet", func(r *rig, p *mcptest.Peer) {
+			time.Sleep(drops.Every)
+			r.Rest()
+			p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
+			time.Sleep(5 * drops.Every)
+			p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
+			time.Sleep(5 * drops.Every)
+		}, []uint32{1, flood - 1, 1, 1}},
+		{"the server ends", func(_ *rig, p *mcptest.Peer) { p.Close(nil) }, []uint32{1, flood - 1}},
+		{"the connection crashes", func(r *rig, _ *mcptest.Peer) {
+			r.Break("conn", "client.Describe")
+			r.Send("conn", client.Describe{})
+			r.Struck()
+		}, []uint32{1, flood - 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				for i := range flood {
+					p.Notify(jsonrpc.ID{}, "notifications/made/up/"+strconv.Itoa(i), `{}`)
+				}
+				r.Rest()
+				tt.then(r, p)
+				var got []uint32
+				for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+					if e.Server != "files" || e.Reason != "undeclared" {
+						t.Errorf("told of %+v", e)
+					}
+					got = append(got, e.Count)
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("told of %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
 }
 
 // S1-11, S2-23: a log line belongs to the call on whose stream it came, or to the only one in flight, and that call's session may want

@@ -114,7 +114,7 @@ func (f *flight) report() {
 
 // undelivered counts a notification that no client gets.
 func (c *Connection) undelivered(method, reason string) {
-	c.o.Emit(telemetry.NotificationDropped{Where: c.where(), Method: method, Reason: reason, Count: 1})
+	c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{Where: c.where(), Method: method, Reason: reason, Count: 1})
 }
 
 func (c *Connection) byToken(params jsontext.Value) *flight {

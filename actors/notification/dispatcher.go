@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 
+	"mcpd/actors/internal/drops"
 	"mcpd/internal/water"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
@@ -29,6 +30,7 @@ type Dispatcher struct {
 	o        Options
 	p        *otp.Process
 	draining bool
+	drops    drops.Drops
 	*kept
 }
 
@@ -99,6 +101,8 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	case drain:
 		d.draining = false
 		d.drain()
+	case drops.Due:
+		d.drops.Due(d.p, d.o.Emit)
 	case *Stats:
 		m.Reply(Counts{
 			Handlers: d.table.Len(), Queued: d.queue.Len(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
@@ -107,13 +111,14 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Terminate counts the notification that the dispatcher crashed on before it was queued.
+// Terminate counts the notification that the dispatcher crashed on before it was queued, and tells of all that were dropped.
 func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 	var crash *otp.CrashReport
 	if errors.As(reason, &crash) && crash.Message == dispatch {
 		d.poisonous++
 		d.dropped(&Notice{}, "poisonous")
 	}
+	d.drops.End(d.o.Emit)
 }
 
 // wake makes sure that the queue is being worked off.
@@ -152,7 +157,7 @@ func (d *Dispatcher) drain() {
 }
 
 func (d *Dispatcher) dropped(n *Notice, reason string) {
-	d.o.Emit(telemetry.NotificationDropped{
+	d.drops.Drop(d.p, d.o.Emit, telemetry.NotificationDropped{
 		Where: telemetry.Where{Tenant: d.o.Tenant, Server: n.Server}, Method: n.Method, Reason: reason, Count: 1,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpd/actors/internal/drops"
 	"mcpd/actors/notification"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -126,14 +127,16 @@ func TestQueueThatIsFullDropsAndCounts(t *testing.T) {
 		if got.Delivered != protocol.MaxNotifications+1 || got.Dropped != more || got.Queued != 0 {
 			t.Errorf("counts %+v, want %d delivered and %d dropped", got, protocol.MaxNotifications+1, more)
 		}
-		told := 0
+		time.Sleep(drops.Every)
+		synctest.Wait()
+		told, events := 0, 0
 		for _, e := range r.events {
 			if d, ok := e.(telemetry.NotificationDropped); ok && d.Reason == "queue_full" {
-				told += int(d.Count)
+				told, events = told+int(d.Count), events+1
 			}
 		}
-		if told != more {
-			t.Errorf("told of %d dropped, want %d", told, more)
+		if told != more || events != 2 {
+			t.Errorf("told of %d dropped by %d events, want %d by 2", told, events, more)
 		}
 	})
 }

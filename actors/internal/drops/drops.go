@@ -1,0 +1,52 @@
+// Package drops has actors tell of the notifications that they drop, however many those are. It does not know why one is dropped.
+package drops
+
+import (
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// Drops are those of one incarnation of an actor. While none wait to be told it has no timer, and before the first it is no more than its fields.
+type Drops struct {
+	tally Tally
+	timed bool // a Due is on its way
+}
+
+// Due is what an actor that uses Drops is sent, and hands to Due.
+type Due struct{}
+
+// Drop tells of what was dropped, or has the actor be sent a Due for it.
+func (d *Drops) Drop(p *otp.Process, emit telemetry.Sink, e telemetry.NotificationDropped) {
+	if all, tell := d.tally.Drop(e, p.Now()); tell {
+		emit(all)
+		return
+	}
+	d.time(p)
+}
+
+// Due tells of what has waited long enough.
+func (d *Drops) Due(p *otp.Process, emit telemetry.Sink) {
+	d.timed = false
+	for _, e := range d.tally.Due(p.Now()) {
+		emit(e)
+	}
+	d.time(p)
+}
+
+// time has the actor be sent a Due if anything waits.
+func (d *Drops) time(p *otp.Process) {
+	if d.timed {
+		return
+	}
+	if wait, any := d.tally.Next(p.Now()); any {
+		d.timed = true
+		p.After(wait, Due{})
+	}
+}
+
+// End tells of all that waits. It is for Terminate, whatever the reason.
+func (d *Drops) End(emit telemetry.Sink) {
+	for _, e := range d.tally.Rest() {
+		emit(e)
+	}
+}

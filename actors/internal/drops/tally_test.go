@@ -1,0 +1,141 @@
+package drops_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"mcpd/actors/internal/drops"
+	"mcpd/telemetry"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func event(server, method, reason string, count uint32) telemetry.NotificationDropped {
+	return telemetry.NotificationDropped{Where: telemetry.Where{Server: server}, Method: method, Reason: reason, Count: count}
+}
+
+func text(e telemetry.NotificationDropped) string {
+	return fmt.Sprintf("%s %s %s %d", e.Server, e.Method, e.Reason, e.Count)
+}
+
+// Each step is a drop, or with "due" a look at what has waited, and what is told at it.
+func TestTally(t *testing.T) {
+	type step struct {
+		at   time.Duration
+		drop string // server method reason; "due" and "rest" are none
+		want string
+	}
+	for _, tt := range []struct {
+		name  string
+		steps []step
+	}{
+		{"one alone is told at once", []step{{0, "a log full", "a log full 1"}, {time.Second, "due", ""}, {time.Second, "rest", ""}}},
+		{"what follows is one", []step{
+			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {2, "a log full", ""},
+			{time.Second - 1, "due", ""}, {time.Second, "due", "a log full 2"}, {2 * time.Second, "due", ""},
+		}},
+		{"a second counts from what was told last", []step{
+			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {time.Second, "due", "a log full 1"},
+			{time.Second + 1, "a log full", ""}, {2*time.Second - 1, "due", ""}, {2 * time.Second, "due", "a log full 1"},
+		}},
+		{"after a quiet second it is at once again", []step{{0, "a log full", "a log full 1"}, {time.Second, "a log full", "a log full 1"}}},
+		{"what waits is told with the next, when nobody looked", []step{
+			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {time.Minute, "a log full", "a log full 2"},
+		}},
+		{"methods are one kind, and the last is told", []step{
+			{0, "a log full", "a log full 1"}, {1, "a made full", ""}, {2, "a up full", ""}, {time.Second, "due", "a up full 2"},
+		}},
+		{"servers and reasons are kinds", []step{
+			{0, "b log full", "b log full 1"}, {0, "a log full", "a log full 1"}, {0, "a log fast", "a log fast 1"},
+			{1, "b log full", ""}, {1, "a log full", ""}, {1, "a log fast", ""},
+			{time.Second, "due", "a log fast 1, a log full 1, b log full 1"},
+		}},
+		{"at the end all is told", []step{{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {2, "rest", "a log full 1"}, {3, "rest", ""}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var tally drops.Tally
+			for _, s := range tt.steps {
+				var told []string
+				switch now := start.Add(s.at); s.drop {
+				case "due":
+					for _, e := range tally.Due(now) {
+						told = append(told, text(e))
+					}
+				case "rest":
+					for _, e := range tally.Rest() {
+						told = append(told, text(e))
+					}
+				default:
+					words := strings.Fields(s.drop)
+					if e, tell := tally.Drop(event(words[0], words[1], words[2], 1), now); tell {
+						told = append(told, text(e))
+					}
+				}
+				if got := strings.Join(told, ", "); got != s.want {
+					t.Errorf("after %s, %s: told %q, want %q", s.at, s.drop, got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// Whatever is dropped when: what is told is what was dropped, and of no kind is it told more than once a second but at the end; and what waits
+// is due within a second.
+func TestTallyTellsAllOfItAndNotTooOften(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tally drops.Tally
+		now := start
+		dropped, told, last := map[string]uint32{}, map[string]uint32{}, map[string]time.Time{}
+		tell := func(e telemetry.NotificationDropped) {
+			k := e.Server + " " + e.Reason
+			if before, ok := last[k]; ok && now.Sub(before) < drops.Every {
+				t.Fatalf("%s was told twice within %s", k, now.Sub(before))
+			}
+			if e.Count == 0 {
+				t.Fatalf("%s: told of nothing", k)
+			}
+			last[k] = now
+			told[k] += e.Count
+		}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(drops.Every*3/2)).Draw(t, "wait")))
+			if rapid.Bool().Draw(t, "look") {
+				for _, e := range tally.Due(now) {
+					tell(e)
+				}
+				if wait, any := tally.Next(now); any && (wait <= 0 || wait > drops.Every) {
+					t.Fatalf("what waits is due in %s", wait)
+				}
+				continue
+			}
+			e := event(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "server"), rapid.String().Draw(t, "method"),
+				rapid.SampledFrom([]string{"full", "fast"}).Draw(t, "reason"), rapid.Uint32Range(1, 5).Draw(t, "count"))
+			dropped[e.Server+" "+e.Reason] += e.Count
+			if all, ok := tally.Drop(e, now); ok {
+				tell(all)
+			}
+		}
+		waits := map[string]bool{}
+		_, any := tally.Next(now)
+		for _, e := range tally.Rest() {
+			k := e.Server + " " + e.Reason
+			if waits[k] {
+				t.Fatalf("%s waits twice", k)
+			}
+			waits[k] = true
+			told[k] += e.Count
+		}
+		if any != (len(waits) > 0) {
+			t.Fatalf("Next says %t, and %d wait", any, len(waits))
+		}
+		for k, n := range dropped {
+			if told[k] != n {
+				t.Fatalf("%s: told of %d, want %d", k, told[k], n)
+			}
+		}
+	})
+}
