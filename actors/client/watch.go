@@ -23,7 +23,7 @@ func (w *watching) stop() {
 	w.on = false
 }
 
-// watch sees to it that the server is looked at for as long as something waits for it, once per stdio.Quiet: whoever calls a program that
+// watch sees to it that the server is looked at for as long as something waits for it: whoever calls a program that
 // was stopped would wait for its whole deadline, and so would the next.
 func (c *Connection) watch() {
 	if c.watching.on {
@@ -32,7 +32,7 @@ func (c *Connection) watch() {
 	if _, can := transport.As[looker](c.up); !can {
 		return
 	}
-	c.watching = watching{on: true, timer: c.p.After(stdio.Quiet, looked{})}
+	c.watching = watching{on: true, timer: c.p.After(stdio.LookEvery, looked{})}
 }
 
 func (c *Connection) look() {

@@ -16,8 +16,8 @@ import (
 
 // Shape of the calls to a server that hangs.
 const (
-	hangTimeout = time.Second // of the calls of its tenant
-	hangCalls   = 50          // at once
+	hangTimeout = 700 * time.Millisecond // of the calls of its tenant
+	hangCalls   = 50                     // at once
 )
 
 // halt stops a process, and returns when it does nothing any more.
@@ -33,7 +33,7 @@ func halt(t *testing.T, pid int) {
 }
 
 // A server hangs. Those who call it are answered at their deadline, another tenant notices nothing, and the server is left alone: when it
-// goes on, it is the same process. Each time it is stopped for a shorter time than it takes to be given up for that, which is twice
+// goes on, it is the same process. Each time it is stopped for a shorter time than it takes to be given up for that, which is more than
 // stdio.Quiet. Beside each round stands one with the same calls to the same server, which answers them: what the calls cost is not what the hang does.
 func serverHangs(t *testing.T, r *table) {
 	h := prepare(t)

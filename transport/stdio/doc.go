@@ -36,8 +36,11 @@ const (
 	drainTime = 20 * time.Millisecond
 
 	// Quiet is how long nothing may have come of a server that something is waited for until it is looked at whether it was stopped. A
-	// server that is used answers sooner, so that most are never looked at; one that is stopped is given up after two to three times that.
+	// server that is used answers sooner, so that most are never looked at.
 	Quiet = time.Second
+	// LookEvery is how often whoever waits calls Look: a server that is stopped is given up when it has been quiet for Quiet and one to two
+	// times this beyond.
+	LookEvery = Quiet / 4
 
 	// tailBytes is how much of the end of standard error is kept: a stack trace and the line that explains it.
 	tailBytes = 4 << 10

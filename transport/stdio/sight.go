@@ -22,7 +22,7 @@ type still struct {
 // heard notes that bytes were read.
 func (s *sight) heard() { s.read.Store(int64(time.Since(s.began))) }
 
-// Look is for whoever waits for an answer, to be called about once per Quiet: a server that a signal has stopped does not read, write or
+// Look is for whoever waits for an answer, to be called once per LookEvery: a server that a signal has stopped does not read, write or
 // exit. When nothing was read for Quiet, and it is found stopped for the second time in a row and was not continued in between, nothing more is
 // sent; Recv returns what was read already and then ends with CauseStopped, as when it had died. One that is busy is not touched, however
 // long it takes, nor is one that has less of the processor because it is stopped and continued all the time.

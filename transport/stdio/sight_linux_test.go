@@ -57,11 +57,11 @@ func TestStoppedServerIsDead(t *testing.T) {
 	if err := c.Send(t.Context(), request(1, `{}`)); err != nil {
 		t.Fatal(err)
 	}
-	exit, took := watched(t, c, Quiet, patience)
+	exit, took := watched(t, c, LookEvery, patience)
 	if exit == nil || exit.Cause != CauseStopped || exit.Code != -1 || exit.Signal != "" {
 		t.Fatalf("got %v, want cause %q", exit, CauseStopped)
 	}
-	if took < Quiet {
+	if took < Quiet+LookEvery {
 		t.Errorf("given up after %s", took)
 	}
 	if text := exit.Error(); !strings.Contains(text, "stopped by a signal") {
@@ -82,7 +82,7 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t, s)
-			if exit, _ := watched(t, c, Quiet/2, 4*Quiet); exit != nil {
+			if exit, _ := watched(t, c, LookEvery, 4*Quiet); exit != nil {
 				t.Errorf("ended: %v", exit)
 			}
 		})
@@ -163,7 +163,7 @@ func TestServerIsStoppedWithAllThatItStarted(t *testing.T) {
 	c := connect(t, Spec{Command: "sh", Ladder: quick, Args: []string{"-c",
 		`setsid sh -c 'echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$$}}"; kill -STOP $$' & kill -STOP $$; wait`}})
 	leftBehind(t, c)
-	if exit, _ := watched(t, c, Quiet, patience); exit == nil || exit.Cause != CauseStopped {
+	if exit, _ := watched(t, c, LookEvery, patience); exit == nil || exit.Cause != CauseStopped {
 		t.Errorf("got %v, want cause %q", exit, CauseStopped)
 	}
 }
