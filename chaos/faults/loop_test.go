@@ -228,7 +228,7 @@ func TestVanishingClientsAreGone(t *testing.T) {
 		case <-time.After(patience):
 		}
 	})
-	in, err := clientVanish.Inject(t.Context(), atClient(clientVanish, url, Values{"clients": 2, "within": 20 * time.Millisecond}))
+	in, err := clientVanish.Inject(t.Context(), atClient(clientVanish, url, Values{"clients": 2, "within": 200 * time.Millisecond}))
 	if err != nil {
 		t.Fatal(err)
 	}
