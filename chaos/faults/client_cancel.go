@@ -18,6 +18,7 @@ var clientCancel = Kind{
 	Is: "clients cancel their calls before, while and after they are answered",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each makes a call"},
 		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond), High: int64(time.Second), Is: "after the call at the latest, of those that are cancelled meanwhile; when exactly is drawn"},
 		{Name: "era", Type: Text, Default: "legacy", Words: []string{"legacy", "modern"}, Is: "whether by a notification in a session, or by leaving a request that stands alone"},
 	},
@@ -43,7 +44,7 @@ var clientCancel = Kind{
 			}
 		}
 		modern := s.With.Text("era") == "modern"
-		return inSession(session, begin(ctx, s, clients, time.Millisecond, func(ctx context.Context, hand int) (int, error) {
+		return inSession(session, begin(ctx, s, clients, s.With.Duration("every"), func(ctx context.Context, hand int) (int, error) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 			defer cancel()
 			if modern {

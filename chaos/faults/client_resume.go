@@ -15,8 +15,8 @@ var clientResume = Kind{
 	Name: "client.resume", Rows: []string{"F48"}, Aim: AtTenant, Quiet: true,
 	Is: "clients resume streams that are not their own, that never were, or further than they got",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "4", Low: 1, High: 1000, Is: "how many at once"},
-		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each tries all of them"},
+		{Name: "clients", Type: Number, Default: "2", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "every", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each tries all of them"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients := s.With.Number("clients")

@@ -13,8 +13,8 @@ var clientSameID = Kind{
 	Name: "client.same_id", Rows: []string{"F46"}, Aim: AtTenant, Quiet: true,
 	Is: "calls of one session have all the same id, and are made at the same time",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "32", Low: 2, High: 1000, Is: "how many calls at once"},
-		{Name: "every", Type: Duration, Default: "10ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each is made"},
+		{Name: "clients", Type: Number, Default: "8", Low: 2, High: 1000, Is: "how many calls at once"},
+		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each is made"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients := s.With.Number("clients")
