@@ -54,6 +54,7 @@ func (h *host) applied() *mcpdv1.Configuration {
 	return &mcpdv1.Configuration{
 		Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At), Source: h.options.Source,
 		Environment: now.config.Environment, Listen: h.addrs.get("mcp"), Pid: uint32(os.Getpid()),
+		ResidentMax: h.options.Resident,
 	}
 }
 

@@ -42,6 +42,7 @@ type Options struct {
 	Instance string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
 	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
 	Memory   uint64        // bytes that the host may use; 0 is no limit
+	Resident uint64        // bytes that its process may have, with what the runtime does not count; 0 is no limit
 	State    string        // the directory of what survives this host; empty keeps nothing
 	// Own makes sure, before each write, that State is there and this host's alone. Nil is for a host that nobody else's can meet there.
 	Own func() error

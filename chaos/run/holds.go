@@ -41,8 +41,11 @@ var held = []hold{
 	{"subscriptions", "mcpd_subscriptions", nil, true},
 	{"in flight", "mcpd_requests_in_flight", nil, true},
 	{"faults", "mcpd_chaos_faults_active", nil, true},
-	{"resident bytes", "process_resident_memory_bytes", nil, false},
+	{residentBytes, "process_resident_memory_bytes", nil, false},
 }
+
+// residentBytes is what the host bounds beside its peak.
+const residentBytes = "resident bytes"
 
 // hung is the metric of actors that do not come back.
 const hung = "mcpd_actor_hung"

@@ -155,6 +155,7 @@ type about struct {
 	Environment string `json:"environment"`
 	Listen      string `json:"listen"`
 	PID         int    `json:"pid"`
+	ResidentMax uint64 `json:"resident_max,string"` // bytes; 0 is no bound
 }
 
 func (p *operator) about(ctx context.Context) (a about, err error) {

@@ -84,7 +84,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	r.find(r.about, s)
-	r.limits = limitsOf(s)
+	r.limits = limitsOf(r.about)
 	tree, err := r.operator.Tree(ctx)
 	if err != nil {
 		return err
@@ -95,15 +95,12 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return r.able(ctx)
 }
 
-// runtimeShare is the part of a host's memory that it lets its runtime have; the rest is for what that does not count, as the program itself.
-const runtimeShare = 0.9
-
 // limitsOf are the host's own bounds of what has a peak. What ends a run early is none of them: that is told as such.
-func limitsOf(s scrape) map[string]float64 {
-	if runtime, _ := s.sum("mcpd_limit_memory_bytes"); runtime > 0 {
-		return map[string]float64{"resident bytes": runtime / runtimeShare}
+func limitsOf(a about) map[string]float64 {
+	if a.ResidentMax == 0 {
+		return nil
 	}
-	return nil
+	return map[string]float64{residentBytes: float64(a.ResidentMax)}
 }
 
 // find looks for the host's process on this machine.

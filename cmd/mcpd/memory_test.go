@@ -1,9 +1,37 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"testing"
 	"testing/fstest"
 )
+
+// What the runtime may use and what the process may have, by who says so.
+func TestMemoryIsGranted(t *testing.T) {
+	const none = math.MaxInt64
+	for _, c := range []struct {
+		name                            string
+		goMemLimit, configured, machine int64
+		want                            memory
+	}{
+		{"nobody", none, 0, 0, memory{}},
+		{"the machine", none, 0, 1000 << 10, memory{900 << 10, 1000 << 10}},
+		{"the configuration", none, 1000, 5000 << 10, memory{900, 1000}},
+		{"GOMEMLIMIT alone", 1000, 0, 0, memory{1000, 1000}},
+		{"GOMEMLIMIT before the machine", 1000, 0, 5000 << 10, memory{1000, 1000}},
+		{"GOMEMLIMIT below the configuration", 500, 1000, 5000 << 10, memory{500, 1000}},
+		{"GOMEMLIMIT above the configuration", 2000, 1000, 5000 << 10, memory{900, 1000}},
+	} {
+		root := fstest.MapFS{}
+		if c.machine > 0 {
+			root["proc/meminfo"] = &fstest.MapFile{Data: fmt.Appendf(nil, "MemTotal: %d kB\n", c.machine>>10)}
+		}
+		if got := granted(c.goMemLimit, c.configured, root); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
 
 func TestMemoryIsTheLeastThatSomebodyGrants(t *testing.T) {
 	const meminfo = "MemTotal:        8000 kB\nMemFree:         4000 kB\n"

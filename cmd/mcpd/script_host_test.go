@@ -58,7 +58,7 @@ func environ(ts *testscript.TestScript) []string {
 	var list []string
 	for _, name := range []string{
 		"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "NO_COLOR",
-		"MCPD_CONFIG", "MCPD_URL", "MCPD_ADMIN", "MCPD_KEY", "GOCOVERDIR", "GORACE",
+		"MCPD_CONFIG", "MCPD_URL", "MCPD_ADMIN", "MCPD_KEY", "GOCOVERDIR", "GORACE", "GOMEMLIMIT",
 	} {
 		if value := ts.Getenv(name); value != "" {
 			list = append(list, name+"="+value)

@@ -172,9 +172,10 @@ func serve(ctx context.Context, f serveFlags) error {
 	}
 	defer tokens.Remove()
 	log, level := logger(c)
+	memory := limitMemory(c.Memory, system())
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: limitMemory(c.Memory, system()), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
+		Memory: memory.runtime, Resident: memory.resident, Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})

@@ -88,7 +88,7 @@ func (h *handler) routes() []Route {
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/quarantine", Write, "end its connections and start none", h.operate("quarantine")},
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/release", Write, "let it be started again", h.operate("release")},
 		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
-		{http.MethodGet, "/admin/v1/config", Read, "which configuration applies: generation, digest, since when; where MCP is served, by which process", h.config},
+		{http.MethodGet, "/admin/v1/config", Read, "which configuration applies: generation, digest, since when; where MCP is served, by which process, and what memory that may have", h.config},
 		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
 		// A profile stops the process for a moment, so it takes more than reading.
 		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text, ?gc=1 after a collection", h.profile},

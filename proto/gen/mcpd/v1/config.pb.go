@@ -41,7 +41,9 @@ type Configuration struct {
 	// Where MCP is served, as host:port.
 	Listen string `protobuf:"bytes,6,opt,name=listen,proto3" json:"listen,omitempty"`
 	// The host's process id, on its own machine.
-	Pid           uint32 `protobuf:"varint,7,opt,name=pid,proto3" json:"pid,omitempty"`
+	Pid uint32 `protobuf:"varint,7,opt,name=pid,proto3" json:"pid,omitempty"`
+	// Bytes of memory that the process may have resident; 0 is no bound.
+	ResidentMax   uint64 `protobuf:"varint,8,opt,name=resident_max,json=residentMax,proto3" json:"resident_max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -125,11 +127,18 @@ func (x *Configuration) GetPid() uint32 {
 	return 0
 }
 
+func (x *Configuration) GetResidentMax() uint64 {
+	if x != nil {
+		return x.ResidentMax
+	}
+	return 0
+}
+
 var File_mcpd_v1_config_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_config_proto_rawDesc = "" +
 	"\n" +
-	"\x14mcpd/v1/config.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
+	"\x14mcpd/v1/config.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x02\n" +
 	"\rConfiguration\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\rR\n" +
@@ -139,7 +148,8 @@ const file_mcpd_v1_config_proto_rawDesc = "" +
 	"\x06source\x18\x04 \x01(\tR\x06source\x12 \n" +
 	"\venvironment\x18\x05 \x01(\tR\venvironment\x12\x16\n" +
 	"\x06listen\x18\x06 \x01(\tR\x06listen\x12\x10\n" +
-	"\x03pid\x18\a \x01(\rR\x03pidB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\x03pid\x18\a \x01(\rR\x03pid\x12!\n" +
+	"\fresident_max\x18\b \x01(\x04R\vresidentMaxB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_config_proto_rawDescOnce sync.Once
