@@ -198,7 +198,7 @@ func particulars(e record.Event) string {
 // weighty are the events that tell of trouble, and those that tell of its end.
 func weighty(list []record.Event) []record.Event {
 	return slices.DeleteFunc(slices.Clone(list), func(e record.Event) bool {
-		return e.Level != "warn" && e.Level != "error" && e.Name != restarted && !strings.HasPrefix(e.Name, "fault")
+		return e.Level != "warn" && e.Level != "error" && e.Name != record.Restarted && !strings.HasPrefix(e.Name, "fault")
 	})
 }
 

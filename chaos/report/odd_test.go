@@ -111,7 +111,7 @@ func TestLongRecordsStayShort(t *testing.T) {
 		r.Rows = append(r.Rows, record.Row{Path: path, Restarts: i % 3, Before: "running", After: "running"})
 		at := float64(i) / 10
 		r.Strikes = append(r.Strikes, record.Strike{Kind: fmt.Sprintf("kind.%d", i%50), Target: path, From: at, To: at + 0.01, Hits: 1})
-		r.Events = append(r.Events, record.Event{At: at, Level: "error", Name: restarted, Path: path, Message: hostile[i%len(hostile)]})
+		r.Events = append(r.Events, record.Event{At: at, Level: "error", Name: record.Restarted, Path: path, Message: hostile[i%len(hostile)]})
 		r.Probes = append(r.Probes, record.Probe{Name: "p", Answers: []record.Answer{{At: at}}})
 		r.Figures = append(r.Figures, record.Figure{Name: "f", Samples: []float64{at}})
 		r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Is: record.Fail})

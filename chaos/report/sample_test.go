@@ -43,7 +43,7 @@ func (s sample) record() record.Record {
 		r.Events = append(r.Events,
 			record.Event{At: at, Level: "warn", Name: "fault_struck", Path: path, Tenant: "acme", Message: "fault struck", Fields: map[string]string{"action": "hang", "fault": fmt.Sprintf("f%d", i)}},
 			record.Event{At: at + lasted, Level: "error", Name: "abandoned", Path: path, Tenant: "acme", Message: "child did not stop in time and was fenced off"},
-			record.Event{At: at + lasted + 0.01, Level: "info", Name: restarted, Path: path, Tenant: "acme", Message: "child restarted"})
+			record.Event{At: at + lasted + 0.01, Level: "info", Name: record.Restarted, Path: path, Tenant: "acme", Message: "child restarted"})
 		detected = append(detected, lasted*1000)
 	}
 	broken := func(second float64) bool {

@@ -27,24 +27,9 @@ func summarize(r *record.Record) summary {
 			s.Hits += strike.Hits
 		}
 	}
-	s.Restarts = restarts(r)
+	s.Restarts = r.Restarts()
 	s.Sentence = strings.Join(slices.DeleteFunc([]string{broke(r), hurt(s.Target), healed(r), noticed(r, s.Others), ended(r)}, func(part string) bool { return part == "" }), " ")
 	return s
-}
-
-// restarts is how often rows restarted: as they count it, or as events tell it where there is more of that. A row that was replaced as a whole has
-// forgotten what it counted, and a feed that breaks may have missed some.
-func restarts(r *record.Record) int {
-	counted, seen := 0, 0
-	for _, row := range r.Rows {
-		counted += row.Restarts
-	}
-	for _, e := range r.Events {
-		if e.Name == restarted && e.At >= 0 {
-			seen++
-		}
-	}
-	return max(counted, seen)
 }
 
 // broke says what broke.

@@ -2,10 +2,13 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	"mcpd/chaos/record"
+	"mcpd/chaos/verdict"
+	"mcpd/internal/draw"
 )
 
 func TestAnExperimentIsWhatIsGravest(t *testing.T) {
@@ -41,21 +44,28 @@ func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	}
 }
 
-// Rows that were replaced as a whole count from none, and the events still know how often they restarted.
-func TestRestartsAreThoseOfRowsThatAreGoneToo(t *testing.T) {
-	again := record.Event{At: 7, Name: restarted, Path: "mcpd/tenants/acme/client_sup/demo/1/connection"}
+// A report counts the restarts that the verdict on them counts: of a row that is gone, and of one of which events were missed.
+func TestRestartsAreThoseOfTheVerdict(t *testing.T) {
+	const kept, gone = "mcpd/tenants/acme/catalog", "mcpd/tenants/acme/client_sup/demo/1/connection"
+	again := record.Event{At: 7, Name: record.Restarted, Path: gone}
 	early := again
 	early.At = -0.5 // before the run began
-	kept := []record.Row{{Path: "mcpd/tenants/acme/catalog", Restarts: 3}}
-	for _, test := range []struct {
-		r    record.Record
-		want int
-	}{
-		{record.Record{Events: []record.Event{early, again, again}}, 2}, {record.Record{Rows: kept}, 3}, {record.Record{Rows: kept, Events: []record.Event{again}}, 3},
-	} {
-		if got := summarize(&test.r).Restarts; got != test.want {
-			t.Errorf("%d restarts, want %d", got, test.want)
+	r := record.Record{
+		Experiment: record.Experiment{Blast: []string{kept, gone}, Restarts: map[string][2]int{kept: {3, 3}, gone: {2, 2}}},
+		Rows:       []record.Row{{Path: kept, Restarts: 3, Incarnations: 3, Before: "running", After: "running"}},
+		Events:     []record.Event{early, again, again},
+	}
+	const want = 5
+	for _, v := range verdict.Judge(r) {
+		if says := fmt.Sprint(want, " restarts,"); v.ID == "I9" && (v.Is != record.Pass || !strings.HasPrefix(v.Found, says)) {
+			t.Errorf("I9: %s, %s; want %s", v.Is, v.Found, says)
 		}
+	}
+	if got := summarize(&r).Restarts; got != want {
+		t.Errorf("the report has %d restarts, want %d", got, want)
+	}
+	if got := restartLane(&r, axis{end: 10}).Note; got != draw.Count(want) {
+		t.Errorf("the timeline has %s restarts, want %d", got, want)
 	}
 }
 

@@ -146,19 +146,17 @@ func faultLanes(r *record.Record, a axis) (lanes []lane) {
 	return lanes
 }
 
-// restarted is the event of a row's new instance.
-const restarted = "child_restarted"
-
+// restartLane shows the restarts that events tell of; there may have been more.
 func restartLane(r *record.Record, a axis) lane {
 	var spans []span
 	for _, e := range r.Events {
-		if e.Name == restarted {
+		if e.Name == record.Restarted && e.At >= 0 {
 			at := second(e.At)
 			spans = append(spans, span{From: a.x(at), To: a.x(at), Count: 1, Text: seconds(at) + ": " + name(e.Path)})
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
-	l := lane{Name: "restarts", Note: draw.Count(len(spans)), Spans: named(join(spans), "restarts, the first: ")}
+	l := lane{Name: "restarts", Note: draw.Count(r.Restarts()), Spans: named(join(spans), "restarts, the first: ")}
 	return l
 }
 

@@ -24,6 +24,7 @@ type treeLine struct {
 type branch struct {
 	id   string
 	row  *record.Row
+	anew record.Beginnings
 	kids []*branch
 	hurt bool // it, or something below it
 	rows int  // with it
@@ -31,7 +32,7 @@ type branch struct {
 
 // treeOf draws the rows of a record, those before others that come first.
 func treeOf(r *record.Record) []treeLine {
-	root := &branch{}
+	root, began := &branch{}, r.Beginnings()
 	index := map[string]*branch{"": root}
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -46,7 +47,7 @@ func treeOf(r *record.Record) []treeLine {
 			}
 			at = kid
 		}
-		at.row = row
+		at.row, at.anew = row, began[row.Path]
 	}
 	root.count()
 	d := drawer{hurt: maxHurt, unhurt: maxUnhurt}
@@ -57,13 +58,13 @@ func treeOf(r *record.Record) []treeLine {
 	return lines
 }
 
-// touched tells whether anything happened to a row.
-func touched(r *record.Row) bool {
-	return r != nil && (r.Restarts > 0 || r.Incarnations > 0 || r.Before != r.After)
+// touched tells whether anything happened to its row.
+func (b *branch) touched() bool {
+	return b.row != nil && (b.anew.Times() > 0 || b.row.Before != b.row.After)
 }
 
 func (b *branch) count() {
-	b.hurt = touched(b.row)
+	b.hurt = b.touched()
 	if b.row != nil {
 		b.rows = 1
 	}
@@ -114,7 +115,7 @@ func bar(last, root bool) string {
 }
 
 func lineOf(b *branch, lead string, last, root bool) treeLine {
-	l := treeLine{Name: name(b.id), Hurt: touched(b.row)}
+	l := treeLine{Name: name(b.id), Hurt: b.touched()}
 	switch {
 	case root:
 	case last:
@@ -125,10 +126,10 @@ func lineOf(b *branch, lead string, last, root bool) treeLine {
 	if b.row == nil {
 		return l
 	}
-	if b.row.Restarts > 0 {
-		l.Badge = things(b.row.Restarts, "restart", "restarts")
+	if b.anew.Restarts > 0 {
+		l.Badge = things(b.anew.Restarts, "restart", "restarts")
 	}
-	if more := b.row.Incarnations - b.row.Restarts; more > 0 {
+	if more := b.anew.Incarnations - b.anew.Restarts; more > 0 {
 		l.Note = things(more, "more", "more") + " with the rows above it"
 	}
 	switch was, is := name(b.row.Before), name(b.row.After); {

@@ -37,7 +37,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 			if _, known := hit[row]; row != "" && !known {
 				hit[row] = e.At
 			}
-		case "child_restarted":
+		case record.Restarted:
 			if took, err := time.ParseDuration(e.Fields["took"]); err == nil && inside(out.Experiment.Blast, e.Path) {
 				samples["restart_ms"] = append(samples["restart_ms"], took.Seconds()*1000)
 			}

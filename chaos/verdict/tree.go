@@ -15,14 +15,13 @@ func supervision(r record.Record) (is, found string) {
 		return record.Unjudged, "the host has shown no tree"
 	}
 	var f findings
-	began := begun(r)
-	restarts, again := 0, 0
+	began := r.Beginnings()
+	again := 0
 	for _, path := range slices.Sorted(maps.Keys(began)) {
 		b := began[path]
-		restarts += b.restarts
-		again += b.times()
-		if b.times() > 0 && !within(r.Experiment.Blast, path) {
-			f.add("%s restarted (%d), and was not to", path, b.times())
+		again += b.Times()
+		if b.Times() > 0 && !within(r.Experiment.Blast, path) {
+			f.add("%s restarted (%d), and was not to", path, b.Times())
 		}
 	}
 	for _, row := range r.Rows {
@@ -39,7 +38,7 @@ func supervision(r record.Record) (is, found string) {
 		want, got := r.Experiment.Restarts[pattern], 0
 		for path, b := range began {
 			if faults.Match(pattern, path) {
-				got += b.restarts
+				got += b.Restarts
 			}
 		}
 		switch {
@@ -50,7 +49,7 @@ func supervision(r record.Record) (is, found string) {
 		}
 	}
 	if len(r.Experiment.Restarts) == 0 && len(r.Rows) > 0 {
-		counted(r, restarts, again, &f)
+		counted(r, again, &f)
 	}
 	switch {
 	case len(f) > 0:
@@ -59,32 +58,7 @@ func supervision(r record.Record) (is, found string) {
 	case short != "":
 		return record.Unjudged, cut(r) + "; " + short
 	}
-	return f.verdict("%s, all of them where expected", times(restarts))
-}
-
-// beginnings are how often a row began anew.
-type beginnings struct {
-	restarts     int // by its own supervisor
-	incarnations int // those, and those with the rows above it
-}
-
-func (b beginnings) times() int { return max(b.restarts, b.incarnations) }
-
-// begun is how often each row began anew: as it counts it, or as events tell it where there is more of that. One that was replaced as a whole after
-// it restarted has forgotten what it counted, or is gone, and a feed that breaks may have missed some events.
-func begun(r record.Record) map[string]beginnings {
-	all := map[string]beginnings{}
-	for _, e := range r.Events {
-		if e.Name == "child_restarted" && e.At >= 0 {
-			b := all[e.Path]
-			b.restarts++
-			all[e.Path] = b
-		}
-	}
-	for _, row := range r.Rows {
-		all[row.Path] = beginnings{max(all[row.Path].restarts, row.Restarts), row.Incarnations}
-	}
-	return all
+	return f.verdict("%s, all of them where expected", times(r.Restarts()))
 }
 
 // cut says why the run has not come to what it expects; empty when it has.
@@ -100,7 +74,7 @@ func cut(r record.Record) string {
 
 // counted holds restarts against faults where the experiment does not say how many there have to be. Another host has
 // counted anew.
-func counted(r record.Record, restarts, again int, f *findings) {
+func counted(r record.Record, again int, f *findings) {
 	if h, ok := holding(r, "hosts"); ok && h.After != h.Before {
 		return
 	}
@@ -112,7 +86,7 @@ func counted(r record.Record, restarts, again int, f *findings) {
 			other += s.Hits // which may have ended some too
 		}
 	}
-	if restarts > hits && other == 0 {
+	if restarts := r.Restarts(); restarts > hits && other == 0 {
 		f.add("%s, and faults ended %d incarnations", times(restarts), hits)
 	}
 	if hits > 0 && again == 0 {

@@ -15,7 +15,7 @@ const (
 )
 
 func restartOf(path string, at float64) record.Event {
-	return record.Event{At: at, Level: "info", Name: "child_restarted", Path: path}
+	return record.Event{At: at, Level: "info", Name: record.Restarted, Path: path}
 }
 
 // A row that was replaced as a whole counts from none, and one that is gone counts nothing: events know of their restarts.
