@@ -54,59 +54,61 @@ func (m *mailbox) succeed(old *mailbox) {
 }
 
 // abandon fences the process off for good: what waits for it is failed. It runs on the supervisor's goroutine while the process may be doing
-// anything.
-func (g *guard) abandon() {
+// anything. What it had to do is the caller's to tell of.
+func (g *guard) abandon() (left []lost) {
 	if g.abandoned.Swap(true) {
-		g.box.close(ErrKilled, true)
-		return
+		left, _ = g.box.close(ErrKilled, true)
+		return left
 	}
-	g.forsake()
+	return g.forsake()
 }
 
 // expel abandons a process, unless what it is at was not begun at since. The message in hand fails with reason.
-func (g *guard) expel(since stamp, reason error) bool {
+func (g *guard) expel(since stamp, reason error) (left []lost, ok bool) {
 	current, ok := g.box.fence(since)
 	if !ok {
-		return false
+		return nil, false
 	}
-	g.forsake()
+	left = g.forsake()
 	if current != nil {
-		g.sys.fail(g.row.path, current, reason)
+		left = append(left, lost{g.row.path, current, reason})
 	}
-	return true
+	return left, true
 }
 
 // forsake cuts off a process that has no successor, and all that are below it.
-func (g *guard) forsake() {
+func (g *guard) forsake() (left []lost) {
 	g.sever(ErrKilled)
-	if busy := g.box.close(ErrKilled, true); busy {
+	left, busy := g.box.close(ErrKilled, true)
+	if busy {
 		g.bereave()
 	}
 	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
 	for _, c := range g.row.rows() {
 		if child := c.proc.Load(); child != nil {
-			child.abandon()
+			left = append(left, child.abandon()...)
 		}
-		c.seize(g.sys.clock.Now())
+		left = append(left, c.seize(g.sys.clock.Now())...)
 	}
 	g.row.down(g.inc(), ErrKilled)
+	return left
 }
 
-// replace fences the process off for one that takes its place, which gets what waits for it; what it has in hand is failed. It reports
-// false when the process has come back from what it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
-func (g *guard) replace(since stamp, reason error) bool {
+// replace fences the process off for one that takes its place, which gets what waits for it; what it has in hand is the caller's to tell of. It
+// reports false when the process has come back from what it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
+func (g *guard) replace(since stamp, reason error) (left []lost, ok bool) {
 	current, ok := g.box.fence(since)
 	if !ok {
-		return false
+		return nil, false
 	}
 	g.sever(reason)
 	g.bereave()
 	g.box.PostSystemMessage(proceed{})
-	if current != nil {
-		g.sys.fail(g.row.path, current, reason)
-	}
 	g.row.down(g.inc(), reason)
-	return true
+	if current != nil {
+		left = []lost{{g.row.path, current, reason}}
+	}
+	return left, true
 }
 
 // sever cuts the process off from the system and from its incarnation, and counts it until it comes back.

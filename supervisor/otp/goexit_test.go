@@ -75,3 +75,110 @@ func TestAGoroutineThatLeavesIsReplaced(t *testing.T) {
 		})
 	}
 }
+
+// Whoever waits in a mailbox that is closed hears of it, also behind one whose Fail takes the goroutine with it.
+func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
+	t.Run("at its end", func(t *testing.T) {
+		bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+			gate, waiting := make(chan struct{}), []*failer{{}, {}, {}}
+			send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
+			synctest.Wait()
+			send(t, r.ref("a"), waiting[0], leaver{}, waiting[1], leaver{}, leaver{}, waiting[2])
+			ended := make(chan error, 1)
+			go func() { ended <- TerminateChild(context.Background(), r.tree.Ref(), "a") }()
+			synctest.Wait()
+			close(gate)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			told(t, ErrNoProc, waiting...)
+		})
+	})
+	// A supervisor that hangs is forsaken with all that is below it, on the goroutine of its own supervisor.
+	t.Run("with a supervisor that hangs", func(t *testing.T) {
+		var g gated
+		spec := Spec{Children: []Child{
+			{ID: "h", Restart: Temporary, Start: scriptOf(script{})},
+			{ID: "x", Start: scriptOf(script{})}, {ID: "y", Start: scriptOf(script{})},
+		}}
+		above := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(spec)}}}
+		bubble(t, one(Child{ID: "m", Start: Supervisor(above)}), func(t *testing.T, r *rig) {
+			g.set(make(chan struct{}))
+			tell(t, r.ref("m/s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
+			gate, waiting := make(chan struct{}), []*failer{{}, {}}
+			var contexts []context.Context
+			for n, id := range []string{"m/s/x", "m/s/y"} {
+				send(t, r.ref(id), func(p *Process) error { contexts = append(contexts, p.Context()); <-gate; return nil })
+				synctest.Wait()
+				send(t, r.ref(id), leaver{}, waiting[n])
+			}
+			send(t, r.ref("m/s/h"), func(*Process) error { return Normal }) // and its supervisor hangs
+			time.Sleep(DefaultHard + 2*time.Second)
+			synctest.Wait()
+			told(t, ErrKilled, waiting...)
+			for n, ctx := range contexts {
+				if ctx.Err() == nil {
+					t.Errorf("%d was not forsaken", n)
+				}
+			}
+			before := r.state()
+			if r.ref("m").Incarnation() != 2 {
+				t.Errorf("tree %s", before)
+			}
+			for _, id := range []string{"h", "x", "y"} {
+				here := false
+				if tell(t, r.ref("m/s/"+id), func(*Process) error { here = true; return nil }); !here {
+					t.Errorf("%s handles nothing", id)
+				}
+			}
+			close(g.set(nil))
+			close(gate)
+			synctest.Wait()
+			if got := r.state(); got != before || r.sys.Hung() != 0 {
+				t.Errorf("tree %s, %d hung when they are back", got, r.sys.Hung())
+			}
+		})
+	})
+}
+
+// told checks that who waited was told so.
+func told(t *testing.T, want error, waiting ...*failer) {
+	t.Helper()
+	for n, f := range waiting {
+		if f.err != want {
+			t.Errorf("letter %d failed with %v, want %v", n, f.err, want)
+		}
+	}
+}
+
+// A supervisor that was told to stop, and whose goroutine somebody else's code takes with it before it has begun to, stops once: what is below it ends in order.
+func TestAStopIsBegunOnce(t *testing.T) {
+	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
+		t.Run(strategy.String(), func(t *testing.T) {
+			left, ended := 0, false
+			var g gated
+			below := Spec{Strategy: strategy, Intensity: Intensity{10, time.Hour}, Children: []Child{
+				{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) { time.Sleep(time.Second); ended = true }})},
+				{ID: "h", Restart: Temporary, Start: scriptOf(script{})},
+				{ID: "w", Restart: Temporary, Start: scriptOf(script{})},
+			}}
+			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+				g.set(make(chan struct{}))
+				tell(t, r.ref("s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
+				tell(t, r.ref("s/w"), func(p *Process) error { p.SetHeir(walkout{&left}); return nil })
+				tell(t, r.ref("s/h"), func(*Process) error { return Normal }) // its supervisor is at its heir
+				stopped := make(chan error, 1)
+				go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
+				synctest.Wait()
+				tell(t, r.ref("s/w"), func(*Process) error { return Normal }) // which it hears between the order and its end
+				close(g.set(nil))
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+				if left == 0 || !ended || len(ofType[Abandoned](r)) != 0 {
+					t.Errorf("%d left; slow ended in order: %t; abandoned: %v", left, ended, ofType[Abandoned](r))
+				}
+			})
+		})
+	}
+}

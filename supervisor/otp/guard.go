@@ -70,6 +70,7 @@ type guard struct {
 	reason    error
 	report    *CrashReport
 	started   bool // the incarnation became ready
+	due       bool // proceed is on its way
 	overtaken bool // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
 	ordered   bool // its end was ordered by the supervisor, who then watches the time
 	body      body
@@ -148,12 +149,14 @@ func (g *guard) InvokeSystemMessage(msg any) {
 			g.end(ErrShutdown, nil)
 		}
 	case proceed:
-		if g.overtaken {
-			g.overtaken = false
-		} else if g.phase == ending {
-			g.body.conclude(g.reason)
-		} else if g.phase == left {
+		g.due = false
+		switch {
+		case g.phase == left:
 			g.leave()
+		case g.overtaken:
+			g.overtaken = false
+		case g.phase == ending:
+			g.body.conclude(g.reason)
 		}
 	case *actor.Watch, *actor.Unwatch:
 		g.ctx.InvokeSystemMessage(msg)
@@ -191,12 +194,13 @@ func (g *guard) EscalateFailure(value any, msg any) {
 	case starting, running:
 		g.end(rep, rep)
 	case ending:
-		// The end itself panicked. It goes on with what is left of it.
-		g.box.PostSystemMessage(proceed{})
+		// The end itself panicked, or something between the order for it and its begin. It goes on with what is left of it.
+		g.overtaken = false
+		g.goOn()
 		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 	case left: // a Fail of what waited took the goroutine with it; who supervises it has not heard yet
 		if g.ctx != nil {
-			g.box.PostSystemMessage(proceed{})
+			g.goOn()
 		}
 	}
 }
@@ -247,12 +251,20 @@ func (g *guard) end(reason error, rep *CrashReport) {
 	if p := g.current.Load(); p != nil {
 		p.cancel(reason)
 	}
-	g.box.PostSystemMessage(proceed{})
+	g.goOn()
+}
+
+// goOn has the end begun, or gone on with: once, however often it is called until then. A worker's goroutines do that too, by themselves.
+func (g *guard) goOn() {
+	if !g.due {
+		g.due = true
+		g.box.PostSystemMessage(proceed{})
+	}
 }
 
 // closing begins the end of a supervisor that decided for it and sees to it itself.
 func (g *guard) closing(reason error) {
-	g.overtaken = g.phase == ending // it was told to stop, and has not begun to
+	g.overtaken = g.due // it was told to stop, and has not begun to
 	g.phase, g.reason = ending, reason
 	g.box.shut()
 }
@@ -304,7 +316,8 @@ func (g *guard) exit(parked bool) *exit {
 func (g *guard) leave() {
 	g.phase = left
 	e := g.exit(false)
-	g.box.close(ErrNoProc, false)
+	left, _ := g.box.close(ErrNoProc, false)
+	g.sys.mourn(left) // who waits for the end finds that told; when this takes the goroutine with it, leave is called once more
 	g.ctx.InvokeSystemMessage(stopOrder)
 	g.let()
 	if g.sup == nil {

@@ -56,9 +56,10 @@ func Inherit[H any](p *Process, repair func(heir H) []Dropped) (H, bool) {
 // tell answers who waited for what was dropped, and reports it: each part and reason once.
 func (p *Process) tell(dropped []Dropped) {
 	var reports []HeirDropped
+	var left []lost
 	for _, d := range dropped {
 		if d.Waiter != nil {
-			p.guard.sys.guarded(p.Path(), "Fail", func() { d.Waiter.Fail(ErrDamaged) })
+			left = append(left, lost{p.Path(), d.Waiter, ErrDamaged})
 		}
 		i := slices.IndexFunc(reports, func(r HeirDropped) bool { return r.Part == d.Part && r.Reason == d.Reason })
 		if i < 0 {
@@ -70,6 +71,7 @@ func (p *Process) tell(dropped []Dropped) {
 	for _, r := range reports {
 		p.guard.sys.emit(r)
 	}
+	p.guard.sys.mourn(left)
 }
 
 func attempt[H any](heir H, repair func(H) []Dropped) (dropped []Dropped, err error) {

@@ -145,7 +145,7 @@ func TestALateInitTakesNoMessages(t *testing.T) {
 		waiting := &failer{}
 		send(t, r.ref("a"), waiting)
 		old := r.ref("a").row.proc.Load()
-		if !old.replace(0, ErrStartTimeout) { // as its supervisor does, which then stops others
+		if _, ok := old.replace(0, ErrStartTimeout); !ok { // as its supervisor does, which then stops others
 			t.Fatal("not replaced")
 		}
 		gate := g.set(nil)

@@ -227,29 +227,26 @@ func (m *mailbox) setOpen(open bool) {
 	m.mu.Unlock()
 }
 
-// close refuses everything from now on and fails what is left. Taken is the message being handled, which is failed as
-// well when the process has been abandoned and will not answer it. Close reports whether it is busy.
-func (m *mailbox) close(reason error, taken bool) (busy bool) {
+// close refuses everything from now on. What is left is the caller's to tell of: with taken also the message being handled, because the process has
+// been abandoned and will not answer it. Close reports whether it is busy.
+func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.closed || m.next != nil {
-		m.mu.Unlock()
-		return false
+		return nil, false
 	}
 	m.closed, busy = true, m.running
 	m.hand.ring()
 	m.settle()
-	left := m.user.move()
-	current := m.current
+	if taken && m.current != nil {
+		left = append(left, lost{m.guard.row.path, m.current, reason})
+	}
 	m.current = nil
+	for waiting := m.user.move(); waiting.len() > 0; {
+		left = append(left, lost{m.guard.row.path, waiting.pop().msg, reason})
+	}
 	m.crowd()
-	m.mu.Unlock()
-	if taken && current != nil {
-		m.guard.sys.fail(m.guard.row.path, current, reason)
-	}
-	for left.len() > 0 {
-		m.guard.sys.fail(m.guard.row.path, left.pop().msg, reason)
-	}
-	return busy
+	return left, busy
 }
 
 // claim takes charge of the message in hand, whose failure is then the caller's to tell; it reports false when somebody else has done so.

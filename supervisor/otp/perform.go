@@ -49,7 +49,9 @@ func (v *supervisor) perform(now time.Time, a action) {
 		a.kid.driver.row.mark(v, Restarting, now)
 		v.guard.box.push(inAgain{a.kid})
 	case doDelete:
-		if r := a.kid.driver.row; r.release(v, now) {
+		r := a.kid.driver.row
+		if left, ok := r.release(v, now); ok {
+			defer v.guard.sys.mourn(left)
 			v.guard.row.remove(r)
 			r.disinherit(ErrShutdown)
 		}
@@ -148,10 +150,13 @@ func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration, reason
 	r, g := k.driver.row, k.driver.guard
 	k.driver.guard = nil
 	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
-	if reason != nil && g.replace(0, reason) {
-		r.mark(v, Forsaken, now)
-		return
+	if reason != nil {
+		if left, ok := g.replace(0, reason); ok {
+			r.mark(v, Forsaken, now)
+			v.guard.sys.mourn(left)
+			return
+		}
 	}
-	g.abandon()
+	defer v.guard.sys.mourn(g.abandon())
 	r.rest(v, Forsaken, now)
 }

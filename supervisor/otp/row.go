@@ -90,39 +90,48 @@ func (r *row) ownedBy(v *supervisor) bool {
 
 // house puts a process into the row on behalf of its supervisor, and reports whether that may.
 func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
+	left, ok := r.swap(v, g, s, now)
+	r.sys.mourn(left)
+	return ok
+}
+
+// swap is house; what waited for the process that was in the row is the caller's to tell of.
+func (r *row) swap(v *supervisor, g *guard, s Status, now time.Time) (left []lost, ok bool) {
 	r.mu.Lock()
 	if r.owner != v {
 		r.mu.Unlock()
-		return false
+		return nil, false
 	}
 	old := r.proc.Swap(g)
 	r.set(s, now)
 	r.mu.Unlock()
-	old.evicted()
-	return true
+	return old.evicted(), true
 }
 
-// evicted: the process is no longer its row's. One that was fenced off for a successor has none: what waits there is failed.
-func (g *guard) evicted() {
+// evicted: the process is no longer its row's. One that was fenced off for a successor has none: what waits there is lost.
+func (g *guard) evicted() (left []lost) {
 	if g != nil && g.abandoned.Load() {
-		g.box.close(ErrNoProc, false)
+		left, _ = g.box.close(ErrNoProc, false)
 	}
+	return left
 }
 
 // rest marks the row as one in which nothing runs. Whoever began to watch since the last end hears it now.
 func (r *row) rest(v *supervisor, s Status, now time.Time) {
-	if r.house(v, nil, s, now) {
+	left, ok := r.swap(v, nil, s, now)
+	if ok {
 		r.down(r.inc.Load(), ErrNoProc)
 	}
+	r.sys.mourn(left)
 }
 
-// release ends a supervisor's hold on the row: nothing runs there until somebody adopts it. It reports false when the
-// row is no longer the supervisor's.
-func (r *row) release(v *supervisor, now time.Time) bool {
+// release ends a supervisor's hold on the row: nothing runs there until somebody adopts it. What waited is the caller's to tell of. It reports false
+// when the row is no longer the supervisor's.
+func (r *row) release(v *supervisor, now time.Time) (left []lost, ok bool) {
 	r.mu.Lock()
 	if r.owner != v {
 		r.mu.Unlock()
-		return false
+		return nil, false
 	}
 	r.owner = nil
 	old := r.proc.Swap(nil)
@@ -130,20 +139,19 @@ func (r *row) release(v *supervisor, now time.Time) bool {
 		r.set(Stopped, now)
 	}
 	r.mu.Unlock()
-	old.evicted()
 	r.down(r.inc.Load(), ErrNoProc)
-	return true
+	return old.evicted(), true
 }
 
-// seize takes the row from a supervisor that was abandoned.
-func (r *row) seize(now time.Time) {
+// seize takes the row from a supervisor that was abandoned. What waited is the caller's to tell of.
+func (r *row) seize(now time.Time) (left []lost) {
 	r.mu.Lock()
 	r.owner = nil
 	old := r.proc.Swap(nil)
 	r.set(Forsaken, now)
 	r.mu.Unlock()
-	old.evicted()
 	r.down(r.inc.Load(), ErrNoProc)
+	return old.evicted()
 }
 
 // inherit hands the row to its supervisor's next incarnation, whose spec may differ.
@@ -256,13 +264,20 @@ func (r *row) down(inc uint64, reason error) {
 
 // disinherit drops the heirs of this row and of those below it. It ends their use, so what they were started with goes too.
 func (r *row) disinherit(reason error) {
+	each(append(r.all(), r), func(r *row) {
+		r.mu.Lock()
+		r.args = nil
+		r.mu.Unlock()
+		r.abandonHeir(reason)
+	})
+}
+
+// all is the rows below this one, each before the one that it is below.
+func (r *row) all() (all []*row) {
 	for _, c := range r.rows() {
-		c.disinherit(reason)
+		all = append(append(all, c.all()...), c)
 	}
-	r.mu.Lock()
-	r.args = nil
-	r.mu.Unlock()
-	r.abandonHeir(reason)
+	return all
 }
 
 // about is what an event says of this row.

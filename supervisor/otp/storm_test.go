@@ -84,6 +84,22 @@ type bequest struct{ s *storm }
 
 func (b bequest) Abandon(error) { _ = b.s.act(12) }
 
+// plea is a message whose Fail may take the goroutine that calls it with it.
+type plea struct {
+	parcelled
+	s *storm
+}
+
+func (m *plea) Fail(err error) {
+	m.parcelled.Fail(err)
+	m.s.mu.Lock()
+	leave := !m.s.calm && m.s.random.IntN(20) == 0
+	m.s.mu.Unlock()
+	if leave {
+		runtime.Goexit()
+	}
+}
+
 func (s *storm) worker() Start {
 	return scriptOf(script{
 		init: func(p *Process) error { p.SetHeir(bequest{s}); return s.act(25) },
@@ -92,7 +108,7 @@ func (s *storm) worker() Start {
 				c.Reply(p.Path())
 				return nil
 			}
-			m := msg.(*parcelled)
+			m := msg.(*plea)
 			m.begun.Add(1)
 			return s.act(8)
 		},
@@ -142,7 +158,7 @@ func blow(t *testing.T, seed uint64) {
 		s.mu.Lock()
 		s.calm = false
 		s.mu.Unlock()
-		var sent []*parcelled
+		var sent []*plea
 		var asks sync.WaitGroup
 		random := rand.New(rand.NewPCG(seed, 8))
 		for range 400 {
@@ -171,7 +187,7 @@ func blow(t *testing.T, seed uint64) {
 			case n <= 5:
 				time.Sleep(time.Duration(random.IntN(int(4 * time.Second))))
 			default:
-				m := &parcelled{}
+				m := &plea{s: s}
 				if ref.row.child().Start.Type() == WorkerType && ref.Send(m) == nil {
 					sent = append(sent, m)
 				}

@@ -188,9 +188,15 @@ func (v *supervisor) stuck(o overdue) {
 		return
 	}
 	full := v.guard.sys.hung.Load() >= MaxHung
-	if sup && !g.expel(o.since, o.report) || !sup && !g.replace(o.since, o.report) {
+	end := g.replace
+	if sup {
+		end = g.expel
+	}
+	left, ok := end(o.since, o.report)
+	if !ok {
 		return
 	}
+	defer v.guard.sys.mourn(left)
 	if k.stage != up {
 		v.step(inTimeout{k, k.timer, full})
 		return
@@ -242,7 +248,6 @@ func (v *supervisor) conclude(reason error) {
 	}
 	v.closing = true
 	v.carryOut(v.guard.sys.clock.Now())
-	v.guard.overtaken = false
 	v.step(inStop{reason})
 }
 
@@ -264,15 +269,17 @@ func (v *supervisor) exit(now time.Time, reason error) {
 		v.alarm.Stop()
 	}
 	r := v.guard.row
-	for _, c := range r.rows() {
-		if !c.release(v, now) {
-			continue
+	each(r.rows(), func(c *row) {
+		left, ok := c.release(v, now)
+		if !ok {
+			return
 		}
-		c.disinherit(reason)
+		defer v.guard.sys.mourn(left)
 		if !v.static[c.id] {
 			r.remove(c)
 		}
-	}
+		c.disinherit(reason)
+	})
 	v.note(SupervisorStopped{r.about(r.inc.Load(), now), reason})
 	v.flush()
 	v.guard.concluded()
