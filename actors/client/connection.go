@@ -75,6 +75,7 @@ type Connection struct {
 	p *otp.Process
 	*carry
 
+	self     *request.Hold // this incarnation, as who has calls in hand
 	up       transport.Upstream
 	state    State
 	life     *session.Lifecycle // of the handshake; nil before there is a transport
@@ -153,7 +154,7 @@ const (
 
 // Init answers what the previous incarnation had written and lost, and starts to dial.
 func (c *Connection) Init(p *otp.Process) error {
-	c.p = p
+	c.p, c.self = p, &request.Hold{Ref: p.Self(), Incarnation: p.Incarnation()}
 	var ok bool
 	c.carry, ok = otp.Inherit(p, func(left *carry) []otp.Dropped {
 		left.o = c.o
@@ -175,6 +176,9 @@ func (c *Connection) Init(p *otp.Process) error {
 	for _, i := range c.instances {
 		p.Monitor(i.Ref)
 	}
+	if c.primary != (otp.Ref{}) {
+		p.Monitor(c.primary)
+	}
 	c.begin(0)
 	return nil
 }
@@ -183,7 +187,7 @@ func (c *Connection) Init(p *otp.Process) error {
 func (c *Connection) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *request.Forward:
-		m.Exchange.Take(p.Incarnation())
+		m.Exchange.Take(c.self)
 		c.forward(m.Exchange)
 	case inbound:
 		if m.attempt == c.attempt {

@@ -3,7 +3,6 @@ package client
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"mcpd/actors/request"
@@ -59,15 +58,13 @@ type Instance struct {
 type (
 	// adopt says who hands an instance its calls.
 	adopt struct{ by otp.Ref }
-	// handed is a call, and the log level that its session asked for. Taken is the incarnation of the instance that has looked at it, 0 for none:
-	// until then it waits in the mailbox, which outlives whoever is stuck.
+	// handed is a call, and the log level that its session asked for.
 	handed struct {
 		*request.Forward
 		level string
-		taken atomic.Uint64
 	}
 	// vacant says that an instance has no calls.
-	vacant struct{ ref otp.Ref }
+	vacant struct{ Instance }
 )
 
 func (adopt) Class() otp.Class  { return otp.Owed }
@@ -99,7 +96,9 @@ func (c *Connection) spread() {
 		}
 		x, to := c.queue[0], c.instances[i]
 		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session]}
+		x.Take(&request.Hold{Ref: to.Ref})
 		if c.p.Send(to.Ref, call) != nil {
+			x.Take(c.self)
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
@@ -165,13 +164,15 @@ func (c *Connection) joined(m another) {
 	c.growing = false
 	c.p.Monitor(m.i.Ref)
 	c.instances = append(c.instances, &instance{Instance: m.i})
-	c.vacated(m.i.Ref)
+	c.vacated(m.i)
 }
 
-// vacated hears that an instance has nothing to do. When that lasts, it is ended.
-func (c *Connection) vacated(ref otp.Ref) {
+// vacated hears that an instance has nothing to do. When that lasts, it is ended. One that nobody knows any more was handed its calls by an incarnation that hung.
+func (c *Connection) vacated(v Instance) {
+	ref := v.Ref
 	i := c.instance(ref)
 	if i == nil {
+		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: v.Key, From: ref})
 		return
 	}
 	i.busy, i.idle, i.has = false, c.p.Now(), nil
@@ -196,6 +197,9 @@ func (c *Connection) rested(ref otp.Ref) {
 func (c *Connection) instanceDown(m otp.Down) bool {
 	i := c.instance(m.Ref)
 	switch {
+	case m.Ref == c.primary: // its next incarnation may not know of this one
+		c.p.Monitor(m.Ref)
+		c.vacate()
 	case i == nil:
 		return false
 	case otp.IsNormal(m.Reason) || !m.Ref.Alive():
@@ -205,10 +209,10 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 		c.p.Monitor(m.Ref)
 		if errors.Is(m.Reason, otp.ErrStuck) {
 			_ = c.p.Send(m.Ref, adopt{c.p.Self()})
-			if i.has != nil && i.has.taken.Load() == m.Incarnation {
+			if i.has != nil && i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {
 				x := i.has.Exchange
 				complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method))
-				c.vacated(m.Ref)
+				c.vacated(i.Instance)
 			}
 		}
 	}
@@ -226,7 +230,7 @@ func (c *Connection) instance(ref otp.Ref) *instance {
 
 // handed takes a call of another connection, whose session's log level is the server's until the next.
 func (c *Connection) handed(m *handed) {
-	m.taken.Store(c.p.Incarnation())
+	m.Exchange.Take(c.self)
 	before := c.verbose()
 	clear(c.levels)
 	c.levels[m.Exchange.Session] = m.level
@@ -241,7 +245,7 @@ func (c *Connection) vacate() {
 	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+len(c.calls) > 0 {
 		return
 	}
-	if c.p.Send(c.primary, vacant{c.p.Self()}) != nil {
+	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}}) != nil {
 		c.primary = otp.Ref{}
 		c.maybeLinger()
 	}
@@ -254,8 +258,9 @@ func (c *Connection) amongInstances(msg any) {
 		c.handed(m)
 	case adopt:
 		c.primary = m.by
+		c.p.Monitor(m.by)
 	case vacant:
-		c.vacated(m.ref)
+		c.vacated(m.Instance)
 	case impatient:
 		c.patient = false
 		c.spread()

@@ -68,8 +68,8 @@ type Exchange struct {
 	Progress protocol.Progress
 	// failed says that the message which crashed the manager has given the exchange its outcome, so that the next incarnation lets go of it.
 	failed atomic.Bool
-	// taken is the incarnation of its connection that has looked at it, 0 for none: until then it waits in the mailbox, which outlives whoever is stuck.
-	taken atomic.Uint64
+	// held is who has looked at it last; nil: it waits in the mailbox of Upstream.
+	held atomic.Pointer[Hold]
 	// counted says that it counts as in flight.
 	counted atomic.Bool
 	// fate is what has become of it: bits of written and over.
@@ -82,8 +82,22 @@ const (
 	over                // it has its outcome
 )
 
-// Take is called by the incarnation of a connection that looks at the exchange for the first time.
-func (x *Exchange) Take(incarnation uint64) { x.taken.Store(incarnation) }
+// Hold is an incarnation of a connection, which has exchanges in hand. With Incarnation 0 they wait in the mailbox, which outlives whoever is stuck.
+type Hold struct {
+	Ref         otp.Ref
+	Incarnation uint64
+}
+
+// Take is called by the incarnation of a connection that looks at the exchange for the first time, and by one that hands it on.
+func (x *Exchange) Take(h *Hold) { x.held.Store(h) }
+
+// Held is who has the exchange in hand: its connection, or one that this has handed it to.
+func (x *Exchange) Held() Hold {
+	if h := x.held.Load(); h != nil {
+		return *h
+	}
+	return Hold{Ref: x.Upstream}
+}
 
 // Write claims the exchange for its connection, which is about to write it. It reports false when the exchange has ended: then it must not be
 // written any more, because its caller may have been told that it was not.

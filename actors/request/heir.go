@@ -44,7 +44,7 @@ func (m *Manager) mend() (broken int) {
 			m.bury(x)
 		case do.Do == inflight.Withdraw:
 			x.Over() // before anybody acts on it, as in step
-			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: errBroken.Error()})
+			_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: errBroken.Error()})
 		default:
 			if do.Err == nil && do.Outcome != inflight.Cancelled {
 				do.Err = x.Broken(errBroken)

@@ -84,6 +84,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	for r := range m.table.pending() {
 		m.bytes += len(r.Owner.Params)
 		p.Monitor(r.Owner.Upstream)
+		p.Monitor(r.Owner.Held().Ref)
 	}
 	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
 		r, _ := m.table.get(id)
@@ -173,7 +174,7 @@ func (m *Manager) step(e event, a answer) {
 			remembered(x)
 		case inflight.Withdraw:
 			x.Over() // before anybody acts on it: who crashes of this and comes back sees by it that there is nothing to go on with
-			_ = m.p.Send(x.Upstream, &Withdraw{ID: x.ID, Reason: reason(e)})
+			_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:
 			if e.Op == inflight.Complete {
 				m.o.Emit(telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String()})
@@ -229,12 +230,18 @@ func (m *Manager) forward(x *Exchange) event {
 }
 
 // stuck ends what a connection had in hand that was replaced because it is stuck: what it knew is given up with it, as it may come back and change
-// it. What its successor has taken meanwhile is not its. Any other end the connection tells itself, or its next incarnation does.
+// it. What its successor has taken meanwhile is not its, nor is what it had handed to others: with it goes whoever would have heard of their ends, so that is
+// the manager from now on. Any other end the connection tells itself, or its next incarnation does.
 func (m *Manager) stuck(d otp.Down) {
 	if !errors.Is(d.Reason, otp.ErrStuck) {
 		return
 	}
-	for _, id := range m.keys(func(x *Exchange) bool { return x.Upstream == d.Ref && x.taken.Load() == d.Incarnation }) {
+	for r := range m.table.pending() {
+		if x := r.Owner; x.Upstream == d.Ref {
+			m.p.Monitor(x.Held().Ref)
+		}
+	}
+	for _, id := range m.keys(func(x *Exchange) bool { return x.Held() == Hold{d.Ref, d.Incarnation} }) {
 		r, _ := m.table.get(id)
 		x := r.Owner
 		m.step(event{Op: inflight.Lose, Key: id, Err: protocol.UpstreamLost(x.Server, x.Over(), d.Reason).Repeating(x.Method)}, answer{})

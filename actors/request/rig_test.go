@@ -22,16 +22,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a request manager with room for three exchanges, and boxes in the places of a connection and a session.
 type rig struct {
 	*stage.Stage
-	conn, owner stage.Box
-	codes       chan int64 // of errors, as they are counted
-	metrics     *telemetry.Metrics
-	next        uint64
-	each        atomic.Int32 // exchanges of one principal; 0 for no bound
-	principal   string
-	params      jsontext.Value                // of what is submitted; nil is that of a small call
-	method      string                        // of what is submitted; empty is tools/call
-	stalls      atomic.Pointer[chan struct{}] // the manager waits for it as it takes an exchange on
-	queues      bool                          // the connection has not written yet what is submitted
+	conn, other, owner stage.Box
+	codes              chan int64 // of errors, as they are counted
+	metrics            *telemetry.Metrics
+	next               uint64
+	each               atomic.Int32 // exchanges of one principal; 0 for no bound
+	principal          string
+	params             jsontext.Value                // of what is submitted; nil is that of a small call
+	method             string                        // of what is submitted; empty is tools/call
+	stalls             atomic.Pointer[chan struct{}] // the manager waits for it as it takes an exchange on
+	queues             bool                          // the connection has not written yet what is submitted
 }
 
 func run(t *testing.T, test func(r *rig)) {
@@ -45,7 +45,7 @@ func run(t *testing.T, test func(r *rig)) {
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{
-			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), r.owner.Child("owner"),
+			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), {ID: "other", Start: s.Stalls.Worker("other", r.other.Behaviour)}, r.owner.Child("owner"),
 		}
 	}, func(*stage.Stage) { test(r) })
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
 	"mcpd/supervisor/otp"
 )
 
@@ -48,12 +50,45 @@ func TestAStuckConnectionLosesOnlyWhatItHadInHand(t *testing.T) {
 		held, out1 := r.submit("s")
 		next, out2 := r.submit("s")
 		_, out3 := r.submit("s")
-		held.Take(1)
-		next.Take(2)
+		held.Take(&request.Hold{Ref: r.Ref("conn"), Incarnation: 1})
+		next.Take(&request.Hold{Ref: r.Ref("conn"), Incarnation: 2})
 		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
 		r.Rest()
 		if out1.Word() == "none" || out2.Word() != "none" || out3.Word() != "none" {
 			t.Errorf("outcomes %v, %v, %v", out1.Word(), out2.Word(), out3.Word())
+		}
+	})
+}
+
+// What a connection had handed to another instance of its server is that one's: it goes on when the connection hangs, is withdrawn there, and ends when that
+// one hangs too, though nobody is left who knew of it.
+func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
+	run(t, func(r *rig) {
+		first, out1 := r.submit("s")
+		second, out2 := r.submit("s")
+		third, out3 := r.submit("s")
+		other := r.Ref("other")
+		for _, x := range []*request.Exchange{first, second} {
+			x.Take(&request.Hold{Ref: r.Ref("conn"), Incarnation: 1})
+			x.Take(&request.Hold{Ref: other, Incarnation: 1})
+		}
+		third.Take(&request.Hold{Ref: other}) // it waits there
+		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
+		r.Rest()
+		if out1.Word() != "none" || out2.Word() != "none" || out3.Word() != "none" {
+			t.Fatalf("outcomes %v, %v, %v", out1.Word(), out2.Word(), out3.Word())
+		}
+		r.send(request.NewCancel(r.Ref("manager"), first.ID))
+		r.Rest()
+		if got := stage.Of[*request.Withdraw](&r.other.Log); len(got) != 1 || got[0].ID != first.ID || len(r.withdrawn()) != 0 {
+			t.Errorf("the instance was told %v, the connection %v", got, r.withdrawn())
+		}
+		letGo := r.Stalls.Arm("other", "int")
+		r.Send("other", 1)
+		time.Sleep(otp.DefaultHard + 2*time.Second)
+		letGo()
+		if out2.Word() == "none" || out3.Word() != "none" {
+			t.Errorf("outcomes %v, %v when the instance hung too", out2.Word(), out3.Word())
 		}
 	})
 }

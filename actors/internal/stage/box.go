@@ -55,8 +55,11 @@ type Box struct {
 
 // Child is the box as a child of a supervisor.
 func (b *Box) Child(id string) otp.Child {
-	return otp.Child{ID: id, Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return &box{b: b} })}
+	return otp.Child{ID: id, Restart: otp.Transient, Start: otp.Worker(b.Behaviour)}
 }
+
+// Behaviour is that of the row.
+func (b *Box) Behaviour() otp.Behaviour { return &box{b: b} }
 
 type box struct {
 	otp.Base

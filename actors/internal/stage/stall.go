@@ -53,8 +53,11 @@ func (s *Stalls) take(name string, msg any) (gate chan struct{}) {
 
 // Worker is otp.Worker, under a name.
 func (s *Stalls) Worker(name string, f func() otp.Behaviour) otp.Start {
-	return otp.Worker(func() otp.Behaviour { return &staller{f(), s, name} })
+	return otp.Worker(func() otp.Behaviour { return s.Behaviour(name, f()) })
 }
+
+// Behaviour is that of a worker under a name.
+func (s *Stalls) Behaviour(name string, b otp.Behaviour) otp.Behaviour { return &staller{b, s, name} }
 
 // WorkerWith is otp.WorkerWith, under a name that all its workers have.
 func (s *Stalls) WorkerWith(name string, f func(args any) otp.Behaviour) otp.Start {
