@@ -192,24 +192,66 @@ func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 	})
 }
 
-// A session that hung on its client's answer still takes back, when it goes on, that the call waits for its user: nobody else knows of that, and else the
-// call would have the user's time for its server.
-func TestWhoHungUnparksItsCall(t *testing.T) {
+// What servers have asked the client of a session that hangs is refused as soon as that is replaced, and its call does not wait for its user any more. Nothing of it
+// happens once more when it goes on.
+func TestQuestionOfASessionThatHungIsRefused(t *testing.T) {
+	for name, hang := range map[string]func(r *rig, u *user, p *peer, out *stage.Sink){
+		"with the answer": func(_ *rig, u *user, _ *peer, out *stage.Sink) { u.answer(out.Sent()[0].ID, yes) },
+		"with a call":     func(_ *rig, u *user, _ *peer, _ *stage.Sink) { u.ask("ping", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, silent, func(r *rig) {
+				u, out, p := asking(r)
+				p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+				r.Rest()
+				letGo := r.Stalls.Arm("session", "*session.Deliver")
+				hang(r, u, p, out)
+				time.Sleep(otp.DefaultHard + 10*time.Second)
+				check := func() {
+					t.Helper()
+					if got := p.answers(); len(got) != 1 || got[0].Error == nil || got[0].ID != jsonrpc.IntID(1) {
+						t.Errorf("the server heard %v", got)
+					}
+					if got := u.heard("notifications/cancelled"); len(got) != 1 {
+						t.Errorf("the client heard %v", got)
+					}
+				}
+				check()
+				time.Sleep(r.tenant.Limits.CallTimeout - 12*time.Second)
+				if out.Word() != "none" {
+					t.Errorf("ended before its time: %v", out.All())
+				}
+				time.Sleep(4 * time.Second)
+				if out.Word() == "none" {
+					t.Error("the call waits for its user")
+				}
+				letGo()
+				time.Sleep(time.Second)
+				check()
+			})
+		})
+	}
+}
+
+// A session that hung on an answer, and goes on, does not take back that the call waits for what its successor asks the user.
+func TestWhoHungUnparksNothingOfItsSuccessor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		r.Rest()
 		letGo := r.Stalls.Arm("session", "*session.Deliver")
 		u.answer(out.Sent()[0].ID, yes)
 		time.Sleep(otp.DefaultHard + 10*time.Second)
-		letGo()
+		p.Ask(jsonrpc.IntID(2), "elicitation/create", `{"message":"age?"}`)
 		r.Rest()
-		time.Sleep(r.tenant.Limits.CallTimeout - time.Second)
+		letGo()
+		time.Sleep(r.tenant.Limits.CallTimeout + time.Second)
 		if out.Word() != "none" {
-			t.Errorf("ended before its time: %v", out.All())
+			t.Fatalf("the call has ended: %v", out.All())
 		}
-		time.Sleep(2 * time.Second)
-		if out.Word() == "none" || len(p.answers()) != 0 {
-			t.Errorf("it has %v, the server heard %v", out.Word(), p.answers())
+		u.answer(out.Sent()[1].ID, yes)
+		if got := p.answers(); len(got) != 2 || got[1].ID != jsonrpc.IntID(2) || got[1].Error != nil {
+			t.Errorf("the server heard %v", got)
 		}
 	})
 }

@@ -55,15 +55,19 @@ func (s *Session) question(q *client.Question) {
 	}
 	m := jsonrpc.Request(id, q.Method, params)
 	s.p.Check()
+	if q.Exchange != nil {
+		a.call = q.Exchange.ID
+	}
+	s.h.Questions().Open(id, s.refusal(id, *a))
 	var err error
 	switch {
 	case q.Exchange != nil:
-		if s.p.Send(s.o.Requests, &request.Park{ID: q.Exchange.ID, For: s.o.Tenant().Limits.ParkTime + parkGrace}) != nil {
-			a.timer.Stop()
+		if s.p.Send(s.o.Requests, &request.Park{ID: a.call, For: s.o.Tenant().Limits.ParkTime + parkGrace}) != nil {
+			a.call = 0
+			s.settle(id, a)
 			q.Fail(protocol.Overloaded("tenant", time.Second))
 			return
 		}
-		a.call = q.Exchange.ID
 		err = q.Exchange.Sink.Send(m)
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
@@ -90,12 +94,30 @@ func (s *Session) answered(m jsonrpc.Message) {
 	_ = s.p.Send(a.from, &client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from})
 }
 
+// settle forgets a question. It tells nothing of one that was refused meanwhile, because this incarnation hung.
 func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	delete(s.asked, id)
 	a.timer.Stop()
-	if a.call != 0 {
-		// late: it takes back what this incarnation has asked for, once, and no other knows of that.
-		_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, a.call))
+	if s.h.Questions().Close(id) && a.call != 0 {
+		s.unpark(a.call)
+	}
+}
+
+// unpark takes back that a call waits for its user.
+func (s *Session) unpark(call uint64) {
+	// late: it takes back what was asked for once, and whoever closes a question is the only one to.
+	_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, call))
+}
+
+// refusal is what ends a question that its actor has left open.
+func (s *Session) refusal(id jsonrpc.ID, a asked) func() {
+	return func() {
+		s.withdraw(id)
+		if a.call != 0 {
+			s.unpark(a.call)
+		}
+		// late: the question has gone with whoever asked it, and takes one answer.
+		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
 	}
 }
 

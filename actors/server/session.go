@@ -18,7 +18,6 @@ import (
 	"mcpd/actors/task"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	lifecycle "mcpd/protocol/session"
@@ -232,12 +231,7 @@ func (s *Session) close(why error) {
 // Terminate lets go of everything this session has asked of others. Its questions end with it. Its exchanges do so only with the session
 // itself: otherwise another actor follows, and their sinks outlive this one.
 func (s *Session) Terminate(*otp.Process, error) {
-	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
-		s.settle(id, a)
-		s.withdraw(id)
-		// late: the question has gone with this incarnation, and takes one answer.
-		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
-	}
+	s.h.Questions().Refuse()
 	if s.h.Closed() {
 		s.h.Forget()
 		s.hangUp()

@@ -40,6 +40,7 @@ func (m *Manager) down(d otp.Down) {
 	if h == nil {
 		return
 	}
+	h.questions.Refuse() // of one that hung: any other has done so
 	if h.closed.Load() {
 		h.Forget() // it may have written the session down while that ended
 		return

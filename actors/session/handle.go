@@ -45,6 +45,7 @@ type Handle struct {
 	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
 	asleep, waking atomic.Bool
 	calls          Calls
+	questions      Questions
 	waiting        atomic.Int64 // requests that its actor has neither answered nor passed on
 	listens        atomic.Int64 // subscriptions that are streams of their own
 	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
@@ -136,6 +137,9 @@ func (h *Handle) Closed() bool { return h.closed.Load() }
 
 // Calls are the client's requests that are on their way to servers.
 func (h *Handle) Calls() *Calls { return &h.calls }
+
+// Questions are what servers have asked the client.
+func (h *Handle) Questions() *Questions { return &h.questions }
 
 // Waits notes that the session's actor holds so many requests more, or fewer, which it has neither answered nor passed on.
 func (h *Handle) Waits(more int) { h.waiting.Add(int64(more)) }
