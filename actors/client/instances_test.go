@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -127,92 +126,6 @@ func TestInstanceTakesTheNext(t *testing.T) {
 			t.Errorf("%d instances were asked for beyond their bound", len(r.wanted()))
 		}
 	})
-}
-
-// What an instance has in hand that hangs ends as soon as it is replaced, and what had not come to it is its successor's, which is handed the next.
-func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
-	for kind, taken := range map[string]bool{"client.inbound": true, "*client.Tell": false} {
-		run(t, shared, func(r *rig) {
-			p := r.program(r.dials)
-			r.call("one")
-			x := r.call("two")
-			p.Expect("tools/call")
-			q := r.grow()
-			m := q.Expect("tools/call")
-			letGo := r.Stalls.Arm("other", kind)
-			if taken {
-				q.Reply(m, `{"content":[]}`)
-			} else {
-				q.Reply(m, `{"content":[]}`)
-				r.Rest()
-				r.Send("other", &client.Tell{Method: "notifications/roots/list_changed"})
-				x = r.call("two")
-				if got := (request.Hold{Ref: r.Ref("other")}); x.Held() != got { // it waits there, whatever becomes of who has handed it over
-					t.Errorf("held by %+v", x.Held())
-				}
-			}
-			time.Sleep(otp.DefaultHard + 2*time.Second)
-			next := r.program(r.others)
-			if !taken {
-				next.Reply(next.Expect("tools/call"), `{"content":[]}`)
-			}
-			r.Rest()
-			if got := r.outcome(x); taken != errors.Is(got.Err, protocol.ConditionUpstreamLost) || !taken && got.Err != nil {
-				t.Errorf("%s: %v", kind, got.Err)
-			}
-			letGo()
-			r.Rest()
-			y := r.call("two")
-			next.Reply(next.Expect("tools/call"), `{"content":[]}`)
-			r.Rest()
-			if got := r.outcome(y); got.Err != nil {
-				t.Errorf("%s: the next: %v", kind, got.Err)
-			}
-		})
-	}
-}
-
-// A first connection that hangs takes nothing along of what other instances have in hand: that goes on there. They are ended when they have nothing to do, because
-// the next incarnation knows nothing of them.
-func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
-	for kind, busy := range map[string]bool{"with a call": true, "idle": false} {
-		t.Run(kind, func(t *testing.T) {
-			run(t, shared, func(r *rig) {
-				p := r.program(r.dials)
-				mine := r.call("one")
-				x := r.call("two")
-				p.Expect("tools/call")
-				q := r.grow()
-				m := q.Expect("tools/call")
-				if got := (request.Hold{Ref: r.Ref("other"), Incarnation: 1}); x.Held() != got || mine.Held().Ref != r.Ref("conn") {
-					t.Errorf("held by %+v and %+v", x.Held(), mine.Held())
-				}
-				if !busy {
-					q.Reply(m, `{"content":[]}`)
-					r.Rest()
-				}
-				letGo := r.Stalls.Arm("conn", "*client.Tell")
-				r.send(&client.Tell{Method: "notifications/roots/list_changed"})
-				time.Sleep(otp.DefaultHard + 2*time.Second)
-				r.program(r.dials)
-				if unused := stage.Of[*client.Unused](&r.catalog.Log); busy != (len(unused) == 0) {
-					t.Fatalf("unused %+v", unused)
-				}
-				if busy {
-					q.Reply(m, `{"content":[]}`)
-					r.Rest()
-				}
-				letGo()
-				r.Rest()
-				if got := r.outcome(x); got.Err != nil {
-					t.Error(got.Err)
-				}
-				if unused := stage.Of[*client.Unused](&r.catalog.Log); len(unused) == 0 || unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
-					t.Errorf("unused %+v", unused)
-				}
-			})
-		})
-	}
 }
 
 // A call that an instance has is withdrawn there.
