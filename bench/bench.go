@@ -38,7 +38,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 	if err != nil {
 		return record.Record{}, err
 	}
-	begun := time.Now()
+	begun, before := time.Now(), used()
 	r := &kit.Run{Short: o.Short, Seed: o.Seed, Say: o.Say, Record: record.Record{
 		Format: record.Format, Machine: machine(ctx, o.Version), Begun: begun.UTC().Truncate(time.Second), Seed: o.Seed, Short: o.Short,
 	}}
@@ -58,6 +58,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 		excuse(r.Record.Comparisons)
 	}
 	r.Record.Seconds = time.Since(begun).Seconds()
+	r.Record.Others = used().others(before) / r.Record.Seconds
 	return r.Record, ctx.Err()
 }
 

@@ -70,6 +70,19 @@ func TestMachineSaysWhatItIs(t *testing.T) {
 	}
 }
 
+// What this process uses is not what others do.
+func TestProcessorTimeOfOthersIsNotOurs(t *testing.T) {
+	before := processor{all: 100, own: 10}
+	for _, test := range []struct{ all, own, want float64 }{{103, 11, 2}, {103, 13, 0}, {103, 14, 0}, {100, 10, 0}} {
+		if got := (processor{test.all, test.own}).others(before); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	if _, err := os.Stat("/proc/stat"); err == nil && (used().all <= used().own || used().own == 0) {
+		t.Errorf("%+v", used())
+	}
+}
+
 func TestGatesThatAreOwedAreOnesThatThereAre(t *testing.T) {
 	for _, o := range owed {
 		if !slices.ContainsFunc(All, func(s kit.Scenario) bool { return s.Name == o.scenario }) || o.name == "" || o.why == "" {

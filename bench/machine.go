@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"mcpd/bench/record"
@@ -31,6 +33,36 @@ func machine(ctx context.Context, version string) record.Machine {
 		m.Load, _ = strconv.ParseFloat(first, 64)
 	}
 	return m
+}
+
+// processor is what processor time has been used, in seconds: by everybody on this machine, and by this process and those of its children that have
+// ended.
+type processor struct{ all, own float64 }
+
+// used is what has been used so far. All is 0 where the system does not say.
+func used() (p processor) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var r syscall.Rusage
+		_ = syscall.Getrusage(who, &r) // it fails for a bad argument only
+		p.own += float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
+	}
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return p
+	}
+	line, _, _ := strings.Cut(string(stat), "\n")
+	for i, word := range strings.Fields(line) {
+		// cpu user nice system idle iowait irq softirq steal, in hundredths: idle is nobody's, and who is charged for interrupts nobody knows.
+		if n, err := strconv.ParseFloat(word, 64); err == nil && slices.Contains([]int{1, 2, 3, 8}, i) {
+			p.all += n / 100
+		}
+	}
+	return p
+}
+
+// others is what others have used since an earlier measurement; 0 where that is not known.
+func (p processor) others(before processor) float64 {
+	return max(0, p.all-before.all-(p.own-before.own))
 }
 
 // field is the value of the first line of a file that begins so.

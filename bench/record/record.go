@@ -4,6 +4,7 @@ package record
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"mcpd/internal/load"
@@ -19,6 +20,8 @@ type Record struct {
 	Begun   time.Time `json:"begun"`
 	Seconds float64   `json:"seconds"`
 	Seed    uint64    `json:"seed"`
+	// Others is how many cores other processes kept busy meanwhile, on average; 0 also where the system does not say.
+	Others float64 `json:"others,omitzero"`
 	// Short says that the run was too short for absolute figures: only its gates count.
 	Short bool `json:"short"`
 	// Scenarios are those that were run, in their order.
@@ -100,12 +103,32 @@ type Missing struct {
 	Broken bool `json:"broken,omitzero"`
 }
 
+// idle is the share of the cores that other processes may keep busy on a machine that does nothing else.
+const idle = 0.05
+
+// Busy reports whether the machine did something else too: while it was measured, or, where that is not known, when the run began.
+func (r *Record) Busy() bool {
+	if r.Others > 0 {
+		return r.Others > idle*float64(r.Machine.Cores)
+	}
+	return r.Machine.Load > float64(r.Machine.Cores)/2
+}
+
+// beyond says how far a gate does not hold.
+func (c *Comparison) beyond() string {
+	limit := "at most"
+	if c.Least {
+		limit = "at least"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.3g (%.3g to %.3g), must be %s %.3g %s", c.Ratio, c.Low, c.High, limit, c.Gate, c.Unit))
+}
+
 // Failures says in a line each what the run fails on: gates that do not hold, scenarios that broke, calls whose answers were lost, doubled or
 // somebody else's. A server's errors are for the scenario to judge: some are right.
 func (r *Record) Failures() (list []string) {
 	for _, c := range r.Comparisons {
 		if c.Verdict == load.Fail && c.Owed == "" {
-			list = append(list, fmt.Sprintf("%s: %s, %s: %s", c.Scenario, c.Case, c.Name, "the gate does not hold"))
+			list = append(list, fmt.Sprintf("%s: %s, %s: %s", c.Scenario, c.Case, c.Name, c.beyond()))
 		}
 	}
 	for _, m := range r.Measurements {

@@ -4,51 +4,102 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"mcpd/bench/record"
 	"mcpd/internal/draw"
 )
 
+// reading says what the tables mean, to who has not seen one.
+const reading = `## How to read this
+
+Everything was measured in rounds, and whatever is compared was measured in turn within each round, so that what else the machine did favours neither side.
+
+In a table of comparisons, *is* says how many times the other's value ours is: 1 is the same, 2 twice as much, 0.5 half. It is the geometric mean over
+the rounds. Where it has a unit it is by how much ours is more, the median over the rounds. The 95 % interval says how far either can be trusted. A
+*gate* is a limit that must hold: a run fails when the whole interval lies beyond it. A *goal* is where we want to be.
+
+In a table of figures each value is the median of the rounds, and behind it are the lowest and the highest round. *p50*, *p99* and *p99.9* are
+the times within which 50, 99 and 99.9 % of all were done; the last column has them for the samples of all rounds together.
+`
+
 // Markdown writes a record as tables: the machine, gates and goals, where it falls short, and every scenario.
 func Markdown(w io.Writer, r record.Record) error {
 	var b strings.Builder
 	b.WriteString("# What mcpd costs, and how soon it is back\n\n")
-	if r.Short {
-		b.WriteString("> From a short run: what counts are its ratios. It says little about absolute times, and nothing about this machine at rest.\n\n")
+	for _, line := range remarks(r) {
+		b.WriteString("> " + line + "\n\n")
 	}
 	t := tallyOf(r)
-	fmt.Fprintf(&b, "%s, %d fail, %d are unclear; %d of %d goals are reached. A gate fails only when the whole 95 %% interval lies beyond it.\n\n", things(t.Hold, "gate holds", "gates hold"), t.Fail, t.Unclear, t.Reached, t.Goals)
-	table(&b, []string{"", ""}, len(factsOf(r)), func(i int) []string { f := factsOf(r)[i]; return []string{f.Name, f.Is} })
-	short := shortcomings(r)
+	fmt.Fprintf(&b, "%s, %d fail, %d cannot be judged; %d of %d goals are reached.\n\n", things(t.Hold, "gate holds", "gates hold"), t.Fail, t.Unclear, t.Reached, t.Goals)
+	facts := factsOf(r)
+	table(&b, []string{"", ""}, len(facts), func(i int) []string { return []string{facts[i].Name, facts[i].Is} })
 	b.WriteString("\n## Where it falls short\n\n")
+	short := shortfalls(r)
 	if len(short) == 0 {
-		b.WriteString("Nowhere: every gate holds and every goal is reached.\n")
+		b.WriteString("Nowhere: every gate holds and every goal is reached.\n\n")
 	}
-	for _, line := range short {
-		b.WriteString("- " + escape(line) + "\n")
+	for _, s := range short {
+		b.WriteString(s.Says + ":\n\n")
+		list(&b, s.Lines)
 	}
-	for _, c := range chaptersOf(r) {
-		fmt.Fprintf(&b, "\n## %s\n\n`%s`: %s\n\n", escape(c.Title), c.Name, escape(c.What))
-		for _, m := range c.Missing {
-			b.WriteString("- " + escape(m) + "\n")
+	b.WriteString(reading)
+	chapters := chaptersOf(r)
+	if len(chapters) > 1 {
+		b.WriteString("\n## What was measured\n\n")
+		for _, c := range chapters {
+			fmt.Fprintf(&b, "- [%s](#%s)\n", escape(c.Title), anchor(c.Title))
 		}
-		if len(c.Missing) > 0 {
-			b.WriteString("\n")
-		}
-		table(&b, []string{"case", "compared", "is", "95 % interval", "gate", "", "goal", ""}, len(c.Rows), func(i int) []string {
-			r := c.Rows[i]
-			return []string{r.Case, r.Name, r.Ratio, r.Interval, r.Gate, strings.TrimSpace(r.Verdict.Mark + " " + r.Verdict.Word), r.Goal, strings.TrimSpace(r.Reached.Mark + " " + r.Reached.Word)}
-		})
-		if len(c.Rows) > 0 {
-			b.WriteString("\n")
-		}
-		table(&b, []string{"case", "of", "quantity", "median", "rounds", "n", "p50, p99, p99.9, max of all"}, len(c.Figures), func(i int) []string {
-			f := c.Figures[i]
-			return []string{f.Case, f.Subject, f.Quantity, f.Median, f.Spread, fmt.Sprint(f.Rounds), f.Tail}
-		})
+	}
+	for _, c := range chapters {
+		chapterIn(&b, c)
 	}
 	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), draw.Apart, " "))
 	return err
+}
+
+// chapterIn writes one scenario. Its figures are folded where comparisons say what they come to.
+func chapterIn(b *strings.Builder, c chapter) {
+	fmt.Fprintf(b, "\n## %s\n\n`%s`: %s\n\n", escape(c.Title), c.Name, escape(c.What))
+	list(b, c.Missing)
+	table(b, []string{"case", "compared", "is", "95 % interval", "gate", "", "goal", ""}, len(c.Rows), func(i int) []string {
+		r := c.Rows[i]
+		return []string{r.Case, r.Name, r.Ratio, r.Interval, r.Gate, strings.TrimSpace(r.Verdict.Mark + " " + r.Verdict.Word), r.Goal, strings.TrimSpace(r.Reached.Mark + " " + r.Reached.Word)}
+	})
+	folded := len(c.Rows) > 0 && len(c.Figures) > 0
+	if folded {
+		fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", things(len(c.Figures), "figure", "figures"))
+	}
+	table(b, []string{"case", "of", "quantity", "median", "lowest to highest round", "rounds", "p50, p99, p99.9 and maximum of all samples"}, len(c.Figures), func(i int) []string {
+		f := c.Figures[i]
+		return []string{f.Case, f.Subject, f.Quantity, f.Median, f.Spread, fmt.Sprint(f.Rounds), f.Tail}
+	})
+	if folded {
+		b.WriteString("\n</details>\n")
+	}
+}
+
+// list writes lines one below the other, and a blank one behind them.
+func list(b *strings.Builder, lines []string) {
+	for _, line := range lines {
+		b.WriteString("- " + escape(line) + "\n")
+	}
+	if len(lines) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// anchor is what links to a heading with this text name, by the rule of those who show Markdown.
+func anchor(title string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == ' ':
+			return '-'
+		case unicode.IsLetter(c), unicode.IsDigit(c), c == '-', c == '_':
+			return unicode.ToLower(c)
+		}
+		return -1
+	}, title)
 }
 
 func things(n int, one, many string) string {
@@ -56,32 +107,6 @@ func things(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// shortcomings are what broke, gates that do not hold, goals that are not reached, and what was not measured, in this order.
-func shortcomings(r record.Record) (list []string) {
-	list = r.Failures()
-	for i := range list {
-		list[i] = text(list[i])
-	}
-	for _, c := range r.Comparisons {
-		row := rowOf(c)
-		if c.Owed != "" {
-			list = append(list, fmt.Sprintf("%s, %s, %s: %s (%s), beyond its gate of %s: %s", row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, row.Gate, text(c.Owed)))
-		}
-		if row.Verdict.Class == "odd" {
-			list = append(list, fmt.Sprintf("%s, %s, %s: %s (%s), which cannot be told from its gate of %s", row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, row.Gate))
-		}
-		if row.Verdict.Class != "bad" && row.Reached.Word != "" && row.Reached.Class != "good" {
-			list = append(list, fmt.Sprintf("%s, %s, %s: %s (%s), of a goal of %s", row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, row.Goal))
-		}
-	}
-	for _, m := range r.Missing {
-		if !m.Broken {
-			list = append(list, name(m.Scenario)+": "+missing(m))
-		}
-	}
-	return list
 }
 
 func escape(s string) string {

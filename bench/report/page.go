@@ -31,13 +31,13 @@ type page struct {
 // runPart is one run.
 type runPart struct {
 	Title    string
-	Short    bool
+	Remarks  []string
 	State    state
 	Lead     string
 	Tiles    []tile
 	Facts    []fact
 	Gates    []row
-	Shorts   []string
+	Shorts   []shortfall
 	Chapters []chapterPart
 }
 
@@ -65,7 +65,7 @@ func HTML(w io.Writer, list []record.Record) error {
 
 func runOf(r record.Record) runPart {
 	t := tallyOf(r)
-	part := runPart{Title: "mcpd bench", Short: r.Short, Facts: factsOf(r), Shorts: shortcomings(r)}
+	part := runPart{Title: "mcpd bench", Remarks: remarks(r), Facts: factsOf(r), Shorts: shortfalls(r)}
 	failed := len(r.Failures())
 	switch {
 	case failed > 0:
@@ -80,7 +80,7 @@ func runOf(r record.Record) runPart {
 	}
 	part.Lead = fmt.Sprintf("%s measured on %s with %d cores, %s.", things(len(r.Scenarios), "scenario", "scenarios"), name(r.Machine.CPU), r.Machine.Cores, r.Begun.UTC().Format("2 January 2006"))
 	part.Tiles = []tile{
-		{"gates that hold", fmt.Sprintf("%d of %d", t.Hold, t.Hold+t.Fail+t.Unclear), things(t.Unclear, "is unclear", "are unclear"), "good"},
+		{"gates that hold", fmt.Sprintf("%d of %d", t.Hold, t.Hold+t.Fail+t.Unclear), things(t.Unclear, "cannot be judged", "cannot be judged"), "good"},
 		{"gates that fail", fmt.Sprint(t.Fail), "the whole interval is beyond", classOf(t.Fail)},
 		{"goals reached", fmt.Sprintf("%d of %d", t.Reached, t.Goals), "where we are going", "own"},
 		{"calls checked", draw.Count(calls(r)), "each answered by its own nonce", "own"},

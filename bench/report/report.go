@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcpd/bench/record"
@@ -51,7 +52,7 @@ type row struct {
 func rowOf(c record.Comparison) row {
 	show := func(v float64) string {
 		if c.Unit == "" {
-			return draw.Three(v)
+			return ratio(v)
 		}
 		return quantity(v, c.Unit)
 	}
@@ -65,7 +66,7 @@ func rowOf(c record.Comparison) row {
 		return "≤ " + show(v)
 	}
 	return row{
-		Scenario: name(c.Scenario), Case: name(c.Case), Name: name(c.Name), Ratio: show(c.Ratio), Interval: show(c.Low) + " to " + show(c.High),
+		Scenario: name(c.Scenario), Case: name(c.Case), Name: name(c.Name), Ratio: show(c.Ratio), Interval: span(show(c.Low), show(c.High)),
 		Gate: limit(c.Gate), Goal: limit(c.Goal), Verdict: states[c.Verdict], Reached: goals[c.Reached], Forest: forestOf(c),
 	}
 }
@@ -82,7 +83,7 @@ func figureOf(m record.Measurement) figure {
 	f := figure{Case: name(m.Case), Subject: name(m.Subject), Quantity: name(m.Quantity), Median: draw.Nothing, Spread: draw.Nothing, Rounds: len(sorted)}
 	if n := len(sorted); n > 0 {
 		f.Median = quantity((sorted[(n-1)/2]+sorted[n/2])/2, m.Unit)
-		f.Spread = quantity(sorted[0], m.Unit) + " to " + quantity(sorted[n-1], m.Unit)
+		f.Spread = span(quantity(sorted[0], m.Unit), quantity(sorted[n-1], m.Unit))
 	}
 	if h := histogramOf(m); h != nil {
 		f.Tail = fmt.Sprintf("%s, %s, %s, %s", nanos(h.ValueAtQuantile(50)), nanos(h.ValueAtQuantile(99)), nanos(h.ValueAtQuantile(99.9)), nanos(h.Max()))
@@ -113,6 +114,26 @@ func quantity(v float64, unit string) string {
 		v, unit = v/1024, "MiB"
 	}
 	return strings.TrimSpace(draw.Three(v) + draw.Apart + name(unit))
+}
+
+// span is from one quantity to another, with the unit once where both have it.
+func span(low, high string) string {
+	if low == high {
+		return low
+	}
+	number, unit, _ := strings.Cut(low, draw.Apart)
+	if _, other, _ := strings.Cut(high, draw.Apart); unit == other {
+		low = number
+	}
+	return low + " to " + high
+}
+
+// ratio is a number without a unit, and without an exponent where it is small.
+func ratio(v float64) string {
+	if a := math.Abs(v); a > 0 && a < 1e-4 {
+		return strconv.FormatFloat(v, 'f', 1-int(math.Floor(math.Log10(a))), 64)
+	}
+	return draw.Three(v)
 }
 
 // chapter is one scenario of one record.
@@ -184,6 +205,17 @@ func tallyOf(r record.Record) (t tally) {
 	return t
 }
 
+// remarks say what a reader has to know before any figure.
+func remarks(r record.Record) (list []string) {
+	if r.Short {
+		list = append(list, "From a short run: its ratios count, its absolute figures do not.")
+	}
+	if r.Busy() {
+		list = append(list, "The machine was busy with other things: ratios say something, absolute times and maxima little.")
+	}
+	return list
+}
+
 // fact is a line about the machine or the run.
 type fact struct{ Name, Is string }
 
@@ -191,7 +223,11 @@ func factsOf(r record.Record) (list []fact) {
 	m := r.Machine
 	form := "in full"
 	if r.Short {
-		form = "short: only its gates count, its absolute figures do not"
+		form = "short"
+	}
+	others := ""
+	if r.Others > 0 {
+		others = fmt.Sprintf("%s of %d cores, on average", draw.Three(r.Others), m.Cores)
 	}
 	for _, f := range []fact{
 		{"form", form},
@@ -202,6 +238,8 @@ func factsOf(r record.Record) (list []fact) {
 		{"system", m.System},
 		{"Erlang", m.Erlang},
 		{"load when it began", draw.Three(m.Load)},
+		{"kept busy by other processes meanwhile", others},
+		{"calls made and checked", draw.Count(int64(calls(r)))},
 		{"seed", fmt.Sprint(r.Seed)},
 	} {
 		if f.Is != "" {

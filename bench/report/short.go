@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"mcpd/bench/record"
+	"mcpd/internal/load"
+)
+
+// shortfall is one way in which a run falls short, and where it does.
+type shortfall struct {
+	Says  string
+	Lines []string
+}
+
+// shortfalls are what the run fails on, gates that do not hold or cannot be judged, goals that are not reached, and what was not measured, in this
+// order, as far as there is any.
+func shortfalls(r record.Record) []shortfall {
+	fails := shortfall{Says: "What the run fails on", Lines: r.Failures()}
+	for i := range fails.Lines {
+		fails.Lines[i] = text(fails.Lines[i])
+	}
+	owed := shortfall{Says: "Gates that do not hold yet, and why"}
+	open := shortfall{Says: "Gates that this run cannot judge, for the interval reaches over them"}
+	goals := shortfall{Says: "Goals that are not reached"}
+	near := shortfall{Says: "Goals that this run cannot judge, for the interval reaches over them"}
+	for _, c := range r.Comparisons {
+		row := rowOf(c)
+		line := func(limit string) string {
+			return fmt.Sprintf("%s, %s, %s: %s (%s), %s", row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, limit)
+		}
+		switch {
+		case c.Owed != "":
+			owed.Lines = append(owed.Lines, line("must be "+row.Gate)+": "+text(c.Owed))
+		case c.Verdict == load.Unclear:
+			open.Lines = append(open.Lines, line("must be "+row.Gate))
+		}
+		switch {
+		case c.Verdict == load.Fail: // whoever misses the gate misses the goal
+		case c.Reached == load.Fail:
+			goals.Lines = append(goals.Lines, line("should be "+row.Goal))
+		case c.Reached == load.Unclear:
+			near.Lines = append(near.Lines, line("should be "+row.Goal))
+		}
+	}
+	missed := shortfall{Says: "What was not measured"}
+	for _, m := range r.Missing {
+		if !m.Broken {
+			missed.Lines = append(missed.Lines, name(m.Scenario)+": "+missing(m))
+		}
+	}
+	return slices.DeleteFunc([]shortfall{fails, owed, open, goals, near, missed}, func(s shortfall) bool { return len(s.Lines) == 0 })
+}
