@@ -4,15 +4,17 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
+	"mcpd/bench/subject"
 )
 
 func TestMain(m *testing.M) {
-	kit.Act(Roles)
+	kit.Act(slices.Concat(Roles, subject.Roles))
 	os.Exit(m.Run())
 }
 
@@ -37,13 +39,19 @@ func TestSidesAnswer(t *testing.T) {
 		{question{"restart", 0, "tight", "reports", "call", 5}, false, 5, nil},
 		{question{"pool", 10, 5}, false, 5, nil},
 		{question{"subtree", 10, 3}, false, 3, nil},
-		{question{"isolation", 10, 1000, "reports", 100}, false, -1, func(a answer) error {
+		{question{"isolation", 10, 1000, "reports", 100, "actor"}, false, -1, func(a answer) error {
 			if a.Calls == 0 || a.Failures != 0 || a.Kills == 0 {
 				return errors.New("want calls, kills and no failures")
 			}
 			return nil
 		}},
-		{question{"isolation", 10, 0, "quiet", 10}, false, -1, func(a answer) error {
+		{question{"isolation", 10, 1000, "quiet", 100, "supervisor"}, false, -1, func(a answer) error {
+			if a.Calls == 0 || a.Failures != 0 || a.Kills == 0 {
+				return errors.New("want calls, kills and no failures")
+			}
+			return nil
+		}},
+		{question{"isolation", 10, 0, "quiet", 10, "actor"}, false, -1, func(a answer) error {
 			if a.Kills != 0 {
 				return errors.New("want no kills")
 			}
@@ -89,7 +97,8 @@ func TestWrongQuestionsAreRefused(t *testing.T) {
 		"call many":                       "no number",
 		"restart 1 slow quiet message 1":  "neither paced nor tight",
 		"restart 1 paced quiet message":   "no number",
-		"isolation 10 -1 quiet 10":        "no number",
+		"isolation 10 -1 quiet 10 actor":  "no number",
+		"isolation 10 1 quiet 10 planet":  "neither actor nor supervisor",
 		"restart 1 paced quiet mumbles 1": "neither message nor call",
 	} {
 		if _, err := (side{}).answer(line); err == nil || !strings.Contains(err.Error(), want) {

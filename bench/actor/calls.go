@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"mcpd/internal/clock"
+	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
 )
 
@@ -30,9 +32,21 @@ func calls(times int) (answer, error) {
 	return timed(h), nil
 }
 
-// isolation calls one of some siblings in a loop while another one is crashed again and again; every 0 crashes none.
-func (s side) isolation(siblings int, every time.Duration, quiet bool, last time.Duration) (answer, error) {
-	g, err := s.plant(quiet, otp.Options{}, workers(siblings+1, nil))
+// isolation calls one of some siblings in a loop while another one is crashed again and again; every 0 crashes none. If it is not one actor that is
+// crashed it is a supervisor of as many.
+func (s side) isolation(siblings int, every time.Duration, quiet bool, last time.Duration, one bool) (answer, error) {
+	var o otp.Options
+	children := workers(siblings+1, nil)
+	if !one {
+		faults := fault.New(clock.System)
+		if _, err := faults.Arm(crashing("bench/0")); err != nil {
+			return answer{}, err
+		}
+		o.Faults = faults
+		below := otp.Supervisor(otp.Spec{Intensity: unlimited, Children: workers(siblings, nil)})
+		children = append([]otp.Child{{ID: "0", Start: below}}, siblingsOf(1, 1)...)
+	}
+	g, err := s.plant(quiet, o, children)
 	if err != nil {
 		return answer{}, err
 	}

@@ -133,7 +133,7 @@ func subtree(children, times int) (answer, error) {
 	}
 	defer g.close()
 	<-told.all
-	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "bench/sub", Kind: fmt.Sprintf("%T", crash{})}, Lease: fault.MaxLease}); err != nil {
+	if _, err := faults.Arm(crashing("bench/sub")); err != nil {
 		return answer{}, err
 	}
 	h, sub := newHistogram(), g.at("sub")

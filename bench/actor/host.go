@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"mcpd/bench/kit"
@@ -19,37 +20,41 @@ import (
 // hurtHost is the role of a host one tenant of which is made to crash.
 const hurtHost = "hurt-host"
 
-// hurtConfig has two tenants alike.
-const hurtConfig = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {
-  bystander: {servers: {demo: {builtin: demo}}},
-  victim: {servers: {demo: {builtin: demo, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}}`
+// hurtConfig has two tenants with a built-in server each, of which the victim has another two: a program, and one at an address.
+func hurtConfig(program, site string) string {
+	const endless = `share: tenant, intensity: {restarts: 1000, within: 1ms}`
+	return `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {bystander: {servers: {demo: {builtin: demo}}}, victim: {servers: {
+  demo: {builtin: demo, ` + endless + `}, program: {` + program + `, ` + endless + `}, site: {url: "http://` + site + `/mcp", ` + endless + `}}}}}`
+}
 
 // hurt is such a host. It answers
 //
-//	begin                where it serves
-//	crash MICROSECONDS   0; from then on a row of the victim crashes so often, 0 being never
-//	calm                 how many have crashed since
+//	begin                       where it serves
+//	crash MICROSECONDS VICTIM   0; from then on one of the victim's crashes so often, 0 being never
+//	calm                        how many have crashed since
 type hurt struct {
-	host   *supervisor.Running
-	client *load.Session // of the victim
-	enough chan struct{}
-	did    chan int
+	host    *supervisor.Running
+	address string // of the site
+	site    *kit.Process
+	client  *load.Session // of the victim
+	enough  chan struct{}
+	did     chan int
 }
 
 func newHurt(string) kit.Answer { return (&hurt{}).answer }
 
 func (h *hurt) answer(line string) (any, error) {
-	word, rest, _ := strings.Cut(line, " ")
-	switch word {
+	w := &words{left: strings.Fields(line)}
+	switch word := w.next(); word {
 	case "begin":
 		return h.begin(context.Background())
 	case "crash":
-		every, err := strconv.Atoi(rest)
-		if err != nil || h.host == nil {
-			return nil, fmt.Errorf("crash %q: want a number, after begin", rest)
+		every, one := w.number(), h.victims()[w.next()]
+		if w.err != nil || one == nil || h.host == nil {
+			return nil, fmt.Errorf("%q: want a number and a victim, after begin", line)
 		}
 		h.enough, h.did = make(chan struct{}), make(chan int)
-		go h.crash(h.enough, time.Duration(every)*time.Microsecond) // owner: calm, which waits for it
+		go h.crash(h.enough, time.Duration(every)*time.Microsecond, one) // owner: calm, which waits for it
 		return 0, nil
 	case "calm":
 		if h.enough == nil {
@@ -58,18 +63,28 @@ func (h *hurt) answer(line string) (any, error) {
 		close(h.enough)
 		h.enough = nil
 		return <-h.did, nil
+	default:
+		return nil, fmt.Errorf("there is no question %q", word)
 	}
-	return nil, fmt.Errorf("there is no question %q", word)
 }
 
 func (h *hurt) begin(ctx context.Context) (base string, err error) {
+	program, err := subject.Command(subject.EchoStdio, "legacy")
+	if err != nil {
+		return "", err
+	}
+	if h.address, err = kit.Free(); err != nil {
+		return "", err
+	}
+	if h.site, err = kit.Start(ctx, subject.Bare, h.address); err != nil { // it ends with this process
+		return "", err
+	}
 	faults := fault.New(clock.System)
-	if h.host, err = subject.Open(ctx, hurtConfig, supervisor.Options{Faults: faults, Intensity: unlimited}); err != nil {
+	if h.host, err = subject.Open(ctx, hurtConfig(program, h.address), supervisor.Options{Faults: faults, Intensity: unlimited}); err != nil {
 		return "", err
 	}
 	go func() { _ = h.host.Run(ctx) }() // owner: the process, which ends with it; its end is seen by whoever calls
-	struck := fault.Point{Path: "mcpd/tenants/victim/*", Kind: fmt.Sprintf("%T", crash{})}
-	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: struck, Lease: fault.MaxLease}); err != nil {
+	if _, err := faults.Arm(crashing("mcpd/tenants/victim/*")); err != nil {
 		return "", err
 	}
 	address, _ := h.host.Addrs()
@@ -81,18 +96,53 @@ func (h *hurt) begin(ctx context.Context) (base string, err error) {
 	return base, err
 }
 
-// crash makes the victim's rows crash in turn, each followed by a call that needs all of them back.
-func (h *hurt) crash(enough <-chan struct{}, every time.Duration) {
+// crash makes something of the victim crash again and again, and counts how often it did.
+func (h *hurt) crash(enough <-chan struct{}, every time.Duration, one func(ctx context.Context, i int) bool) {
 	crashes := 0
 	for i := 0; !after(enough, every); i++ {
-		if ref, ok := h.host.Whereis(h.row(i)); ok && ref.Send(crash{}) == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		if one(ctx, i) {
 			crashes++
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		_, _ = h.client.Call(ctx, load.Nonce(fmt.Sprint(i))) // it may be what the crash hits
 		cancel()
 	}
 	h.did <- crashes
+}
+
+// victims are what can be made to crash, by name: each reports whether it did, for the time of number i.
+func (h *hurt) victims() map[string]func(ctx context.Context, i int) bool {
+	return map[string]func(context.Context, int) bool{actorVictim: h.crashRow, programVictim: h.killProgram, siteVictim: h.killSite}
+}
+
+// crashRow crashes the rows in turn, each followed by a call that needs all of them back.
+func (h *hurt) crashRow(ctx context.Context, i int) bool {
+	ref, ok := h.host.Whereis(h.row(i))
+	did := ok && ref.Send(crash{}) == nil
+	_, _ = h.client.Call(ctx, load.Nonce(fmt.Sprint(i))) // it may be what the crash hits
+	return did
+}
+
+// killProgram kills the program, which it asks for itself: that starts it when it is not there.
+func (h *hurt) killProgram(ctx context.Context, _ int) bool {
+	text, err := h.client.Ask(ctx, "tools/call", `{"name":"program__self","arguments":{}}`)
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(text)
+	return err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil
+}
+
+// killSite kills the server over HTTP while the host is connected to it, and starts it again.
+func (h *hurt) killSite(ctx context.Context, _ int) bool {
+	if _, err := h.client.Ask(ctx, "tools/call", `{"name":"site__self","arguments":{}}`); err != nil {
+		return false
+	}
+	h.site.Kill()
+	next, err := kit.Start(context.WithoutCancel(ctx), subject.Bare, h.address)
+	if err == nil {
+		h.site = next
+	}
+	return err == nil
 }
 
 // rows are what of the tenant crashes: the actors at or below these paths.

@@ -31,6 +31,12 @@ const bareRow = "bare actor"
 // wholeConfig has one server, whose own budget is as unlimited.
 const wholeConfig = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {demo: {builtin: demo, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}}`
 
+// initializeParams are those of a client that declares nothing, and callParams call the built-in server's echo as the aggregate names it.
+const (
+	initializeParams = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpd-bench","version":"1"}}`
+	callParams       = `{"name":"demo__echo","arguments":{"message":"hello"}}`
+)
+
 // victim is an actor, and what only a live incarnation of it answers.
 type victim struct {
 	send  func(msg any) error
@@ -90,16 +96,18 @@ func (h *whole) begin(ctx context.Context) error {
 		return err
 	}
 	go func() { _ = host.Run(ctx) }() // owner: the process, which ends with it; its end is seen by whoever asks
-	everybody := fault.Point{Path: "*", Kind: fmt.Sprintf("%T", crash{})}
-	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: everybody, Lease: fault.MaxLease}); err != nil {
+	if _, err := faults.Arm(crashing("*")); err != nil {
 		return err
 	}
-	c, err := openClient(ctx, host, "default")
+	c, err := subject.Initialize(ctx, host, "default", jsontext.Value(initializeParams))
+	if err == nil {
+		err = c.Confirm(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	call := func(ctx context.Context) error {
-		_, err := c.request(ctx, "tools/call", jsontext.Value(callParams))
+		_, err := c.Ask(ctx, "tools/call", jsontext.Value(callParams))
 		return err
 	}
 	if err := call(ctx); err != nil {
@@ -113,7 +121,7 @@ func (h *whole) begin(ctx context.Context) error {
 	h.victims = map[string]victim{
 		bareRow: {bare.Send, asking[int, int](1)(bare), bare},
 		"session": {send: c.Send, serve: func(ctx context.Context) error {
-			_, err := c.request(ctx, "ping", nil)
+			_, err := c.Ask(ctx, "ping", nil)
 			return err
 		}},
 	}

@@ -38,7 +38,7 @@ func isolationPage(r record.Record) string {
 		rounds = max(rounds, len(m.Rounds))
 	}
 	calm := "the machine was calm"
-	if r.Machine.Load > float64(r.Machine.Cores)/2 {
+	if r.Busy() {
 		calm = "the machine was busy with other things, so that ratios say something and absolute figures little"
 	}
 	fmt.Fprintf(&b, isolationHead, rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, r.Machine.Go, r.Machine.Erlang, r.Begun.Format("2006-01-02"), r.Machine.Load, calm)

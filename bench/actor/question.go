@@ -14,7 +14,7 @@ import (
 //	restart SIBLINGS paced|tight quiet|reports message|call TIMES
 //	pool CHILDREN TIMES
 //	subtree CHILDREN TIMES
-//	isolation SIBLINGS MICROSECONDS quiet|reports MILLISECONDS
+//	isolation SIBLINGS MICROSECONDS quiet|reports MILLISECONDS actor|supervisor
 //	call TIMES
 //	idle ACTORS
 //	watch ACTORS MILLISECONDS

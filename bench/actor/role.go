@@ -38,9 +38,9 @@ func (s side) answer(line string) (any, error) {
 		children, times := w.number(), w.number()
 		measure = func() (answer, error) { return subtree(children, times) }
 	case "isolation":
-		siblings, every, quiet, last := w.number(), w.number(), w.is("quiet", "reports"), w.number()
+		siblings, every, quiet, last, one := w.number(), w.number(), w.is("quiet", "reports"), w.number(), w.is(actorVictim, supervisorVictim)
 		measure = func() (answer, error) {
-			return s.isolation(siblings, time.Duration(every)*time.Microsecond, quiet, time.Duration(last)*time.Millisecond)
+			return s.isolation(siblings, time.Duration(every)*time.Microsecond, quiet, time.Duration(last)*time.Millisecond, one)
 		}
 	case "call":
 		times := w.number()

@@ -38,13 +38,14 @@ var Scenarios = []kit.Scenario{
 	{
 		Name: "isolation", Title: "What a sibling notices",
 		What: "One of 1,000 siblings is called in a loop while another is made to crash: never, every 10 ms, every 1 ms, and every 1 ms " +
-			"with reports that are written.",
+			"with reports that are written. And while a supervisor beside it is, of 1,000 children that are all started again.",
 		Measure: measureIsolation,
 	},
 	{
 		Name: "isolation-host", Title: "What another tenant notices",
 		What: fmt.Sprintf("Tool calls of a tenant, %d/s on a schedule over HTTP, through a host of which another tenant's request manager, session and connection to its "+
-			"server are made to crash in turn: never, every 10 ms, every 1 ms. The host is a process of its own, with restart budgets that are not exceeded.", bystanderRate),
+			"server are made to crash in turn: never, every 10 ms, every 1 ms. And while a server of the other tenant is killed and started again, every 100 ms: a program that the host starts, and "+
+			"one over HTTP. The host is a process of its own, with restart budgets that are not exceeded.", bystanderRate),
 		Measure: measureHostIsolation,
 	},
 	{

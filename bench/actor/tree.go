@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -39,6 +40,11 @@ func (a actor) Receive(_ *otp.Process, msg any) error {
 		m.Reply(m.Req)
 	}
 	return nil
+}
+
+// crashing makes the actors at a path panic on a crash, also those that do not by themselves.
+func crashing(path string) fault.Fault {
+	return fault.Fault{Action: fault.Panic, Point: fault.Point{Path: path, Kind: fmt.Sprintf("%T", crash{})}, Lease: fault.MaxLease}
 }
 
 var errOnPurpose = errors.New("on purpose")

@@ -116,7 +116,7 @@ func (w work) measure(r *kit.Run, who string) (record.Measurement, error) {
 		return m, err
 	}
 	r.Add(m)
-	return m, r.Bound("of "+w.goal.String(), m, micros(w.goal), kit.Limits{Goal: 1})
+	return m, r.Bound("of "+w.goal.String()+" aimed at", m, micros(w.goal), kit.Limits{Goal: 1})
 }
 
 // allocations is how often one run of do asks for memory, rounded down: what others ask for meanwhile is not in it.

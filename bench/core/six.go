@@ -53,7 +53,8 @@ const (
 	throughShare = 1.0 / 10
 )
 
-const ceiling = "of its ceiling"
+// bound names what a latency is compared with.
+func (l latency) bound() string { return fmt.Sprintf("of its ceiling of %v", l.ceiling) }
 
 // slack is by how much a short run may exceed what a full one must hold. Ceilings are absolute times, and whoever runs the short form has a slow
 // processor, or a busy one.
@@ -74,7 +75,7 @@ func measurePure(_ context.Context, r *kit.Run) error {
 		}
 		m := record.Measurement{Scenario: "six-pure", Case: l.name, Subject: record.Mcpd, Quantity: "mean", Unit: "µs", Rounds: rounds}
 		r.Add(m)
-		if err := r.Bound(ceiling, m, micros(l.ceiling), kit.Limits{Gate: slack(r) * pureShare}); err != nil {
+		if err := r.Bound(l.bound(), m, micros(l.ceiling), kit.Limits{Gate: slack(r) * pureShare}); err != nil {
 			return err
 		}
 	}
@@ -144,7 +145,7 @@ func (l latency) measureThrough(ctx context.Context, r *kit.Run, s *stage) error
 	r.Add(m)
 	limits := kit.Limits{Gate: slack(r) * throughShare}
 	if l.beyond == nil {
-		return r.Bound(ceiling, m, micros(l.ceiling), limits)
+		return r.Bound(l.bound(), m, micros(l.ceiling), limits)
 	}
 	without := m
 	without.Subject, without.Rounds = "an answer without an error", base

@@ -8,14 +8,10 @@ import (
 
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
-	"mcpd/actors/session"
 	"mcpd/bench/subject"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
-	"mcpd/transport"
-	"mcpd/transport/streamable"
 )
 
 // hostConfig is a host without listeners, with its built-in server.
@@ -85,22 +81,6 @@ type taken chan struct{}
 
 func (taken) Send(any) error { return nil }
 
-// slot takes the one outcome of a request. It has room for one.
-type slot chan jsonrpc.Message
-
-var _ transport.Sink = slot(nil)
-
-func (s slot) Send(jsonrpc.Message) error { return nil }
-
-func (s slot) Finish(m jsonrpc.Message) bool {
-	select {
-	case s <- m:
-		return true
-	default:
-		return false
-	}
-}
-
 // wait is a channel's next value, or an error when the stage's time is over.
 func wait[T any](ctx context.Context, from chan T) (v T, err error) {
 	select {
@@ -112,16 +92,6 @@ func wait[T any](ctx context.Context, from chan T) (v T, err error) {
 }
 
 // open opens a session of the host: the whole of initialize, through its manager and its actor.
-func (s *stage) open(ctx context.Context) (*session.Handle, error) {
-	out := make(slot, 1)
-	first := jsonrpc.Request(jsonrpc.IntID(1), "initialize", jsontext.Value(wanting))
-	h, err := s.host.Edge().OpenPushed(ctx, streamable.Endpoint{Tenant: "default"}, first, out, func(jsonrpc.Message) error { return nil })
-	if err != nil {
-		return nil, err
-	}
-	m, err := wait(ctx, out)
-	if err == nil && m.Error != nil {
-		err = m.Error
-	}
-	return h, err
+func (s *stage) open(ctx context.Context) (*subject.Client, error) {
+	return subject.Initialize(ctx, s.host, "default", jsontext.Value(wanting))
 }

@@ -10,6 +10,7 @@ import (
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
 	"mcpd/actors/version"
+	"mcpd/bench/subject"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -45,29 +46,21 @@ func throughHandshake(ctx context.Context, s *stage) (func() (time.Duration, err
 // throughPhase confirms the handshake of a session, until a ping sent after it was answered: only one that is ready is asked anything. Opening
 // and ending the session is not timed.
 func throughPhase(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
-	confirm := jsonrpc.Notification("notifications/initialized", nil)
 	return func() (time.Duration, error) {
-		h, err := s.open(ctx)
+		c, err := s.open(ctx)
 		if err != nil {
 			return 0, err
 		}
-		out := make(slot, 1)
 		begin := time.Now()
-		if err := h.Deliver(ctx, confirm, nil); err != nil {
+		if err := c.Confirm(ctx); err != nil {
 			return 0, err
 		}
-		if err := h.Deliver(ctx, jsonrpc.Request(jsonrpc.IntID(2), "ping", nil), out); err != nil {
-			return 0, err
-		}
-		m, err := wait(ctx, out)
+		_, err = c.Ask(ctx, "ping", nil)
 		took := time.Since(begin)
-		switch {
-		case err != nil:
+		if err != nil {
 			return 0, err
-		case m.Error != nil:
-			return 0, m.Error
 		}
-		return took, h.Close(ctx)
+		return took, c.Close(ctx)
 	}, nil
 }
 
@@ -85,7 +78,7 @@ func throughError(ctx context.Context, s *stage) (func() (time.Duration, error),
 func (s *stage) answer(ctx context.Context, with *request.Complete) (func() (time.Duration, error), error) {
 	const id = 1 // each has ended before the next begins
 	return func() (time.Duration, error) {
-		out, at := make(slot, 1), make(taken, 1)
+		out, at := subject.NewSlot(), make(taken, 1)
 		x := &request.Exchange{
 			ID: id, Session: "bench", Owner: at, Version: protocol.LatestLegacy, Downstream: jsonrpc.IntID(5), Server: "files", Upstream: s.conn,
 			Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`), Arrived: time.Now(), Timeout: stageTime, MaxTimeout: stageTime, Sink: out,

@@ -65,15 +65,8 @@ func hostText(servers map[string]string) string {
 
 // stdioServer is the echo server as a host's configuration has it.
 func stdioServer(eras string) (string, error) {
-	program, args, err := kit.RoleCommand(echoStdioRole, eras)
-	if err != nil {
-		return "", err
-	}
-	text := "{command: " + strconv.Quote(program) + ", args: ["
-	for _, a := range args {
-		text += strconv.Quote(a) + ", "
-	}
-	return text + "]}", nil
+	text, err := subject.Command(subject.EchoStdio, eras)
+	return "{" + text + "}", err
 }
 
 // processes are those of a scenario, which end with it.
@@ -126,7 +119,7 @@ func startStdio(ctx context.Context, p *processes) (targets []*target, err error
 }
 
 func startHTTP(ctx context.Context, p *processes) (targets []*target, err error) {
-	echo, err := p.beside(ctx, direct, echoRole, "legacy")
+	echo, err := p.beside(ctx, direct, subject.Echo, "legacy")
 	if err != nil {
 		return nil, err
 	}

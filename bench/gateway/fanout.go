@@ -120,7 +120,7 @@ func (a *audience) gather(ctx context.Context, url string, n int) error {
 
 // subscribe opens a session with its stream, and subscribes it.
 func subscribe(ctx context.Context, url string) (*load.Session, io.ReadCloser, error) {
-	s, err := load.Connect(ctx, load.SessionOptions{URL: url, Tool: "echo__" + touch, Argument: "message"})
+	s, err := load.Connect(ctx, load.SessionOptions{URL: url, Tool: "echo__" + subject.Touch, Argument: "message"})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +128,7 @@ func subscribe(ctx context.Context, url string) (*load.Session, io.ReadCloser, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err = s.Ask(ctx, "resources/subscribe", `{"uri":"`+resource+`"}`); err != nil {
+	if _, err = s.Ask(ctx, "resources/subscribe", `{"uri":"`+subject.Resource+`"}`); err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
 	}
 	s.Rest()

@@ -6,8 +6,6 @@ import "mcpd/bench/kit"
 
 // Names of the roles.
 const (
-	echoRole       = "echo"        // the server over HTTP; its argument is newEcho's
-	echoStdioRole  = "echo-stdio"  // the same as a program
 	proxyRole      = "proxy"       // its argument is the URL of the server
 	relayRole      = "relay"       // likewise
 	relayStdioRole = "relay-stdio" // its argument is that of the program
@@ -15,8 +13,6 @@ const (
 
 // Roles are the processes beside mcpd.
 var Roles = []kit.Role{
-	{Name: echoRole, Serve: serveEcho},
-	{Name: echoStdioRole, Stdio: echoStdio},
 	{Name: proxyRole, Serve: serveProxy},
 	{Name: relayRole, Serve: serveRelay},
 	{Name: relayStdioRole, Serve: serveRelayStdio},

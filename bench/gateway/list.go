@@ -12,6 +12,7 @@ import (
 
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
+	"mcpd/bench/subject"
 	"mcpd/internal/load"
 )
 
@@ -19,7 +20,6 @@ import (
 const (
 	listed    = 10_000
 	perServer = 2000
-	own       = 2 // tools of an echo server beside those that it only lists
 )
 
 var list = kit.Scenario{
@@ -29,11 +29,11 @@ var list = kit.Scenario{
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {
 		var all processes
 		defer func() { err = errors.Join(err, all.stop()) }()
-		echo, err := all.beside(ctx, direct, echoRole, "legacy "+strconv.Itoa(listed-own))
+		echo, err := all.beside(ctx, direct, subject.Echo, "legacy "+strconv.Itoa(listed-subject.EchoTools))
 		if err != nil {
 			return err
 		}
-		part, err := all.start(ctx, echoRole, "legacy "+strconv.Itoa(perServer-own))
+		part, err := all.start(ctx, subject.Echo, "legacy "+strconv.Itoa(perServer-subject.EchoTools))
 		if err != nil {
 			return err
 		}

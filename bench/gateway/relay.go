@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+
+	"mcpd/bench/subject"
 )
 
 // serveProxy is net/http's own reverse proxy to the server at a URL, with as many connections kept as are needed: what most gateways are built on.
@@ -25,7 +27,7 @@ func serveProxy(_ context.Context, argument string) (string, error) {
 		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL, r.Out.Host = to, to.Host },
 		Transport: &http.Transport{MaxIdleConnsPerHost: maxKept, DisableCompression: true},
 	}
-	return listenAndServe(proxyRole, proxy)
+	return subject.Listen(proxyRole, "", proxy)
 }
 
 // maxKept is how many connections a relay keeps: more than there are ever callers.
@@ -52,7 +54,7 @@ func serveRelay(_ context.Context, argument string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return listenAndServe(relayRole, &relay{address: to.Host, path: to.Path})
+	return subject.Listen(relayRole, "", &relay{address: to.Host, path: to.Path})
 }
 
 func (r *relay) take() (*keptConn, error) {
@@ -110,7 +112,7 @@ func (c *keptConn) ask(r *relay, req *http.Request) error {
 	out = append(out, "Content-Length: "...)
 	out = append(strconv.AppendInt(out, max(0, req.ContentLength), 10), "\r\n\r\n"...)
 	head := len(out)
-	out = append(out, make([]byte, max(0, min(req.ContentLength, maxMessage)))...)
+	out = append(out, make([]byte, max(0, min(req.ContentLength, subject.MaxMessage)))...)
 	c.out = out
 	if _, err := io.ReadFull(req.Body, out[head:]); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"mcpd/bench/kit"
+	"mcpd/bench/subject"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -26,7 +27,7 @@ type relayStdio struct {
 
 // serveRelayStdio starts the child, the echo server of the eras that its argument names. It ends with the relay, by the end of its input.
 func serveRelayStdio(_ context.Context, argument string) (string, error) {
-	program, args, err := kit.RoleCommand(echoStdioRole, argument)
+	program, args, err := kit.RoleCommand(subject.EchoStdio, argument)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +51,7 @@ func serveRelayStdio(_ context.Context, argument string) (string, error) {
 		fmt.Fprintln(os.Stderr, "bench: relay: the child has ended:", err)
 		os.Exit(1)
 	}()
-	return listenAndServe(relayStdioRole, r)
+	return subject.Listen(relayStdioRole, "", r)
 }
 
 func (r *relayStdio) read(out *bufio.Reader) error {
@@ -59,7 +60,7 @@ func (r *relayStdio) read(out *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		m, err := jsonrpc.Decode(line[:len(line)-1], jsonrpc.Limits{Bytes: maxMessage})
+		m, err := jsonrpc.Decode(line[:len(line)-1], jsonrpc.Limits{Bytes: subject.MaxMessage})
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (r *relayStdio) read(out *bufio.Reader) error {
 
 // ServeHTTP carries one message.
 func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	m, ok := readRequest(w, req)
+	m, ok := subject.ReadRequest(w, req)
 	if !ok {
 		return
 	}
@@ -98,5 +99,5 @@ func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if m.Method == "initialize" {
 		w.Header().Set("Mcp-Session-Id", "relay")
 	}
-	writeMessage(w, got)
+	subject.WriteMessage(w, got)
 }

@@ -17,17 +17,29 @@ const callers = 16
 
 var callEras = kit.Scenario{
 	Name: "call-eras", Title: "A call between the eras",
-	What: "tools/call as in call-stdio, of clients that open a session (2025-11-25) and of clients that do not (2026-07-28), to servers of either kind. " +
-		"A call that crosses from one era to the other is compared with that of the same client to a server of its own era.",
-	Measure: measureEras,
+	What: "tools/call as in call-stdio and call-http, of clients that open a session (2025-11-25) and of clients that do not (2026-07-28), to servers of either " +
+		"kind. A call that crosses from one era to the other is compared with that of the same client to a server of its own era.",
+	Measure: func(ctx context.Context, r *kit.Run) error {
+		return errors.Join(
+			measureEras(ctx, r, "program", func(_ context.Context, _ *processes, era string) (string, error) { return stdioServer(era) }),
+			measureEras(ctx, r, "HTTP", func(ctx context.Context, p *processes, era string) (string, error) {
+				echo, err := p.start(ctx, subject.Echo, era)
+				if err != nil {
+					return "", err
+				}
+				return "{url: " + strconv.Quote(echo.URL) + "}", nil
+			}),
+		)
+	},
 }
 
-func measureEras(ctx context.Context, r *kit.Run) (err error) {
+// measureEras measures every pair of eras, with servers that are made for each era.
+func measureEras(ctx context.Context, r *kit.Run, to string, server func(ctx context.Context, p *processes, era string) (string, error)) (err error) {
 	var all processes
 	defer func() { err = errors.Join(err, all.stop()) }()
 	servers := map[string]string{}
 	for _, era := range eras {
-		if servers[era], err = stdioServer(era); err != nil {
+		if servers[era], err = server(ctx, &all, era); err != nil {
 			return err
 		}
 	}
@@ -35,7 +47,7 @@ func measureEras(ctx context.Context, r *kit.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	t := trial{scenario: "call-eras", title: plural(callers), sessions: callers}
+	t := trial{scenario: "call-eras", title: to + ", " + plural(callers), sessions: callers}
 	name := func(client, server string) string { return client + " client, " + server + " server" }
 	for _, client := range eras {
 		for _, server := range eras {
@@ -46,15 +58,15 @@ func measureEras(ctx context.Context, r *kit.Run) (err error) {
 	}
 	f, err := t.run(ctx, r)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", to, err)
 	}
-	l := kit.Limits{Gate: 1.3, Goal: 1.15}
-	return errors.Join(
-		r.Compare("CPU per call, crossed, of the same era's: legacy client",
-			f.of(name("legacy", "modern"), cpuPerCall), f.of(name("legacy", "legacy"), cpuPerCall), l),
-		r.Compare("CPU per call, crossed, of the same era's: modern client",
-			f.of(name("modern", "legacy"), cpuPerCall), f.of(name("modern", "modern"), cpuPerCall), l),
-	)
+	for i, client := range eras {
+		crossed, same := f.of(name(client, eras[1-i]), cpuPerCall), f.of(name(client, client), cpuPerCall)
+		if err := r.Compare("CPU per call, crossed, of the same era's: "+client+" client", crossed, same, kit.Limits{Gate: 1.3, Goal: 1.15}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var eras = []string{"legacy", "modern"}
@@ -73,7 +85,7 @@ var callServers = kit.Scenario{
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {
 		var all processes
 		defer func() { err = errors.Join(err, all.stop()) }()
-		echo, err := all.start(ctx, echoRole, "legacy")
+		echo, err := all.start(ctx, subject.Echo, "legacy")
 		if err != nil {
 			return err
 		}
@@ -159,7 +171,7 @@ var callForms = kit.Scenario{
 		defer func() { err = errors.Join(err, all.stop()) }()
 		servers := map[string]string{}
 		for name, argument := range map[string]string{"json": "legacy", "stream": "legacy sse"} {
-			echo, err := all.start(ctx, echoRole, argument)
+			echo, err := all.start(ctx, subject.Echo, argument)
 			if err != nil {
 				return err
 			}

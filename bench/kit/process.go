@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -70,6 +71,21 @@ func (p *Process) Stop() error {
 	force := time.AfterFunc(Patience, func() { _ = p.command.Process.Kill() })
 	defer force.Stop()
 	return p.command.Wait()
+}
+
+// Kill ends the process at once, as a crash would, and waits until it has ended.
+func (p *Process) Kill() {
+	_ = p.command.Process.Kill() // it may have ended already
+	_ = p.Stop()                 // which says how
+}
+
+// Free is an address of loopback that nobody listens at.
+func Free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // Usage is what the process has used so far. Collected says that it throws away first what it does not need.

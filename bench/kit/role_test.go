@@ -50,6 +50,21 @@ func TestRolesAreProcessesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestProcessesThatAreKilledHaveEnded(t *testing.T) {
+	address, err := Free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(t.Context(), "place", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kill()
+	if _, err := p.Usage(false); err == nil || p.URL != "http://"+address {
+		t.Errorf("%s: a process that was killed says what it uses", p.URL)
+	}
+}
+
 func TestRolesThatCannotBePlayed(t *testing.T) {
 	for _, name := range []string{"nobody", "refused"} {
 		if p, err := Start(t.Context(), name, ""); err == nil {

@@ -59,11 +59,10 @@ answer(["subtree", Children, Times]) ->
     end),
     stop(Sup),
     [samples(H)];
-answer(["isolation", Siblings, Every, Reports, Milliseconds]) ->
+answer(["isolation", Siblings, Every, Reports, Milliseconds, What]) ->
     reports(Reports),
     Bystander = #{id => bystander, start => {gen_server, start_link, [{local, bystander}, ?MODULE, {worker, none}, []]}},
-    Victim = #{id => victim, start => {gen_server, start_link, [{local, victim}, ?MODULE, {worker, none}, []]}},
-    Sup = tree([Bystander, Victim | siblings(int(Siblings) - 1)]),
+    Sup = tree([Bystander | crashing(What, int(Siblings))]),
     H = histogram(),
     End = now_ns() + int(Milliseconds) * 1000000,
     Self = self(),
@@ -116,6 +115,13 @@ tree(Children) ->
 victim() -> #{id => victim, start => {gen_server, start_link, [{local, victim}, ?MODULE, {worker, self()}, []]}}.
 worker(Id, Told) -> #{id => Id, start => {gen_server, start_link, [?MODULE, {worker, Told}, []]}}.
 siblings(N) -> [worker(I, none) || I <- lists:seq(1, N)].
+
+%% What is made to crash: one of as many siblings, or a supervisor of as many.
+crashing("actor", N) ->
+    Victim = #{id => victim, start => {gen_server, start_link, [{local, victim}, ?MODULE, {worker, none}, []]}},
+    [Victim | siblings(N - 1)];
+crashing("supervisor", N) ->
+    [#{id => victim, type => supervisor, start => {supervisor, start_link, [{local, victim}, ?MODULE, {sup, unlimited(), siblings(N)}]}}].
 
 stop(Sup) ->
     unlink(Sup),

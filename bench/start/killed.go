@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -78,11 +77,15 @@ func good(ctx context.Context, s *load.Session, begin time.Time) (float64, error
 
 // killProgram: a server that is a program, killed while nobody calls it.
 func killProgram(ctx context.Context, r *kit.Run) (err error) {
-	program, args, err := kit.RoleCommand(subject.Program, "")
+	program, args, err := kit.RoleCommand(subject.EchoStdio, "legacy")
 	if err != nil {
 		return err
 	}
-	host, s, err := through(ctx, fmt.Sprintf("{command: %q, args: [%q, %q, %q, %q], share: tenant, intensity: {restarts: 1000, within: 1ms}}", program, args[0], args[1], args[2], args[3]))
+	command, err := subject.Command(subject.EchoStdio, "legacy")
+	if err != nil {
+		return err
+	}
+	host, s, err := through(ctx, "{"+command+", share: tenant, intensity: {restarts: 1000, within: 1ms}}")
 	if err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func killProgram(ctx context.Context, r *kit.Run) (err error) {
 
 // killServer: a server with an address, which is killed and started again there. What is timed begins with its second start.
 func killServer(ctx context.Context, r *kit.Run) (err error) {
-	address, err := free()
+	address, err := kit.Free()
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func killServer(ctx context.Context, r *kit.Run) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	again := func(use func(begin time.Time) (float64, error)) (float64, error) {
-		kill(server)
+		server.Kill()
 		begin := time.Now()
 		next, err := kit.Start(ctx, subject.Bare, address)
 		if err != nil {
@@ -164,7 +167,7 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
-	address, err := free()
+	address, err := kit.Free()
 	if err != nil {
 		return err
 	}
@@ -185,7 +188,7 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 		func(int) (float64, error) { return ready(ctx, servers(1)) },
 		func(round int) (float64, error) {
 			begin := time.Now()
-			kill(host)
+			host.Kill()
 			next, err := kit.Start(ctx, survivor, state+"\n"+config)
 			if err != nil {
 				return 0, err
@@ -207,19 +210,4 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 		Quantity: "first call of an earlier session", Unit: "ms", Rounds: attached,
 	})
 	return after(r, fmt.Sprintf("a host with %d sessions", len(sessions)), "killed to ready", "a first start", kit.Limits{Gate: 4}, first, again)
-}
-
-// kill ends a process at once and waits until it has ended.
-func kill(p *kit.Process) {
-	_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may have ended already
-	_ = p.Stop()                             // which says so
-}
-
-// free is an address that nobody listens at.
-func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

@@ -1,0 +1,49 @@
+package actor
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/bench/kit"
+)
+
+// Whatever is to crash does so more than once, which it does only when it is back in between.
+func TestEveryVictimOfAHostCrashesAndIsBack(t *testing.T) {
+	talk, err := kit.StartTalk(t.Context(), hurtHost, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := talk.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var base string
+	if err := talk.Ask("begin", &base); err != nil {
+		t.Fatal(err)
+	}
+	for _, victim := range []string{actorVictim, programVictim, siteVictim} {
+		const want = 3
+		crashes, deadline := 0, time.Now().Add(time.Minute)
+		for crashes < want && time.Now().Before(deadline) {
+			var did, n int
+			if err := talk.Ask("crash 1000 "+victim, &did); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond) // in which it crashes, if the machine has time for it; otherwise in the next
+			if err := talk.Ask("calm", &n); err != nil {
+				t.Fatal(err)
+			}
+			crashes += n
+		}
+		if crashes < want {
+			t.Errorf("%s: %d crashes, want %d", victim, crashes, want)
+		}
+	}
+	var did int
+	for _, line := range []string{"crash 1000 planet", "crash often actor", "calm", "sing"} {
+		if err := talk.Ask(line, &did); err == nil {
+			t.Errorf("%q was done", line)
+		}
+	}
+}
