@@ -25,7 +25,7 @@ var Table = []Row{
 	{"I4", "calls of bystanders take no longer than in the baseline", latency},
 	{"I5", "the target is steady soon after the last fault", recovery},
 	{"I6", "afterwards the host holds no more than before", leaks},
-	{"I7", "its processes are those that it had: none too many, none missing, no zombies", processes},
+	{"I7", "it has no processes beyond those that it had, and no zombies", processes},
 	{"I8", "memory and queues stay within their limits", bounds},
 	{"I9", "what restarts is what was broken, as often as it was broken", supervision},
 	{"I10", "progress, events and replays come in their order", order},
