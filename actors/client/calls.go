@@ -72,14 +72,14 @@ func (c *Connection) write(x *request.Exchange) {
 		complete(c.o.Requests, x, nil, err)
 		return
 	}
-	if !c.again[x.ID] {
-		c.o.Known.retries.Sent()
-	}
 	c.written[x.ID] = x
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
 	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return
+	}
+	if !c.again[x.ID] {
+		c.o.Known.retries.Sent()
 	}
 	c.watch()
 }
@@ -93,6 +93,9 @@ func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	f.settle(err)
 	if errors.Is(err, transport.ErrClosed) {
 		c.queue = append(c.queue, f.x) // the end of the transport is on its way; the next incarnation sends it
+		return
+	}
+	if errors.Is(err, transport.ErrSlowConsumer) && c.waitForRoom(f.x) {
 		return
 	}
 	c.settled(f.x.ID)

@@ -111,6 +111,8 @@ type Connection struct {
 	drowsy        otp.Timer             // when it is looked at whether the server may sleep
 	until         time.Time             // it is needed at least, because of what it did or holds
 	patient       bool                  // those who wait for their turn are going to be looked at
+	stuffed       bool                  // the first in the queue found no room in the server's input
+	trying        bool                  // it is going to be tried again
 	growing       bool                  // another instance was asked for, or is not for a while
 	asides        int                   // what was asked for wishes and not answered
 	following     map[string]*following // by the URI of the resource
@@ -258,6 +260,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.idle()
 	case looked:
 		c.look()
+	case roomy:
+		c.retry()
 	case drowsed:
 		c.maybeSleep()
 	case reportDue:

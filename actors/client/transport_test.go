@@ -66,6 +66,70 @@ func TestCallThatCannotBeWrittenIsRefused(t *testing.T) {
 	})
 }
 
+// A call that finds no room in the input of a server which has calls in hand waits for it, in its turn: until one of them is answered, or a while.
+func TestCallWaitsForRoomInTheInputOfAServerThatReads(t *testing.T) {
+	for name, room := range map[string]func(p *mcptest.Peer, first jsonrpc.Message){
+		"an answer": func(p *mcptest.Peer, first jsonrpc.Message) { p.Reply(first, `{}`) },
+		"time":      func(*mcptest.Peer, jsonrpc.Message) {},
+	} {
+		run(t, nil, func(r *rig) {
+			p, up := mcptest.NewPeer(r.T)
+			w := &wire{Upstream: up}
+			r.dials <- dial{up: w}
+			p.Handshake(`{"tools":{}}`)
+			p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+			r.Rest()
+			first := r.forward("one", "prompts/get", `{}`)
+			got := p.Expect("prompts/get")
+			w.full.Store("tools/call")
+			second, third := r.call("one"), r.call("one")
+			fourth := r.forward("one", "prompts/get", `{"name":"behind"}`)
+			r.Rest()
+			w.full.Store("")
+			room(p, got)
+			var held []jsonrpc.Message
+			for _, method := range []string{"tools/call", "tools/call", "prompts/get"} {
+				held = append(held, p.Expect(method))
+			}
+			if name == "time" {
+				p.Reply(got, `{}`)
+			}
+			for _, m := range held {
+				p.Reply(m, `{}`)
+			}
+			for i, x := range []*request.Exchange{first, second, third, fourth} {
+				if o := r.outcome(x); o.Err != nil {
+					t.Errorf("%s: call %d: %v", name, i, o.Err)
+				}
+			}
+		})
+	}
+}
+
+// A call that waits for room is refused when nothing is in flight any more: the server does not read.
+func TestCallThatWaitsForRoomIsRefusedWhenNothingIsInFlight(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p, up := mcptest.NewPeer(r.T)
+		w := &wire{Upstream: up}
+		r.dials <- dial{up: w}
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		r.Rest()
+		first := r.forward("one", "prompts/get", `{}`)
+		got := p.Expect("prompts/get")
+		w.full.Store("tools/call")
+		second := r.call("one")
+		r.Rest()
+		p.Reply(got, `{}`)
+		if o := r.outcome(first); o.Err != nil {
+			t.Error(o.Err)
+		}
+		if o := r.outcome(second); !errors.Is(o.Err, protocol.ConditionOverloaded) {
+			t.Errorf("got %v", o.Err)
+		}
+	})
+}
+
 // A list that could not be asked for is given up once: it is not given up again when its time is over, and nothing is cancelled that the
 // server never heard of.
 func TestRequestThatCannotBeWrittenEndsOnce(t *testing.T) {

@@ -36,14 +36,15 @@ func (c *Connection) free(x *request.Exchange) bool {
 	return true
 }
 
-// behind reports whether others wait for their turn already, who were here first.
+// behind reports whether others wait for their turn, or for room, already, who were here first.
 func (c *Connection) behind(x *request.Exchange) bool {
-	return len(c.queue) > 0 && interactive[x.Method] && c.exclusive()
+	return len(c.queue) > 0 && (c.stuffed || interactive[x.Method] && c.exclusive())
 }
 
 // takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
 func (c *Connection) takeTurns() {
-	for n := len(c.queue); n > 0 && c.state == Ready && c.free(c.queue[0]); n-- {
+	c.stuffed = false
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]); n-- {
 		x := c.queue[0]
 		c.queue = c.queue[1:]
 		c.write(x)

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"slices"
+	"time"
+
+	"mcpd/actors/request"
+)
+
+// roomTime is how long after a call found no room in the server's input it is tried again, if no answer came before: a server that reads and
+// thinks has room without having answered. Each try copies the call.
+const roomTime = 50 * time.Millisecond
+
+// roomy says that there may be room again.
+type roomy struct{}
+
+// waitForRoom keeps a call that found no room, at its place, and reports whether it did. Where nothing is in flight the server reads nothing, and nobody can
+// tell for how long.
+func (c *Connection) waitForRoom(x *request.Exchange) bool {
+	if len(c.calls) == 0 || c.full() {
+		return false
+	}
+	c.queue = slices.Insert(c.queue, 0, x)
+	c.o.Waited.Note(len(c.queue))
+	c.stuffed = true
+	if !c.trying {
+		c.trying = true
+		c.p.After(roomTime, roomy{})
+	}
+	return true
+}
+
+// retry tries what was held.
+func (c *Connection) retry() {
+	if c.trying = false; c.stuffed {
+		c.takeTurns()
+	}
+}
