@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 )
 
-// rewrite makes a log of what is live in the place of the one that there is, and of nothing else. When it cannot, that one stays.
+// rewrite makes a log of what is live in the place of the one that there is, and of nothing else. When it cannot, that one stays. Afterwards all that is live
+// is on the disk, unless the directory could not be synced: then this log is doubted, as one whose own sync has failed.
 func (s *Store) rewrite() error {
 	tmp, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -16,7 +16,7 @@ func (s *Store) rewrite() error {
 	}
 	next, err := s.copy(tmp)
 	if err == nil {
-		err = tmp.Sync()
+		err = s.sync(tmp)
 	}
 	if err == nil {
 		_, err = s.there()
@@ -29,7 +29,11 @@ func (s *Store) rewrite() error {
 		return fmt.Errorf("store: %w", errors.Join(err, tmp.Close()))
 	}
 	_ = s.f.Close() // what was in it is in the new one, and on the disk
-	s.f, s.live, s.size, s.garbage, s.torn = tmp, next.live, next.size, 0, false
+	s.f, s.live, s.size, s.garbage, s.torn, s.doubted = tmp, next.live, next.size, 0, false, true
+	if err := s.syncDir(); err != nil {
+		return err
+	}
+	s.doubted = false
 	return nil
 }
 
@@ -45,6 +49,9 @@ func (s *Store) copy(to *os.File) (*Store, error) {
 	for b, values := range s.live {
 		for key, at := range values {
 			line, err := s.line(at)
+			if errors.Is(err, os.ErrClosed) { // this store, and not what is in it
+				return nil, err
+			}
 			if err != nil {
 				continue
 			}
@@ -57,17 +64,4 @@ func (s *Store) copy(to *os.File) (*Store, error) {
 		}
 	}
 	return next, w.Flush()
-}
-
-// syncDir returns when the log has its name after the machine's end too.
-func (s *Store) syncDir() error {
-	d, err := os.Open(filepath.Dir(s.path))
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
 }

@@ -74,13 +74,15 @@ type place struct {
 // Store is an open log. It is safe for concurrent use.
 type Store struct {
 	path string
-	own  func() error // see Open
+	own  func() error         // see Open
+	sync func(*os.File) error // (*os.File).Sync, but in tests
 
 	mu      sync.Mutex // guards what follows
 	f       *os.File
 	size    int64 // of what is whole
 	garbage int64 // of which is outdated
 	torn    bool  // behind it may be a piece of a line
+	doubted bool  // a sync of it has failed: what it says may never come to the disk
 	live    map[Bucket]map[string]place
 }
 
@@ -110,7 +112,7 @@ func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 	if own == nil {
 		own = func() error { return nil }
 	}
-	s = &Store{path: filepath.Join(dir, file), own: own, live: map[Bucket]map[string]place{}}
+	s = &Store{path: filepath.Join(dir, file), own: own, sync: (*os.File).Sync, live: map[Bucket]map[string]place{}}
 	s.f, err = os.OpenFile(s.path, os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -124,10 +126,7 @@ func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 			return nil, nil, errors.Join(fmt.Errorf("store: %w", err), s.f.Close())
 		}
 	}
-	if err = s.rewrite(); err == nil {
-		err = s.syncDir()
-	}
-	if err != nil && s.size == 0 { // one that has a broken line can be used
+	if err = s.rewrite(); err != nil && s.size == 0 { // one that has a broken line can be used
 		if s.f != nil {
 			_ = s.f.Close()
 		}
@@ -234,9 +233,7 @@ func (s *Store) Apply(changes []Change) error {
 	if s.garbage > max(minGarbage, s.size/2) {
 		if s.rewrite() != nil { // it is tried again when there is as much garbage once more
 			s.garbage = 0
-			return nil
 		}
-		return s.syncDir()
 	}
 	return nil
 }
@@ -247,17 +244,6 @@ func (s *Store) Has(b Bucket, key string) bool {
 	defer s.mu.Unlock()
 	_, ok := s.live[b][key]
 	return ok
-}
-
-// Sync returns when all changes so far survive the machine's end too.
-func (s *Store) Sync() error {
-	s.mu.Lock()
-	f := s.f
-	s.mu.Unlock()
-	if err := f.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // one that was rewritten meanwhile was synced
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
 }
 
 // Buckets are those in which there is something, in no order.

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// disk is one that fails some syncs, as the kernel tells of it: once. What it has told of is not written by any later sync of the same file.
+type disk struct {
+	files, dirs int // how many syncs of them are still to fail
+	dirty       map[*os.File]bool
+	synced      int
+}
+
+// broken is an open log with two sessions on such a disk.
+func broken(t *testing.T) (*Store, *disk, string) {
+	t.Helper()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	t.Cleanup(func() { _ = s.f.Close() })
+	d := &disk{dirty: map[*os.File]bool{}}
+	s.sync = func(f *os.File) error {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		left := &d.files
+		if info.IsDir() {
+			left = &d.dirs
+		}
+		if *left > 0 {
+			*left--
+			d.dirty[f] = true
+			return syscall.EIO
+		}
+		d.synced++
+		return f.Sync()
+	}
+	if err := s.Apply([]Change{{Sessions, "a", value(1)}, {Sessions, "b", value(2)}}); err != nil {
+		t.Fatal(err)
+	}
+	return s, d, filepath.Join(dir, file)
+}
+
+// A sync that fails is not made again: the log is another file before Sync says that it is on the disk, be it at once or after the disk has refused that too.
+func TestSyncThatFailedIsNotMadeAgain(t *testing.T) {
+	for refused := range 4 {
+		s, d, path := broken(t)
+		d.files = refused
+		tries := 1
+		for s.Sync() != nil {
+			if tries++; tries > 10 {
+				t.Fatal("it never succeeds")
+			}
+			if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err != nil { // what comes meanwhile is kept as well
+				t.Fatal(err)
+			}
+		}
+		if want := max(1, refused); tries != want || d.dirty[s.f] || d.files != 0 {
+			t.Errorf("%d refused: after %d tries, want %d; durable: %t", refused, tries, want, !d.dirty[s.f])
+		}
+		next := opened(t, filepath.Dir(path))
+		if got := all(next, Sessions); got["a"] != `"x"` || got["b"] != `"xx"` || tries > 1 && got["c"] != `"xxx"` {
+			t.Errorf("%d refused: it has %v", refused, got)
+		}
+		_ = next.Close()
+		if err := s.Apply([]Change{{Sessions, "d", value(4)}}); err != nil || s.Get(Sessions, "d") == nil {
+			t.Errorf("%d refused: then %v", refused, err)
+		}
+		before := d.synced
+		if err := s.Sync(); err != nil || d.synced != before+1 {
+			t.Errorf("%d refused: %d syncs and %v when all is well", refused, d.synced-before, err)
+		}
+	}
+}
+
+// A log whose name may not be on the disk is written anew too, whoever renamed it.
+func TestNameThatWasNotSynced(t *testing.T) {
+	s, d, path := broken(t)
+	for _, rename := range []func() error{
+		func() error { d.files = 1; return s.Sync() },
+		func() error { _ = os.Remove(path); return s.Verify() },
+		func() error { s.garbage = 2 * minGarbage; return s.Apply([]Change{{Sessions, "c", value(1)}}) },
+	} {
+		d.dirs = 1
+		_ = rename()
+		was, err := os.Stat(path)
+		if err != nil || d.dirs != 0 {
+			t.Fatal(err, d.dirs)
+		}
+		if err := s.Sync(); err != nil {
+			t.Error(err)
+		}
+		if now, err := os.Stat(path); err != nil || os.SameFile(was, now) {
+			t.Errorf("it is the file that it was, %v", err)
+		}
+	}
+	s.sync = func(f *os.File) error { // a file system that syncs no directories
+		if info, err := f.Stat(); err != nil || info.IsDir() {
+			return syscall.EINVAL
+		}
+		return f.Sync()
+	}
+	_ = os.Remove(path)
+	if err := s.Verify(); err != nil || s.doubted {
+		t.Errorf("%v, doubted: %t", err, s.doubted)
+	}
+}
+
+// What could not be written and cannot be read any more is told once, and the rest is kept.
+func TestValuesThatAreGoneWithASync(t *testing.T) {
+	s, d, _ := broken(t)
+	at := s.live[Sessions]["a"]
+	if _, err := s.f.WriteAt([]byte("00000000"), at.at); err != nil { // what was on the disk before
+		t.Fatal(err)
+	}
+	d.files = 1
+	if err := s.Sync(); !errors.Is(err, errSum) || !errors.Is(err, syscall.EIO) || d.dirty[s.f] {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Sync(); err != nil || s.Has(Sessions, "a") || s.Get(Sessions, "b") == nil {
+		t.Errorf("then %v, %v", err, all(s, Sessions))
+	}
+}
+
+// A store that is closed says nothing any more, and above all not that it is empty.
+func TestSyncAfterTheEnd(t *testing.T) {
+	s, _, path := broken(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, doubted := range []bool{false, true} {
+		s.doubted = doubted
+		if err := s.Sync(); doubted != (err != nil) {
+			t.Errorf("doubted: %t, got %v", doubted, err)
+		}
+	}
+	next := opened(t, filepath.Dir(path))
+	defer next.Close()
+	if got := all(next, Sessions); len(got) != 2 {
+		t.Errorf("it has %v", got)
+	}
+}
