@@ -46,6 +46,12 @@ func holding(pending int, child otp.Child) otp.Child {
 	return child
 }
 
+// walled is a child whose instances that hang use up nobody else's replacements.
+func walled(child otp.Child) otp.Child {
+	child.Bulkhead = true
+	return child
+}
+
 // patient is a worker that nobody replaces when it is stuck, because what it waits for, a disk, would stop its successor as well, and what it has
 // in hand would be lost. That it is stuck is reported all the same.
 func patient(child otp.Child) otp.Child {

@@ -58,7 +58,7 @@ func (h *host) tree() otp.Spec {
 // tenant is the template of one tenant's subtree.
 func (h *host) tenant(t *tenant.Tenant) otp.Child {
 	in, kept := h.in, h.taskOptions(t)
-	return sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
+	return walled(sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
 		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),
 		replaced(actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) })),
 		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) })),
@@ -75,7 +75,7 @@ func (h *host) tenant(t *tenant.Tenant) otp.Child {
 		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
 			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second, Start: otp.WorkerWith(h.session(t, kept)),
 		})),
-	)
+	))
 }
 
 // upstream is the template of one server's subtree: its connections come and go. One that is past its budget ends with shutdown, which is

@@ -66,6 +66,15 @@ var why = map[string]string{
 	"mcpd/listeners/mcp":                       "accepts MCP over HTTP; when it stops, requests have time to end",
 }
 
+// A tenant whose actors hang again and again uses up its own replacements only.
+func TestTenantsAreBulkheads(t *testing.T) {
+	for _, l := range rows(t) {
+		if want := l.path == "mcpd/tenants/T"; l.child.Bulkhead != want {
+			t.Errorf("%s: %t", l.path, !want)
+		}
+	}
+}
+
 // docs/tree.gen.md is the tree as it is written in tree.go. Every row of it says what it is for.
 func TestTreeIsDocumented(t *testing.T) {
 	const file = "../docs/tree.gen.md"

@@ -165,7 +165,7 @@ var metrics = []metric{
 		help: "Times an actor was at one message for longer than its soft deadline",
 		from: []feed{count(func(e ActorStuck) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_hung", kind: gauge, labels: none,
-		help: "Instances that were fenced off and have not come back: goroutines that nobody can end; 64 are the most", direct: atScrape},
+		help: "Instances that were fenced off and have not come back: goroutines that nobody can end; a tenant has 64 before it is ended instead", direct: atScrape},
 	{name: "mcpd_actor_idle_runners", kind: gauge, labels: none,
 		help: "Goroutines that wait for an actor that has something to do: as many as had at the same time; 64 are the most", direct: atScrape},
 	{name: "mcpd_actor_state_dropped_total", kind: counter, labels: []string{"class", "part"},

@@ -51,8 +51,8 @@
 //     sender, and values that are shared are shared: Process.Check, called before, ends it there.
 //   - An Init that hangs is reported after Soft, and a failed start after StartTimeout. A supervisor that hangs in what it calls (the function
 //     that makes its spec, Fail, Abandon) is abandoned with what is below it, and started again.
-//   - It stays a goroutine until it returns, and is counted until then (System.Hung, Node.Hung). There may be MaxHung.
-//     A supervisor below which there are as many starts no child that was not there before; at most MaxStarting do so at once.
+//   - It stays a goroutine until it returns, and is counted until then (System.Hung, Node.Hung). There may be MaxHung
+//     behind each bulkhead (Child.Bulkhead), so that what hangs again and again uses up nobody else's replacements. A supervisor below which there are as many starts no child that was not there before; at most MaxStarting do so at once.
 //
 // # Restarts
 //

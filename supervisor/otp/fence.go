@@ -2,10 +2,30 @@ package otp
 
 import "errors"
 
-// MaxHung is how many processes of a system may be fenced off and not have come back. Each is a goroutine with its stack and what it refers to,
-// for which nothing can be done. With more than these a supervisor gives up instead of replacing another one: what hangs again and again is
-// not mended by more of it. A supervisor that has as many below it refuses to start what was not there before.
-const MaxHung = 64
+// Bounds of processes that were fenced off and have not come back. Each is a goroutine with its stack and what it refers to, for which nothing can be
+// done. Where there are more a supervisor gives up instead of replacing another one: what hangs again and again is not mended by more of it.
+const (
+	// MaxHung is how many there may be between a bulkhead (Child.Bulkhead) and the next ones below it. The root is one too, so that what hangs behind others
+	// neither uses up the room of what is outside of them nor that of each other. A supervisor that has as many below it on its side refuses to start
+	// what was not there before.
+	MaxHung = 64
+	// MaxHungInAll is how many there may be behind all bulkheads but the root: those of 16 that use up theirs. What one has beyond MaxHung, because what is
+	// behind it was started again and hung again, is not counted against the others.
+	MaxHungInAll = 1024
+)
+
+// room reports whether one more may be replaced behind a bulkhead that has own of them, while all have so many. When there is not enough left for
+// everybody, whoever has fewer than what is left may have more: one that has none is refused last.
+func room(own, all int) bool { return own < min(MaxHung, MaxHungInAll-all) }
+
+// full reports whether what hangs here is not replaced any more.
+func (r *row) full() bool {
+	all := 0
+	if r.wall.parent != nil {
+		all = int(r.sys.walled.Load())
+	}
+	return !room(int(r.wall.near.Load()), all)
+}
 
 // MaxStarting is how many children a supervisor starts at once for those who ask, in any order. Another request waits for one of them to be ready, or to have
 // failed, so that of starts which all hang no more are under way when the first is known to. OTP starts one at a time.
@@ -127,6 +147,13 @@ func (g *guard) sever(reason error) {
 // miss counts who has not come back, in the row and above it: the row may be gone before they are back.
 func (r *row) miss(n int32) {
 	r.sys.hung.Add(n)
+	wall := r.wall
+	for c := r; c != wall.parent; c = c.parent {
+		own := c.near.Add(n)
+		if c == wall && wall.parent != nil && max(own, own-n) <= MaxHung {
+			r.sys.walled.Add(n)
+		}
+	}
 	for ; r != nil; r = r.parent {
 		r.hung.Add(n)
 	}

@@ -17,6 +17,7 @@ import (
 type row struct {
 	sys    *System
 	parent *row // nil at the root
+	wall   *row // the bulkhead that it is behind, which may be itself; the root if there is no other
 	id     string
 	path   string
 
@@ -27,6 +28,7 @@ type row struct {
 	inc      atomic.Uint64
 	restarts atomic.Uint32
 	hung     atomic.Int32 // processes that were fenced off here or below and have not come back
+	near     atomic.Int32 // those of them that are on this side of every bulkhead below
 	status   atomic.Uint32
 	strategy atomic.Uint32
 	since    atomic.Int64 // nanoseconds of clock.Steady
@@ -53,8 +55,12 @@ type watcher interface {
 func newRow(sys *System, parent *row, owner *supervisor, id string, child *Child, args any) *row {
 	r := &row{sys: sys, parent: parent, owner: owner, id: id, path: id, args: args}
 	r.spec.Store(child)
+	r.wall = r
 	if parent != nil {
 		r.path = parent.path + "/" + id
+		if !child.Bulkhead {
+			r.wall = parent.wall
+		}
 	}
 	r.since.Store(clock.Steady(sys.clock.Now()))
 	return r

@@ -75,8 +75,9 @@ func (v *supervisor) startNew(id string, c *Child, args any, answer func(Ref, er
 	v.step(inStart{k, answer, v.full()})
 }
 
-// full reports whether so many below this supervisor do not come back that it starts nothing more for the first time. What hangs elsewhere is no reason.
-func (v *supervisor) full() bool { return v.guard.row.hung.Load() >= MaxHung }
+// full reports whether so many below this supervisor do not come back that it starts nothing more for the first time. What hangs elsewhere, or behind a
+// bulkhead below, is no reason.
+func (v *supervisor) full() bool { return v.guard.row.near.Load() >= MaxHung }
 
 func (v *supervisor) which() []ChildInfo {
 	out := make([]ChildInfo, 0, len(v.state.roster.byID))

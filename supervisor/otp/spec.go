@@ -112,6 +112,8 @@ type Child struct {
 	// as Stuck, after Hard it is fenced off and replaced. 0 is DefaultSoft and DefaultHard, Unwatched no bound. Soft holds for a start too. For a
 	// supervisor they bound each step of its own. They do not apply to what owned goroutines do.
 	Soft, Hard time.Duration
+	// Bulkhead has what hangs in this row and below counted apart from what hangs elsewhere; see MaxHung. It stays what it was when the row was made.
+	Bulkhead bool
 	// Label is the class of this row for metrics ("session"), so that ids never become labels. It is copied to
 	// snapshots and events and has no other effect.
 	Label string

@@ -171,7 +171,7 @@ func (v *supervisor) signal(msg any) {
 			v.readied(k)
 		}
 	case inTimeout:
-		msg.full = v.guard.sys.hung.Load() >= MaxHung
+		msg.full = msg.kid != nil && msg.kid.driver.row.full()
 		v.step(msg)
 	case overdue:
 		v.stuck(msg)
@@ -187,7 +187,7 @@ func (v *supervisor) stuck(o overdue) {
 	if k.driver.guard != g || k.stage != up && !sup {
 		return
 	}
-	full := v.guard.sys.hung.Load() >= MaxHung
+	full := g.row.full()
 	end := g.replace
 	if sup {
 		end = g.expel
@@ -213,7 +213,7 @@ func (v *supervisor) stuck(o overdue) {
 
 // tooMany is why a supervisor gives up instead of starting again what hangs.
 func tooMany(reason error) error {
-	return fmt.Errorf("%w: %d do not come back: %w", ErrGiveUp, MaxHung, reason)
+	return fmt.Errorf("%w: too many do not come back: %w", ErrGiveUp, reason)
 }
 
 func (v *supervisor) readied(k *kid) {

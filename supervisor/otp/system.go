@@ -55,6 +55,7 @@ type System struct {
 	cradles   sync.Pool // of *cradle
 	watch     watch
 	hung      atomic.Int32
+	walled    atomic.Int32 // those behind bulkheads, of each MaxHung at most
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
@@ -133,7 +134,7 @@ func (s *System) Snapshot() Node {
 	return n
 }
 
-// Hung is how many processes were fenced off and have not come back; see MaxHung.
+// Hung is how many processes were fenced off and have not come back, wherever they are; see MaxHung.
 func (s *System) Hung() int { return int(s.hung.Load()) }
 
 // IdleRunners is how many goroutines wait for a process that has something to do. They are kept to be used again, 64 at most, so that their number

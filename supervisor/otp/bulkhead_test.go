@@ -1,0 +1,141 @@
+package otp
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Behind each bulkhead there is room for MaxHung, while there is for all; when that comes to an end, whoever has the fewest is refused last.
+func TestRoomForTheHung(t *testing.T) {
+	const last = MaxHungInAll - 1
+	for _, c := range []struct {
+		own, all int
+		want     bool
+	}{
+		{0, 0, true}, {1, 1, true},
+		{MaxHung - 1, MaxHung - 1, true}, {MaxHung, MaxHung, false}, {MaxHung + 9, MaxHung, false},
+		{0, MaxHung, true}, {MaxHung - 1, MaxHungInAll - MaxHung, true},
+		{MaxHung - 2, MaxHungInAll - MaxHung + 1, true}, {MaxHung - 1, MaxHungInAll - MaxHung + 1, false},
+		{9, last - 9, true}, {10, last - 9, false},
+		{0, last, true}, {1, last, false}, {0, MaxHungInAll, false},
+	} {
+		if got := room(c.own, c.all); got != c.want {
+			t.Errorf("own %d of %d: %t", c.own, c.all, got)
+		}
+	}
+}
+
+// However many hang behind one bulkhead, and however few want to besides, the other is refused nothing as long as fewer than all of them are used up.
+func TestNoBulkheadTakesTheRoomOfAnother(t *testing.T) {
+	for greedy := range MaxHungInAll/MaxHung + 10 {
+		all := 0
+		own := make([]int, greedy)
+		for more := true; more; {
+			more = false
+			for i := range own {
+				if room(own[i], all) {
+					own[i]++
+					all++
+					more = true
+				}
+			}
+		}
+		if greedy < MaxHungInAll/MaxHung && all != greedy*MaxHung || all > MaxHungInAll {
+			t.Errorf("%d have %d", greedy, all)
+		}
+		if !room(0, all) && all < MaxHungInAll {
+			t.Errorf("%d have %d, and who has none is refused", greedy, all)
+		}
+	}
+}
+
+// walls is a tree with two bulkheads and what is outside of them; each worker can be hung.
+func walls(d *diary) Spec {
+	often := Intensity{1000, time.Second}
+	worker := Child{ID: "w", Start: d.start()}
+	wall := func(id string) Child {
+		return Child{ID: id, Bulkhead: true, Start: Supervisor(Spec{Intensity: often, Children: []Child{worker}})}
+	}
+	return Spec{Intensity: often, Children: []Child{
+		{ID: "t", Start: Supervisor(Spec{Intensity: often, Children: []Child{wall("x"), wall("y")}})},
+		{ID: "c", Start: Supervisor(Spec{Intensity: often, Children: []Child{worker}})},
+	}}
+}
+
+// What hangs again and again behind one bulkhead costs it its supervisor in the end. A worker elsewhere that hangs is replaced by its own all the same.
+func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
+	d := &diary{}
+	bubble(t, walls(d), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		hung := func(id string) {
+			h := newHang()
+			h.gate = gate
+			send(t, r.ref(id), h)
+			time.Sleep(DefaultHard + 2*time.Second)
+			synctest.Wait()
+		}
+		for n := range MaxHung + 3 {
+			hung("t/x/w")
+			if got, want := r.ref("t/x").Incarnation(), uint64(max(1, n+2-MaxHung)); got != want {
+				t.Fatalf("incarnation %d of its supervisor after %d, want %d", got, n+1, want)
+			}
+		}
+		hung("t/y/w")
+		hung("c/w")
+		if r.ref("t/y").Incarnation() != 1 || r.ref("c").Incarnation() != 1 || r.ref("t").Incarnation() != 1 || r.ref("t/y/w").Incarnation() != 2 || r.ref("c/w").Incarnation() != 2 {
+			t.Errorf("tree %s", r.state())
+		}
+		if _, err := StartChild(context.Background(), r.ref("t"), Child{ID: "z", Start: scriptOf(script{})}); err != nil {
+			t.Errorf("another bulkhead's neighbour: %v", err)
+		}
+		if got, want := r.sys.Hung(), MaxHung+5; got != want || r.sys.walled.Load() != MaxHung+1 {
+			t.Errorf("%d hung, want %d; %d counted", got, want, r.sys.walled.Load())
+		}
+		close(gate)
+		synctest.Wait()
+		if r.sys.Hung() != 0 || r.sys.walled.Load() != 0 || r.tree.row.near.Load() != 0 || r.ref("t/x").row.near.Load() != 0 {
+			t.Errorf("%d hung, %d counted after all came back", r.sys.Hung(), r.sys.walled.Load())
+		}
+	})
+}
+
+// Where all room behind bulkheads is used up, nobody behind one has more; what is outside of them is replaced as before.
+func TestBulkheadsTogetherAreBounded(t *testing.T) {
+	d := &diary{}
+	bubble(t, walls(d), func(t *testing.T, r *rig) {
+		top := r.tree.row
+		var others []*row
+		for n := range MaxHungInAll / MaxHung {
+			o := newRow(r.sys, top, nil, fmt.Sprint("o", n), &Child{Bulkhead: true}, nil)
+			others = append(others, o)
+			for range MaxHung + 1 { // one beyond what is counted against others, which comes back
+				o.miss(1)
+			}
+			o.miss(-1)
+		}
+		gate := make(chan struct{})
+		for _, id := range []string{"t/x/w", "c/w"} {
+			h := newHang()
+			h.gate = gate
+			send(t, r.ref(id), h)
+		}
+		time.Sleep(DefaultHard + 2*time.Second)
+		synctest.Wait()
+		if got := r.state(); r.ref("t/x").Incarnation() != 2 || r.ref("c").Incarnation() != 1 || r.ref("c/w").Incarnation() != 2 {
+			t.Errorf("tree %s, %d counted", got, r.sys.walled.Load())
+		}
+		close(gate)
+		for _, o := range others {
+			for range MaxHung {
+				o.miss(-1)
+			}
+		}
+		synctest.Wait()
+		if r.sys.walled.Load() != 0 || r.sys.Hung() != 0 {
+			t.Errorf("%d counted, %d hung at the end", r.sys.walled.Load(), r.sys.Hung())
+		}
+	})
+}
