@@ -95,6 +95,8 @@ var metrics = []metric{
 	{name: "mcpd_phase_transitions_total", kind: counter, labels: []string{"side", "from", "to"},
 		help: "Steps in the lifecycle of connections", also: "mcp.phase.transitions (S4-135)",
 		from: []feed{count(func(e PhaseChanged) []string { return []string{e.Side, e.From, e.To} })}},
+	{name: "mcpd_history_bytes", kind: gauge, labels: none, unit: "bytes",
+		help: "Events that wait for clients or are kept for their return, for history_time at most", direct: atScrape},
 
 	// Upstreams.
 	{name: "mcpd_upstream_up", kind: gauge, labels: []string{"tenant", "server"},

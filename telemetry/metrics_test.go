@@ -147,7 +147,7 @@ func busy() *Metrics {
 		Faults:      func() int { return 2 },
 		Config:      func() string { return "0123456789abcdef" },
 		Spawns:      func() (int, uint64) { return 3, 7 },
-		IdleRunners: func() int { return 5 }, IdleUpstream: func() int { return 6 },
+		IdleRunners: func() int { return 5 }, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
 		KnownMethod: func(s string) bool { return s == "tools/call" },
 	})
 	r := NewRecorder(Options{Metrics: m})
@@ -204,6 +204,7 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_actor_hung", nil, 3},
 		{"mcpd_actor_idle_runners", nil, 5},
 		{"mcpd_upstream_idle_connections", nil, 6},
+		{"mcpd_history_bytes", nil, 8},
 		{"mcpd_actor_mailbox_depth", []string{"upstream"}, 7},
 		{"mcpd_sessions", []string{"legacy"}, 2},
 		{"mcpd_streams", nil, 3},

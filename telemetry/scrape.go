@@ -65,6 +65,9 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.IdleUpstream != nil {
 		send("mcpd_upstream_idle_connections", float64(s.options.IdleUpstream()))
 	}
+	if s.options.History != nil {
+		send("mcpd_history_bytes", float64(s.options.History()))
+	}
 	if s.options.Sessions != nil {
 		s.sessions(send)
 	}

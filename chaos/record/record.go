@@ -242,6 +242,9 @@ type Holding struct {
 	Kept  float64 `json:"kept,omitzero"`
 }
 
+// Grown reports whether After is more than it may be by Share and Kept, apart from what has a name.
+func (h Holding) Grown() bool { return h.Share > 0 && h.Surplus() > max(h.Before*h.Share, h.Kept) }
+
 // Surplus is how many more without a name there are afterwards.
 func (h Holding) Surplus() float64 { return (h.After - h.Named) - (h.Before - h.NamedBefore) }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"mcpd/chaos/record"
 	"mcpd/telemetry/admin"
 )
 
@@ -22,9 +23,15 @@ const (
 	heapKept  = 1 << 20
 )
 
-// grown reports whether more of the heap is in use than may be.
-func (r *run) grown(before, after float64) bool {
-	return after-before > max(before*heapShare, r.kept())
+// historyBytes is the metric of what the host keeps for clients that come back. It is in the heap, and has a name, a bound and an end: after a flood
+// it is more than before for as long as any client may be away.
+const historyBytes = "mcpd_history_bytes"
+
+// heap is the row of the heap.
+func (r *run) heap(before, after holds) record.Holding {
+	row := hold{name: liveHeap}.of(before, after)
+	row.Share, row.Kept = heapShare, r.kept()
+	return row
 }
 
 // kept is what the tenants of the run may come to keep.

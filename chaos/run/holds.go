@@ -81,6 +81,7 @@ func (r *run) look(ctx context.Context) (holds, error) {
 		h.values[row.name], h.named[row.name] = middle(values[row.name]), middle(named[row.name])
 	}
 	h.hung, _ = last.sum(hung)
+	h.named[liveHeap], _ = last.sum(historyBytes)
 	h.values[started], _ = last.sum("process_start_time_seconds")
 	var err error
 	if h.tree, err = r.operator.Tree(ctx); err != nil {
@@ -165,7 +166,7 @@ func (r *run) within(h, before holds) bool {
 			return false
 		}
 	}
-	return restarted(before, h) || !r.grown(before.values[liveHeap], h.values[liveHeap]) && h.values[leaked] <= h.hung
+	return restarted(before, h) || !r.heap(before, h).Grown() && h.values[leaked] <= h.hung
 }
 
 // of is a row of a record.
@@ -190,8 +191,8 @@ func (r *run) holdings(before, after holds) []record.Holding {
 			list = append(list, record.Holding{Name: name, Before: before.values[name], After: after.values[name], Exact: true, Unmeasured: unmeasured})
 		}
 	}
-	if v, ok := before.values[liveHeap]; ok && !restarted(before, after) && !unmeasured {
-		list = append(list, record.Holding{Name: liveHeap, Before: v, After: after.values[liveHeap], Share: heapShare, Kept: r.kept()})
+	if _, ok := before.values[liveHeap]; ok && !restarted(before, after) && !unmeasured {
+		list = append(list, r.heap(before, after))
 	}
 	if v, ok := after.values[leaked]; ok {
 		list = append(list, record.Holding{Name: leaked, After: v, Named: after.hung, Exact: true})

@@ -23,10 +23,10 @@ func leaks(r record.Record) (is, found string) {
 			return record.Unjudged, silent
 		}
 		if h.Share > 0 {
-			if h.After-h.Before > max(h.Before*h.Share, h.Kept) {
-				f.add("%s: %.0f before, %.0f afterwards, at most %.3g %% or %.0f more", h.Name, h.Before, h.After, 100*h.Share, h.Kept)
+			if h.Grown() {
+				f.add("%s: %.0f before%s, %.0f afterwards%s, at most %.3g %% or %.0f more", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named), 100*h.Share, h.Kept)
 			}
-			good = append(good, fmt.Sprintf("%s %+.1f %%", h.Name, 100*(h.After/h.Before-1)))
+			good = append(good, fmt.Sprintf("%s %+.1f %%", h.Name, 100*h.Surplus()/h.Before))
 		}
 		if !h.Exact || slices.Contains(ofProcesses, h.Name) {
 			continue

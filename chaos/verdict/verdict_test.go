@@ -182,6 +182,7 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		{"a goroutine in the place of one that had a name", hold("goroutines", func(h *record.Holding) { h.After, h.Named = 40, 4 }), "I6", "goroutines: 40 before (5 of them with a name), 40 afterwards (4 of them with a name)"},
 		{"a goroutine that nobody can wake", hold("leaked goroutines", func(h *record.Holding) { h.After = 3 }), "I6", "leaked goroutines: 0 before, 3 afterwards (2 of them with a name)"},
 		{"a heap that grows", hold("live heap bytes", func(h *record.Holding) { h.After = 1.06e7 }), "I6", "live heap bytes: 10000000 before, 10600000 afterwards, at most 5 % or 300000 more"},
+		{"a heap that grows by more than what has a name", hold("live heap bytes", func(h *record.Holding) { h.After, h.Named, h.NamedBefore = 2.06e7, 1.1e7, 1e6 }), "I6", "live heap bytes: 10000000 before (1e+06 of them with a name), 20600000 afterwards (1.1e+07 of them with a name), at most 5 % or 300000 more"},
 		{"a subscription too many", hold("subscriptions", func(h *record.Holding) { h.After = 5 }), "I6", "subscriptions"},
 		{"a session too many", hold("sessions", func(h *record.Holding) { h.After = 13 }), "I6", "sessions"},
 		{"a process too many", hold("children", func(h *record.Holding) { h.After = 4 }), "I7", "children: 3 before, 4 afterwards"},

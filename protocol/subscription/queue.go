@@ -89,6 +89,10 @@ func (q *Queue[T]) Pop() (about Topic, value T, ok bool) {
 	return about, value, false
 }
 
+// queueKeep is how many items' room an empty queue keeps. What a flood has filled is given back; ordinary traffic, of which a few wait, does not
+// allocate.
+const queueKeep = 64
+
 // compact moves the rest down once half of the slice is gone.
 func (q *Queue[T]) compact() {
 	if q.first <= len(q.items)/2 {
@@ -99,6 +103,9 @@ func (q *Queue[T]) compact() {
 	q.items = q.items[:n]
 	q.base += q.first
 	q.first = 0
+	if n == 0 && cap(q.items) > queueKeep {
+		q.items, q.changes = nil, nil
+	}
 }
 
 // Len is how many notifications are queued.
