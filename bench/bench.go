@@ -48,8 +48,11 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 			continue
 		}
 		o.Say("%s: %s", s.Name, s.Title)
-		r.Record.Scenarios = append(r.Record.Scenarios, record.Scenario{Name: s.Name, Title: s.Title, What: s.What})
-		switch err := s.Measure(ctx, r); {
+		this, since := record.Scenario{Name: s.Name, Title: s.Title, What: s.What}, time.Now()
+		err := s.Measure(ctx, r)
+		this.Seconds = time.Since(since).Seconds()
+		r.Record.Scenarios = append(r.Record.Scenarios, this)
+		switch {
 		case ctx.Err() != nil: // what is interrupted is not broken
 			r.Miss(s.Name, "", "%s", interrupted)
 		case err != nil:

@@ -37,6 +37,8 @@ type Scenario struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	What  string `json:"what"`
+	// Seconds is how long that took.
+	Seconds float64 `json:"seconds,omitzero"`
 }
 
 // Machine is where it was measured.

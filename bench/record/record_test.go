@@ -13,7 +13,7 @@ import (
 func sample() Record {
 	return Record{
 		Format: Format, Machine: Machine{CPU: "one", Cores: 2}, Begun: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC), Seconds: 1, Seed: 1,
-		Scenarios:    []Scenario{{"s", "S", "What."}},
+		Scenarios:    []Scenario{{"s", "S", "What.", 1}},
 		Measurements: []Measurement{{Scenario: "s", Case: "c", Subject: Mcpd, Quantity: "p50", Unit: "µs", Rounds: []float64{1, 2}, Calls: &load.Counts{Sent: 2, OK: 2}}},
 		Comparisons:  []Comparison{{Scenario: "s", Case: "c", Name: "p50", Estimate: load.Estimate{Ratio: 1, Low: 1, High: 1, Pairs: 5}, Rounds: []float64{1}, Verdict: load.Pass}},
 		Missing:      []Missing{{Scenario: "s", Subject: OTP, Reason: "not here"}},

@@ -48,7 +48,11 @@ func Markdown(w io.Writer, r record.Record) error {
 	if len(chapters) > 1 {
 		b.WriteString("\n## What was measured\n\n")
 		for _, c := range chapters {
-			fmt.Fprintf(&b, "- [%s](#%s)\n", escape(c.Title), anchor(c.Title))
+			line := fmt.Sprintf("- [%s](#%s)", escape(c.Title), anchor(c.Title))
+			if c.Took != "" {
+				line += ", in " + c.Took
+			}
+			b.WriteString(line + "\n")
 		}
 	}
 	for _, c := range chapters {

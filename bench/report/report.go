@@ -139,6 +139,7 @@ func ratio(v float64) string {
 // chapter is one scenario of one record.
 type chapter struct {
 	ID, Name, Title, What string
+	Took                  string // empty where that is not known
 	Rows                  []row
 	Figures               []figure
 	Charts                []chart
@@ -148,6 +149,9 @@ type chapter struct {
 func chaptersOf(r record.Record) (list []chapter) {
 	for _, s := range r.Scenarios {
 		c := chapter{ID: "s-" + name(s.Name), Name: name(s.Name), Title: text(s.Title), What: text(s.What)}
+		if s.Seconds > 0 {
+			c.Took = quantity(s.Seconds, "s")
+		}
 		var own []record.Measurement
 		for _, m := range r.Measurements {
 			if m.Scenario == s.Name {

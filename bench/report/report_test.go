@@ -148,12 +148,12 @@ func TestMarkdownSaysWhereItFallsShort(t *testing.T) {
 // Every scenario is linked to by the name that its heading has.
 func TestMarkdownLinksToItsScenarios(t *testing.T) {
 	r := sample(t)
-	r.Scenarios = append(r.Scenarios, record.Scenario{Name: "eras", Title: "A first message, and a call of 2 eras", What: "What."})
+	r.Scenarios = append(r.Scenarios, record.Scenario{Name: "eras", Title: "A first message, and a call of 2 eras", What: "What.", Seconds: 90})
 	var b bytes.Buffer
 	if err := Markdown(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"- [A call](#a-call)\n", "- [A first message, and a call of 2 eras](#a-first-message-and-a-call-of-2-eras)\n"} {
+	for _, want := range []string{"- [A call](#a-call)\n", "- [A first message, and a call of 2 eras](#a-first-message-and-a-call-of-2-eras), in 90 s\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %s", want)
 		}
