@@ -15,7 +15,7 @@ var owed = []struct{ scenario, of, name, why string }{
 	{"pool", "", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
 	{"call-stdio", "", "CPU per call of the relay's", "a call passes five actors"},
 	{"call-http", "", "CPU per call of the relay's", "a call passes five actors"},
-	{"sessions", "100000 sessions, each without", "live heap after they were deleted", "maps grow where entries were deleted, and keep that room for the next"},
+	{"sessions", "100000 sessions, each without", "live heap after they were deleted", "the registry of protoactor keeps the room of its maps, which grow where processes have ended: some bytes for each"},
 }
 
 // excuse notes of gates that fail why they are owed.

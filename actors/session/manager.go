@@ -309,7 +309,9 @@ func (m *Manager) follow(h *Handle, ref otp.Ref) {
 // unfollow takes that back for an actor whose session has ended: nobody has to hear of its end, unless another is to take its row.
 func (m *Manager) unfollow(h *Handle) {
 	ref := h.actor()
-	delete(m.actors, ref)
+	if delete(m.actors, ref); len(m.actors) == 0 {
+		m.actors = map[otp.Ref]*Handle{} // one that was large keeps its room
+	}
 	if len(m.leaving[ref]) == 0 {
 		m.p.Demonitor(ref)
 	}

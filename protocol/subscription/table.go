@@ -129,7 +129,10 @@ func (t *Table[S]) leave(r ref) (last bool) {
 }
 
 func (t *Table[S]) remove(who S, at int32) {
-	delete(t.index, who)
+	if delete(t.index, who); len(t.index) == 0 { // maps and slices keep their room, which is given back with the last subscriber
+		*t = Table[S]{round: t.round}
+		return
+	}
 	refs := t.slots[at].refs
 	clear(refs)
 	t.slots[at] = slot[S]{refs: refs[:0]}

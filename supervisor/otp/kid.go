@@ -77,7 +77,9 @@ func (r *roster) add(k *kid) {
 
 func (r *roster) remove(k *kid) {
 	k.deleted = true
-	delete(r.byID, k.id)
+	if delete(r.byID, k.id); len(r.byID) == 0 {
+		r.byID = map[string]*kid{} // one that was large keeps its room
+	}
 	if k.prev == nil {
 		r.first = k.next
 	} else {

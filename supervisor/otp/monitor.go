@@ -28,6 +28,7 @@ func (p *Process) Monitor(ref Ref) {
 	}
 	m := &monitor{p: p, ref: ref}
 	x.monitors[ref.row] = m
+	x.crowd = x.crowd || len(x.monitors) > crowded
 	p.mu.Unlock()
 	if ref.row == nil || !ref.row.watch(m) {
 		m.down(ref.Incarnation(), ErrNoProc)
@@ -38,7 +39,7 @@ func (p *Process) Monitor(ref Ref) {
 func (p *Process) Demonitor(ref Ref) {
 	p.mu.Lock()
 	m := p.extra().monitors[ref.row]
-	delete(p.x.monitors, ref.row)
+	p.x.forget(ref.row)
 	p.mu.Unlock()
 	if m != nil && ref.row != nil {
 		ref.row.unwatch(m)
@@ -64,7 +65,7 @@ func (m *monitor) open() (any, bool) {
 	if m.p.x.monitors[m.ref.row] != m {
 		return nil, false
 	}
-	delete(m.p.x.monitors, m.ref.row)
+	m.p.x.forget(m.ref.row)
 	return Down{m.ref, m.inc, m.why}, true
 }
 
@@ -126,4 +127,13 @@ func (p *Process) keep(at *row, l *link) {
 type linkExit struct {
 	p      *Process
 	reason error
+}
+
+// crowded is how many monitors are so many that their map, which keeps its room, is let go of with the last. One that comes and goes costs no map.
+const crowded = 64
+
+func (x *extras) forget(r *row) {
+	if delete(x.monitors, r); len(x.monitors) == 0 && x.crowd {
+		x.monitors, x.crowd = nil, false
+	}
 }

@@ -26,6 +26,7 @@ type extras struct {
 	routines map[*routine]struct{}
 	timers   map[*timer]struct{}
 	monitors map[*row]*monitor
+	crowd    bool // there were many of them
 	links    map[*link]struct{}
 }
 

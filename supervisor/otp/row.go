@@ -198,7 +198,9 @@ func (r *row) remove(c *row) {
 	if r.kids[c.id] != c {
 		return
 	}
-	delete(r.kids, c.id)
+	if delete(r.kids, c.id); len(r.kids) == 0 {
+		r.kids = nil // one that was large keeps its room
+	}
 	if c.prev == nil {
 		r.head = c.next
 	} else {
