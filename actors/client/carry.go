@@ -42,9 +42,10 @@ type carry struct {
 	unusable []string
 	// cuts are what exceeded the bounds of each.
 	cuts [Kinds][]catalog.Cut
-	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance.
+	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance, and last how many those were.
 	instances []*instance
 	primary   otp.Ref
+	last      uint64
 	// retired says that the server is declared otherwise now: this connection ends when it is not used any more.
 	retired bool
 	// spoken is the revision that was agreed on last, 0 before the first.

@@ -32,6 +32,7 @@ type instance struct {
 	busy bool      // it has calls
 	idle time.Time // since when it has none
 	has  *handed   // the call that it was handed last, while it is busy
+	last uint64    // how many it was handed
 }
 
 // Another asks the catalogue for one more instance of a connection's server. A connection makes this call. The answer may come before the
@@ -56,15 +57,22 @@ type Instance struct {
 // What the instances of a server tell each other. Classes: handed is ordinary, adopt and vacant are owed, one for each instance and one for
 // each call.
 type (
-	// adopt says who hands an instance its calls.
-	adopt struct{ by otp.Ref }
-	// handed is a call, and the log level that its session asked for.
+	// adopt says who hands an instance its calls, and how many that were so far.
+	adopt struct {
+		by   otp.Ref
+		last uint64
+	}
+	// handed is a call, the log level that its session asked for, and its number among those that the instance was handed.
 	handed struct {
 		*request.Forward
-		level string
+		level  string
+		number uint64
 	}
-	// vacant says that an instance has no calls.
-	vacant struct{ Instance }
+	// vacant says that an instance has no calls, the last that it was handed included. It is old news if there was another since.
+	vacant struct {
+		Instance
+		last uint64
+	}
 )
 
 func (adopt) Class() otp.Class  { return otp.Owed }
@@ -95,14 +103,14 @@ func (c *Connection) spread() {
 			return
 		}
 		x, to := c.queue[0], c.instances[i]
-		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session]}
+		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session], number: to.last + 1}
 		x.Take(&request.Hold{Ref: to.Ref})
 		if c.p.Send(to.Ref, call) != nil {
 			x.Take(c.self)
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
-		to.busy, to.has = true, call
+		to.busy, to.has, to.last = true, call, call.number
 		c.queue = c.queue[1:]
 	}
 }
@@ -155,7 +163,7 @@ func (c *Connection) grow() {
 // joined takes another instance into use.
 func (c *Connection) joined(m another) {
 	if m.err == nil {
-		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self()})
+		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
 	}
 	if m.err != nil {
 		c.p.After(InstanceRetry, regrow{})
@@ -207,8 +215,8 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 		c.takeTurns()
 	default:
 		c.p.Monitor(m.Ref)
+		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last}) // it may have ended of the call that it was handed last, and know nothing of it
 		if errors.Is(m.Reason, otp.ErrStuck) {
-			_ = c.p.Send(m.Ref, adopt{c.p.Self()})
 			if i.has != nil && i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {
 				x := i.has.Exchange
 				complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method))
@@ -231,6 +239,7 @@ func (c *Connection) instance(ref otp.Ref) *instance {
 // handed takes a call of another connection, whose session's log level is the server's until the next.
 func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
+	c.last = m.number
 	before := c.verbose()
 	clear(c.levels)
 	c.levels[m.Exchange.Session] = m.level
@@ -245,7 +254,7 @@ func (c *Connection) vacate() {
 	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+len(c.calls) > 0 {
 		return
 	}
-	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}}) != nil {
+	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}, c.last}) != nil {
 		c.primary = otp.Ref{}
 		c.maybeLinger()
 	}
@@ -257,10 +266,13 @@ func (c *Connection) amongInstances(msg any) {
 	case *handed:
 		c.handed(m)
 	case adopt:
-		c.primary = m.by
+		c.primary, c.last = m.by, m.last
 		c.p.Monitor(m.by)
+		c.vacate()
 	case vacant:
-		c.vacated(m.Instance)
+		if i := c.instance(m.Ref); i == nil || i.last == m.last {
+			c.vacated(m.Instance)
+		}
 	case impatient:
 		c.patient = false
 		c.spread()

@@ -8,6 +8,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -96,4 +97,66 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 			})
 		})
 	}
+}
+
+// That an instance has nothing to do is old news once it has been handed a call: it is not ended as idle while it works on that, nor does it lose it when it hangs.
+func TestInstanceThatWasVacantIsBusy(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.call("one")
+		waits := r.call("two")
+		p.Expect("tools/call")
+		time.Sleep(client.Patience)
+		r.Rest()
+		r.send(&request.Withdraw{ID: waits.ID}) // so that it is handed nothing at first
+		ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		r.Rest()
+		letGo := r.Stalls.Arm("conn", "*client.Tell")
+		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
+		x := r.call("two")
+		q := r.program(r.others) // it says that it has nothing to do, behind the call
+		letGo()
+		m := q.Expect("tools/call")
+		time.Sleep(2 * time.Minute)
+		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 0 {
+			t.Fatalf("it was ended with a call in hand: %+v", got)
+		}
+		q.Reply(m, `{"content":[]}`)
+		time.Sleep(2 * time.Minute)
+		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || r.outcome(x).Err != nil {
+			t.Errorf("unused: %+v; outcome %v", got, r.outcome(x).Err)
+		}
+	})
+}
+
+// An instance that crashes of a call that it was handed has nothing to do when it is back.
+func TestInstanceThatCrashedOfACallIsVacant(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.call("one")
+		r.call("two")
+		p.Expect("tools/call")
+		q := r.grow()
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		r.Break("other", "*client.handed")
+		r.call("two")
+		r.Struck()
+		time.Sleep(time.Second)
+		q = r.program(r.others)
+		x := r.call("two")
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(x); got.Err != nil {
+			t.Error(got.Err)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 1 {
+			t.Errorf("unused: %+v", got)
+		}
+	})
 }
