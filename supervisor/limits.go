@@ -48,7 +48,7 @@ const (
 // limits is the table, from the edge inwards.
 var limits = []limit{
 	// Connections.
-	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128", closes, "too_many_connections"},
+	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128", "the oldest on which nothing was asked yet is closed, or this one", "too_many_connections"},
 	{"max_address_connections", "", nil, "connections of one address", closes, "too_many_connections"},
 	{"max_connections", "", nil, "connections of a tenant, by what they were first used for", "503 and Retry-After, -32010; the connection is closed", "overloaded"},
 	{"", "socket_buffer", int64(socketBuffer), "bytes that the kernel keeps for a connection, each way", "whoever sends waits", ""},

@@ -53,7 +53,7 @@ var bounded = []struct{ what, gauges string }{
 
 // enforced names, for each gauge, a test that fails when the bound is not kept. cmd/mcpd.TestLimitsAreShown finds them.
 var enforced = map[string]string{
-	"connections":             "transport/streamable.TestConnectionsAreCountedAndBounded",
+	"connections":             "transport/streamable.TestConnectionsAreCountedAndBounded transport/streamable.TestNewcomersMakeRoom",
 	"max_address_connections": "transport/streamable.TestConnectionsOfAnAddressAreBounded internal/interop.TestLimitsAreKept",
 	"max_connections":         "transport/streamable.TestConnectionsThatServeOneAreBounded internal/interop.TestLimitsAreKept",
 	"socket_buffer_bytes":     "supervisor.TestSocketBuffersAreBounded",

@@ -73,10 +73,11 @@ func (h *host) mcp() (suture.Service, error) {
 		served = refusing()
 	}
 	row := &listener{drain: config.Drain}
+	connections := h.connections(trusted)
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
 		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams,
-		Connections: h.connections(trusted), CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
+		Connections: connections, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (h *host) mcp() (suture.Service, error) {
 	}
 	h.addrs.set("mcp", l.Addr().String())
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
-	row.server, row.socket = s, l
+	row.server, row.socket = s, connections.Listener(l)
 	return row, nil
 }
 

@@ -65,7 +65,7 @@ var Catalogue = []Entry{
 	{ID: "F49", Is: "cancellations race with answers", Tests: "actors/request.TestCancelEndsAnExchangeWithoutAnAnswer transport/streamable.TestCancelledRequestEndsInSilence chaos/sim.TestNothingIsFound"},
 	{ID: "F50", Is: "clients abuse batches", Tests: "internal/interop.TestBatches protocol/jsonrpc.TestDecodeBatch"},
 
-	{ID: "F51", Is: "descriptors run out", Tests: "internal/interop.TestHostWithoutDescriptors"},
+	{ID: "F51", Is: "descriptors run out", Tests: "internal/interop.TestHostWithoutDescriptors transport/streamable.TestListenerMakesRoom"},
 	{ID: "F52", Is: "the disk is full, read-only or slow", Tests: "actors/storage.TestFullDiskMakesNobodyWait actors/storage.TestDiskThatTakesNothingIsAFault actors/storage.TestSlowSyncIsAFault store.TestFullDisk"},
 	{ID: "F53", Is: "files of state are corrupt", Tests: "store.TestForeignAndBrokenFiles internal/interop.TestUnreadableStateIsSetAside"},
 	{ID: "F54", Is: "the clock jumps", Tests: "supervisor/otp.TestWindowSurvivesAClockThatGoesBack"},

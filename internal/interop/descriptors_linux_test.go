@@ -16,7 +16,7 @@ import (
 )
 
 // A host may open no more files. Clients that have a session go on with it, what runs runs, and whoever needs a server that does not is told why.
-// However many wait to be accepted, probes are answered. When there are files again everybody is served within a second.
+// However many connect and say nothing, probes are answered, and so is a client that comes and asks. When there are files again everybody is served within a second.
 func TestHostWithoutDescriptors(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {runs: %s, waits: %s}}}\n",
 		self(t, serveOld, "runs"), self(t, serveOld, "waits"))})
@@ -45,7 +45,7 @@ func TestHostWithoutDescriptors(t *testing.T) {
 		files++
 	}
 	limit(&unix.Rlimit{Cur: files, Max: was.Max})
-	for range 40 { // clients that connect and say nothing: as some are given up, others are accepted
+	for range 40 { // clients that connect and say nothing: as some make room, others are accepted
 		c, err := net.Dial("tcp", strings.TrimPrefix(host.MCP, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +65,13 @@ func TestHostWithoutDescriptors(t *testing.T) {
 		}
 	}
 	echo(3)
+	newcomer := &http.Transport{}
+	if r, err := (&http.Client{Transport: newcomer, Timeout: 10 * time.Second}).Get(host.MCP + "/"); err != nil {
+		t.Errorf("a client that comes and asks while others only come: %v", err)
+	} else {
+		r.Body.Close()
+	}
+	newcomer.CloseIdleConnections()
 	if r := other.post(hello); !strings.Contains(string(r.body), "RLIMIT_NOFILE") {
 		t.Errorf("a server that cannot be started: %d %s", r.status, r.body)
 	}

@@ -12,15 +12,17 @@ import (
 
 // Connections counts the connections of one or more servers. The zero Connections has no bound.
 type Connections struct {
-	// Max is how many may be open at once; one more is closed as soon as it is accepted. 0 is no bound.
+	// Max is how many may be open at once. One more takes the place of the oldest on which nothing was asked yet, or is closed as soon as it is
+	// accepted. 0 is no bound.
 	Max int64
 	// PerAddress is the same for those of one address; 0 is no bound. Group says which addresses are one, and which are not counted.
 	PerAddress int
 	Group      func(netip.Addr) (netip.Prefix, bool)
-	// Refused is told of each that was closed. It must return at once. Nil is nobody.
+	// Refused is told of each that was closed for it. It must return at once. Nil is nobody.
 	Refused func()
 
-	open atomic.Int64
+	open      atomic.Int64
+	newcomers newcomers
 
 	mu      sync.Mutex // guards the rest
 	from    map[netip.Prefix]int
@@ -35,19 +37,31 @@ func (c *Connections) Open() int64 { return c.open.Load() }
 func (c *Connections) track(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
-		n, crowded := c.open.Add(1), c.PerAddress > 0 && c.of(conn, 1) > c.PerAddress
-		if crowded || c.Max > 0 && n > c.Max {
-			if c.Refused != nil {
-				c.Refused()
-			}
-			conn.Close()
+		now, n, crowded := time.Now(), c.open.Add(1), c.PerAddress > 0 && c.of(conn, 1) > c.PerAddress
+		full := c.Max > 0 && n > c.Max
+		if crowded || full {
+			c.refused()
 		}
+		if crowded || full && !c.newcomers.yield(now) {
+			conn.Close()
+			return
+		}
+		c.newcomers.add(conn, now)
+	case http.StateActive:
+		c.newcomers.drop(conn)
 	case http.StateClosed, http.StateHijacked:
+		c.newcomers.drop(conn)
 		c.open.Add(-1)
 		if c.PerAddress > 0 {
 			c.of(conn, -1)
 		}
 		c.release(conn)
+	}
+}
+
+func (c *Connections) refused() {
+	if c.Refused != nil {
+		c.Refused()
 	}
 }
 

@@ -1,0 +1,159 @@
+package streamable
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func connect(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Where there is no room, whoever asks takes the place of the oldest who has asked nothing, and not of those who have.
+func TestNewcomersMakeRoom(t *testing.T) {
+	refused := make(chan struct{}, 10)
+	connections := &Connections{Max: 3, Refused: func() { refused <- struct{}{} }}
+	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
+	settled := connect(t, address)
+	if !asks(settled) {
+		t.Fatal("the first connection was closed")
+	}
+	var silent []net.Conn
+	for n := range int64(2) {
+		silent = append(silent, connect(t, address))
+		waitFor(t, func() bool { return connections.Open() == n+2 })
+	}
+	time.Sleep(newcomerTime)
+	for i, old := range silent {
+		if !asks(connect(t, address)) {
+			t.Errorf("newcomer %d was closed although others had asked nothing", i)
+		}
+		<-refused
+		old.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := old.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("silent connection %d: %v, want it closed", i, err)
+		}
+	}
+	if asks(connect(t, address)) {
+		t.Error("one too many was served")
+	}
+	<-refused
+	if !asks(settled) {
+		t.Error("a connection on which something was asked was closed")
+	}
+	settled.Close()
+	waitFor(t, func() bool { return connections.newcomers.n.Load() == 0 })
+}
+
+// One that has only just come is about to ask.
+func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
+	var all newcomers
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	now := time.Now()
+	all.add(a, now)
+	if all.yield(now.Add(newcomerTime - 1)) {
+		t.Error("closed too early")
+	}
+	if !all.yield(now.Add(newcomerTime)) {
+		t.Error("left alone for ever")
+	}
+	if _, err := a.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("after it made room: %v", err)
+	}
+	all.drop(a) // as its server does
+	if n := len(all.of); n != 0 || all.n.Load() != 0 || all.since.Len() != 0 {
+		t.Errorf("%d are kept, %d counted, %d in order", n, all.n.Load(), all.since.Len())
+	}
+	if all.yield(now.Add(time.Hour)) {
+		t.Error("nobody made room")
+	}
+}
+
+// scarce is a listener that may open so many files.
+type scarce struct {
+	net.Listener
+	files chan struct{}
+}
+
+func (s *scarce) Accept() (net.Conn, error) {
+	select {
+	case s.files <- struct{}{}:
+	default:
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	c, err := s.Listener.Accept()
+	if err != nil {
+		<-s.files
+		return nil, err
+	}
+	return &file{c, s.files}, nil
+}
+
+type file struct {
+	net.Conn
+	files chan struct{}
+}
+
+func (f *file) Close() error {
+	err := f.Conn.Close()
+	if err == nil {
+		<-f.files
+	}
+	return err
+}
+
+// Whoever asks something is accepted although others, who ask nothing, have taken all descriptors, and a listener that waits for some can be closed.
+func TestListenerMakesRoom(t *testing.T) {
+	const files = 3
+	connections := &Connections{}
+	server, err := NewHTTPServer(ServerOptions{Handler: http.NotFoundHandler(), Connections: connections})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(connections.Listener(&scarce{l, make(chan struct{}, files)})) }() // awaited below
+	for range 4 * files {
+		connect(t, l.Addr().String())
+	}
+	for range 2 * files {
+		conn := connect(t, l.Addr().String())
+		if !asks(conn) {
+			t.Error("closed unheard")
+		}
+		conn.Close()
+	}
+	var held []net.Conn
+	for range files {
+		conn := connect(t, l.Addr().String())
+		if held = append(held, conn); !asks(conn) {
+			t.Error("closed unheard")
+		}
+	}
+	time.Sleep(2 * newcomerTime)
+	for _, conn := range held {
+		if !asks(conn) {
+			t.Error("closed although it had asked")
+		}
+	}
+	server.Close()
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("got %v", err)
+	}
+}
