@@ -139,3 +139,32 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Nor does it cost a restart elsewhere that hangs.
+func TestAHungRestartIsTriedAgainBesideAFullBulkhead(t *testing.T) {
+	var g gated
+	d := &diary{}
+	spec := walls(d)
+	spec.Children = append(spec.Children, Child{ID: "r", Bulkhead: true, Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
+		{ID: "w", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
+	}})})
+	bubble(t, spec, func(t *testing.T, r *rig) {
+		x := r.ref("t/x").row
+		for range MaxHung {
+			x.miss(1)
+		}
+		g.set(make(chan struct{}))
+		tell(t, r.ref("r/w"), func(*Process) error { return errTest })
+		time.Sleep(DefaultStartTimeout + time.Second)
+		gate := g.set(nil)
+		time.Sleep(DefaultStartTimeout + time.Second)
+		close(gate)
+		synctest.Wait()
+		if r.ref("r").Incarnation() != 1 || !r.ref("r/w").Alive() {
+			t.Errorf("tree %s", r.state())
+		}
+		for range MaxHung {
+			x.miss(-1)
+		}
+	})
+}

@@ -182,3 +182,32 @@ func TestAStopIsBegunOnce(t *testing.T) {
 		})
 	}
 }
+
+// Nor is a stop lost on a supervisor that has decided to end by itself since, and whose goroutine is taken in the middle of that.
+func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
+	left := 0
+	var g gated
+	below := Spec{Intensity: Intensity{0, time.Hour}, Children: []Child{
+		{ID: "w", Start: scriptOf(script{})}, {ID: "h", Restart: Temporary, Start: scriptOf(script{})},
+	}}
+	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+		g.set(make(chan struct{}))
+		tell(t, r.ref("s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
+		tell(t, r.ref("s/w"), func(p *Process) error { p.SetHeir(walkout{&left}); return nil })
+		tell(t, r.ref("s/h"), func(*Process) error { return Normal }) // its supervisor is at its heir
+		stopped := make(chan error, 1)
+		go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
+		synctest.Wait()
+		tell(t, r.ref("s/w"), func(*Process) error { return errTest }) // for which it gives up
+		close(g.set(nil))
+		time.Sleep(time.Minute)
+		select {
+		case err := <-stopped:
+			if err != nil || left == 0 {
+				t.Errorf("%v, %d left", err, left)
+			}
+		default:
+			t.Fatal("it has not stopped")
+		}
+	})
+}
