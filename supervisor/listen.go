@@ -19,6 +19,7 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
+	"mcpd/telemetry/drops"
 	"mcpd/transport"
 	"mcpd/transport/negotiate"
 	"mcpd/transport/streamable"
@@ -61,18 +62,21 @@ func (h *host) listeners() []otp.Child {
 func (h *host) mcp() (suture.Service, error) {
 	config := h.now().config
 	trusted := func() []netip.Prefix { return h.now().config.TrustedProxies }
+	unread := drops.NewShared(h.awake, h.recorder.Emit)
 	handler := streamable.NewHandler(streamable.Options{
 		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 		Room:    func(ep streamable.Endpoint) *transport.Room { return h.room(ep.Tenant) },
-		Dropped: func(n int) { h.recorder.Emit(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)}) },
+		Dropped: func(n int) {
+			unread.Notification(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)})
+		},
 	})
 	served := serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))
 	if h.options.Safe != "" {
 		served = refusing()
 	}
-	row := &listener{drain: config.Drain}
+	row := &listener{drain: config.Drain, unread: unread}
 	connections := h.connections(trusted)
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
@@ -210,7 +214,8 @@ type listener struct {
 	server  *http.Server
 	socket  net.Listener
 	drain   time.Duration
-	parting atomic.Bool // every answer is its connection's last
+	unread  *drops.Shared // what clients were not given
+	parting atomic.Bool   // every answer is its connection's last
 }
 
 // lastAnswers ends connections with their answers when the time has come.
@@ -224,6 +229,7 @@ func (l *listener) lastAnswers(next http.Handler) http.Handler {
 }
 
 func (l *listener) Serve(ctx context.Context) error {
+	defer l.unread.End()
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.drain)

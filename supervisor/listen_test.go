@@ -10,6 +10,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mcpd/internal/clock"
+	"mcpd/telemetry"
+	"mcpd/telemetry/drops"
 )
 
 // Whoever is between two requests when the listener is told to stop has an answer to the next one, and it says that the connection ends.
@@ -18,7 +22,10 @@ func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &listener{socket: socket, drain: time.Minute}
+	var told []telemetry.Event
+	l := &listener{socket: socket, drain: time.Minute, unread: drops.NewShared(clock.System, func(e telemetry.Event) { told = append(told, e) })}
+	l.unread.Notification(telemetry.NotificationDropped{Count: 1})
+	l.unread.Notification(telemetry.NotificationDropped{Count: 2})
 	l.server = &http.Server{Handler: l.lastAnswers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -57,5 +64,8 @@ func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+	if len(told) != 2 { // also what was not due yet
+		t.Errorf("told of %+v, want all that was dropped", told)
 	}
 }

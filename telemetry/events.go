@@ -273,6 +273,7 @@ type (
 		Method string        `key:"method" is:"of the request"`
 		Reason string        `key:"reason" is:"late, duplicate, unknown, queue_full"`
 		After  time.Duration `key:"after" is:"since the request was sent, if that is known"`
+		Count  uint32        `key:"count" is:"how many this event stands for: the first of a server and a reason is told at once, what follows at most once a second"`
 	}
 )
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"regexp"
 	"runtime"
 	"slices"
@@ -279,6 +280,21 @@ func TestRequestsAreCounted(t *testing.T) {
 	for _, test := range tests {
 		if got := value(t, m, test.name, test.labels...); got != test.want {
 			t.Errorf("%s%v = %v, want %v", test.name, test.labels, got, test.want)
+		}
+	}
+}
+
+// What one event tells of many is counted as many.
+func TestDropsAreCountedForAllThatTheyStandFor(t *testing.T) {
+	m := NewMetrics(MetricsOptions{})
+	r := NewRecorder(Options{Logger: slog.New(slog.DiscardHandler), Metrics: m})
+	for _, n := range []uint32{1, 40} {
+		r.Emit(NotificationDropped{Reason: "too_fast", Count: n})
+		r.Emit(ReplyDropped{Reason: "late", Count: n})
+	}
+	for name, reason := range map[string]string{"mcpd_notifications_dropped_total": "too_fast", "mcpd_upstream_late_replies_total": "late"} {
+		if got := value(t, m, name, reason); got != 41 {
+			t.Errorf("%s = %v, want 41", name, got)
 		}
 	}
 }

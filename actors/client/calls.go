@@ -114,7 +114,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	f, ok := whose(c.calls, m.ID)
 	if !ok {
-		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "unknown"})
+		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Reason: "unknown", Count: 1})
 		return nil
 	}
 	if c.doubts(m.ID, transport.Inbound{Message: m}) || c.mismatched(m.ID, m) {
@@ -268,7 +268,7 @@ func (c *Connection) send(m jsonrpc.Message) {
 	}
 	c.p.Check()
 	if err := c.up.Send(c.p.Context(), m); errors.Is(err, transport.ErrSlowConsumer) && m.Method == "" {
-		c.o.Emit(telemetry.ReplyDropped{Where: c.where(), Reason: "queue_full"})
+		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Reason: "queue_full", Count: 1})
 	}
 }
 

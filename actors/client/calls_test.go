@@ -47,6 +47,25 @@ func TestAnswersGoToTheirExchanges(t *testing.T) {
 	})
 }
 
+// F21: however many answers are to no call, they are one event at first and one a second.
+func TestUnknownAnswersAreSummed(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.call("one")
+		asked := p.Expect("tools/call")
+		for range 50 {
+			p.Reply(asked, `{"n":1}`)
+		}
+		r.Rest()
+		time.Sleep(drops.Every)
+		r.Rest()
+		dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
+		if len(dropped) != 2 || dropped[0].Count != 1 || dropped[1].Count != 48 || dropped[1].Reason != "unknown" || dropped[1].Server != "files" {
+			t.Errorf("dropped: %+v", dropped)
+		}
+	})
+}
+
 // A call that ended while it waited for its server was said not to be executed, so that it is not written any more, however late its
 // withdrawal is.
 func TestCallThatHasEndedIsNotWritten(t *testing.T) {

@@ -118,7 +118,7 @@ type Connection struct {
 	following     map[string]*following // by the URI of the resource
 	leveling      bool                  // the server is being asked for a level
 	asks          bool                  // the server may ask its clients something
-	drops         drops.Drops           // of what the server announced and nobody gets
+	drops         drops.Drops           // of what the server sent and nobody gets
 	refused       error                 // the server's answer to the log level it was asked for last, if it refused it
 }
 

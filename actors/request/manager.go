@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/internal/drops"
 	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
@@ -53,7 +54,8 @@ type Manager struct {
 	// checked both.
 	meters map[class]*telemetry.Requests
 	// each is how many exchanges a principal has, nil while nobody asks.
-	each map[string]int
+	each  map[string]int
+	drops drops.Drops
 }
 
 // class is what is counted together.
@@ -131,14 +133,18 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		msg.Reply(m.pending(msg.Req))
 	case otp.Down:
 		m.stuck(msg)
+	case drops.Due:
+		m.drops.Due(m.p, m.o.Emit)
 	case expire:
 		m.step(event{Op: inflight.Expire}, answer{})
 	}
 	return nil
 }
 
-// Terminate ends what is in flight when the manager stops for good. After a crash the next incarnation goes on with it.
+// Terminate ends what is in flight when the manager stops for good. After a crash the next incarnation goes on with it. Either way it is told of the
+// replies that were dropped.
 func (m *Manager) Terminate(p *otp.Process, reason error) {
+	m.drops.End(m.o.Emit)
 	if otp.IsNormal(reason) {
 		(&estate{m}).Abandon(reason)
 		p.SetHeir(nil)
@@ -177,7 +183,7 @@ func (m *Manager) step(e event, a answer) {
 			_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:
 			if e.Op == inflight.Complete {
-				m.o.Emit(telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String()})
+				m.drops.Reply(m.p, m.o.Emit, telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String(), Count: 1})
 			}
 		case inflight.Arm:
 			m.timer.Stop()

@@ -51,7 +51,7 @@ var ours = []row{
 	{"actors/held/...", join(layer2, "actors/internal/mend", "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
 	{"actors/catalog/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/client/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/request/...", join(layer2, "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/request/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/notification/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/session/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/request", "actors/notification", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/...", join(layer2, "actors/internal/mend"), "actors import one another downward only"},

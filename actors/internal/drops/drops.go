@@ -1,23 +1,36 @@
-// Package drops has actors tell of the notifications that they drop, however many those are. It does not know why one is dropped.
+// Package drops has actors tell of the notifications and replies that they drop, however many those are. It does not know why one is dropped.
 package drops
 
 import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
+	"mcpd/telemetry/drops"
 )
+
+// Every is how far apart an actor tells of what it drops of one server for one reason.
+const Every = drops.Every
 
 // Drops are those of one incarnation of an actor. While none wait to be told it has no timer, and before the first it is no more than its fields.
 type Drops struct {
-	tally Tally
+	tally drops.Tally
 	timed bool // a Due is on its way
 }
 
 // Due is what an actor that uses Drops is sent, and hands to Due.
 type Due struct{}
 
-// Drop tells of what was dropped, or has the actor be sent a Due for it.
+// Drop tells of a notification that was dropped, or has the actor be sent a Due for it.
 func (d *Drops) Drop(p *otp.Process, emit telemetry.Sink, e telemetry.NotificationDropped) {
-	if all, tell := d.tally.Drop(e, p.Now()); tell {
+	drop(d, p, emit, e)
+}
+
+// Reply does the same for a reply.
+func (d *Drops) Reply(p *otp.Process, emit telemetry.Sink, e telemetry.ReplyDropped) {
+	drop(d, p, emit, e)
+}
+
+func drop[E drops.Dropped](d *Drops, p *otp.Process, emit telemetry.Sink, e E) {
+	if all, tell := drops.Drop(&d.tally, e, p.Now()); tell {
 		emit(all)
 		return
 	}

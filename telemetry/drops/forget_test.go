@@ -14,7 +14,7 @@ func TestTallyForgetsWhoIsQuiet(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 100 {
 		now = now.Add(Every / 10)
-		tally.Drop(telemetry.NotificationDropped{Where: telemetry.Where{Server: strconv.Itoa(i)}, Reason: "queue_full", Count: 1}, now)
+		Drop(&tally, telemetry.NotificationDropped{Where: telemetry.Where{Server: strconv.Itoa(i)}, Reason: "queue_full", Count: 1}, now)
 		if len(tally.sums) > 10 {
 			t.Fatalf("after %d servers with ten a second %d are kept", i+1, len(tally.sums))
 		}

@@ -8,18 +8,35 @@ import (
 
 	"pgregory.net/rapid"
 
-	"mcpd/actors/internal/drops"
 	"mcpd/telemetry"
+	"mcpd/telemetry/drops"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func event(server, method, reason string, count uint32) telemetry.NotificationDropped {
-	return telemetry.NotificationDropped{Where: telemetry.Where{Server: server}, Method: method, Reason: reason, Count: count}
+// drop drops a notification, or where the method says so a reply.
+func drop(tally *drops.Tally, server, method, reason string, count uint32, now time.Time) (telemetry.Event, bool) {
+	where := telemetry.Where{Server: server}
+	if method == "reply" {
+		return drops.Drop(tally, telemetry.ReplyDropped{Where: where, Reason: reason, Count: count}, now)
+	}
+	return drops.Drop(tally, telemetry.NotificationDropped{Where: where, Method: method, Reason: reason, Count: count}, now)
 }
 
-func text(e telemetry.NotificationDropped) string {
-	return fmt.Sprintf("%s %s %s %d", e.Server, e.Method, e.Reason, e.Count)
+// parts are those of an event as drop has them.
+func parts(e telemetry.Event) (server, method, reason string, count uint32) {
+	switch e := e.(type) {
+	case telemetry.NotificationDropped:
+		return e.Server, e.Method, e.Reason, e.Count
+	case telemetry.ReplyDropped:
+		return e.Server, "reply", e.Reason, e.Count
+	}
+	return "", "", fmt.Sprintf("%T", e), 0
+}
+
+func text(e telemetry.Event) string {
+	server, method, reason, count := parts(e)
+	return fmt.Sprintf("%s %s %s %d", server, method, reason, count)
 }
 
 // Each step is a drop, or with "due" a look at what has waited, and what is told at it.
@@ -54,6 +71,11 @@ func TestTally(t *testing.T) {
 			{1, "b log full", ""}, {1, "a log full", ""}, {1, "a log fast", ""},
 			{time.Second, "due", "a log fast 1, a log full 1, b log full 1"},
 		}},
+		{"replies are a kind", []step{
+			{0, "a reply full", "a reply full 1"}, {0, "a log full", "a log full 1"}, {0, "b log full", "b log full 1"},
+			{1, "a reply full", ""}, {1, "a reply full", ""}, {1, "a log full", ""}, {1, "b log full", ""},
+			{time.Second, "due", "a log full 1, b log full 1, a reply full 2"},
+		}},
 		{"at the end all is told", []step{{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {2, "rest", "a log full 1"}, {3, "rest", ""}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,7 +93,7 @@ func TestTally(t *testing.T) {
 					}
 				default:
 					words := strings.Fields(s.drop)
-					if e, tell := tally.Drop(event(words[0], words[1], words[2], 1), now); tell {
+					if e, tell := drop(&tally, words[0], words[1], words[2], 1, now); tell {
 						told = append(told, text(e))
 					}
 				}
@@ -90,16 +112,20 @@ func TestTallyTellsAllOfItAndNotTooOften(t *testing.T) {
 		var tally drops.Tally
 		now := start
 		dropped, told, last := map[string]uint32{}, map[string]uint32{}, map[string]time.Time{}
-		tell := func(e telemetry.NotificationDropped) {
-			k := e.Server + " " + e.Reason
+		key := func(server, method, reason string) string {
+			return fmt.Sprint(server, " ", method == "reply", " ", reason)
+		}
+		tell := func(e telemetry.Event) {
+			server, method, reason, count := parts(e)
+			k := key(server, method, reason)
 			if before, ok := last[k]; ok && now.Sub(before) < drops.Every {
 				t.Fatalf("%s was told twice within %s", k, now.Sub(before))
 			}
-			if e.Count == 0 {
+			if count == 0 {
 				t.Fatalf("%s: told of nothing", k)
 			}
 			last[k] = now
-			told[k] += e.Count
+			told[k] += count
 		}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(drops.Every*3/2)).Draw(t, "wait")))
@@ -112,22 +138,23 @@ func TestTallyTellsAllOfItAndNotTooOften(t *testing.T) {
 				}
 				continue
 			}
-			e := event(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "server"), rapid.String().Draw(t, "method"),
-				rapid.SampledFrom([]string{"full", "fast"}).Draw(t, "reason"), rapid.Uint32Range(1, 5).Draw(t, "count"))
-			dropped[e.Server+" "+e.Reason] += e.Count
-			if all, ok := tally.Drop(e, now); ok {
+			server, method := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "server"), rapid.OneOf(rapid.Just("reply"), rapid.String()).Draw(t, "method")
+			reason, count := rapid.SampledFrom([]string{"full", "fast"}).Draw(t, "reason"), rapid.Uint32Range(1, 5).Draw(t, "count")
+			dropped[key(server, method, reason)] += count
+			if all, ok := drop(&tally, server, method, reason, count, now); ok {
 				tell(all)
 			}
 		}
 		waits := map[string]bool{}
 		_, any := tally.Next(now)
 		for _, e := range tally.Rest() {
-			k := e.Server + " " + e.Reason
+			server, method, reason, count := parts(e)
+			k := key(server, method, reason)
 			if waits[k] {
 				t.Fatalf("%s waits twice", k)
 			}
 			waits[k] = true
-			told[k] += e.Count
+			told[k] += count
 		}
 		if any != (len(waits) > 0) {
 			t.Fatalf("Next says %t, and %d wait", any, len(waits))
