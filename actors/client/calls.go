@@ -133,7 +133,9 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.settle(answer.Err)
-	send(c.o.Requests, answer)
+	if c.p.Pass(c.o.Requests, answer) != nil {
+		send(c.o.Requests, answer)
+	}
 	c.takeTurns()
 	return nil
 }

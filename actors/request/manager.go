@@ -229,7 +229,7 @@ func reason(e event) string {
 // forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
 func (m *Manager) forward(x *Exchange) event {
 	m.p.Monitor(x.Upstream)
-	if err := m.p.Send(x.Upstream, &Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
+	if err := m.p.Pass(x.Upstream, &Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
 		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: untaken(x, err)}
 	}
 	return event{Op: inflight.Forward, Key: x.ID}

@@ -148,7 +148,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	s.p.Check() // before it is on the books of what outlives this incarnation
 	s.waiting.remove(o.d)
 	s.h.Calls().Add(x)
-	if err := s.p.Send(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
+	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
 		// late: it is on the books, whoever takes it off.
 		_ = s.h.Send(request.Done{Exchange: x, Failed: true})

@@ -135,6 +135,7 @@ func (g *guard) replace(since stamp, reason error) (left []lost, ok bool) {
 func (g *guard) sever(reason error) {
 	g.missed.Store(true)
 	g.row.miss(1)
+	g.box.release(g.box.turn.Swap(nil))
 	if pid := g.pid.Load(); pid != nil {
 		g.sys.actors.ProcessRegistry.Remove(pid)
 	}

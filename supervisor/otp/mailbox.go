@@ -31,7 +31,7 @@ type mailbox struct {
 	guard    *guard
 	dispatch actor.Dispatcher
 	run      func()
-	turn     *mailbox // what the goroutine at work goes on with when it is done; its own
+	turn     atomic.Pointer[mailbox] // what the goroutine at work goes on with when it is done
 
 	mu      sync.Mutex // guards the fields below
 	system  queue[any]
@@ -334,14 +334,12 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 	for n := 0; ; {
 		var more []letter
 		var system, ok bool
-		next, m.turn = m.turn, nil // another goroutine's once there is nothing to take
+		next = m.turn.Swap(nil) // another goroutine's unless there is nothing to take
 		if msg, more, system, ok = m.take(limit - n); !ok {
 			idle = true
 			return next, false
 		}
-		if next != nil {
-			m.dispatch.Schedule(next.run)
-		}
+		m.release(next)
 		n++
 		if system {
 			m.guard.InvokeSystemMessage(msg)
@@ -349,7 +347,10 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 			m.guard.InvokeUserMessage(msg)
 		}
 		for _, l := range more { // it is read before the hand is on it: from then on whoever settles clears its slot
-			if m.turn != nil || !m.hand.next(m.tick()) {
+			if m.turn.Load() != nil {
+				m.release(m.turn.Swap(nil))
+			}
+			if !m.hand.next(m.tick()) {
 				break
 			}
 			n++

@@ -1,12 +1,11 @@
 package otp
 
-// A supervisor and a child of it speak in turns: the child ends and waits for the verdict, the supervisor orders and waits for the next news.
-// A goroutine for each of these steps would be started, would grow its stack and be thrown away, on the way of every restart. Instead
-// the one that has handed the word over goes on with who has it, as soon as it has nothing left to do for the process it came from.
+// Who has handed the word over and has nothing left to do need not end while another goroutine is woken for who has it now, whose stack has to grow
+// first: the same one goes on. A supervisor and its child speak so, who end and order in turns on the way of every restart, and so do workers that pass
+// on what they were sent (Process.Pass).
 //
-// It must not be kept from that by anything else. So only what this package does by itself hands over, as the last thing before it returns, and
-// a goroutine that finds another message for its own process first has a new goroutine started for the other one: whoever is stuck in a
-// Receive holds up nobody.
+// The other one must not be kept from its turn by anything else. A goroutine that finds another message for its own process first has a new one started for
+// it, and the watch does so for whoever has handed over and then not come back: who is stuck in a Receive holds up nobody.
 
 // handOver makes m's goroutine, which is the caller, go on with another mailbox, unless somebody is at work there. It comes before the message.
 func (m *mailbox) handOver(to *mailbox) {
@@ -14,15 +13,34 @@ func (m *mailbox) handOver(to *mailbox) {
 		return
 	}
 	to.mu.Lock()
-	idle := !to.running
-	to.running = true
+	idle := !to.running && to.dispatch != nil
+	if idle {
+		to.running = true
+	}
 	to.mu.Unlock()
 	if !idle {
 		return
 	}
 	m.guard.sys.watch.stir()
-	if m.turn != nil {
-		m.dispatch.Schedule(m.turn.run)
+	m.release(m.turn.Swap(to))
+}
+
+// release has another goroutine go on with what was to have this one's turn.
+func (m *mailbox) release(to *mailbox) {
+	if to != nil {
+		m.dispatch.Schedule(to.run)
 	}
-	m.turn = to
+}
+
+// Pass is to.Send for when Receive has next to nothing left to do: as soon as that returns, its goroutine goes on with the receiver.
+func (p *Process) Pass(to Ref, msg any) error {
+	if p.isOver() {
+		return ErrNoProc
+	}
+	if to.row != nil {
+		if g := to.row.proc.Load(); g != nil {
+			p.guard.box.handOver(&g.box)
+		}
+	}
+	return to.Send(msg)
 }

@@ -141,6 +141,9 @@ func (w *watch) below(r *row, tick uint64) {
 		} else if since != 0 { // it may have just begun, and nobody may wake up again before it has to be looked at
 			w.stirred.Store(true)
 		}
+		if since != 0 && since.tick() < tick {
+			g.box.release(g.box.turn.Swap(nil))
+		}
 		if since == 0 && g.box.swollen.Load() {
 			g.box.trim()
 		}

@@ -1,0 +1,87 @@
+package otp
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// goroutineID is that of the caller, as the runtime writes it.
+func goroutineID() string {
+	var b [64]byte
+	return strings.Fields(string(b[:runtime.Stack(b[:], false)]))[1]
+}
+
+// passing is two workers: a passes on to b what it is sent and then does what comes after, and b tells the goroutine on which it hears of it.
+type passing struct {
+	heard chan string // made by begin, in the bubble
+	gate  chan struct{}
+	after func(gate chan struct{})
+}
+
+func (w *passing) begin() { w.heard, w.gate = make(chan string, 10), make(chan struct{}) }
+
+func (w *passing) spec() Spec {
+	return Spec{Strategy: OneForOne, Intensity: Intensity{5, time.Hour}, Children: []Child{
+		{ID: "b", Start: scriptOf(script{receive: func(*Process, any) error {
+			w.heard <- goroutineID()
+			return nil
+		}})},
+		{ID: "a", Start: scriptOf(script{receive: func(p *Process, msg any) error {
+			if err := p.Pass(msg.(Ref), "news"); err != nil {
+				w.heard <- err.Error()
+			}
+			w.heard <- goroutineID()
+			w.after(w.gate)
+			return nil
+		}})},
+	}}
+}
+
+func TestTheGoroutineGoesOnWithWhoIsPassedTo(t *testing.T) {
+	w := &passing{after: func(chan struct{}) {}}
+	bubble(t, w.spec(), func(t *testing.T, r *rig) {
+		w.begin()
+		for range 3 {
+			send(t, r.ref("a"), r.ref("b"))
+			if passed, next := <-w.heard, <-w.heard; passed != next {
+				t.Errorf("passed on goroutine %s, handled on %s", passed, next)
+			}
+			synctest.Wait()
+		}
+		send(t, r.ref("a"), Ref{})
+		if err := <-w.heard; err != ErrNoProc.Error() {
+			t.Errorf("passed to nobody: %s", err)
+		}
+	})
+}
+
+// Who is passed to waits no longer than the watch takes to see that the other does not come back, and not at all when it crashes or ends its goroutine.
+func TestWhoIsPassedToIsHeldUpByNobody(t *testing.T) {
+	for name, after := range map[string]func(gate chan struct{}){
+		"hangs":   func(gate chan struct{}) { <-gate },
+		"panics":  func(chan struct{}) { panic("now") },
+		"Goexits": func(chan struct{}) { runtime.Goexit() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &passing{after: after}
+			bubble(t, w.spec(), func(t *testing.T, r *rig) {
+				w.begin()
+				begun := time.Now()
+				send(t, r.ref("a"), r.ref("b"))
+				<-w.heard
+				<-w.heard
+				if took := time.Since(begun); took > (lookEvery+2)*Tick {
+					t.Errorf("after %s", took)
+				}
+				close(w.gate)
+				synctest.Wait()
+				send(t, r.ref("a"), r.ref("b"))
+				<-w.heard
+				<-w.heard
+			})
+		})
+	}
+}
