@@ -12,10 +12,16 @@ import (
 // actor can cancel what the one before has sent. The zero Calls is empty and ready.
 type Calls struct {
 	mu  sync.Mutex // guards what follows; a session that hangs is abandoned while it runs, and has a successor
-	all map[uint64]*call
+	all map[uint64]call
+	// crowded says that all was once large, and is not worth keeping when it is empty.
+	crowded bool
 	// returns are the requests by which the client came back to a call that waited for it, which need not be among all.
 	returns map[transport.Sink]uint64
 }
+
+// fewCalls is how many calls at once an idle session keeps the room for: as many as a map takes in one piece. One that calls one thing after the other
+// would make a map for each.
+const fewCalls = 8
 
 type call struct {
 	x         *request.Exchange
@@ -27,17 +33,18 @@ func (c *Calls) Add(x *request.Exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {
-		c.all = map[uint64]*call{}
+		c.all = map[uint64]call{}
 	}
-	c.all[x.ID] = &call{x: x}
+	c.all[x.ID] = call{x: x}
+	c.crowded = c.crowded || len(c.all) > fewCalls
 }
 
 func (c *Calls) remove(exchange uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.all, exchange)
-	if len(c.all) == 0 {
-		c.all = nil // an idle session keeps no empty map
+	if len(c.all) == 0 && c.crowded {
+		c.all, c.crowded = nil, false
 	}
 }
 
@@ -45,7 +52,8 @@ func (c *Calls) remove(exchange uint64) {
 func (c *Calls) Has(exchange uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.all[exchange] != nil
+	_, has := c.all[exchange]
+	return has
 }
 
 // Find lists the calls with that id, as the client wrote it, that are not being cancelled already.
@@ -133,11 +141,12 @@ func (c *Calls) Of(out transport.Sink) (exchange uint64, ok bool) {
 func (c *Calls) Cancel(exchange uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call := c.all[exchange]
-	if call == nil || call.cancelled {
+	call, has := c.all[exchange]
+	if !has || call.cancelled {
 		return false
 	}
 	call.cancelled = true
+	c.all[exchange] = call
 	return true
 }
 
