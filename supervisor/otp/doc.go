@@ -109,7 +109,7 @@
 // # Inside
 //
 // decide.go, plan.go, request.go and intensity.go decide and do nothing: state.Step(now, input) returns actions.
-// supervisor.go and perform.go are the process that performs them; turn.go is how it and a child speak in turns.
+// supervisor.go and perform.go are the process that performs them; turn.go is how a goroutine goes on with another process.
 // guard.go stands between protoactor's mailbox and its actor context and repairs the latter's life cycle; mailbox.go
 // replaces its mailbox. Every panic and every Goexit of user code arrives in guard.EscalateFailure.
 package otp
