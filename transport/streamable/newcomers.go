@@ -72,8 +72,8 @@ func (n *newcomers) yield(now time.Time) bool {
 	return true
 }
 
-// Listener is l for a process that may run out of descriptors: the oldest connection on which nothing was asked yet makes room for the next. As
-// long as there is none, clients wait to be accepted.
+// Listener is l for a process that may run out of descriptors: the oldest connection on which nothing was asked yet makes room for whoever
+// waits. As long as there is none, clients wait to be accepted.
 func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c} }
 
 type listener struct {
@@ -87,7 +87,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 			return conn, err
 		}
-		if l.all.newcomers.yield(time.Now()) {
+		if waited(l.Listener) && l.all.newcomers.yield(time.Now()) {
 			l.all.refused()
 		}
 		wait, cancel := context.WithTimeout(context.Background(), roomWait)

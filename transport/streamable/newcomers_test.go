@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
 
 // scarce is a listener that may open so many files.
 type scarce struct {
-	net.Listener
+	*net.TCPListener
 	files chan struct{}
 }
 
@@ -94,7 +95,7 @@ func (s *scarce) Accept() (net.Conn, error) {
 	default:
 		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 	}
-	c, err := s.Listener.Accept()
+	c, err := s.TCPListener.Accept()
 	if err != nil {
 		<-s.files
 		return nil, err
@@ -115,9 +116,9 @@ func (f *file) Close() error {
 	return err
 }
 
-// Whoever asks something is accepted although others, who ask nothing, have taken all descriptors, and a listener that waits for some can be closed.
-func TestListenerMakesRoom(t *testing.T) {
-	const files = 3
+// startScarce starts a server that may have so many connections open for want of files. It ends, while it waits for one or not, with the test.
+func startScarce(t *testing.T, files int) (address string) {
+	t.Helper()
 	connections := &Connections{}
 	server, err := NewHTTPServer(ServerOptions{Handler: http.NotFoundHandler(), Connections: connections})
 	if err != nil {
@@ -128,12 +129,27 @@ func TestListenerMakesRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(connections.Listener(&scarce{l, make(chan struct{}, files)})) }() // awaited below
+	go func() {
+		ended <- server.Serve(connections.Listener(&scarce{l.(*net.TCPListener), make(chan struct{}, files)}))
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("got %v", err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// Whoever asks something is accepted although others, who ask nothing, have taken all descriptors, and a listener that waits for some can be closed.
+func TestListenerMakesRoom(t *testing.T) {
+	const files = 3
+	address := startScarce(t, files)
 	for range 4 * files {
-		connect(t, l.Addr().String())
+		connect(t, address)
 	}
 	for range 2 * files {
-		conn := connect(t, l.Addr().String())
+		conn := connect(t, address)
 		if !asks(conn) {
 			t.Error("closed unheard")
 		}
@@ -141,7 +157,7 @@ func TestListenerMakesRoom(t *testing.T) {
 	}
 	var held []net.Conn
 	for range files {
-		conn := connect(t, l.Addr().String())
+		conn := connect(t, address)
 		if held = append(held, conn); !asks(conn) {
 			t.Error("closed unheard")
 		}
@@ -152,8 +168,17 @@ func TestListenerMakesRoom(t *testing.T) {
 			t.Error("closed although it had asked")
 		}
 	}
-	server.Close()
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		t.Errorf("got %v", err)
+}
+
+// Who is slow to ask is left alone with the last descriptor as long as nobody waits for it.
+func TestListenerMakesNoRoomForNobody(t *testing.T) {
+	address := startScarce(t, 1)
+	slow := connect(t, address)
+	slow.SetReadDeadline(time.Now().Add(5 * newcomerTime))
+	if _, err := slow.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("closed for nobody: %v", err)
+	}
+	if !asks(slow) {
+		t.Error("closed before it was answered")
 	}
 }
