@@ -48,7 +48,7 @@ var loadKeys = []key[Load]{
 	{"sessions", number(1, 10_000, func(l *Load) *int { return &l.Sessions }), "4",
 		"sessions of each tenant, among which the calls are dealt out"},
 	{"timeout", span(100*time.Millisecond, 20*time.Minute, func(l *Load) *time.Duration { return &l.Timeout }), "10s",
-		"when a call without an outcome is lost"},
+		"when a call without an outcome is lost; one that is told of its progress, so long after the last step"},
 	{"tool", line(1, 128, func(l *Load) *string { return &l.Tool }), "demo__echo",
 		"what is called: it has to give back the text that it is given, as the last word of what it says"},
 	{"argument", line(1, 128, func(l *Load) *string { return &l.Argument }), "message",

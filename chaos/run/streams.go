@@ -63,12 +63,12 @@ func (l *listener) listen(ctx context.Context, begun time.Time, lasts, timeout t
 		if now := l.client.current(); now != session {
 			session, on = now, load.NewListener(now)
 		}
-		o := load.Listening{Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Cut: draw.IntN(stepsOfCall)}
+		o := load.Listening{Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Timeout: timeout, Cut: draw.IntN(stepsOfCall)}
 		o.Back = draw.IntN(max(1, o.Cut))
 		due, nonce := time.Now(), ledger.Issue()
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-		heard, got, err := on.Call(limited, nonce, o)
-		l.client.after(limited, session, err)
+		heard, got, err := on.Call(context.WithoutCancel(ctx), nonce, o)
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+		l.client.after(again, session, err)
 		cancel()
 		is, _ := ledger.Settle(nonce, got, err)
 		if honest {

@@ -32,6 +32,9 @@ type Listening struct {
 	Tool  string
 	Steps int
 	MS    int
+	// Timeout is how long the call may last before it counts as lost. Each step starts it anew, as it does the wait of whoever serves it
+	// (2025-11-25 §basic/lifecycle "Timeouts"); there are only so many. 0 is no bound but that of the context.
+	Timeout time.Duration
 	// Cut is after how many messages the client leaves the stream, to come back at once; 0 is never.
 	Cut int
 	// Back is how many of the messages that it has it says it has not, so that they have to come again.
@@ -63,12 +66,14 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 		clear(l.seen)
 	}
 	h := &hearing{Listening: o, listener: l, heard: &heard, token: string(nonce)}
+	ctx, end := h.limit(ctx)
+	defer end()
 	args := fmt.Sprintf(`{"message":%s,"steps":%d,"ms":%d}`, quote(string(nonce)), o.Steps, o.MS)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(o.Tool) + `,"arguments":` + args +
 		`,"_meta":{"progressToken":` + quote(h.token) + `}}}`
 	response, err := l.session.post(ctx, l.session.headers, []byte(body))
 	if err != nil {
-		return heard, "", err
+		return heard, "", h.late(ctx, err)
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		data, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
@@ -76,7 +81,7 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 		if err == nil {
 			err = h.event("", data)
 		}
-		got, err = h.outcome(err)
+		got, err = h.outcome(h.late(ctx, err))
 		return heard, got, err
 	}
 	err = h.read(response)
@@ -92,7 +97,7 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 			pause(ctx, comeBack)
 		}
 	}
-	got, err = h.outcome(err)
+	got, err = h.outcome(h.late(ctx, err))
 	return heard, got, err
 }
 
@@ -107,7 +112,9 @@ type hearing struct {
 	next     int     // of events: the one that has to come again now
 	cursor   string  // the last id
 	told     float64 // the last progress
-	left     bool    // the client has left once
+	steps    int     // that were told
+	timer    *time.Timer
+	left     bool // the client has left once
 	answered bool
 	answer   message
 }
@@ -120,6 +127,28 @@ type event struct {
 
 // errCut ends a stream that the client leaves.
 var errCut = errors.New("the client leaves")
+
+// limit bounds the call.
+func (h *hearing) limit(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if h.Timeout > 0 {
+		h.timer = time.AfterFunc(h.Timeout, func() { cancel(context.DeadlineExceeded) })
+	}
+	return ctx, func() {
+		if h.timer != nil {
+			h.timer.Stop()
+		}
+		cancel(nil)
+	}
+}
+
+// late says how far a call was when its time was over, instead of where it was noticed.
+func (h *hearing) late(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("after %d messages and step %g of %d: %w", len(h.events), h.told, h.Steps, cause)
+	}
+	return err
+}
 
 // read reads one stream to its end, or until the client leaves it. What comes after the answer matters.
 func (h *hearing) read(response *http.Response) error {
@@ -269,6 +298,9 @@ func (h *hearing) message(data []byte) error {
 		h.slip("progress %g after %g", p, h.told)
 	case p > h.told+1 && p <= float64(h.Steps):
 		h.gap("progress %g after %g", p, h.told)
+	}
+	if h.steps++; h.timer != nil && p > h.told && h.steps <= h.Steps {
+		h.timer.Reset(h.Timeout)
 	}
 	h.told = max(h.told, p)
 	return nil

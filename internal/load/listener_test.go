@@ -1,12 +1,15 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -118,6 +121,69 @@ func TestListenerIsPatientWithSilence(t *testing.T) {
 	if took := time.Since(began); err != nil || heard.Resumed != 4 || took < 3*comeBack {
 		t.Errorf("%+v, %v after %v, want three pauses of %v", heard, err, took, comeBack)
 	}
+}
+
+// Each step starts the wait anew, and only so many do: a call is not lost while it gets on, however long it lasts, and one that does not end is.
+func TestListenerWaitsAsLongAsACallGetsOn(t *testing.T) {
+	const timeout, each = 10 * time.Second, 6 * time.Second
+	for _, test := range []struct {
+		name  string
+		steps []float64
+		ends  bool
+		lost  string
+		at    time.Duration
+	}{
+		{name: "it gets on", steps: []float64{1, 2, 3}, ends: true, at: 3 * each},
+		{name: "it does not begin", lost: "after 0 messages and step 0 of 3: context deadline exceeded", at: timeout},
+		{name: "it gets stuck", steps: []float64{1, 2}, lost: "after 2 messages and step 2 of 3: context deadline exceeded", at: 2*each + timeout},
+		{name: "it does not get on", steps: []float64{1, 1, 1, 1}, lost: "after 2 messages and step 1 of 3: context deadline exceeded", at: each + timeout},
+		{name: "it gets on without an end", steps: []float64{.1, .2, .3, .4, .5, .6}, lost: "after 4 messages and step 0.4 of 3: context deadline exceeded", at: 3*each + timeout},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := listening(t, "http://host")
+				s.http.Transport = streaming(func(say func(id, data string)) {
+					say("0", "")
+					for i, step := range test.steps {
+						time.Sleep(each)
+						say(fmt.Sprint("p", i), fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"n1-1","progress":%g}}`, step))
+					}
+					if test.ends {
+						say("ok", `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"n1-1"}]}}`)
+					}
+				})
+				began := time.Now()
+				_, _, err := NewListener(s).Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3, Timeout: timeout})
+				if took := time.Since(began); took != test.at {
+					t.Errorf("over after %v, want %v", took, test.at)
+				}
+				ledger := NewLedger(1)
+				switch is, _ := ledger.Settle(ledger.Issue(), "", err); {
+				case test.lost == "":
+					if err != nil {
+						t.Error(err)
+					}
+				case is != Lost || err.Error() != test.lost:
+					t.Errorf("%d, %v, want lost: %s", is, err, test.lost)
+				}
+			})
+		})
+	}
+}
+
+// streaming answers each request with a stream of what it says. A stream lasts until it is left, or has had the answer.
+type streaming func(say func(id, data string))
+
+func (f streaming) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	context.AfterFunc(r.Context(), func() { w.CloseWithError(context.Cause(r.Context())) })
+	go f(func(id, data string) { // ends with the script: what nobody reads is an error
+		fmt.Fprintf(w, "id: %s\ndata: %s\n\n", id, data)
+		if id == "ok" {
+			w.Close()
+		}
+	})
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}, nil
 }
 
 func TestListenerSaysWhyThereIsNoAnswer(t *testing.T) {
