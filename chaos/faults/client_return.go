@@ -17,7 +17,7 @@ var clientReturn = Kind{
 	Is: "the connections of all clients end at the same moment, and all come back at once, each with a stream and a call",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 10_000, Is: "how many"},
-		{Name: "every", Type: Duration, Default: "2s", Low: int64(100 * time.Millisecond), High: int64(time.Hour), Is: "how often"},
+		{Name: "every", Type: Duration, Default: "10s", Low: int64(100 * time.Millisecond), High: int64(time.Hour), Is: "how often"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c := &crowd{client: s.Client, sessions: make([]*load.Session, s.With.Number("clients"))}
