@@ -33,15 +33,17 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 	if r.ContentLength < 0 {
 		src = http.MaxBytesReader(w, src, limit)
 	}
-	size := int64(bodyBuffer)
+	most := limit + 1 // a byte more than may come, for the read that finds the end
 	if r.ContentLength >= 0 {
-		size = min(size, r.ContentLength+1)
+		most = r.ContentLength + 1
 	}
 	control, start, extended := deadline(w), time.Now(), bounds.BodyTime
-	body := make([]byte, 0, size)
+	body := make([]byte, 0, min(bodyBuffer, most))
 	for {
 		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
+			grown := make([]byte, len(body), min(2*int64(cap(body)), most))
+			copy(grown, body)
+			body = grown
 		}
 		n, err := src.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
