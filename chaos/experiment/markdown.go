@@ -63,6 +63,8 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 	}
 	b.WriteString("\n## Kinds of faults\n\nA kind that needs *faults* uses fault points of the host: it works on another machine too, and heals when whoever asked for it is gone. One that\n" +
 		"needs the *machine* sends signals: the host has to be on this machine, and be our user's. One that needs the host to be our *own* kills it.\n" +
+		"A run that is interrupted, by SIGINT or SIGTERM, heals everything before it ends. After one that is killed faults of the host heal by themselves\n" +
+		"within ten seconds; a process that was stopped stays so until the host replaces it, or somebody sends it SIGCONT, and so do other faults of the *machine*.\n" +
 		"Those that *contend* take cores, memory or descriptors that bystanders need too.\n\n" +
 		"| kind | catalogue | aimed at | needs | what it does |\n|---|---|---|---|---|\n")
 	for _, k := range faults.Kinds {

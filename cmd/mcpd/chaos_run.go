@@ -41,7 +41,8 @@ func chaosRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run NAME|FILE...", Short: "Break a running host, heal it, and judge what happened meanwhile", Args: cobra.MinimumNArgs(1),
 		Long: "Break a running host, heal it, and judge what happened meanwhile. Clients of the target and of bystanders call all the while, at a constant\n" +
-			"rate; everything is healed at the end, when a guard of the experiment trips, and when the command is interrupted or killed.\n" +
+			"rate; everything is healed at the end, when a guard of the experiment trips, and when the command is interrupted. After\n" +
+			"one that is killed what needs the machine stays as it is, such as a process that is stopped, and the rest heals within ten seconds.\n" +
 			"Several experiments are run one after the other, also in parts: see --within and --resume. The exit code is 1 when something is not as it has to be.",
 		Example: "  mcpd chaos run panic-request-manager --short\n  mcpd chaos run mine.yaml --target acme --bystander globex --key acme=env:ACME --key globex=@globex.key --html mine.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
