@@ -35,7 +35,7 @@ func Read(from io.Reader) (r Record, err error) {
 	if form.Format != Format {
 		return r, fmt.Errorf("a record of format %d, want %d", form.Format, Format)
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil { // as of a record of something else
 		return r, fmt.Errorf("no record: %w", err)
 	}
 	return r, nil

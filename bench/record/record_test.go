@@ -32,7 +32,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	if want := sample(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	for _, text := range []string{"", "{", `{"format":2}`, `{"format":1,"seed":"x"}`} {
+	for _, text := range []string{"", "{", `{"format":2}`, `{"format":1,"seed":"x"}`, `{"format":1,"experiment":{}}`} {
 		if _, err := Read(strings.NewReader(text)); err == nil {
 			t.Errorf("%q was read", text)
 		}

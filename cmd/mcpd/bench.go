@@ -66,6 +66,9 @@ func benchRunCommand() *cobra.Command {
 }
 
 func benchRun(ctx context.Context, out io.Writer, o bench.Options, to *benchFiles) error {
+	if err := writable(to.json, to.html); err != nil {
+		return err
+	}
 	r, err := bench.Run(ctx, o)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,6 +41,30 @@ func (to *reports) flags(cmd *cobra.Command) {
 	flags.StringVar(&to.json, "json", "", "write the records themselves to this file")
 	flags.StringVar(&to.html, "html", "", "write one page for people to this file; it needs nothing but itself")
 	flags.StringVar(&to.junit, "junit", "", "write what build servers read to this file")
+}
+
+// check reports which of the files cannot be written, before anything is run for them.
+func (to *reports) check() error { return writable(to.json, to.html, to.junit) }
+
+// writable reports which of the files cannot be written. It leaves behind none that there was not. An empty name is none.
+func writable(names ...string) error {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		_, missing := os.Stat(name)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+		if err == nil {
+			err = f.Close()
+			if missing != nil {
+				err = errors.Join(err, os.Remove(name))
+			}
+		}
+		if err != nil {
+			return &failure{exitFailure, err}
+		}
+	}
+	return nil
 }
 
 func (to *reports) write(out io.Writer, list []record.Record) error {

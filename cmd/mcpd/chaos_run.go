@@ -86,6 +86,15 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			return err
 		}
 	}
+	if r.report != "" {
+		if err := os.MkdirAll(r.report, 0o755); err != nil {
+			return &failure{exitFailure, err}
+		}
+		r.to.html, r.to.junit = orIn(r.to.html, r.report, "report.html"), orIn(r.to.junit, r.report, "report.xml")
+	}
+	if err := r.to.check(); err != nil {
+		return err
+	}
 	host, err := claimHost(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, time.Now())
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
@@ -122,9 +131,6 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		if ctx.Err() != nil {
 			break
 		}
-	}
-	if r.report != "" {
-		r.to.html, r.to.junit = orIn(r.to.html, r.report, "report.html"), orIn(r.to.junit, r.report, "report.xml")
 	}
 	if err := r.to.write(out, list); err != nil {
 		return err
@@ -177,10 +183,7 @@ func (r *running) keep(one record.Record) error {
 	if r.report == "" {
 		return nil
 	}
-	err := os.MkdirAll(r.report, 0o755)
-	if err == nil {
-		err = (&reports{json: filepath.Join(r.report, one.Experiment.Name+".json")}).write(io.Discard, []record.Record{one})
-	}
+	err := (&reports{json: filepath.Join(r.report, one.Experiment.Name+".json")}).write(io.Discard, []record.Record{one})
 	if err != nil {
 		return &failure{exitFailure, err}
 	}

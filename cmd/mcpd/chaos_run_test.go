@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"mcpd/bench"
 	chaos "mcpd/chaos/run"
 )
 
@@ -41,5 +45,35 @@ func TestExitCodesOfRunsThatDidNotBegin(t *testing.T) {
 		if !errors.As(chaosFailure(err), &f) || f.code != want {
 			t.Errorf("%v: %v, want %d", err, f, want)
 		}
+	}
+}
+
+// What a run is to leave is tried before it, not after an hour.
+func TestFilesOfReportsAreTriedFirst(t *testing.T) {
+	dir := t.TempDir()
+	there, missing := filepath.Join(dir, "there"), filepath.Join(dir, "missing")
+	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writable("", there, missing); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(there); string(text) != "kept" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it left a file behind: %v", err)
+	}
+	nowhere := filepath.Join(missing, "x")
+	side := &strings.Builder{}
+	for _, r := range []running{{to: reports{html: nowhere}}, {report: filepath.Join(there, "x")}} {
+		r.admin = "127.0.0.1:1"
+		if err := r.run(t.Context(), side, side, []string{"nothing"}); !errors.As(err, new(*fs.PathError)) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	err := benchRun(t.Context(), side, bench.Options{Names: []string{"no such"}, Say: t.Logf}, &benchFiles{json: nowhere})
+	if !errors.Is(err, fs.ErrNotExist) || side.Len() > 0 {
+		t.Errorf("%v, %s", err, side)
 	}
 }
