@@ -48,7 +48,7 @@ func (c *Connections) track(conn net.Conn, state http.ConnState) {
 		}
 		c.newcomers.add(conn, now)
 	case http.StateActive:
-		c.newcomers.drop(conn)
+		c.newcomers.active(conn)
 	case http.StateClosed, http.StateHijacked:
 		c.newcomers.drop(conn)
 		c.open.Add(-1)

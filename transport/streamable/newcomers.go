@@ -3,6 +3,7 @@ package streamable
 import (
 	"container/list"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -29,7 +30,8 @@ type newcomers struct {
 
 type newcomer struct {
 	net.Conn
-	came time.Time
+	came    time.Time
+	preface bool // of HTTP/2 was read, of which net/http says that the connection is active
 }
 
 func (n *newcomers) add(conn net.Conn, now time.Time) {
@@ -38,11 +40,29 @@ func (n *newcomers) add(conn net.Conn, now time.Time) {
 	if n.of == nil {
 		n.of = map[net.Conn]*list.Element{}
 	}
-	n.of[conn] = n.since.PushBack(newcomer{conn, now})
+	n.of[conn] = n.since.PushBack(&newcomer{Conn: conn, came: now})
 	n.n.Add(1)
 }
 
-// drop is for one that has sent a head, or is gone.
+// active is for one that has sent a head, or the preface of HTTP/2, with which nothing is asked.
+func (n *newcomers) active(conn net.Conn) {
+	if n.n.Load() == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e, ok := n.of[conn]
+	if !ok {
+		return
+	}
+	if c, ok := conn.(*tls.Conn); ok && !e.Value.(*newcomer).preface && c.ConnectionState().NegotiatedProtocol == "h2" {
+		e.Value.(*newcomer).preface = true
+		return
+	}
+	n.remove(e)
+}
+
+// drop is for one that is gone.
 func (n *newcomers) drop(conn net.Conn) {
 	if n.n.Load() == 0 {
 		return
@@ -55,7 +75,7 @@ func (n *newcomers) drop(conn net.Conn) {
 }
 
 func (n *newcomers) remove(e *list.Element) {
-	delete(n.of, n.since.Remove(e).(newcomer).Conn)
+	delete(n.of, n.since.Remove(e).(*newcomer).Conn)
 	n.n.Add(-1)
 }
 
@@ -64,10 +84,10 @@ func (n *newcomers) yield(now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.since.Front()
-	if e == nil || now.Sub(e.Value.(newcomer).came) < newcomerTime {
+	if e == nil || now.Sub(e.Value.(*newcomer).came) < newcomerTime {
 		return false
 	}
-	e.Value.(newcomer).Close()
+	e.Value.(*newcomer).Close()
 	n.remove(e)
 	return true
 }

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -180,5 +181,54 @@ func TestListenerMakesNoRoomForNobody(t *testing.T) {
 	}
 	if !asks(slow) {
 		t.Error("closed before it was answered")
+	}
+}
+
+// The preface of HTTP/2 asks nothing. A connection on which something was asked with HTTP/2 stays.
+func TestPrefaceAsksNothing(t *testing.T) {
+	cert, key, pool := certificate(t)
+	connections := &Connections{Max: 2}
+	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), CertFile: cert, KeyFile: key, Connections: connections}, func(*http.Server) {})
+	get := func(c *http.Client) error {
+		resp, err := c.Get("https://" + address)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	client := func() *http.Client {
+		transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}
+		t.Cleanup(transport.CloseIdleConnections)
+		return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	}
+	settled := client()
+	if err := get(settled); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := tls.Dial("tcp", address, &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if _, err := silent.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(settingsFrame, 0, 0, nil)...)); err != nil {
+		t.Fatal(err)
+	}
+	silent.SetReadDeadline(time.Now().Add(20 * time.Second))
+	var acknowledged bool
+	for b := make([]byte, 9); !acknowledged; { // the server has read the preface then
+		if _, err := io.ReadFull(silent, b); err != nil {
+			t.Fatal(err)
+		}
+		acknowledged = b[3] == settingsFrame && b[4] == 1
+		if _, err := io.CopyN(io.Discard, silent, int64(b[0])<<16|int64(b[1])<<8|int64(b[2])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(newcomerTime)
+	if err := get(client()); err != nil {
+		t.Errorf("a client that asks is closed for one that sent its preface: %v", err)
+	}
+	if err := get(settled); err != nil || connections.newcomers.n.Load() != 0 {
+		t.Errorf("%v, %d newcomers", err, connections.newcomers.n.Load())
 	}
 }
