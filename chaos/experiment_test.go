@@ -308,3 +308,12 @@ func TestProductionIsLeftAlone(t *testing.T) {
 		t.Errorf("exit code %d, failed %v\n%s", code, failed(r), out)
 	}
 }
+
+// A key for nobody is a mistake in its name, and nothing is broken before it is mended.
+func TestKeyForNobodyIsRefused(t *testing.T) {
+	t.Parallel()
+	a := openTrial(t, "")
+	if r, code, out := a.run(panics, "--key", "amce=env:HOME"); code != 1 || !strings.Contains(out, `there is no tenant "amce": did you mean "acme"?`) || len(r.Strikes) > 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}

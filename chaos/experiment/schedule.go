@@ -41,8 +41,8 @@ func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (
 		target = e.named()
 	}
 	for _, name := range append([]string{target}, bystanders...) {
-		if name != "" && !slices.Contains(all, name) {
-			return Roles{}, fmt.Errorf("there is no tenant %q: %s", name, document.DidYouMean(name, all, "there are "+strings.Join(all, ", ")))
+		if err := Known(tree, name); name != "" && err != nil {
+			return Roles{}, err
 		}
 	}
 	if len(all) == 0 {
@@ -65,6 +65,15 @@ func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (
 		}
 	}
 	return Roles{Target: target, Bystanders: bystanders}, nil
+}
+
+// Known is nil for a tenant of the tree, and else says which there are.
+func Known(tree faults.Tree, tenant string) error {
+	all := tree.Tenants()
+	if slices.Contains(all, tenant) {
+		return nil
+	}
+	return fmt.Errorf("there is no tenant %q: %s", tenant, document.DidYouMean(tenant, all, "there are "+strings.Join(all, ", ")))
 }
 
 // named is the tenant that all faults at tenants name; empty when they do not.
@@ -155,8 +164,10 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 	default:
 		s.Tenant = f.At.Tenant
 	}
-	if all := tree.Tenants(); s.Tenant != "" && !slices.Contains(all, s.Tenant) {
-		return fmt.Errorf("there is no tenant %q: %s", s.Tenant, document.DidYouMean(s.Tenant, all, "there are "+strings.Join(all, ", ")))
+	if s.Tenant != "" {
+		if err := Known(tree, s.Tenant); err != nil {
+			return err
+		}
 	}
 	var err error
 	switch f.Aim {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,6 +93,11 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	}
 	if r.roles, err = r.Experiment.Cast(tree, r.Target, r.Bystanders); err != nil {
 		return err
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(r.Keys)) {
+		if err := experiment.Known(tree, tenant); err != nil {
+			return fmt.Errorf("a key: %w", err)
+		}
 	}
 	return r.able(ctx)
 }

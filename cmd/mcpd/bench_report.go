@@ -53,7 +53,7 @@ func (to *benchFiles) write(out io.Writer, list ...record.Record) error {
 func benchReportCommand() *cobra.Command {
 	var to benchFiles
 	cmd := &cobra.Command{
-		Use: "report FILE...", Short: "Show what runs measured: as tables in Markdown, and as a page", Args: cobra.MinimumNArgs(1),
+		Use: "report FILE...", Short: "Show what runs measured: as tables in Markdown, and as a page", Args: needs("a file that mcpd bench run has written"),
 		Long:    "Show what runs measured, from the records that they have written: as tables in Markdown, and in a page as asked for. - is standard input.",
 		Example: "  mcpd bench report run.json --html run.html",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,7 +17,7 @@ import (
 func chaosReportCommand() *cobra.Command {
 	var to reports
 	cmd := &cobra.Command{
-		Use: "report FILE...", Short: "Show what experiments saw: as a table, as a page, for a build server", Args: cobra.MinimumNArgs(1),
+		Use: "report FILE...", Short: "Show what experiments saw: as a table, as a page, for a build server", Args: needs("a file that mcpd chaos run has written, or a folder of such"),
 		Long: "Show what experiments saw, from the records that runs have written: as a table, and in files as asked for. Several are shown side by side, and\n" +
 			"in them what bystanders saw. A folder stands for the .json files in it, - for standard input.",
 		Example: "  mcpd chaos report hang.json --html hang.html\n  mcpd chaos report results --html results.html --junit results.xml",

@@ -39,7 +39,7 @@ type running struct {
 func chaosRunCommand() *cobra.Command {
 	var r running
 	cmd := &cobra.Command{
-		Use: "run NAME|FILE...", Short: "Break a running host, heal it, and judge what happened meanwhile", Args: cobra.MinimumNArgs(1),
+		Use: "run NAME|FILE...", Short: "Break a running host, heal it, and judge what happened meanwhile", Args: needs("an experiment: a name that mcpd chaos list tells, or a file"),
 		Long: "Break a running host, heal it, and judge what happened meanwhile. Clients of the target and of bystanders call all the while, at a constant\n" +
 			"rate; everything is healed at the end, when a guard of the experiment trips, and when the command is interrupted. After\n" +
 			"one that is killed what needs the machine stays as it is, such as a process that is stopped, and the rest heals within ten seconds.\n" +

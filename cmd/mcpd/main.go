@@ -99,6 +99,16 @@ func misspelt(root *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
+// needs says what is missing where nothing was named.
+func needs(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s needs %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
 // output is standard output. What could not be written is remembered, because not every command asks.
 type output struct {
 	w   io.Writer
