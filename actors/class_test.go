@@ -15,6 +15,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/configuration"
 	"mcpd/actors/held"
+	"mcpd/actors/internal/drops"
 	"mcpd/actors/notification"
 	"mcpd/actors/process"
 	"mcpd/actors/request"
@@ -61,6 +62,7 @@ var classes = map[string]struct {
 	"client.Want":            {&client.Want{}, otp.Owed},
 	"client.Withdrawn":       {&client.Withdrawn{}, otp.Owed},
 	"configuration.Reload":   {&configuration.Reload{}, otp.Ordinary},
+	"drops.Due":              {drops.Due{}, otp.Ordinary},
 	"held.Gone":              {&held.Gone{}, otp.Owed},
 	"held.Retry":             {&held.Retry{}, otp.Ordinary},
 	"notification.Dispatch":  {&notification.Dispatch{}, otp.Sheddable},
