@@ -1,6 +1,8 @@
 package client
 
 import (
+	"time"
+
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -23,22 +25,24 @@ func (w *watching) stop() {
 	w.on = false
 }
 
-// watch sees to it that the server is looked at for as long as something waits for it: whoever calls a program that
+// watch sees to it that the server is looked at for as long as something waits for it, from stdio.Quiet on: whoever calls a program that
 // was stopped would wait for its whole deadline, and so would the next.
-func (c *Connection) watch() {
+func (c *Connection) watch() { c.watchAfter(stdio.Quiet) }
+
+func (c *Connection) watchAfter(d time.Duration) {
 	if c.watching.on {
 		return
 	}
 	if _, can := transport.As[looker](c.up); !can {
 		return
 	}
-	c.watching = watching{on: true, timer: c.p.After(stdio.LookEvery, looked{})}
+	c.watching = watching{on: true, timer: c.p.After(d, looked{})}
 }
 
 func (c *Connection) look() {
 	c.watching.on = false
 	if up, can := transport.As[looker](c.up); can && len(c.calls)+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
 		up.Look()
-		c.watch()
+		c.watchAfter(stdio.LookEvery)
 	}
 }

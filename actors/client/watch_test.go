@@ -49,14 +49,14 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 		began := time.Now()
 		x := r.call("one")
 		p.Expect("tools/call")
-		time.Sleep(2 * stdio.LookEvery)
+		time.Sleep(stdio.Quiet + stdio.LookEvery)
 		synctest.Wait()
 		got := r.outcome(x)
 		data := string(protocol.Translate(got.Err, protocol.V20251125).Data)
 		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) || !strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, stdio.CauseStopped) {
 			t.Errorf("got %v", got.Err)
 		}
-		if took := time.Since(began); took > 3*stdio.LookEvery {
+		if took := time.Since(began); took > stdio.Quiet+2*stdio.LookEvery {
 			t.Errorf("told after %s", took)
 		}
 		p = r.ready(`{"tools":{}}`)
@@ -71,7 +71,7 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 	})
 }
 
-// A server is looked at once per LookEvery while something waits for it, however many calls do, and not at all otherwise.
+// A server is looked at from Quiet on, once per LookEvery, while something waits for it, however many calls do, and not at all otherwise.
 func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, h := r.halting(false)
@@ -84,7 +84,7 @@ func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 		r.call("one")
 		r.call("one")
 		first, second := p.Expect("tools/call"), p.Expect("tools/call")
-		time.Sleep(3*stdio.LookEvery + stdio.LookEvery/2)
+		time.Sleep(stdio.Quiet + 2*stdio.LookEvery + stdio.LookEvery/2)
 		p.Reply(first, `{}`)
 		p.Reply(second, `{}`)
 		time.Sleep(time.Minute)
@@ -93,7 +93,7 @@ func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 			t.Fatalf("looked at %d times, want 3", len(h.looks))
 		}
 		for i, at := range h.looks {
-			if want := began.Add(time.Duration(i+1) * stdio.LookEvery); !at.Equal(want) {
+			if want := began.Add(stdio.Quiet + time.Duration(i)*stdio.LookEvery); !at.Equal(want) {
 				t.Errorf("look %d after %s", i, at.Sub(began))
 			}
 		}

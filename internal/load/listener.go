@@ -85,7 +85,7 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 		return heard, got, err
 	}
 	err = h.read(response)
-	for back := o.Back; !h.answered; back = 0 {
+	for back := o.Back; !h.answered && ctx.Err() == nil; back = 0 {
 		if errors.Is(err, errCut) {
 			err = nil
 		}
