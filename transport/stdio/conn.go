@@ -107,7 +107,10 @@ func (c *Conn) over() bool {
 
 // Send queues a message. It never waits for the server: a full queue is transport.ErrSlowConsumer, an ended connection
 // transport.ErrClosed. A server may write all that it asks before it reads an answer, so that answers are bounded by their bytes alone.
-func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error { return c.out.put(m, m.Method == "") }
+func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error {
+	c.stopped.told()
+	return c.out.put(m, m.Method == "")
+}
 
 // Negotiated ends the handshake. In a revision with batches the server may send arrays from now on.
 func (c *Conn) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }

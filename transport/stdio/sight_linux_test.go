@@ -69,6 +69,23 @@ func TestStoppedServerIsDead(t *testing.T) {
 	}
 }
 
+// What was sent to a server that had nothing to do for long has waited for Quiet before it is given up.
+func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
+	c := connect(t, spec("echo"))
+	c.Negotiated(protocol.V20251125)
+	time.Sleep(Quiet + LookEvery)
+	halt(t, c)
+	sent := time.Now()
+	if err := c.Send(t.Context(), request(1, `{}`)); err != nil {
+		t.Fatal(err)
+	}
+	c.Look()
+	exit, _ := watched(t, c, LookEvery, patience)
+	if took := time.Since(sent); exit == nil || exit.Cause != CauseStopped || took < Quiet+LookEvery {
+		t.Errorf("got %v, %v after something was sent", exit, took)
+	}
+}
+
 // A server that does not answer is left alone while it waits or works, and one that is stopped while nobody looks, or goes on in between.
 func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 	for name, s := range map[string]Spec{
