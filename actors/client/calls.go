@@ -231,8 +231,8 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		delete(c.calls, id)
 		c.settled(m.ID)
 		f.settle(context.Canceled)
-		c.dropQuestionsOf(m.ID)
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
+		c.dropQuestionsOf(m.ID) // afterwards: it is not to go on with the call for want of an answer
 		c.takeTurns()
 		return
 	}

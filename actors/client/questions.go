@@ -148,21 +148,24 @@ func (c *Connection) dropQuestion(id string) {
 	_ = c.p.Send(o.session, &Withdrawn{From: c.p.Self(), Question: o.id, Call: o.call})
 }
 
+// dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told that too: a request has an answer, and one that
+// waits for it would wait for ever.
 func (c *Connection) dropQuestionsOf(call uint64) {
-	for id, o := range order.Of(c.open) {
-		if o.call == call {
-			c.dropQuestion(id)
-		}
-	}
+	c.endQuestions("has been withdrawn", func(o *open) bool { return o.call == call })
 }
 
 // closeQuestionsOf ends the questions of a call that the server has answered without waiting for them. One that came on no call's stream may
 // be about something else, and a client with a session answers it all the same.
 func (c *Connection) closeQuestionsOf(call uint64) {
+	c.endQuestions("has ended", func(o *open) bool { return o.call == call && o.bound })
+}
+
+// endQuestions ends those that it is the end of, at their client and at the server.
+func (c *Connection) endQuestions(how string, of func(*open) bool) {
 	for id, o := range order.Of(c.open) {
-		if o.call == call && o.bound {
+		if of(o) {
 			c.dropQuestion(id)
-			c.refuse(o.id, protocol.InvalidParams("the call during which this was asked has ended"))
+			c.refuse(o.id, protocol.InvalidParams("the call during which this was asked "+how))
 		}
 	}
 }

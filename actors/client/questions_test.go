@@ -170,6 +170,25 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 	}
 }
 
+// F49: a server that waits for the answer to a question is told that there will be none when its call is withdrawn, after it is told that: it is
+// not to go on with the call for want of an answer.
+func TestQuestionOfAWithdrawnCallIsAnswered(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		p.Ask(m.ID, question, "elicitation/create", `{}`)
+		r.Rest()
+		r.send(&request.Withdraw{ID: x.ID, Reason: "client"})
+		p.Expect("notifications/cancelled")
+		if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Message != "the call during which this was asked has been withdrawn" {
+			t.Errorf("answered %s", a.Append(nil))
+		}
+		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
+		p.ExpectNothing(time.Second)
+	})
+}
+
 // A server that answers a call does not wait any more for what it asked on its stream, nor of a client whose requests stand alone. Such
 // questions do not count; what a client with a session was asked on no stream may be about something else, and it can still answer.
 func TestAnswerEndsItsQuestions(t *testing.T) {
