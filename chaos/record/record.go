@@ -268,6 +268,8 @@ type Figure struct {
 	Goal    float64   `json:"goal"` // at most; 0 is none
 	// Because says why the goal is another than the catalogue's.
 	Because string `json:"because,omitzero"`
+	// Meanwhile says that it shows only as long as a fault lasts.
+	Meanwhile bool `json:"meanwhile,omitzero"`
 }
 
 // What a verdict says.

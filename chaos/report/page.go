@@ -143,6 +143,9 @@ func headline(r *record.Record, s summary) string {
 		ids := having(r, record.Unclear)
 		return "Unclear: " + strings.Join(ids[:min(len(ids), 13)], ", ")
 	case held:
+		if len(s.Untested) > 0 {
+			return "All that was judged held; not put to the test: " + and(s.Untested)
+		}
 		return "All that was judged held"
 	}
 	return "Not judged"

@@ -16,6 +16,7 @@ type summary struct {
 	Faults, Hits   int
 	Restarts       int
 	Target, Others tally
+	Untested       []string // figures that no fault lasted long enough for
 	Sentence       string
 }
 
@@ -27,8 +28,11 @@ func summarize(r *record.Record) summary {
 			s.Hits += strike.Hits
 		}
 	}
+	for _, f := range r.Untested() {
+		s.Untested = append(s.Untested, name(f.Name))
+	}
 	s.Restarts = r.Restarts()
-	s.Sentence = strings.Join(slices.DeleteFunc([]string{broke(r), hurt(s.Target), healed(r), noticed(r, s.Others), ended(r)}, func(part string) bool { return part == "" }), " ")
+	s.Sentence = strings.Join(slices.DeleteFunc([]string{broke(r), untested(r), hurt(s.Target), healed(r), noticed(r, s.Others), ended(r)}, func(part string) bool { return part == "" }), " ")
 	return s
 }
 
@@ -53,6 +57,18 @@ func broke(r *record.Record) string {
 		return "No fault was injected."
 	}
 	return fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), some(targets))
+}
+
+// untested says what was to be shown and could not be.
+func untested(r *record.Record) string {
+	var list []string
+	for _, f := range r.Untested() {
+		list = append(list, fmt.Sprintf("%s, which may take %s", name(f.Name), quantity(f.Goal, f.Unit)))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Not put to the test: %s: no fault lasted longer than %s.", and(list), seconds(r.Lasted()))
 }
 
 // some are the first of many: of processes that come and go there are as many as faults.

@@ -105,3 +105,32 @@ func TestSentenceSaysWhoNoticed(t *testing.T) {
 		}
 	}
 }
+
+// What no fault lasted long enough for is told where the verdict stands, alone and beside others: held says nothing about it.
+func TestWhatWasNotPutToTheTestStandsAtTheTop(t *testing.T) {
+	r := record.Record{
+		Experiment: record.Experiment{Name: "hang", Title: "A request manager hangs"},
+		Strikes:    []record.Strike{{Kind: "actor.hang", Target: "acme", From: 6, To: 10, Hits: 1}},
+		Figures:    []record.Figure{{Name: "detect_ms", Unit: "ms", Goal: 5100, Meanwhile: true}},
+		Verdicts:   []record.Verdict{{ID: "I3", Is: record.Pass}},
+	}
+	var b bytes.Buffer
+	if err := Text(&b, []record.Record{r, r}); err != nil {
+		t.Fatal(err)
+	}
+	const top = "✓ HELD without detect_ms · hang · A request manager hangs"
+	const says = "actor.hang struck 1 time at acme. Not put to the test: detect_ms, which may take 5.10 s: no fault lasted longer than 4.0 s."
+	got := strings.Join(strings.Fields(b.String()), " ")
+	for want, times := range map[string]int{top + " " + says: 2, " hang ✓ held without detect_ms 1 ": 2} {
+		if strings.Count(got, want) != times {
+			t.Errorf("got %q, want %q %d times", got, want, times)
+		}
+	}
+	b.Reset()
+	if err := HTML(&b, []record.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "All that was judged held; not put to the test: detect_ms"; !strings.Contains(b.String(), want) {
+		t.Errorf("the page has no %q", want)
+	}
+}

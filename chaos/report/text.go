@@ -42,7 +42,7 @@ func (c cells) end() {
 }
 
 func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
-	fmt.Fprintf(b, "%s %s · %s · %s\n", s.State.Mark, strings.ToUpper(s.State.Word), name(r.Experiment.Name), text(r.Experiment.Title))
+	fmt.Fprintf(b, "%s %s%s · %s · %s\n", s.State.Mark, strings.ToUpper(s.State.Word), without(s.Untested), name(r.Experiment.Name), text(r.Experiment.Title))
 	writeWrapped(b, s.Sentence)
 	for _, strike := range r.Strikes {
 		if strike.Error != "" {
@@ -82,6 +82,14 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 		t.end()
 	}
 	b.WriteByte('\n')
+}
+
+// without says beside a verdict what was not put to the test.
+func without(untested []string) string {
+	if len(untested) == 0 {
+		return ""
+	}
+	return " without " + and(untested)
 }
 
 // callLine is what became of a tenant's calls in a phase.
@@ -125,7 +133,7 @@ func writeRun(b *bytes.Buffer, list []record.Record, summaries []summary) {
 	t := table(b, "EXPERIMENT", "VERDICT", "HITS", "RESTARTS", "TARGET FAILED", "BYSTANDER CALLS", "FAILED", "P50", "P99", "P99.9", "P99 BEFORE")
 	for i, s := range summaries {
 		o := s.Others
-		t.row(name(list[i].Experiment.Name), strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")), draw.Count(s.Hits), draw.Count(s.Restarts), draw.Count(s.Target.Failed),
+		t.row(name(list[i].Experiment.Name), strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")+without(s.Untested)), draw.Count(s.Hits), draw.Count(s.Restarts), draw.Count(s.Target.Failed),
 			draw.Count(o.Calls), draw.Count(o.Failed), millis(o.During.P50), millis(o.During.P99), millis(o.During.P999), millis(o.Before.P99))
 	}
 	t.end()

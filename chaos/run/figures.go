@@ -59,7 +59,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		q, _ := experiment.QuantityOf(name)
-		f := record.Figure{Name: name, Unit: q.Unit, Samples: samples[name], Goal: goals[name].Goal, Because: goals[name].Because}
+		f := record.Figure{Name: name, Unit: q.Unit, Samples: samples[name], Goal: goals[name].Goal, Because: goals[name].Because, Meanwhile: q.Meanwhile}
 		if name == "recovery_s" && f.Goal == 0 {
 			f.Goal = out.Experiment.Recovery
 		}

@@ -20,13 +20,17 @@ const (
 func figures(r record.Record) (is, found string) {
 	var f findings
 	var all, unclear, missing []string
+	var untested []string
+	for _, x := range r.Untested() {
+		untested = append(untested, x.Name)
+	}
 	for _, x := range r.Figures {
 		if x.Goal == 0 || x.Name == "recovery_s" {
 			continue
 		}
 		if len(x.Samples) == 0 {
-			switch { // a run may end before anything is found out
-			case r.Experiment.Short || cut(r) != "":
+			switch { // a run, or all of its faults, may end before anything is found out
+			case r.Experiment.Short || cut(r) != "" || slices.Contains(untested, x.Name):
 				missing = append(missing, fmt.Sprintf("%s: nothing was measured, which may take %.4g %s", x.Name, x.Goal, x.Unit))
 			default:
 				f.add("%s: nothing was measured", x.Name)
@@ -56,7 +60,7 @@ func figures(r record.Record) (is, found string) {
 	case r.Experiment.Short:
 		return record.Unjudged, strings.Join(slices.Concat([]string{"the phases are too short"}, all, missing), "; ")
 	case len(missing) > 0 && len(f) == 0 && len(unclear) == 0:
-		return record.Unjudged, strings.Join(slices.Concat([]string{cut(r)}, all, missing), "; ")
+		return record.Unjudged, strings.TrimPrefix(strings.Join(slices.Concat([]string{cut(r)}, all, missing), "; "), "; ")
 	case len(all) == 0 && len(f) == 0:
 		return record.Unjudged, "none is expected"
 	case len(unclear) > 0 && len(f) == 0:

@@ -26,6 +26,17 @@ func TestFigureBeyondItsGoalByChanceIsUnclear(t *testing.T) {
 			t.Errorf("%d of %d beyond the goal: %s, %s, want %s", x.beyond, x.of, is, found, x.want)
 		}
 	}
+	// Of what no fault lasted long enough for nothing is held against anybody.
+	r := record.Record{
+		Figures: []record.Figure{{Name: "detect_ms", Unit: "ms", Goal: 5100, Meanwhile: true}}, Strikes: []record.Strike{{To: 2, Hits: 1}},
+	}
+	if is, found := figures(r); is != record.Unjudged || found != "detect_ms: nothing was measured, which may take 5100 ms" {
+		t.Errorf("no fault was long enough: %s, %s", is, found)
+	}
+	r.Strikes[0].To = 6
+	if is, found := figures(r); is != record.Fail {
+		t.Errorf("it was not found out: %s, %s", is, found)
+	}
 	if got := chance(1, 100); math.Abs(got-0.6340) > 1e-4 { // 1 - 0.99^100
 		t.Errorf("one or more of 100: %.5f, want 0.6340", got)
 	}
