@@ -44,8 +44,8 @@ func TestGet(t *testing.T) {
 }
 
 func TestStrings(t *testing.T) {
-	in := raw(`{"a":"x\ny","b":1,"c":"plain"}`)
-	for path, want := range map[string]string{"a": "x\ny", "c": "plain", "b": "", "d": ""} {
+	in := raw(`{"a":"x\ny","b":1,"c":"plain","\u0065\/":"escaped name"}`)
+	for path, want := range map[string]string{"a": "x\ny", "c": "plain", "b": "", "d": "", "e/": "escaped name"} {
 		if got, ok := splice.GetString(in, path); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v", path, got, ok)
 		}
@@ -229,10 +229,15 @@ func BenchmarkSetDeep(b *testing.B) {
 
 func BenchmarkGet(b *testing.B) {
 	in := raw(`{"name":"files__read_text_file","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":"b1946ac92492d2347c6235b4d2"}}`)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := splice.Get(in, "_meta", "progressToken"); !ok {
-			b.Fatal("not found")
-		}
+	for _, path := range []string{"_meta progressToken", "_meta traceparent", "task"} {
+		b.Run(path, func(b *testing.B) {
+			names, want := strings.Fields(path), strings.HasSuffix(path, "Token")
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, ok := splice.Get(in, names...); ok != want {
+					b.Fatal(ok)
+				}
+			}
+		})
 	}
 }
