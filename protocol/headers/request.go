@@ -86,9 +86,12 @@ func (r Request) checkName(get Lookup) error {
 	if err != nil {
 		return err
 	}
+	if !there && r.Free {
+		return nil
+	}
 	name, ok := r.name()
 	switch {
-	case !there && (!ok || r.Free):
+	case !there && !ok:
 		return nil // if there is no name, params will be refused for that
 	case !there:
 		return protocol.HeaderMismatch(Name, "missing")
