@@ -64,7 +64,7 @@ func (h *host) room(tenant string) *transport.Room {
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
-		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Level: &h.memory, Relieve: h.relieve, Emit: h.recorder.Emit,
+		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Emit: h.recorder.Emit,
 		Faults: h.faults,
 	}
 }

@@ -43,7 +43,9 @@ type Options struct {
 	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
 	Memory   uint64        // bytes that the host may use; 0 is no limit
 	Resident uint64        // bytes that its process may have, with what the runtime does not count; 0 is no limit
-	State    string        // the directory of what survives this host; empty keeps nothing
+	// Pace sets by how many percent the heap may grow until the next collection, for the whole process. Nil leaves it to the runtime.
+	Pace  func(percent int)
+	State string // the directory of what survives this host; empty keeps nothing
 	// Own makes sure, before each write, that State is there and this host's alone. Nil is for a host that nobody else's can meet there.
 	Own func() error
 	// Safe is why only the admin listener is to serve, and MCP to be refused; empty for a host as usual.

@@ -22,12 +22,14 @@ const (
 
 // Options are what a manager is made from.
 type Options struct {
-	// Limit is the memory that there is, in bytes; 0 is no limit, and nothing is watched.
+	// Limit is the memory that there is, in bytes; 0 is no limit, and the level stays.
 	Limit uint64
 	// Use measures what is in use.
 	Use func() Use
 	// Collect collects the garbage, and returns when it has.
 	Collect func()
+	// Pace sets by how many percent the heap may grow until the next collection. Nil leaves it to the runtime.
+	Pace func(percent int)
 	// Level is what is in force. It outlives the manager, which crashes, if ever, when it is needed: meanwhile the last level applies, and
 	// the next incarnation measures at once.
 	Level *quota.Memory
@@ -44,6 +46,7 @@ type Manager struct {
 	o          Options
 	p          *otp.Process
 	seen       uint64    // the collection that the last sample rests on
+	percent    int       // of the pace that was set last
 	since      time.Time // when that was first seen
 	collecting bool
 	ballast    []byte // that a fault has had taken
@@ -64,7 +67,7 @@ type sample struct{}
 // Init measures at once.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	if m.o.Limit > 0 {
+	if m.o.Limit > 0 || m.o.Pace != nil {
 		m.sample()
 	}
 	return nil
@@ -84,6 +87,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 func (m *Manager) sample() {
 	m.p.After(SampleEvery, sample{})
 	use, last := m.o.Use(), m.o.Level.Level()
+	m.pace(use)
 	m.fill(use)
 	level := last.Next(use.Bytes, m.o.Limit)
 	m.o.Level.Set(level)
@@ -100,6 +104,14 @@ func (m *Manager) sample() {
 	m.o.Relieve(level)
 	if m.p.Now().Sub(m.since) >= CollectEvery {
 		m.collect()
+	}
+}
+
+// pace has the next collection come when it is worth it.
+func (m *Manager) pace(use Use) {
+	if percent := Pace(use.Live, m.o.Limit); m.o.Pace != nil && percent != m.percent {
+		m.percent = percent
+		m.o.Pace(percent)
 	}
 }
 

@@ -7,6 +7,8 @@ type Use struct {
 	// Bytes is what would be left were the garbage collected: it counts what the last collection found alive and what is no heap. What was
 	// allocated since counts with the next collection, which comes before the memory is full.
 	Bytes uint64
+	// Live is what of it is the heap that the last collection found alive.
+	Live uint64
 	// Collections tells one measurement of Bytes from the next.
 	Collections uint64
 }
@@ -35,6 +37,6 @@ func Measured() func() Use {
 		metrics.Read(figures)
 		of := func(i int) uint64 { return figures[i].Value.Uint64() }
 		garbage := of(objects) - min(of(objects), of(live))
-		return Use{of(total) - of(released) - of(free) - garbage, of(cycles)}
+		return Use{of(total) - of(released) - of(free) - garbage, of(live), of(cycles)}
 	}
 }

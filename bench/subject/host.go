@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"mcpd/actors/memory"
 	"mcpd/gateway/config"
 	"mcpd/supervisor"
 	"mcpd/telemetry"
@@ -23,7 +24,7 @@ func Open(ctx context.Context, text string, o supervisor.Options) (*supervisor.R
 }
 
 func serveHost(ctx context.Context, text string) (string, error) {
-	h, err := Open(ctx, text, supervisor.Options{})
+	h, err := Open(ctx, text, supervisor.Options{Pace: memory.Pacer()}) // as in production
 	if err != nil {
 		return "", err
 	}

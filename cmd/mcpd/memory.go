@@ -14,15 +14,15 @@ import (
 // count: the program itself, and what a collection needs while it runs.
 const softShare = 0.9
 
-// memory is what the host may use, in bytes; 0 is no limit.
-type memory struct {
+// memoryLimit is what the host may use, in bytes; 0 is no limit.
+type memoryLimit struct {
 	runtime  uint64 // before the runtime collects all the time
 	resident uint64 // by the process as a whole
 }
 
 // limitMemory tells the runtime how much memory there is, unless GOMEMLIMIT already does, and returns what may be used. Configured is what the
 // configuration says, 0 for nothing.
-func limitMemory(configured int64, root fs.FS) memory {
+func limitMemory(configured int64, root fs.FS) memoryLimit {
 	m := granted(debug.SetMemoryLimit(-1), configured, root)
 	if m.runtime > 0 {
 		debug.SetMemoryLimit(int64(m.runtime))
@@ -32,19 +32,19 @@ func limitMemory(configured int64, root fs.FS) memory {
 
 // granted is what somebody lets the host use: the configuration, or else GOMEMLIMIT, or else the kernel. GOMEMLIMIT is what the runtime may use,
 // math.MaxInt64 when it is not set; alone it grants the process no more than that.
-func granted(goMemLimit, configured int64, root fs.FS) memory {
+func granted(goMemLimit, configured int64, root fs.FS) memoryLimit {
 	there := configured
 	switch {
 	case there > 0:
 	case goMemLimit < math.MaxInt64:
-		return memory{uint64(goMemLimit), uint64(goMemLimit)}
+		return memoryLimit{uint64(goMemLimit), uint64(goMemLimit)}
 	default:
 		there = memoryOf(root)
 	}
 	if there == 0 {
-		return memory{}
+		return memoryLimit{}
 	}
-	return memory{uint64(min(goMemLimit, int64(float64(there)*softShare))), uint64(there)}
+	return memoryLimit{uint64(min(goMemLimit, int64(float64(there)*softShare))), uint64(there)}
 }
 
 // system is where the kernel tells what there is.

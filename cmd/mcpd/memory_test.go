@@ -13,15 +13,15 @@ func TestMemoryIsGranted(t *testing.T) {
 	for _, c := range []struct {
 		name                            string
 		goMemLimit, configured, machine int64
-		want                            memory
+		want                            memoryLimit
 	}{
-		{"nobody", none, 0, 0, memory{}},
-		{"the machine", none, 0, 1000 << 10, memory{900 << 10, 1000 << 10}},
-		{"the configuration", none, 1000, 5000 << 10, memory{900, 1000}},
-		{"GOMEMLIMIT alone", 1000, 0, 0, memory{1000, 1000}},
-		{"GOMEMLIMIT before the machine", 1000, 0, 5000 << 10, memory{1000, 1000}},
-		{"GOMEMLIMIT below the configuration", 500, 1000, 5000 << 10, memory{500, 1000}},
-		{"GOMEMLIMIT above the configuration", 2000, 1000, 5000 << 10, memory{900, 1000}},
+		{"nobody", none, 0, 0, memoryLimit{}},
+		{"the machine", none, 0, 1000 << 10, memoryLimit{900 << 10, 1000 << 10}},
+		{"the configuration", none, 1000, 5000 << 10, memoryLimit{900, 1000}},
+		{"GOMEMLIMIT alone", 1000, 0, 0, memoryLimit{1000, 1000}},
+		{"GOMEMLIMIT before the machine", 1000, 0, 5000 << 10, memoryLimit{1000, 1000}},
+		{"GOMEMLIMIT below the configuration", 500, 1000, 5000 << 10, memoryLimit{500, 1000}},
+		{"GOMEMLIMIT above the configuration", 2000, 1000, 5000 << 10, memoryLimit{900, 1000}},
 	} {
 		root := fstest.MapFS{}
 		if c.machine > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpd/actors/memory"
 	"mcpd/gateway/config"
 	"mcpd/supervisor"
 	"mcpd/telemetry"
@@ -172,10 +173,10 @@ func serve(ctx context.Context, f serveFlags) error {
 	}
 	defer tokens.Remove()
 	log, level := logger(c)
-	memory := limitMemory(c.Memory, system())
+	limit := limitMemory(c.Memory, system())
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: memory.runtime, Resident: memory.resident, Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
+		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})
