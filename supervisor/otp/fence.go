@@ -73,62 +73,73 @@ func (m *mailbox) succeed(old *mailbox) {
 	old.next = m
 }
 
+// cut is what is left to do once processes were fenced off, which calls somebody else's code: it comes last.
+type cut struct {
+	lost []lost   // to mourn
+	busy []*guard // in the middle of something
+}
+
+// bereave takes their heirs from those who are in the middle of something. A successor is started after it.
+func (c cut) bereave() { each(c.busy, (*guard).bereave) }
+
 // abandon fences the process off for good: what waits for it is failed. It runs on the supervisor's goroutine while the process may be doing
-// anything. What it had to do is the caller's to tell of.
-func (g *guard) abandon() (left []lost) {
+// anything.
+func (g *guard) abandon() (c cut) {
 	if g.abandoned.Swap(true) {
-		left, _ = g.box.close(ErrKilled, true)
-		return left
+		c.lost, _ = g.box.close(ErrKilled, true)
+		return c
 	}
 	return g.forsake()
 }
 
 // expel abandons a process, unless what it is at was not begun at since. The message in hand fails with reason.
-func (g *guard) expel(since stamp, reason error) (left []lost, ok bool) {
+func (g *guard) expel(since stamp, reason error) (c cut, ok bool) {
 	current, ok := g.box.fence(since)
 	if !ok {
-		return nil, false
+		return cut{}, false
 	}
-	left = g.forsake()
+	c = g.forsake()
 	if current != nil {
-		left = append(left, lost{g.row.path, current, reason})
+		c.lost = append(c.lost, lost{g.row.path, current, reason})
 	}
-	return left, true
+	return c, true
 }
 
 // forsake cuts off a process that has no successor, and all that are below it.
-func (g *guard) forsake() (left []lost) {
+func (g *guard) forsake() (c cut) {
 	g.sever(ErrKilled)
 	left, busy := g.box.close(ErrKilled, true)
+	c.lost = left
 	if busy {
-		g.bereave()
+		c.busy = append(c.busy, g)
 	}
 	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
-	for _, c := range g.row.rows() {
-		if child := c.proc.Load(); child != nil {
-			left = append(left, child.abandon()...)
+	for _, r := range g.row.rows() {
+		if child := r.proc.Load(); child != nil {
+			below := child.abandon()
+			c.lost, c.busy = append(c.lost, below.lost...), append(c.busy, below.busy...)
 		}
-		left = append(left, c.seize(g.sys.clock.Now())...)
+		c.lost = append(c.lost, r.seize(g.sys.clock.Now())...)
 	}
 	g.row.down(g.inc(), ErrKilled)
-	return left
+	return c
 }
 
-// replace fences the process off for one that takes its place, which gets what waits for it; what it has in hand is the caller's to tell of. It
-// reports false when the process has come back from what it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
-func (g *guard) replace(since stamp, reason error) (left []lost, ok bool) {
+// replace fences the process off for one that takes its place, which gets what waits for it. It reports false when the process has come back from what
+// it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
+func (g *guard) replace(since stamp, reason error) (c cut, ok bool) {
 	current, ok := g.box.fence(since)
 	if !ok {
-		return nil, false
+		return cut{}, false
 	}
 	g.sever(reason)
-	g.bereave()
 	g.box.PostSystemMessage(proceed{})
 	g.row.down(g.inc(), reason)
+	c.busy = []*guard{g}
 	if current != nil {
-		left = []lost{{g.row.path, current, reason}}
+		c.lost = []lost{{g.row.path, current, reason}}
 	}
-	return left, true
+	return c, true
 }
 
 // sever cuts the process off from the system and from its incarnation, and counts it until it comes back.
@@ -171,20 +182,31 @@ func (g *guard) bereave() {
 	r.heir = nil
 	r.mu.Unlock()
 	var next any
+	defer func() { g.bequeath(heir, next) }()
 	if f, ok := heir.(Fenced); ok {
 		g.sys.guarded(r.path, "Fence", func() { next = f.Fence() })
 	}
-	if next == nil {
-		if heir != nil {
-			g.relic.Store(&heir)
-			g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), Everything, errHeld.Error(), 1})
-		}
-		g.debts.Swap(nil).fail(g, ErrStuck)
+}
+
+// bequeath leaves next to who takes the place of the process. When that is nothing the heir is given up, and what is told of it is left to when the process
+// is back.
+func (g *guard) bequeath(heir, next any) {
+	r := g.row
+	if next != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.heir = next
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.heir = next
+	g.debts.Swap(nil).fail(g, ErrStuck)
+	if heir == nil {
+		return
+	}
+	defer g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), Everything, errHeld.Error(), 1})
+	g.relic.Store(&heir)
+	if !g.missed.Load() { // it is back already
+		g.back()
+	}
 }
 
 // vanish ends a process that had been fenced off and has come back.

@@ -103,7 +103,7 @@ type giveUp struct{ p *Process }
 
 // abandonRoutines reports the goroutines that are still there as abandoned.
 func (p *Process) abandonRoutines(budget time.Duration) {
-	for _, name := range p.routines() {
+	each(p.routines(), func(name string) {
 		p.guard.sys.emit(Abandoned{p.guard.row.about(p.inc, p.Now()), name, budget})
-	}
+	})
 }

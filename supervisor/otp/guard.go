@@ -71,6 +71,7 @@ type guard struct {
 	report    *CrashReport
 	started   bool // the incarnation became ready
 	due       bool // proceed is on its way
+	broken    bool // the end has panicked
 	overtaken bool // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
 	ordered   bool // its end was ordered by the supervisor, who then watches the time
 	body      body
@@ -196,6 +197,7 @@ func (g *guard) EscalateFailure(value any, msg any) {
 	case ending:
 		// The end itself panicked, or something between the order for it and its begin. It goes on with what is left of it.
 		g.overtaken = false
+		g.broken = g.broken || value != ErrGoexit
 		g.goOn()
 		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 	case left: // a Fail of what waited took the goroutine with it; who supervises it has not heard yet

@@ -68,10 +68,8 @@ func (p *Process) tell(dropped []Dropped) {
 		}
 		reports[i].Count++
 	}
-	for _, r := range reports {
-		p.guard.sys.emit(r)
-	}
-	p.guard.sys.mourn(left)
+	defer p.guard.sys.mourn(left)
+	each(reports, func(r HeirDropped) { p.guard.sys.emit(r) })
 }
 
 func attempt[H any](heir H, repair func(H) []Dropped) (dropped []Dropped, err error) {
@@ -88,8 +86,8 @@ func (p *Process) disinherit(reason error) {
 	if p.isOver() {
 		return
 	}
+	defer p.guard.sys.emit(HeirDropped{p.guard.row.about(p.inc, p.Now()), Everything, reason.Error(), 1})
 	p.guard.row.abandonHeir(reason)
-	p.guard.sys.emit(HeirDropped{p.guard.row.about(p.inc, p.Now()), Everything, reason.Error(), 1})
 }
 
 // abandonHeir drops the row's heir and tells it.

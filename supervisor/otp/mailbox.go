@@ -275,10 +275,15 @@ func (m *mailbox) process() {
 			m.dispatch.Schedule(m.run)
 		}
 	}()
-	for m != nil {
-		if next, again := m.work(); !again {
-			m = next
+	for n := 1; m != nil; {
+		next, again := m.work()
+		if again {
+			continue
 		}
+		if m = next; m != nil && n%maxTurns == 0 {
+			runtime.Gosched()
+		}
+		n++
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// perform does one thing that the state has decided. Nothing in it waits.
+// perform does one thing that the state has decided. Nothing in it waits. Somebody else's code comes last in it, as it may take the goroutine with it.
 func (v *supervisor) perform(now time.Time, a action) {
 	switch a.verb {
 	case doAdd:
@@ -18,8 +18,8 @@ func (v *supervisor) perform(now time.Time, a action) {
 		if !r.ownedBy(v) {
 			return
 		}
-		r.abandonHeir(a.reason)
 		v.note(HeirDropped{r.about(r.inc.Load(), now), Everything, "crashes with it", 1})
+		r.abandonHeir(a.reason)
 	case doBegin:
 		a.kid.driver.inPlace = true
 		a.kid.driver.row.mark(v, v.starting(a.kid), now)
@@ -58,8 +58,8 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doReply:
 		v.answer(a)
 	case doReady:
+		defer v.guard.ready()
 		v.flush()
-		v.guard.ready()
 	case doOpen:
 		if v.guard.phase == running { // and not about to end
 			v.guard.box.unshut()
@@ -106,13 +106,17 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 		g.box.succeed(&old.box)
 		g.debts.Store(old.debts.Load())
 	}
+	first := sys.scheduler == nil // its first goroutine is this one
+	g.box.running = first
 	k.driver.guard, k.driver.inPlace = g, false
 	if !r.house(v, g, v.starting(k), now) {
 		return // this supervisor was abandoned
 	}
-	v.guard.box.handOver(&g.box)
 	if err := sys.spawn(g); err != nil {
 		panic(err) // names are unique: only a bug can cause it
+	}
+	if first {
+		v.guard.box.goOn(&g.box)
 	}
 	if g.abandoned.Load() { // meanwhile, with this supervisor
 		sys.actors.ProcessRegistry.Remove(g.pid.Load())
@@ -151,12 +155,15 @@ func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration, reason
 	k.driver.guard = nil
 	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
 	if reason != nil {
-		if left, ok := g.replace(0, reason); ok {
+		if cut, ok := g.replace(0, reason); ok {
 			r.mark(v, Forsaken, now)
-			v.guard.sys.mourn(left)
+			defer v.guard.sys.mourn(cut.lost)
+			cut.bereave()
 			return
 		}
 	}
-	defer v.guard.sys.mourn(g.abandon())
-	r.rest(v, Forsaken, now)
+	cut := g.abandon()
+	defer v.guard.sys.mourn(cut.lost)
+	defer r.rest(v, Forsaken, now)
+	cut.bereave()
 }

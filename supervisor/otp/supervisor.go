@@ -14,7 +14,7 @@ type supervisor struct {
 	state    *state
 	static   map[string]bool // ids that are in the spec; the others came by StartChild
 	template *Child          // of a pool
-	undone   []action        // of the last step: some when somebody else's code broke it off
+	undone   []action        // of the last step: some when somebody else's code has broken it off
 	events   []Event         // to be sent when the step is done
 	alarm    clock.Timer     // of a pool that ends
 	closing  bool
@@ -91,12 +91,15 @@ func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
 	return k
 }
 
-// step lets the state decide and performs it. Events go out last, so that no restart of a worker waits for whoever
-// listens; but before anything that makes other supervisors speak, so that the story is told in order.
+// step lets the state decide and performs it, after what is left of a step that somebody else's code has broken off: the state waits for what comes
+// of that. Events go out last, so that what was decided is under way by then, but for the child that this goroutine goes on with; and before
+// anything that makes other supervisors speak, so that the story is told in order.
 func (v *supervisor) step(in any) {
 	now := v.guard.sys.clock.Now()
+	v.carryOut(now)
 	v.undone = v.state.Step(now, in)
 	v.carryOut(now)
+	v.flush()
 }
 
 // carryOut performs what has been decided and not been begun.
@@ -106,15 +109,12 @@ func (v *supervisor) carryOut(now time.Time) {
 		v.undone = v.undone[1:]
 		v.perform(now, a)
 	}
-	v.flush()
 }
 
 func (v *supervisor) flush() {
 	events := v.events
 	v.events = nil
-	for _, e := range events {
-		v.guard.sys.emit(e)
-	}
+	each(events, v.guard.sys.emit)
 }
 
 // exited passes an end on, unless it comes from a process that is no longer this row's.
@@ -141,12 +141,17 @@ func (v *supervisor) exited(e *exit) {
 	case e.reason != Ignore:
 		v.note(StartFailed{about, e.reason, e.report})
 	}
+	defer v.decide(inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame}, e.at)
 	if k.child.Start.Type() == SupervisorType {
 		v.flush()
 	}
-	v.step(inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame})
-	if k.stage == idle && k.parked { // its group is not started again yet
-		r.mark(v, Restarting, e.at)
+}
+
+// decide is the step that an end is followed by.
+func (v *supervisor) decide(in inExit, at time.Time) {
+	v.step(in)
+	if k := in.kid; k.stage == idle && k.parked { // its group is not started again yet
+		k.driver.row.mark(v, Restarting, at)
 	}
 }
 
@@ -192,23 +197,24 @@ func (v *supervisor) stuck(o overdue) {
 	if sup {
 		end = g.expel
 	}
-	left, ok := end(o.since, o.report)
+	cut, ok := end(o.since, o.report)
 	if !ok {
 		return
 	}
-	defer v.guard.sys.mourn(left)
+	defer v.guard.sys.mourn(cut.lost)
 	if k.stage != up {
-		v.step(inTimeout{k, k.timer, full})
-		return
+		defer v.step(inTimeout{k, k.timer, full})
+	} else {
+		var reason error = o.report
+		if full {
+			reason = tooMany(o.report)
+		}
+		k.driver.guard, k.driver.ended = nil, now
+		g.row.mark(v, Restarting, now)
+		v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
+		defer v.step(inExit{kid: k, reason: reason, lost: true})
 	}
-	var reason error = o.report
-	if full {
-		reason = tooMany(o.report)
-	}
-	k.driver.guard, k.driver.ended = nil, now
-	g.row.mark(v, Restarting, now)
-	v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
-	v.step(inExit{kid: k, reason: reason, lost: true})
+	cut.bereave()
 }
 
 // tooMany is why a supervisor gives up instead of starting again what hangs.
@@ -227,8 +233,8 @@ func (v *supervisor) readied(k *kid) {
 			v.note(ChildStarted{about})
 		}
 	}
+	defer v.step(inReady{k})
 	v.flush()
-	v.step(inReady{k})
 }
 
 func (v *supervisor) note(e Event) {
@@ -237,17 +243,15 @@ func (v *supervisor) note(e Event) {
 	}
 }
 
-// conclude stops the children. It is called a second time when doing so has panicked, which only a bug of this package can
-// cause: then everything below is abandoned, so that the supervisor above can start afresh. Without a state, when the
-// spec was no good, there is nothing to stop. An heir or a Fail may have taken the goroutine with it in the middle of a step: what that had decided
-// comes first, because the state waits for what comes of it.
+// conclude stops the children. It is called again when doing so was broken off, because somebody else's code has taken the goroutine with it: then it
+// goes on where it was. After a panic, which only a bug of this package can cause, everything below is abandoned instead, so that the supervisor
+// above can start afresh. Without a state, when the spec was no good, there is nothing to stop.
 func (v *supervisor) conclude(reason error) {
-	if v.closing || v.state == nil {
+	if v.state == nil || v.closing && v.guard.broken {
 		v.collapse(reason)
 		return
 	}
 	v.closing = true
-	v.carryOut(v.guard.sys.clock.Now())
 	v.step(inStop{reason})
 }
 
@@ -269,6 +273,9 @@ func (v *supervisor) exit(now time.Time, reason error) {
 		v.alarm.Stop()
 	}
 	r := v.guard.row
+	v.note(SupervisorStopped{r.about(r.inc.Load(), now), reason})
+	defer v.guard.concluded()
+	defer v.flush()
 	each(r.rows(), func(c *row) {
 		left, ok := c.release(v, now)
 		if !ok {
@@ -280,7 +287,4 @@ func (v *supervisor) exit(now time.Time, reason error) {
 		}
 		c.disinherit(reason)
 	})
-	v.note(SupervisorStopped{r.about(r.inc.Load(), now), reason})
-	v.flush()
-	v.guard.concluded()
 }

@@ -7,22 +7,33 @@ package otp
 // The other one must not be kept from its turn by anything else. A goroutine that finds another message for its own process first has a new one started for
 // it, and the watch does so for whoever has handed over and then not come back: who is stuck in a Receive holds up nobody.
 
+// maxTurns is how often a goroutine goes on with another mailbox before others run: two that pass to each other would else have a processor until the
+// runtime takes it from them, after 10 ms. With 10 a supervisor of 1,000 children comes back a sixth later than with no such bound.
+const maxTurns = 100
+
 // handOver makes m's goroutine, which is the caller, go on with another mailbox, unless somebody is at work there. It comes before the message.
 func (m *mailbox) handOver(to *mailbox) {
 	if m.guard.sys.scheduler != nil { // whose turn it is is not ours to say
 		return
 	}
 	to.mu.Lock()
-	idle := !to.running && to.dispatch != nil
+	idle := !to.running && to.dispatch != nil // until then it is its supervisor's to go on with
 	if idle {
 		to.running = true
 	}
 	to.mu.Unlock()
-	if !idle {
-		return
+	if idle {
+		m.goOn(to)
 	}
+}
+
+// goOn makes m's goroutine go on with another mailbox, of which nobody else has charge.
+func (m *mailbox) goOn(to *mailbox) {
 	m.guard.sys.watch.stir()
 	m.release(m.turn.Swap(to))
+	if m.guard.abandoned.Load() { // nobody looks any more whether it comes back
+		m.release(m.turn.Swap(nil))
+	}
 }
 
 // release has another goroutine go on with what was to have this one's turn.

@@ -93,13 +93,17 @@ func (w *watch) sweep() {
 	passed := w.passed(now)
 	tick := w.tick.Add(passed)
 	all := before/lookEvery != tick/lookEvery
-	quiet := all && !w.stirred.Swap(false)
+	defer w.again(now, all && !w.stirred.Swap(false)) // also when who is told of something takes the goroutine with it
 	if all {
 		w.look(tick)
 	}
 	for g, s := range w.suspects {
 		w.examine(g, s, tick, now)
 	}
+}
+
+// again has the next sweep come, unless all is quiet.
+func (w *watch) again(now time.Time, quiet bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

@@ -63,8 +63,8 @@ func (w *worker) conclude(reason error) {
 	if w.deadline != nil {
 		w.deadline.Stop()
 	}
+	defer g.concluded()
 	w.abandonRoutines(g.row.child().Shutdown)
-	g.concluded()
 }
 
 // patient reports whether to wait for goroutines, and sets the deadline when nobody else has. A supervisor that has
@@ -106,8 +106,8 @@ func (w *worker) signal(msg any) {
 		}
 	case giveUp:
 		if msg.p == &w.Process && g.phase == ending {
+			defer g.concluded()
 			w.abandonRoutines(g.row.child().Shutdown)
-			g.concluded()
 		}
 	}
 }
