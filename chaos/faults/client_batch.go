@@ -89,7 +89,7 @@ func arrays(c Client) []array {
 func (r array) judge(a answer) (int, error) {
 	switch {
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
-		return 0, load.StatusError(a.status)
+		return 0, load.StatusError{Status: a.status}
 	case a.status != r.status || len(a.messages) != r.answers:
 		return 1, fmt.Errorf("%w: %s: http status %d with %d answers, want %d with %d", errWrong, r.name, a.status, len(a.messages), r.status, r.answers)
 	}

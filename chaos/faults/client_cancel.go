@@ -74,7 +74,7 @@ func (r *racer) notify(ctx context.Context) (int, error) {
 	cancel := func() error {
 		a, err := r.client.post(ctx, r.http, r.session.Headers(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`)
 		if err == nil && a.status/100 != 2 {
-			err = load.StatusError(a.status)
+			err = load.StatusError{Status: a.status}
 		}
 		return err
 	}
@@ -131,7 +131,7 @@ func settle(ctx context.Context, a answer, id, text string, cancelled bool, err 
 	case err != nil:
 		return 0, err
 	case a.status/100 != 2:
-		return 0, load.StatusError(a.status) // it was refused
+		return 0, load.StatusError{Status: a.status} // it was refused
 	case len(mine) > 1 || len(mine) < len(a.messages):
 		return 1, fmt.Errorf("%w: call %s has %d answers of %d messages", errWrong, id, len(mine), len(a.messages))
 	case len(mine) == 0 && !cancelled:

@@ -105,7 +105,7 @@ func (c *crowd) served(ctx context.Context, session *load.Session) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, errWrong) {
 			return err
 		}
-		if status, ok := errors.AsType[load.StatusError](err); ok && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		if status, ok := errors.AsType[load.StatusError](err); ok && status.Status != http.StatusTooManyRequests && status.Status != http.StatusServiceUnavailable {
 			return err
 		}
 		select {

@@ -143,7 +143,7 @@ var refusals = []string{protocol.ConditionRateLimited.String(), protocol.Conditi
 // refused reports whether an error says that the host has not begun with the call.
 func refused(err error) bool {
 	if status, ok := errors.AsType[load.StatusError](err); ok {
-		return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+		return status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable
 	}
 	answer, ok := errors.AsType[*load.CallError](err)
 	if !ok {

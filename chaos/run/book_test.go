@@ -90,9 +90,9 @@ func TestRefusalsAreKnownByStatusAndReason(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{load.StatusError(429), true},
-		{load.StatusError(503), true},
-		{load.StatusError(500), false},
+		{load.StatusError{Status: 429}, true},
+		{load.StatusError{Status: 503}, true},
+		{load.StatusError{Status: 500}, false},
 		{&load.CallError{Code: -32010, Data: jsontext.Value(`{"reason":"overloaded"}`)}, true},
 		{&load.CallError{Code: -32008, Data: jsontext.Value(`{"reason":"upstream_lost"}`)}, false},
 		{&load.CallError{Code: -32603}, false},

@@ -36,7 +36,7 @@ func (c *client) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error)
 
 // after looks at how a call in a session went: one that the host has forgotten is opened anew.
 func (c *client) after(ctx context.Context, s *load.Session, err error) {
-	if status, ok := errors.AsType[load.StatusError](err); ok && status == http.StatusNotFound {
+	if status, ok := errors.AsType[load.StatusError](err); ok && status.Status == http.StatusNotFound {
 		c.reopen(ctx, s)
 	}
 }

@@ -41,8 +41,8 @@ func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string)
 	defer cancel()
 	t.effects = &effects{tool: l.Counter, percent: uint64(l.Effects)}
 	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
-	if status, ok := errors.AsType[load.StatusError](err); ok && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
-		err = &refusal{status: int(status), Error_: "the host refuses its clients", Hint: fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have", tenant, tenant)}
+	if status, ok := errors.AsType[load.StatusError](err); ok && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden) {
+		err = &refusal{status: status.Status, Error_: "the host refuses its clients", Hint: fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have", tenant, tenant)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: %w", tenant, err)

@@ -180,9 +180,8 @@ func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) 
 			h.heard.Resumed++
 			return response, nil
 		case err == nil:
-			_ = discard(response)
 			h.heard.Refused++
-			return nil, StatusError(response.StatusCode)
+			return nil, statusError(response)
 		case ctx.Err() != nil || time.Now().After(end):
 			return nil, err
 		}

@@ -192,7 +192,7 @@ func TestListenerSaysWhyThereIsNoAnswer(t *testing.T) {
 	l := NewListener(listening(t, url))
 	heard, _, err := l.Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3})
 	var status StatusError
-	if !errors.As(err, &status) || status != 404 || heard.Refused != 1 {
+	if !errors.As(err, &status) || status.Status != 404 || heard.Refused != 1 {
 		t.Errorf("%+v, %v", heard, err)
 	}
 }

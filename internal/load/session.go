@@ -121,7 +121,7 @@ func (s *Session) Ask(ctx context.Context, method, params string) (text string, 
 		text = answer.Result.Content[0].Text
 	}
 	if answer.Result.IsError {
-		return "", fmt.Errorf("the tool failed: %s", text)
+		return "", ToolError(text)
 	}
 	return text, err
 }
@@ -179,15 +179,6 @@ type message struct {
 	} `json:"result"`
 	Error *CallError `json:"error"`
 }
-
-// CallError is an error that the server answered a call with, as JSON-RPC has it.
-type CallError struct {
-	Code    int64          `json:"code"`
-	Message string         `json:"message"`
-	Data    jsontext.Value `json:"data"`
-}
-
-func (e *CallError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
 
 // request posts one request and reads its reply to the end: what comes after the answer matters, because it may be another one.
 func (s *Session) request(ctx context.Context, method, params string) (answer message, _ http.Header, err error) {
@@ -266,16 +257,10 @@ func (s *Session) post(ctx context.Context, headers http.Header, body []byte) (*
 		return nil, err
 	}
 	if response.StatusCode/100 != 2 {
-		_ = discard(response)
-		return nil, StatusError(response.StatusCode)
+		return nil, statusError(response)
 	}
 	return response, nil
 }
-
-// StatusError is an HTTP status other than 2xx that a message was answered with.
-type StatusError int
-
-func (e StatusError) Error() string { return fmt.Sprintf("http status %d", int(e)) }
 
 // discard reads a short body to its end, so that the connection can be used again.
 func discard(r *http.Response) error {

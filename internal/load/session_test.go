@@ -166,7 +166,7 @@ func TestConnectSaysWhy(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	_, err := Connect(t.Context(), SessionOptions{URL: s.URL})
-	if want := "session with " + s.URL + ": http status 404"; err == nil || err.Error() != want {
+	if want := "session with " + s.URL + ": http status 404: 404 page not found"; err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }

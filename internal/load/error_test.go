@@ -1,0 +1,27 @@
+package load
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Who answers with a status says why in the body, of which a line is kept, whatever is in it.
+func TestStatusErrorsSayWhatTheServerSaid(t *testing.T) {
+	long := strings.Repeat("a", MaxStatusText+7)
+	for body, want := range map[string]string{
+		"":                           "http status 503",
+		" \r\n":                      "http status 503",
+		"no upstream\nsecond line\n": "http status 503: no upstream",
+		"\n a\x1b[2Jb\r\n":           `http status 503: a\x1b[2Jb`,
+		long:                         "http status 503: " + long[:MaxStatusText] + "… (7 bytes more)",
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32010,"message":"tenant acme is overloaded","data":{"incident":"i-1"}}}`: "http status 503: tenant acme is overloaded",
+		`{"error":"something else"}`: `http status 503: {"error":"something else"}`,
+	} {
+		got := statusError(&http.Response{StatusCode: 503, Body: io.NopCloser(strings.NewReader(body))})
+		if got.Error() != want {
+			t.Errorf("%.40q: got %q, want %q", body, got, want)
+		}
+	}
+}
