@@ -25,6 +25,9 @@ func Write(w io.Writer, r Record) error {
 	return err
 }
 
+// ErrNone says that something was read that is no record at all.
+var ErrNone = errors.New("no record of an experiment")
+
 // Read reads the records that follow one another to the end, of which there is at least one. A form that it does not know, a member that the form
 // does not have and what is no JSON are errors that say where.
 func Read(from io.Reader) ([]Record, error) {
@@ -41,7 +44,7 @@ func Read(from io.Reader) ([]Record, error) {
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("no record: nothing is there")
 		case err != nil:
-			return nil, fmt.Errorf("record %d: %w", len(list)+1, err)
+			return nil, fmt.Errorf("record %d: %w: it is no JSON: %w", len(list)+1, ErrNone, err)
 		}
 		r, err := read(value)
 		if err != nil {
@@ -58,9 +61,9 @@ func read(value jsontext.Value) (r Record, err error) {
 	}
 	switch err := json.Unmarshal(value, &is); {
 	case err != nil:
-		return r, fmt.Errorf("no record of an experiment: %w", err)
+		return r, fmt.Errorf("%w: %w", ErrNone, err)
 	case is.Format == nil:
-		return r, errors.New("no record of an experiment: it has no format")
+		return r, fmt.Errorf("%w: it has no format", ErrNone)
 	case *is.Format != Format:
 		return r, fmt.Errorf("its format is %d, and only %d is known here: read it with the mcpd that wrote it", *is.Format, Format)
 	}

@@ -64,7 +64,7 @@ func TestReadRefusesWhatItDoesNotKnow(t *testing.T) {
 		{"no format", `{"seed": 1}`, "record 1: no record of an experiment: it has no format"},
 		{"the second of two", good + `{"format": 7}`, "record 2: its format is 7"},
 		{"a list", `[]`, "record 1: no record of an experiment"},
-		{"no JSON", `format: 1`, "record 1: "},
+		{"no JSON", `format: 1`, "record 1: no record of an experiment: it is no JSON: "},
 		{"torn", good[:len(good)/2], "record 1: "},
 		{"an unknown member", `{"format": 1, "verdict": []}`, `"verdict"`},
 		{"a member twice", `{"format": 1, "seed": 1, "seed": 2}`, `"seed"`},

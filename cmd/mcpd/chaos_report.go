@@ -127,8 +127,14 @@ func readRecord(in io.Reader, file string) ([]record.Record, error) {
 		in = f
 	}
 	list, err := record.Read(in)
-	if err != nil {
+	switch {
+	case err == nil:
+		return list, nil
+	case !errors.Is(err, record.ErrNone):
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return list, nil
+	if e, _, wrong := readExperiment(file); wrong == nil {
+		return nil, fmt.Errorf("%s is the experiment %s, and no record of it: mcpd chaos run %s --json FILE runs it and writes one", file, e.Name, file)
+	}
+	return nil, fmt.Errorf("%s: %w: mcpd chaos run writes one with --json or --report", file, err)
 }
