@@ -85,6 +85,7 @@ func adminPost(ctx context.Context, flag, path string, answer proto.Message) err
 
 // refusals are the exit codes of what the host says is wrong, in words of its own.
 var refusals = map[int]int{
+	http.StatusUnauthorized: exitPermission, http.StatusForbidden: exitPermission,
 	http.StatusNotFound: exitFailure, http.StatusConflict: exitFailure, http.StatusUnprocessableEntity: exitConfig, http.StatusInternalServerError: exitFailure,
 }
 

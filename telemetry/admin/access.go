@@ -20,7 +20,12 @@ func (h *handler) guarded(r Route) http.Handler {
 		case http.StatusForbidden:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin", error="insufficient_scope", scope="`+r.Scope.String()+`"`)
 			problem(w, http.StatusForbidden, "the token lacks the scope "+r.Scope.String(), "use the token of that scope from the token file")
-		default:
+		case http.StatusUnauthorized:
+			if len(req.Header.Values("Authorization")) > 0 {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin", error="invalid_token"`)
+				problem(w, http.StatusUnauthorized, "the token is none of this host's", "it has others each time that it starts: send Authorization: Bearer with one from the file of this port in the runtime directory")
+				return
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin"`)
 			problem(w, http.StatusUnauthorized, "a token is needed", "send Authorization: Bearer with a token from the file of this port in the runtime directory")
 		}

@@ -48,6 +48,24 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// Who sends a token that is none is not told that one is needed.
+func TestWrongTokenIsToldFromNone(t *testing.T) {
+	h := start(t, func(*Options) {})
+	for token, want := range map[string][2]string{
+		"":                {`Bearer realm="mcpd admin"`, "a token is needed"},
+		"Bearer nonsense": {`Bearer realm="mcpd admin", error="invalid_token"`, "the token is none of this host's"}, // RFC 6750 §3.1
+	} {
+		var headers []string
+		if token != "" {
+			headers = []string{"Authorization", token}
+		}
+		_, header, body := h.do("GET", "/admin/v1/faults", "", headers...)
+		if got := header.Get("WWW-Authenticate"); got != want[0] || !strings.Contains(string(body), want[1]) {
+			t.Errorf("%q: %s, %s", token, got, body)
+		}
+	}
+}
+
 // Beyond loopback a probe learns the word and nothing else, and reading needs a
 // token. The handler is called directly: the test has loopback only.
 func TestBeyondLoopbackReadingNeedsAToken(t *testing.T) {

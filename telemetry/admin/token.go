@@ -137,6 +137,9 @@ func (t *Tokens) scope(token string) (found Scope, ok bool) {
 func ReadToken(dir, addr string, want Scope) (string, error) {
 	path := filepath.Join(dir, TokenFile(addr))
 	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("%w: a host writes it when it starts, for its own user, into its runtime directory", err)
+	}
 	if err != nil {
 		return "", err
 	}
