@@ -24,6 +24,8 @@ type Kind struct {
 	// Before has the host make what it keeps for minutes after it was needed, so that it is there when the host is measured before the run. Nil is
 	// nothing.
 	Before func(ctx context.Context, c Client, with Values) error
+	// Able says what its target has not and has to have, before anything is measured. Nil needs nothing there.
+	Able func(ctx context.Context, s *Site) error
 	// Inject does it and returns at once, or as soon as it is known to be under way. What it began goes on until Heal.
 	Inject func(ctx context.Context, s *Site) (Injected, error)
 }

@@ -100,7 +100,7 @@ func servers() []Kind {
 		list[i] = Kind{
 			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Params: m.params, Is: is,
 			Contends: m.traits&contends != 0, Fatal: m.traits&fatal != 0, Quiet: m.traits&quiet != 0,
-			Inject: func(ctx context.Context, s *Site) (Injected, error) { return m.inject(ctx, s) },
+			Able: obeys, Inject: func(ctx context.Context, s *Site) (Injected, error) { return m.inject(ctx, s) },
 		}
 	}
 	return list
@@ -109,6 +109,14 @@ func servers() []Kind {
 // at is where it is among the server's.
 func (m misbehaves) at() int {
 	return slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool { return b.Name == m.name })
+}
+
+// obeys says that a server is none that can be told to do wrong. One that does not answer, or is just being started, may be.
+func obeys(ctx context.Context, s *Site) error {
+	if _, err := tell(ctx, s, `{"fault":"none"}`); load.Final(err) {
+		return fmt.Errorf("%w: the server has to be one of `mcpd chaos server`", err)
+	}
+	return nil
 }
 
 // tellTime bounds one call that tells a server something. One that misbehaves may not answer; a session that is left half open meanwhile stays at

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -54,5 +55,35 @@ func TestServersAreTold(t *testing.T) {
 	want := []string{`{"fault":"late","for":"5s","times":3,"delay":"2s"}`, `{"fault":"none"}`}
 	if strings.Join(told, "\n") != strings.Join(want, "\n") {
 		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// Before anything is measured a server that nobody can tell to do wrong is found out. One that may yet start is not.
+func TestServersThatCannotBeToldAreFoundOut(t *testing.T) {
+	k, _ := Find(Kinds, "server.exit")
+	for _, test := range []struct{ answer, want string }{
+		{`"error":{"code":-32602,"message":"no such tool"}`, "demo__misbehave of acme: error -32602: no such tool: the server has to be one of `mcpd chaos server`"},
+		{`"result":{"isError":true,"content":[{"type":"text","text":"Tool misbehave not found"}]}`, "demo__misbehave of acme: the tool failed: Tool misbehave not found: the server has to be one of `mcpd chaos server`"},
+		{`"error":{"code":-32009,"message":"it does not answer"}`, ""},
+		{`"result":{"content":[{"type":"text","text":"it behaves"}]}`, ""},
+	} {
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			says, id := `"result":{"protocolVersion":"2025-11-25"}`, "1"
+			if strings.Contains(string(body), "misbehave") {
+				says, id = test.answer, "2"
+			}
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, id, says)
+		})
+		s := atClient(k, url, nil)
+		s.Tenant, s.Server = "acme", "demo"
+		got := ""
+		if err := k.Able(t.Context(), s); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.answer, got, test.want)
+		}
 	}
 }

@@ -46,6 +46,8 @@ var (
 	ErrProduction = errors.New("this host is in production: break another one; if it is to be this one, say so with --i-know")
 	// ErrBusy says that another run has faults armed on the host.
 	ErrBusy = errors.New("another run breaks this host")
+	// ErrUnable says that the host has not what the experiment's faults need. Another experiment may need something else.
+	ErrUnable = errors.New("it cannot be run on this host")
 	// ErrUnreachable says that the host or one of its tenants does not answer.
 	ErrUnreachable = errors.New("no answer")
 )

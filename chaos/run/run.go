@@ -128,17 +128,17 @@ func (r *run) able(ctx context.Context) error {
 	}
 	if needs&faults.Faults != 0 {
 		if err := r.operator.disarmAll(ctx); err != nil { // nothing is armed yet: it shows whether we may
-			return fmt.Errorf("its faults need the host's fault points: %w", err)
+			return fmt.Errorf("%w: its faults need the host's fault points: %w", ErrUnable, err)
 		}
 		if err := r.operator.alone(ctx); err != nil {
 			return err
 		}
 	}
 	if needs&faults.Machine != 0 && r.pid.Load() == 0 {
-		return errors.New("its faults need signals: run it on the host's machine, as its user")
+		return fmt.Errorf("%w: its faults need signals: run it on the host's machine, as its user", ErrUnable)
 	}
 	if needs&faults.Own != 0 && r.Start == nil {
-		return errors.New("its faults kill the host: say with --start how it is started again")
+		return fmt.Errorf("%w: its faults kill the host: say with --start how it is started again", ErrUnable)
 	}
 	return nil
 }
@@ -170,8 +170,11 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 	return errors.Join(append(errs, r.before(ctx))...)
 }
 
-// before has every tenant's part of the host keep what it would keep after the faults.
+// before has every tenant's part of the host keep what it would keep after the faults, and says what the targets of faults have not.
 func (r *run) before(ctx context.Context) error {
+	if err := r.targets(ctx); err != nil {
+		return err
+	}
 	for _, f := range r.Experiment.Faults {
 		kind, _ := faults.Find(r.Kinds, f.Do)
 		for _, t := range r.traffic {
@@ -181,6 +184,35 @@ func (r *run) before(ctx context.Context) error {
 			if err := kind.Before(ctx, t.client, f.With); err != nil {
 				return fmt.Errorf("before %s: tenant %s: %w", f.Do, t.tenant, err)
 			}
+		}
+	}
+	return nil
+}
+
+// targets asks each kind of fault whether it can be done at what it is to strike, as far as that is known now.
+func (r *run) targets(ctx context.Context) error {
+	tree, err := r.operator.Tree(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := r.Experiment.Outline(tree, r.roles, r.Seed)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnable, err)
+	}
+	type aim struct {
+		fault          int
+		tenant, server string
+	}
+	asked := map[aim]bool{}
+	for _, s := range plan {
+		kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
+		at := aim{s.Fault, s.Tenant, s.Server}
+		if kind.Able == nil || asked[at] {
+			continue
+		}
+		asked[at] = true
+		if err := kind.Able(ctx, &faults.Site{Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, With: s.With}); err != nil {
+			return fmt.Errorf("%w: fault %d, %s: %w", ErrUnable, s.Fault+1, s.Kind, err)
 		}
 	}
 	return nil

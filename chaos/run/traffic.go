@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpd/chaos/experiment"
@@ -62,7 +63,8 @@ func (t *traffic) clients() []load.Client {
 }
 
 // warm makes calls as the run will, until some seconds of them are right: servers that nobody has needed are started meanwhile, what is made at the
-// first call of a kind is there, and what is kept of a session's last calls is as much as it will be.
+// first call of a kind is there, and what is kept of a session's last calls is as much as it will be. Where all of those seconds have answers that do
+// not change by themselves, as where there is no such tool, no more are tried.
 func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand, say func(string, ...any)) error {
 	calls := max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*warmSeconds)))
 	return t.warmWith(ctx, t.clients(), calls, l, draw, say)
@@ -71,9 +73,15 @@ func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand, 
 // warmWith is warm with these clients and so many calls.
 func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load, draw *rand.Rand, say func(string, ...any)) error {
 	said := false
+	var final atomic.Uint64 // calls of a round whose answers will not be others
+	observe := func(c load.Call) {
+		if load.Final(c.Err) || c.Outcome == load.Crosstalk {
+			final.Add(1)
+		}
+	}
 	for end := time.Now().Add(warmTime); ; {
 		r, err := load.Run(ctx, clients, load.Options{
-			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: calls, For: warmTime, Timeout: l.Timeout,
+			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: calls, For: warmTime, Timeout: l.Timeout, Observe: observe,
 		})
 		switch {
 		case err != nil:
@@ -82,7 +90,7 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 			return context.Cause(ctx)
 		case r.Clean():
 			return nil
-		case time.Now().After(end):
+		case time.Now().After(end), final.Swap(0) == r.Counts.Sent && r.Counts.Sent > 0:
 			return fmt.Errorf("tenant %s: calls of %s go wrong although nothing is broken: %s: load.tool has to name one that gives back the text of load.argument", t.tenant, t.client.Tool, wrong(r))
 		case !said:
 			said = true

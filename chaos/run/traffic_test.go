@@ -37,26 +37,37 @@ func (a answers) Call(context.Context, load.Nonce) (load.Nonce, error) {
 	return load.Nonce(a.text), a.err
 }
 
-// Calls that go wrong before anything is broken are told at once, with how, and end the run after a while. Who interrupts it is told nothing.
+// Calls that go wrong before anything is broken are told at once, with how, and end the run after a while: after some seconds where a server has
+// answered all of them, and will answer the same.
 func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		from answers
 		says string
+		soon bool
 	}{
-		{"an error", answers{err: &load.CallError{Code: -32602, Message: "unknown tool"}}, "50 times error -32602: unknown tool"},
-		{"another text", answers{text: "hello"}, "50 times an answer without the text of the call"},
+		{"no such tool", answers{err: &load.CallError{Code: -32602, Message: "unknown tool"}}, "50 times error -32602: unknown tool", true},
+		{"the tool fails", answers{err: load.ToolError("no disk")}, "50 times the tool failed: no disk", true},
+		{"another text", answers{text: "hello"}, "50 times an answer without the text of the call", true},
+		{"a server that is not there yet", answers{err: &load.CallError{Code: -32009, Message: "later"}}, "50 times error -32009: later", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				own := &traffic{tenant: "acme", rate: 10}
 				own.client.Tool = "demo__echo"
 				var said []string
+				begun := time.Now()
 				say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 				l := experiment.Load{Rate: 10, Sessions: 1, Timeout: time.Second}
 				err := own.warmWith(t.Context(), []load.Client{test.from}, 50, l, rand.New(rand.NewPCG(1, 1)), say)
 				if want := "tenant acme: calls of demo__echo go wrong although nothing is broken: " + test.says; err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
+				}
+				if took := time.Since(begun); test.soon != (took < 2*warmSeconds*time.Second) || took > 2*warmTime {
+					t.Errorf("after %v", took)
+				}
+				if test.soon {
+					return
 				}
 				if len(said) != 1 || !strings.Contains(said[0], test.says) {
 					t.Errorf("said %q", said)

@@ -104,7 +104,7 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	}
 	defer host.end()
 	var list []record.Record
-	begun, ran, left, failed := time.Now(), 0, 0, ""
+	begun, ran, left, unable, failed := time.Now(), 0, 0, 0, ""
 	for _, e := range all {
 		one, ok, err := r.kept(e)
 		switch p := e.Phases; {
@@ -120,7 +120,16 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			if err := host.tell(e.Name); err != nil {
 				return &failure{exitFailure, err}
 			}
-			if one, err = r.one(ctx, side, addr, keys, e); err != nil {
+			one, err = r.one(ctx, side, addr, keys, e)
+			if errors.Is(err, chaos.ErrUnable) && len(all) > 1 { // the next may need something else
+				unable++
+				fmt.Fprintf(side, "%s: %v\n", e.Name, err)
+				continue
+			}
+			if err != nil && len(list) > 0 {
+				err = errors.Join(err, r.to.write(out, list)) // what was seen before
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -132,14 +141,18 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			break
 		}
 	}
-	if err := r.to.write(out, list); err != nil {
-		return err
+	if len(list) > 0 {
+		if err := r.to.write(out, list); err != nil {
+			return err
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Canceled
 	case failed != "":
 		return &failure{exitFailure, fmt.Errorf("%s: something is not as it has to be", failed)}
+	case unable > 0:
+		return &failure{exitFailure, fmt.Errorf("%d of %d experiments cannot be run on this host", unable, len(all))}
 	case left > 0:
 		return &failure{exitFailure, fmt.Errorf("%d of %d experiments are left: go on with --resume", left, len(all))}
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
 )
 
@@ -53,4 +55,13 @@ func statusError(r *http.Response) StatusError {
 	}
 	text, _, _ = strings.Cut(text, "\n")
 	return StatusError{Status: r.StatusCode, Text: telemetry.Clean(strings.TrimSpace(text), MaxStatusText)}
+}
+
+// Final reports whether an error is a server's word that does not change by itself: what was called is not there, or has failed.
+func Final(err error) bool {
+	if answer, ok := errors.AsType[*CallError](err); ok {
+		return answer.Code == jsonrpc.CodeInvalidParams || answer.Code == jsonrpc.CodeMethodNotFound
+	}
+	_, failed := errors.AsType[ToolError](err)
+	return failed
 }

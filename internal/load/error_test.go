@@ -1,6 +1,8 @@
 package load
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -22,6 +24,27 @@ func TestStatusErrorsSayWhatTheServerSaid(t *testing.T) {
 		got := statusError(&http.Response{StatusCode: 503, Body: io.NopCloser(strings.NewReader(body))})
 		if got.Error() != want {
 			t.Errorf("%.40q: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// What is not there, or failed, is so tomorrow too; a server that is starting, or a host that has no room, is not.
+func TestFinalErrorsAreTheServersWord(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{&CallError{Code: -32602, Message: "no such tool"}, true},
+		{fmt.Errorf("acme: %w", &CallError{Code: -32601}), true},
+		{ToolError("it has no disk"), true},
+		{&CallError{Code: -32009}, false},
+		{StatusError{Status: 503}, false},
+		{ErrNoReply, false},
+		{errors.New("connection reset"), false},
+		{nil, false},
+	} {
+		if got := Final(test.err); got != test.want {
+			t.Errorf("%v: %t", test.err, got)
 		}
 	}
 }
