@@ -108,7 +108,9 @@ func (c *Conn) over() bool {
 // Send queues a message. It never waits for the server: a full queue is transport.ErrSlowConsumer, an ended connection
 // transport.ErrClosed. A server may write all that it asks before it reads an answer, so that answers are bounded by their bytes alone.
 func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error {
-	c.stopped.told()
+	if m.Kind() == jsonrpc.KindRequest {
+		c.stopped.asked()
+	}
 	return c.out.put(m, m.Method == "")
 }
 

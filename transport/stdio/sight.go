@@ -9,7 +9,7 @@ import (
 type sight struct {
 	began time.Time             // from which the next two count
 	read  atomic.Int64          // when bytes were read last, in nanoseconds
-	sent  atomic.Int64          // when the first message since then was sent
+	sent  atomic.Int64          // when the first request since then was sent
 	seen  atomic.Pointer[still] // how the server was seen stopped last; nil when it was not
 	ends  atomic.Bool           // it was seen so twice, and the connection ends for it
 }
@@ -23,17 +23,17 @@ type still struct {
 // heard notes that bytes were read.
 func (s *sight) heard() { s.read.Store(int64(time.Since(s.began))) }
 
-// told notes that something was sent: a server that had nothing to do before was not quiet for that.
-func (s *sight) told() {
+// asked notes that a request was sent: a server that had nothing to answer before was not quiet for that.
+func (s *sight) asked() {
 	if sent := s.sent.Load(); sent <= s.read.Load() {
 		s.sent.CompareAndSwap(sent, int64(time.Since(s.began)))
 	}
 }
 
 // Look is for whoever waits for an answer, to be called once per LookEvery: a server that a signal has stopped does not read, write or
-// exit. When nothing was read for Quiet although something was sent, and it is found stopped for the second time in a row and was not continued in between, nothing more is
-// sent; Recv returns what was read already and then ends with CauseStopped, as when it had died. One that is busy is not touched, however
-// long it takes, nor is one that has less of the processor because it is stopped and continued all the time.
+// exit. When nothing was read for Quiet although something was asked, and it is found stopped for the second time in a row and was not continued in
+// between, nothing more is sent; Recv returns what was read already and then ends with CauseStopped, as when it had died. One that is busy is not
+// touched, however long it takes, nor is one that has less of the processor because it is stopped and continued all the time.
 func (c *Conn) Look() {
 	s := &c.stopped
 	now := still{read: s.read.Load()}

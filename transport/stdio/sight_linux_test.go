@@ -69,10 +69,13 @@ func TestStoppedServerIsDead(t *testing.T) {
 	}
 }
 
-// What was sent to a server that had nothing to do for long has waited for Quiet before it is given up.
+// What was asked of a server that had nothing to answer for long has waited for Quiet before it is given up.
 func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	c := connect(t, spec("echo"))
 	c.Negotiated(protocol.V20251125)
+	if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil { // which nobody answers
+		t.Fatal(err)
+	}
 	time.Sleep(Quiet + LookEvery)
 	halt(t, c)
 	sent := time.Now()
@@ -82,7 +85,7 @@ func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	c.Look()
 	exit, _ := watched(t, c, LookEvery, patience)
 	if took := time.Since(sent); exit == nil || exit.Cause != CauseStopped || took < Quiet+LookEvery {
-		t.Errorf("got %v, %v after something was sent", exit, took)
+		t.Errorf("got %v, %v after something was asked", exit, took)
 	}
 }
 
