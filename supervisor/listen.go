@@ -68,8 +68,11 @@ func (h *host) mcp() (suture.Service, error) {
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
 		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
 		Room:    func(ep streamable.Endpoint) *transport.Room { return h.room(ep.Tenant) },
-		Dropped: func(n int) {
-			unread.Notification(telemetry.NotificationDropped{Reason: "slow_consumer", Count: uint32(n)})
+		Cut: func(tenant string) {
+			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
+		},
+		Dropped: func(tenant string, n int) {
+			unread.Notification(telemetry.NotificationDropped{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer, Count: uint32(n)})
 		},
 	})
 	served := serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))
@@ -95,6 +98,9 @@ func (h *host) mcp() (suture.Service, error) {
 	row.server, row.socket = s, connections.Listener(l)
 	return row, nil
 }
+
+// slowConsumer is the word for a client that reads too slowly.
+const slowConsumer = "slow_consumer"
 
 // hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
 func hosts(c *config.Config) []string {

@@ -22,17 +22,17 @@ type Dropped interface {
 // otherwise says what the last of it was. The zero Tally has none.
 type Tally struct{ sums map[kind]*sum }
 
-// kind is what is summed: notifications or replies, of a server that is configured, for a reason of the program's own. The method is not in it,
-// since a server can make up as many as it likes.
+// kind is what is summed: notifications or replies, of a tenant and a server that are configured, for a reason of the program's own. The method is
+// not in it, since a server can make up as many as it likes.
 type kind struct {
-	replies        bool
-	server, reason string
+	replies                bool
+	tenant, server, reason string
 }
 
 func (k kind) compare(other kind) int {
 	switch {
 	case k.replies == other.replies:
-		return cmp.Or(cmp.Compare(k.server, other.server), cmp.Compare(k.reason, other.reason))
+		return cmp.Or(cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server), cmp.Compare(k.reason, other.reason))
 	case k.replies:
 		return 1
 	}
@@ -73,9 +73,9 @@ func (s *sum) over(now time.Time) bool { return now.Sub(s.told) >= Every }
 func Drop[E Dropped](t *Tally, e E, now time.Time) (all telemetry.Event, tell bool) {
 	switch e := any(e).(type) {
 	case telemetry.NotificationDropped:
-		return t.drop(kind{server: e.Server, reason: e.Reason}, e, e.Count, now)
+		return t.drop(kind{tenant: e.Tenant, server: e.Server, reason: e.Reason}, e, e.Count, now)
 	case telemetry.ReplyDropped:
-		return t.drop(kind{replies: true, server: e.Server, reason: e.Reason}, e, e.Count, now)
+		return t.drop(kind{replies: true, tenant: e.Tenant, server: e.Server, reason: e.Reason}, e, e.Count, now)
 	}
 	return nil, false
 }

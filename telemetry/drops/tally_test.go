@@ -17,6 +17,9 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // drop drops a notification, or where the method says so a reply.
 func drop(tally *drops.Tally, server, method, reason string, count uint32, now time.Time) (telemetry.Event, bool) {
 	where := telemetry.Where{Server: server}
+	if tenant, name, ok := strings.Cut(server, "/"); ok {
+		where = telemetry.Where{Tenant: tenant, Server: name}
+	}
 	if method == "reply" {
 		return drops.Drop(tally, telemetry.ReplyDropped{Where: where, Reason: reason, Count: count}, now)
 	}
@@ -27,11 +30,18 @@ func drop(tally *drops.Tally, server, method, reason string, count uint32, now t
 func parts(e telemetry.Event) (server, method, reason string, count uint32) {
 	switch e := e.(type) {
 	case telemetry.NotificationDropped:
-		return e.Server, e.Method, e.Reason, e.Count
+		return named(e.Where), e.Method, e.Reason, e.Count
 	case telemetry.ReplyDropped:
-		return e.Server, "reply", e.Reason, e.Count
+		return named(e.Where), "reply", e.Reason, e.Count
 	}
 	return "", "", fmt.Sprintf("%T", e), 0
+}
+
+func named(w telemetry.Where) string {
+	if w.Tenant == "" {
+		return w.Server
+	}
+	return w.Tenant + "/" + w.Server
 }
 
 func text(e telemetry.Event) string {
@@ -70,6 +80,10 @@ func TestTally(t *testing.T) {
 			{0, "b log full", "b log full 1"}, {0, "a log full", "a log full 1"}, {0, "a log fast", "a log fast 1"},
 			{1, "b log full", ""}, {1, "a log full", ""}, {1, "a log fast", ""},
 			{time.Second, "due", "a log fast 1, a log full 1, b log full 1"},
+		}},
+		{"tenants are kinds", []step{
+			{0, "acme/a log full", "acme/a log full 1"}, {0, "globex/a log full", "globex/a log full 1"}, {1, "globex/a log full", ""}, {1, "acme/a log full", ""},
+			{time.Second, "due", "acme/a log full 1, globex/a log full 1"},
 		}},
 		{"replies are a kind", []step{
 			{0, "a reply full", "a reply full 1"}, {0, "a log full", "a log full 1"}, {0, "b log full", "b log full 1"},

@@ -127,9 +127,9 @@ func (q *request) stream(e *exchange, endless bool) {
 		q.refuse(q.w, &streamable.Refused{Reason: "resource_not_found", Detail: "nobody tells of changes of this resource", Status: http.StatusNotFound})
 		return
 	}
-	events := q.guard.StartEvents(q.w)
+	events := q.guard.StartEvents(q.w, q.target.Endpoint)
 	defer events.Close()
-	defer func() { q.guard.CountDropped(e.missed()) }()
+	defer func() { q.guard.CountDropped(q.target.Endpoint, e.missed()) }()
 	for {
 		for _, m := range news {
 			if events.Write(eventOf(m)) != nil {

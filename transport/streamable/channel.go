@@ -252,7 +252,7 @@ func (c *channel) forget(id jsonrpc.ID) {
 // say sends an answer. A client that leaves too many unread is given up.
 func (c *channel) say(m jsonrpc.Message) {
 	if c.streams.Push(m) == nil && c.streams.unread() > maxUnreadAnswers {
-		c.handler.options.Refused(slowConsumer, 0)
+		c.handler.options.Cut(c.at.Tenant)
 		c.streams.Close()
 	}
 }

@@ -27,7 +27,7 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	e := emitter{
-		handler: h, response: w, control: deadline(w), streams: c.streams, outlet: &out, client: c, drain: h.drain,
+		handler: h, response: w, control: deadline(w), streams: c.streams, outlet: &out, client: c, tenant: ep.Tenant, drain: h.drain,
 		first: appendEvent(nil, Event{Name: "endpoint", Data: []byte(r.URL.EscapedPath() + "/message?ticket=" + ticket)}),
 	}
 	e.run(r.Context())

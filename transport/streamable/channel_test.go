@@ -326,8 +326,8 @@ func TestChannelThatIsNotRead(t *testing.T) {
 	host.scripts["large"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
 		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(`"`+strings.Repeat("x", size)+`"`)))
 	}
-	s := serve(t, host, Options{Stall: time.Minute, Refused: func(reason string, _ int) {
-		if reason == slowConsumer {
+	s := serve(t, host, Options{Stall: time.Minute, Cut: func(tenant string) {
+		if tenant == "acme" {
 			cut.Add(1)
 		}
 	}})

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// slowConsumer is the word under which a client that was cut for reading too slowly is counted.
-const slowConsumer = "slow_consumer"
-
 // emitter writes one stream to one HTTP response, on the goroutine that net/http runs the handler on.
 type emitter struct {
 	handler  *Handler
@@ -20,6 +17,7 @@ type emitter struct {
 	streams  *Streams
 	outlet   *outlet
 	client   toucher
+	tenant   string          // whose client it is
 	first    []byte          // what the stream begins with, before its events
 	age      time.Duration   // when the client is asked to reconnect; 0 for never
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
@@ -45,7 +43,7 @@ func (e *emitter) run(ctx context.Context) {
 		e.count()
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			options.Refused(slowConsumer, 0)
+			options.Cut(e.tenant)
 			return
 		case phase == hungUp:
 			e.hint(e.streams.retryOf(e.outlet))
@@ -80,7 +78,7 @@ func (e *emitter) run(ctx context.Context) {
 // count reports what the client was not given.
 func (e *emitter) count() {
 	if n := e.streams.missed(e.outlet); n > 0 {
-		e.handler.options.Dropped(n)
+		e.handler.options.Dropped(e.tenant, n)
 	}
 }
 

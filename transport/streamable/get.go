@@ -25,7 +25,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	defer streams.detach(&out)
 	e := emitter{
-		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, drain: h.drain,
+		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, tenant: ep.Tenant, drain: h.drain,
 		age: h.options.StreamAge,
 	}
 	if session.Version().Has(protocol.PrimedStreams) {

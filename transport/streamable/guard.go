@@ -66,9 +66,9 @@ func (h *Handler) Room(ep Endpoint) *transport.Room { return h.options.Room(ep) 
 func (h *Handler) Count(reason string, status int) { h.options.Refused(reason, status) }
 
 // CountDropped reports notifications that a client of another interface was not given, as Options.Dropped has it.
-func (h *Handler) CountDropped(n int) {
+func (h *Handler) CountDropped(ep Endpoint, n int) {
 	if n > 0 {
-		h.options.Dropped(n)
+		h.options.Dropped(ep.Tenant, n)
 	}
 }
 
@@ -93,13 +93,14 @@ type EventWriter struct {
 	handler  *Handler
 	response http.ResponseWriter
 	control  *http.ResponseController
+	tenant   string
 }
 
-// StartEvents begins a stream.
-func (h *Handler) StartEvents(w http.ResponseWriter) *EventWriter {
+// StartEvents begins a stream to a client of an endpoint.
+func (h *Handler) StartEvents(w http.ResponseWriter, ep Endpoint) *EventWriter {
 	streamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
-	return &EventWriter{h, w, deadline(w)}
+	return &EventWriter{h, w, deadline(w), ep.Tenant}
 }
 
 // Write writes one event at once. An error means that the client has gone or does not read.
@@ -108,7 +109,7 @@ func (e *EventWriter) Write(event Event) error { return e.write(appendEvent(nil,
 func (e *EventWriter) write(p []byte) error {
 	err := flushAll(e.response, e.control, e.handler.options.Stall, p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		e.handler.options.Refused(slowConsumer, 0)
+		e.handler.options.Cut(e.tenant)
 	}
 	return err
 }

@@ -40,13 +40,14 @@ type Options struct {
 	Bounds Bounds
 	// KeepAlive, Stall, StreamAge and Retry: see the defaults.
 	KeepAlive, Stall, StreamAge, Retry time.Duration
-	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer; and, as
-	// "slow_consumer" and 0, of each stream that was cut because its client did not read. It must return at once.
+	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer. It must return at once.
 	Refused func(reason string, status int)
+	// Cut is told of each stream of a tenant's that was cut because its client did not read. It must return at once.
+	Cut func(tenant string)
 	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
 	Room func(Endpoint) *transport.Room
-	// Dropped is told of notifications that a client was not given because it reads slower than they came. It must return at once.
-	Dropped func(notifications int)
+	// Dropped is told of notifications that a tenant's client was not given because it reads slower than they came. It must return at once.
+	Dropped func(tenant string, notifications int)
 }
 
 // LoopbackHosts are the names by which a machine calls itself.
@@ -83,11 +84,14 @@ func NewHandler(o Options) *Handler {
 	if o.Refused == nil {
 		o.Refused = func(string, int) {}
 	}
+	if o.Cut == nil {
+		o.Cut = func(string) {}
+	}
 	if o.Room == nil {
 		o.Room = func(Endpoint) *transport.Room { return nil }
 	}
 	if o.Dropped == nil {
-		o.Dropped = func(int) {}
+		o.Dropped = func(string, int) {}
 	}
 	return &Handler{options: o, drain: make(chan struct{})}
 }

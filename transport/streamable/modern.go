@@ -65,7 +65,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		h.refuseError(w, err, class.Version, id)
 		return
 	}
-	h.respond(w, r, reply, peer)
+	h.respond(w, r, ep, reply, peer)
 	if !reply.ended() { // who leaves cancels (2026-07-28 §basic/patterns/cancellation)
 		peer.Cancel(reply)
 	}

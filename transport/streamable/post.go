@@ -104,7 +104,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		h.refuseError(w, err, session.Version(), id)
 		return
 	}
-	h.respond(w, r, reply, session)
+	h.respond(w, r, ep, reply, session)
 }
 
 // mirrored checks the header fields that repeat a message. A legacy client need not send any.
@@ -143,7 +143,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 		h.refuseError(w, err, 0, m.ID)
 		return
 	}
-	h.respond(w, r, reply, opening{session})
+	h.respond(w, r, ep, reply, opening{session})
 }
 
 // opening is a session whose id the response in hand tells for the first time.
@@ -230,7 +230,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 			out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, session.Version())))
 		}
 	}
-	h.respond(w, r, reply, session)
+	h.respond(w, r, ep, reply, session)
 }
 
 // refusedMembers answers the members of an array that could not be read. Answers among them are not answered.

@@ -15,7 +15,7 @@ import (
 const openingSilence = time.Minute
 
 // respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream.
-func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, client toucher) {
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p *reply, client toucher) {
 	defer p.leave()
 	shape := p.decide(false)
 	o, opens := client.(opening)
@@ -44,7 +44,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, p *reply, clie
 		h.writeOutcomes(w, p)
 	case asStream:
 		e := emitter{
-			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client,
+			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client, tenant: ep.Tenant,
 		}
 		if p.resumes {
 			e.prime()

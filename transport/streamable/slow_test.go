@@ -45,8 +45,12 @@ func TestBurstReachesAClientThatReads(t *testing.T) {
 	}{{"at once", 0}, {"slowly", 2 * time.Millisecond}} {
 		t.Run(c.name, func(t *testing.T) {
 			var dropped atomic.Int64
-			refused := func(reason string, _ int) { t.Errorf("refused as %q, want the stream to go on", reason) }
-			s := flooded(t, n, 1000, Options{Dropped: func(n int) { dropped.Add(int64(n)) }, Refused: refused})
+			cut := func(string) { t.Error("cut, want the stream to go on") }
+			s := flooded(t, n, 1000, Options{Dropped: func(tenant string, n int) {
+				if dropped.Add(int64(n)); tenant != "acme" {
+					t.Errorf("dropped of tenant %q", tenant)
+				}
+			}, Cut: cut})
 			events := readStream(t, s.post(call("flood"), "Mcp-Session-Id", s.session(protocol.V20251125)))
 			events.next() // priming
 			seen, last := 0, -1
@@ -84,8 +88,8 @@ func TestSmallBurstIsWhole(t *testing.T) {
 // answer when it comes back.
 func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	const stall = 300 * time.Millisecond
-	refused := make(chan string, 1)
-	s := flooded(t, 20_000, 1000, Options{Stall: stall, Refused: func(reason string, _ int) { refused <- reason }})
+	cut := make(chan string, 1)
+	s := flooded(t, 20_000, 1000, Options{Stall: stall, Cut: func(tenant string) { cut <- tenant }})
 	id, other := s.session(protocol.V20251125), s.session(protocol.V20251125)
 	listening := readStream(t, s.get("Mcp-Session-Id", other))
 	listening.next()
@@ -97,8 +101,8 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprint(conn, strings.ReplaceAll(withBody(postHead+"Host: localhost\nMcp-Session-Id: "+id+"\n", call("flood")), "\n", "\r\n"))
 	start := time.Now()
-	if got := <-refused; got != slowConsumer {
-		t.Errorf("counted %q, want %q", got, slowConsumer)
+	if got := <-cut; got != "acme" {
+		t.Errorf("cut a client of %q, want acme", got)
 	}
 	if after := time.Since(start); after < stall {
 		t.Errorf("cut after %v, want not before %v without progress", after, stall)
