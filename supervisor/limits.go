@@ -31,18 +31,19 @@ type limit struct {
 }
 
 const (
-	closes    = "the connection is closed"
-	refuses   = "-32600, 400"
-	saysRetry = "429 and Retry-After, -32010"
-	saysLater = "503 and Retry-After, -32010"
-	waits     = "the next one waits for its turn"
-	ends      = "it ends: 404"
-	ended     = "mcpd_sessions_closed_total"
-	queues    = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
-	paced     = "the latest waits and takes the place of those before it; an answer does not wait for it"
-	listsCut  = "mcpd_upstream_lists_cut_total"
-	unretried = "its caller is told that it may have been executed"
-	forgets   = "the oldest is forgotten; a client that comes back for it gets 400"
+	closes     = "the connection is closed"
+	refuses    = "-32600, 400"
+	saysRetry  = "429 and Retry-After, -32010"
+	saysLater  = "503 and Retry-After, -32010"
+	waits      = "the next one waits for its turn"
+	ends       = "it ends: 404"
+	ended      = "mcpd_sessions_closed_total"
+	queues     = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
+	paced      = "the latest waits and takes the place of those before it; an answer does not wait for it"
+	readsLater = "its server is read no faster, and waits itself"
+	listsCut   = "mcpd_upstream_lists_cut_total"
+	unretried  = "its caller is told that it may have been executed"
+	forgets    = "the oldest is forgotten; a client that comes back for it gets 400"
 )
 
 // limits is the table, from the edge inwards.
@@ -112,6 +113,8 @@ var limits = []limit{
 	{"", "request_id", protocol.ReservedRequestID, "ids of the requests on one connection to a server, of 2^53-1 that peers can hold", "from 90 % the connection is replaced as soon as it has no call in flight; here it sends no request any more", "mcpd_upstream_request_id_usage_ratio"},
 	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},
 	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
+	{"", "news_at_once", client.NewsBurst, "notifications and questions of one connection that are read one right after the other; of progress four times as many", readsLater, ""},
+	{"", "news_per_second", client.NewsRate, "and in a second, beyond those; the same", readsLater, ""},
 	{"", "progress_at_once", client.ProgressBurst, "reports of one call's progress that its client is sent one right after the other", paced, "mcpd_notifications_dropped_total"},
 	{"", "progress_per_second", client.ProgressRate, "and in a second, beyond those", paced, "mcpd_notifications_dropped_total"},
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},

@@ -38,6 +38,7 @@ var bounded = []struct{ what, gauges string }{
 	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_wait_seconds start_timeout_seconds"},
+	{"what a server says unasked", "news_at_once news_per_second"},
 	{"progress of a call", "progress_at_once progress_per_second"},
 	{"lists of servers", "list_pages list_bytes tools tool_bytes description_bytes"},
 	{"schemas of tools", "schema_bytes"},
@@ -135,6 +136,8 @@ var enforced = map[string]string{
 	"child_memory_bytes":       "transport/stdio.TestMemoryIsLimited",
 	"child_processes":          "transport/stdio.TestProcessesAreLimited",
 
+	"news_at_once":        "actors/client.TestFloodOfNewsIsReadAtItsPace actors/client.TestFloodOfProgressHasItsOwnPace",
+	"news_per_second":     "actors/client.TestFloodOfNewsIsReadAtItsPace actors/client.TestFloodOfProgressHasItsOwnPace",
 	"progress_at_once":    "actors/client.TestProgressFloodIsPaced",
 	"progress_per_second": "actors/client.TestProgressFloodIsPaced",
 

@@ -78,9 +78,13 @@ func (c *Connection) read(ctx context.Context, attempt uint64) error {
 	}
 	defer c.o.Close(up)
 	c.p.Post(dialled{up, attempt})
+	var lately news
 	for {
 		in, err := up.Recv(ctx)
 		if err != nil {
+			return err
+		}
+		if err := c.rest(ctx, &lately, in.Message); err != nil {
 			return err
 		}
 		if err := c.p.PostWait(ctx, inbound{in, attempt}); err != nil {

@@ -42,6 +42,18 @@ func (p *Process) Go(name string, f func(ctx context.Context) error) {
 	go p.run(ctx, r, f)
 }
 
+// Sleep waits on the system's clock, less when ctx ends: then it returns its cause. It is for owned goroutines.
+func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
+	over := make(chan struct{})
+	defer p.guard.sys.clock.AfterFunc(d, func() { close(over) }).Stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // run is the goroutine.
 func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Context) error) {
 	done := Done{Name: r.name, Err: ErrGoexit}

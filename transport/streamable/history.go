@@ -51,6 +51,7 @@ type history struct {
 	bytes   int    // of all entries
 	waiting int    // entries that wait
 	queued  int    // bytes of those
+	moving  int    // of those that wait, notifications of progress
 	// unsave is told of each saved event that goes; nil while none is.
 	unsave func(seq uint64)
 }
@@ -64,6 +65,14 @@ func (h *history) add(data []byte, w weight, stream uint32, now int64) {
 	h.bytes += len(data)
 	h.waiting++
 	h.queued += len(data)
+	h.count(w, 1)
+}
+
+// count keeps the count of progress that waits.
+func (h *history) count(w weight, n int) {
+	if w == progress {
+		h.moving += n
+	}
 }
 
 // duplicate reports whether an equal hint waits already.
@@ -99,6 +108,10 @@ func (h *history) makeRoom(w weight, l *StoreOptions) (dropped int, room bool) {
 
 // dropProgress removes the waiting progress notifications. Their places stay empty.
 func (h *history) dropProgress() {
+	if h.moving == 0 { // as in a flood of anything else, with each message of it
+		return
+	}
+	h.moving = 0
 	first := len(h.entries) - h.waiting
 	kept := slices.DeleteFunc(h.entries[first:], func(e entry) bool {
 		if e.weight != progress {
@@ -125,6 +138,7 @@ func (h *history) give(i int, stream uint32) {
 	h.sent = e.seq + 1
 	h.waiting--
 	h.queued -= len(e.data)
+	h.count(e.weight, -1)
 }
 
 // remove takes entry i out, and says how large it was. Its place stays empty.
@@ -136,6 +150,7 @@ func (h *history) remove(i int) (size int) {
 	if e.seq >= h.sent {
 		h.waiting--
 		h.queued -= size
+		h.count(e.weight, -1)
 	}
 	if e.stream != 0 && e.weight == outcome {
 		h.lost = max(h.lost, e.seq)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
 
 	"mcpd/internal/clock"
 	"mcpd/protocol"
@@ -243,4 +244,40 @@ func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	if err := s.connect(&outlet{}, idAt(&gone.out, 1), protocol.V20251125); !errors.Is(err, errUnreplayable) {
 		t.Errorf("a client whose answer is gone: %v, want errUnreplayable", err)
 	}
+}
+
+// How much progress waits is counted, and is what a look at all that waits finds.
+func TestProgressThatWaitsIsCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h, l := newHistory(), StoreOptions{StreamEvents: 8, StreamBytes: 1 << 20}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				w := rapid.SampledFrom([]weight{ordinary, progress, hint, question, outcome}).Draw(t, "weight")
+				if _, room := h.makeRoom(w, &l); room {
+					h.add([]byte("{}"), w, 0, 0)
+				}
+			},
+			"give": func(t *rapid.T) {
+				if h.waiting > 0 {
+					h.give(len(h.entries)-h.waiting, 1)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				if n := len(h.entries); n > 0 {
+					h.remove(rapid.IntRange(0, n-1).Draw(t, "which"))
+				}
+			},
+			"": func(t *rapid.T) {
+				n := 0
+				for _, e := range h.entries[len(h.entries)-h.waiting:] {
+					if e.weight == progress {
+						n++
+					}
+				}
+				if h.moving != n {
+					t.Fatalf("counted %d of %d", h.moving, n)
+				}
+			},
+		})
+	})
 }
