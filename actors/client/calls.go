@@ -264,14 +264,14 @@ func (c *Connection) fresh() (jsonrpc.ID, error) {
 }
 
 // send writes what is not a call. A server that does not read loses it; its calls are refused by then.
-func (c *Connection) send(m jsonrpc.Message) {
+func (c *Connection) send(m jsonrpc.Message) { _ = c.put(m) }
+
+func (c *Connection) put(m jsonrpc.Message) error {
 	if c.up == nil {
-		return
+		return nil
 	}
 	c.p.Check()
-	if err := c.up.Send(c.p.Context(), m); errors.Is(err, transport.ErrSlowConsumer) && m.Method == "" {
-		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Reason: "queue_full", Count: 1})
-	}
+	return c.up.Send(c.p.Context(), m)
 }
 
 // cancelled is the params of notifications/cancelled.

@@ -13,6 +13,7 @@ import (
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 	"mcpd/transport"
 )
 
@@ -35,17 +36,17 @@ type open struct {
 func (c *Connection) question(in transport.Inbound) {
 	m := in.Message
 	if m.Method == "ping" {
-		c.send(jsonrpc.Response(m.ID, jsontext.Value("{}")))
+		c.reply(m.Method, jsonrpc.Response(m.ID, jsontext.Value("{}")))
 		return
 	}
 	if err := c.mayAsk(m); err != nil {
-		c.refuse(m.ID, err)
+		c.refuse(m.ID, m.Method, err)
 		return
 	}
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
 	to, ok := c.address(q, in.Related)
 	if !ok {
-		c.refuse(m.ID, protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for"))
+		c.refuse(m.ID, m.Method, protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for"))
 		return
 	}
 	o := &open{id: m.ID, method: m.Method, session: to}
@@ -57,17 +58,17 @@ func (c *Connection) question(in transport.Inbound) {
 		o.client = q.On.Version
 	}
 	if err := c.worded(q, o); err != nil {
-		c.refuse(m.ID, err)
+		c.refuse(m.ID, m.Method, err)
 		return
 	}
 	c.open[m.ID.Raw()] = o
 	switch err := c.p.Send(to, q); {
 	case errors.Is(err, otp.ErrOverloaded):
 		delete(c.open, m.ID.Raw())
-		c.refuse(m.ID, protocol.Overloaded("client", time.Second))
+		c.refuse(m.ID, m.Method, protocol.Overloaded("client", time.Second))
 	case err != nil:
 		delete(c.open, m.ID.Raw())
-		c.refuse(m.ID, protocol.SessionGone())
+		c.refuse(m.ID, m.Method, protocol.SessionGone())
 	}
 }
 
@@ -97,18 +98,18 @@ func (c *Connection) answer(a *Answer) {
 		return
 	}
 	if a.Err != nil {
-		c.send(jsonrpc.Failure(a.Question, a.Err))
+		c.reply(o.method, jsonrpc.Failure(a.Question, a.Err))
 		return
 	}
 	result := a.Result
 	if o.client != 0 {
 		var err error
 		if result, err = rewrite.Answer(o.method, o.client, c.facts.Version, a.Result); err != nil {
-			c.refuse(a.Question, protocol.InternalError(err))
+			c.refuse(a.Question, o.method, protocol.InternalError(err))
 			return
 		}
 	}
-	c.send(jsonrpc.Response(a.Question, result))
+	c.reply(o.method, jsonrpc.Response(a.Question, result))
 }
 
 // worded puts a question into the words of the revision of whoever is asked. What that has no words for is refused.
@@ -165,13 +166,20 @@ func (c *Connection) endQuestions(how string, of func(*open) bool) {
 	for id, o := range order.Of(c.open) {
 		if of(o) {
 			c.dropQuestion(id)
-			c.refuse(o.id, protocol.InvalidParams("the call during which this was asked "+how))
+			c.refuse(o.id, o.method, protocol.InvalidParams("the call during which this was asked "+how))
 		}
 	}
 }
 
-func (c *Connection) refuse(id jsonrpc.ID, err error) {
-	c.send(jsonrpc.Failure(id, protocol.Translate(err, c.facts.Version)))
+func (c *Connection) refuse(id jsonrpc.ID, method string, err error) {
+	c.reply(method, jsonrpc.Failure(id, protocol.Translate(err, c.facts.Version)))
+}
+
+// reply answers what the server has asked by that method.
+func (c *Connection) reply(method string, m jsonrpc.Message) {
+	if errors.Is(c.put(m), transport.ErrSlowConsumer) {
+		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Method: method, Reason: "queue_full", Count: 1})
+	}
 }
 
 // tell passes a client's notification on, when the server can know it.

@@ -8,11 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
+	"mcpd/actors/internal/drops"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/telemetry"
 )
 
 const elicits = `{"elicitation":{}}`
@@ -62,6 +64,28 @@ func TestRefusalReachesTheServer(t *testing.T) {
 		r.send(&client.Answer{Question: question, Err: &jsonrpc.Error{Code: -1, Message: "no"}})
 		if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Code != -1 {
 			t.Errorf("answered %v", a.Error)
+		}
+	})
+}
+
+// A server that does not read loses answers to what it asks, and it is told what that was.
+func TestAnswersThatAServerDoesNotReadAreTold(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		for method, first := range map[string]uint64{"ping": 0, "sampling/createMessage": 10_000} {
+			for n := range 5000 {
+				p.Ask(jsonrpc.ID{}, jsonrpc.IntID(first+uint64(n)), method, `{}`)
+			}
+			r.Rest()
+			time.Sleep(drops.Every)
+			r.Rest()
+			dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
+			if len(dropped) == 0 {
+				t.Fatalf("%s: none was dropped", method)
+			}
+			if last := dropped[len(dropped)-1]; last.Reason != "queue_full" || last.Method != method {
+				t.Errorf("%s: told of %+v", method, last)
+			}
 		}
 	})
 }

@@ -34,13 +34,13 @@ func TestLateRepliesAreSummed(t *testing.T) {
 				x, _ := r.submit("s")
 				time.Sleep(11 * time.Second)
 				for range many {
-					r.complete(x, `{}`)
+					r.send(&request.Complete{ID: x.ID, Exchange: x, Waited: 11 * time.Second})
 				}
 				tt.then(r)
 				r.Rest()
 				var got []uint32
 				for _, e := range stage.Of[telemetry.ReplyDropped](&r.Events) {
-					if e.Tenant != "acme" || e.Reason != "late" {
+					if e.Tenant != "acme" || e.Server != "files" || e.Reason != "late" || e.Method != "tools/call" || e.After != 11*time.Second {
 						t.Errorf("told of %+v", e)
 					}
 					got = append(got, e.Count)

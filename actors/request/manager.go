@@ -116,7 +116,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		if msg.Err != nil {
 			how = inflight.Failed
 		}
-		m.step(event{Op: inflight.Complete, Key: msg.ID, Outcome: how, Err: msg.Err}, answer{msg.Result, msg.Waited, msg.ToolError})
+		m.step(event{Op: inflight.Complete, Key: msg.ID, Owner: msg.Exchange, Outcome: how, Err: msg.Err}, answer{msg.Result, msg.Waited, msg.ToolError})
 	case *Progress:
 		m.step(event{Op: inflight.Progress, Key: msg.ID}, answer{})
 	case *Park:
@@ -183,7 +183,7 @@ func (m *Manager) step(e event, a answer) {
 			_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason(e)})
 		case inflight.Drop:
 			if e.Op == inflight.Complete {
-				m.drops.Reply(m.p, m.o.Emit, telemetry.ReplyDropped{Where: telemetry.Where{Tenant: m.o.Tenant}, Reason: do.Why.String(), Count: 1})
+				m.drops.Reply(m.p, m.o.Emit, telemetry.ReplyDropped{Where: m.where(e.Owner), Method: e.Owner.Method, Reason: do.Why.String(), After: a.waited, Count: 1})
 			}
 		case inflight.Arm:
 			m.timer.Stop()
