@@ -113,7 +113,7 @@ var limits = []limit{
 	{"", "request_id", protocol.ReservedRequestID, "ids of the requests on one connection to a server, of 2^53-1 that peers can hold", "from 90 % the connection is replaced as soon as it has no call in flight; here it sends no request any more", "mcpd_upstream_request_id_usage_ratio"},
 	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},
 	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
-	{"", "news_at_once", client.NewsBurst, "notifications and questions of one connection that are read one right after the other; of progress four times as many", readsLater, ""},
+	{"", "news_at_once", client.NewsBurst, "notifications, questions and answers to nothing, of one connection, that are read one right after the other; of progress four times as many", readsLater, ""},
 	{"", "news_per_second", client.NewsRate, "and in a second, beyond those; the same", readsLater, ""},
 	{"", "progress_at_once", client.ProgressBurst, "reports of one call's progress that its client is sent one right after the other", paced, "mcpd_notifications_dropped_total"},
 	{"", "progress_per_second", client.ProgressRate, "and in a second, beyond those", paced, "mcpd_notifications_dropped_total"},

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"mcpd/protocol/jsonrpc"
@@ -39,6 +40,7 @@ func (c *Connection) leave() {
 func (c *Connection) reset() {
 	c.attempt++
 	c.quit = nil
+	c.unanswered = new(atomic.Int64)
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
@@ -63,28 +65,27 @@ type ended struct {
 func (c *Connection) dial() {
 	ctx, quit := context.WithCancel(c.p.Context())
 	c.quit = quit
-	attempt := c.attempt
+	attempt, lately := c.attempt, reading{asked: c.unanswered}
 	c.p.Go("transport", func(context.Context) error {
 		defer quit()
-		return ended{c.read(ctx, attempt), attempt}
+		return ended{c.read(ctx, attempt, &lately), attempt}
 	})
 }
 
 // read dials and reads until the transport ends. Whatever ends it, it is handed over for closing.
-func (c *Connection) read(ctx context.Context, attempt uint64) error {
+func (c *Connection) read(ctx context.Context, attempt uint64, lately *reading) error {
 	up, err := c.o.Dial(ctx, c.p.Self())
 	if err != nil {
 		return err
 	}
 	defer c.o.Close(up)
 	c.p.Post(dialled{up, attempt})
-	var lately news
 	for {
 		in, err := up.Recv(ctx)
 		if err != nil {
 			return err
 		}
-		if err := c.rest(ctx, &lately, in.Message); err != nil {
+		if err := c.rest(ctx, lately, in); err != nil {
 			return err
 		}
 		if err := c.p.PostWait(ctx, inbound{in, attempt}); err != nil {

@@ -256,6 +256,7 @@ func send(requests otp.Ref, m *request.Complete) {
 
 // fresh is the next request id. Near the end of the numbers that peers can hold the connection is replaced: it ends, and starts at 1.
 func (c *Connection) fresh() (jsonrpc.ID, error) {
+	c.unanswered.Add(1)
 	id, level, err := c.ids.Next()
 	if level >= inflight.Replace && len(c.calls) == 0 {
 		_ = c.p.Post(exhausted{})

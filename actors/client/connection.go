@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"mcpd/actors/internal/drops"
@@ -75,36 +76,37 @@ type Connection struct {
 	p *otp.Process
 	*carry
 
-	self     *request.Hold // this incarnation, as who has calls in hand
-	up       transport.Upstream
-	state    State
-	life     *session.Lifecycle // of the handshake; nil before there is a transport
-	probing  bool               // this server was asked, and has not answered
-	probed   bool               // this server was asked whether it is of the modern era
-	insisted bool               // and once more, because it refused with a revision that it was asked for
-	greeted  error              // how it refused initialize, if it did
-	answered *Facts             // how it answered initialize, while it is asked whether it is of the modern era beside
-	facts    Facts
-	started  time.Time
-	calls    map[jsonrpc.ID]*flight // written or queued in the transport, by our id
-	asked    map[jsonrpc.ID]ask     // what the host itself asked, by our id
-	ids      inflight.Counter
-	open     map[string]*open // questions of the server that a client has not answered, by the server's id
-	drives   map[uint64]*drive
-	listens  map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
-	fetching [Kinds]fetching        // how far each list is
-	news     []catalog.Kind         // lists that are not what they were
-	renewals pace                   // of sessions that the server forgot
-	renewed  allowance              // of those that are no reason to wait
-	gap      bool                   // announcements may have been missed, which is going to be told
-	gaps     pace
-	quit     context.CancelFunc  // of the transport; nil while there is none
-	attempt  uint64              // counts the transports, so that what is late of one is told from the next
-	doubted  []transport.Inbound // answers that are kept until it is known whether the server is another
-	pauses   [signs]pause        // before that is asked again
-	former   dialect             // what a server spoke that turned out to be another; zero until there is one
-	stale    []jsonrpc.ID        // calls that wait for the list of tools
-	before   map[string]bool     // resources that were subscribed to when this began
+	self       *request.Hold // this incarnation, as who has calls in hand
+	up         transport.Upstream
+	state      State
+	life       *session.Lifecycle // of the handshake; nil before there is a transport
+	probing    bool               // this server was asked, and has not answered
+	probed     bool               // this server was asked whether it is of the modern era
+	insisted   bool               // and once more, because it refused with a revision that it was asked for
+	greeted    error              // how it refused initialize, if it did
+	answered   *Facts             // how it answered initialize, while it is asked whether it is of the modern era beside
+	facts      Facts
+	started    time.Time
+	calls      map[jsonrpc.ID]*flight // written or queued in the transport, by our id
+	asked      map[jsonrpc.ID]ask     // what the host itself asked, by our id
+	ids        inflight.Counter
+	unanswered *atomic.Int64    // requests that its reader has seen no answer to
+	open       map[string]*open // questions of the server that a client has not answered, by the server's id
+	drives     map[uint64]*drive
+	listens    map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
+	fetching   [Kinds]fetching        // how far each list is
+	news       []catalog.Kind         // lists that are not what they were
+	renewals   pace                   // of sessions that the server forgot
+	renewed    allowance              // of those that are no reason to wait
+	gap        bool                   // announcements may have been missed, which is going to be told
+	gaps       pace
+	quit       context.CancelFunc  // of the transport; nil while there is none
+	attempt    uint64              // counts the transports, so that what is late of one is told from the next
+	doubted    []transport.Inbound // answers that are kept until it is known whether the server is another
+	pauses     [signs]pause        // before that is asked again
+	former     dialect             // what a server spoke that turned out to be another; zero until there is one
+	stale      []jsonrpc.ID        // calls that wait for the list of tools
+	before     map[string]bool     // resources that were subscribed to when this began
 
 	start, linger otp.Timer
 	watching      watching              // whether the server was stopped

@@ -2,17 +2,19 @@ package client
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"mcpd/gateway/quota"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 // How fast what a server says unasked is read. One that says more waits, as for any slow reader: what it floods its tenant with would
 // else take all cores, and then the runtime looks only every 10 ms for who has written to the host. Progress is of one call each, and the most of it is
 // superseded before it is passed on.
 const (
-	NewsRate         = 5000 // notifications and questions of one connection in a second,
+	NewsRate         = 5000 // notifications, questions and answers to nothing, of one connection in a second,
 	NewsBurst        = 1000 // beyond so many at once
 	ProgressReadRate = 4 * NewsRate
 )
@@ -25,24 +27,33 @@ var (
 	progressPace = quota.Rate{Every: time.Second / ProgressReadRate, Burst: 4 * NewsBurst}
 )
 
-// news is what was read of it lately.
-type news struct{ any, progress quota.Bucket }
-
-// take is how long to wait before a message is passed on; 0 means that it counts as read.
-func (n *news) take(m jsonrpc.Message, now time.Time) time.Duration {
-	switch {
-	case m.Method == "": // an answer
-		return 0
-	case m.Method == "notifications/progress":
-		return n.progress.Take(now, progressPace)
-	}
-	return n.any.Take(now, newsPace)
+// reading is what was read of it lately.
+type reading struct {
+	any, progress quota.Bucket
+	asked         *atomic.Int64 // requests that were sent and have no answer yet
 }
 
-// rest waits until a message may be passed on.
-func (c *Connection) rest(ctx context.Context, n *news, m jsonrpc.Message) error {
+// take is how long to wait before a message is passed on; 0 means that it counts as read.
+func (r *reading) take(m jsonrpc.Message, now time.Time) time.Duration {
+	switch {
+	case m.Method == "notifications/progress":
+		return r.progress.Take(now, progressPace)
+	case m.Method != "":
+	case r.asked.Add(-1) >= 0:
+		return 0
+	default: // there are more answers than there were requests
+		r.asked.Add(1)
+	}
+	return r.any.Take(now, newsPace)
+}
+
+// rest waits until a message may be passed on. What the transport says of itself may at once.
+func (c *Connection) rest(ctx context.Context, r *reading, in transport.Inbound) error {
+	if in.Control != nil {
+		return nil
+	}
 	for {
-		wait := n.take(m, c.p.Now())
+		wait := r.take(in.Message, c.p.Now())
 		if wait == 0 {
 			return nil
 		}

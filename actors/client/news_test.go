@@ -8,15 +8,16 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
+	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
 )
 
 // flood has a server say all that at once, and then one line for its log. It returns how many lines of the log were heard of by now.
-func (r *rig) flood(method string, n int) (heard func() int) {
+func (r *rig) flood(n int, say func(p *mcptest.Peer, i int)) (heard func() int) {
 	p := r.ready(`{"tools":{},"logging":{}}`)
 	go func() { // owner: the peer, which ends with the test
 		for i := range n {
-			p.Notify(jsonrpc.ID{}, method, `{"level":"info","progressToken":"of no call","data":`+strconv.Itoa(i)+`}`)
+			say(p, i)
 		}
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"last"}`)
 	}()
@@ -29,7 +30,9 @@ func (r *rig) flood(method string, n int) (heard func() int) {
 // F21: a server that logs without pause is read no faster than at the pace, and nothing that it said is lost.
 func TestFloodOfNewsIsReadAtItsPace(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		heard := r.flood("notifications/message", client.NewsBurst+client.NewsRate)
+		heard := r.flood(client.NewsBurst+client.NewsRate, func(p *mcptest.Peer, i int) {
+			p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":`+strconv.Itoa(i)+`}`)
+		})
 		if got := heard(); got < client.NewsBurst || got > client.NewsBurst+client.NewsRate/20 {
 			t.Errorf("%d lines were read at once, want %d", got, client.NewsBurst)
 		}
@@ -44,17 +47,53 @@ func TestFloodOfNewsIsReadAtItsPace(t *testing.T) {
 	})
 }
 
-// F35: what a server says of the progress of calls holds up what comes behind it for less.
-func TestFloodOfProgressHasItsOwnPace(t *testing.T) {
+// F35: what a server says of the progress of calls holds up what comes behind it for less. What it answers without having been asked has the pace of
+// news, what it was asked none.
+func TestFloodHasItsPace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		n   int
+		say func(p *mcptest.Peer, i int)
+	}{
+		"progress": {4*client.NewsBurst + client.ProgressReadRate, func(p *mcptest.Peer, i int) {
+			p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"of no call","progress":`+strconv.Itoa(i)+`}`)
+		}},
+		"answers": {client.NewsBurst + client.NewsRate, func(p *mcptest.Peer, i int) {
+			p.Reply(jsonrpc.Request(jsonrpc.IntID(uint64(1e6+i)), "", nil), `{}`)
+		}},
+		"questions": {client.NewsBurst + client.NewsRate, func(p *mcptest.Peer, i int) {
+			p.Ask(jsonrpc.ID{}, jsonrpc.IntID(uint64(i)), "ping", "")
+			p.ExpectAnswer(jsonrpc.IntID(uint64(i)))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				heard := r.flood(tc.n, tc.say)
+				time.Sleep(time.Second - 50*time.Millisecond) // virtual
+				if got := heard(); got != 0 {
+					t.Errorf("%d lines were read before their turn", got)
+				}
+				time.Sleep(100 * time.Millisecond)
+				if got := heard(); got != 1 {
+					t.Errorf("%d lines were read, want 1", got)
+				}
+			})
+		})
+	}
+}
+
+// However many calls a server answers, their answers are read at once.
+func TestAnswersHaveNoPace(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		heard := r.flood("notifications/progress", 4*client.NewsBurst+client.ProgressReadRate)
-		time.Sleep(time.Second - 50*time.Millisecond) // virtual
-		if got := heard(); got != 0 {
-			t.Errorf("%d lines were read before their turn", got)
+		p := r.ready(`{"tools":{}}`)
+		r.attach("one")
+		began := time.Now()
+		for range 3 * client.NewsBurst {
+			r.call("one")
+			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
 		}
-		time.Sleep(100 * time.Millisecond)
-		if got := heard(); got != 1 {
-			t.Errorf("%d lines were read, want 1", got)
+		r.Rest()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v", took)
 		}
 	})
 }
