@@ -102,6 +102,58 @@ func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 	})
 }
 
+// What hangs anywhere behind a bulkhead uses up the same room, of whoever it is an instance.
+func TestWhatHangsAnywhereBehindABulkheadIsCounted(t *testing.T) {
+	d := &diary{}
+	often := Intensity{1000, time.Second}
+	below := Child{ID: "s", Start: Supervisor(Spec{Intensity: often, Children: []Child{{ID: "c", Start: d.start()}}})}
+	wall := Spec{Intensity: often, Children: []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}, below}}
+	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: Supervisor(wall)}), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		ids := []string{"x/a", "x/b", "x/s/c"}
+		for n := range MaxHung + 1 {
+			h := newHang()
+			h.gate = gate
+			send(t, r.ref(ids[n%3]), h)
+			time.Sleep(DefaultHard + 2*time.Second)
+			synctest.Wait()
+			want := uint64(1)
+			if n == MaxHung {
+				want = 2
+			}
+			if got := r.ref("x").Incarnation(); got != want {
+				t.Fatalf("incarnation %d of its supervisor after %d, want %d", got, n+1, want)
+			}
+		}
+		close(gate)
+	})
+}
+
+// Nor is a supervisor that hangs replaced where there is no room: the one above it gives up.
+func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
+	var g gated
+	often := Intensity{1000, time.Second}
+	below := Supervisor(Spec{Intensity: often, Children: []Child{{ID: "y", Restart: Temporary, Start: scriptOf(script{})}}})
+	wall := Supervisor(Spec{Intensity: often, Children: []Child{{ID: "s", Start: below}}})
+	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: wall}), func(t *testing.T, r *rig) {
+		x := r.ref("x").row
+		for n := range uint64(2) {
+			g.set(make(chan struct{}))
+			tell(t, r.ref("x/s/y"), func(p *Process) error { p.SetHeir(stubborn{&g}); return Normal })
+			time.Sleep(DefaultHard + 2*time.Second)
+			synctest.Wait()
+			if got := r.ref("x").Incarnation(); got != n+1 {
+				t.Errorf("incarnation %d with room for %d", got, 1-n)
+			}
+			close(g.set(nil))
+			synctest.Wait()
+			for range MaxHung {
+				x.miss(1 - 2*int32(n))
+			}
+		}
+	})
+}
+
 // Where all room behind bulkheads is used up, nobody behind one has more; what is outside of them is replaced as before.
 func TestBulkheadsTogetherAreBounded(t *testing.T) {
 	d := &diary{}

@@ -115,11 +115,11 @@ func (g *guard) forsake() (c cut) {
 	}
 	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
 	for _, r := range g.row.rows() {
-		if child := r.proc.Load(); child != nil {
+		if child := r.seize(g.sys.clock.Now()); child != nil {
 			below := child.abandon()
 			c.lost, c.busy = append(c.lost, below.lost...), append(c.busy, below.busy...)
 		}
-		c.lost = append(c.lost, r.seize(g.sys.clock.Now())...)
+		r.down(r.inc.Load(), ErrNoProc)
 	}
 	g.row.down(g.inc(), ErrKilled)
 	return c

@@ -149,15 +149,13 @@ func (r *row) release(v *supervisor, now time.Time) (left []lost, ok bool) {
 	return old.evicted(), true
 }
 
-// seize takes the row from a supervisor that was abandoned. What waited is the caller's to tell of.
-func (r *row) seize(now time.Time) (left []lost) {
+// seize takes the row from a supervisor that was abandoned, and returns what runs there, which is nobody's then.
+func (r *row) seize(now time.Time) (old *guard) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.owner = nil
-	old := r.proc.Swap(nil)
 	r.set(Forsaken, now)
-	r.mu.Unlock()
-	r.down(r.inc.Load(), ErrNoProc)
-	return old.evicted()
+	return r.proc.Swap(nil)
 }
 
 // inherit hands the row to its supervisor's next incarnation, whose spec may differ.

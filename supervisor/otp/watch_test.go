@@ -74,3 +74,27 @@ func TestAPauseIsNotCounted(t *testing.T) {
 		}
 	}
 }
+
+// One that has come back before its supervisor hears that it had not is not replaced.
+func TestWhoIsBackWhenItIsToldOfIsLeftAlone(t *testing.T) {
+	d := &diary{}
+	bubble(t, one(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {
+		g := r.ref("a").row.proc.Load()
+		h := newHang()
+		send(t, r.ref("a"), h)
+		synctest.Wait()
+		since := g.box.hand.at()
+		close(h.gate)
+		synctest.Wait()
+		next := newHang()
+		send(t, r.ref("a"), next)
+		synctest.Wait()
+		g.sup.guard.box.PostSystemMessage(overdue{g, since, g.newReport(ErrStuck, h, nil)})
+		synctest.Wait()
+		close(next.gate)
+		synctest.Wait()
+		if got := r.state(); got != "a#1" || next.err != nil {
+			t.Errorf("tree %s, what it was at then failed with %v", got, next.err)
+		}
+	})
+}
