@@ -11,6 +11,9 @@ import (
 const Every = drops.Every
 
 // Drops are those of one incarnation of an actor. While none wait to be told it has no timer, and before the first it is no more than its fields.
+//
+// One that is stuck and replaced tells nobody of what has waited since its last event, which is less than Every: the sums are its goroutine's alone, and
+// that may come back to them at any time, so that no heir can take them over.
 type Drops struct {
 	tally drops.Tally
 	timed bool // a Due is on its way
