@@ -140,7 +140,8 @@ func chaosPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan NAME|FILE", Short: "Show when an experiment would strike and at what, without doing anything", Args: cobra.ExactArgs(1),
 		Long: "Show when an experiment would strike and at what, without doing anything. The schedule is a function of the experiment, the rows of the\n" +
-			"host and the seed. Where servers or sessions come and go, a run draws from those that are there when its faults begin.",
+			"host and the seed. Where servers or sessions come and go, a run draws from those that are there when its faults begin. It makes no calls,\n" +
+			"and so needs no keys.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, _, err := readExperiment(args[0])
 			if err != nil {
@@ -162,6 +163,12 @@ func chaosPlanCommand() *cobra.Command {
 		},
 	}
 	c.flags(cmd)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok && chaosRunCommand().Flags().Lookup(name) != nil {
+			return fmt.Errorf("%w: that is of mcpd chaos run; a plan makes no calls and writes no files, so leave it out", err)
+		}
+		return err
+	})
 	cmd.Flags().StringVar(&file, "tree", "", "rows from this `file`, which mcpd tree --all --json has written, instead of a host's")
 	return cmd
 }
