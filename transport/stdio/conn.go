@@ -58,6 +58,7 @@ type Conn struct {
 	inARow  int                 // stray lines
 	settled bool
 	end     error // what Recv answers from now on
+	strays  pace  // of the lines that are no messages
 }
 
 var _ transport.Upstream = (*Conn)(nil)
@@ -151,6 +152,8 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 			c.finish(ctx, err)
 		case found:
 			return in, nil
+		default:
+			c.strays.step()
 		}
 	}
 }

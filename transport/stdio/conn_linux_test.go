@@ -149,6 +149,17 @@ func TestLeftoverProcessDoesNotDelayTheEnd(t *testing.T) {
 	}
 }
 
+// What a program writes beside its messages is read at a pace, all of it.
+func TestNoiseHasAPace(t *testing.T) {
+	for _, of := range []string{"lines", "standard error"} {
+		began := time.Now()
+		next(t, connect(t, spec("noise", "STDIO_TEST_ARG", of)))
+		if took, least := time.Since(began), 40*paceSpan; took < least { // a pipe holds what nobody has read
+			t.Errorf("%s: it was over after %v, want %v", of, took, least)
+		}
+	}
+}
+
 func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 	var strays []Stray
 	c := NewConn(start(t, newTestSpawner(t), spec("garbage")), Options{Stray: func(s Stray) { strays = append(strays, s) }})

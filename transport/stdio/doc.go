@@ -42,6 +42,9 @@ const (
 	// times this beyond.
 	LookEvery = Quiet / 4
 
+	// So many lines beside the messages, or parts of 4 KiB of standard error, are read in so short a time: 4000 and 16 MB in a second.
+	paceMost = 16
+	paceSpan = 4 * time.Millisecond
 	// tailBytes is how much of the end of standard error is kept: a stack trace and the line that explains it.
 	tailBytes = 4 << 10
 	// maxErrorLine bounds one line of standard error; the rest of a longer one is dropped up to its end.

@@ -45,8 +45,16 @@ var roles = map[string]func(){
 		say(`{"jsonrpc":"2.0","method":"n","params":{"p":"` + strings.Repeat("x", 5<<20) + `"}}`)
 		echo()
 	},
-	"garbage":    garbage,
-	"babble":     func() { say(strings.Repeat("la\n", 10_000)); sleep() },
+	"garbage": garbage,
+	"babble":  func() { say(strings.Repeat("la\n", 10_000)); sleep() },
+	"noise": func() {
+		if os.Getenv("STDIO_TEST_ARG") == "lines" {
+			os.Stdout.WriteString(strings.Repeat("\n", noise))
+		} else {
+			os.Stderr.Write(make([]byte, noise<<12))
+		}
+		hello()
+	},
 	"mute":       func() { os.Stdout.Close(); sleep() },
 	"bite":       func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
 	"earless":    func() { hello(); os.Stdin.Close(); say(`{"jsonrpc":"2.0","method":"closed"}`); sleep() },
@@ -67,6 +75,9 @@ func say(line string) { os.Stdout.WriteString(line + "\n") }
 func sleep() {
 	time.Sleep(time.Hour)
 }
+
+// noise is how many empty lines, and parts of standard error, the noisy server writes, one of both.
+const noise = 50 * paceMost
 
 // hello shows that main is running.
 func hello() { say(`{"jsonrpc":"2.0","method":"hello"}`) }

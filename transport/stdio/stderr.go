@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stderr empties a child's standard error for as long as anybody can write to it, so that no writer ever blocks.
+// stderr empties a child's standard error for as long as anybody can write to it, so that no writer blocks for longer than paceSpan.
 type stderr struct {
 	file *os.File
 	line func([]byte, bool)
@@ -32,6 +32,7 @@ func (s *stderr) drain() {
 	defer close(s.done)
 	defer s.file.Close()
 	buf := make([]byte, 4<<10)
+	var pace pace
 	for {
 		n, err := s.file.Read(buf)
 		s.keep(buf[:n])
@@ -44,6 +45,7 @@ func (s *stderr) drain() {
 			}
 			return
 		}
+		pace.step()
 	}
 }
 
