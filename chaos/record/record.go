@@ -180,6 +180,8 @@ type Strike struct {
 	// Quiet says that the host need not tell of it.
 	Quiet bool   `json:"quiet,omitzero"`
 	Error string `json:"error,omitzero"` // why it could not be injected
+	// Wrong is what went wrong after it was injected: it could not be healed, or the host did what it must not.
+	Wrong string `json:"wrong,omitzero"`
 }
 
 // Row is one row of the supervision tree.

@@ -37,16 +37,29 @@ func (c *chapter) remark(r *record.Record) {
 	}
 	wrong := 0
 	for _, s := range r.Strikes {
-		if s.Error == "" {
+		trouble := troubleOf(s)
+		if trouble == "" {
 			continue
 		}
 		if wrong++; wrong <= maxLanes {
-			c.Remarks = append(c.Remarks, fmt.Sprintf("Not injected: %s at %s: %s", name(s.Kind), name(s.Target), text(s.Error)))
+			c.Remarks = append(c.Remarks, trouble)
 		}
 	}
 	if rest := wrong - maxLanes; rest > 0 {
-		c.Remarks = append(c.Remarks, fmt.Sprintf("Not injected: %s.", things(rest, "more fault", "more faults")))
+		c.Remarks = append(c.Remarks, fmt.Sprintf("Not injected, or went wrong: %s.", things(rest, "more fault", "more faults")))
 	}
+}
+
+// troubleOf says of a fault that it could not be injected, or what went wrong with it.
+func troubleOf(s record.Strike) string {
+	says, why := "Not injected", s.Error
+	if why == "" {
+		says, why = "Went wrong", s.Wrong
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s at %s: %s", says, name(s.Kind), name(s.Target), text(why))
 }
 
 func tilesOf(s summary) []tile {

@@ -112,6 +112,9 @@ func suiteOf(r *record.Record) junitSuite {
 		if strike.Error != "" {
 			put(junitCase{Name: fmt.Sprintf("fault %d is injected: %s", i+1, name(strike.Kind)), Error: &junitReason{Message: text(strike.Error), Type: "not injected"}})
 		}
+		if strike.Wrong != "" {
+			put(junitCase{Name: fmt.Sprintf("fault %d goes well: %s", i+1, name(strike.Kind)), Error: &junitReason{Message: text(strike.Wrong), Type: "went wrong"}})
+		}
 	}
 	return s
 }

@@ -172,6 +172,9 @@ func sound(t *testing.T, name string, list []record.Record) []byte {
 			if s.Error != "" {
 				want++
 			}
+			if s.Wrong != "" {
+				want++
+			}
 		}
 	}
 	if cases != want {

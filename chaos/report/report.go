@@ -51,7 +51,7 @@ func stateOf(r *record.Record) state {
 		return broken
 	case r.Aborted != "":
 		return aborted
-	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" && s.Hits > 0 }):
+	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" && (s.Hits > 0 || s.Wrong != "") }):
 		return missed
 	case is(record.Fail):
 		return broken

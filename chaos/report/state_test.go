@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -28,6 +29,8 @@ func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	ended.Verdicts = append(ended.Verdicts, record.Verdict{ID: "E1", Is: record.Fail})
 	idle.Verdicts, partly.Verdicts = ended.Verdicts, ended.Verdicts
 	ended.Aborted, idle.Strikes, partly.Strikes = "interrupted", []record.Strike{{}, {Error: "no such row"}}, once.Strikes
+	unhealed := verdicts(record.Pass)
+	unhealed.Verdicts, unhealed.Strikes = ended.Verdicts, []record.Strike{{Wrong: "not healed"}}
 	hurt := ended
 	hurt.Verdicts = append([]record.Verdict{{ID: "I3", Is: record.Fail}}, ended.Verdicts...)
 	for _, test := range []struct {
@@ -36,7 +39,7 @@ func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	}{
 		{verdicts(), unjudged}, {verdicts(record.Unjudged), unjudged}, {verdicts("splendid"), unjudged}, {verdicts(record.Pass, record.Unjudged), held},
 		{verdicts(record.Pass, record.Unclear), unclear}, {guarded, aborted}, {verdicts(record.Unclear, record.Fail), broken}, {struck, missed}, {once, held},
-		{ended, aborted}, {idle, missed}, {partly, broken}, {hurt, broken},
+		{ended, aborted}, {idle, missed}, {partly, broken}, {hurt, broken}, {unhealed, broken},
 	} {
 		if got := stateOf(&test.r); got != test.want {
 			t.Errorf("%+v is %v, want %v", test.r.Verdicts, got, test.want)
@@ -102,6 +105,20 @@ func TestSentenceSaysWhoNoticed(t *testing.T) {
 		want := "No fault was injected. 9 of 2,000 calls of acme failed. All was well again 0.3 s after the last fault ended. " + test.want + " INVARIANT"
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", test.name, got, want)
+		}
+	}
+}
+
+// A fault that was injected and not healed is not told as one that was not injected.
+func TestUnhealedFaultWasInjected(t *testing.T) {
+	r := record.Record{Strikes: []record.Strike{{Kind: "child.stop", Target: "demo of acme", Hits: 1, Wrong: "not healed: no answer"}}, Verdicts: []record.Verdict{{ID: "E1", Is: record.Fail}}}
+	for form, write := range map[string]func(io.Writer, []record.Record) error{"text": Text, "page": HTML, "junit": JUnit} {
+		var b bytes.Buffer
+		if err := write(&b, []record.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, "not healed: no answer") || strings.Contains(strings.ToLower(got), "not injected") || strings.Contains(got, "No fault was injected") {
+			t.Errorf("%s: %s", form, got)
 		}
 	}
 }

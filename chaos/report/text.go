@@ -45,8 +45,8 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 	fmt.Fprintf(b, "%s %s%s · %s · %s\n", s.State.Mark, strings.ToUpper(s.State.Word), without(s.Untested), name(r.Experiment.Name), text(r.Experiment.Title))
 	writeWrapped(b, s.Sentence)
 	for _, strike := range r.Strikes {
-		if strike.Error != "" {
-			writeWrapped(b, fmt.Sprintf("Not injected: %s at %s: %s", name(strike.Kind), name(strike.Target), text(strike.Error)))
+		if trouble := troubleOf(strike); trouble != "" {
+			writeWrapped(b, trouble)
 		}
 	}
 	if len(r.Verdicts) > 0 {

@@ -74,15 +74,15 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTime)
 	defer cancel()
 	if err := in.Heal(healing); err != nil {
-		out.Error = "not healed: " + err.Error()
+		out.Wrong = "not healed: " + err.Error()
 		r.say("%s could not be healed: %v", s.Kind, err)
 	}
 	out.To = r.now()
 	if in.Figures != nil {
 		out.figures = in.Figures()
 	}
-	if out.Hits, err = in.Hits(healing); err != nil && out.Error == "" {
-		out.Error = err.Error()
+	if out.Hits, err = in.Hits(healing); err != nil && out.Wrong == "" {
+		out.Wrong = err.Error()
 	}
 	if at, ok := r.operator.feed.over(host.ids); ok { // it may have been used up long ago
 		out.To = max(out.From, min(out.To, at.Sub(r.begun).Seconds()))

@@ -7,8 +7,26 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpd/chaos/experiment"
 	"mcpd/chaos/faults"
 )
+
+// What goes wrong with a fault that was injected is not told as a fault that was not.
+func TestFaultsThatGoWrongWereInjected(t *testing.T) {
+	wrong := errors.New("no answer")
+	for want, in := range map[string]faults.Injected{
+		"not healed: no answer": {Heal: func(context.Context) error { return wrong }, Hits: func(context.Context) (int, error) { return 0, wrong }},
+		"no answer":             {Heal: func(context.Context) error { return nil }, Hits: func(context.Context) (int, error) { return 1, wrong }},
+	} {
+		r := &run{Options: Options{Kinds: []faults.Kind{{Name: "any", Inject: func(context.Context, *faults.Site) (faults.Injected, error) { return in, nil }}}}, operator: newOperator(Options{}, "run")}
+		turns := make(chan struct{}, 1)
+		turns <- struct{}{}
+		got := r.strike(t.Context(), experiment.Strike{Kind: "any", Tenant: "acme"}, 0, turns)
+		if got.Error != "" || got.Wrong != want {
+			t.Errorf("error %q, wrong %q, want %q", got.Error, got.Wrong, want)
+		}
+	}
+}
 
 // A fault whose aim is gone for a moment strikes a moment later. One that never can says why, within seconds, and one that panics is not repeated.
 func TestFaultsInsist(t *testing.T) {

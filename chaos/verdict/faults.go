@@ -156,6 +156,8 @@ func complete(r record.Record) (is, found string) {
 		switch {
 		case s.Error != "":
 			f.add("%s at %s: %s", s.Kind, s.Target, s.Error)
+		case s.Wrong != "":
+			f.add("%s at %s: %s", s.Kind, s.Target, s.Wrong)
 		case s.Hits == 0:
 			idle++
 		}

@@ -229,6 +229,7 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		{"a fault that could not be done", func(r *record.Record) {
 			r.Strikes = append(r.Strikes, record.Strike{Kind: "child.kill", Target: "demo", Error: "no process"})
 		}, "E1", "no process"},
+		{"a fault that was not healed", func(r *record.Record) { r.Strikes[0].Wrong = "not healed: no answer" }, "E1", "not healed: no answer"},
 		{"faults that never struck", func(r *record.Record) { r.Strikes = []record.Strike{{Kind: "actor.slow", Target: "acme"}} }, "E1", "no fault has struck"},
 		{"too many errors of the target", func(r *record.Record) { r.Experiment.TargetErrors = 0 }, "E2", "at most 0"},
 		{"a figure beyond its goal", func(r *record.Record) { r.Figures[1].Samples[1] = 11 }, "E3", "detect_ms: 1 of 2 beyond 10 ms, up to 11"},
