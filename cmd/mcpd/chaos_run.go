@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,6 +79,9 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	for i, name := range names {
 		if all[i], _, err = readExperiment(name); err != nil {
 			return err
+		}
+		if r.report != "" && slices.ContainsFunc(all[:i], func(e experiment.Experiment) bool { return e.Name == all[i].Name }) {
+			return fmt.Errorf("%s: two experiments are named %s, and the folder of --report has one file for each name: name one of them anew", name, all[i].Name)
 		}
 		if r.short {
 			all[i] = all[i].Short()
