@@ -43,10 +43,10 @@ var parameters = map[string][]parameter{
 func CheckParams(method string, params jsontext.Value) error {
 	for _, p := range parameters[method] {
 		wrong := ""
-		switch value, ok := splice.Get(params, p.path...); {
-		case !ok && p.required:
+		switch kind := splice.Kind(params, p.path...); {
+		case kind == 0 && p.required:
 			wrong = " is missing"
-		case !ok || value.Kind() == p.kind || value.Kind() == 'n' && !p.required:
+		case kind == 0 || kind == p.kind || kind == 'n' && !p.required:
 		case p.kind == '"':
 			wrong = " is not a string"
 		default:

@@ -58,11 +58,11 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 }
 
 // sound says what is wrong with a result, whoever is to hear of it.
-func (c *Connection) sound(x *request.Exchange, result jsontext.Value) error {
-	if !c.facts.Version.Has(protocol.ResultType) && result.Kind() == '{' {
+func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
+	if m.Result.Kind() == '{' && (!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
 		return nil
 	}
-	return mrtr.Check(x.Method, result, protocol.Gate{Version: c.facts.Version, Client: c.declared()})
+	return mrtr.Check(x.Method, m.Result, protocol.Gate{Version: c.facts.Version, Client: c.declared()})
 }
 
 // heard is what a server answered to a call, as its client is told.
@@ -75,7 +75,7 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if m.Error != nil {
 		return nil, rewrite.Error(c.facts.Version, x.Version, c.o.Declare, x.Method, x.Params, m.Error)
 	}
-	if err := c.sound(x, m.Result); err != nil {
+	if err := c.sound(x, m); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
 	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, c.usablePage(x.Method, m.Result), rewrite.Options{Server: c.facts.Server})

@@ -126,9 +126,9 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)
-	c.needs(m.Result)
+	c.needs(m.Outline())
 	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
-	if failed, ok := splice.Get(m.Result, "isError"); ok && failed.Kind() == 't' {
+	if failed, ok := splice.Get(m.Outline(), "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true
 	}
 	answer.Result, answer.Err = c.heard(f.x, m)

@@ -122,7 +122,7 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 // submit makes the exchange and hands it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, s.o.Tenant().Limits
-	if m.Method == "tools/call" { // a task is asked for by whoever keeps it; who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
+	if m.Method == "tools/call" && splice.Kind(m.Outline(), "task") != 0 { // a task is asked for by whoever keeps it; who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
@@ -138,9 +138,9 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	forTask(x, o)
 	if x.Version.Has(protocol.PerRequestMeta) {
-		x.Level = logLevel(m.Params)
+		x.Level = logLevel(m.Outline())
 	}
-	x.Token, _ = splice.Get(m.Params, "_meta", "progressToken")
+	x.Token, _ = splice.Get(m.Outline(), "_meta", "progressToken")
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return

@@ -37,7 +37,7 @@ func (s *Session) follows() bool {
 
 // asksForTask reports whether a request asks for a task, of a host that offered it. Several clients write null for what they leave out.
 func (s *Session) asksForTask(m jsonrpc.Message) bool {
-	wish, asks := splice.Get(m.Params, "task")
+	wish, asks := splice.Get(m.Outline(), "task")
 	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) && s.record.Offered.Has("tasks.requests.tools.call")
 }
 

@@ -12,7 +12,7 @@ import (
 func (s *Session) logs(o *outgoing, then func()) {
 	level := ""
 	if s.modern() && !o.own {
-		level = logLevel(o.d.Message.Params)
+		level = logLevel(o.d.Message.Outline())
 	}
 	if set, ok := s.levels[o.server]; level == "" || ok && protocol.AtLeast(level, set) {
 		then()

@@ -54,7 +54,7 @@ var routes = map[string]struct {
 
 // goesOn reports whether a request begins nothing, but goes on with what is in hand or ends it.
 func goesOn(m jsonrpc.Message) bool {
-	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.IsRetry(m.Params)
+	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.IsRetry(m.Outline())
 }
 
 // request admits one request and sends it on its way.
@@ -63,7 +63,7 @@ func (s *Session) request(d *session.Deliver) {
 	if d.Arrived.IsZero() || m.Method == "subscriptions/listen" { // which has no deadline, and may have come to another actor long ago
 		d.Arrived = s.p.Now()
 	}
-	if err := protocol.CheckMeta(m.Params); err != nil {
+	if err := protocol.CheckMeta(m.Outline()); err != nil {
 		s.refuse(d, err)
 		return
 	}

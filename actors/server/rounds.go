@@ -48,7 +48,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		return o.rewrite
 	}
 	before, ring, park := o.rewrite, s.o.Held.Ring, s.o.Held.Park
-	p, bind, task, retried := s.p, s.binding(o), s.sealTask(o.server), mrtr.IsRetry(o.d.Message.Params)
+	p, bind, task, retried := s.p, s.binding(o), s.sealTask(o.server), mrtr.IsRetry(o.d.Message.Outline())
 	return func(result jsontext.Value) jsontext.Value {
 		if before != nil {
 			result = before(result)
@@ -87,7 +87,7 @@ func uncached(method string, result jsontext.Value) jsontext.Value {
 // server's own state or as a new call.
 func (s *Session) again(o *outgoing) (taken bool) {
 	m := o.d.Message
-	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.IsRetry(m.Params) {
+	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.IsRetry(m.Outline()) {
 		return false
 	}
 	retry, err := mrtr.ParseRetry(m.Params)

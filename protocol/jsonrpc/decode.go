@@ -136,6 +136,7 @@ func (s *scanner) message(depth int) (Message, *DecodeError) {
 		return Message{}, nil
 	}
 	var e envelope
+	s.depth, s.long = depth+1, nil
 	names := s.names()
 	more := s.peek() != '}'
 	for more {
@@ -214,7 +215,7 @@ func (s *scanner) shape(e envelope, start int) (m Message, _ *DecodeError) {
 	case result && m.ID.IsZero():
 		return Message{}, refuse(start, `a result without "id"`)
 	case result:
-		m.Result = s.raw(e.result)
+		m.Result, m.outline = s.raw(e.result), s.outline(e.result)
 		return m, nil
 	}
 	err, refused := s.failure(e.err)
@@ -240,13 +241,28 @@ func (s *scanner) call(m Message, e envelope) (Message, *DecodeError) {
 	if e.params.given() {
 		switch raw := s.raw(e.params); raw[0] {
 		case '{', '[':
-			m.Params = raw
+			m.Params, m.outline = raw, s.outline(e.params)
 		case 'n': // null: what several clients write for no params
 		default:
 			return Message{}, refuse(e.params.from, `"params" that are neither object nor array`)
 		}
 	}
 	return m, nil
+}
+
+// outline is the value at that place without what is long in it; empty where nothing is.
+func (s *scanner) outline(at span) (out []byte) {
+	done := at.from
+	for _, long := range s.long {
+		if at.from <= long.from && long.to <= at.to {
+			out = append(append(out, s.data[done:long.from]...), "null"...)
+			done = long.to
+		}
+	}
+	if done == at.from {
+		return nil
+	}
+	return append(out, s.data[done:at.to]...)
 }
 
 func limit(at int, detail string) *DecodeError {

@@ -12,11 +12,7 @@ import (
 //
 // A failure without id is written without the member: no revision of the schema allows null there, 2025-11-25 and later allow absence.
 func (m Message) Append(dst []byte) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0"`...)
-	if !m.ID.IsZero() {
-		dst = append(dst, `,"id":`...)
-		dst = append(dst, m.ID.raw...)
-	}
+	dst = m.begin(dst)
 	switch m.Kind() {
 	case KindRequest, KindNotification:
 		dst = append(dst, `,"method":`...)
@@ -26,8 +22,7 @@ func (m Message) Append(dst []byte) []byte {
 			dst = appendLine(dst, m.Params)
 		}
 	case KindResult:
-		dst = append(dst, `,"result":`...)
-		dst = appendLine(dst, m.Result)
+		dst = appendLine(append(dst, result...), m.Result)
 	case KindFailure:
 		dst = append(dst, `,"error":{"code":`...)
 		dst = strconv.AppendInt(dst, m.Error.Code, 10)
@@ -40,6 +35,23 @@ func (m Message) Append(dst []byte) []byte {
 		dst = append(dst, '}')
 	}
 	return append(dst, '}')
+}
+
+const result = `,"result":`
+
+// begin writes what all kinds begin with.
+func (m Message) begin(dst []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	if !m.ID.IsZero() {
+		dst = append(dst, `,"id":`...)
+		dst = append(dst, m.ID.raw...)
+	}
+	return dst
+}
+
+// Around is what stands before and after the result of a response that succeeded, for who writes a large one where lines do not matter: it need not be copied.
+func (m Message) Around(dst []byte) (before []byte, after string) {
+	return append(m.begin(dst), result...), "}"
 }
 
 // Size is about how many bytes Append writes, for sizing its buffer.

@@ -25,6 +25,9 @@ const (
 	DefaultBatch  = 50      // one array must not be an amplifier of work
 )
 
+// LongMember is the size from which a value is left out of an outline: one of which nobody reads a part, as arguments and contents are.
+const LongMember = 64 << 10
+
 // maxBytes is what positions of names are kept in; the ceiling for configured bounds is far below.
 const maxBytes = math.MaxInt32
 

@@ -13,6 +13,21 @@ type Message struct {
 	Params jsontext.Value // of a request or notification; empty when absent
 	Result jsontext.Value // of a response that succeeded
 	Error  *Error         // of a response that failed
+
+	outline jsontext.Value // see Outline; empty where nothing is long
+}
+
+// Outline is the params of a request or notification, or the result of a response: the same members, but null in the place of each value of
+// LongMember bytes or more. Whether there is a member, and what one says that is short, can be read there without passing over megabytes of
+// another. Only Decode knows what is long: of a message that was put together it is the whole.
+func (m Message) Outline() jsontext.Value {
+	switch {
+	case len(m.outline) > 0:
+		return m.outline
+	case m.Method != "":
+		return m.Params
+	}
+	return m.Result
 }
 
 // Kind says what a message is.

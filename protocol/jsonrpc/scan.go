@@ -21,6 +21,8 @@ type scanner struct {
 	spare  []map[uint64]struct{}
 	seed   maphash.Seed
 	err    *DecodeError
+	depth  int    // of the objects whose long values are noted: params and results
+	long   []span // those values
 }
 
 // span is a part of the input.
@@ -179,8 +181,15 @@ func (s *scanner) object(depth int) bool {
 	names := s.names()
 	more := s.peek() != '}'
 	for more {
-		if _, ok := s.name(&names); !ok || !s.value(depth+1) {
+		if _, ok := s.name(&names); !ok {
 			return false
+		}
+		from := s.pos
+		if !s.value(depth + 1) {
+			return false
+		}
+		if s.last-from >= LongMember && depth == s.depth {
+			s.long = append(s.long, span{from, s.last})
 		}
 		if more = s.comma(); s.err != nil {
 			return false

@@ -49,6 +49,12 @@ func open(raw []byte, at int) (cursor, bool) {
 
 // next passes over one item. It reports false at the closing bracket, and where the text is broken.
 func (c *cursor) next() (it item, ok bool) {
+	it, ok = c.enter()
+	return it, ok && c.leave(&it)
+}
+
+// enter goes to the value of the next item, and not over it: where that is the one that was looked for, its end may be of no interest.
+func (c *cursor) enter() (it item, ok bool) {
 	if c.closed {
 		return it, false
 	}
@@ -73,12 +79,18 @@ func (c *cursor) next() (it item, ok bool) {
 		}
 		it.value = skipSpace(raw, colon+1)
 	}
+	return it, it.value < len(raw)
+}
+
+// leave passes over the value of an item that was entered.
+func (c *cursor) leave(it *item) (ok bool) {
+	raw := c.raw
 	if it.end, ok = skipValue(raw, it.value); !ok {
-		return it, false
+		return false
 	}
 	it.stop = skipSpace(raw, it.end)
 	if it.stop >= len(raw) {
-		return it, false
+		return false
 	}
 	switch raw[it.stop] {
 	case ',':
@@ -86,31 +98,32 @@ func (c *cursor) next() (it item, ok bool) {
 	case '}', ']':
 		c.at, c.closed = it.stop, true
 	default:
-		return it, false
+		return false
 	}
 	c.any = true
-	return it, true
+	return true
 }
 
-// find looks for the member of that name, or the element of that index, in the container at that place.
-func find(raw []byte, at int, name string) (item, bool) {
-	c, ok := open(raw, at)
-	if !ok || c.object && lacks(raw[at:], name) {
-		return item{}, false
+// find looks for the member of that name, or the element of that index, in the container at that place. It enters the item only.
+func find(raw []byte, at int, name string) (it item, c cursor, ok bool) {
+	if c, ok = open(raw, at); !ok || c.object && lacks(raw[at:], name) {
+		return it, c, false
 	}
 	index := -1
 	if !c.object {
 		if index, ok = parseIndex(name); !ok {
-			return item{}, false
+			return it, c, false
 		}
 	}
-	for it, ok := c.next(); ok; it, ok = c.next() {
-		if c.object && same(it.nameOf(raw), name) || index == 0 {
-			return it, true
+	for {
+		if it, ok = c.enter(); !ok || c.object && same(it.nameOf(raw), name) || index == 0 {
+			return it, c, ok
+		}
+		if !c.leave(&it) {
+			return it, c, false
 		}
 		index--
 	}
-	return item{}, false
 }
 
 // lacks reports at a glance, most times, that nothing in raw has the name: it is not there as it is, and nothing is there in other letters. Most

@@ -20,19 +20,37 @@ import (
 
 // Get finds the value at the path.
 func Get(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
-	at := skipSpace(raw, 0)
-	for _, name := range path {
-		it, ok := find(raw, at, name)
-		if !ok {
-			return nil, false
-		}
-		at = it.value
+	at, ok := place(raw, path)
+	if !ok {
+		return nil, false
 	}
 	end, ok := skipValue(raw, at)
 	if !ok {
 		return nil, false
 	}
 	return raw[at:end:end], true
+}
+
+// Kind is the kind of the value at the path, which it does not read to its end; 0 where there is none.
+func Kind(raw jsontext.Value, path ...string) jsontext.Kind {
+	at, ok := place(raw, path)
+	if !ok || at >= len(raw) {
+		return 0
+	}
+	return raw[at:].Kind()
+}
+
+// place is where the value at the path begins.
+func place(raw jsontext.Value, path []string) (at int, ok bool) {
+	at = skipSpace(raw, 0)
+	for _, name := range path {
+		it, _, ok := find(raw, at, name)
+		if !ok {
+			return 0, false
+		}
+		at = it.value
+	}
+	return at, true
 }
 
 // GetString finds a string and gives it without quotes and escapes.
@@ -73,9 +91,9 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 	}
 	at := skipSpace(raw, 0)
 	for i := 0; ; i++ {
-		it, ok := find(raw, at, path[i])
+		it, c, ok := find(raw, at, path[i])
 		switch {
-		case !ok:
+		case !ok || i == len(path)-1 && !c.leave(&it):
 			return insert(raw, at, value, path, i)
 		case i == len(path)-1:
 			return replace(raw, it.value, it.end, value), nil
@@ -125,8 +143,8 @@ func nest(dst []byte, value jsontext.Value, path []string) []byte {
 func Delete(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
 	at := skipSpace(raw, 0)
 	for i, name := range path {
-		it, ok := find(raw, at, name)
-		if !ok {
+		it, c, ok := find(raw, at, name)
+		if !ok || i == len(path)-1 && !c.leave(&it) {
 			return raw, false
 		}
 		at = it.value

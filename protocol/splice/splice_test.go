@@ -241,3 +241,13 @@ func BenchmarkGet(b *testing.B) {
 		})
 	}
 }
+
+// Kind tells of a value what it is, wherever it ends.
+func TestKind(t *testing.T) {
+	object := jsontext.Value(`{"a":{"b":[1,true]},"c":null,"d":-1}`)
+	for path, want := range map[string]jsontext.Kind{"": '{', "a": '{', "a.b": '[', "a.b.0": '0', "a.b.1": 't', "c": 'n', "d": '0', "e": 0, "a.c": 0, "a.b.2": 0, "c.d": 0} {
+		if got := splice.Kind(object, strings.FieldsFunc(path, func(r rune) bool { return r == '.' })...); got != want {
+			t.Errorf("%q: got %q, want %q", path, got, want)
+		}
+	}
+}

@@ -132,8 +132,14 @@ func (l *lines) take(n, end int) []byte {
 		return bytes.Clone(line)
 	}
 	rest := l.buf[l.at:l.end]
+	buf := l.buf
 	l.buf = make([]byte, max(lineBuffer, len(rest)))
 	l.at, l.end = 0, copy(l.buf, rest)
+	if cap(buf) <= lineBuffer {
+		return line
+	}
+	line = bytes.Clone(line)
+	transport.Recycle(buf)
 	return line
 }
 
@@ -149,9 +155,11 @@ func (l *lines) fill(ctx context.Context) error {
 				return err
 			}
 		}
-		grown := make([]byte, min(max(lineBuffer, 2*len(l.buf)), l.max+1))
-		copy(grown, l.buf[:l.end])
-		l.buf = grown
+		if len(l.buf) == 0 {
+			l.buf = make([]byte, min(lineBuffer, l.max+1))
+		} else {
+			l.buf = transport.Grow(l.buf, l.max+1)
+		}
 	}
 	n, err := l.src.read(ctx, l.buf[l.end:])
 	l.end += n

@@ -1,12 +1,15 @@
 package streamable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"time"
+
+	"mcpd/transport"
 )
 
 const (
@@ -41,9 +44,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 	body := make([]byte, 0, min(bodyBuffer, most))
 	for {
 		if len(body) == cap(body) {
-			grown := make([]byte, len(body), min(2*int64(cap(body)), most))
-			copy(grown, body)
-			body = grown
+			body = transport.Grow(body, int(most))[:len(body)]
 		}
 		n, err := src.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -55,12 +56,21 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 			}
 		case err == io.EOF:
 			control.SetReadDeadline(time.Time{}) // else it would end the wait for the answer
-			return body, accepted, ""
+			return settled(body), accepted, ""
 		default:
 			w.Header().Set("Connection", "close")
 			return nil, bodyFailure(err), bodyDetail(err, limit)
 		}
 	}
+}
+
+// settled is a message that is kept while it is in hand, in no larger a buffer than it needs.
+func settled(body []byte) []byte {
+	if cap(body) <= transport.Large {
+		return body
+	}
+	defer transport.Recycle(body)
+	return bytes.Clone(body)
 }
 
 // bodyTime is how long a body may have taken when n bytes of it are there.

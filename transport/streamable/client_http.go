@@ -26,6 +26,8 @@ const (
 	handshakeTime = 5 * time.Second
 	// probeTime is how soon the system notices that a server's machine has vanished, on connections that say nothing.
 	probeTime = 15 * time.Second
+	// answerBuffer is what is set aside for an answer that is large or does not say its length.
+	answerBuffer = 8 << 10
 	// responseHeaderBytes bounds the header of a response, session id included.
 	responseHeaderBytes = 64 << 10
 	// maxGivenSession bounds the session id that a server gives us. Some are signed tokens.
@@ -217,26 +219,30 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 		_, _ = resp.Body.Read(make([]byte, 1)) // its end, which frees the connection
 		return body, nil
 	}
-	var buf bytes.Buffer
-	whole := io.LimitReader(resp.Body, int64(max)+1)
-	_, err := buf.ReadFrom(io.LimitReader(whole, transport.Large))
-	if err == nil && buf.Len() == transport.Large {
-		size := max
-		if resp.ContentLength > 0 {
-			size = int(resp.ContentLength)
-			buf.Grow(size - buf.Len() + bytes.MinRead)
+	most := max
+	if resp.ContentLength > 0 {
+		most = int(resp.ContentLength)
+	}
+	body := make([]byte, 0, answerBuffer)
+	for {
+		if len(body) == cap(body) {
+			if len(body) >= transport.Large {
+				if err := room.Take(ctx, most); err != nil {
+					return nil, fmt.Errorf("read the answer: %w", err)
+				}
+			}
+			body = transport.Grow(body, most+1)[:len(body)]
 		}
-		if err = room.Take(ctx, size); err == nil {
-			_, err = buf.ReadFrom(whole)
+		n, err := resp.Body.Read(body[len(body):cap(body)])
+		switch body = body[:len(body)+n]; {
+		case len(body) > max:
+			return nil, protocol.TooLarge("answer of the server", max)
+		case err == io.EOF:
+			return settled(body), nil
+		case err != nil:
+			return nil, fmt.Errorf("read the answer: %w", err)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	if buf.Len() > max {
-		return nil, protocol.TooLarge("answer of the server", max)
-	}
-	return buf.Bytes(), nil
 }
 
 // discard ends a response whose body does not matter. A short one is read to its end, so that the connection can be used again.

@@ -182,6 +182,7 @@ func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 
 // events reads to the end, or to the answer of the request.
 func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error) {
+	defer r.close()
 	defer f.room.Free()
 	for {
 		f.room.Free() // the event before is somebody else's

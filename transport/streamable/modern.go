@@ -12,7 +12,7 @@ import (
 // isModern reports whether a message is for a revision without sessions: it says so in _meta, or, while it names no session, by its header.
 // Initialize never is by its header alone (2026-07-28 §basic/versioning).
 func isModern(r *http.Request, m jsonrpc.Message) bool {
-	if protocol.IsModern(m.Params) {
+	if protocol.IsModern(m.Outline()) {
 		return true
 	}
 	header := r.Header.Get("Mcp-Protocol-Version")
@@ -32,7 +32,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	class, err := h.options.Host.Policy(ep).Classify(protocol.Arrival{
-		Method: m.Method, Params: m.Params, Notification: m.Kind() == jsonrpc.KindNotification,
+		Method: m.Method, Params: m.Outline(), Notification: m.Kind() == jsonrpc.KindNotification,
 		HTTP: true, Header: r.Header.Get("Mcp-Protocol-Version"),
 	})
 	switch {
@@ -44,7 +44,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	fields := headers.Lookup(r.Header.Values)
-	if err = protocol.CheckMeta(m.Params); err == nil {
+	if err = protocol.CheckMeta(m.Outline()); err == nil {
 		err = headers.Request{Method: m.Method, Params: m.Params}.Check(fields)
 	}
 	if err != nil {

@@ -66,12 +66,18 @@ const keptBuffer = 64 << 10
 func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 	buf := buffers.Get().(*[]byte)
 	body := (*buf)[:0]
-	if p.batch {
+	switch first := p.outcomes[0]; {
+	case p.batch:
 		body = jsonrpc.AppendBatch(body, p.outcomes)
-	} else {
-		body = p.outcomes[0].Append(body)
+		h.writeJSON(w, h.outcomeStatus(w, p), body)
+	case len(first.Result) >= large:
+		before, after := first.Around(body)
+		h.writeJSON(w, h.outcomeStatus(w, p), before, first.Result, []byte(after))
+		body = before
+	default:
+		body = first.Append(body)
+		h.writeJSON(w, h.outcomeStatus(w, p), body)
 	}
-	h.writeJSON(w, h.outcomeStatus(w, p), body)
 	if cap(body) <= keptBuffer {
 		*buf = body
 		buffers.Put(buf)
@@ -111,12 +117,20 @@ func errorStatus(e *jsonrpc.Error, v protocol.Version) int {
 }
 
 // writeJSON writes a whole answer, within the time that each part of it may take.
-func (h *Handler) writeJSON(w http.ResponseWriter, status int, body []byte) {
+func (h *Handler) writeJSON(w http.ResponseWriter, status int, body ...[]byte) {
+	length := 0
+	for _, piece := range body {
+		length += len(piece)
+	}
 	header := w.Header()
 	header["Content-Type"] = jsonHeader
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Content-Length", strconv.Itoa(length))
 	w.WriteHeader(status)
-	_ = writeAll(w, deadline(w), h.options.Stall, body) // a client that is gone needs no answer
+	for _, piece := range body {
+		if writeAll(w, deadline(w), h.options.Stall, piece) != nil {
+			return // a client that is gone needs no answer
+		}
+	}
 }
 
 // writeEmpty answers with a status alone.

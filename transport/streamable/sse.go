@@ -131,6 +131,15 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
+// close gives up what was read and not handed out. There are no more events.
+func (r *Reader) close() {
+	transport.Recycle(r.buf)
+	r.buf, r.at, r.end = nil, 0, 0
+	if r.err == nil {
+		r.err = io.EOF
+	}
+}
+
 // field applies one line to the event and reports whether it was a field we know.
 func (r *Reader) field(event *Event, line []byte) (bool, error) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
@@ -148,7 +157,7 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 			}
 		}
 		if event.Data == nil {
-			event.Data = append(make([]byte, 0, len(value)), value...)
+			event.Data = append([]byte{}, value...)
 			return true, nil
 		}
 		event.Data = append(append(event.Data, '\n'), value...)
@@ -222,6 +231,7 @@ func (r *Reader) fill() error {
 	case r.at == r.end:
 		r.at, r.end = 0, 0
 		if len(r.buf) > 16*readerBuffer {
+			transport.Recycle(r.buf)
 			r.buf = make([]byte, readerBuffer)
 		}
 	case r.at > 0:
@@ -238,9 +248,7 @@ func (r *Reader) fill() error {
 				return r.err
 			}
 		}
-		grown := make([]byte, min(2*len(r.buf), r.max))
-		r.end = copy(grown, r.buf[:r.end])
-		r.buf = grown
+		r.buf = transport.Grow(r.buf, r.max)
 	}
 	for range maxEmptyReads {
 		n, err := r.src.Read(r.buf[r.end:])
