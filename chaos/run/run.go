@@ -157,17 +157,24 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		r.traffic = append(r.traffic, t)
 	}
 	r.say("%s: target %s, bystanders %v, seed %d", r.Experiment.Name, r.roles.Target, r.roles.Bystanders, r.Seed)
+	alive := func(ctx context.Context) error {
+		_, err := r.operator.status(ctx, "/livez")
+		return err
+	}
 	var warmed sync.WaitGroup
 	errs := make([]error, len(r.traffic))
 	for i, t := range r.traffic {
 		own := rand.New(rand.NewPCG(draw.Uint64(), 0))
-		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own, r.say) })
+		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own, alive, r.say) })
 	}
 	warmed.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.Join(append(errs, r.before(ctx))...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return r.before(ctx)
 }
 
 // before has every tenant's part of the host keep what it would keep after the faults, and says what the targets of faults have not.

@@ -65,13 +65,13 @@ func (t *traffic) clients() []load.Client {
 // warm makes calls as the run will, until some seconds of them are right: servers that nobody has needed are started meanwhile, what is made at the
 // first call of a kind is there, and what is kept of a session's last calls is as much as it will be. Where all of those seconds have answers that do
 // not change by themselves, as where there is no such tool, no more are tried.
-func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand, say func(string, ...any)) error {
+func (t *traffic) warm(ctx context.Context, l experiment.Load, draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
 	calls := max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*warmSeconds)))
-	return t.warmWith(ctx, t.clients(), calls, l, draw, say)
+	return t.warmWith(ctx, t.clients(), calls, l, draw, alive, say)
 }
 
-// warmWith is warm with these clients and so many calls.
-func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load, draw *rand.Rand, say func(string, ...any)) error {
+// warmWith is warm with these clients and so many calls. Alive says why the host is not there any more.
+func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load, draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
 	said := false
 	var final atomic.Uint64 // calls of a round whose answers will not be others
 	observe := func(c load.Call) {
@@ -92,7 +92,11 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 			return nil
 		case time.Now().After(end), final.Swap(0) == r.Counts.Sent && r.Counts.Sent > 0:
 			return fmt.Errorf("tenant %s: calls of %s go wrong although nothing is broken: %s: load.tool has to name one that gives back the text of load.argument", t.tenant, t.client.Tool, wrong(r))
-		case !said:
+		}
+		if err := alive(ctx); err != nil {
+			return err
+		}
+		if !said {
 			said = true
 			say("tenant %s: calls of %s go wrong as yet, and are tried for %v: %s", t.tenant, t.client.Tool, warmTime, wrong(r))
 		}

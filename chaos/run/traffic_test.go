@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -45,11 +46,13 @@ func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 		from answers
 		says string
 		soon bool
+		gone error // what became of the host
 	}{
-		{"no such tool", answers{err: &load.CallError{Code: -32602, Message: "unknown tool"}}, "50 times error -32602: unknown tool", true},
-		{"the tool fails", answers{err: load.ToolError("no disk")}, "50 times the tool failed: no disk", true},
-		{"another text", answers{text: "hello"}, "50 times an answer without the text of the call", true},
-		{"a server that is not there yet", answers{err: &load.CallError{Code: -32009, Message: "later"}}, "50 times error -32009: later", false},
+		{"no such tool", answers{err: &load.CallError{Code: -32602, Message: "unknown tool"}}, "50 times error -32602: unknown tool", true, nil},
+		{"the tool fails", answers{err: load.ToolError("no disk")}, "50 times the tool failed: no disk", true, nil},
+		{"another text", answers{text: "hello"}, "50 times an answer without the text of the call", true, nil},
+		{"a server that is not there yet", answers{err: &load.CallError{Code: -32009, Message: "later"}}, "50 times error -32009: later", false, nil},
+		{"a host that is gone", answers{err: errors.New("refused")}, "", true, ErrUnreachable},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -59,7 +62,13 @@ func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 				begun := time.Now()
 				say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 				l := experiment.Load{Rate: 10, Sessions: 1, Timeout: time.Second}
-				err := own.warmWith(t.Context(), []load.Client{test.from}, 50, l, rand.New(rand.NewPCG(1, 1)), say)
+				err := own.warmWith(t.Context(), []load.Client{test.from}, 50, l, rand.New(rand.NewPCG(1, 1)), func(context.Context) error { return test.gone }, say)
+				if test.gone != nil {
+					if took := time.Since(begun); !errors.Is(err, test.gone) || took > 2*warmSeconds*time.Second {
+						t.Errorf("%v after %v", err, took)
+					}
+					return
+				}
 				if want := "tenant acme: calls of demo__echo go wrong although nothing is broken: " + test.says; err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
 				}
