@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/internal/stage"
+	"mcpd/protocol/jsonrpc"
 )
 
 // The deadline of a request counts from its arrival: who asks for a server that never finishes its handshake hears so by then, and why.
@@ -58,6 +59,38 @@ func TestDeadlineIncludesTheLook(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		if out.Word() == "none" || !strings.Contains(string(out.End().Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("at its deadline: %v", out.All())
+		}
+	})
+}
+
+// S4-61: a call that waits for its connection counts as one in flight does, is taken back by its id as one is, and then does not reach the server; one
+// whose id another has too is not.
+func TestCallThatWaitsForItsConnectionIsTakenBack(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u := r.ready(`{}`)
+		letGo := r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		var outs []*stage.Sink
+		for _, id := range []uint64{101, 102, 103, 103, 104} {
+			outs = append(outs, u.askAs(jsonrpc.IntID(id), "tools/call", `{"name":"files__read"}`))
+		}
+		if out := u.call(); out.Word() != int64(-32010) {
+			t.Errorf("one too many: %v", out.All())
+		}
+		for _, id := range []string{"102", "103"} {
+			u.tell("notifications/cancelled", `{"requestId":`+id+`}`)
+		}
+		for i, out := range outs {
+			want := any("none")
+			if i == 1 {
+				want = "cancelled"
+			}
+			if out.Word() != want {
+				t.Errorf("%d: %v, want %s", i, out.All(), want)
+			}
+		}
+		letGo()
+		if got := len(r.peer("files").heard("tools/call")); got != 4 {
+			t.Errorf("%d calls reached the server", got)
 		}
 	})
 }
