@@ -18,7 +18,7 @@ type Message struct {
 }
 
 // Outline is the params of a request or notification, or the result of a response: the same members, but null in the place of each value of
-// LongMember bytes or more. Whether there is a member, and what one says that is short, can be read there without passing over megabytes of
+// LongMember bytes or more but `_meta`. Whether there is a member, and what one says that is short, can be read there without passing over megabytes of
 // another. Only Decode knows what is long: of a message that was put together it is the whole.
 func (m Message) Outline() jsontext.Value {
 	switch {

@@ -181,14 +181,15 @@ func (s *scanner) object(depth int) bool {
 	names := s.names()
 	more := s.peek() != '}'
 	for more {
-		if _, ok := s.name(&names); !ok {
+		name, ok := s.name(&names)
+		if !ok {
 			return false
 		}
 		from := s.pos
 		if !s.value(depth + 1) {
 			return false
 		}
-		if s.last-from >= LongMember && depth == s.depth {
+		if s.last-from >= LongMember && depth == s.depth && string(s.meant(name)) != "_meta" {
 			s.long = append(s.long, span{from, s.last})
 		}
 		if more = s.comma(); s.err != nil {
