@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
 	"mcpd/protocol/jsonrpc"
@@ -36,6 +38,7 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 		for range flood {
 			p.Notify("notifications/message", `{"level":"info","data":"x"}`)
 		}
+		time.Sleep(flood * time.Second / client.NewsRate) // as long as it takes to read them, in virtual time
 		r.Rest()
 		counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices", notification.StatsRequest{})
 		if err != nil || counts.Delivered < otp.DefaultMailbox/2 || counts.Delivered > otp.DefaultMailbox/2+1 {
