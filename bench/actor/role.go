@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpd/actors/memory"
 	"mcpd/bench/kit"
 )
 
@@ -22,9 +23,12 @@ var Roles = []kit.Role{
 // side is ours.
 type side struct{ log string }
 
-// answer measures one round, after what earlier ones have left is collected.
+// answer measures one round, after what earlier ones have left is collected. From then on the garbage is collected as in mcpd.
 func (s side) answer(line string) (any, error) {
 	runtime.GC()
+	if set := memory.Pacer(); set != nil {
+		set(memory.Pace(memory.Measured()().Live, 0))
+	}
 	w := &words{left: strings.Fields(line)}
 	var measure func() (answer, error)
 	switch kind := w.next(); kind {

@@ -13,18 +13,19 @@ import (
 	"mcpd/telemetry"
 )
 
-// Open makes a host from the text of a configuration. Its log is written as in production, to nowhere.
+// Open makes a host from the text of a configuration. Its log is written as in production, to nowhere, and so is its garbage collected.
 func Open(ctx context.Context, text string, o supervisor.Options) (*supervisor.Running, error) {
 	c, err := config.Load([]byte(text), config.Options{Builtins: supervisor.Builtins})
 	if err != nil {
 		return nil, err
 	}
+	o.Pace = memory.Pacer()
 	o.Logger = telemetry.NewLogger(io.Discard, telemetry.FormatJSON, slog.LevelInfo)
 	return supervisor.Start(ctx, c, o)
 }
 
 func serveHost(ctx context.Context, text string) (string, error) {
-	h, err := Open(ctx, text, supervisor.Options{Pace: memory.Pacer()}) // as in production
+	h, err := Open(ctx, text, supervisor.Options{})
 	if err != nil {
 		return "", err
 	}
