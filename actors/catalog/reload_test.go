@@ -173,7 +173,7 @@ func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 	for _, what := range []string{"changed", "removed"} {
 		t.Run(what, func(t *testing.T) {
 			run(t, func(r *rig) {
-				r.Break("catalog", "catalog.opened") // so that the answer comes late
+				r.gate = make(chan struct{})
 				answer := make(chan error, 1)
 				var got otp.Ref
 				go func() { // ends with its answer
@@ -181,8 +181,10 @@ func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 					got, err = r.connects(r.caller("ci", ""), "files")
 					answer <- err
 				}()
+				r.Rest()
 				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite, "removed": without}[what]
 				r.reload(change)
+				close(r.gate)
 				if err := <-answer; (err != nil) != (what == "removed") {
 					t.Errorf("the answer is %v, %v", got, err)
 				}

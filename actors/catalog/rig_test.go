@@ -37,6 +37,7 @@ type rig struct {
 	stored              map[string]jsontext.Value // by an earlier host
 	late                bool                      // connections let sessions wait that attach
 	attaches            []*client.Attach
+	gate                chan struct{} // connections begin when it is closed; nil for at once
 
 	full        error                     // what the storage answers
 	quarantined map[string]jsontext.Value // by an earlier host
@@ -63,6 +64,9 @@ type place struct {
 }
 
 func (x *place) Init(p *otp.Process) error {
+	if x.r.gate != nil {
+		<-x.r.gate
+	}
 	x.tell(p, report{state: client.Starting})
 	return nil
 }
