@@ -25,10 +25,20 @@ var errWrong = errors.New("the host is wrong")
 // begin starts a loop with so many hands. Each does it, waits, and does it again; what it returns is how often that has struck. It ends by heal
 // alone, or when the fault's time is twice over, should nobody heal it.
 func begin(ctx context.Context, s *Site, hands int, wait time.Duration, do func(ctx context.Context, hand int) (hits int, err error)) *loop {
+	return beginApart(ctx, s, hands, wait, 0, do)
+}
+
+// beginApart is begin with hands that are not in step: each starts so much later than the one before.
+func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Duration, do func(ctx context.Context, hand int) (hits int, err error)) *loop {
 	l := &loop{}
 	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.For)
 	for hand := range hands {
 		l.over.Go(func() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Duration(hand) * apart):
+			}
 			pause := time.NewTicker(wait)
 			defer pause.Stop()
 			for {
