@@ -182,6 +182,10 @@ type (
 		Lines  uint32 `key:"lines" is:"lines that were not JSON-RPC since the last report"`
 		Sample string `key:"sample" is:"the start of the last one"`
 	}
+	UpstreamPaced struct {
+		Where
+		For time.Duration `key:"for" is:"how long it waited for the host to read on, since the last report"`
+	}
 	UpstreamStderr struct {
 		Where
 		Lines  uint32 `key:"lines" is:"lines since the last report"`

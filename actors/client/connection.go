@@ -146,6 +146,7 @@ type (
 	redial       struct{ attempt uint64 }
 	askExpired   struct{ id jsonrpc.ID }
 	exhausted    struct{}
+	heldUp       struct{ wait time.Duration } // its server, by how fast it is read
 	lingered     struct{}
 )
 
@@ -258,6 +259,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.lateAck(c.listens[m.id])
 	case exhausted:
 		return inflight.ErrExhausted
+	case heldUp:
+		c.o.Emit(telemetry.UpstreamPaced{Where: c.where(), For: m.wait})
 	case lingered:
 		c.idle()
 	case looked:

@@ -19,8 +19,12 @@ const (
 	ProgressReadRate = 4 * NewsRate
 )
 
-// newsRest is how long the reader rests when it has read enough: long enough for others to have their turn.
-const newsRest = 10 * time.Millisecond
+const (
+	// newsRest is how long the reader rests when it has read enough: long enough for others to have their turn.
+	newsRest = 10 * time.Millisecond
+	// heldTold is how long a server has waited in all when that is told: what is over sooner nobody needs to look at.
+	heldTold = time.Second
+)
 
 var (
 	newsPace     = quota.Rate{Every: time.Second / NewsRate, Burst: NewsBurst}
@@ -31,6 +35,7 @@ var (
 type reading struct {
 	any, progress quota.Bucket
 	asked         *atomic.Int64 // requests that were sent and have no answer yet
+	held          time.Duration // how long its server waited, of which nothing is told yet
 }
 
 // take is how long to wait before a message is passed on; 0 means that it counts as read.
@@ -57,8 +62,13 @@ func (c *Connection) rest(ctx context.Context, r *reading, in transport.Inbound)
 		if wait == 0 {
 			return nil
 		}
-		if err := c.p.Sleep(ctx, max(wait, newsRest)); err != nil {
+		wait = max(wait, newsRest)
+		if err := c.p.Sleep(ctx, wait); err != nil {
 			return err
+		}
+		if r.held += wait; r.held >= heldTold {
+			_ = c.p.Post(heldUp{r.held})
+			r.held = 0
 		}
 	}
 }
