@@ -250,12 +250,23 @@ func (s *scanner) call(m Message, e envelope) (Message, *DecodeError) {
 	return m, nil
 }
 
+// hollow is what stands in an outline for a long value that begins so. Only these can be long.
+func hollow(first byte) string {
+	switch first {
+	case '{':
+		return "{}"
+	case '[':
+		return "[]"
+	}
+	return `""`
+}
+
 // outline is the value at that place without what is long in it; empty where nothing is.
 func (s *scanner) outline(at span) (out []byte) {
 	done := at.from
 	for _, long := range s.long {
 		if at.from <= long.from && long.to <= at.to {
-			out = append(append(out, s.data[done:long.from]...), "null"...)
+			out = append(append(out, s.data[done:long.from]...), hollow(s.data[long.from])...)
 			done = long.to
 		}
 	}

@@ -17,9 +17,9 @@ type Message struct {
 	outline jsontext.Value // see Outline; empty where nothing is long
 }
 
-// Outline is the params of a request or notification, or the result of a response: the same members, but null in the place of each value of
-// LongMember bytes or more but `_meta`. Whether there is a member, and what one says that is short, can be read there without passing over megabytes of
-// another. Only Decode knows what is long: of a message that was put together it is the whole.
+// Outline is the params of a request or notification, or the result of a response: the same members, but an empty one of its kind in the place of each
+// value of LongMember bytes or more but `_meta`. Whether there is a member, of which kind it is, and what one says that is short, can be read there without
+// passing over megabytes of another. Only Decode knows what is long: of a message that was put together it is the whole.
 func (m Message) Outline() jsontext.Value {
 	switch {
 	case len(m.outline) > 0:

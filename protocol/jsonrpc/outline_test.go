@@ -13,11 +13,11 @@ func TestOutlineHasNothingLong(t *testing.T) {
 	long := `"` + strings.Repeat("x", jsonrpc.LongMember) + `"`
 	short := `"` + strings.Repeat("x", jsonrpc.LongMember-3) + `"`
 	for _, test := range []struct{ message, want string }{
-		{`"id":1,"method":"m","params":{"name":"n","arguments":{"a":` + long + `},"_meta":{"progressToken":7}}`, `{"name":"n","arguments":null,"_meta":{"progressToken":7}}`},
-		{`"method":"m","params":{"a":` + long + `,"_meta":{"a":` + long + `}}`, `{"a":null,"_meta":{"a":` + long + `}}`},
+		{`"id":1,"method":"m","params":{"name":"n","arguments":{"a":` + long + `},"_meta":{"progressToken":7}}`, `{"name":"n","arguments":{},"_meta":{"progressToken":7}}`},
+		{`"method":"m","params":{"a":` + long + `,"_meta":{"a":` + long + `}}`, `{"a":"","_meta":{"a":` + long + `}}`},
 		{`"method":"m","params":[` + long + `]`, `[` + long + `]`},
-		{`"id":1,"params":{ "a" : ` + long + ` , "b":{"a":1}},"method":"m"`, `{ "a" : null , "b":{"a":1}}`},
-		{`"id":1,"other":{"a":` + long + `},"result":{"content":[` + long + `],"isError":true,"more":` + long + `}`, `{"content":null,"isError":true,"more":null}`},
+		{`"id":1,"params":{ "a" : ` + long + ` , "b":{"a":1}},"method":"m"`, `{ "a" : "" , "b":{"a":1}}`},
+		{`"id":1,"other":{"a":` + long + `},"result":{"content":[` + long + `],"isError":true,"more":` + long + `}`, `{"content":[],"isError":true,"more":""}`},
 		{`"id":1,"result":{"content":` + short + `}`, `{"content":` + short + `}`},
 		{`"id":1,"error":{"code":1,"message":"m","data":` + long + `}`, ``},
 	} {

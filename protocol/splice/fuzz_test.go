@@ -24,6 +24,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		original := bytes.Clone(in)
 		before, found := splice.Get(in, path...)
+		kind := splice.Kind(in, path...)
 		splice.Set(in, jsontext.Value(value), path...)
 		deleted, was := splice.Delete(in, path...)
 		for m := range splice.Members(in) {
@@ -38,6 +39,9 @@ func FuzzEdit(f *testing.F) {
 		}
 		value = string(bytes.TrimSpace([]byte(value)))
 		set, err := splice.Set(in, jsontext.Value(value), path...)
+		if found != (kind != 0) || found && before.Kind() != kind {
+			t.Fatalf("%q at %q: found %q, of kind %q", in, path, before, kind)
+		}
 		if was != found {
 			t.Fatalf("%q at %q: found %v, but deleted %v", in, path, found, was)
 		}
