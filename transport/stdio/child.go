@@ -43,7 +43,7 @@ type trace struct {
 }
 
 func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
-	hurry := make(chan struct{})
+	hurry, exited := make(chan struct{}), make(chan struct{})
 	return &Child{
 		hurry:   hurry,
 		hurried: sync.OnceFunc(func() { close(hurry) }),
@@ -51,9 +51,9 @@ func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
 		ladder:  spec.Ladder,
 		stdin:   p.stdin,
 		stdout:  p.stdout,
-		stderr:  newStderr(p.stderr, spec.Stderr, func() { _ = h.signalGroup(syscall.SIGKILL) }),
+		stderr:  newStderr(p.stderr, spec.Stderr, func() { _ = h.signalGroup(syscall.SIGKILL) }, exited),
 		settled: settled,
-		exited:  make(chan struct{}),
+		exited:  exited,
 		gone:    make(chan struct{}),
 	}
 }
@@ -76,7 +76,8 @@ func (c *Child) run(ended func()) {
 	c.group.Kill() // whoever has hidden from both
 	c.survived = !c.group.Remove(c.ladder.Kill) || !group || !strays
 	c.trace.watcher.forget(c.trace.group)
-	c.stderr.file.SetReadDeadline(time.Now().Add(drainTime))
+	c.stderr.settle()
+	c.stderr.file.SetReadDeadline(time.Unix(1, 0)) // whoever survived may hold it open
 	<-c.stderr.done
 	c.h.release()
 	close(c.gone)

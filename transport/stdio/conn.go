@@ -152,7 +152,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 			c.finish(ctx, err)
 		case found:
 			return in, nil
-		default:
+		case len(c.ready) == 0: // it was not an array of messages
 			c.strays.step()
 		}
 	}

@@ -160,6 +160,30 @@ func TestNoiseHasAPace(t *testing.T) {
 	}
 }
 
+// Messages in arrays are messages.
+func TestArraysHaveNoPace(t *testing.T) {
+	c := connect(t, spec("arrays"))
+	next(t, c)
+	c.Negotiated(protocol.V20250326)
+	for range arrays {
+		next(t, c)
+	}
+	if c.strays != (pace{}) {
+		t.Error("they count as what is no message")
+	}
+}
+
+// However much a program says before it crashes, it is told what it said last.
+func TestEndOfAnOutcryIsTold(t *testing.T) {
+	for range 5 {
+		c := connect(t, spec("outcry"))
+		_, exit := ended(t, c)
+		if tail := string(exit.Stderr); !strings.HasSuffix(tail, "no database\n") {
+			t.Errorf("%v: standard error ends in %.60q", exit, tail[max(0, len(tail)-60):])
+		}
+	}
+}
+
 func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 	var strays []Stray
 	c := NewConn(start(t, newTestSpawner(t), spec("garbage")), Options{Stray: func(s Stray) { strays = append(strays, s) }})

@@ -29,7 +29,8 @@ const (
 	// flushTime is how long Close waits for queued messages before it closes the server's input: a reading server needs far less.
 	flushTime = 200 * time.Millisecond
 
-	// exitTime is how long a server that closed its output is given to be seen exiting, so that the report can say how it ended.
+	// exitTime is how long a server that closed its output is given to be seen exiting, so that the report can say how it ended, and how long one that
+	// has exited what it left behind to fall silent.
 	exitTime = 100 * time.Millisecond
 	// drainTime is how long the pipes of a program that has exited must stay silent before they count as empty. Its own output is in
 	// them already; only what it left behind can add to it.
@@ -42,9 +43,13 @@ const (
 	// times this beyond.
 	LookEvery = Quiet / 4
 
-	// So many lines beside the messages, or parts of 4 KiB of standard error, are read in so short a time: 4000 and 16 MB in a second.
+	// So many lines beside the messages, or parts of standard error, are read in so short a time: 4000 and 16 MB in a second.
 	paceMost = 16
 	paceSpan = 4 * time.Millisecond
+	// errorPart is how much of standard error is read at once.
+	errorPart = 4 << 10
+	// fullPipe is what a pipe holds at most unless its owner is privileged (pipe(7), /proc/sys/fs/pipe-max-size).
+	fullPipe = 1 << 20
 	// tailBytes is how much of the end of standard error is kept: a stack trace and the line that explains it.
 	tailBytes = 4 << 10
 	// maxErrorLine bounds one line of standard error; the rest of a longer one is dropped up to its end.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -155,4 +157,11 @@ func TestDeathIsSeenAtOnce(t *testing.T) {
 	if exits[0] > goal || exits[kills/2] > 5*goal { // the machine is shared
 		t.Errorf("the exit was seen after %v, half of them after %v, want %v", exits[0], exits[kills/2], goal)
 	}
+}
+
+// outcry crashes with more to say than is read at once: its standard error holds a megabyte.
+func outcry() {
+	unix.FcntlInt(2, unix.F_SETPIPE_SZ, 1<<20)
+	os.Stderr.WriteString(strings.Repeat("at nothing in particular\n", 40_000) + "no database\n")
+	os.Exit(1)
 }

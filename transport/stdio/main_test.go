@@ -55,6 +55,12 @@ var roles = map[string]func(){
 		}
 		hello()
 	},
+	"arrays": func() {
+		say(`{"jsonrpc":"2.0","method":"hello"}`)
+		os.Stdout.WriteString(strings.Repeat(`[{"jsonrpc":"2.0","method":"n"}]`+"\n", arrays))
+		sleep()
+	},
+	"outcry":     outcry,
 	"mute":       func() { os.Stdout.Close(); sleep() },
 	"bite":       func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
 	"earless":    func() { hello(); os.Stdin.Close(); say(`{"jsonrpc":"2.0","method":"closed"}`); sleep() },
@@ -78,6 +84,9 @@ func sleep() {
 
 // noise is how many empty lines, and parts of standard error, the noisy server writes, one of both.
 const noise = 50 * paceMost
+
+// arrays is how many arrays, of one message each, a server writes that is asked nothing.
+const arrays = 200 * paceMost
 
 // hello shows that main is running.
 func hello() { say(`{"jsonrpc":"2.0","method":"hello"}`) }

@@ -9,9 +9,12 @@ type pace struct {
 	began time.Time // the first of them
 }
 
+// spare lets so many steps more pass at once.
+func (p *pace) spare(steps int) { p.steps = -steps }
+
 // step counts one, and waits if that is too many.
 func (p *pace) step() {
-	if p.steps == 0 {
+	if p.steps <= 0 {
 		p.began = time.Now()
 	}
 	if p.steps++; p.steps == paceMost {

@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // stderr empties a child's standard error for as long as anybody can write to it, so that no writer blocks for longer than paceSpan.
 type stderr struct {
-	file *os.File
-	line func([]byte, bool)
-	kill func() // ends the program whose lines nobody can take
-	done chan struct{}
+	file   *os.File
+	line   func([]byte, bool)
+	kill   func()          // ends the program whose lines nobody can take
+	exited <-chan struct{} // closed when the program has ended
+	done   chan struct{}
+
+	parts atomic.Uint64 // that were read
 
 	part []byte // the current line so far
 	skip bool   // it was too long, and was reported already
@@ -23,18 +27,26 @@ type stderr struct {
 	fault error      // the callback panicked
 }
 
-func newStderr(file *os.File, line func([]byte, bool), kill func()) *stderr {
-	return &stderr{file: file, line: line, kill: kill, done: make(chan struct{})}
+func newStderr(file *os.File, line func([]byte, bool), kill func(), exited <-chan struct{}) *stderr {
+	return &stderr{file: file, line: line, kill: kill, exited: exited, done: make(chan struct{})}
 }
 
-// drain reads until the end of the pipe or its deadline.
+// drain reads until the end of the pipe or its deadline. What a program leaves in the pipe at its end is waited for, and has no pace.
 func (s *stderr) drain() {
 	defer close(s.done)
 	defer s.file.Close()
-	buf := make([]byte, 4<<10)
+	buf := make([]byte, errorPart)
 	var pace pace
+	exited := s.exited
 	for {
+		select {
+		case <-exited:
+			exited = nil
+			pace.spare(fullPipe / errorPart)
+		default:
+		}
 		n, err := s.file.Read(buf)
+		s.parts.Add(1)
 		s.keep(buf[:n])
 		if s.line != nil {
 			s.split(buf[:n])
@@ -67,13 +79,26 @@ func (s *stderr) tail() []byte {
 	return bytes.Clone(s.last)
 }
 
-// settle waits for the rest of what an exited program wrote, unless something it left behind goes on writing.
+// settle waits for the rest of what an exited program wrote: until the pipe ends or stays silent, and not for long if something that it left behind
+// goes on writing.
 func (s *stderr) settle() {
-	timer := time.NewTimer(drainTime)
-	defer timer.Stop()
-	select {
-	case <-s.done:
-	case <-timer.C:
+	limit := time.NewTimer(exitTime)
+	defer limit.Stop()
+	look := time.NewTicker(drainTime)
+	defer look.Stop()
+	for was := s.parts.Load(); ; {
+		select {
+		case <-s.done:
+			return
+		case <-limit.C:
+			return
+		case <-look.C:
+			now := s.parts.Load()
+			if now == was {
+				return
+			}
+			was = now
+		}
 	}
 }
 
