@@ -28,6 +28,7 @@ type outgoing struct {
 	fresh        bool   // what the session knows of the server was looked at anew for this
 	mayInsist    bool   // its server may refuse it because its client cannot follow tasks
 	insisted     bool   // and did
+	expiry       otp.Timer
 }
 
 // Answers of the catalogue.
@@ -83,7 +84,8 @@ func (s *Session) toServer(o *outgoing) {
 	s.waiting.add(o.d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
-	s.p.After(s.left(o.d), connectExpired{o})
+	o.expiry.Stop()
+	o.expiry = s.p.After(s.left(o.d), connectExpired{o})
 }
 
 // connectExpired ends a request whose deadline came before its connection.
@@ -96,9 +98,11 @@ func (s *Session) connectExpired(o *outgoing) {
 
 func (s *Session) connected(m connected) {
 	if !s.waiting.has(m.o.d) { // cancelled meanwhile
+		m.o.expiry.Stop()
 		return
 	}
 	if m.err != nil {
+		m.o.expiry.Stop()
 		s.refuse(m.o.d, m.err)
 		return
 	}
@@ -147,6 +151,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	s.p.Check() // before it is on the books of what outlives this incarnation
 	s.waiting.remove(o.d)
+	o.expiry.Stop() // it would hold a large request for as long as a call may take
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
