@@ -33,11 +33,13 @@ type event struct {
 type feed struct {
 	operator *operator
 
-	mu     sync.Mutex // guards the fields below
-	after  uint64     // the last one that was seen
-	events []event
-	missed int
-	ended  map[string]ending // faults, by id
+	mu      sync.Mutex // guards the fields below
+	after   uint64     // the last one that was seen
+	events  []event
+	missed  int               // beyond the bound of all
+	passing int               // of those that come and go, which have a bound of their own
+	left    int               // of those, beyond it
+	ended   map[string]ending // faults, by id
 }
 
 // ending is how an armed fault ended.
@@ -122,11 +124,28 @@ func (f *feed) add(e event) {
 	if e.Name == "fault_renewed" {
 		return // every few seconds, and it says nothing but that we are here
 	}
-	if len(f.events) >= maxEvents {
+	switch {
+	case len(f.events) >= maxEvents:
 		f.missed++
 		return
+	case comesAndGoes(e) && f.passing >= maxPassing:
+		f.left++
+		return
+	case comesAndGoes(e):
+		f.passing++
 	}
 	f.events = append(f.events, e)
+}
+
+// comesAndGoes reports whether an event is of a session's ordinary life, of which an hour has hundreds of thousands. No verdict rests on one.
+func comesAndGoes(e event) bool {
+	switch e.Name {
+	case "session_opened", "session_closed", "phase_changed", "protocol_negotiation":
+		return true
+	case "child_started", "child_exited":
+		return e.Fields["class"] == "session"
+	}
+	return false
 }
 
 // fault is how a fault ended.
@@ -151,8 +170,9 @@ func (f *feed) over(ids []string) (last time.Time, ok bool) {
 	return last, len(ids) > 0
 }
 
-// records are the events, with their times since the run began, and how many were beyond the bound.
-func (f *feed) records(begun time.Time) ([]record.Event, error) {
+// records are the events, with their times since the run began, and how many of sessions that came and went are not among them. It is an error when others
+// are not.
+func (f *feed) records(begun time.Time) (_ []record.Event, left int, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := make([]record.Event, len(f.events))
@@ -162,7 +182,7 @@ func (f *feed) records(begun time.Time) ([]record.Event, error) {
 		}
 	}
 	if f.missed > 0 {
-		return list, errors.New(strconv.Itoa(f.missed) + " events are beyond the bound of a record")
+		return list, f.left, errors.New(strconv.Itoa(f.missed) + " events are beyond the bound of a record")
 	}
-	return list, nil
+	return list, f.left, nil
 }

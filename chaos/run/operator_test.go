@@ -191,7 +191,7 @@ func TestEveryEventIsReadOnce(t *testing.T) {
 	defer stop()
 	var want []string
 	seen := func() bool {
-		list, _ := p.feed.records(time.Time{})
+		list, _, _ := p.feed.records(time.Time{})
 		var names []string
 		for _, e := range list {
 			names = append(names, e.Name)

@@ -72,6 +72,8 @@ const (
 	maxWorkers = 256
 	// maxEvents bounds the events of a record, some hundred bytes each.
 	maxEvents = 100_000
+	// maxPassing bounds those of them that tell of sessions which come and go.
+	maxPassing = maxEvents / 2
 	// maxSlips and maxErrors bound the texts of one tenant.
 	maxSlips  = 1000
 	maxErrors = 32

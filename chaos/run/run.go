@@ -295,7 +295,10 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	}
 	end()
 	owned.Wait()
-	events, err := r.operator.feed.records(r.begun)
+	events, left, err := r.operator.feed.records(r.begun)
+	if left > 0 {
+		r.say("%d events of sessions that came and went are left out of the record", left)
+	}
 	if err != nil && out.Aborted == "" {
 		out.Aborted = err.Error()
 	}
