@@ -13,7 +13,6 @@ import (
 var owed = []struct{ scenario, of, name, why string }{
 	{"restart", "", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
 	{"pool", "", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
-	{"isolation-host", "every", "p99 of nobody killed, mcpd", "what the other tenant does anew after each crash takes the same two cores: 0.96 ms in place of 0.61 on a machine that does nothing else"},
 	{"call-http", "", "CPU per call of the relay's", "a call passes five actors"},
 	{"sessions", "100000 sessions, each without", "live heap after they were deleted", "the registry of protoactor keeps the room of its maps, which grow where processes have ended: some bytes for each"},
 }
