@@ -26,7 +26,6 @@ type Result struct {
 }
 
 func (r *Result) add(w *worker) {
-	r.Latency.Merge(w.latency)
 	r.Late = max(r.Late, w.late)
 	r.Waited += w.waited
 	for text, n := range w.errors {

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,10 +31,14 @@ func Run(ctx context.Context, clients []Client, o Options) (Result, error) {
 	}
 	start := o.Clock.Now()
 	r := &run{options: o, pace: pace{start: start, rate: o.Rate}, ledger: NewLedger(o.Run)}
+	shared := make([]latencies, min(o.Workers, runtime.GOMAXPROCS(0)))
+	for i := range shared {
+		shared[i].all = newHistogram()
+	}
 	workers := make([]worker, o.Workers)
 	var done sync.WaitGroup
 	for i := range workers {
-		workers[i] = worker{run: r, client: clients[i%len(clients)], latency: newHistogram(), errors: map[string]uint64{}}
+		workers[i] = worker{run: r, client: clients[i%len(clients)], latencies: &shared[i%len(shared)], errors: map[string]uint64{}}
 		done.Go(func() { workers[i].work(ctx) })
 	}
 	done.Wait()
@@ -41,6 +46,9 @@ func Run(ctx context.Context, clients []Client, o Options) (Result, error) {
 	result := Result{Options: o, Took: o.Clock.Now().Sub(start), Counts: r.ledger.Counts(), Latency: newHistogram(), Errors: map[string]uint64{}}
 	for i := range workers {
 		result.add(&workers[i])
+	}
+	for i := range shared {
+		result.Latency.Merge(shared[i].all)
 	}
 	return result, nil
 }
@@ -56,11 +64,24 @@ type run struct {
 // worker makes one call at a time and keeps its own account, so that measuring costs the callers no contention.
 type worker struct {
 	*run
-	client  Client
-	latency *hdrhistogram.Histogram
-	late    time.Duration
-	waited  uint64
-	errors  map[string]uint64
+	client    Client
+	latencies *latencies
+	late      time.Duration
+	waited    uint64
+	errors    map[string]uint64
+}
+
+// latencies are those of some workers. A histogram takes 184 KiB, too much for each of thousands of workers, and no more than one for each
+// processor are written to at once.
+type latencies struct {
+	mu  sync.Mutex
+	all *hdrhistogram.Histogram
+}
+
+func (l *latencies) add(took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.all.RecordValue(int64(min(took, MaxTimeout))) // out of range is impossible: the histogram takes 0 as its floor
 }
 
 func (w *worker) work(ctx context.Context) {
@@ -115,8 +136,7 @@ func (w *worker) call(ctx context.Context, i int, due, from time.Time) {
 		o(Call{Due: due, From: from, Done: w.options.Clock.Now(), Outcome: is, Doubled: doubled, Err: err})
 	}
 	if is == OK && i >= w.options.Warmup {
-		took := min(w.options.Clock.Now().Sub(from), MaxTimeout)
-		_ = w.latency.RecordValue(int64(took)) // out of range is impossible: clamped above, and the histogram takes 0 as its floor
+		w.latencies.add(w.options.Clock.Now().Sub(from))
 	}
 }
 

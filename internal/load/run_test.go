@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -250,4 +251,21 @@ func TestLateWakingIsNotLatency(t *testing.T) {
 			t.Errorf("longest = %v, late = %v, waited = %d, want 1ms, 3ms, 0", got, r.Late, r.Waited)
 		}
 	})
+}
+
+// Many callers of many tenants are told apart by their calls, not by what each holds of its own.
+func TestWorkersTakeLittleMemory(t *testing.T) {
+	const workers, each = 2000, 16 << 10 // bytes
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := Run(t.Context(), []Client{takes(0)}, options(func(o *Options) { o.Workers, o.Calls = workers, workers }))
+	runtime.ReadMemStats(&after)
+	if err != nil || r.Counts.OK != workers || r.Latency.TotalCount() != workers {
+		t.Fatalf("%v, %v, %d timed", err, r.Counts, r.Latency.TotalCount())
+	}
+	histograms := uint64(runtime.GOMAXPROCS(0)+1) * uint64(r.Latency.ByteSize())
+	if took := after.TotalAlloc - before.TotalAlloc; took > histograms+workers*each {
+		t.Errorf("%d workers took %d bytes, of which %d are histograms' to take", workers, took, histograms)
+	}
+	t.Logf("a histogram takes %d bytes", r.Latency.ByteSize())
 }
