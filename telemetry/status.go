@@ -12,6 +12,7 @@ const UpstreamLabel = "upstream"
 // UpstreamStatus is how the tree and the metrics show an upstream connection.
 type UpstreamStatus struct {
 	Tenant, Server string    // keys of the configuration
+	Link           string    // how it is reached: stdio, http, sse, builtin; of the row of a server
 	State          string    // one of the States below
 	Ending                   // why it is not ready; zero when it is
 	Retry          time.Time // when it may be started again; zero when that is not waited for

@@ -74,10 +74,11 @@ var aims = map[faults.Aim]struct {
 	what                string
 	tenant, server, row bool
 }{
-	faults.AtHost:   {"the host as a whole", false, false, false},
-	faults.AtTenant: {"a tenant", true, false, false},
-	faults.AtServer: {"a server", true, true, false},
-	faults.AtRow:    {"a row", true, false, true},
+	faults.AtHost:    {"the host as a whole", false, false, false},
+	faults.AtTenant:  {"a tenant", true, false, false},
+	faults.AtServer:  {"a server", true, true, false},
+	faults.AtProgram: {"a server that is a program", true, true, false},
+	faults.AtRow:     {"a row", true, false, true},
 }
 
 func (r *reader) aim(at string, k faults.Kind, f *Fault) {

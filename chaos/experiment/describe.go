@@ -78,7 +78,7 @@ func (f Fault) where() string {
 	switch f.Aim {
 	case faults.AtHost:
 		what = "the host"
-	case faults.AtServer:
+	case faults.AtServer, faults.AtProgram:
 		if what = "server " + f.At.Server + " of " + who; f.At.Server == "" {
 			what = "a server of " + who
 		}

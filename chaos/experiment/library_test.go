@@ -61,7 +61,7 @@ func TestEveryWayOfServersHasAnExperiment(t *testing.T) {
 		}
 	}
 	for _, k := range faults.Kinds {
-		if k.Aim == faults.AtServer && !done[k.Name] {
+		if (k.Aim == faults.AtServer || k.Aim == faults.AtProgram) && !done[k.Name] {
 			t.Errorf("no experiment has %s", k.Name)
 		}
 	}

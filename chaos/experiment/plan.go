@@ -57,7 +57,9 @@ func (s Strike) hits() string {
 	case s.Row != "":
 		what = s.Row
 	case s.Server != "":
-		what = "server " + s.Server + " of " + s.Tenant
+		if what = "server " + s.Server + " of " + s.Tenant; s.Any {
+			what += ", or another that runs"
+		}
 	case s.Tenant != "":
 		what = "tenant " + s.Tenant
 	}

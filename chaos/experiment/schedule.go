@@ -28,6 +28,7 @@ type Strike struct {
 	Server  string // of the tenant
 	Row     string // a path, of an outline also the pattern of those of which one is drawn later
 	Open    bool   // of an outline: none of them is there yet
+	Any     bool   // nobody has said which server's process: when the drawn one has none, that of another is hit
 	Percent float64
 	With    faults.Values
 	Seed    uint64 // of what the fault draws itself
@@ -171,8 +172,13 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 	}
 	var err error
 	switch f.Aim {
-	case faults.AtServer:
-		s.Server, err = drawn(draw, strings.TrimSpace("server "+f.At.Server)+" of "+s.Tenant, tree.Servers(s.Tenant), func(name string) bool { return f.At.Server == "" || name == f.At.Server })
+	case faults.AtServer, faults.AtProgram:
+		what, servers := strings.TrimSpace("server "+f.At.Server)+" of "+s.Tenant, tree.Servers(s.Tenant)
+		if f.Aim == faults.AtProgram && slices.ContainsFunc(servers, f.at) {
+			what, servers = what+" that is a program", tree.Programs(s.Tenant)
+		}
+		s.Server, err = drawn(draw, what, servers, f.at)
+		s.Any = f.Aim == faults.AtProgram && f.At.Server == ""
 	case faults.AtRow:
 		pattern := roles.Expand(f.At.Row)
 		if !absolute(pattern) {
@@ -186,6 +192,22 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 	}
 	return err
 }
+
+// Running is the strike on a server that has a process now, where any of the tenant's will do and the drawn one has none. Where none has one it is as it was.
+func (s Strike) Running(tree faults.Tree) Strike {
+	if !s.Any || len(tree.Children(s.Tenant, s.Server)) > 0 {
+		return s
+	}
+	running := slices.DeleteFunc(tree.Programs(s.Tenant), func(name string) bool { return len(tree.Children(s.Tenant, name)) == 0 })
+	if len(running) > 0 {
+		slices.Sort(running)
+		s.Server = running[s.Seed%uint64(len(running))]
+	}
+	return s
+}
+
+// at reports whether it may hit a server of that name.
+func (f Fault) at(server string) bool { return f.At.Server == "" || server == f.At.Server }
 
 // drawn is one of those that fit. Their order does not matter: rows of a pool change places.
 func drawn(draw *rand.Rand, what string, all []string, fits func(string) bool) (string, error) {

@@ -104,6 +104,55 @@ func TestDrawsReachEverything(t *testing.T) {
 	}
 }
 
+// linked is the tree in which a server of acme is reached like that.
+func linked(tree faults.Tree, server, link string) faults.Tree {
+	tree = slices.Clone(tree)
+	for i := range tree {
+		if tree[i].Path == faults.ServerPath("acme", server) {
+			tree[i].Link = link
+		}
+	}
+	return tree
+}
+
+const killing = "\n  - {do: child.kill, every: 1s}"
+
+// A server that is no process is none whose process can be killed.
+func TestProcessesAreDrawnOfPrograms(t *testing.T) {
+	tree := linked(rowsOf("acme"), "files", "builtin")
+	for seed := range uint64(50) {
+		for _, s := range schedule(t, parsed(t, killing), tree, seed) {
+			if s.Server != "demo" {
+				t.Fatalf("the process of %s is killed", s.Server)
+			}
+		}
+	}
+	_, err := parsed(t, "\n  - {do: child.kill, at: {server: files}}").Schedule(tree, Roles{Target: "acme"}, 1)
+	if err == nil || !strings.Contains(err.Error(), "there is no server files of acme that is a program") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A program that nobody uses has no process: where any will do, one that runs is hit.
+func TestAServerThatRunsIsHit(t *testing.T) {
+	idle := rowsOf("acme")
+	run := append(slices.Clone(idle), faults.Row{Path: faults.ServerPath("acme", "files") + "/1/connection", PID: 4711})
+	for seed := range uint64(50) {
+		for _, s := range schedule(t, parsed(t, killing), idle, seed) {
+			if got := s.Running(idle); !reflect.DeepEqual(got, s) {
+				t.Fatalf("nothing runs: %v, want %v", got, s)
+			}
+			if got := s.Running(run).Server; got != "files" {
+				t.Fatalf("files runs, and %s is hit", got)
+			}
+		}
+	}
+	named := schedule(t, parsed(t, "\n  - {do: child.kill, at: {server: demo}}"), idle, 1)[0]
+	if got := named.Running(run).Server; got != "demo" {
+		t.Errorf("demo is named, and %s is hit", got)
+	}
+}
+
 // Strikes come in the order of time, none after the phase, and none lasts longer than it. A shorter phase has the same ones, fewer.
 func TestStrikesFitThePhase(t *testing.T) {
 	tree := rowsOf("acme", "globex")

@@ -10,7 +10,7 @@ import (
 
 // It is not Fatal: past its budget a connection's supervisor ends, and the restarts that it counted are gone with it.
 var childCrash = Kind{
-	Name: "child.crash", Rows: []string{"F11", "F17"}, Aim: AtServer, Needs: Machine,
+	Name: "child.crash", Rows: []string{"F11", "F17"}, Aim: AtProgram, Needs: Machine,
 	Is:     "the processes of a server are killed as soon as they are there, again and again",
 	Params: []Param{{Name: "every", Type: Duration, Default: "100ms", Low: int64(10 * time.Millisecond), High: int64(time.Minute), Is: "how often is looked for them"}},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {

@@ -10,7 +10,7 @@ import (
 var signals = map[string]os.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "SEGV": syscall.SIGSEGV}
 
 var childKill = Kind{
-	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtServer, Fatal: true, Needs: Machine,
+	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtProgram, Fatal: true, Needs: Machine,
 	Is:     "the process of a server is killed",
 	Params: []Param{{Name: "signal", Type: Text, Default: "KILL", Words: []string{"KILL", "TERM", "SEGV"}, Is: "with what"}},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {

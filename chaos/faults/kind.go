@@ -35,10 +35,11 @@ type Aim uint8
 
 // Aims.
 const (
-	AtHost   Aim = iota // the host as a whole
-	AtTenant            // a tenant
-	AtRow               // a row of the tree
-	AtServer            // a tenant's server
+	AtHost    Aim = iota // the host as a whole
+	AtTenant             // a tenant
+	AtRow                // a row of the tree
+	AtServer             // a tenant's server
+	AtProgram            // a tenant's server that is a process which the host starts
 )
 
 // Need is what a kind cannot do without. The values are bits.

@@ -149,7 +149,7 @@ func TestMatch(t *testing.T) {
 
 func TestParseTree(t *testing.T) {
 	tree, err := ParseTree([]byte(`{"id":"mcpd","path":"mcpd","type":"supervisor","children":[{"path":"mcpd/tenants","children":[
-		{"path":"mcpd/tenants/acme","children":[{"path":"mcpd/tenants/acme/client_sup","childCount":1,"children":[{"path":"mcpd/tenants/acme/client_sup/demo","children":[
+		{"path":"mcpd/tenants/acme","children":[{"path":"mcpd/tenants/acme/client_sup","childCount":1,"children":[{"path":"mcpd/tenants/acme/client_sup/inside","link":"builtin"},{"path":"mcpd/tenants/acme/client_sup/demo","link":"stdio","children":[
 			{"path":"mcpd/tenants/acme/client_sup/demo/1/connection","type":"worker","status":"running","state":"ready","server":"demo","pid":4711,"restarts":2,"incarnation":3,"mailbox":4,"new":{}}]}]}]},
 		{"path":"mcpd/tenants/globex"}]}]}`))
 	if err != nil {
@@ -162,8 +162,11 @@ func TestParseTree(t *testing.T) {
 	if got := tree.Tenants(); !slices.Equal(got, []string{"acme", "globex"}) {
 		t.Errorf("tenants %v", got)
 	}
-	if got := tree.Servers("acme"); !slices.Equal(got, []string{"demo"}) {
+	if got := tree.Servers("acme"); !slices.Equal(got, []string{"inside", "demo"}) {
 		t.Errorf("servers %v", got)
+	}
+	if got := tree.Programs("acme"); !slices.Equal(got, []string{"demo"}) {
+		t.Errorf("programs %v", got)
 	}
 	for _, bad := range []string{"", "{}", "[]", `{"path": 5}`} {
 		if _, err := ParseTree([]byte(bad)); err == nil {

@@ -11,6 +11,7 @@ type Row struct {
 	Type        string // worker or supervisor
 	Status      string // running, restarting, …
 	State       string // of a server: idle, ready, …
+	Link        string // of a server: how it is reached, stdio being a process that the host starts; "" where the host does not say
 	Server      string // of a server's connection: its name
 	PID         int    // of a server that is a child process: its process, 0 when it has none
 	Restarts    int
@@ -43,9 +44,18 @@ func (t Tree) Tenants() []string {
 
 // Servers are the names of a tenant's servers, in the tree's order.
 func (t Tree) Servers(tenant string) []string {
+	return t.servers(tenant, func(Row) bool { return true })
+}
+
+// Programs are the names of those that are processes which the host starts.
+func (t Tree) Programs(tenant string) []string {
+	return t.servers(tenant, func(r Row) bool { return r.Link == "" || r.Link == "stdio" })
+}
+
+func (t Tree) servers(tenant string, are func(Row) bool) []string {
 	var names []string
 	for _, r := range t {
-		if name, ok := strings.CutPrefix(r.Path, ServerPath(tenant, "")); ok && !strings.Contains(name, "/") {
+		if name, ok := strings.CutPrefix(r.Path, ServerPath(tenant, "")); ok && !strings.Contains(name, "/") && are(r) {
 			names = append(names, name)
 		}
 	}

@@ -12,6 +12,7 @@ type node struct {
 	Type        string `json:"type"`
 	Status      string `json:"status"`
 	State       string `json:"state"`
+	Link        string `json:"link"`
 	Server      string `json:"server"`
 	PID         int    `json:"pid"`
 	Restarts    int    `json:"restarts"`
@@ -33,7 +34,7 @@ func ParseTree(data []byte) (Tree, error) {
 }
 
 func appendRows(t Tree, n node) Tree {
-	t = append(t, Row{n.Path, n.Type, n.Status, n.State, n.Server, n.PID, n.Restarts, n.Incarnation, n.Mailbox})
+	t = append(t, Row{n.Path, n.Type, n.Status, n.State, n.Link, n.Server, n.PID, n.Restarts, n.Incarnation, n.Mailbox})
 	for _, kid := range n.Children {
 		t = appendRows(t, kid)
 	}

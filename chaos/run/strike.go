@@ -54,6 +54,11 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan struct{}) struck {
 	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
 	host := &armer{operator: r.operator}
+	if s.Any {
+		if tree, err := host.Tree(ctx); err == nil { // without one it is said below that the host does not answer
+			s = s.Running(tree)
+		}
+	}
 	out := struck{plan: s, Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet}}
 	in, err := insist(ctx, kind, &faults.Site{
 		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,

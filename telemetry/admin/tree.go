@@ -60,6 +60,9 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	out.Server = proto.String(u.Server)
 	out.State = proto.String(u.State)
+	if u.Link != "" {
+		out.Link = proto.String(u.Link)
+	}
 	if u.Cause != "" {
 		out.Cause = proto.String(telemetry.Clean(u.Cause, telemetry.MaxValue))
 	}

@@ -22,13 +22,13 @@ func TestTreeAsJSON(t *testing.T) {
 		ID: "mcpd", Path: "mcpd", Type: otp.SupervisorType, Strategy: otp.OneForOne, Status: otp.Running, Since: time.Unix(1000, 0),
 		Children: []otp.Node{{
 			ID: "files", Path: "mcpd/files", Restart: otp.Transient, Status: otp.Running, Restarts: 2, Since: time.Unix(2000, 0), Incarnation: 3, Mailbox: 4, Hung: 1,
-			Extra: telemetry.UpstreamStatus{Tenant: "acme", Server: "files", State: telemetry.StateBackoff, Ending: telemetry.Ending{Cause: "exit code 1\n"}, PID: 4711, Revision: "2025-11-25", Stale: true},
+			Extra: telemetry.UpstreamStatus{Tenant: "acme", Server: "files", Link: "stdio", State: telemetry.StateBackoff, Ending: telemetry.Ending{Cause: "exit code 1\n"}, PID: 4711, Revision: "2025-11-25", Stale: true},
 		}},
 	}
 	const want = `{"id":"mcpd","path":"mcpd","type":"supervisor","strategy":"one_for_one","restart":"permanent","status":"running","restarts":0,` +
 		`"since":"1970-01-01T00:16:40Z","mailbox":0,"incarnation":0,"children":[` +
 		`{"id":"files","path":"mcpd/files","type":"worker","restart":"transient","status":"running","restarts":2,"since":"1970-01-01T00:33:20Z",` +
-		`"mailbox":4,"incarnation":3,"children":[],"hung":1,"state":"backoff","cause":"exit code 1\\n","pid":4711,"server":"files","revision":"2025-11-25","stale":true}]}`
+		`"mailbox":4,"incarnation":3,"children":[],"hung":1,"state":"backoff","cause":"exit code 1\\n","pid":4711,"server":"files","revision":"2025-11-25","stale":true,"link":"stdio"}]}`
 	if got := string(encode(Tree(root, false))); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -73,6 +73,8 @@ type Node struct {
 	Revision *string `protobuf:"bytes,24,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
 	// Of an upstream: clients are shown lists that an earlier host, or an earlier declaration of it, has left.
 	Stale *bool `protobuf:"varint,30,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
+	// Of an upstream: how it is reached, as in Server.
+	Link *string `protobuf:"bytes,32,opt,name=link,proto3,oneof" json:"link,omitempty"`
 	// Of an upstream that is not ready: permanent when starting it again does not
 	// help, else transient.
 	CauseClass *string `protobuf:"bytes,25,opt,name=cause_class,json=causeClass,proto3,oneof" json:"cause_class,omitempty"`
@@ -263,6 +265,13 @@ func (x *Node) GetStale() bool {
 	return false
 }
 
+func (x *Node) GetLink() string {
+	if x != nil && x.Link != nil {
+		return *x.Link
+	}
+	return ""
+}
+
 func (x *Node) GetCauseClass() string {
 	if x != nil && x.CauseClass != nil {
 		return *x.CauseClass
@@ -295,7 +304,7 @@ var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc3\a\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe5\a\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -320,12 +329,13 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x06server\x18\x17 \x01(\tH\bR\x06server\x88\x01\x01\x12\x1f\n" +
 	"\brevision\x18\x18 \x01(\tH\tR\brevision\x88\x01\x01\x12\x19\n" +
 	"\x05stale\x18\x1e \x01(\bH\n" +
-	"R\x05stale\x88\x01\x01\x12$\n" +
-	"\vcause_class\x18\x19 \x01(\tH\vR\n" +
+	"R\x05stale\x88\x01\x01\x12\x17\n" +
+	"\x04link\x18  \x01(\tH\vR\x04link\x88\x01\x01\x12$\n" +
+	"\vcause_class\x18\x19 \x01(\tH\fR\n" +
 	"causeClass\x88\x01\x01\x12\x1b\n" +
-	"\x06stderr\x18\x1a \x01(\tH\fR\x06stderr\x88\x01\x01\x12\x1f\n" +
-	"\bincident\x18\x1b \x01(\tH\rR\bincident\x88\x01\x01\x125\n" +
-	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0eR\x05retry\x88\x01\x01B\v\n" +
+	"\x06stderr\x18\x1a \x01(\tH\rR\x06stderr\x88\x01\x01\x12\x1f\n" +
+	"\bincident\x18\x1b \x01(\tH\x0eR\bincident\x88\x01\x01\x125\n" +
+	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0fR\x05retry\x88\x01\x01B\v\n" +
 	"\t_strategyB\a\n" +
 	"\x05_hungB\x0e\n" +
 	"\f_child_countB\t\n" +
@@ -336,7 +346,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x04_pidB\t\n" +
 	"\a_serverB\v\n" +
 	"\t_revisionB\b\n" +
-	"\x06_staleB\x0e\n" +
+	"\x06_staleB\a\n" +
+	"\x05_linkB\x0e\n" +
 	"\f_cause_classB\t\n" +
 	"\a_stderrB\v\n" +
 	"\t_incidentB\b\n" +
