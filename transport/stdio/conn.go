@@ -57,8 +57,8 @@ type Conn struct {
 	ready   []transport.Inbound // read already, or found lost at the end
 	inARow  int                 // stray lines
 	settled bool
-	end     error // what Recv answers from now on
-	strays  pace  // of the lines that are no messages
+	end     error          // what Recv answers from now on
+	strays  transport.Pace // of the lines that are no messages
 }
 
 var _ transport.Upstream = (*Conn)(nil)
@@ -153,7 +153,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		case found:
 			return in, nil
 		case len(c.ready) == 0: // it was not an array of messages
-			c.strays.step()
+			c.strays.Step()
 		}
 	}
 }

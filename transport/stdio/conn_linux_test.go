@@ -154,7 +154,7 @@ func TestNoiseHasAPace(t *testing.T) {
 	for _, of := range []string{"lines", "standard error"} {
 		began := time.Now()
 		next(t, connect(t, spec("noise", "STDIO_TEST_ARG", of)))
-		if took, least := time.Since(began), 40*paceSpan; took < least { // a pipe holds what nobody has read
+		if took, least := time.Since(began), 40*transport.PaceSpan; took < least { // a pipe holds what nobody has read
 			t.Errorf("%s: it was over after %v, want %v", of, took, least)
 		}
 	}
@@ -168,7 +168,7 @@ func TestArraysHaveNoPace(t *testing.T) {
 	for range arrays {
 		next(t, c)
 	}
-	if c.strays != (pace{}) {
+	if c.strays != (transport.Pace{}) {
 		t.Error("they count as what is no message")
 	}
 }

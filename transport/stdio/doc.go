@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/transport"
 )
 
 // The bounds of this package. What Options or a Spec can change is a default here.
@@ -43,11 +44,8 @@ const (
 	// times this beyond.
 	LookEvery = Quiet / 4
 
-	// So many lines beside the messages, or parts of standard error, are read in so short a time: 4000 and 16 MB in a second.
-	paceMost = 16
-	paceSpan = 4 * time.Millisecond
 	// errorPart is how much of standard error is read at once.
-	errorPart = 4 << 10
+	errorPart = transport.PacePart
 	// fullPipe is what a pipe holds at most unless its owner is privileged (pipe(7), /proc/sys/fs/pipe-max-size).
 	fullPipe = 1 << 20
 	// tailBytes is how much of the end of standard error is kept: a stack trace and the line that explains it.

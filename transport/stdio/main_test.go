@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 // role is the environment variable that turns this test binary into one of the servers below.
@@ -83,10 +84,10 @@ func sleep() {
 }
 
 // noise is how many empty lines, and parts of standard error, the noisy server writes, one of both.
-const noise = 50 * paceMost
+const noise = 50 * transport.PaceMost
 
 // arrays is how many arrays, of one message each, a server writes that is asked nothing.
-const arrays = 200 * paceMost
+const arrays = 200 * transport.PaceMost
 
 // hello shows that main is running.
 func hello() { say(`{"jsonrpc":"2.0","method":"hello"}`) }

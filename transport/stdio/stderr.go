@@ -7,9 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcpd/transport"
 )
 
-// stderr empties a child's standard error for as long as anybody can write to it, so that no writer blocks for longer than paceSpan.
+// stderr empties a child's standard error for as long as anybody can write to it, so that no writer blocks for longer than transport.PaceSpan.
 type stderr struct {
 	file   *os.File
 	line   func([]byte, bool)
@@ -36,13 +38,13 @@ func (s *stderr) drain() {
 	defer close(s.done)
 	defer s.file.Close()
 	buf := make([]byte, errorPart)
-	var pace pace
+	var pace transport.Pace
 	exited := s.exited
 	for {
 		select {
 		case <-exited:
 			exited = nil
-			pace.spare(fullPipe / errorPart)
+			pace.Spare(fullPipe / errorPart)
 		default:
 		}
 		n, err := s.file.Read(buf)
@@ -57,7 +59,7 @@ func (s *stderr) drain() {
 			}
 			return
 		}
-		pace.step()
+		pace.Step()
 	}
 }
 

@@ -198,10 +198,17 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 		}
 		// An event without data primes the stream; other names than this are not messages.
 		if len(e.Data) == 0 || e.Name != "" && e.Name != "message" {
+			r.Stray(e)
 			continue
 		}
-		if f.message(e.Data) {
+		answered, readable := f.message(e.Data)
+		if answered {
 			return true, nil
+		}
+		if readable {
+			r.Passed()
+		} else {
+			r.Stray(e)
 		}
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -209,8 +216,8 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 	}
 }
 
-// message hands on what an event carries and reports whether it was the answer.
-func (f *flow) message(data []byte) bool {
+// message hands on what an event carries, and reports whether it was the answer, and any message at all.
+func (f *flow) message(data []byte) (answered, readable bool) {
 	answered, err := f.client.each(data, f.deliver)
 	var bad *jsonrpc.DecodeError
 	if errors.As(err, &bad) && bad.ID.IsZero() {
@@ -220,11 +227,11 @@ func (f *flow) message(data []byte) bool {
 	case err == nil:
 	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() && (f.call == nil || bad.ID == f.call.id):
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
-		return f.call != nil
+		return f.call != nil, false
 	default:
 		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
 	}
-	return answered
+	return answered, err == nil
 }
 
 // deliver hands on a message and reports whether it was the answer.

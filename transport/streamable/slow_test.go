@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,12 @@ import (
 // flooded serves a host whose "flood" sends n notifications of the given size as fast as it can, and then answers.
 func flooded(t *testing.T, n, size int, o Options) *testServer {
 	t.Helper()
+	return floodedWith(t, n, size, o, func(int) {})
+}
+
+// floodedWith has done called with the number of each message that was sent.
+func floodedWith(t *testing.T, n, size int, o Options, done func(i int)) *testServer {
+	t.Helper()
 	host := newTestHost(t)
 	filler := strings.Repeat("x", size)
 	host.scripts["flood"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
@@ -30,6 +37,7 @@ func flooded(t *testing.T, n, size int, o Options) *testServer {
 				t.Errorf("message %d: %v, want it to be taken", i, err)
 				break
 			}
+			done(i)
 		}
 		out.Finish(jsonrpc.Response(m.ID, nil))
 	}
@@ -89,7 +97,11 @@ func TestSmallBurstIsWhole(t *testing.T) {
 func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	cut := make(chan string, 1)
-	s := flooded(t, 20_000, 1000, Options{Stall: stall, Cut: func(tenant string) { cut <- tenant }})
+	s := floodedWith(t, 20_000, 1000, Options{Stall: stall, Cut: func(tenant string) { cut <- tenant }}, func(i int) {
+		if i%64 == 0 {
+			runtime.Gosched() // on one processor too the connection is written to until it takes no more, before the log loses its oldest
+		}
+	})
 	id, other := s.session(protocol.V20251125), s.session(protocol.V20251125)
 	listening := readStream(t, s.get("Mcp-Session-Id", other))
 	listening.next()

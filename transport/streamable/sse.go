@@ -90,6 +90,7 @@ type Reader struct {
 	bom     bool   // the first line is behind us, where alone a BOM is skipped
 	skipLF  bool   // the last line ended in CR: an LF right after it belongs to it
 	id      string // the last event id, which stays in force
+	strays  transport.Pace
 	err     error
 }
 
@@ -106,7 +107,7 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 
 // Next returns the next event that has any field: unlike a browser it also yields events with no data, since a priming event or a
 // bare retry tells an MCP client something. Data belongs to the caller. An event cut off by the end of the stream is dropped, and
-// io.EOF returned. Errors are final.
+// io.EOF returned. Errors are final. Lines without data are read at a pace, which begins anew with Passed.
 func (r *Reader) Next() (Event, error) {
 	var event Event
 	var some bool
@@ -120,6 +121,7 @@ func (r *Reader) Next() (Event, error) {
 				event.ID = r.id
 				return event, nil
 			}
+			r.strays.Step()
 			continue
 		}
 		known, err := r.field(&event, line)
@@ -130,6 +132,10 @@ func (r *Reader) Next() (Event, error) {
 		some = some || known
 	}
 }
+
+// Passed says that the last event was a message, so that the lines around it were not too many; Stray that it was none.
+func (r *Reader) Passed()       { r.strays.Spare(0) }
+func (r *Reader) Stray(e Event) { r.strays.Bytes(len(e.Data)) }
 
 // close gives up what was read and not handed out. There are no more events.
 func (r *Reader) close() {
@@ -145,6 +151,9 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if len(value) > 0 && value[0] == ' ' {
 		value = value[1:]
+	}
+	if string(name) != "data" {
+		r.strays.Bytes(len(line))
 	}
 	switch string(name) {
 	case "data":
