@@ -50,6 +50,8 @@ func (d *Document) Parse(data []byte) ast.Node {
 				do = "put quotes around a text with ${ } in it"
 			case bytes.Contains(line, []byte("/{")):
 				do = "put quotes around a path with { } in it"
+			case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):
+				what, do = "the line begins with a tab", "indent it with spaces"
 			}
 		}
 		d.Report(where, "this is no YAML", Printable(what), do)
