@@ -47,7 +47,17 @@ func measureEras(ctx context.Context, r *kit.Run, to string, server func(ctx con
 	if err != nil {
 		return err
 	}
-	t := trial{scenario: "call-eras", title: to + ", " + plural(callers), sessions: callers}
+	for _, n := range kit.Either(r, sessionCounts(r), []int{callers}) {
+		if err := measureErasOf(ctx, r, to, n, host); err != nil {
+			return fmt.Errorf("%s, %s: %w", to, plural(n), err)
+		}
+	}
+	return nil
+}
+
+// measureErasOf measures them with so many sessions.
+func measureErasOf(ctx context.Context, r *kit.Run, to string, n int, host *kit.Process) error {
+	t := trial{scenario: "call-eras", title: to + ", " + plural(n), sessions: n}
 	name := func(client, server string) string { return client + " client, " + server + " server" }
 	for _, client := range eras {
 		for _, server := range eras {
@@ -58,7 +68,7 @@ func measureEras(ctx context.Context, r *kit.Run, to string, server func(ctx con
 	}
 	f, err := t.run(ctx, r)
 	if err != nil {
-		return fmt.Errorf("%s: %w", to, err)
+		return err
 	}
 	for i, client := range eras {
 		crossed, same := f.of(name(client, eras[1-i]), cpuPerCall), f.of(name(client, client), cpuPerCall)
