@@ -18,7 +18,7 @@ var crowds = []struct {
 	short bool // measured in a short run too
 }{
 	{1000, use{detached: true}, true}, {10_000, use{detached: true}, false}, {100_000, use{detached: true}, false},
-	{1000, use{stream: true}, true}, {10_000, use{stream: true}, false},
+	{1000, use{stream: true}, true}, {10_000, use{stream: true}, false}, {100_000, use{stream: true}, false},
 }
 
 // asked is how many of a crowd are asked for an answer.

@@ -1,7 +1,11 @@
 package memory
 
 import (
+	"bufio"
+	"net"
+	"net/url"
 	"os"
+	"runtime"
 	"testing"
 
 	"mcpd/bench/kit"
@@ -71,6 +75,34 @@ func TestBothScenariosMeasure(t *testing.T) {
 		}
 		for _, m := range r.Record.Measurements {
 			t.Logf("%s, %s, %s: %.2f %s", m.Case, m.Subject, m.Quantity, m.Rounds, m.Unit)
+		}
+	}
+}
+
+// There are fewer ports than sessions in a crowd: those beyond connect from other addresses.
+func TestCrowdsConnectFromSeveralAddresses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("127.0.0.2 is an address of Linux alone")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	o := opener{url: &url.URL{Host: l.Addr().String()}, in: bufio.NewReader(nil), made: perAddress - 1}
+	for _, want := range []string{"127.0.0.1", "127.0.0.2"} {
+		client, err := o.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if got, _, _ := net.SplitHostPort(conn.RemoteAddr().String()); got != want {
+			t.Errorf("connected from %s, want %s", got, want)
 		}
 	}
 }

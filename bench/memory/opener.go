@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,6 +95,20 @@ type opener struct {
 	url  *url.URL
 	in   *bufio.Reader
 	conn net.Conn // for whatever has no connection of its own; made when it is needed
+	made int      // connections
+}
+
+// perAddress is how many connections an opener makes from one address: there are 28,000 ports for connections from one to another
+// (/proc/sys/net/ipv4/ip_local_port_range), for all openers.
+const perAddress = 1000
+
+// source is the address of the next connection. Of Linux all 127.0.0.0/8 is loopback; elsewhere fewer are open at once.
+func (o *opener) source() net.Addr {
+	n := o.made / perAddress
+	if o.made++; n == 0 || runtime.GOOS != "linux" {
+		return nil
+	}
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n))}
 }
 
 func (o *opener) close() {
@@ -104,7 +119,7 @@ func (o *opener) close() {
 
 // dial makes a connection that whatever is waited for on it bounds.
 func (o *opener) dial() (net.Conn, error) {
-	conn, err := net.DialTimeout("tcp", o.url.Host, kit.Patience)
+	conn, err := (&net.Dialer{Timeout: kit.Patience, LocalAddr: o.source()}).Dial("tcp", o.url.Host)
 	if err != nil {
 		return nil, err
 	}
