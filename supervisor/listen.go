@@ -66,7 +66,9 @@ func (h *host) mcp() (suture.Service, error) {
 	handler := streamable.NewHandler(streamable.Options{
 		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
-		Refused: func(reason string, _ int) { h.recorder.Emit(telemetry.Rejected{Reason: reason}) },
+		Refused: func(tenant, reason string, _ int) {
+			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: reason})
+		},
 		Room:    func(ep streamable.Endpoint) *transport.Room { return h.room(ep.Tenant) },
 		Cut: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})

@@ -34,15 +34,15 @@ func (f failure) body() []byte {
 func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Data}.body() }
 
 // refuse turns a request away by a word of this interface or of the listener's edge.
-func (h *Handler) refuse(w http.ResponseWriter, why *streamable.Refused) {
-	h.guard.Count(why.Reason, why.Status)
+func (h *Handler) refuse(w http.ResponseWriter, ep streamable.Endpoint, why *streamable.Refused) {
+	h.guard.Count(ep, why.Reason, why.Status)
 	h.guard.WriteJSON(w, why.Status, failure{Error: why.Detail}.body())
 }
 
 // fail answers with what a Host or a Session returned.
-func (h *Handler) fail(w http.ResponseWriter, err error) {
+func (h *Handler) fail(w http.ResponseWriter, ep streamable.Endpoint, err error) {
 	if errors.Is(err, streamable.ErrNoSession) { // it ended while it was used
-		h.unknown(w, invalidSession)
+		h.unknown(w, ep, invalidSession)
 		return
 	}
 	status := protocol.HTTPStatus(err, protocol.Latest, false)
@@ -56,7 +56,7 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	h.guard.Count(protocol.ConditionOf(err).String(), status)
+	h.guard.Count(ep, protocol.ConditionOf(err).String(), status)
 	h.guard.WriteJSON(w, status, failureOf(protocol.Translate(err, protocol.Latest)))
 }
 

@@ -11,19 +11,19 @@ import (
 
 // channel opens the stream of HTTP+SSE, which begins by saying where to post (2024-11-05 §basic/transports). It lasts as long as its session.
 func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
-	if !h.streams(w, r) {
+	if !h.streams(w, r, ep) {
 		return
 	}
 	c, ticket := h.channels.add(h, ep)
 	if c == nil {
-		h.refuse(w, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
+		h.refuse(w, ep, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
 		return
 	}
 	defer c.end(r.Context())
 	defer h.channels.remove(ticket)
 	out := makeOutlet()
 	if err := c.streams.listen(&out); err != nil {
-		h.refuseGET(w, err, 0)
+		h.refuseGET(w, ep, err, 0)
 		return
 	}
 	e := emitter{
@@ -36,7 +36,7 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 // message takes what a client of HTTP+SSE posts. The answer to a request comes on the stream, whatever it is.
 func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	c, f, detail := h.holder(r, ep)
-	body, ok := h.body(w, r, f, detail)
+	body, ok := h.body(w, r, ep, f, detail)
 	if !ok {
 		return
 	}
@@ -44,7 +44,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	v := c.version()
 	messages, refused, err := h.decode(body, v)
 	if err != nil {
-		h.refuseError(w, err, v, refusedID(err))
+		h.refuseError(w, ep, err, v, refusedID(err))
 		return
 	}
 	for _, m := range refused {
@@ -57,7 +57,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		}
 	}
 	if err != nil {
-		h.refuseError(w, err, v, jsonrpc.ID{})
+		h.refuseError(w, ep, err, v, jsonrpc.ID{})
 		return
 	}
 	h.writeEmpty(w, http.StatusAccepted)

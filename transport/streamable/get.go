@@ -11,7 +11,7 @@ import (
 
 // get opens the standing stream, or with Last-Event-ID resumes any stream of the session.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
-	if !h.streams(w, r) {
+	if !h.streams(w, r, ep) {
 		return
 	}
 	session, ok := h.session(w, r, ep, jsonrpc.ID{})
@@ -20,7 +20,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	streams, out := session.Streams(), makeOutlet()
 	if err := streams.connect(&out, r.Header.Get("Last-Event-Id"), session.Version()); err != nil {
-		h.refuseGET(w, err, session.Version())
+		h.refuseGET(w, ep, err, session.Version())
 		return
 	}
 	defer streams.detach(&out)
@@ -35,7 +35,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 }
 
 // streams reports whether a GET may be answered with a stream, or refuses it.
-func (h *Handler) streams(w http.ResponseWriter, r *http.Request) bool {
+func (h *Handler) streams(w http.ResponseWriter, r *http.Request, ep Endpoint) bool {
 	f, detail := checkAccept(r, streamType)
 	switch {
 	case f != accepted:
@@ -45,19 +45,19 @@ func (h *Handler) streams(w http.ResponseWriter, r *http.Request) bool {
 		f, detail = draining, "the server is going down"
 	}
 	if f != accepted {
-		h.refuse(w, f, jsonrpc.ID{}, detail)
+		h.refuse(w, ep, f, jsonrpc.ID{}, detail)
 	}
 	return f == accepted
 }
 
-func (h *Handler) refuseGET(w http.ResponseWriter, err error, v protocol.Version) {
+func (h *Handler) refuseGET(w http.ResponseWriter, ep Endpoint, err error, v protocol.Version) {
 	switch {
 	case errors.Is(err, errManyGETs):
-		h.refuse(w, manyGETs, jsonrpc.ID{}, err.Error())
+		h.refuse(w, ep, manyGETs, jsonrpc.ID{}, err.Error())
 	case errors.Is(err, errEventID), errors.Is(err, errUnreplayable):
-		h.refuse(w, badEventID, jsonrpc.ID{}, "cannot resume: "+err.Error())
+		h.refuse(w, ep, badEventID, jsonrpc.ID{}, "cannot resume: "+err.Error())
 	default:
-		h.refuseError(w, err, v, jsonrpc.ID{})
+		h.refuseError(w, ep, err, v, jsonrpc.ID{})
 	}
 }
 
@@ -77,7 +77,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	if err := session.Close(context.WithoutCancel(r.Context())); err != nil {
-		h.refuseError(w, err, session.Version(), jsonrpc.ID{})
+		h.refuseError(w, ep, err, session.Version(), jsonrpc.ID{})
 		return
 	}
 	h.writeEmpty(w, http.StatusNoContent)

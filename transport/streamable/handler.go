@@ -40,8 +40,9 @@ type Options struct {
 	Bounds Bounds
 	// KeepAlive, Stall, StreamAge and Retry: see the defaults.
 	KeepAlive, Stall, StreamAge, Retry time.Duration
-	// Refused is told of each request that was refused, with a word from a closed list and the status of the answer. It must return at once.
-	Refused func(reason string, status int)
+	// Refused is told of each request that was refused, with the tenant whose it was, empty where that was not known yet, a word from a closed list
+	// and the status of the answer. It must return at once.
+	Refused func(tenant, reason string, status int)
 	// Cut is told of each stream of a tenant's that was cut because its client did not read. It must return at once.
 	Cut func(tenant string)
 	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
@@ -82,7 +83,7 @@ func NewHandler(o Options) *Handler {
 		o.Admission = func() *Admission { return admission }
 	}
 	if o.Refused == nil {
-		o.Refused = func(string, int) {}
+		o.Refused = func(string, string, int) {}
 	}
 	if o.Cut == nil {
 		o.Cut = func(string) {}
@@ -118,7 +119,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 	}
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {
-			h.refuse(w, f, jsonrpc.ID{}, detail)
+			h.refuse(w, ep, f, jsonrpc.ID{}, detail)
 			return nil, ep
 		}
 	}
@@ -130,12 +131,12 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 		if err.Condition == protocol.ConditionOverloaded {
 			w.Header().Set("Connection", "close") // who shall come back later needs none meanwhile
 		}
-		h.refuseError(w, err, 0, jsonrpc.ID{})
+		h.refuseError(w, ep, err, 0, jsonrpc.ID{})
 		return nil, ep
 	}
 	if serve = doors[at][r.Method]; serve == nil {
 		w.Header().Set("Allow", allowed[at])
-		h.refuse(w, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
+		h.refuse(w, ep, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
 	}
 	return serve, ep
 }

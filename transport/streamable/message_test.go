@@ -254,17 +254,18 @@ func TestConcurrentPostsWithOneIDGetTheirOwnAnswers(t *testing.T) {
 func TestRefusalsAreCounted(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	s := serve(t, newTestHost(t), Options{Refused: func(reason string, status int) {
+	s := serve(t, newTestHost(t), Options{Refused: func(tenant, reason string, status int) {
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, fmt.Sprint(reason, " ", status))
+		got = append(got, fmt.Sprintf("%q %s %d", tenant, reason, status))
 	}})
 	s.post(`{`)
 	s.post(`{}`, "Content-Type", "text/plain")
+	s.post(`{}`, "Origin", "https://elsewhere.example")
 	mu.Lock()
 	defer mu.Unlock()
-	if fmt.Sprint(got) != "[parse 400 media_type 415]" {
-		t.Errorf("counted %v, want the two refusals", got)
+	if fmt.Sprint(got) != `["acme" parse 400 "acme" media_type 415 "" origin 403]` {
+		t.Errorf("counted %v, want the three refusals", got)
 	}
 }
 

@@ -87,7 +87,7 @@ var refusals = [refusalCount]struct {
 const retryAfter = time.Second
 
 // refuse answers with a row of the table. The id is that of the request, if it is known.
-func (h *Handler) refuse(w http.ResponseWriter, f refusal, id jsonrpc.ID, detail string) {
+func (h *Handler) refuse(w http.ResponseWriter, ep Endpoint, f refusal, id jsonrpc.ID, detail string) {
 	row := refusals[f]
 	if f == badMethod && w.Header().Get("Allow") == "" {
 		w.Header().Set("Allow", allowed[Streamable])
@@ -99,15 +99,15 @@ func (h *Handler) refuse(w http.ResponseWriter, f refusal, id jsonrpc.ID, detail
 	if f == manyGETs || f == draining {
 		wait = retryAfter
 	}
-	h.fail(w, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{
+	h.fail(w, ep, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{
 		Code: row.code, Message: detail, Data: jsontext.Value(`{"reason":"` + row.word + `"}`),
 	}))
 }
 
 // refuseError answers with what a Host, a Session or a decoder returned. V is the revision of the session, 0 when there is none.
-func (h *Handler) refuseError(w http.ResponseWriter, err error, v protocol.Version, id jsonrpc.ID) {
+func (h *Handler) refuseError(w http.ResponseWriter, ep Endpoint, err error, v protocol.Version, id jsonrpc.ID) {
 	if errors.Is(err, ErrNoSession) {
-		h.refuse(w, sessionGone, id, "")
+		h.refuse(w, ep, sessionGone, id, "")
 		return
 	}
 	status := protocol.HTTPStatus(err, v, v != 0)
@@ -125,12 +125,12 @@ func (h *Handler) refuseError(w http.ResponseWriter, err error, v protocol.Versi
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	h.fail(w, status, wait, protocol.ConditionOf(err).String(), jsonrpc.Failure(id, protocol.Translate(err, v)))
+	h.fail(w, ep, status, wait, protocol.ConditionOf(err).String(), jsonrpc.Failure(id, protocol.Translate(err, v)))
 }
 
-// fail writes a refusal and counts it.
-func (h *Handler) fail(w http.ResponseWriter, status int, wait time.Duration, reason string, m jsonrpc.Message) {
-	h.options.Refused(reason, status)
+// fail writes a refusal and counts it as the tenant's, once that is known.
+func (h *Handler) fail(w http.ResponseWriter, ep Endpoint, status int, wait time.Duration, reason string, m jsonrpc.Message) {
+	h.options.Refused(ep.Tenant, reason, status)
 	if wait > 0 {
 		setRetryAfter(w, wait)
 	}

@@ -54,7 +54,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		streamHeaders(w.Header())
 		h.writeEmpty(w, http.StatusOK)
 	case asNothing:
-		h.refuse(w, sessionGone, jsonrpc.ID{}, "")
+		h.refuse(w, ep, sessionGone, jsonrpc.ID{}, "")
 	}
 }
 
