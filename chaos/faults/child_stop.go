@@ -9,7 +9,7 @@ import (
 
 // It is not Fatal: a process that goes on before the host has noticed keeps its connection.
 var childStop = Kind{
-	Name: "child.stop", Rows: []string{"F18"}, Aim: AtProgram, Needs: Machine,
+	Name: "child.stop", Rows: []string{"F18"}, Aim: AtProgram, Silent: true, Needs: Machine,
 	Is: "the process of a server is stopped, with those that it has started, and goes on at the end unless the host has replaced it",
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c, err := child(ctx, s)

@@ -18,7 +18,9 @@ type Kind struct {
 	// Fatal says that each hit ends an incarnation of a row, so that it has to cost one restart.
 	Fatal bool
 	// Quiet says that a healthy host has no event of it: what it does about it is what it does all day.
-	Quiet  bool
+	Quiet bool
+	// Silent says that nothing tells the host of it: it has to find it out, which takes it seconds.
+	Silent bool
 	Needs  Need
 	Params []Param
 	// Before has the host make what it keeps for minutes after it was needed, so that it is there when the host is measured before the run. Nil is

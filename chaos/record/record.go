@@ -178,8 +178,10 @@ type Strike struct {
 	// Fatal says that each hit ends an incarnation, so that it must have cost one restart.
 	Fatal bool `json:"fatal"`
 	// Quiet says that the host need not tell of it.
-	Quiet bool   `json:"quiet,omitzero"`
-	Error string `json:"error,omitzero"` // why it could not be injected
+	Quiet bool `json:"quiet,omitzero"`
+	// Silent says that the host had to find it out.
+	Silent bool   `json:"silent,omitzero"`
+	Error  string `json:"error,omitzero"` // why it could not be injected
 	// Wrong is what went wrong after it was injected: it could not be healed, or the host did what it must not.
 	Wrong string `json:"wrong,omitzero"`
 }

@@ -63,12 +63,26 @@ func broke(r *record.Record) string {
 func untested(r *record.Record) string {
 	var list []string
 	for _, f := range r.Untested() {
+		if f.Goal == 0 {
+			return unseen(r)
+		}
 		list = append(list, fmt.Sprintf("%s, which may take %s", name(f.Name), quantity(f.Goal, f.Unit)))
 	}
 	if len(list) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("Not put to the test: %s: no fault lasted longer than %s.", and(list), seconds(r.Lasted()))
+}
+
+// unseen says what the host has not found out, though nobody expects that it does.
+func unseen(r *record.Record) string {
+	var kinds []string
+	for _, s := range r.Strikes {
+		if s.Silent && s.Hits > 0 && !slices.Contains(kinds, s.Kind) {
+			kinds = append(kinds, name(s.Kind))
+		}
+	}
+	return fmt.Sprintf("The host did not find out %s: no fault lasted longer than %s.", and(kinds), seconds(r.Lasted()))
 }
 
 // some are the first of many: of processes that come and go there are as many as faults.

@@ -143,6 +143,15 @@ func TestWhatWasNotPutToTheTestStandsAtTheTop(t *testing.T) {
 			t.Errorf("got %q, want %q %d times", got, want, times)
 		}
 	}
+	own := r // in which nobody has said how soon it has to be found out
+	own.Figures, own.Strikes = nil, []record.Strike{{Kind: "actor.hang", Target: "acme", From: 6, To: 10, Hits: 1, Silent: true}}
+	b.Reset()
+	if err := Text(&b, []record.Record{own}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(strings.Fields(b.String()), " "), top+" actor.hang struck 1 time at acme. The host did not find out actor.hang: no fault lasted longer than 4.0 s."; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	b.Reset()
 	if err := HTML(&b, []record.Record{r}); err != nil {
 		t.Fatal(err)

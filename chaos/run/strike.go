@@ -59,7 +59,7 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 			s = s.Running(tree)
 		}
 	}
-	out := struck{plan: s, Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet}}
+	out := struck{plan: s, Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet, Silent: kind.Silent}}
 	in, err := insist(ctx, kind, &faults.Site{
 		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
 		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
