@@ -50,7 +50,7 @@ func (d *Document) Parse(data []byte) ast.Node {
 				do = "put quotes around a text with ${ } in it"
 			case bytes.Contains(line, []byte("/{")):
 				do = "put quotes around a path with { } in it"
-			case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):
+			case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")) && !bracketed(tokens, where.Line): // between brackets it may
 				what, do = "the line begins with a tab", "indent it with spaces"
 			}
 		}
@@ -73,6 +73,21 @@ func (d *Document) Parse(data []byte) ast.Node {
 		d.Report(first, "the file is empty", d.Empty, d.Begin)
 	}
 	return root
+}
+
+// bracketed reports whether a line begins between brackets.
+func bracketed(tokens token.Tokens, line int) bool {
+	open := 0
+	for _, t := range tokens {
+		switch {
+		case t.Position.Line >= line:
+		case t.Type == token.SequenceStartType, t.Type == token.MappingStartType:
+			open++
+		case t.Type == token.SequenceEndType, t.Type == token.MappingEndType:
+			open--
+		}
+	}
+	return open > 0
 }
 
 // nesting returns the token that begins a level too deep.
