@@ -147,6 +147,27 @@ func TestAServerThatRunsIsHit(t *testing.T) {
 			}
 		}
 	}
+	two := slices.Clone(run)
+	for _, row := range []string{"", "/1/connection"} {
+		two = append(two, faults.Row{Path: faults.ServerPath("acme", "search") + row, PID: len(row)})
+	}
+	turned := slices.Clone(two)
+	slices.Reverse(turned)
+	hit := map[string]bool{}
+	for seed := range uint64(50) {
+		s := Strike{Tenant: "acme", Server: "demo", Any: true, Seed: seed}
+		got := s.Running(two).Server
+		if again := s.Running(turned).Server; again != got {
+			t.Errorf("seed %d: %s is hit, and with rows in another order %s", seed, got, again)
+		}
+		hit[got] = true
+	}
+	if !maps.Equal(hit, map[string]bool{"files": true, "search": true}) {
+		t.Errorf("hit are %v", hit)
+	}
+	if plan := parsed(t, killing).Plan(Roles{Target: "acme"}, schedule(t, parsed(t, killing), idle, 1), 1); !strings.Contains(plan, " of acme, or another that runs") {
+		t.Errorf("%s", plan)
+	}
 	named := schedule(t, parsed(t, "\n  - {do: child.kill, at: {server: demo}}"), idle, 1)[0]
 	if got := named.Running(run).Server; got != "demo" {
 		t.Errorf("demo is named, and %s is hit", got)

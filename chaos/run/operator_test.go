@@ -30,6 +30,7 @@ type host struct {
 	asked  []string   // method, path and body of every request
 	events []string   // the host's, from the first on; a stream ends where they do
 	faults string     // the list of what is armed
+	trees  []string   // the tree at each time that it is asked for, the last one for ever
 }
 
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -40,6 +41,9 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Header.Get("Authorization") != "Bearer token":
 		w.WriteHeader(http.StatusUnauthorized)
+	case r.URL.Path == "/admin/v1/tree":
+		io.WriteString(w, h.trees[0])
+		h.trees = h.trees[min(1, len(h.trees)-1):]
 	case r.URL.Path == "/admin/v1/faults" && r.Method == http.MethodPost:
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, `{"id":"f1"}`)

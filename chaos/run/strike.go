@@ -54,16 +54,21 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan struct{}) struck {
 	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
 	host := &armer{operator: r.operator}
-	if s.Any {
-		if tree, err := host.Tree(ctx); err == nil { // without one it is said below that the host does not answer
-			s = s.Running(tree)
-		}
-	}
-	out := struck{plan: s, Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, Target: target(s), From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet, Silent: kind.Silent}}
-	in, err := insist(ctx, kind, &faults.Site{
+	out := struck{Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet, Silent: kind.Silent}}
+	site := &faults.Site{
 		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
 		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
+	}
+	in, err := insist(ctx, kind, site, func() {
+		if !s.Any {
+			return
+		}
+		if tree, err := host.Tree(ctx); err == nil { // without one the kind says that the host does not answer
+			s = s.Running(tree)
+			site.Server = s.Server
+		}
 	})
+	out.plan, out.Target = s, target(s)
 	if err != nil {
 		out.To, out.Error = r.now(), err.Error()
 		r.say("%s could not be done: %v", s.Kind, err)
@@ -104,9 +109,10 @@ const (
 // errPanicked says that a kind has panicked.
 var errPanicked = errors.New("panicked")
 
-// insist has a kind strike, and again where it could not. An error says that it has done nothing, unless it panicked.
-func insist(ctx context.Context, k faults.Kind, s *faults.Site) (in faults.Injected, err error) {
+// insist has a kind strike, and again where it could not, aimed each time. An error says that it has done nothing, unless it panicked.
+func insist(ctx context.Context, k faults.Kind, s *faults.Site, aim func()) (in faults.Injected, err error) {
 	for try := 1; ; try++ {
+		aim()
 		in, err = inject(ctx, k, s)
 		if err == nil || errors.Is(err, errPanicked) || try == injectTries || sleep(ctx, injectPause) != nil {
 			return in, err

@@ -28,6 +28,30 @@ func TestFaultsThatGoWrongWereInjected(t *testing.T) {
 	}
 }
 
+// Where any server will do, one that runs is struck, also when none has run at first, and is told as the one that was.
+func TestAServerThatRunsIsStruck(t *testing.T) {
+	const (
+		began = `{"path":"mcpd","children":[{"path":"mcpd/tenants/acme","children":[{"path":"mcpd/tenants/acme/client_sup/demo","link":"stdio"},{"path":"mcpd/tenants/acme/client_sup/files","link":"stdio"`
+		none  = began + `}]}]}`
+		files = began + `,"children":[{"path":"mcpd/tenants/acme/client_sup/files/1/connection","pid":4711}]}]}]}`
+	)
+	for _, trees := range [][]string{{files}, {none, files}} {
+		kind := faults.Kind{Name: "any", Inject: func(_ context.Context, s *faults.Site) (faults.Injected, error) {
+			if s.Server != "files" {
+				return faults.Injected{}, faults.ErrNoChild
+			}
+			return faults.Injected{Target: s.Server, Heal: func(context.Context) error { return nil }, Hits: func(context.Context) (int, error) { return 1, nil }}, nil
+		}}
+		r := &run{Options: Options{Kinds: []faults.Kind{kind}}, operator: operate(t, &host{trees: trees})}
+		turns := make(chan struct{}, 1)
+		turns <- struct{}{}
+		got := r.strike(t.Context(), experiment.Strike{Kind: "any", Tenant: "acme", Server: "demo", Any: true}, 0, turns)
+		if got.Error != "" || got.Target != "files" || got.plan.Server != "files" {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // A fault whose aim is gone for a moment strikes a moment later. One that never can says why, within seconds, and one that panics is not repeated.
 func TestFaultsInsist(t *testing.T) {
 	gone := errors.New("gone")
@@ -56,7 +80,7 @@ func TestFaultsInsist(t *testing.T) {
 					}
 					return faults.Injected{Target: "it"}, nil
 				}}
-				in, err := insist(t.Context(), kind, &faults.Site{})
+				in, err := insist(t.Context(), kind, &faults.Site{}, func() {})
 				if tries != test.tries || (err == nil) != test.ok || test.ok && in.Target != "it" {
 					t.Errorf("%d tries, %v, want %d", tries, err, test.tries)
 				}
