@@ -59,6 +59,7 @@ type Conn struct {
 	settled bool
 	end     error          // what Recv answers from now on
 	strays  transport.Pace // of the lines that are no messages
+	spared  bool           // what was left in the pipe
 }
 
 var _ transport.Upstream = (*Conn)(nil)
@@ -151,11 +152,28 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		case err != nil:
 			c.finish(ctx, err)
 		case found:
+			c.strays.Spare(transport.PaceMessage)
 			return in, nil
 		case len(c.ready) == 0: // it was not an array of messages
-			c.strays.Step()
+			length := len(line)
+			if long != nil {
+				length = long.max
+			}
+			c.pace(ctx, length)
 		}
 	}
+}
+
+// pace rests, where lines of that length that are no messages come too fast. What a program leaves in the pipe at its end is waited for, and has none.
+func (c *Conn) pace(ctx context.Context, length int) {
+	c.in.room.Free() // the line is nobody's
+	long := c.strays.Take(transport.Parts(length), time.Now())
+	if long > 0 && !c.spared && c.over() {
+		c.spared = true
+		c.strays.Spare(fullPipe + lineBuffer)
+		return
+	}
+	transport.Rest(ctx, long)
 }
 
 // finish finds out how the connection ended, and which requests it left behind.

@@ -49,13 +49,22 @@ var roles = map[string]func(){
 	"garbage": garbage,
 	"babble":  func() { say(strings.Repeat("la\n", 10_000)); sleep() },
 	"noise": func() {
-		if os.Getenv("STDIO_TEST_ARG") == "lines" {
+		switch os.Getenv("STDIO_TEST_ARG") {
+		case "lines":
 			os.Stdout.WriteString(strings.Repeat("\n", noise))
-		} else {
+		case "long lines":
+			os.Stdout.WriteString(strings.Repeat(strings.Repeat(" ", noise/5<<12)+"\n", 5))
+		default:
 			os.Stderr.Write(make([]byte, noise<<12))
 		}
 		hello()
+		sleep()
 	},
+	"spaced": func() {
+		os.Stdout.WriteString(strings.Repeat(`{"jsonrpc":"2.0","method":"n"}`+"\n\n", arrays))
+		sleep()
+	},
+	"blank": func() { os.Stdout.WriteString(strings.Repeat("\n", 60_000)); os.Exit(3) },
 	"arrays": func() {
 		say(`{"jsonrpc":"2.0","method":"hello"}`)
 		os.Stdout.WriteString(strings.Repeat(`[{"jsonrpc":"2.0","method":"n"}]`+"\n", arrays))

@@ -59,7 +59,7 @@ func (s *stderr) drain() {
 			}
 			return
 		}
-		pace.Step()
+		time.Sleep(pace.Take(1, time.Now()))
 	}
 }
 

@@ -72,6 +72,7 @@ type Client struct {
 	notices  chan struct{} // likewise for the rest
 	standing chan struct{} // likewise for the one that reads the standing stream
 	door     chan struct{} // holds a token for whoever is in Close
+	resting  chan struct{} // holds a token for whoever rests
 	version  atomic.Uint32 // protocol.Version
 	dress    atomic.Pointer[dress]
 	mirrored func(tool string) []headers.Mirror
@@ -118,6 +119,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		notices:   make(chan struct{}, MaxNotices),
 		standing:  make(chan struct{}, 1),
 		door:      make(chan struct{}, 1),
+		resting:   make(chan struct{}, 1),
 		over:      make(chan struct{}),
 		inFlight:  map[jsonrpc.ID]*flight{},
 		dialect:   o.Dialect,
@@ -279,6 +281,16 @@ func (c *Client) finish(err error) {
 	c.overErr = err
 	close(c.over)
 	c.endCalls()
+}
+
+// rest has the readers of the connection rest one after the other: so many streams, of as many requests, are no more of a flood than one.
+func (c *Client) rest(ctx context.Context, long time.Duration) {
+	select {
+	case c.resting <- struct{}{}:
+		transport.Rest(ctx, long)
+		<-c.resting
+	case <-ctx.Done():
+	}
 }
 
 // deliver hands something to Recv, waiting for room.

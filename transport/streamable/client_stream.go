@@ -94,6 +94,9 @@ func (f *flow) stand(ctx context.Context) {
 			failures = 0
 			f.tell(Standing{Open: true, Gap: gap})
 			_, err = f.read(ctx, resp) // however it ended, it is taken up again
+			if errors.Is(err, ErrEventTooLarge) {
+				f.last, f.retry = "", 0 // resumed, the stream would begin with that event
+			}
 			gap = f.last == ""
 		case errors.As(err, &status) && status.Status < 500 && f.last != "":
 			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
@@ -177,6 +180,7 @@ func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 	f.room = transport.NewHold(f.client.room)
 	return NewReader(resp.Body, ReaderLimits{
 		Event: f.client.limits.Bytes + readerBuffer, Large: func() error { return f.room.Take(ctx, f.client.limits.Bytes) },
+		Rest: func(long time.Duration) { f.client.rest(ctx, long) },
 	})
 }
 
@@ -197,17 +201,17 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 			f.retry = e.Retry
 		}
 		// An event without data primes the stream; other names than this are not messages.
-		if len(e.Data) == 0 || e.Name != "" && e.Name != "message" {
-			r.Stray(e)
-			continue
+		answered, readable := false, false
+		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
+			answered, readable = f.message(e.Data)
 		}
-		answered, readable := f.message(e.Data)
-		if answered {
+		switch {
+		case answered:
 			return true, nil
-		}
-		if readable {
+		case readable:
 			r.Passed()
-		} else {
+		default:
+			f.room.Free() // this one is nobody's
 			r.Stray(e)
 		}
 		if err := ctx.Err(); err != nil {

@@ -6,14 +6,12 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
@@ -277,60 +275,5 @@ func TestClientReadsNoFasterThanItsOwner(t *testing.T) {
 			}
 		}
 		expect(t, c, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
-	})
-}
-
-// What a stream carries beside messages is read at a pace, all of it; messages are not held up, whatever fields they have.
-func TestClientReadsStraysAtAPace(t *testing.T) {
-	const strays = 50 * transport.PaceMost
-	for _, c := range []struct {
-		what, event string
-		paced       bool
-	}{
-		{"comments", ": nothing", true},
-		{"empty lines", "", true},
-		{"ids", "id: 5", true},
-		{"events of other names", "event: ping\ndata: {}", true},
-		{"what is no JSON", "data: garbage", true},
-		{"messages", "event: message\nid: 5\nretry: 10\n" + data(jsonrpc.Notification("n", nil)), false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
-			p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
-				stream(w)
-				for range strays {
-					emit(w, c.event)
-				}
-				emit(w, data(jsonrpc.Response(m.ID, nil)))
-			}
-			client := inMemory(t, p)
-			began := time.Now()
-			send(t, client, call(1, "x"))
-			for recv(t, client).Message.ID != jsonrpc.IntID(1) {
-			}
-			switch took := time.Since(began); {
-			case c.paced && took < 50*transport.PaceSpan:
-				t.Errorf("%s: %d were read in %v", c.what, strays, took)
-			case !c.paced && took > 0:
-				t.Errorf("%s: they took %v", c.what, took)
-			}
-		})
-	}
-}
-
-// A long comment counts as many.
-func TestClientReadsLongStraysAtAPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
-		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
-			stream(w, ": "+strings.Repeat("x", 50*transport.PaceMost*transport.PacePart), data(jsonrpc.Response(m.ID, nil)))
-		}
-		client := inMemory(t, p)
-		began := time.Now()
-		send(t, client, call(1, "x"))
-		expect(t, client, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
-		if took := time.Since(began); took < 50*transport.PaceSpan {
-			t.Errorf("it was read in %v", took)
-		}
 	})
 }

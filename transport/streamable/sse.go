@@ -66,6 +66,8 @@ type ReaderLimits struct {
 	// Large is called before more than transport.Large bytes of an event are read, perhaps more than once. Its error ends the stream. Nil
 	// lets all of it be read.
 	Large func() error
+	// Rest waits for so long, where what is no message comes too fast. Nil sleeps.
+	Rest func(time.Duration)
 }
 
 const (
@@ -85,12 +87,14 @@ type Reader struct {
 	src     io.Reader
 	max     int
 	large   func() error
+	rest    func(time.Duration)
 	buf     []byte
 	at, end int    // buf[at:end] was read from src and not consumed
 	bom     bool   // the first line is behind us, where alone a BOM is skipped
 	skipLF  bool   // the last line ended in CR: an LF right after it belongs to it
 	id      string // the last event id, which stays in force
 	strays  transport.Pace
+	around  int // bytes of lines of data that are none, and not counted yet
 	err     error
 }
 
@@ -102,12 +106,15 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 	if limits.Large == nil {
 		limits.Large = func() error { return nil }
 	}
-	return &Reader{src: src, max: limits.Event, large: limits.Large, buf: make([]byte, min(readerBuffer, limits.Event))}
+	if limits.Rest == nil {
+		limits.Rest = time.Sleep
+	}
+	return &Reader{src: src, max: limits.Event, large: limits.Large, rest: limits.Rest, buf: make([]byte, min(readerBuffer, limits.Event))}
 }
 
 // Next returns the next event that has any field: unlike a browser it also yields events with no data, since a priming event or a
 // bare retry tells an MCP client something. Data belongs to the caller. An event cut off by the end of the stream is dropped, and
-// io.EOF returned. Errors are final. Lines without data are read at a pace, which begins anew with Passed.
+// io.EOF returned. Errors are final. What is no data is read at a pace, beyond what Passed makes up for.
 func (r *Reader) Next() (Event, error) {
 	var event Event
 	var some bool
@@ -121,7 +128,7 @@ func (r *Reader) Next() (Event, error) {
 				event.ID = r.id
 				return event, nil
 			}
-			r.strays.Step()
+			r.stray(1)
 			continue
 		}
 		known, err := r.field(&event, line)
@@ -133,9 +140,15 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Passed says that the last event was a message, so that the lines around it were not too many; Stray that it was none.
-func (r *Reader) Passed()       { r.strays.Spare(0) }
-func (r *Reader) Stray(e Event) { r.strays.Bytes(len(e.Data)) }
+// Passed says that the last event was a message, so that some lines around it are not too many; Stray that it was none.
+func (r *Reader) Passed()       { r.strays.Spare(transport.PaceMessage) }
+func (r *Reader) Stray(e Event) { r.stray(transport.Parts(len(e.Data))) }
+
+func (r *Reader) stray(parts int) {
+	if long := r.strays.Take(parts, time.Now()); long > 0 {
+		r.rest(long)
+	}
+}
 
 // close gives up what was read and not handed out. There are no more events.
 func (r *Reader) close() {
@@ -153,7 +166,10 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 		value = value[1:]
 	}
 	if string(name) != "data" {
-		r.strays.Bytes(len(line))
+		r.stray(transport.Parts(len(line)))
+	} else if r.around += len(line) + 1 - len(value); r.around >= transport.PacePart { // many lines of next to nothing
+		r.stray(r.around / transport.PacePart)
+		r.around %= transport.PacePart
 	}
 	switch string(name) {
 	case "data":

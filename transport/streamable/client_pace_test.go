@@ -1,0 +1,152 @@
+package streamable_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// spans is how many spans of the pace the floods below take.
+const spans = 50
+
+// flooding is a server that says all that before it answers.
+func flooding(times int, event string) *peer {
+	p := newPeer()
+	p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+		stream(w)
+		for range times {
+			emit(w, event)
+		}
+		emit(w, data(jsonrpc.Response(m.ID, nil)))
+	}
+	return p
+}
+
+// answers receives so many.
+func answers(t *testing.T, c *streamable.Client, n int) {
+	t.Helper()
+	for n > 0 {
+		if in := recv(t, c); in.Err != nil {
+			t.Fatal(show(in))
+		} else if in.Message.Kind() == jsonrpc.KindResult {
+			n--
+		}
+	}
+}
+
+// What a stream carries beside messages is read at a pace, all of it; messages are not held up, whatever fields they have.
+func TestClientReadsStraysAtAPace(t *testing.T) {
+	const strays = spans * transport.PaceMost
+	note := data(jsonrpc.Notification("n", nil))
+	for _, c := range []struct {
+		what, event string
+		times       int
+		paced       bool
+	}{
+		{"comments", ": nothing", strays, true},
+		{"a long comment", ": " + strings.Repeat("x", strays*transport.PacePart), 1, true},
+		{"empty lines", "", strays, true},
+		{"ids", "id: 5", strays, true},
+		{"events of other names", "event: ping\ndata: {}", strays, true},
+		{"what is no JSON", "data: garbage", strays, true},
+		{"comments between messages", strings.Repeat(": nothing\n", transport.PaceMost-1) + note, 2 * spans, true},
+		{"lines of a message without anything", strings.Repeat("data:\n", 21*transport.PacePart/len("data:\n")) + note, spans, true},
+		{"messages", "event: message\nid: 5\nretry: 10\n" + note, strays, false},
+		{"messages and comments", ": nothing\n\nevent: message\nid: 5\n" + note, strays, false},
+		{"messages of many lines", "data: {\"jsonrpc\": \"2.0\",\n" + strings.Repeat("data:\n", 100) + "data: \"method\": \"n\"}", strays, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := inMemory(t, flooding(c.times, c.event))
+			began := time.Now()
+			send(t, client, call(1, "x"))
+			answers(t, client, 1)
+			switch took := time.Since(began); {
+			case c.paced && took < spans*transport.PaceSpan:
+				t.Errorf("%s: they were read in %v", c.what, took)
+			case !c.paced && took > 0:
+				t.Errorf("%s: they took %v", c.what, took)
+			}
+		})
+	}
+}
+
+// Many streams of one connection are read no faster than one, and nobody who is not flooded waits for them.
+func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const streams = 8
+		p := flooding(spans*transport.PaceMost, ": nothing")
+		p.posts["calm"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			stream(w, ": nothing", "id: 1\ndata:", "id: 2\n"+data(jsonrpc.Response(m.ID, nil)))
+		}
+		c := inMemory(t, p)
+		began := time.Now()
+		for id := range uint64(streams) {
+			send(t, c, call(id, "x"))
+		}
+		synctest.Wait()
+		send(t, c, call(streams, "calm"))
+		expect(t, c, fmt.Sprintf(`%d: {"jsonrpc":"2.0","id":%[1]d,"result":{}}`, streams))
+		if took := time.Since(began); took > 0 {
+			t.Errorf("one that says what it must took %v", took)
+		}
+		answers(t, c, streams)
+		if took := time.Since(began); took < streams*spans*transport.PaceSpan {
+			t.Errorf("they were read in %v", took)
+		}
+	})
+}
+
+// Who rests is not waited for.
+func TestClientClosesWhileItRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := inMemory(t, flooding(2, "event: ping\ndata: "+strings.Repeat("x", 4<<20)))
+		for id := range uint64(2) {
+			send(t, c, call(id, "x"))
+		}
+		synctest.Wait()
+		began := time.Now()
+		if err := c.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// An event that is too large is not asked for again with the id of the one before it, nor at once.
+func TestClientPassesOverAnEventThatIsTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 1000
+		p := newPeer()
+		var asked []string
+		var at []time.Time
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			asked, at = append(asked, r.Header.Get("Last-Event-ID")), append(at, time.Now())
+			stream(w)
+			if len(asked) == 1 {
+				emit(w, "retry: 1\nid: 1\n"+data(jsonrpc.Notification("one", nil)))
+				emit(w, "id: 2\ndata: "+strings.Repeat("x", 10*most))
+			} else {
+				emit(w, data(jsonrpc.Notification("two", nil)))
+			}
+			<-r.Context().Done()
+		}
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, MaxMessage: most})
+		initialized(t, c)
+		expect(t, c,
+			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"one"}`,
+			"streamable.Standing{Open:true Gap:true Err:<nil>}", `none: {"jsonrpc":"2.0","method":"two"}`)
+		if asked[1] != "" || at[1].Sub(at[0]) < time.Second {
+			t.Errorf("asked for what follows %q after %v", asked[1], at[1].Sub(at[0]))
+		}
+	})
+}
