@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"syscall"
 	"testing"
 
 	"mcpd/bench/kit"
@@ -101,8 +102,34 @@ func TestCrowdsConnectFromSeveralAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if got, _, _ := net.SplitHostPort(conn.RemoteAddr().String()); got != want {
+		from := conn.RemoteAddr().(*net.TCPAddr)
+		if got := from.IP.String(); got != want {
 			t.Errorf("connected from %s, want %s", got, want)
 		}
+		if want != "127.0.0.1" {
+			connectFrom(t, from.Port, l.Addr().String())
+		}
+	}
+}
+
+// connectFrom makes a connection from that port, where the system can be asked for one without taking it from all others.
+func connectFrom(t *testing.T, port int, to string) {
+	t.Helper()
+	const localPortRange = 51 // IP_LOCAL_PORT_RANGE of ip(7), since Linux 6.3
+	var lacks error
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) {
+			lacks = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, localPortRange, port<<16|port)
+		})
+	}}
+	conn, err := d.Dial("tcp", to)
+	switch {
+	case lacks != nil:
+		t.Log(lacks)
+	case err != nil:
+		t.Errorf("port %d is taken from other addresses: %v", port, err)
+	}
+	if err == nil {
+		_ = conn.Close() // it was made
 	}
 }

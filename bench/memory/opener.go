@@ -111,6 +111,14 @@ func (o *opener) source() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n))}
 }
 
+// portLater has the port chosen as for any other connection, so that those of other addresses and those that are over do not count. A port that is
+// chosen with its address is taken from all.
+func portLater(_, _ string, c syscall.RawConn) (err error) {
+	const bindAddressNoPort = 24 // IP_BIND_ADDRESS_NO_PORT of ip(7)
+	failed := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, bindAddressNoPort, 1) })
+	return errors.Join(failed, err)
+}
+
 func (o *opener) close() {
 	if o.conn != nil {
 		_ = o.conn.Close() // everything was answered
@@ -119,7 +127,11 @@ func (o *opener) close() {
 
 // dial makes a connection that whatever is waited for on it bounds.
 func (o *opener) dial() (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: kit.Patience, LocalAddr: o.source()}).Dial("tcp", o.url.Host)
+	d := net.Dialer{Timeout: kit.Patience, LocalAddr: o.source()}
+	if d.LocalAddr != nil {
+		d.Control = portLater
+	}
+	conn, err := d.Dial("tcp", o.url.Host)
 	if err != nil {
 		return nil, err
 	}
