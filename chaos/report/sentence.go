@@ -36,27 +36,39 @@ func summarize(r *record.Record) summary {
 	return s
 }
 
-// broke says what broke.
+// broke says what broke, and what was to and did not.
 func broke(r *record.Record) string {
-	var kinds, targets []string
+	var kinds, targets, idle []string
 	hits, faults := 0, 0
 	for _, s := range r.Strikes {
 		if s.Error != "" {
 			continue
 		}
 		faults++
+		k, t := name(s.Kind), name(s.Target)
+		if s.Hits == 0 {
+			idle = append(idle, k+" at "+t)
+			continue
+		}
 		hits += s.Hits
-		if k := name(s.Kind); !slices.Contains(kinds, k) {
+		if !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
 		}
-		if t := name(s.Target); !slices.Contains(targets, t) {
+		if !slices.Contains(targets, t) {
 			targets = append(targets, t)
 		}
 	}
 	if faults == 0 {
 		return "No fault was injected."
 	}
-	return fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), some(targets))
+	var parts []string
+	if len(kinds) > 0 {
+		parts = append(parts, fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), some(targets)))
+	}
+	if len(idle) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s never struck: %s.", len(idle), things(faults, "fault", "faults"), some(idle)))
+	}
+	return strings.Join(parts, " ")
 }
 
 // untested says what was to be shown and could not be.

@@ -123,6 +123,25 @@ func TestUnhealedFaultWasInjected(t *testing.T) {
 	}
 }
 
+// A fault that met nothing is not told as one that struck.
+func TestWhatNeverStruckIsToldApart(t *testing.T) {
+	late := record.Strike{Kind: "upstream.late", Target: "acme/demo", Hits: 36}
+	idle := record.Strike{Kind: "actor.panic", Target: "mcpd/tenants/acme/catalog"}
+	for _, test := range []struct {
+		strikes []record.Strike
+		want    string
+	}{
+		{[]record.Strike{late, idle}, "upstream.late struck 36 times at acme/demo. 1 of 2 faults never struck: actor.panic at mcpd/tenants/acme/catalog."},
+		{[]record.Strike{idle, late, idle, idle}, "upstream.late struck 36 times at acme/demo. 3 of 4 faults never struck: actor.panic at mcpd/tenants/acme/catalog and 2 others."},
+		{[]record.Strike{idle}, "1 of 1 fault never struck: actor.panic at mcpd/tenants/acme/catalog."},
+		{[]record.Strike{{Error: "no such row"}}, "No fault was injected."},
+	} {
+		if got := strings.ReplaceAll(broke(&record.Record{Strikes: test.strikes}), apart, plain); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
 // What no fault lasted long enough for is told where the verdict stands, alone and beside others: held says nothing about it.
 func TestWhatWasNotPutToTheTestStandsAtTheTop(t *testing.T) {
 	r := record.Record{

@@ -43,7 +43,11 @@ func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string)
 	t.effects = &effects{tool: l.Counter, percent: uint64(l.Effects)}
 	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
 	if status, ok := errors.AsType[load.StatusError](err); ok && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden) {
-		err = &refusal{status: status.Status, Error_: "the host refuses its clients", Hint: fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have", tenant, tenant)}
+		hint := fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have", tenant, tenant)
+		if key != "" {
+			hint = fmt.Sprintf("the key of --key %s is none of the tenant's, or no more: see its auth.keys in the host's configuration", tenant)
+		}
+		err = &refusal{status: status.Status, Error_: "the host refuses its clients", Hint: hint}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: %w", tenant, err)

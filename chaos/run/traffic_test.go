@@ -18,12 +18,18 @@ import (
 
 // A tenant whose key is wrong, or not there, is told as refused, with what to do.
 func TestKeysThatAreRefused(t *testing.T) {
-	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-		_, err := open(t.Context(), experiment.Load{Sessions: 1, Rate: 1}, "acme", "target", s.URL, "")
+	for _, test := range []struct {
+		status    int
+		key, does string
+	}{
+		{http.StatusUnauthorized, "", "say with --key acme=@FILE "}, {http.StatusForbidden, "", "say with --key acme=@FILE "},
+		{http.StatusUnauthorized, "wrong", "the key of --key acme is none of the tenant's"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(test.status) }))
+		_, err := open(t.Context(), experiment.Load{Sessions: 1, Rate: 1}, "acme", "target", s.URL, test.key)
 		s.Close()
-		if Status(err) != status || !strings.HasPrefix(err.Error(), "tenant acme: the host refuses its clients: ") || !strings.Contains(err.Error(), "--key acme=@FILE") {
-			t.Errorf("status %d: %v", status, err)
+		if Status(err) != test.status || !strings.HasPrefix(err.Error(), "tenant acme: the host refuses its clients: "+test.does) {
+			t.Errorf("status %d, key %q: %v", test.status, test.key, err)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func some(names []string) string {
 // complete is E1. Faults that do not strike show nothing: what they wait for may not have come to where they were aimed at.
 func complete(r record.Record) (is, found string) {
 	var f findings
-	idle := 0
+	var idle []string
 	if r.Aborted != "" {
 		f.add("it was ended early: %s", r.Aborted)
 	}
@@ -159,14 +159,18 @@ func complete(r record.Record) (is, found string) {
 		case s.Wrong != "":
 			f.add("%s at %s: %s", s.Kind, s.Target, s.Wrong)
 		case s.Hits == 0:
-			idle++
+			idle = append(idle, s.Kind+" at "+s.Target)
 		}
 	}
 	switch {
-	case idle > 0 && idle == len(r.Strikes):
-		f.add("no fault has struck, of %d", idle)
-	case idle > 0 && len(f) == 0:
-		return record.Unclear, fmt.Sprintf("%d of %d faults never struck", idle, len(r.Strikes))
+	case len(idle) > 0 && len(idle) == len(r.Strikes):
+		f.add("no fault has struck, of %d", len(idle))
+	case len(idle) > 0 && len(f) == 0:
+		is, found = record.Unclear, fmt.Sprintf("%d of %d faults never struck: %s", len(idle), len(r.Strikes), idle[0])
+		if more := len(idle) - 1; more > 0 {
+			found += fmt.Sprintf("; and %d more", more)
+		}
+		return is, found
 	}
 	return f.verdict("%s", things(len(r.Strikes), "fault"))
 }

@@ -326,7 +326,7 @@ func TestEmptyRecordProvesNothing(t *testing.T) {
 func TestFaultThatNeverStruckIsUnclear(t *testing.T) {
 	r := rapid.Custom(sound).Example(0)
 	r.Strikes = append(r.Strikes, record.Strike{Kind: "actor.slow", Target: "acme"})
-	if is, found := complete(r); is != record.Unclear || found != "1 of 2 faults never struck" {
+	if is, found := complete(r); is != record.Unclear || found != "1 of 2 faults never struck: actor.slow at acme" {
 		t.Errorf("%s: %s", is, found)
 	}
 }
