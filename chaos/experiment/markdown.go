@@ -29,8 +29,12 @@ Without a configuration such a host is an arena with the tenants acme, globex, i
 On one terminal ` + "`mcpd serve --chaos`" + `, on another:
 
 ` + "```sh" + `
-mcpd chaos run --short crash-loop-child hang-request-manager noisy-tenant
+mcpd chaos run --short crash-loop-child hang-request-manager noisy-tenant --report results
 ` + "```" + `
+
+That ends in a table, and in a page for people in ` + "`results/report.html`" + `: [chaos-report.md](chaos-report.md) says how to read both. With ` + "`--short`" + ` the
+phases have 5, 5 and 10 seconds: latencies, recovery and figures are not judged then, and a hang is healed before the host finds it out, which takes five
+seconds. Without it each experiment takes the time that ` + "`mcpd chaos describe`" + ` tells, most of them three minutes.
 
 ` + "`mcpd chaos list`" + ` shows the experiments that there are, ` + "`mcpd chaos describe`" + ` tells what one of them does, expects and needs, and
 ` + "`mcpd chaos plan`" + ` shows when it would strike and at what, without doing anything. An experiment of your own is a file with a page of YAML, which
@@ -38,9 +42,13 @@ is as good as a name: ` + "`mcpd chaos describe --source`" + ` prints one to beg
 
 When faults strike, and at what, is a function of the experiment, the rows of the host and a seed: the same three strike in the same way.
 A host is one run's at a time: a second one is refused, with exit code 75, and told which there is.
+One whose configuration says ` + "`environment: production`" + ` is broken only with ` + "`--i-know`" + `, else refused with exit code 77. The tokens of a host are in a file that
+its own user can read, in its runtime directory: run experiments as that user, with the same ` + "`$XDG_RUNTIME_DIR`" + `.
+` + "`mcpd chaos replay --seed N`" + ` needs no host: it breaks a simulated one, in the same order each time.
 
 On another host than the arena say what its clients are to call, and with which keys. Here both tenants have a server ` + "`everything`" + `, whose tool
 ` + "`echo`" + ` gives back a text. Whatever needs the tools of ` + "`mcpd chaos server`" + ` is not judged then, and the goals of figures are those of servers that start at once.
+A verdict on latencies takes many calls: at 20 a second and with one bystander, phases of ten minutes. With fewer it is unclear.
 
 ` + "```sh" + `
 mcpd chaos describe --source kill-busy-child >mine.yaml
@@ -62,7 +70,8 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, strings.Join(e.Catalogue, " "), e.Title)
 	}
 	b.WriteString("\n## Kinds of faults\n\nA kind that needs *faults* uses fault points of the host: it works on another machine too, and heals when whoever asked for it is gone. One that\n" +
-		"needs the *machine* sends signals: the host has to be on this machine, and be our user's. One that needs the host to be our *own* kills it.\n" +
+		"needs the *machine* sends signals: the host has to be on this machine, and be our user's. One that needs the host to be our *own* kills it:\n" +
+		"say with `--start 'mcpd serve --chaos'` how it is started again.\n" +
 		"A run that is interrupted, by SIGINT or SIGTERM, heals everything before it ends. After one that is killed faults of the host heal by themselves\n" +
 		"within ten seconds; a process that was stopped stays so until the host replaces it, or somebody sends it SIGCONT, and so do other faults of the *machine*.\n" +
 		"Those that *contend* take cores, memory or descriptors that bystanders need too.\n\n" +
