@@ -44,7 +44,7 @@ When faults strike, and at what, is a function of the experiment, the rows of th
 A host is one run's at a time: a second one is refused, with exit code 75, and told which there is.
 One whose configuration says ` + "`environment: production`" + ` is broken only with ` + "`--i-know`" + `, else refused with exit code 77. The tokens of a host are in a file that
 its own user can read, in its runtime directory: run experiments as that user, with the same ` + "`$XDG_RUNTIME_DIR`" + `.
-` + "`mcpd chaos replay --seed N`" + ` needs no host: it breaks a simulated one, in the same order each time.
+` + "`mcpd chaos replay --seed 7`" + ` needs no host: it breaks a simulated one, in the same order each time.
 
 On another host than the arena say what its clients are to call, and with which keys. Here both tenants have a server ` + "`everything`" + `, whose tool
 ` + "`echo`" + ` gives back a text. Whatever needs the tools of ` + "`mcpd chaos server`" + ` is not judged then, and the goals of figures are those of servers that start at once.
