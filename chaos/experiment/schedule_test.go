@@ -161,6 +161,13 @@ func TestAServerThatRunsIsHit(t *testing.T) {
 			t.Errorf("seed %d: %s is hit, and with rows in another order %s", seed, got, again)
 		}
 		hit[got] = true
+		s.Server = "search"
+		if got := s.Running(two).Server; got != s.Server {
+			t.Errorf("seed %d: %s runs, and %s is hit", seed, s.Server, got)
+		}
+	}
+	if s := schedule(t, parsed(t, "\n  - {do: server.crash}"), idle, 1)[0]; s.Any {
+		t.Errorf("no process is needed of %v", s)
 	}
 	if !maps.Equal(hit, map[string]bool{"files": true, "search": true}) {
 		t.Errorf("hit are %v", hit)

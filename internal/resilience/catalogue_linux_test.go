@@ -100,13 +100,16 @@ func treeOf(t *testing.T, h *mcptest.Host) string {
 // An eager server runs before anybody asks. One that nothing needs ends under its session, is listed all the same, and is there for the next call.
 func TestServersRunAsTheyAreNeeded(t *testing.T) {
 	h := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {eager: {command: %[1]q, start: eager}, sleepy: {command: %[1]q, idle_stop: 200ms}}}}\n", mcptest.Server(t))})
+		"tenants: {default: {servers: {eager: {command: %[1]q, start: eager}, sleepy: {command: %[1]q, idle_stop: 200ms}, inside: {builtin: demo}}}}\n", mcptest.Server(t))})
 	is := func(server, state string) func() bool {
 		return func() bool { return strings.Contains(treeOf(t, h), `"state":"`+state+`","server":"`+server+`"`) }
 	}
 	eventually(t, "eager", is("eager", "ready"))
 	if !is("sleepy", "idle")() {
 		t.Errorf("before anybody asked: %s", treeOf(t, h))
+	}
+	if tree := treeOf(t, h); strings.Count(tree, `"link":"stdio"`) != 2 || strings.Count(tree, `"link":"builtin"`) != 1 {
+		t.Errorf("how they are reached: %s", tree)
 	}
 	s := mcptest.Connect(t, h.MCP+"/mcp", "", nil)
 	for range 3 {

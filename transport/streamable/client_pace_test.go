@@ -56,6 +56,7 @@ func TestClientReadsStraysAtAPace(t *testing.T) {
 		{"empty lines", "", strays, true},
 		{"ids", "id: 5", strays, true},
 		{"events of other names", "event: ping\ndata: {}", strays, true},
+		{"a long event of another name", "event: ping\ndata: " + strings.Repeat("x", strays*transport.PacePart), 1, true},
 		{"what is no JSON", "data: garbage", strays, true},
 		{"comments between messages", strings.Repeat(": nothing\n", transport.PaceMost-1) + note, 2 * spans, true},
 		{"lines of a message without anything", strings.Repeat("data:\n", 21*transport.PacePart/len("data:\n")) + note, spans, true},
@@ -104,14 +105,19 @@ func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
 	})
 }
 
-// Who rests is not waited for.
+// Who rests is not waited for, and takes no room meanwhile.
 func TestClientClosesWhileItRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := inMemory(t, flooding(2, "event: ping\ndata: "+strings.Repeat("x", 4<<20)))
+		room := transport.NewRoom(1 << 30)
+		p := flooding(2, "event: ping\ndata: "+strings.Repeat("x", 4<<20))
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
 		for id := range uint64(2) {
 			send(t, c, call(id, "x"))
 		}
 		synctest.Wait()
+		if now, most := room.Used(); now != 0 || most == 0 {
+			t.Errorf("room for %d bytes is taken, %d at most", now, most)
+		}
 		began := time.Now()
 		if err := c.Close(context.Background()); err != nil {
 			t.Fatal(err)
