@@ -269,3 +269,12 @@ func TestWorkersTakeLittleMemory(t *testing.T) {
 	}
 	t.Logf("a histogram takes %d bytes", r.Latency.ByteSize())
 }
+
+// A call that waited for longer than any timeout counts all the same, as one of the longest.
+func TestLatenciesBeyondTheHistogramCount(t *testing.T) {
+	l := latencies{all: newHistogram()}
+	l.add(2 * MaxTimeout)
+	if got := time.Duration(l.all.Max()); l.all.TotalCount() != 1 || got < MaxTimeout*99/100 {
+		t.Errorf("%d calls, the longest of %v", l.all.TotalCount(), got)
+	}
+}
