@@ -69,7 +69,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Refused: func(tenant, reason string, _ int) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: reason})
 		},
-		Room:    func(ep streamable.Endpoint) *transport.Room { return h.room(ep.Tenant) },
+		Room: func(ep streamable.Endpoint) *transport.Room { return h.room(ep.Tenant) },
 		Cut: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
 		},
