@@ -75,6 +75,16 @@ func newCarry(o Options) *carry {
 	return c
 }
 
+// pop takes the first call out of the queue, which keeps nothing of it: a call may be of megabytes.
+func (c *carry) pop() *request.Exchange {
+	x := c.queue[0]
+	c.queue[0] = nil
+	if c.queue = c.queue[1:]; len(c.queue) == 0 {
+		c.queue = nil
+	}
+	return x
+}
+
 // full reports whether no more calls may wait.
 func (c *carry) full() bool { return len(c.queue) >= c.o.Pending() }
 

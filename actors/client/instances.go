@@ -111,7 +111,7 @@ func (c *Connection) spread() {
 			continue
 		}
 		to.busy, to.has, to.last = true, call, call.number
-		c.queue = c.queue[1:]
+		c.pop()
 	}
 }
 

@@ -45,9 +45,7 @@ func (c *Connection) behind(x *request.Exchange) bool {
 func (c *Connection) takeTurns() {
 	c.stuffed = false
 	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]); n-- {
-		x := c.queue[0]
-		c.queue = c.queue[1:]
-		c.write(x)
+		c.write(c.pop())
 	}
 	c.spread()
 	c.vacate()

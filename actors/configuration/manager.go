@@ -250,6 +250,7 @@ func (m *Manager) reject(source string, why error) {
 // next takes who waited for the reload that is over, and begins another for who waits behind.
 func (m *Manager) next() *Reload {
 	call := m.queue[0]
+	m.queue[0] = nil
 	m.queue = m.queue[1:]
 	if m.run = nil; len(m.queue) > 0 {
 		m.begin()

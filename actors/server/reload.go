@@ -89,5 +89,6 @@ func (s *Session) leave() {
 		}
 		_ = s.p.Send(ref, client.Detach{Ref: s.p.Self()})
 	}
+	clear(s.leaving[len(still):])
 	s.leaving = still
 }
