@@ -156,6 +156,7 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		}
 		r.traffic = append(r.traffic, t)
 	}
+	spread(r.traffic)
 	r.say("%s: target %s, bystanders %v, seed %d", r.Experiment.Name, r.roles.Target, r.roles.Bystanders, r.Seed)
 	alive := func(ctx context.Context) error {
 		_, err := r.operator.status(ctx, "/livez")

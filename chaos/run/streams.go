@@ -43,9 +43,9 @@ func (l *listener) hears(ctx context.Context) {
 	}
 }
 
-// listen makes calls until the run is over. Of most it leaves the stream and comes back to it. Where an honest server is sure to be at the other
+// listen makes calls, the first of them late, until the run is over. Of most it leaves the stream and comes back to it. Where an honest server is sure to be at the other
 // end, no step may be missing.
-func (l *listener) listen(ctx context.Context, begun time.Time, lasts, timeout time.Duration, run uint64, honest bool) {
+func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, timeout time.Duration, run uint64, honest bool) {
 	if l.rate == 0 || l.order.Unheard != "" {
 		return
 	}
@@ -53,7 +53,7 @@ func (l *listener) listen(ctx context.Context, begun time.Time, lasts, timeout t
 	ledger := load.NewLedger(run)
 	session := l.client.current()
 	on := load.NewListener(session)
-	for at := begun; at.Before(begun.Add(lasts)); {
+	for at := begun.Add(late); at.Before(begun.Add(lasts)); {
 		if sleep(ctx, time.Until(at)) != nil {
 			return
 		}

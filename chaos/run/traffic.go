@@ -25,6 +25,7 @@ import (
 type traffic struct {
 	tenant, role string
 	rate         float64
+	place        float64 // among the tenants, from 0 to below 1
 	client       faults.Client
 	sessions     []*client
 	effects      *effects
@@ -137,15 +138,34 @@ func (t *traffic) workers(timeout time.Duration) int {
 	return min(maxWorkers, max(8, int(t.rate*timeout.Seconds())))
 }
 
+// spread has each tenant call at times of its own: calls of all at once, again and again, would wait for each other.
+func spread(all []*traffic) {
+	for i, t := range all {
+		t.place = float64(i) / float64(len(all))
+	}
+}
+
+// late is how long after the others' first call of so many a second its own is due.
+func (t *traffic) late(rate float64) time.Duration {
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(t.place / rate * float64(time.Second))
+}
+
 // run makes the calls of the whole run, and returns when the last of them is settled.
 func (t *traffic) run(ctx context.Context, l experiment.Load, lasts time.Duration, number uint64) error {
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	listening.Go(func() {
-		t.listener.listen(ctx, t.book.begun, lasts, l.Timeout+graceTime, number+1, t.role == record.Bystander)
+		t.listener.listen(ctx, t.book.begun, t.late(t.listener.rate), lasts, l.Timeout+graceTime, number+1, t.role == record.Bystander)
 	})
+	late := t.late(t.rate)
+	if err := sleep(ctx, late); err != nil {
+		return nil // the run is over, which is no mistake of the load
+	}
 	_, err := load.Run(ctx, t.clients(), load.Options{
-		Clock: clock.System, Run: number, Workers: t.workers(l.Timeout), Rate: t.rate, Calls: min(load.MaxCalls, int(t.rate*lasts.Seconds())+1), For: lasts,
+		Clock: clock.System, Run: number, Workers: t.workers(l.Timeout), Rate: t.rate, Calls: min(load.MaxCalls, int(t.rate*lasts.Seconds())+1), For: lasts - late,
 		Timeout: l.Timeout + graceTime, Observe: t.book.observe,
 	})
 	return err

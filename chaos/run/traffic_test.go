@@ -91,3 +91,17 @@ func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 		})
 	}
 }
+
+// Tenants that call as often do not call at once: each is as late after the one before as the next is after it.
+func TestTenantsCallAtTimesOfTheirOwn(t *testing.T) {
+	all := []*traffic{{}, {}, {}, {}}
+	spread(all)
+	for i, want := range []time.Duration{0, 25 * time.Millisecond, 50 * time.Millisecond, 75 * time.Millisecond} {
+		if got := all[i].late(10); got != want {
+			t.Errorf("tenant %d is %v late, want %v", i, got, want)
+		}
+		if got := all[i].late(0); got != 0 {
+			t.Errorf("tenant %d, which does not call, is %v late", i, got)
+		}
+	}
+}
