@@ -357,39 +357,3 @@ func echo(t *testing.T) (url string, calls, sessions *atomic.Int64) {
 	t.Cleanup(server.Close)
 	return server.URL, calls, sessions
 }
-
-// A flood goes on until it is healed, and leaves no call and no session behind.
-func TestFloodEndsWhenItIsHealed(t *testing.T) {
-	url, calls, sessions := echo(t)
-	s := site(loadFlood, &operator{}, Values{"rate": 500, "sessions": 3, "at_once": 4})
-	s.Client = Client{URL: url, Tool: "echo", Argument: "message"}
-	in, err := loadFlood.Inject(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := sessions.Load(); n != 3 {
-		t.Errorf("%d sessions", n)
-	}
-	for deadline := time.Now().Add(patience); calls.Load() < 50; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d calls", calls.Load())
-		}
-	}
-	for range 2 {
-		if err := in.Heal(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hits, err := in.Hits(t.Context())
-	if err != nil || int64(hits) != calls.Load() || sessions.Load() != 0 {
-		t.Errorf("%d hits, %v, %d calls, %d sessions left", hits, err, calls.Load(), sessions.Load())
-	}
-}
-
-func TestFloodOfNobodyIsAnError(t *testing.T) {
-	s := site(loadFlood, &operator{}, nil)
-	s.Client = Client{URL: "http://127.0.0.1:1/mcp"}
-	if _, err := loadFlood.Inject(t.Context(), s); err == nil {
-		t.Error("it floods nobody")
-	}
-}

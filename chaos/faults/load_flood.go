@@ -34,6 +34,9 @@ var loadFlood = Kind{
 			Target: fmt.Sprintf("tenant %s, with %d calls a second", s.Tenant, s.With.Number("rate")),
 			Heal:   f.heal,
 			Hits:   func(context.Context) (int, error) { return int(f.calls.Load()), nil },
+			Figures: func() map[string][]float64 {
+				return map[string][]float64{"flood_failed": {float64(f.account.Sent - f.account.OK)}}
+			},
 		}, nil
 	},
 }
@@ -47,6 +50,7 @@ type flood struct {
 	calls    atomic.Int64
 	stop     context.CancelFunc
 	over     sync.WaitGroup
+	account  load.Counts // when it is over
 	once     sync.Once
 }
 
@@ -61,7 +65,10 @@ func (f *flood) begin(ctx context.Context, s *Site) {
 		For: 2 * s.For, Timeout: floodTimeout,
 	}
 	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // it ends by heal, as every fault
-	f.over.Go(func() { _, _ = load.Run(ctx, clients, o) })       // what became of them is told by the tenant's own load
+	f.over.Go(func() {
+		result, _ := load.Run(ctx, clients, o) // the parameters are within its bounds
+		f.account = result.Counts
+	})
 }
 
 func (f *flood) heal(ctx context.Context) error {
