@@ -147,23 +147,40 @@ func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
 // Rest closes the connections that no call uses now. The next call opens another.
 func (s *Session) Rest() { s.http.CloseIdleConnections() }
 
-// Close ends the session with the server, whose answer does not matter, and closes the connections.
+// A Close that is refused for its rate is tried again after closePause, and in all for closeTime: what it leaves behind would be taken for the host's.
+const (
+	closePause = 100 * time.Millisecond
+	closeTime  = 5 * time.Second
+)
+
+// Close ends the session with the server, whose answer does not matter unless it is that too much is asked of it, and closes the connections.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.http.CloseIdleConnections()
 	if s.options.Modern {
 		return nil
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.options.URL, nil)
-	if err != nil {
-		return err
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.options.URL, nil)
+		if err != nil {
+			return err
+		}
+		request.Header = s.headers
+		response, err := s.http.Do(request)
+		if err != nil {
+			return err
+		}
+		_ = discard(response)
+		if response.StatusCode != http.StatusTooManyRequests {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(closePause):
+		}
 	}
-	request.Header = s.headers
-	response, err := s.http.Do(request)
-	if err != nil {
-		return err
-	}
-	_ = discard(response)
-	return nil
 }
 
 // message is as much of a server's message as load looks at.
