@@ -79,6 +79,33 @@ func TestClientReadsStraysAtAPace(t *testing.T) {
 	}
 }
 
+// An answer that cannot be read is one all the same, where answers come on the standing stream: whoever reads messages has a pace for answers to nothing.
+func TestClientReadsBrokenAnswersAsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const answers = spans * transport.PaceMost
+		p := newPeer()
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			stream(w)
+			for range answers {
+				emit(w, `data: {"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":"both"}}`)
+			}
+			<-r.Context().Done()
+		}
+		c := inMemory(t, p)
+		initialized(t, c)
+		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		began := time.Now()
+		for range answers {
+			if in := recv(t, c); in.Err == nil || in.Related != jsonrpc.IntID(7) {
+				t.Fatal(show(in))
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("they took %v", took)
+		}
+	})
+}
+
 // Many streams of one connection are read no faster than one, and nobody who is not flooded waits for them.
 func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -201,14 +201,14 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 			f.retry = e.Retry
 		}
 		// An event without data primes the stream; other names than this are not messages.
-		answered, readable := false, false
+		answered, some := false, false
 		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
-			answered, readable = f.message(e.Data)
+			answered, some = f.message(e.Data)
 		}
 		switch {
 		case answered:
 			return true, nil
-		case readable:
+		case some:
 			r.Passed()
 		default:
 			f.room.Free() // this one is nobody's
@@ -220,8 +220,8 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 	}
 }
 
-// message hands on what an event carries, and reports whether it was the answer, and any message at all.
-func (f *flow) message(data []byte) (answered, readable bool) {
+// message hands on what an event carries, and reports whether it was the answer, and whether any message at all, even one that cannot be read.
+func (f *flow) message(data []byte) (answered, some bool) {
 	answered, err := f.client.each(data, f.deliver)
 	var bad *jsonrpc.DecodeError
 	if errors.As(err, &bad) && bad.ID.IsZero() {
@@ -231,7 +231,7 @@ func (f *flow) message(data []byte) (answered, readable bool) {
 	case err == nil:
 	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() && (f.call == nil || bad.ID == f.call.id):
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
-		return f.call != nil, false
+		return f.call != nil, true
 	default:
 		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
 	}
