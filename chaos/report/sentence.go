@@ -113,20 +113,53 @@ func hurt(t tally) string {
 	return sentenceOf(t) + "."
 }
 
-// healed says how fast, by the figure that runs have for it.
+// healing are the figures that say how fast it healed while the fault lasted, in the order in which it does.
+var healing = []struct{ figure, says string }{
+	{"detect_ms", "found out within "}, {"down_ms", "servers back within "}, {"restart_ms", "rows restarted within "},
+}
+
+// due is how many of them there have to be: one for each hit, of those that end an incarnation where some do. Of a server that is killed again and again
+// the one time that it was back says nothing.
+func due(r *record.Record) int {
+	all, fatal := 0, 0
+	for _, s := range r.Strikes {
+		all += s.Hits
+		if s.Fatal {
+			fatal += s.Hits
+		}
+	}
+	if fatal > 0 {
+		return fatal
+	}
+	return all
+}
+
+// healed says how fast, by the figures that runs have for it, the slowest time of each.
 func healed(r *record.Record) string {
-	i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == "recovery_s" })
-	if i < 0 {
-		return ""
+	slowest := func(figure string) (record.Figure, float64, bool) {
+		i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == figure && len(sorted(f.Samples)) > 0 })
+		if i < 0 {
+			return record.Figure{}, 0, false
+		}
+		return r.Figures[i], slices.Max(sorted(r.Figures[i].Samples)), true
 	}
-	took := sorted(r.Figures[i].Samples)
-	switch {
-	case len(took) == 0:
-		return ""
-	case took[len(took)-1] <= 0:
-		return "All was well as soon as the last fault ended."
+	var steps, parts []string
+	need := due(r)
+	for _, h := range healing {
+		if f, took, ok := slowest(h.figure); ok && need > 0 && len(f.Samples) >= need {
+			steps = append(steps, h.says+quantity(took, f.Unit))
+		}
 	}
-	return fmt.Sprintf("All was well again %s after the last fault ended.", seconds(took[len(took)-1]))
+	if len(steps) > 0 {
+		parts = append(parts, strings.ToUpper(steps[0][:1])+strings.Join(steps, ", ")[1:]+".")
+	}
+	switch _, took, ok := slowest("recovery_s"); {
+	case ok && took <= 0:
+		parts = append(parts, "All was well as soon as the last fault ended.")
+	case ok:
+		parts = append(parts, fmt.Sprintf("All was well again %s after the last fault ended.", seconds(took)))
+	}
+	return strings.Join(parts, " ")
 }
 
 // noticed says that nobody else noticed, or who did. Nobody did when no call failed and the verdict on latencies is clear, in whose words they are told.

@@ -123,6 +123,27 @@ func TestUnhealedFaultWasInjected(t *testing.T) {
 	}
 }
 
+// How fast it healed is told with the slowest of each step, not only what was left when the fault ended.
+func TestHowFastItHealedIsTold(t *testing.T) {
+	found, back := record.Figure{Name: "detect_ms", Unit: "ms", Samples: []float64{12, 5017, 40}}, record.Figure{Name: "restart_ms", Unit: "ms", Samples: []float64{0.61}}
+	well, never := record.Figure{Name: "recovery_s", Unit: "s", Samples: []float64{0}}, record.Figure{Name: "down_ms", Unit: "ms", Goal: 150}
+	for _, test := range []struct {
+		figures []record.Figure
+		strikes []record.Strike
+		want    string
+	}{
+		{[]record.Figure{found, never, well, back}, []record.Strike{{Hits: 1}}, "Found out within 5.02 s, rows restarted within 0.61 ms. All was well as soon as the last fault ended."},
+		{[]record.Figure{back}, []record.Strike{{Hits: 8}, {Hits: 1, Fatal: true}}, "Rows restarted within 0.61 ms."},
+		{[]record.Figure{well, back}, []record.Strike{{Hits: 18, Fatal: true}}, "All was well as soon as the last fault ended."},
+		{[]record.Figure{never}, []record.Strike{{Hits: 1}}, ""},
+		{[]record.Figure{back}, nil, ""},
+	} {
+		if got := strings.ReplaceAll(healed(&record.Record{Figures: test.figures, Strikes: test.strikes}), apart, plain); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
 // A fault that met nothing is not told as one that struck.
 func TestWhatNeverStruckIsToldApart(t *testing.T) {
 	late := record.Strike{Kind: "upstream.late", Target: "acme/demo", Hits: 36}
