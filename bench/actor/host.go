@@ -31,15 +31,26 @@ func hurtConfig(program, site string) string {
 //
 //	begin                       where it serves
 //	crash MICROSECONDS VICTIM   0; from then on one of the victim's crashes so often, 0 being never
-//	calm                        how many have crashed since
+//	work MICROSECONDS CALLS     0; from then on the victim makes so many calls so often
+//	calm                        what was done since: done
 type hurt struct {
 	host    *supervisor.Running
 	address string // of the site
 	site    *kit.Process
 	client  *load.Session // of the victim
 	enough  chan struct{}
-	did     chan int
+	did     chan done
 }
+
+// done is how often something was done, and what the process has used meanwhile, whatever it did beside.
+type done struct {
+	Times int     `json:"times"`
+	CPU   float64 `json:"cpu"`  // seconds, user and system
+	Took  float64 `json:"took"` // seconds
+}
+
+// share is how much of a core it was.
+func (d done) share() float64 { return d.CPU / d.Took }
 
 func newHurt(string) kit.Answer { return (&hurt{}).answer }
 
@@ -53,9 +64,13 @@ func (h *hurt) answer(line string) (any, error) {
 		if w.err != nil || one == nil || h.host == nil {
 			return nil, fmt.Errorf("%q: want a number and a victim, after begin", line)
 		}
-		h.enough, h.did = make(chan struct{}), make(chan int)
-		go h.crash(h.enough, time.Duration(every)*time.Microsecond, one) // owner: calm, which waits for it
-		return 0, nil
+		return h.start(every, one)
+	case "work":
+		every, calls := w.number(), w.number()
+		if w.err != nil || h.host == nil {
+			return nil, fmt.Errorf("%q: want two numbers, after begin", line)
+		}
+		return h.start(every, h.calls(calls))
 	case "calm":
 		if h.enough == nil {
 			return nil, fmt.Errorf("nothing crashes")
@@ -96,17 +111,37 @@ func (h *hurt) begin(ctx context.Context) (base string, err error) {
 	return base, err
 }
 
-// crash makes something of the victim crash again and again, and counts how often it did.
-func (h *hurt) crash(enough <-chan struct{}, every time.Duration, one func(ctx context.Context, i int) bool) {
-	crashes := 0
+func (h *hurt) start(microseconds int, one func(ctx context.Context, i int) bool) (any, error) {
+	h.enough, h.did = make(chan struct{}), make(chan done)
+	go h.again(h.enough, time.Duration(microseconds)*time.Microsecond, one) // owner: calm, which waits for it
+	return 0, nil
+}
+
+// again does something to the victim again and again, and counts how often it did.
+func (h *hurt) again(enough <-chan struct{}, every time.Duration, one func(ctx context.Context, i int) bool) {
+	var d done
+	used, began := processor(), time.Now()
 	for i := 0; !after(enough, every); i++ {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		if one(ctx, i) {
-			crashes++
+			d.Times++
 		}
 		cancel()
 	}
-	h.did <- crashes
+	d.CPU, d.Took = (processor() - used).Seconds(), time.Since(began).Seconds()
+	h.did <- d
+}
+
+// calls makes so many calls of the victim, one after the other.
+func (h *hurt) calls(n int) func(ctx context.Context, i int) bool {
+	return func(ctx context.Context, i int) bool {
+		for range n {
+			if _, err := h.client.Call(ctx, load.Nonce(fmt.Sprint(i))); err != nil {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 // victims are what can be made to crash, by name: each reports whether it did, for the time of number i.

@@ -26,22 +26,23 @@ func TestEveryVictimOfAHostCrashesAndIsBack(t *testing.T) {
 		const want = 3
 		crashes, deadline := 0, time.Now().Add(time.Minute)
 		for crashes < want && time.Now().Before(deadline) {
-			var did, n int
+			var did int
+			var d done
 			if err := talk.Ask("crash 1000 "+victim, &did); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(100 * time.Millisecond) // in which it crashes, if the machine has time for it; otherwise in the next
-			if err := talk.Ask("calm", &n); err != nil {
+			if err := talk.Ask("calm", &d); err != nil {
 				t.Fatal(err)
 			}
-			crashes += n
+			crashes += d.Times
 		}
 		if crashes < want {
 			t.Errorf("%s: %d crashes, want %d", victim, crashes, want)
 		}
 	}
 	var did int
-	for _, line := range []string{"crash 1000 planet", "crash often actor", "calm", "sing"} {
+	for _, line := range []string{"crash 1000 planet", "crash often actor", "work 1000", "calm", "sing"} {
 		if err := talk.Ask(line, &did); err == nil {
 			t.Errorf("%q was done", line)
 		}

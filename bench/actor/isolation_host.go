@@ -3,6 +3,8 @@ package actor
 import (
 	"context"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	"mcpd/bench/kit"
@@ -41,18 +43,72 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 	}
 	last := time.Duration(kit.Either(r, 4, 1)) * time.Second
 	var lanes []*lane
+	add := func(name, order string) {
+		lanes = append(lanes, &lane{scenario: "isolation-host", name: name, subject: record.Mcpd, ask: func() (answer, error) {
+			a, _, err := bystander(ctx, talk, sessions, order, last)
+			return a, err
+		}})
+	}
 	for _, k := range kills {
 		if k.reports == "reports" || k.victim == supervisorVictim {
 			continue // a host always writes them; its supervisors have no thousand children of one tenant
 		}
-		lanes = append(lanes, &lane{scenario: "isolation-host", name: k.name, subject: record.Mcpd, ask: func() (answer, error) {
-			return bystander(ctx, talk, sessions, k, last)
-		}})
+		add(k.name, k.order())
+		if k.victim != actorVictim || k.microseconds == 0 {
+			continue
+		}
+		n, err := worth(ctx, talk, sessions, k, last)
+		if err != nil {
+			return err
+		}
+		r.Add(record.Measurement{Scenario: "isolation-host", Case: k.name, Subject: record.Mcpd, Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)}})
+		add(k.asCalls(), fmt.Sprintf("work %d %d", k.microseconds, n))
 	}
 	if err := take(ctx, r, isolationRounds(r), lanes); err != nil {
 		return err
 	}
+	for _, l := range lanes {
+		r.Add(l.value("a core's share", "%", func(a answer) float64 { return 100 * a.Share }))
+	}
+	for _, k := range kills {
+		if calls := find(lanes, k.asCalls(), record.Mcpd); calls != nil {
+			if err := calls.against(r, "nobody killed, mcpd", find(lanes, kills[0].name, record.Mcpd), pair{}); err != nil {
+				return err
+			}
+			if err := find(lanes, k.name, record.Mcpd).against(r, "as much work in calls, mcpd", calls, tails(r, bystanderLimits)); err != nil {
+				return err
+			}
+		}
+	}
 	return isolated(r, lanes, []string{record.Mcpd}, tails(r, bystanderLimits))
+}
+
+// order has the host do it.
+func (k kill) order() string { return fmt.Sprintf("crash %d %s", k.microseconds, k.victim) }
+
+// asCalls is the case in which the victim makes calls in place of crashing, which take as much processor time. Two cores are shared by the host and
+// whoever calls: this tells what is noticed of a crash from what is noticed of any work.
+func (k kill) asCalls() string { return k.name + ", as much work in calls" }
+
+// mostCalls bounds how many calls a crash is taken for: they are made one after the other, of a few hundred microseconds each.
+const mostCalls = 20
+
+// worth is how many calls of the victim take the processor time of one of its crashes.
+func worth(ctx context.Context, talk *kit.Talk, sessions []load.Client, k kill, last time.Duration) (int, error) {
+	var spent [3]done
+	for i, order := range []string{kills[0].order(), k.order(), fmt.Sprintf("work %d 1", k.microseconds)} {
+		var err error
+		if _, spent[i], err = bystander(ctx, talk, sessions, order, last); err != nil {
+			return 0, err
+		}
+	}
+	each := func(d done) float64 {
+		return (d.CPU - spent[0].share()*d.Took) / float64(max(1, d.Times))
+	}
+	if n := math.Round(each(spent[1]) / each(spent[2])); n > 1 { // a quotient of small differences may be anything
+		return int(min(n, mostCalls)), nil
+	}
+	return 1, nil
 }
 
 func connect(ctx context.Context, url string) (sessions []load.Client, err error) {
@@ -66,21 +122,24 @@ func connect(ctx context.Context, url string) (sessions []load.Client, err error
 	return sessions, nil
 }
 
-// bystander is one round: something of another tenant crashes every so often while its sessions call.
-func bystander(ctx context.Context, talk *kit.Talk, sessions []load.Client, k kill, last time.Duration) (answer, error) {
-	var did, crashes int
-	if err := talk.Ask(fmt.Sprintf("crash %d %s", k.microseconds, k.victim), &did); err != nil {
-		return answer{}, err
+// bystander is one round: something of another tenant crashes or works every so often while its sessions call.
+func bystander(ctx context.Context, talk *kit.Talk, sessions []load.Client, order string, last time.Duration) (a answer, d done, err error) {
+	var did int
+	if err := talk.Ask(order, &did); err != nil {
+		return a, d, err
 	}
 	// More workers than sessions, so that a call is made when it is due whatever became of those before.
 	result, err := load.Run(ctx, sessions, load.Options{
 		Clock: clock.System, Run: uint64(time.Now().UnixNano()), Workers: 16 * bystanderSessions, Rate: bystanderRate,
 		Calls: int(bystanderRate * last.Seconds()), For: 2 * last, Timeout: patience,
 	})
-	if err := talk.Ask("calm", &crashes); err != nil {
-		return answer{}, err
+	if err := talk.Ask("calm", &d); err != nil {
+		return a, d, err
 	}
-	a := timed(result.Latency)
-	a.Calls, a.Failures, a.Kills = int(result.Counts.Sent), int(result.Counts.Sent-result.Counts.OK), crashes
-	return a, err
+	a = timed(result.Latency)
+	a.Calls, a.Failures, a.Share = int(result.Counts.Sent), int(result.Counts.Sent-result.Counts.OK), d.share()
+	if strings.HasPrefix(order, "crash") {
+		a.Kills = d.Times
+	}
+	return a, d, err
 }

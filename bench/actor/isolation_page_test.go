@@ -49,8 +49,10 @@ func isolationPage(r record.Record) string {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| killing | of | kills | calls | failures | p50 | p99 | p99.9 | max | p99 of none |\n|---|---|---|---|---|---|---|---|---|---|\n", s.Title, s.What)
 		for _, subject := range []string{record.Mcpd, record.OTP} {
 			for _, k := range kills {
-				if row, ok := isolationRow(r, s.Name, k.name, subject); ok {
-					b.WriteString(row)
+				for _, name := range []string{k.name, k.asCalls()} {
+					if row, ok := isolationRow(r, s.Name, name, subject); ok {
+						b.WriteString(row)
+					}
 				}
 			}
 		}
