@@ -79,8 +79,13 @@ func (f Fault) where() string {
 	case faults.AtHost:
 		what = "the host"
 	case faults.AtServer, faults.AtProgram:
-		if what = "server " + f.At.Server + " of " + who; f.At.Server == "" {
+		switch f.At.Server {
+		case "":
 			what = "a server of " + who
+		case loadServer:
+			what = "the server of " + who + " that is called"
+		default:
+			what = "server " + f.At.Server + " of " + who
 		}
 	case faults.AtRow:
 		if what = "row " + f.At.Row; !absolute(f.At.Row) {

@@ -123,6 +123,7 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 	var strikes []Strike
 	for i, f := range e.Faults {
 		draw := rand.New(rand.NewPCG(seed, uint64(i)))
+		f.At.Server = e.Load.server(f.At.Server)
 		for n := 0; f.Times == 0 || n < f.Times; n++ {
 			at := f.After + time.Duration(n)*f.Every
 			if at >= e.Phases.Fault || n > 0 && f.Every == 0 {
@@ -138,6 +139,18 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 	}
 	slices.SortStableFunc(strikes, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
 	return strikes, nil
+}
+
+// loadServer stands for the server that the load calls.
+const loadServer = "{load}"
+
+// server is the name of a server that was said. Tools have that of their server before them.
+func (l Load) server(said string) string {
+	if said != loadServer {
+		return said
+	}
+	name, _, _ := strings.Cut(l.Tool, "__")
+	return name
 }
 
 // lasts is how long a strike lasts, with so much of the phase left.

@@ -133,6 +133,26 @@ func TestProcessesAreDrawnOfPrograms(t *testing.T) {
 	}
 }
 
+// Faults that belong together hit the same server: the one that is called.
+func TestTheServerThatIsCalledIsHit(t *testing.T) {
+	const both = "\n  - {do: child.stop, at: {server: '{load}'}, every: 2s}\n  - {do: child.kill, at: {server: '{load}'}, after: 1s, every: 2s}"
+	e := parsed(t, both)
+	for _, c := range []struct{ tool, want string }{{"demo__echo", "demo"}, {"files__read__all", "files"}} {
+		e.Load.Tool = c.tool
+		for seed := range uint64(20) {
+			for _, s := range schedule(t, e, rowsOf("acme"), seed) {
+				if s.Server != c.want || s.Any {
+					t.Fatalf("%s is called, and %+v", c.tool, s)
+				}
+			}
+		}
+	}
+	e.Load.Tool = "other__x"
+	if _, err := e.Schedule(rowsOf("acme"), Roles{Target: "acme"}, 1); err == nil || !strings.Contains(err.Error(), "there is no server other of acme now") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A program that nobody uses has no process: where any will do, one that runs is hit.
 func TestAServerThatRunsIsHit(t *testing.T) {
 	idle := rowsOf("acme")

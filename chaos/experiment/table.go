@@ -97,8 +97,8 @@ func readWith(r *reader, _ *Fault, path string, y ast.Node) { r.with[path], _ = 
 var selectorKeys = []key[Selector]{
 	{"tenant", like("tenant: target, bystander or a name", `[a-z0-9-]{1,63}`, "write target, bystander or the name of a tenant", func(s *Selector) *string { return &s.Tenant }), Target,
 		"whom it hits: a role, or a tenant by its name"},
-	{"server", like("name of a server", `[a-z0-9][a-z0-9-]{0,31}`, "write it as in the configuration", func(s *Selector) *string { return &s.Server }), "",
-		"which of the tenant's servers; without it any"},
+	{"server", like("name of a server", `[a-z0-9][a-z0-9-]{0,31}|\{load\}`, "write it as in the configuration", func(s *Selector) *string { return &s.Server }), "",
+		"which of the tenant's servers, \"{load}\" being the one of load.tool; without it any"},
 	{"row", kind[Selector]{want: "pattern of paths", set: setRow}, "",
 		"which row of the tree, below the tenant's or, when it begins with mcpd, below none; * stands for any name. A fault strikes at the row's next message: an idle row, such as a catalog that nobody asks, is never struck; only some of the core are given something to do"},
 	{"percent", share(func(s *Selector) *float64 { return &s.Percent }), "",
