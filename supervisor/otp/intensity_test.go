@@ -48,6 +48,19 @@ func TestWindowSurvivesAClockThatGoesBack(t *testing.T) {
 	}
 }
 
+// A generous budget is one that is not meant to be used: the first crash does not pay for it.
+func TestWindowTakesMemoryForRestartsThatThereWere(t *testing.T) {
+	w := newWindow(Intensity{MaxRestarts, time.Hour})
+	for n := range 100 {
+		if !w.add(time.Unix(int64(n), 0)) {
+			t.Fatalf("restart %d was not allowed", n)
+		}
+	}
+	if kept := cap(w.times); kept > 200 {
+		t.Errorf("room for %d after 100 restarts", kept)
+	}
+}
+
 func BenchmarkWindow(b *testing.B) {
 	w := newWindow(Intensity{1000, time.Nanosecond})
 	now := time.Now()
