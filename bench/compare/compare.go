@@ -40,7 +40,7 @@ type Finding struct {
 var steady = []string{"KiB", "B", "allocations"}
 
 // Compare tells what the later run has in common with the earlier one. It fails where nothing can be told at all.
-func Compare(earlier, later record.Record, seed uint64) ([]Finding, error) {
+func Compare(earlier, later record.Record) ([]Finding, error) {
 	a, b := earlier.Machine, later.Machine
 	for _, of := range []struct{ what, a, b string }{
 		{"processor", a.CPU, b.CPU}, {"cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores)}, {"memory", fmt.Sprint(a.Memory), fmt.Sprint(b.Memory)}, {"form", form(earlier), form(later)},
@@ -49,8 +49,8 @@ func Compare(earlier, later record.Record, seed uint64) ([]Finding, error) {
 			return nil, fmt.Errorf("these runs cannot be compared: the %s was %s and is %s", of.what, of.a, of.b)
 		}
 	}
-	list := ratios(earlier, later, seed)
-	return append(list, amounts(earlier, later, seed)...), nil
+	list := ratios(earlier, later)
+	return append(list, amounts(earlier, later)...), nil
 }
 
 func form(r record.Record) string {
@@ -61,7 +61,7 @@ func form(r record.Record) string {
 }
 
 // ratios compares what was compared within each run: the ratio of each round, where later of two rounds have nothing to do with one another.
-func ratios(earlier, later record.Record, seed uint64) (list []Finding) {
+func ratios(earlier, later record.Record) (list []Finding) {
 	for _, c := range later.Comparisons {
 		f := Finding{Scenario: c.Scenario, Case: c.Case, Name: c.Name, After: c.Ratio, Unit: c.Unit}
 		at := slices.IndexFunc(earlier.Comparisons, func(o record.Comparison) bool {
@@ -74,7 +74,7 @@ func ratios(earlier, later record.Record, seed uint64) (list []Finding) {
 		}
 		o := earlier.Comparisons[at]
 		f.Before = o.Ratio
-		f.judge(o.Rounds, c.Rounds, c.Least, seed)
+		f.judge(o.Rounds, c.Rounds, c.Least)
 		list = append(list, f)
 	}
 	return append(list, gone(earlier, later)...)
@@ -93,7 +93,7 @@ func gone(earlier, later record.Record) (list []Finding) {
 }
 
 // amounts compares mcpd's memory itself.
-func amounts(earlier, later record.Record, seed uint64) (list []Finding) {
+func amounts(earlier, later record.Record) (list []Finding) {
 	for _, m := range later.Measurements {
 		if m.Subject != record.Mcpd || !slices.Contains(steady, m.Unit) {
 			continue
@@ -101,7 +101,7 @@ func amounts(earlier, later record.Record, seed uint64) (list []Finding) {
 		for _, o := range earlier.Measurements {
 			if o.Scenario == m.Scenario && o.Case == m.Case && o.Subject == m.Subject && o.Quantity == m.Quantity && o.Unit == m.Unit {
 				f := Finding{Scenario: m.Scenario, Case: m.Case, Name: m.Quantity, Unit: m.Unit, Before: middle(o.Rounds), After: middle(m.Rounds)}
-				f.judge(o.Rounds, m.Rounds, false, seed)
+				f.judge(o.Rounds, m.Rounds, false)
 				list = append(list, f)
 				break
 			}
@@ -119,8 +119,8 @@ func middle(rounds []float64) float64 {
 }
 
 // judge decides by the rounds of both. More is worse, unless it is not.
-func (f *Finding) judge(before, after []float64, more bool, seed uint64) {
-	e, err := load.Moved(before, after, seed)
+func (f *Finding) judge(before, after []float64, more bool) {
+	e, err := load.Moved(before, after)
 	if err != nil {
 		f.Is, f.Why = Untold, err.Error()
 		return

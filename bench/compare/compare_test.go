@@ -35,7 +35,7 @@ func TestWhatBecameOfIt(t *testing.T) {
 		{"too few rounds", small, small[:3], false, Untold},
 		{"no ratio of what is negative", small, []float64{-1, 1, 1, 1, 1}, false, Untold},
 	} {
-		list, err := Compare(run(test.before, test.least, small), run(test.after, test.least, small), 1)
+		list, err := Compare(run(test.before, test.least, small), run(test.after, test.least, small))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestWhatBecameOfIt(t *testing.T) {
 
 func TestMemoryIsComparedItself(t *testing.T) {
 	ratio := []float64{1, 1, 1, 1, 1}
-	list, err := Compare(run(ratio, false, []float64{5, 5.1, 5, 4.9, 5}), run(ratio, false, []float64{6, 6.1, 6, 5.9, 6}), 1)
+	list, err := Compare(run(ratio, false, []float64{5, 5.1, 5, 4.9, 5}), run(ratio, false, []float64{6, 6.1, 6, 5.9, 6}))
 	if err != nil || list[1].Is != Worse || list[1].Name != "heap" {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -62,13 +62,13 @@ func TestWhatCannotBeTold(t *testing.T) {
 	} {
 		other := r
 		change(&other)
-		if _, err := Compare(r, other, 1); err == nil {
+		if _, err := Compare(r, other); err == nil {
 			t.Errorf("%s: the runs were compared", name)
 		}
 	}
 	renamed := run([]float64{1, 1, 1, 1, 1}, false, nil)
 	renamed.Comparisons[0].Name = "of nobody's"
-	list, err := Compare(r, renamed, 1)
+	list, err := Compare(r, renamed)
 	if err != nil || len(list) < 2 || list[0].Is != Untold || list[1].Is != Untold {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -58,7 +58,7 @@ type Limits struct {
 
 // Compare adds the ratio of a measurement to another of the same quantity, whose rounds were taken in turn with its own.
 func (r *Run) Compare(name string, subject, baseline record.Measurement, l Limits) error {
-	e, err := load.Ratio(baseline.Rounds, subject.Rounds, r.Seed)
+	e, err := load.Ratio(baseline.Rounds, subject.Rounds)
 	if err != nil {
 		return fmt.Errorf("%s, %s: %s: %w", subject.Scenario, subject.Case, name, err)
 	}

@@ -117,7 +117,7 @@ func latency(r record.Record) (is, found string) {
 	if r.Experiment.Contends {
 		limit = contended
 	}
-	e, err := load.Ratio(before, during, r.Seed)
+	e, err := load.Ratio(before, during)
 	if err != nil {
 		return record.Unjudged, err.Error()
 	}
@@ -137,7 +137,7 @@ func latency(r record.Record) (is, found string) {
 // tails judges p99.9.
 func tails(r record.Record) (is, found string) {
 	before, during := blocks(r)
-	e, err := load.Ratio(before, during, r.Seed)
+	e, err := load.Ratio(before, during)
 	if err != nil {
 		return record.Unclear, fmt.Sprintf("p99.9: too few calls: %d pairs of blocks with %d calls or more, want %d", len(before), enough, load.MinPairs)
 	}

@@ -85,7 +85,7 @@ func sound(t *rapid.T) record.Record {
 	return r
 }
 
-// each runs f with records that are as different as sound ones may be. There are few: latencies are judged by ten thousand resamples.
+// each runs f with records that are as different as sound ones may be. There are few: differences are judged by ten thousand resamples.
 func each(f func(r record.Record)) {
 	for seed := range 3 {
 		f(rapid.Custom(sound).Example(seed))

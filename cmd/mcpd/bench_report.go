@@ -73,8 +73,7 @@ func benchReportCommand() *cobra.Command {
 }
 
 func benchCompareCommand() *cobra.Command {
-	var seed uint64
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "compare OLD NEW", Short: "Tell what became better or worse between two runs on one machine", Args: cobra.ExactArgs(2),
 		Long: "Tell what became better or worse between two runs on one machine, from their records: by the ratios within each run, and by memory. Absolute times\n" +
 			"of two runs are not compared: nobody knows what else the machine did. The exit code is 1 when something became worse, by its whole 95 % interval.",
@@ -86,15 +85,13 @@ func benchCompareCommand() *cobra.Command {
 					return &failure{exitFailure, err}
 				}
 			}
-			list, err := compare.Compare(both[0], both[1], seed)
+			list, err := compare.Compare(both[0], both[1])
 			if err != nil {
 				return &failure{exitFailure, err}
 			}
 			return showFindings(cmd.OutOrStdout(), list)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "of the draws that intervals rest on")
-	return cmd
 }
 
 func showFindings(out io.Writer, list []compare.Finding) error {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// MinPairs is the fewest pairs an estimate is made of. Below it a resampled interval is little more than the range of the sample and
-// far too narrow.
+// MinPairs is the fewest pairs an estimate is made of. Below it an interval is so wide that it decides nothing, and a resampled one is little more
+// than the range of the sample.
 const MinPairs = 5
 
 // resamples is how often the bootstrap draws. The ends of a 95 % interval then rest on some 250 draws each, and move by less than a
@@ -24,9 +24,9 @@ type Estimate struct {
 }
 
 // Ratio estimates subject/baseline from measurements taken in pairs: baseline[i] and subject[i] side by side, so that what disturbs
-// both (a neighbour, a warm machine) cancels. The interval is the bootstrap's percentile interval over pairs; the same seed gives the
-// same interval. Measurements must be positive and finite.
-func Ratio(baseline, subject []float64, seed uint64) (Estimate, error) {
+// both (a neighbour, a warm machine) cancels. The interval is Student's, of the logarithms of the pairs' ratios: with few pairs one that
+// is resampled holds the truth too seldom, with five in 83 of 100 runs. Measurements must be positive and finite.
+func Ratio(baseline, subject []float64) (Estimate, error) {
 	if len(baseline) != len(subject) {
 		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements", len(baseline), len(subject))
 	}
@@ -43,11 +43,17 @@ func Ratio(baseline, subject []float64, seed uint64) (Estimate, error) {
 		// A ratio of 2 and one of 1/2 are equally far from none, which is so for their logarithms only.
 		logs[i] = math.Log(subject[i]) - math.Log(baseline[i])
 	}
-	low, high := bootstrap(logs, seed, mean)
-	return Estimate{Ratio: math.Exp(mean(logs)), Low: math.Exp(low), High: math.Exp(high), Pairs: len(logs)}, nil
+	free := float64(len(logs) - 1)
+	return around(mean(logs), student(free)*math.Sqrt(spread(logs)), len(logs)), nil
 }
 
-// Difference is Ratio for subject-baseline: Estimate's fields are the median of the differences and its interval. Measurements may be of any sign.
+// around is an estimate of which the middle and half the width are logarithms.
+func around(middle, half float64, pairs int) Estimate {
+	return Estimate{Ratio: math.Exp(middle), Low: math.Exp(middle - half), High: math.Exp(middle + half), Pairs: pairs}
+}
+
+// Difference is Ratio for subject-baseline: Estimate's fields are the median of the differences and the bootstrap's percentile interval over pairs,
+// which is the same for the same seed. Measurements may be of any sign.
 func Difference(baseline, subject []float64, seed uint64) (Estimate, error) {
 	if len(baseline) != len(subject) || len(baseline) < MinPairs {
 		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements, want as many of both, at least %d", len(baseline), len(subject), MinPairs)
@@ -64,8 +70,8 @@ func Difference(baseline, subject []float64, seed uint64) (Estimate, error) {
 }
 
 // Moved estimates how many times larger the mean of later is than that of earlier, where nothing pairs: measurements of two runs, each positive.
-// Both are drawn from anew.
-func Moved(earlier, later []float64, seed uint64) (Estimate, error) {
+// The interval is Welch's.
+func Moved(earlier, later []float64) (Estimate, error) {
 	if min(len(earlier), len(later)) < MinPairs {
 		return Estimate{}, fmt.Errorf("%d measurements before and %d after, want at least %d", len(earlier), len(later), MinPairs)
 	}
@@ -77,20 +83,30 @@ func Moved(earlier, later []float64, seed uint64) (Estimate, error) {
 		logs = append(logs, math.Log(v))
 	}
 	before, after := logs[:len(earlier)], logs[len(earlier):]
-	random := rand.New(rand.NewPCG(seed, uint64(len(logs))))
-	drawn := func(from []float64) (sum float64) {
-		for range from {
-			sum += from[random.IntN(len(from))]
-		}
-		return sum / float64(len(from))
+	b, a := spread(before), spread(after)
+	half := 0.0
+	if a+b > 0 { // which the degrees of freedom are a quotient of
+		free := (a + b) * (a + b) / (a*a/float64(len(after)-1) + b*b/float64(len(before)-1))
+		half = student(free) * math.Sqrt(a+b)
 	}
-	results := make([]float64, resamples)
-	for i := range results {
-		results[i] = drawn(after) - drawn(before)
+	return around(mean(after)-mean(before), half, min(len(before), len(after))), nil
+}
+
+// student is how many standard errors a 95 % interval reaches to either side: the 97.5 % quantile of Student's t with so many degrees of freedom, to
+// within 0.3 % from 4 of them on (Abramowitz and Stegun, 26.7.5).
+func student(free float64) float64 {
+	const z = 1.959964 // the same quantile of the normal distribution
+	const z3, z5, z7 = z * z * z, z * z * z * z * z, z * z * z * z * z * z * z
+	return z + (z3+z)/(4*free) + (5*z5+16*z3+3*z)/(96*free*free) + (3*z7+19*z5+17*z3-15*z)/(384*free*free*free)
+}
+
+// spread is the square of the standard error of the mean of values.
+func spread(values []float64) (s float64) {
+	m, n := mean(values), float64(len(values))
+	for _, v := range values {
+		s += (v - m) * (v - m)
 	}
-	slices.Sort(results)
-	low, high := results[resamples*25/1000], results[resamples*975/1000-1]
-	return Estimate{Ratio: math.Exp(mean(after) - mean(before)), Low: math.Exp(low), High: math.Exp(high), Pairs: min(len(before), len(after))}, nil
+	return s / (n - 1) / n
 }
 
 // bootstrap returns the 2.5 % and 97.5 % quantiles of a statistic of samples drawn from values with replacement.

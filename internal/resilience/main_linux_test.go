@@ -84,7 +84,7 @@ func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
 	if err != nil {
 		t.Fatal(err)
 	}
-	ratio, err := load.Ratio(calm, troubled, 1)
+	ratio, err := load.Ratio(calm, troubled)
 	if err != nil {
 		t.Fatal(err)
 	}
