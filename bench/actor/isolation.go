@@ -54,13 +54,13 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 			lanes = append(lanes, s.lanes("isolation", k.name, question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 400), k.victim})...)
 		}
 	}
-	if err := take(ctx, r, isolationRounds(r), lanes); err != nil {
+	if err := take(ctx, r, isolationRounds, lanes); err != nil {
 		return err
 	}
 	return isolated(r, lanes, []string{record.Mcpd, record.OTP}, bystanderLimits)
 }
 
-func isolationRounds(r *kit.Run) int { return kit.Either(r, 10, load.MinPairs) }
+const isolationRounds = 10
 
 // isolated adds what bystanders saw, and how that compares to when nobody is killed.
 func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {

@@ -64,7 +64,7 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 		r.Add(record.Measurement{Scenario: "isolation-host", Case: k.name, Subject: record.Mcpd, Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)}})
 		add(k.asCalls(), fmt.Sprintf("work %d %d", k.microseconds, n))
 	}
-	if err := take(ctx, r, isolationRounds(r), lanes); err != nil {
+	if err := take(ctx, r, kit.Either(r, isolationRounds, load.MinPairs), lanes); err != nil {
 		return err
 	}
 	for _, l := range lanes {
