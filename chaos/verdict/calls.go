@@ -103,8 +103,8 @@ const (
 	extra     = 5.0 // milliseconds, where the fault takes what they need
 )
 
-// latency is I4: each second of the fault beside the same second of the baseline, and for p99.9 each block. What the whole phases had is told beside
-// it, and not judged: it has no interval.
+// latency is I4: the seconds of the fault beside the same seconds of the baseline, and for p99.9 the blocks. What the whole phases had is told beside
+// it, and not judged: it has no interval. The phases follow each other: how the machine drifts meanwhile is in it.
 func latency(r record.Record) (is, found string) {
 	if r.Experiment.Short {
 		return record.Unjudged, "the phases are too short"
@@ -113,6 +113,8 @@ func latency(r record.Record) (is, found string) {
 		return record.Unjudged, "there was no bystander"
 	}
 	before, during := pairs(r)
+	of := stretch(len(before))
+	before, during = batches(before, of), batches(during, of)
 	limit := logical
 	if r.Experiment.Contends {
 		limit = contended
@@ -122,7 +124,7 @@ func latency(r record.Record) (is, found string) {
 		return record.Unjudged, err.Error()
 	}
 	is = string(load.Gate(e, load.AtMost(limit)))
-	found = fmt.Sprintf("p99 is %.3g times that of the baseline (%.3g to %.3g, %d seconds); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, limit)
+	found = fmt.Sprintf("p99 is %.3g times that of the baseline (%.3g to %.3g, %d times %d s); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, of, limit)
 	if r.Experiment.Contends {
 		more := load.NewShare("", "ms", before, during, extra)
 		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g ms", more.Median, extra)
@@ -148,8 +150,9 @@ func tails(r record.Record) (is, found string) {
 // enough are the calls of which one is above p99.9.
 const enough = 1000
 
-// blocks are the p99.9 of bystanders' blocks: of the fault's, and beside each that of the same block of the baseline.
+// blocks are the p99.9 of blocks of the fault, and beside each that of the same block of the baseline, of all bystanders that have both.
 func blocks(r record.Record) (before, during []float64) {
+	var all beside[float64]
 	for _, g := range groups(r, record.Bystander) {
 		at := map[float64]float64{}
 		for _, b := range g.Blocks {
@@ -159,11 +162,11 @@ func blocks(r record.Record) (before, during []float64) {
 		}
 		for _, b := range g.Blocks {
 			if first, ok := at[b.At]; ok && b.Phase == record.Fault && b.Calls >= enough {
-				before, during = append(before, first), append(during, b.P999)
+				all.add(b.At, first, b.P999)
 			}
 		}
 	}
-	return before, during
+	return all.means()
 }
 
 // whole says what the phases had as a whole: the worst bystander's.
@@ -188,8 +191,8 @@ func worse(a, b string) string {
 // rank orders verdicts, the worst last.
 var rank = map[string]int{record.Pass: 0, record.Unclear: 1, record.Fail: 2}
 
-// pairs are the 99th percentiles of bystanders' seconds: of the fault's, and beside each that of the baseline's second as far from its beginning.
-// Seconds in which a phase begins or ends belong to none.
+// pairs are the 99th percentiles of seconds of the fault, and beside each that of the baseline's second as far from its beginning, of all bystanders that
+// have both. A fault that lasts longer than the baseline goes through that again. Seconds in which a phase begins or ends belong to none.
 func pairs(r record.Record) (before, during []float64) {
 	const instant = 0.02 // of a second, in which a phase may have begun later than it should
 	from := map[string][2]int{}
@@ -197,18 +200,20 @@ func pairs(r record.Record) (before, during []float64) {
 		from[p.Name] = [2]int{int(math.Ceil(p.From - instant)), int(p.To + instant)}
 	}
 	base, fault := from[record.Baseline], from[record.Fault]
+	there := max(1, base[1]-base[0])
+	var all beside[int]
 	for _, g := range groups(r, record.Bystander) {
 		at := map[int]float64{}
 		for _, s := range g.Seconds {
 			at[s.At] = s.P99
 		}
-		for i := range min(base[1]-base[0], fault[1]-fault[0]) {
-			if b, d := at[base[0]+i], at[fault[0]+i]; b > 0 && d > 0 {
-				before, during = append(before, b), append(during, d)
+		for i := range max(0, fault[1]-fault[0]) {
+			if b, d := at[base[0]+i%there], at[fault[0]+i]; b > 0 && d > 0 {
+				all.add(i, b, d)
 			}
 		}
 	}
-	return before, during
+	return all.means()
 }
 
 // recovery is I5.
