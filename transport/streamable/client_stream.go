@@ -180,7 +180,7 @@ func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 	f.room = transport.NewHold(f.client.room)
 	return NewReader(resp.Body, ReaderLimits{
 		Event: f.client.limits.Bytes + readerBuffer, Large: func() error { return f.room.Take(ctx, f.client.limits.Bytes) },
-		Rest: func(long time.Duration) { f.client.rest(ctx, long) },
+		Free: f.room.Free, Rest: func(long time.Duration) { f.client.rest(ctx, long) },
 	})
 }
 
@@ -222,7 +222,10 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 
 // message hands on what an event carries, and reports whether it was the answer, and whether any message at all, even one that cannot be read.
 func (f *flow) message(data []byte) (answered, some bool) {
-	answered, err := f.client.each(data, f.deliver)
+	answered, err := f.client.each(data, func(m jsonrpc.Message) bool {
+		some = true
+		return f.deliver(m)
+	})
 	var bad *jsonrpc.DecodeError
 	if errors.As(err, &bad) && bad.ID.IsZero() {
 		bad.ID, bad.Response = jsonrpc.Glimpse(data)
@@ -235,7 +238,7 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	default:
 		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
 	}
-	return answered, err == nil
+	return answered, some || err == nil
 }
 
 // deliver hands on a message and reports whether it was the answer.

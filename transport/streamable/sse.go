@@ -66,6 +66,8 @@ type ReaderLimits struct {
 	// Large is called before more than transport.Large bytes of an event are read, perhaps more than once. Its error ends the stream. Nil
 	// lets all of it be read.
 	Large func() error
+	// Free is called when what was read after Large turned out to be of no event. Nil has nothing to let go.
+	Free func()
 	// Rest waits for so long, where what is no message comes too fast. Nil sleeps.
 	Rest func(time.Duration)
 }
@@ -87,6 +89,7 @@ type Reader struct {
 	src     io.Reader
 	max     int
 	large   func() error
+	free    func()
 	rest    func(time.Duration)
 	buf     []byte
 	at, end int    // buf[at:end] was read from src and not consumed
@@ -94,7 +97,8 @@ type Reader struct {
 	skipLF  bool   // the last line ended in CR: an LF right after it belongs to it
 	id      string // the last event id, which stays in force
 	strays  transport.Pace
-	around  int // bytes of lines of data that are none, and not counted yet
+	around  int  // bytes of lines of data that are none, and not counted yet
+	roomy   bool // large has been asked
 	err     error
 }
 
@@ -106,10 +110,13 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 	if limits.Large == nil {
 		limits.Large = func() error { return nil }
 	}
+	if limits.Free == nil {
+		limits.Free = func() {}
+	}
 	if limits.Rest == nil {
 		limits.Rest = time.Sleep
 	}
-	return &Reader{src: src, max: limits.Event, large: limits.Large, rest: limits.Rest, buf: make([]byte, min(readerBuffer, limits.Event))}
+	return &Reader{src: src, max: limits.Event, large: limits.Large, free: limits.Free, rest: limits.Rest, buf: make([]byte, min(readerBuffer, limits.Event))}
 }
 
 // Next returns the next event that has any field: unlike a browser it also yields events with no data, since a priming event or a
@@ -131,12 +138,17 @@ func (r *Reader) Next() (Event, error) {
 			r.stray(1)
 			continue
 		}
+		strays := r.extra(line)
 		known, err := r.field(&event, line)
 		if err != nil {
 			r.err = err
 			return Event{}, err
 		}
 		some = some || known
+		if strays > 0 {
+			r.release(event)
+			r.stray(strays)
+		}
 	}
 }
 
@@ -150,6 +162,32 @@ func (r *Reader) stray(parts int) {
 	}
 }
 
+// extra is how many parts of a line are no message.
+func (r *Reader) extra(line []byte) (parts int) {
+	name, value := split(line)
+	if string(name) != "data" {
+		return transport.Parts(len(line))
+	}
+	if r.around += len(line) + 1 - len(value); r.around >= transport.PacePart { // many lines of next to nothing
+		parts = r.around / transport.PacePart
+		r.around %= transport.PacePart
+	}
+	return parts
+}
+
+// release lets go of the room of a long line that was of no event: the next may be long in coming.
+func (r *Reader) release(e Event) {
+	left := r.buf[r.at:r.end]
+	if !r.roomy || len(e.Data) >= transport.Large || len(left) > readerBuffer {
+		return
+	}
+	small := make([]byte, readerBuffer)
+	r.at, r.end = 0, copy(small, left)
+	transport.Recycle(r.buf)
+	r.buf, r.roomy = small, false
+	r.free()
+}
+
 // close gives up what was read and not handed out. There are no more events.
 func (r *Reader) close() {
 	transport.Recycle(r.buf)
@@ -159,24 +197,22 @@ func (r *Reader) close() {
 	}
 }
 
+// split is a line's field and the value of that.
+func split(line []byte) (name, value []byte) {
+	name, value, _ = bytes.Cut(line, []byte(":"))
+	return name, bytes.TrimPrefix(value, []byte(" "))
+}
+
 // field applies one line to the event and reports whether it was a field we know.
 func (r *Reader) field(event *Event, line []byte) (bool, error) {
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	if len(value) > 0 && value[0] == ' ' {
-		value = value[1:]
-	}
-	if string(name) != "data" {
-		r.stray(transport.Parts(len(line)))
-	} else if r.around += len(line) + 1 - len(value); r.around >= transport.PacePart { // many lines of next to nothing
-		r.stray(r.around / transport.PacePart)
-		r.around %= transport.PacePart
-	}
+	name, value := split(line)
 	switch string(name) {
 	case "data":
 		if len(event.Data)+1+len(value) > r.max {
 			return false, fmt.Errorf("%w: more than %d bytes", ErrEventTooLarge, r.max)
 		}
 		if len(event.Data) >= transport.Large {
+			r.roomy = true
 			if err := r.large(); err != nil {
 				return false, err
 			}
@@ -269,6 +305,7 @@ func (r *Reader) fill() error {
 			return r.err
 		}
 		if r.end >= transport.Large {
+			r.roomy = true
 			if r.err = r.large(); r.err != nil {
 				return r.err
 			}
