@@ -80,7 +80,7 @@ func NewConn(child *Child, o Options) *Conn {
 	}
 	c.stopped.heard() // it has its first chance
 	c.src = output{file: child.stdout, over: c.over, heard: c.stopped.heard}
-	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room)}
+	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room), rest: c.pace}
 	var once sync.Once
 	var err error
 	c.close = func(ctx context.Context) error {
@@ -157,7 +157,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		case len(c.ready) == 0: // it was not an array of messages
 			length := len(line)
 			if long != nil {
-				length = long.max
+				length = long.max // the rest of it has had its pace
 			}
 			c.pace(ctx, length)
 		}

@@ -51,6 +51,8 @@ type lines struct {
 	long    *longLine // the line that is being passed over; nil while none is
 	room    transport.Hold
 	cut     bool // the last line had no end
+	// rest hears how many bytes were read of a line that is already too long; nil lets it be read as fast as it comes.
+	rest func(ctx context.Context, bytes int)
 }
 
 // next returns the next line without its end; it belongs to the caller. A last line needs no end. Errors are those of the source; a
@@ -106,6 +108,9 @@ func (l *lines) pass(ctx context.Context) error {
 				return l.passed()
 			}
 			return err
+		}
+		if l.rest != nil {
+			l.rest(ctx, l.end-l.at)
 		}
 	}
 }

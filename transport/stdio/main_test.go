@@ -49,6 +49,7 @@ var roles = map[string]func(){
 	"garbage": garbage,
 	"babble":  func() { say(strings.Repeat("la\n", 10_000)); sleep() },
 	"noise": func() {
+		hello()
 		switch os.Getenv("STDIO_TEST_ARG") {
 		case "lines":
 			os.Stdout.WriteString(strings.Repeat("\n", noise))
@@ -194,8 +195,8 @@ func hog() {
 	}
 }
 
-// endlessBytes is the line of which that server is made: as much as is read of one before it counts as none.
-const endlessBytes = 1 << 30
+// endlessBytes is the line of which that server is made: as much as is read of one before it counts as none, where a message may have 4 MiB.
+const endlessBytes = endless * 4 << 20
 
 func endlessLine() {
 	chunk := bytes.Repeat([]byte("x"), 1<<20)

@@ -12,8 +12,10 @@ import (
 // What a program writes beside its messages is read at a pace, all of it.
 func TestNoiseHasAPace(t *testing.T) {
 	for _, of := range []string{"lines", "long lines", "standard error"} {
-		began := time.Now()
-		next(t, connect(t, spec("noise", "STDIO_TEST_ARG", of)))
+		c := connect(t, spec("noise", "STDIO_TEST_ARG", of))
+		next(t, c)
+		began := time.Now() // it has started
+		next(t, c)
 		if took, least := time.Since(began), 40*transport.PaceSpan; took < least { // a pipe holds what nobody has read
 			t.Errorf("%s: it was over after %v, want %v", of, took, least)
 		}
