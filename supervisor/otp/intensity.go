@@ -3,8 +3,8 @@ package otp
 import "time"
 
 // window counts restarts in a true sliding window: the times of the last Restarts of them, in a ring. One more is
-// too many exactly when the oldest of these is still inside the window, so a restart costs the same however many there
-// have been, and a budget takes no memory before it is used. (OTP keeps every restart of the period in a list, in whole seconds.)
+// too many exactly when the oldest of these is still inside the window, so a restart costs the same, amortized, however many
+// there have been, and a budget takes no memory before it is used. (OTP keeps every restart of the period in a list, in whole seconds.)
 type window struct {
 	limit  int
 	within time.Duration
