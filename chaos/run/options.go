@@ -61,9 +61,10 @@ const (
 	// warmTime bounds how long the host may take to have all servers started before anything is measured.
 	warmTime = time.Minute
 	// warmCalls are made in each session before anything is measured, as far as warmSeconds have room for them. A host keeps the streams of the last
-	// 256 for a resumption.
-	warmCalls   = 300
-	warmSeconds = 5
+	// 256 for a resumption. The short form has less time for all.
+	warmCalls        = 300
+	warmSeconds      = 5
+	warmSecondsShort = 2
 	// graceTime is how much later than its deadline a call may have its outcome.
 	graceTime = 250 * time.Millisecond
 	// leakTime is how long after the run the host may take to let go of what it held.

@@ -163,10 +163,13 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		return err
 	}
 	var warmed sync.WaitGroup
-	errs := make([]error, len(r.traffic))
+	errs, seconds := make([]error, len(r.traffic)), warmSeconds
+	if r.Short {
+		seconds = warmSecondsShort
+	}
 	for i, t := range r.traffic {
 		own := rand.New(rand.NewPCG(draw.Uint64(), 0))
-		warmed.Go(func() { errs[i] = t.warm(ctx, r.Experiment.Load, own, alive, r.say) })
+		warmed.Go(func() { errs[i] = t.warm(ctx, seconds, r.Experiment.Load, own, alive, r.say) })
 	}
 	warmed.Wait()
 	if ctx.Err() != nil {
