@@ -32,14 +32,20 @@ func hurtConfig(program, site string) string {
 //	begin                       where it serves
 //	crash MICROSECONDS VICTIM   0; from then on one of the victim's crashes so often, 0 being never
 //	work MICROSECONDS CALLS     0; from then on the victim makes so many calls so often
-//	calm                        what was done since: done
+//	calm                        what was done since: done; or what went wrong with a call of work
 type hurt struct {
 	host    *supervisor.Running
 	address string // of the site
 	site    *kit.Process
 	client  *load.Session // of the victim
 	enough  chan struct{}
-	did     chan done
+	did     chan ended
+}
+
+// ended is what came of it.
+type ended struct {
+	done
+	err error
 }
 
 // done is how often something was done, and what the process has used meanwhile, whatever it did beside.
@@ -77,7 +83,8 @@ func (h *hurt) answer(line string) (any, error) {
 		}
 		close(h.enough)
 		h.enough = nil
-		return <-h.did, nil
+		e := <-h.did
+		return e.done, e.err
 	default:
 		return nil, fmt.Errorf("there is no question %q", word)
 	}
@@ -111,20 +118,27 @@ func (h *hurt) begin(ctx context.Context) (base string, err error) {
 	return base, err
 }
 
-func (h *hurt) start(microseconds int, one func(ctx context.Context, i int) bool) (any, error) {
-	h.enough, h.did = make(chan struct{}), make(chan done)
+// step does something to the victim, for the time of number i, and reports whether it did. An error is not to be expected of it.
+type step func(ctx context.Context, i int) (did bool, err error)
+
+func (h *hurt) start(microseconds int, one step) (any, error) {
+	h.enough, h.did = make(chan struct{}), make(chan ended)
 	go h.again(h.enough, time.Duration(microseconds)*time.Microsecond, one) // owner: calm, which waits for it
 	return 0, nil
 }
 
 // again does something to the victim again and again, and counts how often it did.
-func (h *hurt) again(enough <-chan struct{}, every time.Duration, one func(ctx context.Context, i int) bool) {
-	var d done
+func (h *hurt) again(enough <-chan struct{}, every time.Duration, one step) {
+	var d ended
 	used, began := processor(), time.Now()
 	for i := 0; !after(enough, every); i++ {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		if one(ctx, i) {
+		did, err := one(ctx, i)
+		if did {
 			d.Times++
+		}
+		if d.err == nil {
+			d.err = err
 		}
 		cancel()
 	}
@@ -133,20 +147,24 @@ func (h *hurt) again(enough <-chan struct{}, every time.Duration, one func(ctx c
 }
 
 // calls makes so many calls of the victim, one after the other.
-func (h *hurt) calls(n int) func(ctx context.Context, i int) bool {
-	return func(ctx context.Context, i int) bool {
+func (h *hurt) calls(n int) step {
+	return func(ctx context.Context, i int) (bool, error) {
 		for range n {
 			if _, err := h.client.Call(ctx, load.Nonce(fmt.Sprint(i))); err != nil {
-				return false
+				return false, fmt.Errorf("a call of the victim: %w", err)
 			}
 		}
-		return true
+		return true, nil
 	}
 }
 
-// victims are what can be made to crash, by name: each reports whether it did, for the time of number i.
-func (h *hurt) victims() map[string]func(ctx context.Context, i int) bool {
-	return map[string]func(context.Context, int) bool{actorVictim: h.crashRow, programVictim: h.killProgram, siteVictim: h.killSite}
+// victims are what can be made to crash, by name. That a crash fails is to be expected: the one before may have taken what it needs.
+func (h *hurt) victims() map[string]step {
+	return map[string]step{actorVictim: crashes(h.crashRow), programVictim: crashes(h.killProgram), siteVictim: crashes(h.killSite)}
+}
+
+func crashes(one func(ctx context.Context, i int) bool) step {
+	return func(ctx context.Context, i int) (bool, error) { return one(ctx, i), nil }
 }
 
 // crashRow crashes the rows in turn, each followed by a call that needs all of them back.

@@ -42,6 +42,14 @@ func TestEveryVictimOfAHostCrashesAndIsBack(t *testing.T) {
 		}
 	}
 	var did int
+	var d done
+	if err := talk.Ask("work 1000 3", &did); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if err := talk.Ask("calm", &d); err != nil || d.Times == 0 || d.CPU == 0 {
+		t.Errorf("work: %+v, %v", d, err)
+	}
 	for _, line := range []string{"crash 1000 planet", "crash often actor", "work 1000", "calm", "sing"} {
 		if err := talk.Ask(line, &did); err == nil {
 			t.Errorf("%q was done", line)

@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,11 +81,12 @@ func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
 	return l
 }
 
-// take takes the rounds: in each every lane is asked once, and another one is the first.
+// take takes the rounds: in each every lane is asked once, in an order drawn anew, so that none always follows the same one and what that left behind.
 func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
-	for round := range rounds {
-		for i := range lanes {
-			l := lanes[(i+round)%len(lanes)]
+	draw := rand.New(rand.NewPCG(r.Seed, 0))
+	for range rounds {
+		for _, i := range draw.Perm(len(lanes)) {
+			l := lanes[i]
 			if err := ctx.Err(); err != nil {
 				return err
 			}
