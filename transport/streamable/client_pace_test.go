@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -77,6 +78,24 @@ func TestClientReadsStraysAtAPace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An array in which one member cannot be read is messages all the same.
+func TestClientReadsArraysAsMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := inMemory(t, flooding(spans*transport.PaceMost, `data: [{"jsonrpc":"2.0","method":"n"},5]`))
+		shake(t, client, protocol.V20250326)
+		began := time.Now()
+		send(t, client, call(1, "x"))
+		for in := recv(t, client); in.Message.Kind() != jsonrpc.KindResult; in = recv(t, client) {
+			if in.Err != nil {
+				t.Fatal(show(in))
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("they took %v", took)
+		}
+	})
 }
 
 // An answer that cannot be read is one all the same, where answers come on the standing stream: whoever reads messages has a pace for answers to nothing.
