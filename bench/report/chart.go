@@ -75,84 +75,11 @@ func histogramOf(m record.Measurement) *hdrhistogram.Histogram {
 	return h
 }
 
-// axis is a logarithmic one.
-type axis struct{ low, high float64 } // exponents of ten
-
-func axisOf(values []float64) axis {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		if v > 0 && draw.Finite(v) {
-			low, high = min(low, math.Log10(v)), max(high, math.Log10(v))
-		}
-	}
-	if low > high {
-		return axis{0, 1}
-	}
-	const margin = 0.04
-	if wide := high - low; wide < 0.3 {
-		low, high = low-(0.3-wide)/2, high+(0.3-wide)/2
-	}
-	wide := high - low
-	return axis{low - margin*wide, high + margin*wide}
-}
-
-// at is a value's place, from 0 to 1.
-func (a axis) at(v float64) float64 {
-	if v <= 0 {
-		return 0
-	}
-	return min(max((math.Log10(v)-a.low)/(a.high-a.low), 0), 1)
-}
-
-// ticks are round values, labelled; powers of ten where there are some, else 1, 2 and 5 times them.
-func (a axis) ticks(label func(float64) string) (list []tick) {
-	steps := []float64{1}
-	switch {
-	case a.high-a.low < 1.2:
-		steps = []float64{1, 1.5, 2, 3, 5, 7}
-	case a.high-a.low < 2.2:
-		steps = []float64{1, 3}
-	}
-	every := max(1, int(math.Ceil((a.high-a.low)/6)))
-	for d := math.Floor(a.low); d <= a.high; d++ {
-		if len(steps) == 1 && int(d)%every != 0 {
-			continue
-		}
-		for _, s := range steps {
-			if v := s * math.Pow(10, d); math.Log10(v) >= a.low && math.Log10(v) <= a.high {
-				list = append(list, tick{draw.Hundredth(a.at(v) * draw.Width), label(v)})
-			}
-		}
-	}
-	return list
-}
-
-// up turns ticks into those of an axis that goes upwards.
-func up(list []tick) []tick {
-	for i := range list {
-		list[i].At = 100 - list[i].At
-	}
-	return list
-}
-
-func grid(x, y []tick) string {
-	var p draw.Path
-	for _, t := range x {
-		p.To('M', t.At/100*draw.Width, 0)
-		p.To('V', draw.Tall)
-	}
-	for _, t := range y {
-		p.To('M', 0, t.At/100*draw.Tall)
-		p.To('H', draw.Width)
-	}
-	return p.String()
-}
-
 // number is a number of things in a case's name.
 var number = regexp.MustCompile(`(^|[ ,])(\d[\d,]*(?:\.\d+)?) (MiB|KiB|B|[a-z]+)`)
 
 // sizes are what the words after numbers multiply by.
-var sizes = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20}
+var sizes = map[string]float64{"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 
 // growing finds the numbers in a case's name: each with what the name is without it, and what is counted.
 func growing(name string) (list []growth) {
@@ -241,7 +168,7 @@ func growths(list []record.Measurement) (charts []chart) {
 		for _, v := range sortedKeys(distinct) {
 			c.X = append(c.X, tick{draw.Hundredth(x.at(max(v, 0.5)) * draw.Width), amount(v, f.word)})
 		}
-		c.Y = up(y.ticks(func(v float64) string { return quantity(v, f.unit) }))
+		c.X, c.Y = across(c.X), upwards(y.ticks(func(v float64) string { return quantity(v, f.unit) }))
 		c.Grid = grid(c.X, c.Y)
 		charts = append(charts, c)
 	}
@@ -327,7 +254,7 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 			line.Path = p.String()
 			c.Lines = append(c.Lines, line)
 		}
-		c.X, c.Y = x.ticks(func(v float64) string { return quantity(v, "/s") }), up(y.ticks(func(v float64) string { return quantity(v, unit) }))
+		c.X, c.Y = across(x.ticks(func(v float64) string { return quantity(v, "/s") })), upwards(y.ticks(func(v float64) string { return quantity(v, unit) }))
 		c.Grid = grid(c.X, c.Y)
 		charts = append(charts, c)
 	}

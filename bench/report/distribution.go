@@ -46,7 +46,7 @@ func distributions(list []record.Measurement) (charts []chart) {
 		for i, m := range shown {
 			c.Lines = append(c.Lines, curve{Subject: name(m.Subject), Class: colours[m.Subject], Path: distribution(hists[i], x)})
 		}
-		c.X = x.ticks(func(v float64) string { return quantity(v, "ns") })
+		c.X = across(x.ticks(func(v float64) string { return quantity(v, "ns") }))
 		for i, n := range nines {
 			c.Y = append(c.Y, tick{100 - float64(i)*100/float64(len(nines)-1), n.Text})
 		}
