@@ -73,7 +73,7 @@ func TestMachineSaysWhatItIs(t *testing.T) {
 // What this process uses is not what others do.
 func TestProcessorTimeOfOthersIsNotOurs(t *testing.T) {
 	before := processor{all: 100, own: 10}
-	for _, test := range []struct{ all, own, want float64 }{{103, 11, 2}, {103, 13, 0}, {103, 14, 0}, {100, 10, 0}} {
+	for _, test := range []struct{ all, own, want float64 }{{103, 11, 2}, {103, 13, tick}, {103, 14, tick}, {100, 10, tick}, {0, 14, 0}} {
 		if got := (processor{test.all, test.own}).others(before); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}

@@ -60,9 +60,16 @@ func used() (p processor) {
 	return p
 }
 
-// others is what others have used since an earlier measurement; 0 where that is not known.
+// tick is the unit in which the system counts what everybody has used.
+const tick = 0.01 // seconds
+
+// others is what others have used since an earlier measurement, in seconds; 0 where that is not known, and at least a tick where it is: what the
+// system counts of everybody may be less than what this process has used by its own count.
 func (p processor) others(before processor) float64 {
-	return max(0, p.all-before.all-(p.own-before.own))
+	if p.all == 0 {
+		return 0
+	}
+	return max(tick, p.all-before.all-(p.own-before.own))
 }
 
 // field is the value of the first line of a file that begins so.

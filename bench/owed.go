@@ -11,8 +11,6 @@ import (
 // it falls short, but fail no run: a run fails on what has become worse. A row goes when its gate holds; none is added for a gate that once did.
 // A row is for the cases that begin with its own.
 var owed = []struct{ scenario, of, name, why string }{
-	{"restart", "", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
-	{"pool", "", "p99 of OTP's", "rare pauses of the scheduler: the median holds"},
 	{"call-http", "", "CPU per call of the relay's", "a call passes five actors"},
 	{"sessions", "100000 sessions, each without", "live heap after they were deleted", "the registry of protoactor keeps the room of its maps, which grow where processes have ended: some bytes for each"},
 }
