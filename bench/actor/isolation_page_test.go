@@ -35,7 +35,9 @@ func isolationPage(r record.Record) string {
 	var b strings.Builder
 	rounds := 0
 	for _, m := range r.Measurements {
-		rounds = max(rounds, len(m.Rounds))
+		if strings.HasPrefix(m.Scenario, "isolation") {
+			rounds = max(rounds, len(m.Rounds))
+		}
 	}
 	calm := "the machine was calm"
 	if r.Busy() {
