@@ -83,7 +83,7 @@ var Catalogue = []Entry{
 	{ID: "F65", Is: "a node of a cluster is killed", None: "there is no cluster"},
 	{ID: "F66", Is: "a cluster is partitioned", None: "there is no cluster"},
 	{ID: "F67", Is: "a cluster is upgraded node by node", None: "there is no cluster"},
-	{ID: "F68", Is: "a tenant takes far more than its share", Tests: "gateway/quota.TestRatesOfATenantAndItsPrincipals internal/interop.TestFailuresOfOneHoldUpNobodyElse"},
+	{ID: "F68", Is: "a tenant takes far more than its share", Tests: "chaos.TestTenantThatCallsTooOftenGetsItsQuota gateway/quota.TestRatesOfATenantAndItsPrincipals internal/interop.TestFailuresOfOneHoldUpNobodyElse"},
 	{ID: "F69", Is: "everything at once", Tests: "internal/resilience.TestResilience"},
 }
 
