@@ -13,7 +13,8 @@ func DidYouMean(word string, candidates []string, otherwise string) string {
 	return otherwise
 }
 
-// nearest returns the candidate that a word may have been meant to be: one or two slips away, and more like it than not.
+// nearest returns the candidate that a word may have been meant to be: one or two slips away, and more like it than not; else the first that begins with
+// it, however either is cut into words.
 func nearest(word string, candidates []string) (string, bool) {
 	best, distance := "", min(2, len(word)/2)+1
 	for _, c := range candidates {
@@ -21,8 +22,19 @@ func nearest(word string, candidates []string) (string, bool) {
 			best, distance = c, d
 		}
 	}
+	for _, c := range candidates {
+		if best == "" && len(word) >= shortBeginning && strings.HasPrefix(letters.Replace(strings.ToLower(c)), letters.Replace(strings.ToLower(word))) {
+			best = c
+		}
+	}
 	return best, best != ""
 }
+
+// shortBeginning is how long a word is at least that may be the beginning of another: fewer letters say nothing.
+const shortBeginning = 4
+
+// letters leaves out what words of a name are joined by.
+var letters = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
 // maxWord bounds what is compared: slips is quadratic, and no key is longer.
 const maxWord = 64
