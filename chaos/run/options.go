@@ -61,7 +61,7 @@ const (
 	// warmTime bounds how long the host may take to have all servers started before anything is measured.
 	warmTime = time.Minute
 	// warmCalls are made in each session before anything is measured, as far as warmSeconds have room for them. A host keeps the streams of the last
-	// 256 for a resumption. The short form has less time for all.
+	// 256 for a resumption. The short form has less time for all: in it the host may keep more afterwards.
 	warmCalls        = 300
 	warmSeconds      = 5
 	warmSecondsShort = 2

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -10,14 +9,14 @@ import (
 // beside are times of two phases that lie as far from the beginning of each, by where that is. All bystanders call one host, so that what disturbs one
 // of them in a second disturbs the others (their ratios correlate by 0.78, in 71 full runs): together they are one measurement of it, not as many as
 // there are of them.
-type beside[At cmp.Ordered] map[At]*both
+type beside map[int]*both
 
 // both are sums of logarithms: of times, the geometric mean is the one that a ratio is kept by.
 type both struct{ before, during, n float64 }
 
-func (all *beside[At]) add(at At, before, during float64) {
+func (all *beside) add(at int, before, during float64) {
 	if *all == nil {
-		*all = beside[At]{}
+		*all = beside{}
 	}
 	b := (*all)[at]
 	if b == nil {
@@ -28,7 +27,7 @@ func (all *beside[At]) add(at At, before, during float64) {
 }
 
 // means are the means of each place, in their order.
-func (all beside[At]) means() (before, during []float64) {
+func (all beside) means() (before, during []float64) {
 	for _, at := range slices.Sorted(maps.Keys(all)) {
 		b := all[at]
 		before, during = append(before, math.Exp(b.before/b.n)), append(during, math.Exp(b.during/b.n))

@@ -79,6 +79,48 @@ func TestBatchesHoldEverySecondOnce(t *testing.T) {
 	})
 }
 
+// A fault that lasts longer than the baseline does not make the baseline longer: what that was by chance stays in the interval.
+func TestLongFaultMakesNoLongBaseline(t *testing.T) {
+	const baseline, laps, experiments = 60, 10, 500
+	random := rand.New(rand.NewPCG(1, 2))
+	covered := 0
+	for range experiments {
+		r := record.Record{Phases: []record.Phase{{Name: record.Baseline, To: baseline}, {Name: record.Fault, From: baseline, To: baseline * (1 + laps)}}}
+		g := record.Group{Role: record.Bystander}
+		for at := range baseline * (1 + laps) {
+			g.Seconds = append(g.Seconds, record.Second{At: at, P99: math.Exp(0.2 * random.NormFloat64())})
+		}
+		r.Groups = []record.Group{g}
+		before, during := pairs(r)
+		of := stretch(len(before))
+		e, err := load.Ratio(batches(before, of), batches(during, of))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Low <= 1 && e.High >= 1 {
+			covered++
+		}
+	}
+	if share := float64(covered) / experiments; share < 0.92 || share > 0.98 {
+		t.Errorf("the interval held the truth in %.1f of 100 experiments", 100*share)
+	}
+}
+
+// Nor are the blocks of a long fault left out that the baseline had no time for.
+func TestBlocksOfALongFaultAreJudged(t *testing.T) {
+	each(func(r record.Record) {
+		for i := range r.Groups {
+			g := &r.Groups[i]
+			for at := 60.0; at < 180; at += 10 {
+				g.Blocks = append(g.Blocks, record.Block{Phase: record.Fault, At: at, Calls: 2200, P999: 30})
+			}
+		}
+		if is, found := latency(r); is != record.Fail {
+			t.Errorf("%s: %s", is, found)
+		}
+	})
+}
+
 // Of a fault that lasts longer than the baseline all of it is judged.
 func TestAllOfALongFaultIsJudged(t *testing.T) {
 	each(func(r record.Record) {

@@ -150,19 +150,21 @@ func tails(r record.Record) (is, found string) {
 // enough are the calls of which one is above p99.9.
 const enough = 1000
 
-// blocks are the p99.9 of blocks of the fault, and beside each that of the same block of the baseline, of all bystanders that have both.
+// blocks are the p99.9 of blocks of the fault, and beside each that of the same block of the baseline, likewise.
 func blocks(r record.Record) (before, during []float64) {
-	var all beside[float64]
+	var all beside
 	for _, g := range groups(r, record.Bystander) {
-		at := map[float64]float64{}
+		of := map[string][]record.Block{}
 		for _, b := range g.Blocks {
-			if b.Phase == record.Baseline && b.Calls >= enough {
-				at[b.At] = b.P999
-			}
+			of[b.Phase] = append(of[b.Phase], b)
 		}
-		for _, b := range g.Blocks {
-			if first, ok := at[b.At]; ok && b.Phase == record.Fault && b.Calls >= enough {
-				all.add(b.At, first, b.P999)
+		base := of[record.Baseline]
+		for i, b := range of[record.Fault] {
+			if len(base) == 0 {
+				break
+			}
+			if first := base[i%len(base)]; first.Calls >= enough && b.Calls >= enough {
+				all.add(i%len(base), first.P999, b.P999)
 			}
 		}
 	}
@@ -192,7 +194,8 @@ func worse(a, b string) string {
 var rank = map[string]int{record.Pass: 0, record.Unclear: 1, record.Fail: 2}
 
 // pairs are the 99th percentiles of seconds of the fault, and beside each that of the baseline's second as far from its beginning, of all bystanders that
-// have both. A fault that lasts longer than the baseline goes through that again. Seconds in which a phase begins or ends belong to none.
+// have both. A fault that lasts longer than the baseline goes through that again, and what is beside one of its seconds counts with it. Seconds in which a
+// phase begins or ends belong to none.
 func pairs(r record.Record) (before, during []float64) {
 	const instant = 0.02 // of a second, in which a phase may have begun later than it should
 	from := map[string][2]int{}
@@ -201,7 +204,7 @@ func pairs(r record.Record) (before, during []float64) {
 	}
 	base, fault := from[record.Baseline], from[record.Fault]
 	there := max(1, base[1]-base[0])
-	var all beside[int]
+	var all beside
 	for _, g := range groups(r, record.Bystander) {
 		at := map[int]float64{}
 		for _, s := range g.Seconds {
@@ -209,7 +212,7 @@ func pairs(r record.Record) (before, during []float64) {
 		}
 		for i := range max(0, fault[1]-fault[0]) {
 			if b, d := at[base[0]+i%there], at[fault[0]+i]; b > 0 && d > 0 {
-				all.add(i, b, d)
+				all.add(i%there, b, d)
 			}
 		}
 	}
