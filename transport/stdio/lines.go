@@ -51,7 +51,7 @@ type lines struct {
 	long    *longLine // the line that is being passed over; nil while none is
 	room    transport.Hold
 	cut     bool // the last line had no end
-	// rest hears how many bytes were read of a line that is already too long; nil lets it be read as fast as it comes.
+	// rest hears how many bytes were read of a line that is already too long, with what came behind its end; nil lets it be read as fast as it comes.
 	rest func(ctx context.Context, bytes int)
 }
 
@@ -102,6 +102,7 @@ func (l *lines) pass(ctx context.Context) error {
 		l.at, l.end = 0, 0
 		if len(l.buf) > lineBuffer {
 			l.buf = nil
+			l.room.Free()
 		}
 		if err := l.fill(ctx); err != nil {
 			if errors.Is(err, io.EOF) {

@@ -109,6 +109,30 @@ func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
 	}
 }
 
+// A line that is too long has no room, whenever its end comes.
+func TestTooLongLineHasNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 2 * lineBuffer
+		room := transport.NewRoom(2 * most)
+		end, finish := io.Pipe()
+		l := lines{src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", most+1)), end)}, max: most, room: transport.NewHold(room)}
+		passed := make(chan error)
+		go func() { // owner: the test, which waits for it
+			_, err := l.next(t.Context())
+			passed <- err
+		}()
+		synctest.Wait()
+		if now, most := room.Used(); now != 0 || most == 0 {
+			t.Errorf("room for %d bytes is taken, %d at most", now, most)
+		}
+		finish.Close()
+		var long *longLine
+		if err := <-passed; !errors.As(err, &long) {
+			t.Error(err)
+		}
+	})
+}
+
 // A line that is large waits for room, of which nothing is lost while it does, and has it until the next line is asked for. Whatever else
 // there is passes.
 func TestLargeLineWaitsForRoom(t *testing.T) {

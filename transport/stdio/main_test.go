@@ -94,7 +94,7 @@ func sleep() {
 }
 
 // noise is how many empty lines, and parts of standard error, the noisy server writes, one of both.
-const noise = 50 * transport.PaceMost
+const noise = 100 * transport.PaceMost
 
 // arrays is how many arrays, of one message each, a server writes that is asked nothing.
 const arrays = 200 * transport.PaceMost

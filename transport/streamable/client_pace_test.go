@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func TestClientClosesWhileItRests(t *testing.T) {
 	for _, long := range []string{"event: ping\ndata: ", ": ", "id: 5\n: "} {
 		synctest.Test(t, func(t *testing.T) {
 			room := transport.NewRoom(1 << 30)
-			p := flooding(2, long+strings.Repeat("x", 4<<20))
+			p := flooding(2, long+strings.Repeat("x", 4<<20)+"\n: "+strings.Repeat("x", 16<<10)) // with something behind it
 			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
 			for id := range uint64(2) {
 				send(t, c, call(id, "x"))
@@ -176,25 +177,35 @@ func TestClientClosesWhileItRests(t *testing.T) {
 	}
 }
 
-// A stream that said too much once takes no room afterwards, however long it goes on to say nothing.
+// A stream that said too much once takes no room afterwards, however long it goes on to say nothing; one whose event begins with that does, as long as
+// the event lasts.
 func TestQuietStreamsHaveNoRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		room := transport.NewRoom(1 << 30)
-		p := newPeer()
-		p.get = func(w http.ResponseWriter, r *http.Request) {
-			stream(w, ": "+strings.Repeat("x", 2*transport.Large))
-			for r.Context().Err() == nil {
-				emit(w, ": keep-alive\n")
-				transport.Rest(r.Context(), time.Minute)
+	long := strings.Repeat("x", 2*transport.Large)
+	for _, c := range []struct {
+		says  string
+		taken bool
+	}{
+		{": " + long + "\n\n: " + long + "\n: and so on", false}, {"event: " + long, true}, {"data: " + long, true}, {"event: " + long + "\n\n", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			room := transport.NewRoom(1 << 30)
+			p := newPeer()
+			p.get = func(w http.ResponseWriter, r *http.Request) {
+				stream(w)
+				io.WriteString(w, c.says)
+				for r.Context().Err() == nil {
+					io.WriteString(w, "\n: keep-alive")
+					transport.Rest(r.Context(), time.Minute)
+				}
 			}
-		}
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
-		initialized(t, c)
-		time.Sleep(time.Hour)
-		if now, most := room.Used(); now != 0 || most == 0 {
-			t.Errorf("room for %d bytes is taken, %d at most", now, most)
-		}
-	})
+			client := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+			initialized(t, client)
+			time.Sleep(time.Hour)
+			if now, most := room.Used(); now > 0 != c.taken || most == 0 {
+				t.Errorf("%.10q: room for %d bytes is taken, %d at most", c.says, now, most)
+			}
+		})
+	}
 }
 
 // An event that is too large is not asked for again with the id of the one before it, nor at once.

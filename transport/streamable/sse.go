@@ -175,13 +175,13 @@ func (r *Reader) extra(line []byte) (parts int) {
 	return parts
 }
 
-// release lets go of the room of a long line that was of no event: the next may be long in coming.
+// release lets go of the room of a long line that was of no event: the next may be long in coming. What is kept of the event until then may be long too.
 func (r *Reader) release(e Event) {
 	left := r.buf[r.at:r.end]
-	if !r.roomy || len(e.Data) >= transport.Large || len(left) > readerBuffer {
+	if !r.roomy || max(len(e.Data), len(e.Name), len(r.id), len(left)) >= transport.Large {
 		return
 	}
-	small := make([]byte, readerBuffer)
+	small := make([]byte, max(readerBuffer, len(left)))
 	r.at, r.end = 0, copy(small, left)
 	transport.Recycle(r.buf)
 	r.buf, r.roomy = small, false
