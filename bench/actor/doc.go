@@ -2,5 +2,5 @@
 // costs and what an idle one weighs, each beside OTP where there is an Erlang. It knows nothing of MCP, but for the host whose tenants must not
 // notice one another.
 //
-// Both sides are processes of their own which answer the questions of question.go, round by round in turn.
+// Both sides are processes of their own which answer the questions of question.go, round by round.
 package actor

@@ -63,7 +63,7 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 			return err
 		}
 		if n == 0 {
-			r.Miss("isolation-host", record.Mcpd, "%s: beside what the machine does anyway nobody can tell what a crash takes: nothing is as much work", k.name)
+			r.Miss("isolation-host", record.Mcpd, "%s: a crash does not take the processor time of 1 to %d calls, as far as can be told: none are as much work", k.name, mostCalls)
 			continue
 		}
 		r.Add(record.Measurement{Scenario: "isolation-host", Case: k.name, Subject: record.Mcpd, Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)}})
@@ -81,7 +81,7 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 				return err
 			}
 			crashes, limits := find(lanes, k.name, record.Mcpd), tails(r, bystanderLimits)
-			if !alike(crashes, calls) {
+			if !alike(find(lanes, kills[0].name, record.Mcpd), crashes, calls) {
 				r.Miss("isolation-host", record.Mcpd, "%s: the calls in place of crashes were not as much work: see a core's share", k.name)
 				limits = pair{}
 			}
@@ -103,8 +103,8 @@ func (k kill) asCalls() string { return k.name + ", as much work in calls" }
 // mostCalls bounds how many calls a crash is taken for: they are made one after the other, of a few hundred microseconds each.
 const mostCalls = 20
 
-// alike reports whether two lanes took about as much of a core, in whole calls.
-func alike(crashes, calls *lane) bool {
+// alike reports whether two lanes took about as much of a core, in whole calls, beyond what is taken while nothing is done.
+func alike(none, crashes, calls *lane) bool {
 	const most = 0.2
 	share := func(l *lane) (all float64) {
 		for _, a := range l.answers {
@@ -112,10 +112,10 @@ func alike(crashes, calls *lane) bool {
 		}
 		return all
 	}
-	return math.Abs(share(crashes)-share(calls)) <= most*share(crashes)
+	return math.Abs(share(crashes)-share(calls)) <= most*(share(crashes)-share(none))
 }
 
-// worth is how many calls of the victim take the processor time of one of its crashes, 0 where that cannot be told.
+// worth is how many calls of the victim take the processor time of one of its crashes, 0 where that is none, or more than mostCalls, or cannot be told.
 func worth(ctx context.Context, r *kit.Run, talk *kit.Talk, sessions []load.Client, k kill, last time.Duration) (int, error) {
 	var list []float64
 	for range kit.Either(r, 3, 1) {

@@ -23,10 +23,10 @@ const isolationHead = `<!-- Written by go test ./bench/actor -run IsolationPage 
 # What bystanders notice
 
 Actors are made to crash while others are called. Each figure is the median of %d rounds, behind it the lowest and the highest of them, in µs; the rounds of
-all rows of a table were taken in turn. The maximum is that of all rounds. The ratio is that of p99 to the row in which nobody is killed, round by round,
+all rows of a table were taken in turn, in an order drawn anew each time. The maximum is that of all rounds. The ratio is that of p99 to the row in which nobody is killed, round by round,
 with its 95 %% interval.
 
-Measured on %s with %d cores (%s, %s, OTP %s) on %s. The load average was %.0f when the run began: %s. To reproduce it:
+Measured on %s with %d cores (%s, %s, OTP %s) on %s. %s: %s. To reproduce it:
 
 ` + "```sh\nmcpd bench run isolation isolation-host --out isolation.json\ngo test ./bench/actor -run IsolationPage -record \"$PWD/isolation.json\"\n```\n"
 
@@ -39,11 +39,15 @@ func isolationPage(r record.Record) string {
 			rounds = max(rounds, len(m.Rounds))
 		}
 	}
+	beside := fmt.Sprintf("The load average was %.0f when the run began", r.Machine.Load)
+	if r.Others > 0 {
+		beside = fmt.Sprintf("Other processes used %.2f of the cores meanwhile", r.Others)
+	}
 	calm := "the machine was calm"
 	if r.Busy() {
 		calm = "the machine was busy with other things, so that ratios say something and absolute figures little"
 	}
-	fmt.Fprintf(&b, isolationHead, rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, r.Machine.Go, r.Machine.Erlang, r.Begun.Format("2006-01-02"), r.Machine.Load, calm)
+	fmt.Fprintf(&b, isolationHead, rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, r.Machine.Go, r.Machine.Erlang, r.Begun.Format("2006-01-02"), beside, calm)
 	for _, s := range Scenarios {
 		if s.Name != "isolation" && s.Name != "isolation-host" {
 			continue

@@ -20,7 +20,7 @@ type Record struct {
 	Begun   time.Time `json:"begun"`
 	Seconds float64   `json:"seconds"`
 	Seed    uint64    `json:"seed"`
-	// Others is how many cores other processes kept busy meanwhile, on average; 0 also where the system does not say.
+	// Others is how many cores other processes kept busy meanwhile, on average; 0 where the system does not say.
 	Others float64 `json:"others,omitzero"`
 	// Short says that the run was too short for absolute figures: only its gates count.
 	Short bool `json:"short"`

@@ -36,7 +36,7 @@ func (a axis) at(v float64) float64 {
 	return min(max((math.Log10(v)-a.low)/(a.high-a.low), 0), 1)
 }
 
-// ticks are round values, labelled; powers of ten where there are some, else 1, 2 and 5 times them.
+// ticks are round values, labelled: powers of ten where there are some, else few times them too.
 func (a axis) ticks(label func(float64) string) (list []tick) {
 	steps := []float64{1}
 	switch {
@@ -59,7 +59,7 @@ func (a axis) ticks(label func(float64) string) (list []tick) {
 	return list
 }
 
-// What labels take of an axis, in percent: on a screen a plot is at least 240 by 150 pixels, and a letter 6 by 16.
+// What labels take of an axis, in percent: on most screens a plot is at least 234 by 150 pixels, and a letter 6 by 16.
 const (
 	letter = 2.6
 	gap    = 2.0 // beside a label

@@ -59,7 +59,7 @@ func benchRunCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.Short, "short", false, "as few rounds as gates can be judged by: a few minutes, no figures to keep")
-	flags.Uint64Var(&o.Seed, "seed", 1, "of the draws that intervals of differences rest on, and of the order of rounds")
+	flags.Uint64Var(&o.Seed, "seed", 1, "of the draws that intervals of differences rest on, and of the order of some rounds")
 	flags.StringVar(&to.json, "out", "", "write the record to this file, for report and compare")
 	to.flags(cmd)
 	return cmd

@@ -65,7 +65,7 @@ const (
 	DefaultMailbox = 1024
 	// MaxMailbox is the longest mailbox that a spec may ask for: 2^20 waiting messages are 16 MiB of slots.
 	MaxMailbox = 1 << 20
-	// MaxRestarts is the largest Intensity.Restarts, since each that there was takes 8 bytes in the window.
+	// MaxRestarts is the largest Intensity.Restarts, since each that there was takes some 8 bytes in the window.
 	MaxRestarts = 1 << 20
 	// MaxID is the longest id of a child, in bytes: a UUID, a hash and a name fit.
 	MaxID = 255
