@@ -12,7 +12,7 @@ import (
 // Quantity is one that a run can measure, and so one that an experiment can expect.
 type Quantity struct {
 	Name string // ends in its unit, if it has one
-	Unit string // ms, s, or empty of what is counted
+	Unit string // ms, s, percent, or empty of what is counted
 	Is   string // what it is, as a clause
 	// Meanwhile says that it is measured only as long as a fault lasts.
 	Meanwhile bool
@@ -27,6 +27,7 @@ var Quantities = []Quantity{
 	{Name: "down_ms", Unit: "ms", Is: "how long a server that was hit was gone"},
 	{Name: "end_ms", Unit: "ms", Is: "from the end that was asked of a host to its end, of host.term, host.kill and host.crash"},
 	{Name: "flood_failed", Is: "how many calls of a flood were refused, or failed otherwise, of load.flood"},
+	{Name: "growth_percent", Unit: "percent", Is: "how much memory the host comes to keep in an hour of faults, by what it has at least in each minute, where they last half an hour"},
 	{Name: "orphans_ms", Unit: "ms", Is: "from the end of a host to that of the last of its processes, of the same"},
 	{Name: "peak_starts", Is: "how many processes of a tenant were started within a second at most, of children.kill"},
 	{Name: "ready_ms", Unit: "ms", Is: "from the start of the next host until it is ready, of the same"},

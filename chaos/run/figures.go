@@ -25,6 +25,9 @@ func (r *run) figures(out *record.Record, done []struck) {
 	if len(done) > 0 && out.Aborted == "" {
 		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds()}
 	}
+	if v, ok := r.growth.hourly(); ok {
+		samples["growth_percent"] = []float64{v}
+	}
 	aimed := map[string]string{} // fault -> row
 	for _, s := range done {
 		aimed[s.ID] = s.plan.Row

@@ -28,6 +28,7 @@ type run struct {
 	roles    experiment.Roles
 	traffic  []*traffic // the target's first
 	peaks    *peaks
+	growth   growth             // of the guard, until that has ended
 	limits   map[string]float64 // of peaks, by name
 	begun    time.Time
 	stop     context.CancelCauseFunc

@@ -40,8 +40,12 @@ func (r *run) guard(ctx context.Context) {
 			continue
 		}
 		r.peaks.see(s)
-		if v, _ := s.sum("process_resident_memory_bytes"); limit.Resident > 0 && v > float64(limit.Resident) {
-			r.abort("the host has %.0f MiB of memory", v/(1<<20))
+		resident, _ := s.sum("process_resident_memory_bytes")
+		if limit.Resident > 0 && resident > float64(limit.Resident) {
+			r.abort("the host has %.0f MiB of memory", resident/(1<<20))
+		}
+		if after := time.Since(r.begun) - r.Experiment.Phases.Baseline; after < r.Experiment.Phases.Fault {
+			r.growth.see(after, resident)
 		}
 	}
 }
