@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -101,6 +102,7 @@ func plant(o otp.Options, spec otp.Spec, log io.Writer) (*grove, error) {
 		g.close()
 		return nil, err
 	}
+	runtime.GC() // what was left of making a tree, whose actors have been there for long wherever it matters how many they are
 	return g, nil
 }
 
