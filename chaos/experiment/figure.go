@@ -27,7 +27,7 @@ var Quantities = []Quantity{
 	{Name: "down_ms", Unit: "ms", Is: "how long a server that was hit was gone"},
 	{Name: "end_ms", Unit: "ms", Is: "from the end that was asked of a host to its end, of host.term, host.kill and host.crash"},
 	{Name: "flood_failed", Is: "how many calls of a flood were refused, or failed otherwise, of load.flood"},
-	{Name: "growth_percent", Unit: "percent", Is: "how much memory the host comes to keep in an hour of faults, by what it has at least in each minute, where they last half an hour"},
+	{Name: "growth_percent", Unit: "percent", Is: "how much memory the host comes to keep in an hour of faults, by what it has at least in the first quarter and the last, where they last half an hour"},
 	{Name: "orphans_ms", Unit: "ms", Is: "from the end of a host to that of the last of its processes, of the same"},
 	{Name: "peak_starts", Is: "how many processes of a tenant were started within a second at most, of children.kill"},
 	{Name: "ready_ms", Unit: "ms", Is: "from the start of the next host until it is ready, of the same"},

@@ -2,8 +2,8 @@ package run
 
 import "time"
 
-// growth is how much memory the host has at least in each minute of the fault. Memory that is collected goes up and down: what it comes down to is what
-// is kept.
+// growth is how much memory the host has at least in each minute of the fault. Memory that is collected goes up and down: what it comes down to now and
+// then is what is kept.
 type growth struct{ least []float64 } // bytes, 0 where nobody looked
 
 // growthMinutes is how many there have to be: of fewer an hour cannot be told.
@@ -23,24 +23,24 @@ func (g *growth) see(after time.Duration, bytes float64) {
 	}
 }
 
-// hourly is by how many percent it grew in an hour, from the first quarter of the minutes to the last; false where that cannot be told.
+// hourly is by how many percent it grew in an hour, from the least of the first quarter of the minutes to that of the last; false where that cannot be
+// told.
 func (g *growth) hourly() (percent float64, ok bool) {
 	n := len(g.least)
-	first, last := mean(g.least[:n/4]), mean(g.least[n-n/4:])
+	first, last := least(g.least[:n/4]), least(g.least[n-n/4:])
 	if n < growthMinutes || first == 0 || last == 0 {
 		return 0, false
 	}
-	between := time.Duration(n-n/4) * time.Minute // of the middles of both
+	between := time.Duration(n-n/4) * time.Minute // of the beginnings of both
 	return (last/first - 1) * 100 * time.Hour.Hours() / between.Hours(), true
 }
 
-// mean is that of those that are not 0.
-func mean(list []float64) float64 {
-	sum, n := 0.0, 0.0
+// least is that of those that are not 0, and 0 where all are.
+func least(list []float64) (bytes float64) {
 	for _, v := range list {
-		if v > 0 {
-			sum, n = sum+v, n+1
+		if bytes == 0 || v > 0 && v < bytes {
+			bytes = v
 		}
 	}
-	return sum / max(n, 1)
+	return bytes
 }
