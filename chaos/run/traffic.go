@@ -68,8 +68,8 @@ func (t *traffic) clients() []load.Client {
 }
 
 // warm makes calls as the run will, until so many seconds of them are right: servers that nobody has needed are started meanwhile, what is made at the
-// first call of a kind is there, and what is kept of a session's last calls is as much as it will be. Where all of those seconds have answers that do
-// not change by themselves, as where there is no such tool, no more are tried.
+// first call of a kind is there, and in the full form what is kept of a session's last calls is nearly as much as it will be. Where all of those seconds
+// have answers that do not change by themselves, as where there is no such tool, no more are tried.
 func (t *traffic) warm(ctx context.Context, seconds int, l experiment.Load, draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
 	calls := max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*float64(seconds))))
 	return t.warmWith(ctx, t.clients(), calls, l, draw, alive, say)

@@ -9,21 +9,14 @@ import (
 // beside are times of two phases that lie as far from the beginning of each, by where that is. All bystanders call one host, so that what disturbs one
 // of them in a second disturbs the others (their ratios correlate by 0.78, in 71 full runs): together they are one measurement of it, not as many as
 // there are of them.
-type beside map[int]*both
+type beside map[int]both
 
 // both are sums of logarithms: of times, the geometric mean is the one that a ratio is kept by.
 type both struct{ before, during, n float64 }
 
-func (all *beside) add(at int, before, during float64) {
-	if *all == nil {
-		*all = beside{}
-	}
-	b := (*all)[at]
-	if b == nil {
-		b = &both{}
-		(*all)[at] = b
-	}
-	b.before, b.during, b.n = b.before+math.Log(before), b.during+math.Log(during), b.n+1
+func (all beside) add(at int, before, during float64) {
+	b := all[at]
+	all[at] = both{b.before + math.Log(before), b.during + math.Log(during), b.n + 1}
 }
 
 // means are the means of each place, in their order.

@@ -152,7 +152,7 @@ const enough = 1000
 
 // blocks are the p99.9 of blocks of the fault, and beside each that of the same block of the baseline, likewise.
 func blocks(r record.Record) (before, during []float64) {
-	var all beside
+	all := beside{}
 	for _, g := range groups(r, record.Bystander) {
 		of := map[string][]record.Block{}
 		for _, b := range g.Blocks {
@@ -204,7 +204,7 @@ func pairs(r record.Record) (before, during []float64) {
 	}
 	base, fault := from[record.Baseline], from[record.Fault]
 	there := max(1, base[1]-base[0])
-	var all beside
+	all := beside{}
 	for _, g := range groups(r, record.Bystander) {
 		at := map[int]float64{}
 		for _, s := range g.Seconds {
