@@ -92,11 +92,10 @@ func TestGatesThatAreOwedAreOnesThatThereAre(t *testing.T) {
 	list := []record.Comparison{
 		{Scenario: owed[0].scenario, Name: owed[0].name, Verdict: load.Fail}, {Scenario: owed[0].scenario, Name: owed[0].name, Verdict: load.Pass},
 		{Scenario: owed[0].scenario, Name: "another", Verdict: load.Fail},
-		{Scenario: "sessions", Case: "100000 sessions, each without a connection", Name: "live heap after they were deleted", Verdict: load.Fail},
-		{Scenario: "sessions", Case: "1000 sessions, each without a connection", Name: "live heap after they were deleted", Verdict: load.Fail},
+		{Scenario: "another", Name: owed[0].name, Verdict: load.Fail},
 	}
 	excuse(list)
-	if list[0].Owed != owed[0].why || list[1].Owed != "" || list[2].Owed != "" || list[3].Owed == "" || list[4].Owed != "" {
+	if list[0].Owed != owed[0].why || list[1].Owed != "" || list[2].Owed != "" || list[3].Owed != "" {
 		t.Errorf("%+v", list)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
@@ -26,6 +27,9 @@ const asked = 200
 
 // slack is what the live heap may be of what it was, when all sessions are gone.
 const slack = 1.05
+
+// settling is how long a host has, when all sessions are gone, to put away what it did for the last of them.
+const settling = time.Second
 
 // crowd is what one crowd cost.
 type crowd struct{ base, held, after kit.Usage }
@@ -101,12 +105,14 @@ func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 	if err := cycle(n, nil); err != nil {
 		return c, err
 	}
+	time.Sleep(settling)
 	if c.base, err = p.Usage(true); err != nil {
 		return c, err
 	}
 	if err := cycle(n, &c.held); err != nil {
 		return c, err
 	}
+	time.Sleep(settling)
 	c.after, err = p.Usage(true)
 	return c, err
 }

@@ -147,9 +147,6 @@ func (g *guard) sever(reason error) {
 	g.missed.Store(true)
 	g.row.miss(1)
 	g.box.release(g.box.turn.Swap(nil))
-	if pid := g.pid.Load(); pid != nil {
-		g.sys.actors.ProcessRegistry.Remove(pid)
-	}
 	if p := g.current.Load(); p != nil {
 		p.cancel(reason)
 		p.finish()

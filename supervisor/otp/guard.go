@@ -41,15 +41,14 @@ type body interface {
 //   - a panic anywhere is an exit with a report, and only what it hit fails;
 //   - an incarnation's end is complete (Terminate has run, its goroutines are gone) before its supervisor hears of it;
 //   - Restart begins an incarnation if one has ended, and is ignored at any other time, so nothing is resurrected;
-//   - Stop ends the incarnation first, then fails what is left in the mailbox, then leaves the registry;
+//   - Stop ends the incarnation first, then fails what is left in the mailbox, then leaves;
 //   - once abandoned, nothing it does has effect.
 type guard struct {
 	sys *System
 	row *row
-	sup *supervisor // its supervisor, nil for a root
-	kid *kid        // its supervisor's record of it, nil for a root
-	top *Tree       // set for a root
-	pid atomic.Pointer[actor.PID]
+	sup *supervisor          // its supervisor, nil for a root
+	kid *kid                 // its supervisor's record of it, nil for a root
+	top *Tree                // set for a root
 	ctx actor.MessageInvoker // protoactor's actor context; nil once a worker has left
 	box mailbox
 
@@ -314,7 +313,7 @@ func (g *guard) exit(parked bool) *exit {
 	return &exit{g, g.inc(), g.reason, g.report, g.started, parked, g.sys.clock.Now()}
 }
 
-// leave ends the process: what waits is failed, the registry forgets it, the supervisor hears of it.
+// leave ends the process: what waits is failed, the supervisor hears of it.
 func (g *guard) leave() {
 	g.phase = left
 	e := g.exit(false)

@@ -123,7 +123,7 @@ func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
 func TestAStrayStopIsAnOrdinaryExit(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		g := r.ref("a").row.proc.Load()
-		r.sys.actors.Root.Stop(g.pid.Load())
+		actor.NewActorProcess(&g.box).Stop(nil)
 		g.box.PostSystemMessage(&actor.Restart{}) // the zombie that protoactor alone would make
 		synctest.Wait()
 		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
@@ -135,18 +135,18 @@ func TestAStrayStopIsAnOrdinaryExit(t *testing.T) {
 	})
 }
 
-func TestMessagesByWayOfAPIDFailWhenRefused(t *testing.T) {
+func TestMessagesOfProtoactorFailWhenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		child, gate := blocked(1)
 		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
-		pid := r.ref("a").row.proc.Load().pid.Load()
+		process := actor.NewActorProcess(&r.ref("a").row.proc.Load().box)
 		first, second, third := "block", &failer{}, &failer{}
-		r.sys.actors.Root.Send(pid, first)
+		process.SendUserMessage(nil, first)
 		synctest.Wait()
-		r.sys.actors.Root.Send(pid, second)
-		r.sys.actors.Root.Send(pid, third)
+		process.SendUserMessage(nil, second)
+		process.SendUserMessage(nil, third)
 		if second.err != nil || third.err != ErrOverloaded {
 			t.Errorf("second %v, third %v", second.err, third.err)
 		}

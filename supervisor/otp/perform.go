@@ -118,9 +118,6 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 	if first {
 		v.guard.box.goOn(&g.box)
 	}
-	if g.abandoned.Load() { // meanwhile, with this supervisor
-		sys.actors.ProcessRegistry.Remove(g.pid.Load())
-	}
 }
 
 // ending marks the begin of an end. The incarnation's context ends before the order is sent, so that what it blocks on

@@ -3,7 +3,7 @@ package otp
 import "github.com/asynkron/protoactor-go/actor"
 
 // registryParts is how many maps the runtime's registry of processes has, each of which has 32 shards. Its own number, 1,024, makes 32,768 maps: some
-// 2 MB for nothing, and each map that has once held a process keeps 288 bytes for it, so that the heap grows with every process that ends until
+// 2 MB for nothing, and each map that has once held a process keeps 288 bytes for it, so that the heap grows with every process that is spawned until
 // all have.
 const registryParts = 8
 

@@ -1,10 +1,31 @@
 package otp
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
 )
+
+// The runtime's registry holds what it had, and no process of a tree: its maps would keep their room.
+func TestProcessesAreNotKeptInTheRegistry(t *testing.T) {
+	registered := func(s *System) (n int) {
+		for _, part := range s.actors.ProcessRegistry.LocalPIDs.LocalPIDs {
+			n += part.Count()
+		}
+		return n
+	}
+	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+		fresh := NewSystem(Options{})
+		defer fresh.Close()
+		if n, own := registered(r.sys), registered(fresh); n != own || own == 0 {
+			t.Errorf("%d are registered beside a tree, %d without", n, own)
+		}
+		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
+			t.Errorf("answer %d, %v", n, err)
+		}
+	})
+}
 
 // What the runtime itself has registered is found in fewer maps, and processes that come and go leave nothing.
 func TestProcessesThatEndLeaveNothingInTheRegistry(t *testing.T) {

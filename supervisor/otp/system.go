@@ -184,7 +184,8 @@ func (s *System) newGuard(r *row, sup *supervisor) *guard {
 	return g
 }
 
-// spawn starts the process. To protoactor it is nobody's child: who supervises it hears of its end from its guard.
+// spawn starts the process. To protoactor it is nobody's child: who supervises it hears of its end from its guard. Its registry forgets it at once:
+// what is sent to a process goes by its row, and maps keep the room of what once was in them.
 func (s *System) spawn(g *guard) error {
 	c := s.cradles.Get().(*cradle)
 	defer s.cradles.Put(c)
@@ -192,7 +193,7 @@ func (s *System) spawn(g *guard) error {
 	pid, err := s.actors.Root.SpawnNamed(c.props, s.processName(g.row.id))
 	c.guard = nil
 	if err == nil {
-		g.pid.Store(pid)
+		s.actors.ProcessRegistry.Remove(pid)
 	}
 	return err
 }
@@ -214,8 +215,7 @@ func newCradle(dispatch actor.Dispatcher) *cradle {
 	return c
 }
 
-// processName is unique for every process of the system's life: a late finisher un-registers its own name, never a
-// successor's.
+// processName is unique for every process of the system's life: who is spawned at the same time has another, and a late finisher un-registers its own.
 func (s *System) processName(id string) string {
 	return id + "~" + strconv.FormatUint(s.seq.Add(1), 36)
 }
