@@ -60,7 +60,6 @@ type Lifecycle struct {
 	timeout   time.Duration
 	active    time.Time
 	callbacks map[Phase][]func(Transition)
-	effects   []Effect
 }
 
 // entry is one line of the history, small because there is one array of them for every connection.
@@ -165,24 +164,23 @@ func (l *Lifecycle) enter(now time.Time, p Phase) {
 	l.entries++
 }
 
-// Step takes an event and returns what to do, in order. The effects are valid until the next call. An event that does not belong in the
+// Step takes an event and returns what to do, in order. An event that does not belong in the
 // phase is a *TransitionError and changes nothing, except Expire, which is then late and ignored (S4-49).
 func (l *Lifecycle) Step(now time.Time, on Event) ([]Effect, error) {
-	l.effects = l.effects[:0]
 	for _, r := range lifecycles[l.side] {
 		if r.from != l.phase || r.on != on {
 			continue
 		}
 		if on == Expire && now.Before(l.deadline) {
-			l.effects = append(l.effects, Effect{Do: Arm, At: l.deadline})
-			return l.effects, nil
+			return []Effect{{Do: Arm, At: l.deadline}}, nil
 		}
 		l.move(now, r.to)
-		l.effects = append(l.effects, Effect{Do: Entered, Transition: Transition{r.from, r.to, now}})
+		effects := make([]Effect, 0, 1+len(r.do))
+		effects = append(effects, Effect{Do: Entered, Transition: Transition{r.from, r.to, now}})
 		for _, do := range r.do {
-			l.effects = append(l.effects, l.effect(do, on))
+			effects = append(effects, l.effect(do, on))
 		}
-		return l.effects, nil
+		return effects, nil
 	}
 	if on == Expire {
 		return nil, nil

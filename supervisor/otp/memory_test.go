@@ -11,7 +11,7 @@ import (
 const ballast = 64 << 10
 
 // A pool through which ten thousand children went holds no more than one through which few did: neither their rows nor what they were
-// doing is kept, wherever protoactor still has their process ids.
+// doing is kept.
 func TestEndedChildrenAreNotKept(t *testing.T) {
 	const children, wave = 10_000, 500
 	sys := NewSystem(Options{})

@@ -52,6 +52,7 @@ type monitor struct {
 	ref Ref
 	inc uint64
 	why error
+	place[watcher]
 }
 
 func (m *monitor) down(inc uint64, reason error) {
@@ -97,6 +98,7 @@ func (p *Process) Link(ref Ref) {
 type link struct {
 	p  *Process
 	at *row
+	place[watcher]
 }
 
 func (l *link) down(_ uint64, reason error) {

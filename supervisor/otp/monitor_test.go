@@ -134,7 +134,7 @@ func TestMonitorsEndWithTheirIncarnation(t *testing.T) {
 		b := r.ref("b")
 		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(b); p.Link(b); p.Monitor(Ref{}); return Normal })
 		b.row.mu.Lock()
-		n := len(b.row.watchers)
+		n := len(b.row.watchers.take())
 		b.row.mu.Unlock()
 		if n != 0 {
 			t.Errorf("%d watchers left behind", n)

@@ -24,7 +24,7 @@ type extras struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	routines map[*routine]struct{}
-	timers   map[*timer]struct{}
+	timers   chain[*timer]
 	monitors map[*row]*monitor
 	crowd    bool // there were many of them
 	links    map[*link]struct{}
@@ -168,10 +168,10 @@ func (p *Process) finish() {
 	}
 	p.over = true
 	x := p.extra()
-	timers, monitors, links := x.timers, x.monitors, x.links
-	x.timers, x.monitors, x.links = nil, nil, nil
+	timers, monitors, links := x.timers.take(), x.monitors, x.links
+	x.monitors, x.links = nil, nil
 	p.mu.Unlock()
-	for t := range timers {
+	for _, t := range timers {
 		t.done.Store(true)
 		t.clock.Stop()
 	}

@@ -1,8 +1,6 @@
 package otp
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,18 +36,17 @@ type row struct {
 	owner    *supervisor // who may change them: nobody once the supervisor was abandoned
 	args     any         // for the child's start
 	heir     any
-	watchers map[watcher]uint64 // and in which order they came
-	watched  uint64             // how often
+	watchers chain[watcher]
 	kids     map[string]*row
-	head     *row // children in start order, linked by next and prev, which the parent's mu guards
-	tail     *row
-	next     *row
-	prev     *row
+	order    chain[*row] // of the children, as they were started
+
+	place[*row] // among its siblings; the parent's mu guards it
 }
 
 // watcher is told when what runs in a row ends. It is called with the row's lock held by nobody.
 type watcher interface {
 	down(inc uint64, reason error)
+	seat() *place[watcher] // guarded by the mu of the row
 }
 
 func newRow(sys *System, parent *row, owner *supervisor, id string, child *Child, args any) *row {
@@ -180,13 +177,7 @@ func (r *row) add(c *row, by *guard) {
 		r.kids = make(map[string]*row)
 	}
 	r.kids[c.id] = c
-	c.prev, c.next = r.tail, nil
-	if r.tail == nil {
-		r.head = c
-	} else {
-		r.tail.next = c
-	}
-	r.tail = c
+	r.order.add(c)
 }
 
 // remove takes a child's row out; it becomes an address at which nothing runs.
@@ -199,17 +190,7 @@ func (r *row) remove(c *row) {
 	if delete(r.kids, c.id); len(r.kids) == 0 {
 		r.kids = nil // one that was large keeps its room
 	}
-	if c.prev == nil {
-		r.head = c.next
-	} else {
-		c.prev.next = c.next
-	}
-	if c.next == nil {
-		r.tail = c.prev
-	} else {
-		c.next.prev = c.prev
-	}
-	c.next, c.prev = nil, nil
+	r.order.drop(c)
 }
 
 func (r *row) find(id string) *row {
@@ -225,11 +206,7 @@ func (r *row) rows() []*row {
 	if len(r.kids) == 0 {
 		return nil
 	}
-	out := make([]*row, 0, len(r.kids))
-	for c := r.head; c != nil; c = c.next {
-		out = append(out, c)
-	}
-	return out
+	return slices.AppendSeq(make([]*row, 0, len(r.kids)), r.order.all())
 }
 
 // watch registers w for the next end in this row and reports whether there is anything that can end.
@@ -240,30 +217,22 @@ func (r *row) watch(w watcher) bool {
 	case Stopped, Forsaken:
 		return false
 	}
-	if r.watchers == nil {
-		r.watchers = make(map[watcher]uint64)
-	}
-	r.watched++
-	r.watchers[w] = r.watched
+	r.watchers.add(w)
 	return true
 }
 
 func (r *row) unwatch(w watcher) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.watchers, w)
+	r.watchers.drop(w)
 }
 
 // down tells everyone who watches that an incarnation has ended, in the order in which they began to.
 func (r *row) down(inc uint64, reason error) {
 	r.mu.Lock()
-	watchers := r.watchers
-	r.watchers = nil
+	watchers := r.watchers.take()
 	r.mu.Unlock()
-	if len(watchers) == 0 { // as of most rows: there is nothing to sort
-		return
-	}
-	for _, w := range slices.SortedFunc(maps.Keys(watchers), func(a, b watcher) int { return cmp.Compare(watchers[a], watchers[b]) }) {
+	for _, w := range watchers {
 		w.down(inc, reason)
 	}
 }

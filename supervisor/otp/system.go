@@ -190,7 +190,7 @@ func (s *System) spawn(g *guard) error {
 	c := s.cradles.Get().(*cradle)
 	defer s.cradles.Put(c)
 	c.guard = g
-	pid, err := s.actors.Root.SpawnNamed(c.props, s.processName(g.row.id))
+	pid, err := s.actors.Root.SpawnNamed(c.props, strconv.FormatUint(s.seq.Add(1), 36)) // who is spawned at the same time has another name
 	c.guard = nil
 	if err == nil {
 		s.actors.ProcessRegistry.Remove(pid)
@@ -213,9 +213,4 @@ func newCradle(dispatch actor.Dispatcher) *cradle {
 		actor.WithDispatcher(dispatch),
 	)
 	return c
-}
-
-// processName is unique for every process of the system's life: who is spawned at the same time has another, and a late finisher un-registers its own.
-func (s *System) processName(id string) string {
-	return id + "~" + strconv.FormatUint(s.seq.Add(1), 36)
 }

@@ -31,10 +31,7 @@ func (p *Process) After(d time.Duration, msg any) Timer {
 		return Timer{t}
 	}
 	x := p.extra()
-	if x.timers == nil {
-		x.timers = make(map[*timer]struct{})
-	}
-	x.timers[t] = struct{}{}
+	x.timers.add(t)
 	t.clock = p.guard.sys.clock.AfterFunc(d, t.fire)
 	return Timer{t}
 }
@@ -45,6 +42,7 @@ type timer struct {
 	msg   any
 	clock clock.Timer
 	done  atomic.Bool // stopped or received
+	place[*timer]
 }
 
 func (t *timer) fire() {
@@ -57,5 +55,5 @@ func (t *timer) open() (any, bool) { return t.msg, t.done.CompareAndSwap(false, 
 func (p *Process) forget(t *timer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.extra().timers, t)
+	p.extra().timers.drop(t)
 }
