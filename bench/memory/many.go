@@ -28,8 +28,9 @@ const asked = 200
 // slack is what the live heap may be of what it was, when all sessions are gone.
 const slack = 1.05
 
-// settling is how long a host has, when all sessions are gone, to put away what it did for the last of them.
-const settling = time.Second
+// settling is how long a host has, before its heap is measured, to put away what it did for the last session: mailboxes that were long are looked
+// at once a second.
+const settling = 2 * time.Second
 
 // crowd is what one crowd cost.
 type crowd struct{ base, held, after kit.Usage }
@@ -77,6 +78,12 @@ func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, p.Stop()) }()
+	settle := func(u *kit.Usage) error {
+		time.Sleep(settling)
+		var err error
+		*u, err = p.Usage(true)
+		return err
+	}
 	cycle := func(n int, held *kit.Usage) error {
 		var list []*open
 		defer func() {
@@ -88,7 +95,7 @@ func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 			return err
 		}
 		if held != nil {
-			if *held, err = p.Usage(true); err != nil {
+			if err := settle(held); err != nil {
 				return err
 			}
 		}
@@ -105,14 +112,12 @@ func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 	if err := cycle(n, nil); err != nil {
 		return c, err
 	}
-	time.Sleep(settling)
-	if c.base, err = p.Usage(true); err != nil {
+	if err := settle(&c.base); err != nil {
 		return c, err
 	}
 	if err := cycle(n, &c.held); err != nil {
 		return c, err
 	}
-	time.Sleep(settling)
-	c.after, err = p.Usage(true)
+	err = settle(&c.after)
 	return c, err
 }

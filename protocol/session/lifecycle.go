@@ -164,8 +164,8 @@ func (l *Lifecycle) enter(now time.Time, p Phase) {
 	l.entries++
 }
 
-// Step takes an event and returns what to do, in order. An event that does not belong in the
-// phase is a *TransitionError and changes nothing, except Expire, which is then late and ignored (S4-49).
+// Step takes an event and returns what to do, in order. An event that does not belong in the phase is an *EventError and
+// changes nothing, except Expire, which is then late and ignored (S4-49).
 func (l *Lifecycle) Step(now time.Time, on Event) ([]Effect, error) {
 	for _, r := range lifecycles[l.side] {
 		if r.from != l.phase || r.on != on {

@@ -2,8 +2,8 @@ package otp
 
 import "iter"
 
-// chain is a list in order of arrival whose members hold their own places: an empty one takes two words and another member nothing, and whichever
-// goes is taken out at once. Most lists of a process have one member or none, for which a map would take 200 bytes.
+// chain is a list in order of arrival whose members hold their own places, so that whichever goes is taken out at once, and nothing is kept beside
+// them. Most lists of a process have one member or none, for which a map would take 200 bytes.
 type chain[T member[T]] struct{ first, last T }
 
 // member can be in one chain of its kind at a time.
@@ -23,7 +23,7 @@ func (c *chain[T]) has(v T) bool {
 	return v == c.first || v.seat().prev != none
 }
 
-// add puts a member at the end.
+// add puts at the end what is in no chain.
 func (c *chain[T]) add(v T) {
 	var none T
 	if v.seat().prev = c.last; c.last == none {

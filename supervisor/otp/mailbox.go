@@ -164,7 +164,7 @@ func (m *mailbox) push(msg any) bool {
 	return true
 }
 
-// PostUserMessage is offer for messages that come by way of a protoactor PID; what is refused is failed.
+// PostUserMessage is offer for messages of protoactor, which cannot be told; what is refused is failed.
 func (m *mailbox) PostUserMessage(msg any) {
 	if err := m.offer(msg); err != nil {
 		m.guard.sys.fail(m.guard.row.path, msg, err)

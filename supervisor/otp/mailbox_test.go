@@ -98,7 +98,7 @@ func TestStopFailsWhatIsLeftInTheMailbox(t *testing.T) {
 	})
 }
 
-// Whoever gets hold of a protoactor PID cannot resurrect, wedge or stop for good what is supervised.
+// What protoactor sends its processes cannot resurrect, wedge or stop for good what is supervised.
 func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
 	for name, stray := range map[string]any{
 		"restart": &actor.Restart{}, "suspend": &actor.SuspendMailbox{}, "resume": &actor.ResumeMailbox{},

@@ -45,8 +45,8 @@ func TestEndedChildrenAreNotKept(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	// What is held does not grow with the number of those that are gone: a hundredth of what they were given is far more than protoactor
-	// keeps of each, and what others hold is in both.
+	// What is held does not grow with the number of those that are gone: a hundredth of what they were given is far more than a
+	// row takes, and what others hold is in both.
 	first := through(0, 2*wave)
 	last := through(2*wave, children)
 	t.Logf("%d KiB after %d children, %d KiB after %d", first>>10, 2*wave, last>>10, children)

@@ -211,7 +211,7 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 func TestAStrangersDeathIsNoneOfASupervisorsBusiness(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		g := r.tree.Ref().row.proc.Load()
-		for _, id := range []string{"stranger", "top~1/stranger~2", "top~1/a~0", "x~1/y"} {
+		for _, id := range []string{"stranger", "1", "2", "top/a"} {
 			g.box.PostSystemMessage(&actor.Terminated{Who: actor.NewPID("nonhost", id)})
 		}
 		g.box.PostSystemMessage(&actor.Failure{Who: actor.NewPID("nonhost", "stranger"), Reason: "no exit"})
