@@ -9,13 +9,13 @@ import (
 )
 
 // Decode reads one message. A refusal is a *DecodeError.
-func Decode(data []byte, limits Limits) (Message, error) {
+func Decode(data []byte, limits Limits) (m Message, err error) {
 	var keys [manyKeys]key
 	s := scanner{data: data, limits: limits.orDefaults(), keys: keys[:0]}
 	if !s.begin() {
-		return Message{}, s.err
+		return m, s.err
 	}
-	m, refused := s.message(1)
+	refused := s.message(1, &m)
 	if s.err != nil || !s.end() {
 		return Message{}, s.err
 	}
@@ -72,7 +72,8 @@ func (s *scanner) batch() (messages []Message, refused []*DecodeError) {
 			s.fail(ReasonLimits, s.pos, fmt.Sprintf("more than %d messages", s.limits.Batch))
 			return nil, nil
 		}
-		m, r := s.message(2)
+		var m Message
+		r := s.message(2, &m)
 		if s.err != nil {
 			return nil, nil
 		}
@@ -125,15 +126,16 @@ func (e *envelope) member(name []byte) *span {
 	return nil
 }
 
-// message passes over one message. What is not JSON ends in s.err; JSON that is not a message is the second result.
-func (s *scanner) message(depth int) (Message, *DecodeError) {
+// message reads one message into m, which is zero before and means nothing where there is an error. What is not JSON ends in s.err; JSON that is not a
+// message is the result. A message is not handed from function to function: copies of it made the stack of whoever reads an answer grow.
+func (s *scanner) message(depth int, m *Message) *DecodeError {
 	start := s.pos
 	if s.peek() != '{' {
 		s.value(depth)
-		return Message{}, refuse(start, "a message that is not an object")
+		return refuse(start, "a message that is not an object")
 	}
 	if !s.token() || !s.open(depth) {
-		return Message{}, nil
+		return nil
 	}
 	var e envelope
 	s.depth, s.long = depth+1, nil
@@ -142,35 +144,35 @@ func (s *scanner) message(depth int) (Message, *DecodeError) {
 	for more {
 		k, ok := s.name(&names)
 		if !ok {
-			return Message{}, nil
+			return nil
 		}
 		from := s.pos
 		if !s.value(depth + 1) {
-			s.identify(e)
-			return Message{}, nil
+			s.identify(&e)
+			return nil
 		}
 		if at := e.member(s.meant(k)); at != nil {
 			*at = span{from, s.last}
 		}
 		if more = s.comma(); s.err != nil {
-			return Message{}, nil
+			return nil
 		}
 	}
 	if !s.shut(&names) {
-		return Message{}, nil
+		return nil
 	}
-	m, refused := s.shape(e, start)
+	refused := s.shape(&e, start, m)
 	if refused != nil {
 		refused.Response = e.answers()
 		if refused.ID.IsZero() && e.id.given() {
 			refused.ID, _ = s.id(e.id)
 		}
 	}
-	return m, refused
+	return refused
 }
 
 // identify adds the id to an error about limits: the text up to there was in order, and the sender can match the answer.
-func (s *scanner) identify(e envelope) {
+func (s *scanner) identify(e *envelope) {
 	if s.err.Reason == ReasonLimits && e.id.given() {
 		s.err.ID, _ = s.id(e.id)
 		s.err.Response = e.answers()
@@ -183,59 +185,56 @@ func refuse(at int, detail string) *DecodeError {
 
 func (s *scanner) raw(at span) []byte { return s.data[at.from:at.to:at.to] }
 
-// shape turns the members into one of the four shapes, or says why they are none.
-func (s *scanner) shape(e envelope, start int) (m Message, _ *DecodeError) {
+// shape makes m of the members one of the four shapes, or says why they are none.
+func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	if !e.version.given() {
-		return m, refuse(start, `no member "jsonrpc"`)
+		return refuse(start, `no member "jsonrpc"`)
 	}
 	if string(s.raw(e.version)) != `"2.0"` {
-		return m, refuse(e.version.from, `a value of "jsonrpc" other than "2.0"`)
+		return refuse(e.version.from, `a value of "jsonrpc" other than "2.0"`)
 	}
 	null := e.id.given() && string(s.raw(e.id)) == "null"
 	if e.id.given() && !(null && e.err.given()) {
 		id, refused := s.id(e.id)
 		if refused != nil {
-			return m, refused.(*DecodeError)
+			return refused
 		}
 		m.ID = id
 	}
 	switch method, result, failure := e.method.given(), e.result.given(), e.err.given(); {
 	case method && !result && !failure:
-		return s.call(m, e)
+		return s.call(e, m)
 	case method:
-		return Message{}, refuse(start, `both "method" and an answer`)
+		return refuse(start, `both "method" and an answer`)
 	case result && failure:
-		return Message{}, refuse(e.err.from, `both "result" and "error"`)
+		return refuse(e.err.from, `both "result" and "error"`)
 	case !result && !failure:
 		refused := refuse(start, `no "method", "result" or "error"`)
 		refused.Empty = true
-		return Message{}, refused
+		return refused
 	case e.params.given():
-		return Message{}, refuse(e.params.from, `"params" in an answer`)
+		return refuse(e.params.from, `"params" in an answer`)
 	case result && m.ID.IsZero():
-		return Message{}, refuse(start, `a result without "id"`)
+		return refuse(start, `a result without "id"`)
 	case result:
 		m.Result, m.outline = s.raw(e.result), s.outline(e.result)
-		return m, nil
+		return nil
 	}
-	err, refused := s.failure(e.err)
-	if refused != nil {
-		return Message{}, refused
-	}
-	m.Error = err
-	return m, nil
+	var refused *DecodeError
+	m.Error, refused = s.failure(e.err)
+	return refused
 }
 
 // call completes a request or notification.
-func (s *scanner) call(m Message, e envelope) (Message, *DecodeError) {
+func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 	method, ok := s.string(e.method)
 	switch {
 	case !ok:
-		return Message{}, refuse(e.method.from, `a "method" that is not a string`)
+		return refuse(e.method.from, `a "method" that is not a string`)
 	case method == "":
-		return Message{}, refuse(e.method.from, `an empty "method"`)
+		return refuse(e.method.from, `an empty "method"`)
 	case len(method) > s.limits.Method:
-		return Message{}, limit(e.method.from, fmt.Sprintf(`a "method" longer than %d bytes`, s.limits.Method))
+		return limit(e.method.from, fmt.Sprintf(`a "method" longer than %d bytes`, s.limits.Method))
 	}
 	m.Method = method
 	if e.params.given() {
@@ -244,10 +243,10 @@ func (s *scanner) call(m Message, e envelope) (Message, *DecodeError) {
 			m.Params, m.outline = raw, s.outline(e.params)
 		case 'n': // null: what several clients write for no params
 		default:
-			return Message{}, refuse(e.params.from, `"params" that are neither object nor array`)
+			return refuse(e.params.from, `"params" that are neither object nor array`)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // hollow is what stands in an outline for a long value that begins so. Only these can be long.
@@ -294,7 +293,7 @@ func (s *scanner) string(at span) (string, bool) {
 }
 
 // id reads an integer or a string. Everything else is refused: MCP forbids null, and a fraction does not survive every peer.
-func (s *scanner) id(at span) (ID, error) {
+func (s *scanner) id(at span) (ID, *DecodeError) {
 	raw := s.raw(at)
 	length := len(raw)
 	switch c := raw[0]; {

@@ -29,7 +29,11 @@ func ParseID(raw jsontext.Value) (ID, error) {
 	if !s.value(1) || !s.end() {
 		return ID{}, s.err
 	}
-	return s.id(span{start, s.last})
+	id, refused := s.id(span{start, s.last})
+	if refused != nil {
+		return ID{}, refused
+	}
+	return id, nil
 }
 
 // Raw is the id as it stands on the wire, quotes included; empty for the zero ID.
