@@ -45,8 +45,9 @@ func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 
 // stateLock makes the state directory this host's own until it is closed. Two daemons on one state would undo each other's work.
 type stateLock struct {
-	dir string
-	f   *os.File
+	dir   string
+	f     *os.File
+	first *os.File // which its name is of: while it is open, its number is nobody else's, also when it was deleted
 }
 
 // A host that was killed while it started a server leaves its lock to that process until this has become the server, moments later.
@@ -76,14 +77,14 @@ func lockState(dir string) (*stateLock, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return &stateLock{dir, f}, nil
+	return &stateLock{dir, f, f}, nil
 }
 
 // name is that of the lock on this machine: no other living daemon has it.
 func (l *stateLock) name() (string, error) {
 	var stat syscall.Stat_t
-	if err := syscall.Fstat(int(l.f.Fd()), &stat); err != nil {
-		return "", fmt.Errorf("lock %s: %w", l.f.Name(), err)
+	if err := syscall.Fstat(int(l.first.Fd()), &stat); err != nil {
+		return "", fmt.Errorf("lock %s: %w", l.first.Name(), err)
 	}
 	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
 }
@@ -101,13 +102,18 @@ func (l *stateLock) hold() (again bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("the lock of this host was deleted: %w", err)
 	}
-	l.close()
+	if l.f != l.first {
+		l.f.Close()
+	}
 	l.f = next.f
 	return true, nil
 }
 
 // close gives the lock back.
-func (l *stateLock) close() { l.f.Close() }
+func (l *stateLock) close() {
+	l.f.Close()
+	l.first.Close() // closed already, unless the lock was taken again
+}
 
 // instance marks the children of this daemon, so that none of them can be taken for another's, but by the next one with the same lock.
 func instance(lock string) string {

@@ -48,6 +48,41 @@ func TestLockIsTakenAgain(t *testing.T) {
 	}
 }
 
+// The number of a lock that was deleted is not another's while its daemon runs: the children of that bear it.
+func TestNameOfADeletedLockIsNobodyElses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	lock, err := lockState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.close()
+	name, err := lock.name()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := lock.hold(); !again || err != nil {
+			t.Fatalf("deleted: %t, %v", again, err)
+		}
+		for range 50 {
+			other, err := lockState(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.close()
+			if got, err := other.name(); err != nil || got == name {
+				t.Fatalf("another daemon has the name %s, %v", got, err)
+			}
+		}
+		if got, err := lock.name(); err != nil || got != name {
+			t.Errorf("it has the name %s, %v, and had %s", got, err, name)
+		}
+	}
+}
+
 // A host that was killed in the middle of a fork leaves its lock to somebody for some moments.
 func TestLockThatIsAboutToBeLeftIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()

@@ -34,7 +34,11 @@ var hosts atomic.Uint64
 
 func newHost(t *testing.T, name, earlier string) *hostProcess {
 	t.Helper()
-	instance := fmt.Sprintf("%s-%d-%d", name, os.Getpid(), hosts.Add(1))
+	return newInstance(t, fmt.Sprintf("%s-%d-%d", name, os.Getpid(), hosts.Add(1)), earlier)
+}
+
+func newInstance(t *testing.T, instance, earlier string) *hostProcess {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), role+"=daemon", "STDIO_TEST_ARG="+instance, "STDIO_TEST_STAY="+earlier, "GORACE=atexit_sleep_ms=0")
 	h := &hostProcess{t: t, command: cmd, remarks: &strings.Builder{}, mark: InstanceVariable + "=" + instance + "/"}
@@ -304,5 +308,37 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	after.kill()
 	if !strings.HasPrefix(after.remarks.String(), Earlier+" ") {
 		t.Errorf("no remark about the earlier ones: %s", after.remarks)
+	}
+}
+
+// Daemons of one lock file may have stamps that begin alike, and the guard of one that was killed may be slow: it does not end the next daemon,
+// nor what that starts.
+func TestTheNextDaemonOutlivesTheGuardOfTheLast(t *testing.T) {
+	for name, awake := range map[string]time.Duration{"slow": sweepTime / 4, "hanging": 4 * sweepTime} {
+		t.Run(name, func(t *testing.T) {
+			lock := fmt.Sprintf("%d-%s.", os.Getpid(), name)
+			of := func(n int) uint64 { return guard.Stamp(fmt.Sprintf("%s=%s%d/", InstanceVariable, lock, n)) }
+			same := 2
+			for of(same) != of(1) {
+				same++
+			}
+			before := newInstance(t, lock+"1", lock)
+			before.do("start echo on; exec sleep 600")
+			pid := before.awaitGuard(0)
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			before.kill()
+			wake := time.AfterFunc(awake, func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it was ended, if it was waited for in vain
+			defer wake.Stop()
+			after := newInstance(t, lock+strconv.Itoa(same), lock)
+			after.do("start env -i sh -c 'echo on; exec sleep 600' & wait")
+			children := after.children()
+			eventually(t, "the guard ends", func() bool { return before.guard() == 0 })
+			after.do("start echo on; exec sleep 600")
+			if now := after.children(); !strings.HasPrefix(now, strings.TrimSpace(children)) {
+				t.Errorf("children %s, were %s", now, children)
+			}
+		})
 	}
 }

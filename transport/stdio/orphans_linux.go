@@ -196,8 +196,11 @@ func (o *orphans) kill(pid int) {
 	}
 }
 
-// sweepEarlier ends what earlier daemons have left, and returns how many there were.
+// sweepEarlier ends what earlier daemons have left, and returns how many there were. Their guards are about the same, and come first: they tell
+// daemons of one lock file apart by few bits of a stamp, which this one has for a moment when it forks, so none may look any more by then.
 func sweepEarlier(earlier, own string) (ended, left int) {
+	guards := guard.Guards(InstanceVariable + "=" + earlier)
+	guards.Await(sweepTime)
 	look := guard.Earlier(InstanceVariable+"="+earlier, InstanceVariable+"="+own+"/")
 	return look.End(1, sweepTime)
 }

@@ -154,6 +154,18 @@ func (l *Look) End(looks int, limit time.Duration) (ended, left int) {
 	}
 }
 
+// Await waits for the end of what is meant now, and kills what has not ended within the limit.
+func (l *Look) Await(limit time.Duration) {
+	end := time.Now().Add(limit)
+	for left := l.Signal(All(), 0); len(left) > 0; left = l.Signal(left, 0) {
+		if time.Now().After(end) {
+			l.End(1, limit)
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
 func open(path string) (int, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)

@@ -53,6 +53,9 @@ func Earlier(before, own string) Look {
 	}
 }
 
+// Guards looks for the guards of daemons whose marks begin so.
+func Guards(before string) Look { return Look{Mark: Prefix(Variable + "=" + before)} }
+
 // stamped is the stamp of a process, 0 if it has none.
 func stamped(pid int) uint64 {
 	var l unix.Rlimit
