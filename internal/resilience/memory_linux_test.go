@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,26 +39,31 @@ func TestMemoryIsFull(t *testing.T) {
 		}
 	}
 
-	// Each call holds its arguments for as long as it takes.
-	const held = 2 << 20
-	params := `{"millis":6000,"pad":"` + strings.Repeat("x", held) + `"}`
+	// Each call holds its arguments for as long as it takes. Not many are on their way at a time: what is to fill the memory is what the host has in hand,
+	// not what it has yet to read, which on a slow machine takes longer than a body may.
+	const held, coming = 2 << 20, 32
+	params := `{"millis":15000,"pad":"` + strings.Repeat("x", held) + `"}`
 	var calls sync.WaitGroup
+	var answered atomic.Int64
 	full := make(chan answer, 1)
 	taken, begun := 0, time.Now()
-	for ; len(full) == 0 && time.Since(begun) < 20*time.Second; taken++ {
+	for ; len(full) == 0 && time.Since(begun) < patience; taken++ {
 		greedy := all[2+taken%crowd]
 		calls.Go(func() {
+			defer answered.Add(1)
 			switch a := greedy.call("sleep", params); {
 			case a.busy("host"):
 				select {
 				case full <- a:
 				default:
 				}
-			case !a.says("slept 6000 ms") && !a.busy("input of server small") && !a.busy("tenant "): // which have bounds of their own
+			case !a.says("slept 15000 ms") && !a.busy("input of server small") && !a.busy("tenant "): // which have bounds of their own
 				t.Errorf("a call that was taken: %v", a)
 			}
 		})
-		time.Sleep(30 * time.Millisecond)
+		for len(full) == 0 && time.Since(begun) < patience && taken+1-int(answered.Load())-reached(t, h, "greedy-") >= coming {
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 	if len(full) == 0 {
 		t.Fatalf("%d calls that hold %d bytes each fill no memory of 128 MiB:\n%s", taken, held, h.Log())
@@ -159,6 +166,22 @@ func counted(t *testing.T, h *mcptest.Host, name string) string {
 		}
 	}
 	return ""
+}
+
+// reached is how many calls of the tenants whose names begin so the host has in flight.
+func reached(t *testing.T, h *mcptest.Host, tenants string) (n int) {
+	t.Helper()
+	a := (&wire{t: t, url: h.Admin + "/metrics"}).do(http.MethodGet, "")
+	for line := range strings.Lines(a.body) {
+		if labels, value, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(labels, "mcpd_requests_in_flight{") && strings.Contains(labels, `tenant="`+tenants) {
+			one, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			n += one
+		}
+	}
+	return n
 }
 
 // wire is a client that sees the status and the header fields of its answers.
