@@ -85,20 +85,26 @@ func goroutines(profile string) map[string]int {
 }
 
 // metric is the sum of the samples of a metric that begin so.
-func (h *host) metric(begin string) (sum float64) {
+func (h *host) metric(begin string) float64 {
 	h.t.Helper()
 	text, err := h.admin(http.MethodGet, "/metrics", admin.Read, "")
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	for line := range strings.Lines(text) {
+	return total(h.t, text, begin)
+}
+
+// total is the sum of the samples that begin so, of what the host says of its metrics.
+func total(t *testing.T, metrics, begin string) (sum float64) {
+	t.Helper()
+	for line := range strings.Lines(metrics) {
 		sample, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if !strings.HasPrefix(sample, begin) {
 			continue
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			h.t.Fatalf("metric %s: %v", line, err)
+			t.Fatalf("metric %s: %v", line, err)
 		}
 		sum += n
 	}
