@@ -60,9 +60,10 @@ type host struct {
 	memory   quota.Memory
 	pools    pools
 	marks    marks
-	rooms    sync.Map   // for what clients have not read, by tenant: a *transport.Room
-	ring     *seal.Ring // seals what clients carry for us
-	instance string     // of this host, in what it seals
+	rooms    sync.Map        // by tenant: a *rooms
+	scarce   *transport.Room // for large requests while the memory is full
+	ring     *seal.Ring      // seals what clients carry for us
+	instance string          // of this host, in what it seals
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64

@@ -50,16 +50,34 @@ func (h *host) share() int {
 	return int(max(h.options.Memory/tenantShare, leastShare))
 }
 
-// room is where what servers have answered a tenant waits until it is read.
-func (h *host) room(tenant string) *transport.Room {
+// rooms are where what is large and belongs to one tenant is, until somebody else has it.
+type rooms struct {
+	answers, // of servers, until clients have read them
+	bodies *transport.Room // of clients, until they are read
+}
+
+// roomsOf is a tenant's rooms, which have no bound where the memory has none.
+func (h *host) roomsOf(tenant string) *rooms {
 	if h.options.Memory == 0 {
+		return &rooms{}
+	}
+	if r, ok := h.rooms.Load(tenant); ok {
+		return r.(*rooms)
+	}
+	r, _ := h.rooms.LoadOrStore(tenant, &rooms{transport.NewRoom(h.share()), transport.NewRoom(h.share())})
+	return r.(*rooms)
+}
+
+// scarceBodies is what all tenants' large requests take while they are read and no call may begin: few are read at a time, to be refused, and
+// those that belong to what goes on find their turn among them.
+const scarceBodies = 4 << 20
+
+// scarceRoom is where that is counted; nil while calls may begin.
+func (h *host) scarceRoom() *transport.Room {
+	if h.memory.Level().Calls() {
 		return nil
 	}
-	if room, ok := h.rooms.Load(tenant); ok {
-		return room.(*transport.Room)
-	}
-	room, _ := h.rooms.LoadOrStore(tenant, transport.NewRoom(h.share()))
-	return room.(*transport.Room)
+	return h.scarce
 }
 
 func (h *host) memoryOptions() memory.Options {

@@ -37,14 +37,22 @@ var queueTable = []queue{
 		return h.store.Marks().History.Most(), h.store.Limits().TotalBytes
 	}},
 	{"answer_bytes", "bytes of one tenant that clients have not read; 0 is no bound", func(h *host) (most, limit int) {
-		h.rooms.Range(func(_, room any) bool {
-			_, used := room.(*transport.Room).Used()
-			most = max(most, used)
-			return true
-		})
-		return most, h.share()
+		return h.mostRoom(func(r *rooms) *transport.Room { return r.answers }), h.share()
+	}},
+	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size passes, and 0 is no bound", func(h *host) (most, limit int) {
+		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.share()
 	}},
 	{"events", "events that are not in the log", func(h *host) (int, int) { return h.recorder.Most(), telemetry.QueueLen }},
+}
+
+// mostRoom is the most that any tenant has ever had of a room.
+func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
+	h.rooms.Range(func(_, r any) bool {
+		_, used := of(r.(*rooms)).Used()
+		most = max(most, used)
+		return true
+	})
+	return most
 }
 
 // mostPending is what the tenant that may have the most may have in flight.

@@ -20,6 +20,7 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
+	"mcpd/transport"
 	"mcpd/transport/stdio"
 )
 
@@ -101,7 +102,7 @@ func newHost(c *config.Config, o Options) *host {
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
 		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
 		index: session.NewIndex(),
-		last:  process.NewLast(),
+		last:  process.NewLast(), scarce: transport.NewRoom(scarceBodies),
 	}
 	var id [16]byte
 	o.Simulation.random(id[:])

@@ -20,7 +20,7 @@ const retryParameter = "retry"
 
 // call calls a tool. The body is its arguments, or nothing.
 func (q *request) call() {
-	body, why := q.guard.ReadJSON(q.w, q.r)
+	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
 	if why != nil {
 		q.refuse(q.w, q.target.Endpoint, why)
 		return

@@ -25,7 +25,7 @@ const (
 // negotiate makes a session from what a client declares and tells it what there is (S3-28 to S3-30). A client that can resume, and names a
 // session that lives, gets that again: what was negotiated does not change (S3-63).
 func (q *request) negotiate() {
-	body, why := q.guard.ReadJSON(q.w, q.r)
+	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
 	if why != nil {
 		q.refuse(q.w, q.target.Endpoint, why)
 		return

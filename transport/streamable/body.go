@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +20,15 @@ const (
 	maxBodyTime = 120 * time.Second // no message is worth a longer wait
 	// bodyBuffer is what is set aside before the first byte came: a length that is only announced must not cost memory.
 	bodyBuffer = 16 << 10
+	// roomTime is how long a large body may wait for room. Meanwhile nothing of it is read, and none of its own time passes.
+	roomTime = 10 * time.Second
 )
 
 // deadline is what sets the deadlines of a response. Their errors are not looked at: a connection without deadlines is one of a test.
 func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewResponseController(w) }
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refusal, string) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) ([]byte, refusal, string) {
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
@@ -42,8 +45,20 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 	}
 	control, start, extended := deadline(w), time.Now(), bounds.BodyTime
 	body := make([]byte, 0, min(bodyBuffer, most))
+	var room bodyRoom
+	defer room.free()
 	for {
 		if len(body) == cap(body) {
+			if cap(body) >= transport.Large && !room.taken {
+				waits := time.Now()
+				control.SetReadDeadline(time.Time{}) // this wait is not the client's
+				if full := h.take(r.Context(), &room, ep, int(most)); full != "" {
+					w.Header().Set("Connection", "close")
+					return nil, noRoom, full + " is overloaded"
+				}
+				start = start.Add(time.Since(waits))
+				control.SetReadDeadline(start.Add(extended))
+			}
 			body = transport.Grow(body, int(most))[:len(body)]
 		}
 		n, err := src.Read(body[len(body):cap(body)])
@@ -62,6 +77,32 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, refu
 			return nil, bodyFailure(err), bodyDetail(err, limit)
 		}
 	}
+}
+
+// bodyRoom is what a large body takes up while it is read, of its tenant's and, where that is scarce, of everybody's.
+type bodyRoom struct {
+	taken       bool
+	own, scarce transport.Hold
+}
+
+// take waits for room for a body of at most size bytes, and says who has none.
+func (h *Handler) take(ctx context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
+	ctx, cancel := context.WithTimeout(ctx, roomTime)
+	defer cancel()
+	room.taken, room.own = true, transport.NewHold(h.options.Bodies(ep))
+	if room.own.Take(ctx, size) != nil {
+		return "tenant " + ep.Tenant
+	}
+	room.scarce = transport.NewHold(h.options.Scarce())
+	if room.scarce.Take(ctx, size) != nil {
+		return "host"
+	}
+	return ""
+}
+
+func (r *bodyRoom) free() {
+	r.own.Free()
+	r.scarce.Free()
 }
 
 // settled is a message that is kept while it is in hand, in no larger a buffer than it needs.

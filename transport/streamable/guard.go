@@ -38,15 +38,15 @@ func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, a
 	return nil, h.crossOrigin(w, r)
 }
 
-// ReadJSON reads the body of a request, within a Handler's bounds of size and time. No body at all is empty.
-func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request) ([]byte, *Refused) {
+// ReadJSON reads the body of a request of an endpoint, within a Handler's bounds of size and time. No body at all is empty.
+func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request, ep Endpoint) ([]byte, *Refused) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
 	if f, detail := checkContent(r); f != accepted {
 		return nil, refused(f, detail)
 	}
-	body, f, detail := h.readBody(w, r)
+	body, f, detail := h.readBody(w, r, ep)
 	return body, refused(f, detail)
 }
 

@@ -41,7 +41,7 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f re
 		f, detail = checkContent(r)
 	}
 	if f == accepted {
-		body, f, detail = h.readBody(w, r)
+		body, f, detail = h.readBody(w, r, ep)
 	}
 	if f != accepted {
 		h.refuse(w, ep, f, jsonrpc.ID{}, detail)

@@ -30,6 +30,7 @@ const (
 	bodyTooLarge
 	bodyTooSlow
 	bodyBroken
+	noRoom
 	bodyOnGET
 	badVersion
 	otherVersion
@@ -67,6 +68,7 @@ var refusals = [refusalCount]struct {
 	bodyTooLarge:     {"too_large", http.StatusRequestEntityTooLarge, protocol.CodeTooLarge},
 	bodyTooSlow:      {"body_too_slow", http.StatusRequestTimeout, jsonrpc.CodeInvalidRequest},
 	bodyBroken:       {"body_broken", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
+	noRoom:           {protocol.ConditionOverloaded.String(), http.StatusServiceUnavailable, protocol.CodeRateLimited},
 	bodyOnGET:        {"body_on_get", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	badVersion:       {"unknown_version", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
 	otherVersion:     {"other_version", http.StatusBadRequest, jsonrpc.CodeInvalidRequest},
@@ -95,13 +97,12 @@ func (h *Handler) refuse(w http.ResponseWriter, ep Endpoint, f refusal, id jsonr
 	if f == sessionGone {
 		detail = "session not found" // nothing else, however it came to be
 	}
-	wait := time.Duration(0)
-	if f == manyGETs || f == draining {
+	wait, data := time.Duration(0), `{"reason":"`+row.word+`"`
+	if row.code == protocol.CodeRateLimited {
 		wait = retryAfter
+		data += `,"retryAfterMs":` + strconv.FormatInt(wait.Milliseconds(), 10)
 	}
-	h.fail(w, ep, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{
-		Code: row.code, Message: detail, Data: jsontext.Value(`{"reason":"` + row.word + `"}`),
-	}))
+	h.fail(w, ep, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{Code: row.code, Message: detail, Data: jsontext.Value(data + "}")}))
 }
 
 // refuseError answers with what a Host, a Session or a decoder returned. V is the revision of the session, 0 when there is none.
