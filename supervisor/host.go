@@ -61,7 +61,7 @@ type host struct {
 	pools    pools
 	marks    marks
 	rooms    sync.Map        // by tenant: a *rooms
-	scarce   *transport.Room // for large requests while the memory is full
+	bodies   *transport.Room // of all clients, until they are read; nil without a bound
 	ring     *seal.Ring      // seals what clients carry for us
 	instance string          // of this host, in what it seals
 	nextID   atomic.Uint64

@@ -45,7 +45,7 @@ var bounded = []struct{ what, gauges string }{
 	{"failed authentications", "max_auth_failures"},
 	{"child processes: memory, processes, files", "child_files child_file_size_bytes child_memory_bytes child_processes"},
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
-	{"memory", "memory_bytes tenant_requests_bytes tenant_answers_bytes tenant_bodies_bytes scarce_bodies_bytes"},
+	{"memory", "memory_bytes tenant_requests_bytes tenant_answers_bytes tenant_bodies_bytes bodies_bytes"},
 	{"child processes that nothing needs", "idle_stop_seconds"},
 	{"the end of the host", "drain_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
@@ -67,7 +67,7 @@ var enforced = map[string]string{
 	"max_headers":          "transport/streamable.TestEdgeRefusals transport/streamable.TestBoundsAreOptions",
 	"max_url_bytes":        "transport/streamable.TestEdgeRefusals transport/streamable.TestBoundsAreOptions",
 	"max_body_bytes":       "transport/streamable.TestEdgeRefusals",
-	"body_timeout_seconds": "transport/streamable.TestSlowBodyIsCutOff transport/streamable.TestBodyTimeGrowsWithWhatArrives",
+	"body_timeout_seconds": "transport/streamable.TestSlowBodyIsCutOff transport/streamable.TestBodyTimeGrowsWithWhatArrives transport/streamable.TestOvertimeOfABody",
 	"max_depth":            "protocol/jsonrpc.TestDecodeLimits transport/streamable.TestBoundsAreOptions",
 	"max_tokens":           "protocol/jsonrpc.TestDecodeLimits transport/streamable.TestBoundsAreOptions",
 	"max_members":          "protocol/jsonrpc.TestDecodeLimits transport/streamable.TestBoundsAreOptions",
@@ -146,7 +146,7 @@ var enforced = map[string]string{
 	"tenant_requests_bytes": "actors/request.TestBytesInFlightAreBounded",
 	"tenant_answers_bytes":  "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
 	"tenant_bodies_bytes":   "transport/streamable.TestLargeBodiesWaitForRoom",
-	"scarce_bodies_bytes":   "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
+	"bodies_bytes":          "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
 	"memory_bytes":          "internal/resilience.TestMemoryIsFull",
 	"drain_seconds":         "chaos.TestHostThatStopsAnswersWhatIsInFlight",
 }
@@ -221,7 +221,7 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				k := config.Keys()[i]
 				_, ceiling, _ = strings.Cut(k.Type.Name, " to ")
 				key, value = "`"+l.key+"`", k.Default
-			} else if slices.Contains([]string{"connections", "starting", "tenant_requests_bytes", "tenant_answers_bytes", "tenant_bodies_bytes"}, name) {
+			} else if slices.Contains([]string{"connections", "starting", "tenant_requests_bytes", "tenant_answers_bytes", "tenant_bodies_bytes", "bodies_bytes"}, name) {
 				value = "of the machine"
 			}
 			counted := l.counted

@@ -69,8 +69,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Refused: func(tenant, reason string, _ int) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: reason})
 		},
-		Room:   func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).answers },
-		Bodies: func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).bodies }, Scarce: h.scarceRoom,
+		Room: func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).answers }, Bodies: h.bodiesOf,
 		Cut: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
 		},

@@ -64,20 +64,36 @@ func (h *host) roomsOf(tenant string) *rooms {
 	if r, ok := h.rooms.Load(tenant); ok {
 		return r.(*rooms)
 	}
-	r, _ := h.rooms.LoadOrStore(tenant, &rooms{transport.NewRoom(h.share()), transport.NewRoom(h.share())})
+	r, _ := h.rooms.LoadOrStore(tenant, &rooms{transport.NewRoom(h.share()), transport.NewRoom(h.ownBodies())})
 	return r.(*rooms)
 }
 
-// scarceBodies is what all tenants' large requests take while they are read and no call may begin: few are read at a time, to be refused, and
-// those that belong to what goes on find their turn among them.
-const scarceBodies = 4 << 20
+const (
+	// bodiesShare is the part of the memory that large requests may fill while they are read: one in four. What is in hand has the rest.
+	bodiesShare = 4
+	// leastBodies is what a tenant has of it in any case: one request, as large as the default allows.
+	leastBodies = 4 << 20
+)
 
-// scarceRoom is where that is counted; nil while calls may begin.
-func (h *host) scarceRoom() *transport.Room {
-	if h.memory.Level().Calls() {
-		return nil
+// ownBodies is what of it is one tenant's, in bytes: one in eight, since who sends slowly has it for long. 0 is no bound.
+func (h *host) ownBodies() int {
+	if h.options.Memory == 0 {
+		return 0
 	}
-	return h.scarce
+	return int(max(h.options.Memory/bodiesShare/tenantShare, leastBodies))
+}
+
+// allBodies is that of all.
+func (h *host) allBodies() int {
+	if h.options.Memory == 0 {
+		return 0
+	}
+	return int(max(h.options.Memory/bodiesShare, tenantShare*leastBodies))
+}
+
+// bodiesOf is where the large requests of a tenant are while they are read, and those of all.
+func (h *host) bodiesOf(ep streamable.Endpoint) (own, all *transport.Room) {
+	return h.roomsOf(ep.Tenant).bodies, h.bodies
 }
 
 func (h *host) memoryOptions() memory.Options {

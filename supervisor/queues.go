@@ -40,7 +40,11 @@ var queueTable = []queue{
 		return h.mostRoom(func(r *rooms) *transport.Room { return r.answers }), h.share()
 	}},
 	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size passes, and 0 is no bound", func(h *host) (most, limit int) {
-		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.share()
+		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.ownBodies()
+	}},
+	{"all_body_bytes", "the same of all tenants", func(h *host) (most, limit int) {
+		_, most = h.bodies.Used()
+		return most, h.allBodies()
 	}},
 	{"events", "events that are not in the log", func(h *host) (int, int) { return h.recorder.Most(), telemetry.QueueLen }},
 }

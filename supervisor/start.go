@@ -102,7 +102,7 @@ func newHost(c *config.Config, o Options) *host {
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
 		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
 		index: session.NewIndex(),
-		last:  process.NewLast(), scarce: transport.NewRoom(scarceBodies),
+		last:  process.NewLast(),
 	}
 	var id [16]byte
 	o.Simulation.random(id[:])
@@ -123,6 +123,9 @@ func newHost(c *config.Config, o Options) *host {
 		Events: o.Simulation.heard(telemetry.Supervision(h.recorder.Emit, locate)),
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
+	if o.Memory > 0 {
+		h.bodies = transport.NewRoom(h.allBodies())
+	}
 	h.openState()
 	h.store = h.newStore(c)
 	h.beginsWith(c)

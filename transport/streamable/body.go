@@ -14,18 +14,11 @@ import (
 )
 
 const (
-	// fastEnough is the rate, counted after half of Bounds.BodyTime, at which a body may take longer than that: a slow mobile uplink.
-	// What trickles below it holds a connection for no reason.
-	fastEnough  = 10 << 10          // bytes a second
-	maxBodyTime = 120 * time.Second // no message is worth a longer wait
 	// bodyBuffer is what is set aside before the first byte came: a length that is only announced must not cost memory.
 	bodyBuffer = 16 << 10
 	// roomTime is how long a large body may wait for room. Meanwhile nothing of it is read, and none of its own time passes.
 	roomTime = 10 * time.Second
 )
-
-// deadline is what sets the deadlines of a response. Their errors are not looked at: a connection without deadlines is one of a test.
-func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewResponseController(w) }
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) ([]byte, refusal, string) {
@@ -43,21 +36,24 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	if r.ContentLength >= 0 {
 		most = r.ContentLength + 1
 	}
-	control, start, extended := deadline(w), time.Now(), bounds.BodyTime
+	timing := newTiming(w, bounds.BodyTime)
 	body := make([]byte, 0, min(bodyBuffer, most))
 	var room bodyRoom
 	defer room.free()
 	for {
 		if len(body) == cap(body) {
 			if cap(body) >= transport.Large && !room.taken {
-				waits := time.Now()
-				control.SetReadDeadline(time.Time{}) // this wait is not the client's
-				if full := h.take(r.Context(), &room, ep, int(most)); full != "" {
-					w.Header().Set("Connection", "close")
+				paused := timing.pause()
+				full := h.take(r.Context(), &room, ep, int(most))
+				timing.resume(paused)
+				if full != "" {
+					// A client that is cut off while it sends may not see why.
+					if _, err := io.Copy(io.Discard, src); err != nil {
+						w.Header().Set("Connection", "close")
+					}
+					timing.end()
 					return nil, noRoom, full + " is overloaded"
 				}
-				start = start.Add(time.Since(waits))
-				control.SetReadDeadline(start.Add(extended))
 			}
 			body = transport.Grow(body, int(most))[:len(body)]
 		}
@@ -65,36 +61,33 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		body = body[:len(body)+n]
 		switch {
 		case err == nil:
-			if may := bodyTime(bounds.BodyTime, len(body)); may > extended {
-				extended = may
-				control.SetReadDeadline(start.Add(may))
-			}
+			timing.came(len(body))
 		case err == io.EOF:
-			control.SetReadDeadline(time.Time{}) // else it would end the wait for the answer
+			timing.end()
 			return settled(body), accepted, ""
-		default:
+		case !errors.Is(err, os.ErrDeadlineExceeded) || !timing.more(len(body)):
 			w.Header().Set("Connection", "close")
-			return nil, bodyFailure(err), bodyDetail(err, limit)
+			return nil, bodyFailure(err), bodyDetail(err, limit, len(body), timing.passed())
 		}
 	}
 }
 
-// bodyRoom is what a large body takes up while it is read, of its tenant's and, where that is scarce, of everybody's.
+// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's.
 type bodyRoom struct {
-	taken       bool
-	own, scarce transport.Hold
+	taken    bool
+	own, all transport.Hold
 }
 
 // take waits for room for a body of at most size bytes, and says who has none.
 func (h *Handler) take(ctx context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
 	ctx, cancel := context.WithTimeout(ctx, roomTime)
 	defer cancel()
-	room.taken, room.own = true, transport.NewHold(h.options.Bodies(ep))
+	own, all := h.options.Bodies(ep)
+	room.taken, room.own, room.all = true, transport.NewHold(own), transport.NewHold(all)
 	if room.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant
 	}
-	room.scarce = transport.NewHold(h.options.Scarce())
-	if room.scarce.Take(ctx, size) != nil {
+	if room.all.Take(ctx, size) != nil {
 		return "host"
 	}
 	return ""
@@ -102,7 +95,7 @@ func (h *Handler) take(ctx context.Context, room *bodyRoom, ep Endpoint, size in
 
 func (r *bodyRoom) free() {
 	r.own.Free()
-	r.scarce.Free()
+	r.all.Free()
 }
 
 // settled is a message that is kept while it is in hand, in no larger a buffer than it needs.
@@ -112,11 +105,6 @@ func settled(body []byte) []byte {
 	}
 	defer transport.Recycle(body)
 	return bytes.Clone(body)
-}
-
-// bodyTime is how long a body may have taken when n bytes of it are there.
-func bodyTime(least time.Duration, n int) time.Duration {
-	return max(least, min(maxBodyTime, least/2+time.Duration(n)*time.Second/fastEnough))
 }
 
 func bodyFailure(err error) refusal {
@@ -130,12 +118,12 @@ func bodyFailure(err error) refusal {
 	return bodyBroken
 }
 
-func bodyDetail(err error, limit int64) string {
+func bodyDetail(err error, limit int64, n int, took time.Duration) string {
 	switch bodyFailure(err) {
 	case bodyTooLarge:
 		return tooLarge(limit)
 	case bodyTooSlow:
-		return "request body came too slowly"
+		return fmt.Sprintf("request body came too slowly: %d bytes in %v", n, took.Round(time.Millisecond))
 	}
 	return "request body broke off"
 }

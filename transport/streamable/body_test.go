@@ -1,6 +1,10 @@
 package streamable
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +19,7 @@ import (
 	"mcpd/transport"
 )
 
-// A large body waits for room of its tenant, and while there is little memory for room of the host. The wait is none of its own time, has a
+// A large body waits for room of its tenant, and then of the host. The wait is none of its own time, has a
 // bound, and concerns neither small bodies nor other tenants.
 func TestLargeBodiesWaitForRoom(t *testing.T) {
 	for _, c := range []struct {
@@ -27,14 +31,14 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				full, rest := transport.NewRoom(10), transport.NewRoom(10)
 				host := newTestHost(t)
 				o := Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Second}}
-				o.Bodies = func(ep Endpoint) *transport.Room {
-					if "tenant "+ep.Tenant == c.full {
-						return full
+				o.Bodies = func(ep Endpoint) (own, all *transport.Room) {
+					switch c.full {
+					case "host":
+						return rest, full
+					case "tenant " + ep.Tenant:
+						return full, nil
 					}
-					return rest
-				}
-				if c.full == "host" {
-					o.Scarce = func() *transport.Room { return full }
+					return rest, nil
 				}
 				h := NewHandler(o)
 				post := func(tenant string, size int) <-chan *httptest.ResponseRecorder {
@@ -67,7 +71,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 					t.Errorf("another tenant: %d %.200s, want %d", w.Code, w.Body, c.other)
 				}
 				w := <-late
-				if body := w.Body.String(); w.Code != 503 || w.Header().Get("Retry-After") != "1" || w.Header().Get("Connection") != "close" ||
+				if body := w.Body.String(); w.Code != 503 || w.Header().Get("Retry-After") != "1" ||
 					!strings.Contains(body, `"message":"`+c.full+` is overloaded"`) || !strings.Contains(body, `"data":{"reason":"overloaded","retryAfterMs":1000}`) {
 					t.Errorf("got %d %v %.300s, want to be told to come back", w.Code, w.Header(), body)
 				}
@@ -96,7 +100,7 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	room := transport.NewRoom(10)
 	room.Add(1)
-	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room { return room }})
+	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) (own, all *transport.Room) { return room, nil }})
 	id := s.session(protocol.V20251125)
 	freed := time.AfterFunc(3*bodyTime, func() { room.Add(-1) })
 	defer freed.Stop()
@@ -106,4 +110,76 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	} else {
 		content(t, resp)
 	}
+}
+
+// Who has sent all in time is not late when it is the host that took its time to read it.
+func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
+	const bodyTime = 200 * time.Millisecond
+	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}})
+	id := s.session(protocol.V20251125)
+	begun, sent := make(chan struct{}), make(chan struct{})
+	handler := s.Config.Handler
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = &lateReader{ReadCloser: r.Body, begun: begun, late: func() { <-sent; time.Sleep(2 * bodyTime) }}
+		handler.ServeHTTP(w, r)
+	})
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	m := jsonrpc.Request(jsonrpc.IntID(1), "echo", jsontext.Value(`{"pad":"`+strings.Repeat("x", 100_000)+`"}`)).Append(nil)
+	fmt.Fprintf(conn, strings.ReplaceAll(postHead, "\n", "\r\n")+"Host: localhost\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%c", id, len(m), m[0])
+	<-begun
+	conn.Write(m[1:])
+	close(sent)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := content(t, resp); resp.StatusCode != 200 {
+		t.Errorf("got %d %.300s", resp.StatusCode, body)
+	}
+}
+
+// lateReader is read late once it has begun.
+type lateReader struct {
+	io.ReadCloser
+	begun chan struct{}
+	late  func()
+	reads int
+}
+
+func (r *lateReader) Read(p []byte) (int, error) {
+	if r.reads++; r.reads == 2 {
+		close(r.begun)
+		r.late()
+	}
+	return r.ReadCloser.Read(p)
+}
+
+// Time that is over is given anew for as long as what comes is fast enough, and no longer than any body may take.
+func TestOvertimeOfABody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timing := newTiming(httptest.NewRecorder(), time.Second)
+		time.Sleep(time.Second)
+		for i, c := range []struct {
+			bytes int
+			want  bool
+		}{{100, true}, {100 + fastEnough, true}, {100 + 2*fastEnough - 1, false}} {
+			if got := timing.more(c.bytes); got != c.want {
+				t.Errorf("%d: %d bytes: %t", i, c.bytes, got)
+			}
+			time.Sleep(overtime)
+		}
+		bytes, timing := 0, newTiming(httptest.NewRecorder(), time.Second)
+		began := time.Now()
+		for timing.more(bytes) {
+			bytes += fastEnough
+			time.Sleep(overtime)
+		}
+		if took := time.Since(began); took < maxBodyTime || took > maxBodyTime+2*overtime {
+			t.Errorf("went on for %v, want %v", took, maxBodyTime)
+		}
+	})
 }

@@ -47,10 +47,8 @@ type Options struct {
 	Cut func(tenant string)
 	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
 	Room func(Endpoint) *transport.Room
-	// Bodies is where the large requests of an endpoint are while they are read, and Scarce where all of them are as well while there is little
-	// memory, and nil while there is enough. Nil has no bound anywhere.
-	Bodies func(Endpoint) *transport.Room
-	Scarce func() *transport.Room
+	// Bodies is where the large requests of an endpoint are while they are read: those of its tenant, and those of all. Nil has no bound anywhere.
+	Bodies func(Endpoint) (own, all *transport.Room)
 	// Dropped is told of notifications that a tenant's client was not given because it reads slower than they came. It must return at once.
 	Dropped func(tenant string, notifications int)
 }
@@ -96,10 +94,7 @@ func NewHandler(o Options) *Handler {
 		o.Room = func(Endpoint) *transport.Room { return nil }
 	}
 	if o.Bodies == nil {
-		o.Bodies = func(Endpoint) *transport.Room { return nil }
-	}
-	if o.Scarce == nil {
-		o.Scarce = func() *transport.Room { return nil }
+		o.Bodies = func(Endpoint) (own, all *transport.Room) { return nil, nil }
 	}
 	if o.Dropped == nil {
 		o.Dropped = func(string, int) {}

@@ -39,6 +39,10 @@ type (
 		Millis int    `json:"millis"`
 		Pad    string `json:"pad,omitempty"` // makes the request large
 	}
+	signal struct {
+		File string `json:"file"`
+		Pad  string `json:"pad,omitempty"`
+	}
 	exit struct {
 		Code int `json:"code,omitempty"`
 	}
@@ -72,6 +76,18 @@ func addTools(s *mcp.Server) {
 			return "slept " + strconv.Itoa(in.Millis) + " ms", nil
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
+		}
+	})
+	add(s, "hold", "Answers once a file is there, or not at all when it is cancelled.", func(ctx context.Context, _ *mcp.CallToolRequest, in signal) (string, error) {
+		for {
+			if _, err := os.Stat(in.File); err == nil {
+				return "held", nil
+			}
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
 		}
 	})
 	add(s, "crash", "Ends the process with an exit code, 1 if none is given.", func(_ context.Context, _ *mcp.CallToolRequest, in exit) (string, error) {
