@@ -98,7 +98,7 @@ func (h *host) bodiesOf(ep streamable.Endpoint) (own, all *transport.Room) {
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
-		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Emit: h.recorder.Emit,
+		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Measured: h.bodies.Settle, Emit: h.recorder.Emit,
 		Faults: h.faults,
 	}
 }

@@ -16,6 +16,7 @@ type Room struct {
 
 	mu    sync.Mutex // guards what follows
 	used  int
+	owed  int        // of it, what Settle gives back
 	queue []*entrant // in the order in which they came
 	most  int
 }
@@ -85,6 +86,17 @@ func (r *Room) take(ctx context.Context, size int) error {
 	return context.Cause(ctx)
 }
 
+// Settle gives back what was left in the Room.
+func (r *Room) Settle() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used, r.owed = r.used-r.owed, 0
+	r.add(0)
+}
+
 // Used is how many bytes are counted now, and Most how many ever were.
 func (r *Room) Used() (now, most int) {
 	if r == nil {
@@ -120,5 +132,16 @@ func (h *Hold) Take(ctx context.Context, size int) error {
 // Free lets go of it. It is idempotent.
 func (h *Hold) Free() {
 	h.room.Add(-h.size)
+	h.size = 0
+}
+
+// Leave ends the Hold, but what it has stays counted until the Room is settled.
+func (h *Hold) Leave() {
+	if h.size == 0 {
+		return
+	}
+	h.room.mu.Lock()
+	defer h.room.mu.Unlock()
+	h.room.owed += h.size
 	h.size = 0
 }

@@ -41,6 +41,38 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 	})
 }
 
+// What is left in a room is taken until that is settled, and is given back once.
+func TestRoomKeepsWhatIsLeftInIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := NewRoom(100)
+		left, next, end := NewHold(room), NewHold(room), make(chan error, 1)
+		if err := left.Take(t.Context(), 80); err != nil {
+			t.Fatal(err)
+		}
+		left.Leave()
+		left.Leave()
+		left.Free()
+		go func() { end <- next.Take(t.Context(), 30) }()
+		synctest.Wait()
+		if now, _ := room.Used(); len(end) != 0 || now != 80 {
+			t.Errorf("%d bytes are taken", now)
+		}
+		room.Settle()
+		if err := <-end; err != nil {
+			t.Fatal(err)
+		}
+		room.Settle()
+		if now, _ := room.Used(); now != 30 {
+			t.Errorf("%d bytes are taken", now)
+		}
+		next.Free()
+		var none *Room
+		none.Settle()
+		hold := NewHold(none)
+		hold.Leave()
+	})
+}
+
 // Who gives up takes no room, and does not stand in the way of who comes after.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// SampleEvery is how long a change of level may go unnoticed. A client that allocates 100 MB/s gets 25 MB further meanwhile.
+	// SampleEvery is how long a change of level may go unnoticed. Who lets in what is large bounds how much that is meanwhile: see Measured.
 	SampleEvery = 250 * time.Millisecond
 	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
 	// collects every two minutes.
@@ -35,7 +35,9 @@ type Options struct {
 	Level *quota.Memory
 	// Relieve lets go of what the level does not keep. It is called with every sample above quota.Normal.
 	Relieve func(quota.Level)
-	Emit    telemetry.Sink
+	// Measured is called when the level of a sample is in force.
+	Measured func()
+	Emit     telemetry.Sink
 	// Faults may have memory taken; nil is none.
 	Faults *fault.Registry
 }
@@ -91,6 +93,7 @@ func (m *Manager) sample() {
 	m.fill(use)
 	level := last.Next(use.Bytes, m.o.Limit)
 	m.o.Level.Set(level)
+	m.o.Measured()
 	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit})
 	if level != last {
 		m.o.Emit(telemetry.MemoryLevel{Level: level.String(), Last: last.String(), Step: uint32(level), Use: use.Bytes, Limit: m.o.Limit})

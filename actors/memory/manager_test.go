@@ -25,6 +25,7 @@ type host struct {
 	bytes, collections atomic.Uint64 // in use, and so far
 	relieved           stage.Log
 	level              quota.Memory
+	seen               []quota.Level // that were in force when what had been let in was measured
 }
 
 func run(t *testing.T, test func(h *host)) {
@@ -37,7 +38,7 @@ func run(t *testing.T, test func(h *host)) {
 				Limit: 1000, Level: &h.level, Emit: s.Events.Emit, Faults: s.Faults,
 				Use:     func() memory.Use { return memory.Use{Bytes: h.bytes.Load(), Collections: h.collections.Load()} },
 				Collect: func() { h.collections.Add(1) },
-				Relieve: func(l quota.Level) { h.relieved.Add(l) },
+				Relieve: func(l quota.Level) { h.relieved.Add(l) }, Measured: func() { h.seen = append(h.seen, h.level.Level()) },
 			})
 		})}}
 	}, func(*stage.Stage) { test(h) })
@@ -72,6 +73,9 @@ func TestManagerFollowsWhatIsInUse(t *testing.T) {
 		}
 		if got, want := slices.Compact(stage.Of[quota.Level](&h.relieved)), []quota.Level{quota.Elevated, quota.Critical}; !slices.Equal(got, want) || h.level.Level() != quota.Normal {
 			t.Errorf("let go at %v, want at %v", got, want)
+		}
+		if got, want := slices.Compact(h.seen), []quota.Level{quota.Normal, quota.Elevated, quota.Critical, quota.Normal}; !slices.Equal(got, want) {
+			t.Errorf("measured at %v, want %v", got, want)
 		}
 	})
 }
@@ -117,7 +121,7 @@ func TestMemoryIsFilled(t *testing.T) {
 	var level quota.Memory
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
-			return memory.New(memory.Options{Limit: limit, Level: &level, Emit: s.Events.Emit, Use: measure, Collect: runtime.GC, Relieve: func(quota.Level) {}, Faults: faults})
+			return memory.New(memory.Options{Limit: limit, Level: &level, Emit: s.Events.Emit, Use: measure, Collect: runtime.GC, Relieve: func(quota.Level) {}, Measured: func() {}, Faults: faults})
 		})}}
 	}, func(*stage.Stage) {
 		if _, err := faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory}, Percent: 90, Lease: time.Minute}); err != nil {

@@ -64,6 +64,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			timing.came(len(body))
 		case err == io.EOF:
 			timing.end()
+			room.all.Leave()
 			return settled(body), accepted, ""
 		case !errors.Is(err, os.ErrDeadlineExceeded) || !timing.more(len(body)):
 			w.Header().Set("Connection", "close")
@@ -72,7 +73,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	}
 }
 
-// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's.
+// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. That is
+// taken up until the host has measured its memory with the body in it: what is read between two measurements is bounded too.
 type bodyRoom struct {
 	taken    bool
 	own, all transport.Hold

@@ -85,7 +85,11 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				if w := <-turn; w.Code != 200 {
 					t.Errorf("whose turn came: %d %.200s", w.Code, w.Body)
 				}
+				if now, _ := full.Used(); (now > 0) != (c.full == "host") {
+					t.Errorf("%d bytes are taken until the host has measured them", now)
+				}
 				for _, room := range []*transport.Room{full, rest} {
+					room.Settle()
 					if now, _ := room.Used(); now != 0 {
 						t.Errorf("%d bytes of room are nobody's", now)
 					}
