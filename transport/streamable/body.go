@@ -36,39 +36,38 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	if r.ContentLength >= 0 {
 		most = r.ContentLength + 1
 	}
-	timing := newTiming(w, bounds.BodyTime)
+	in := timed{src: src, timing: newTiming(w, bounds.BodyTime)}
 	body := make([]byte, 0, min(bodyBuffer, most))
 	var room bodyRoom
 	defer room.free()
 	for {
 		if len(body) == cap(body) {
 			if cap(body) >= transport.Large && !room.taken {
-				paused := timing.pause()
+				paused := in.pause()
 				full := h.take(r.Context(), &room, ep, int(most))
-				timing.resume(paused)
+				in.resume(paused)
 				if full != "" {
 					// A client that is cut off while it sends may not see why.
-					if _, err := io.Copy(io.Discard, src); err != nil {
+					if _, err := io.Copy(io.Discard, &in); err != nil {
 						w.Header().Set("Connection", "close")
 					}
-					timing.end()
+					in.end()
 					return nil, noRoom, full + " is overloaded"
 				}
 			}
 			body = transport.Grow(body, int(most))[:len(body)]
 		}
-		n, err := src.Read(body[len(body):cap(body)])
+		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		switch {
-		case err == nil:
-			timing.came(len(body))
-		case err == io.EOF:
-			timing.end()
+		switch err {
+		case nil:
+		case io.EOF:
+			in.end()
 			room.all.Leave()
 			return settled(body), accepted, ""
-		case !errors.Is(err, os.ErrDeadlineExceeded) || !timing.more(len(body)):
+		default:
 			w.Header().Set("Connection", "close")
-			return nil, bodyFailure(err), bodyDetail(err, limit, len(body), timing.passed())
+			return nil, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
 		}
 	}
 }

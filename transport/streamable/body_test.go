@@ -2,11 +2,13 @@ package streamable
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -160,6 +162,43 @@ func (r *lateReader) Read(p []byte) (int, error) {
 		r.late()
 	}
 	return r.ReadCloser.Read(p)
+}
+
+// What is read of a body that is late goes on where it was, and ends when no more comes.
+func TestTimedBodyGoesOnWhenItIsLate(t *testing.T) {
+	late, broken := os.ErrDeadlineExceeded, errors.New("broken")
+	for _, c := range []struct {
+		reads []read
+		bytes int
+		err   error
+	}{
+		{[]read{{10, nil}, {fastEnough, late}, {fastEnough, late}, {5, nil}, {3, io.EOF}}, 2*fastEnough + 18, nil},
+		{[]read{{10, nil}, {0, late}, {10, late}, {100, nil}}, 20, late},
+		{[]read{{10, nil}, {0, late}, {0, broken}}, 10, broken},
+	} {
+		in := timed{src: &reads{c.reads}, timing: newTiming(httptest.NewRecorder(), time.Second)}
+		if n, err := io.Copy(io.Discard, &in); int(n) != c.bytes || in.n != c.bytes || err != c.err {
+			t.Errorf("%v: %d bytes, counted as %d, and %v; want %d and %v", c.reads, n, in.n, err, c.bytes, c.err)
+		}
+	}
+}
+
+// reads is a body that comes like this.
+type reads struct{ next []read }
+
+type read struct {
+	n   int
+	err error
+}
+
+func (r *reads) Read(p []byte) (int, error) {
+	now := &r.next[0]
+	if now.n > len(p) {
+		now.n -= len(p)
+		return len(p), nil
+	}
+	r.next = r.next[1:]
+	return now.n, now.err
 }
 
 // Time that is over is given anew for as long as what comes is fast enough, and no longer than any body may take.

@@ -1,7 +1,10 @@
 package streamable
 
 import (
+	"errors"
+	"io"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -71,6 +74,30 @@ func (t *timing) limit(until time.Time) {
 }
 
 func (t *timing) passed() time.Duration { return time.Since(t.start) }
+
+// timed is a body that may take its time.
+type timed struct {
+	timing
+	src io.Reader
+	n   int // bytes that came
+}
+
+// Read fails with os.ErrDeadlineExceeded when the time is over.
+func (t *timed) Read(to []byte) (int, error) {
+	for {
+		n, err := t.src.Read(to)
+		t.n += n
+		switch {
+		case err == nil:
+			t.came(t.n)
+			return n, nil
+		case !errors.Is(err, os.ErrDeadlineExceeded) || !t.more(t.n):
+			return n, err
+		case n > 0:
+			return n, nil
+		}
+	}
+}
 
 // bodyTime is how long a body may have taken when n bytes of it are there.
 func bodyTime(least time.Duration, n int) time.Duration {
