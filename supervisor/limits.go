@@ -146,8 +146,8 @@ var limits = []limit{
 	// The host.
 	{"", "tenant_requests", (*host).share, "bytes of the requests that a tenant has in flight: an eighth of the memory, 16 MiB at least", saysLater, "overloaded"},
 	{"", "tenant_answers", (*host).share, "bytes that servers have sent a tenant and its clients have not read: the same", "the server is not read until clients have, or are cut", "slow_consumer"},
-	{"", "bodies", (*host).allBodies, "bytes of requests of more than 64 KiB that are being read: a quarter of the memory, 32 MiB at least", inTurn, "overloaded"},
-	{"", "tenant_bodies", (*host).ownBodies, "those of a tenant: an eighth of that, 4 MiB at least; one of any size passes", inTurn, "overloaded"},
+	{"", "bodies", (*host).allBodies, "bytes of requests of more than 64 KiB of all tenants that are being read, or were since the memory was measured, which is four times a second: a quarter of the memory, 32 MiB at least", inTurn, "overloaded"},
+	{"", "tenant_bodies", (*host).ownBodies, "bytes of requests of more than 64 KiB of a tenant that are being read: an eighth of what all may have, 4 MiB at least; one of any size passes", inTurn, "overloaded"},
 	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session and no new task, from 95 %: no new call: 503 and Retry-After, -32010", "overloaded"},
 	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},
 }

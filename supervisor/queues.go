@@ -42,7 +42,7 @@ var queueTable = []queue{
 	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size passes, and 0 is no bound", func(h *host) (most, limit int) {
 		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.ownBodies()
 	}},
-	{"all_body_bytes", "the same of all tenants", func(h *host) (most, limit int) {
+	{"all_body_bytes", "those of all tenants, and what was read since the memory was measured", func(h *host) (most, limit int) {
 		_, most = h.bodies.Used()
 		return most, h.allBodies()
 	}},

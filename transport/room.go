@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Large is the size from which a message of a server needs room. Smaller ones are bounded well enough by their number.
+// Large is the size from which a message needs room. Smaller ones are bounded well enough by their number.
 const Large = 64 << 10
 
-// Room bounds the bytes of one tenant that servers have sent and clients have not read yet. A server whose answer finds no room is not
-// read until there is some, so that it waits and nobody else does: clients that do not read are cut, and make room. A nil Room has no
-// bound. It is safe for concurrent use.
+// Room bounds the bytes of large messages that are somewhere at once: of a tenant's servers, until its clients have read them, or of
+// clients, until the host has. Who sends one that finds no room is not read until there is some, so that he waits and nobody else does.
+// A nil Room has no bound. It is safe for concurrent use.
 type Room struct {
 	limit int
 
@@ -135,13 +135,14 @@ func (h *Hold) Free() {
 	h.size = 0
 }
 
-// Leave ends the Hold, but what it has stays counted until the Room is settled.
-func (h *Hold) Leave() {
+// Leave ends the Hold, but size bytes of what it has stay counted until the Room is settled.
+func (h *Hold) Leave(size int) {
 	if h.size == 0 {
 		return
 	}
 	h.room.mu.Lock()
 	defer h.room.mu.Unlock()
-	h.room.owed += h.size
+	h.room.owed += size
+	h.room.add(size - h.size)
 	h.size = 0
 }

@@ -49,12 +49,12 @@ func TestRoomKeepsWhatIsLeftInIt(t *testing.T) {
 		if err := left.Take(t.Context(), 80); err != nil {
 			t.Fatal(err)
 		}
-		left.Leave()
-		left.Leave()
+		left.Leave(75)
+		left.Leave(75)
 		left.Free()
 		go func() { end <- next.Take(t.Context(), 30) }()
 		synctest.Wait()
-		if now, _ := room.Used(); len(end) != 0 || now != 80 {
+		if now, _ := room.Used(); len(end) != 0 || now != 75 {
 			t.Errorf("%d bytes are taken", now)
 		}
 		room.Settle()
@@ -69,7 +69,7 @@ func TestRoomKeepsWhatIsLeftInIt(t *testing.T) {
 		var none *Room
 		none.Settle()
 		hold := NewHold(none)
-		hold.Leave()
+		hold.Leave(1)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -283,3 +284,21 @@ func TestEdge(t *testing.T) {
 
 // lines reads a stream line by line.
 func lines(r *http.Response) *bufio.Scanner { return bufio.NewScanner(r.Body) }
+
+// A request for whose body there is no room is told to come back.
+func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := transport.NewRoom(10)
+		room.Add(1)
+		guard := streamable.NewHandler(streamable.Options{Bodies: func(streamable.Endpoint) (own, all *transport.Room) { return room, nil }})
+		r := httptest.NewRequest("POST", "http://localhost/tool/a", strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		host := &fake{sessions: map[string]*fakeSession{}}
+		host.rules.Anonymous[terms.Tool] = true
+		NewHandler(host, guard).ServeHTTP(w, r)
+		if w.Code != 503 || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "overloaded") {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+	})
+}

@@ -36,6 +36,9 @@ func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Da
 // refuse turns a request away by a word of this interface or of the listener's edge.
 func (h *Handler) refuse(w http.ResponseWriter, ep streamable.Endpoint, why *streamable.Refused) {
 	h.guard.Count(ep, why.Reason, why.Status)
+	if why.Wait > 0 {
+		retryAfter(w, why.Wait)
+	}
 	h.guard.WriteJSON(w, why.Status, failure{Error: why.Detail}.body())
 }
 

@@ -47,11 +47,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 				full := h.take(r.Context(), &room, ep, int(most))
 				in.resume(paused)
 				if full != "" {
-					// A client that is cut off while it sends may not see why.
-					if _, err := io.Copy(io.Discard, &in); err != nil {
-						w.Header().Set("Connection", "close")
-					}
-					in.end()
+					room.free()
+					in.discard(w)
 					return nil, noRoom, full + " is overloaded"
 				}
 			}
@@ -63,7 +60,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case nil:
 		case io.EOF:
 			in.end()
-			room.all.Leave()
+			room.all.Leave(len(body))
 			return settled(body), accepted, ""
 		default:
 			w.Header().Set("Connection", "close")
@@ -72,8 +69,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	}
 }
 
-// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. That is
-// taken up until the host has measured its memory with the body in it: what is read between two measurements is bounded too.
+// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. What it
+// has taken of that the host gives back when it has next measured its memory, so that no more than that comes in between.
 type bodyRoom struct {
 	taken    bool
 	own, all transport.Hold

@@ -148,6 +148,53 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	}
 }
 
+// A body that found no room and then does not come in time ends its connection.
+func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
+	const bodyTime = 200 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		host, room := newTestHost(t), transport.NewRoom(10)
+		room.Add(1)
+		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) (own, all *transport.Room) { return room, nil }})
+		src, w := &stuck{}, httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", src)
+		r.ContentLength = 3 * transport.Large
+		_, why, _ := h.readBody(&stuckWriter{w, src}, r, Endpoint{Tenant: "acme"})
+		if why != noRoom || w.Header().Get("Connection") != "close" {
+			t.Errorf("refused as %v with %v, want the connection closed", why, w.Header())
+		}
+		if until := src.until; until.IsZero() || until.After(time.Now()) {
+			t.Errorf("its deadline is %v, want it kept", until)
+		}
+	})
+}
+
+// stuck is a body that comes as far as it needs room, and then no further.
+type stuck struct {
+	n     int
+	until time.Time
+}
+
+func (s *stuck) Read(p []byte) (int, error) {
+	if s.n < transport.Large {
+		n := min(len(p), transport.Large-s.n)
+		s.n += n
+		return n, nil
+	}
+	time.Sleep(time.Until(s.until))
+	return 0, os.ErrDeadlineExceeded
+}
+
+// stuckWriter sets the deadline of a stuck body.
+type stuckWriter struct {
+	*httptest.ResponseRecorder
+	body *stuck
+}
+
+func (w *stuckWriter) SetReadDeadline(until time.Time) error {
+	w.body.until = until
+	return nil
+}
+
 // lateReader is read late once it has begun.
 type lateReader struct {
 	io.ReadCloser

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/transport"
 )
 
@@ -15,13 +16,19 @@ import (
 type Refused struct {
 	Reason, Detail string
 	Status         int
+	Wait           time.Duration // until it is worth while to come again; 0 when that changes nothing
 }
 
 func refused(f refusal, detail string) *Refused {
 	if f == accepted {
 		return nil
 	}
-	return &Refused{refusals[f].word, detail, refusals[f].status}
+	row := refusals[f]
+	why := &Refused{Reason: row.word, Detail: detail, Status: row.status}
+	if row.code == protocol.CodeRateLimited {
+		why.Wait = retryAfter
+	}
+	return why
 }
 
 // Admit makes the checks that a Handler makes of every request, for another interface on the same listener. It answers preflights itself,

@@ -20,6 +20,11 @@ const (
 	DefaultIdleTime = 75 * time.Second
 	// DefaultHTTP2Streams is how many requests of one connection of HTTP/2 may be open.
 	DefaultHTTP2Streams = 100
+	// http2Connection is what a connection of HTTP/2 may send before it is read. net/http takes up to 4 MiB. Each request has its share, so that
+	// bodies that wait for room leave that of others free, which a proxy may send over the same connection.
+	http2Connection = 4<<20 - 1
+	// http2Request is the most that such a share is worth, for few requests: other servers have the same.
+	http2Request = 64 << 10
 )
 
 // ServerOptions configures NewHTTPServer. Handler is required.
@@ -48,15 +53,20 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	streams := cmp.Or(o.HTTP2Streams, DefaultHTTP2Streams)
 	server := &http.Server{
 		Handler:           &served{o.Handler},
 		ReadHeaderTimeout: cmp.Or(o.HeaderTime, DefaultHeaderTime),
 		MaxHeaderBytes:    cmp.Or(o.HeaderBytes, DefaultHeaderBytes) - ownHeaderBytes,
 		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: cmp.Or(o.HTTP2Streams, DefaultHTTP2Streams)},
-		ConnState:         o.Connections.track,
-		ConnContext:       o.Connections.remember,
-		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          streams,
+			MaxReceiveBufferPerConnection: http2Connection,
+			MaxReceiveBufferPerStream:     max(1, min(http2Request, http2Connection/streams)),
+		},
+		ConnState:   o.Connections.track,
+		ConnContext: o.Connections.remember,
+		ErrorLog:    slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	for _, drain := range o.Drain {
 		server.RegisterOnShutdown(drain)

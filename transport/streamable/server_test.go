@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -238,6 +239,50 @@ func TestHTTP2StreamsAreBounded(t *testing.T) {
 	group.Wait()
 	if len(open) < 4 {
 		t.Errorf("10 requests on %d connections, want 4 at least", len(open))
+	}
+}
+
+// Bodies that are not read leave others of the same connection of HTTP/2 free, which a proxy may have of other clients.
+func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
+	const streams = 20
+	cert, key, pool := certificate(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	var remotes sync.Map
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		remotes.Store(r.RemoteAddr, true)
+		if r.URL.Path == "/waits" {
+			begun <- struct{}{}
+			<-release
+		}
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, err)
+	})
+	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key, HTTP2Streams: streams}, func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	post := func(path string, size int) {
+		resp, err := client.Post("https://"+address+path, jsonType, strings.NewReader(strings.Repeat("x", size)))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if got, want := content(t, resp), fmt.Sprint(size, nil); got != want {
+			t.Errorf("%s has read %q, want %q", path, got, want)
+		}
+	}
+	post("/passes", 1)
+	var group sync.WaitGroup
+	for range streams - 1 {
+		group.Go(func() { post("/waits", 1<<20) })
+		<-begun
+	}
+	post("/passes", 1<<20)
+	close(release)
+	group.Wait()
+	seen := 0
+	remotes.Range(func(any, any) bool { seen++; return true })
+	if seen != 1 {
+		t.Errorf("requests came over %d connections, want one", seen)
 	}
 }
 

@@ -14,7 +14,7 @@ const (
 	fastEnough  = 10 << 10          // bytes a second
 	maxBodyTime = 120 * time.Second // no message is worth a longer wait
 	// overtime is how long those may go on who are late, for each time that as much has come as is fast enough: when the host is slow, it has not
-	// read all that was sent in time.
+	// read all that was sent in time. A body of unknown length and one of HTTP/2 have it only after a pause: their readers fail for good.
 	overtime = time.Second
 )
 
@@ -60,9 +60,14 @@ func (t *timing) pause() time.Time {
 }
 
 func (t *timing) resume(paused time.Time) {
-	wait := time.Since(paused)
+	now := time.Now()
+	wait := now.Sub(paused)
 	t.start = t.start.Add(wait)
-	t.limit(t.until.Add(wait))
+	until := t.until.Add(wait)
+	if least := now.Add(overtime); until.Before(least) {
+		until = least
+	}
+	t.limit(until)
 }
 
 // end is that of the whole body. Its deadline would end the wait for the answer.
@@ -97,6 +102,16 @@ func (t *timed) Read(to []byte) (int, error) {
 			return n, nil
 		}
 	}
+}
+
+// discard reads the rest of a body that is refused: a client that is cut off while it sends may not see why. A body that does not end keeps
+// its deadline: net/http, too, tries to read the rest.
+func (t *timed) discard(w http.ResponseWriter) {
+	if _, err := io.Copy(io.Discard, t); err != nil {
+		w.Header().Set("Connection", "close")
+		return
+	}
+	t.end()
 }
 
 // bodyTime is how long a body may have taken when n bytes of it are there.
