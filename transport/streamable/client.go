@@ -79,7 +79,7 @@ type Client struct {
 	all      context.Context
 	endAll   context.CancelFunc // ends everything
 	calls    context.Context
-	endCalls context.CancelFunc // ends requests and streams
+	endCalls context.CancelFunc // ends streams: see giveUp
 	over     chan struct{}      // closed when the connection has ended by itself; guards overErr
 	overErr  error
 
@@ -175,11 +175,10 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Append(make([]byte, 0, m.Size())), gate: c.gate,
 	}
 	if m.Kind() == jsonrpc.KindRequest {
-		ctx, cancel := context.WithCancel(c.calls)
-		f := &flight{cancel}
+		f := &flight{older: c.inFlight[m.ID]}
 		c.inFlight[m.ID] = f
 		c.run(places, func() {
-			o.call(ctx)
+			o.call(f)
 			c.settle(m.ID, f)
 		})
 		return nil
@@ -229,9 +228,6 @@ func (c *Client) run(places chan struct{}, f func()) {
 	}()
 }
 
-// flight is a request on its way.
-type flight struct{ cancel context.CancelFunc }
-
 // settle forgets a request, whose id may be another's by now: its answer has been delivered. The last one ends a connection whose session is
 // lost.
 func (c *Client) settle(id jsonrpc.ID, f *flight) {
@@ -280,7 +276,17 @@ func (c *Client) finish(err error) {
 	}
 	c.overErr = err
 	close(c.over)
+	c.giveUp()
+}
+
+// giveUp ends requests and streams. The mutex is held.
+func (c *Client) giveUp() {
 	c.endCalls()
+	for _, f := range c.inFlight {
+		for ; f != nil; f = f.older {
+			f.cancel()
+		}
+	}
 }
 
 // rest has the readers of the connection rest one after the other: so many streams, of as many requests, are no more of a flood than one.
@@ -345,8 +351,8 @@ func (c *Client) Close(ctx context.Context) error {
 		c.lost.Stop()
 		session = ""
 	}
+	c.giveUp()
 	c.mu.Unlock()
-	c.endCalls()
 	select {
 	case c.door <- struct{}{}:
 		defer func() { <-c.door }()

@@ -51,10 +51,13 @@ func (w *wire) silent() bool {
 	return w.raw != nil && !w.spoilt.Load() && w.in.Buffered() == 0 && quiet(w.raw)
 }
 
+// cut ends whatever is done with the connection, now and later.
+func (w *wire) cut() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
+
 // exchange sends a request, which is written out, and reads the head of its response. Begun says that some of the request, or all, may have
 // reached the server. After an error the connection is closed.
 func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool, err error) {
-	stop := context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Unix(1, 0)) })
+	stop := cutAtEnd(ctx, w)
 	defer func() {
 		if err == nil {
 			return

@@ -1,0 +1,101 @@
+package streamable
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// flight is a request on its way, and the context of what carries it. The Client ends those that it has on their way itself, so that none is
+// registered with a context above, and a connection that carries one is registered here: only where somebody else waits for its end is there a
+// context of package context, with what that costs.
+type flight struct {
+	older *flight // with the same id, which somebody uses again too soon; nil for most
+
+	mu   sync.Mutex // guards what follows
+	err  error
+	wire *wire           // what is cut when it ends; nil while nothing is
+	full context.Context // nil until somebody waits
+	end  context.CancelFunc
+}
+
+var _ context.Context = (*flight)(nil)
+
+// cancel ends it. It is idempotent.
+func (f *flight) cancel() {
+	f.mu.Lock()
+	if f.err != nil {
+		f.mu.Unlock()
+		return
+	}
+	f.err = context.Canceled
+	w, end := f.wire, f.end
+	f.mu.Unlock()
+	if end != nil {
+		end()
+	}
+	if w != nil {
+		w.cut()
+	}
+}
+
+// Deadline implements context.Context.
+func (f *flight) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Err implements context.Context.
+func (f *flight) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// Done implements context.Context.
+func (f *flight) Done() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full == nil {
+		f.full, f.end = context.WithCancel(context.Background())
+		if f.err != nil {
+			f.end()
+		}
+	}
+	return f.full.Done()
+}
+
+// Value implements context.Context: package context finds its own by it, once it has asked for Done.
+func (f *flight) Value(key any) any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full == nil {
+		return nil
+	}
+	return f.full.Value(key)
+}
+
+// cuts has a connection cut when it ends.
+func (f *flight) cuts(w *wire) {
+	f.mu.Lock()
+	f.wire = w
+	over := f.err != nil
+	f.mu.Unlock()
+	if over {
+		w.cut()
+	}
+}
+
+// lets go of that connection, and reports false when it has been cut.
+func (f *flight) lets() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wire = nil
+	return f.err == nil
+}
+
+// cutAtEnd has a connection cut when a context ends. Stop undoes that, and reports false when it is too late.
+func cutAtEnd(ctx context.Context, w *wire) (stop func() bool) {
+	if f, ok := ctx.(*flight); ok {
+		f.cuts(w)
+		return f.lets
+	}
+	return context.AfterFunc(ctx, w.cut)
+}
