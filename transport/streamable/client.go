@@ -175,12 +175,9 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Append(make([]byte, 0, m.Size())), gate: c.gate,
 	}
 	if m.Kind() == jsonrpc.KindRequest {
-		f := &flight{older: c.inFlight[m.ID]}
-		c.inFlight[m.ID] = f
-		c.run(places, func() {
-			o.call(f)
-			c.settle(m.ID, f)
-		})
+		o.flight.older = c.inFlight[m.ID]
+		c.inFlight[m.ID] = &o.flight
+		c.run(places, o.fly)
 		return nil
 	}
 	switch m.Method {
@@ -301,6 +298,11 @@ func (c *Client) rest(ctx context.Context, long time.Duration) {
 
 // deliver hands something to Recv, waiting for room.
 func (c *Client) deliver(in transport.Inbound) {
+	select {
+	case c.in <- in:
+		return
+	default: // as a rule there is room, and a look at one thing costs less than a wait for two
+	}
 	select {
 	case c.in <- in:
 	case <-c.all.Done():

@@ -23,6 +23,7 @@ type outgoing struct {
 	gate    <-chan struct{} // what to wait for first; nil for nothing
 	opens   chan struct{}   // closed when it has arrived or failed; nil for most
 	cancels jsonrpc.ID      // the request that it cancels; zero for most
+	flight  flight          // of a request
 }
 
 var (
@@ -47,6 +48,12 @@ func (o *outgoing) pass(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// fly is the way of a request.
+func (o *outgoing) fly() {
+	o.call(&o.flight)
+	o.client.settle(o.id, &o.flight)
 }
 
 // call carries a request to its one outcome, which Recv gets unless ctx ends before.

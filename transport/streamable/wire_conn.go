@@ -18,7 +18,7 @@ type wire struct {
 	of      *Transport
 	address string
 	conn    net.Conn
-	raw     syscall.RawConn // nil where there is none
+	ear     *ear // nil where nobody knows whether the connection is still good
 	in      *bufio.Reader
 	room    int64       // bytes that the head of the response in hand may still have
 	spoilt  atomic.Bool // what came was not what was asked for: nor may be what comes next
@@ -28,7 +28,9 @@ type wire struct {
 func newWire(t *Transport, address string, conn net.Conn) *wire {
 	w := &wire{of: t, address: address, conn: conn}
 	if c, ok := conn.(syscall.Conn); ok {
-		w.raw, _ = c.SyscallConn() // without it nobody knows whether the connection is still good
+		if raw, err := c.SyscallConn(); err == nil {
+			w.ear = newEar(raw)
+		}
 	}
 	w.in = bufio.NewReader(w)
 	return w
@@ -48,7 +50,7 @@ func (w *wire) Read(p []byte) (int, error) {
 
 // silent reports whether the server has neither closed the connection nor said anything since its last answer.
 func (w *wire) silent() bool {
-	return w.raw != nil && !w.spoilt.Load() && w.in.Buffered() == 0 && quiet(w.raw)
+	return w.ear != nil && !w.spoilt.Load() && w.in.Buffered() == 0 && w.ear.quiet()
 }
 
 // cut ends whatever is done with the connection, now and later.
@@ -165,7 +167,7 @@ func (b *wireBody) end(whole bool) {
 	if b.ended.Swap(true) {
 		return
 	}
-	if b.stop() && whole && b.reuse && b.w.raw != nil && !b.w.spoilt.Load() && b.w.in.Buffered() == 0 {
+	if b.stop() && whole && b.reuse && b.w.ear != nil && !b.w.spoilt.Load() && b.w.in.Buffered() == 0 {
 		b.w.of.keep(b.w)
 		return
 	}
