@@ -16,6 +16,14 @@ const pace = time.Millisecond
 // patience bounds what is waited for, so that a bug ends a run instead of hanging it.
 const patience = 10 * time.Second
 
+// lasting bounds all that is timed in a row. A deadline of its own for each call would be timed as well: a timer that is made after a pause has the
+// runtime wake a second thread (docs/adr/0029).
+const lasting = 2 * time.Minute
+
+func bounded() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), lasting)
+}
+
 // restarts crashes one actor among siblings, by a message or by a call, and times each until a call to it has been answered.
 func (s side) restarts(siblings int, paced, quiet, message bool, times int) (answer, error) {
 	told := newArrivals(0)
@@ -29,13 +37,15 @@ func (s side) restarts(siblings int, paced, quiet, message bool, times int) (ans
 	if message {
 		once = byMessage
 	}
+	ctx, cancel := bounded()
+	defer cancel()
 	h := newHistogram()
 	for range times {
 		if paced {
 			time.Sleep(pace)
 		}
 		start := time.Now()
-		if err := once(victim); err != nil {
+		if err := once(ctx, victim); err != nil {
 			return answer{}, err
 		}
 		note(h, time.Since(start))
@@ -46,16 +56,14 @@ func (s side) restarts(siblings int, paced, quiet, message bool, times int) (ans
 	return timed(h), nil
 }
 
-func byMessage(victim otp.Ref) error {
+func byMessage(ctx context.Context, victim otp.Ref) error {
 	if err := victim.Send(crash{}); err != nil {
 		return err
 	}
-	return ping(victim)
+	return ping(ctx, victim)
 }
 
-func byCall(victim otp.Ref) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+func byCall(ctx context.Context, victim otp.Ref) error {
 	if _, err := otp.Do[crash, int](ctx, victim, crash{}); err == nil {
 		return fmt.Errorf("a call that crashes was answered")
 	}
@@ -63,9 +71,7 @@ func byCall(victim otp.Ref) error {
 	return err
 }
 
-func ping(to otp.Ref) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+func ping(ctx context.Context, to otp.Ref) error {
 	_, err := otp.Do[int, int](ctx, to, 1)
 	return err
 }
@@ -96,11 +102,13 @@ func pool(children, times int) (answer, error) {
 	if err := fill(g, 0, children); err != nil {
 		return answer{}, err
 	}
+	ctx, cancel := bounded()
+	defer cancel()
 	victim, h := g.at("0"), newHistogram()
 	for range times {
 		time.Sleep(pace)
 		start := time.Now()
-		if err := byMessage(victim); err != nil {
+		if err := byMessage(ctx, victim); err != nil {
 			return answer{}, err
 		}
 		note(h, time.Since(start))
@@ -136,6 +144,8 @@ func subtree(children, times int) (answer, error) {
 	if _, err := faults.Arm(crashing("bench/sub")); err != nil {
 		return answer{}, err
 	}
+	ctx, cancel := bounded()
+	defer cancel()
 	h, sub := newHistogram(), g.at("sub")
 	for range times {
 		time.Sleep(pace)
@@ -146,7 +156,7 @@ func subtree(children, times int) (answer, error) {
 		}
 		<-told.all
 		for i := range children {
-			if err := ping(sub.Child(fmt.Sprint(i))); err != nil {
+			if err := ping(ctx, sub.Child(fmt.Sprint(i))); err != nil {
 				return answer{}, err
 			}
 		}

@@ -14,7 +14,7 @@ var Scenarios = []kit.Scenario{
 		Name: "restart", Title: "A crashed actor answers again",
 		What: "From just before an actor is made to crash until a call to its next incarnation has returned. By a message: a panic on it, " +
 			"beside exit(Pid, kill) of a gen_server. In a call: a panic, beside an exception, in a call that fails before the next one is made. Paced runs wait " +
-			"1 ms before each crash, tight ones do not. With reports every crash is formatted with its stack and written to a file, " +
+			"1 ms before each crash, tight ones do not. Calls share one deadline, made before. With reports every crash is formatted with its stack and written to a file, " +
 			"by the means of each side.",
 		Measure: measureRestart,
 	},
@@ -88,7 +88,9 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 	}
 	defer s.close()
 	siblings := kit.Either(r, []int{0, 1_000, 10_000}, []int{0, 10_000})
-	for _, c := range kit.Either(r, everyWay(), []crashed{{"paced", "quiet", "message"}, {"paced", "quiet", "call"}, {"paced", "reports", "call"}}) {
+	for _, c := range kit.Either(r, everyWay(), []crashed{
+		{"paced", "quiet", "message"}, {"tight", "quiet", "message"}, {"paced", "quiet", "call"}, {"paced", "reports", "call"},
+	}) {
 		var lanes []*lane
 		for _, n := range siblings {
 			lanes = append(lanes, s.lanes("restart", c.name(n), question{"restart", n, c.pace, c.reports, c.how, kit.Either(r, 1000, 200)})...)

@@ -24,7 +24,9 @@ func idle(actors int) (answer, error) {
 		return answer{}, err
 	}
 	after := used()
-	return answer{Bytes: (after - before) / float64(actors)}, ping(g.at("0"))
+	ctx, cancel := bounded()
+	defer cancel()
+	return answer{Bytes: (after - before) / float64(actors)}, ping(ctx, g.at("0"))
 }
 
 func used() float64 {
@@ -47,10 +49,12 @@ func watched(actors int, last time.Duration) (answer, error) {
 		return answer{}, err
 	}
 	used()
+	ctx, cancel := bounded()
+	defer cancel()
 	one := g.at("0")
 	begin, before := time.Now(), processor()
 	for time.Since(begin) < last {
-		if err := ping(one); err != nil {
+		if err := ping(ctx, one); err != nil {
 			return answer{}, err
 		}
 		time.Sleep(10 * time.Millisecond)

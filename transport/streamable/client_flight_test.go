@@ -13,16 +13,18 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
+type flightKey struct{}
+
 // A flight is a context like any other, whether it ends before or after somebody waits for it.
 func TestFlightIsAContext(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &flight{}
-			if f.Err() != nil || f.Value("key") != nil {
-				t.Errorf("it begins with %v and %v", f.Err(), f.Value("key"))
+			if f.Err() != nil || f.Value(flightKey{}) != nil {
+				t.Errorf("it begins with %v and %v", f.Err(), f.Value(flightKey{}))
 			}
 			child := func() context.Context {
-				ctx, cancel := context.WithTimeout(context.WithValue(f, "key", 1), time.Hour)
+				ctx, cancel := context.WithTimeout(context.WithValue(f, flightKey{}, 1), time.Hour)
 				t.Cleanup(cancel)
 				return ctx
 			}
