@@ -148,11 +148,11 @@ func NewClient(o ClientOptions) (*Client, error) {
 //
 // Where requests stand alone the latter is all that leaves: it ends the POST, and other notifications are not sent.
 //
-// It returns transport.ErrSlowConsumer when too many requests wait already, and transport.ErrClosed after the session was lost or Close.
+// It returns transport.ErrSlowConsumer when too many requests wait already, and transport.ErrClosed after the connection has ended or Close.
 func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing || c.lost != nil {
+	if c.closing || c.lost != nil || c.isOver() {
 		return transport.ErrClosed
 	}
 	if c.stateless() && m.Kind() != jsonrpc.KindRequest {
@@ -231,7 +231,16 @@ func (c *Client) settle(id jsonrpc.ID, f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.cancel()
-	if c.inFlight[id] == f {
+	switch last := c.inFlight[id]; {
+	case last != f:
+		for ; last != nil; last = last.older {
+			if last.older == f {
+				last.older = f.older
+			}
+		}
+	case f.older != nil:
+		c.inFlight[id] = f.older
+	default:
 		delete(c.inFlight, id)
 	}
 	if c.lost != nil && len(c.inFlight) == 0 {
@@ -266,14 +275,22 @@ func (c *Client) lose() {
 func (c *Client) finish(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.over:
+	if c.isOver() {
 		return
-	default:
 	}
 	c.overErr = err
 	close(c.over)
 	c.giveUp()
+}
+
+// isOver reports whether the connection has ended by itself. The mutex is held.
+func (c *Client) isOver() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // giveUp ends requests and streams. The mutex is held.

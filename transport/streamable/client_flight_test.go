@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 type flightKey struct{}
@@ -80,32 +81,62 @@ func (c *cutConn) SetDeadline(time.Time) error {
 	return nil
 }
 
-// Two requests that have one id both end when the client does.
+// Requests that have one id all end when the client does, whichever of them was answered before.
 func TestRequestsOfOneIDEndTogether(t *testing.T) {
-	here := make(chan struct{}, 2)
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			_, _ = io.Copy(io.Discard, r.Body) // its end is how net/http notices that the client is gone
-			here <- struct{}{}
-			<-r.Context().Done()
+	for _, answered := range []int{-1, 0, 1, 2} {
+		here := make(chan chan struct{}, 3)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				_, _ = io.Copy(io.Discard, r.Body) // its end is how net/http notices that the client is gone
+				answer := make(chan struct{})
+				here <- answer
+				select {
+				case <-answer:
+					w.Header().Set("Content-Type", jsonType)
+					_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":7,"result":{}}`)
+				case <-r.Context().Done():
+				}
+			}
+		}))
+		c, err := NewClient(ClientOptions{URL: s.URL})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}))
-	defer s.Close()
-	defer s.CloseClientConnections()
-	c, err := NewClient(ClientOptions{URL: s.URL})
+		var answers []chan struct{}
+		for range 3 {
+			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(7), "tools/call", nil)); err != nil {
+				t.Fatal(err)
+			}
+			answers = append(answers, <-here)
+		}
+		if answered >= 0 {
+			close(answers[answered])
+			if _, err := c.Recv(t.Context()); err != nil {
+				t.Error(err)
+			}
+			waitFor(t, func() bool { return len(c.posts) == 2 })
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := c.Close(ctx); err != nil || len(c.inFlight) != 0 {
+			t.Errorf("with number %d answered: %v, %d are kept", answered, err, len(c.inFlight))
+		}
+		cancel()
+		s.CloseClientConnections()
+		s.Close()
+	}
+}
+
+// A connection that has ended by itself takes nothing more.
+func TestEndedClientSendsNothing(t *testing.T) {
+	c, err := NewClient(ClientOptions{URL: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(7), "tools/call", nil)); err != nil {
-			t.Fatal(err)
-		}
+	c.finish(io.EOF)
+	if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "tools/call", nil)); err != transport.ErrClosed {
+		t.Errorf("got %v", err)
 	}
-	<-here
-	<-here
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := c.Close(ctx); err != nil {
+	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,11 +20,12 @@ const (
 	DefaultIdleTime = 75 * time.Second
 	// DefaultHTTP2Streams is how many requests of one connection of HTTP/2 may be open.
 	DefaultHTTP2Streams = 100
-	// http2Connection is what a connection of HTTP/2 may send before it is read. net/http takes up to 4 MiB. Each request has its share, so that
-	// bodies that wait for room leave that of others free, which a proxy may send over the same connection.
+	// http2Connection is what a connection of HTTP/2 may send before it is read: net/http takes no more. Bodies that wait for room leave that of
+	// others free, which a proxy may send over the same connection, as long as there are no more than 64 of them.
 	http2Connection = 4<<20 - 1
-	// http2Request is the most that such a share is worth, for few requests: other servers have the same.
-	http2Request = 64 << 10
+	// http2Request is that of each request: as much as a client may send before it has read what it may send (RFC 9113 §6.9.2). With less, net/http
+	// would take the first body of a connection for a breach.
+	http2Request = 64<<10 - 1
 )
 
 // ServerOptions configures NewHTTPServer. Handler is required.
@@ -53,16 +54,15 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	streams := cmp.Or(o.HTTP2Streams, DefaultHTTP2Streams)
 	server := &http.Server{
 		Handler:           &served{o.Handler},
 		ReadHeaderTimeout: cmp.Or(o.HeaderTime, DefaultHeaderTime),
 		MaxHeaderBytes:    cmp.Or(o.HeaderBytes, DefaultHeaderBytes) - ownHeaderBytes,
 		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams:          streams,
+			MaxConcurrentStreams:          cmp.Or(o.HTTP2Streams, DefaultHTTP2Streams),
 			MaxReceiveBufferPerConnection: http2Connection,
-			MaxReceiveBufferPerStream:     max(1, min(http2Request, http2Connection/streams)),
+			MaxReceiveBufferPerStream:     http2Request,
 		},
 		ConnState:   o.Connections.track,
 		ConnContext: o.Connections.remember,
