@@ -225,38 +225,6 @@ func (c *Client) run(places chan struct{}, f func()) {
 	}()
 }
 
-// settle forgets a request, whose id may be another's by now: its answer has been delivered. The last one ends a connection whose session is
-// lost.
-func (c *Client) settle(id jsonrpc.ID, f *flight) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f.cancel()
-	switch last := c.inFlight[id]; {
-	case last != f:
-		for ; last != nil; last = last.older {
-			if last.older == f {
-				last.older = f.older
-			}
-		}
-	case f.older != nil:
-		c.inFlight[id] = f.older
-	default:
-		delete(c.inFlight, id)
-	}
-	if c.lost != nil && len(c.inFlight) == 0 {
-		c.lost.Reset(0)
-	}
-}
-
-// cancel stops a request without a word.
-func (c *Client) cancel(id jsonrpc.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f := c.inFlight[id]; f != nil {
-		f.cancel()
-	}
-}
-
 // lose notes that the session is gone. Requests on their way get a moment to find out the same.
 func (c *Client) lose() {
 	c.mu.Lock()
@@ -290,16 +258,6 @@ func (c *Client) isOver() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// giveUp ends requests and streams. The mutex is held.
-func (c *Client) giveUp() {
-	c.endCalls()
-	for _, f := range c.inFlight {
-		for ; f != nil; f = f.older {
-			f.cancel()
-		}
 	}
 }
 

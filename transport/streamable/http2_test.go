@@ -1,0 +1,99 @@
+package streamable
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// S14: a client of HTTP/2 has no more requests open than it may on one connection; for others it needs another.
+func TestHTTP2StreamsAreBounded(t *testing.T) {
+	cert, key, pool := certificate(t)
+	var mu sync.Mutex
+	open := map[string]int{}
+	begun, all := make(chan struct{}, 10), make(chan struct{})
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/first" {
+			return
+		}
+		mu.Lock()
+		if open[r.RemoteAddr]++; open[r.RemoteAddr] > 3 {
+			t.Errorf("%d requests are open on one connection, want 3", open[r.RemoteAddr])
+		}
+		mu.Unlock()
+		begun <- struct{}{}
+		<-all
+	})
+	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key, HTTP2Streams: 3}, func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	get := func(path string) {
+		resp, err := client.Get("https://" + address + path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		content(t, resp)
+	}
+	get("/first")
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() { get("/") })
+	}
+	for range 10 {
+		<-begun
+	}
+	close(all)
+	group.Wait()
+	if len(open) < 4 {
+		t.Errorf("10 requests on %d connections, want 4 at least", len(open))
+	}
+}
+
+// Bodies that are not read leave others of the same connection of HTTP/2 free, which a proxy may have of other clients.
+func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
+	const streams = 60
+	cert, key, pool := certificate(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	var remotes sync.Map
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		remotes.Store(r.RemoteAddr, true)
+		if r.URL.Path == "/waits" {
+			begun <- struct{}{}
+			<-release
+		}
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, err)
+	})
+	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key, HTTP2Streams: streams}, func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	post := func(path string, size int) {
+		resp, err := client.Post("https://"+address+path, jsonType, strings.NewReader(strings.Repeat("x", size)))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if got, want := content(t, resp), fmt.Sprint(size, nil); got != want {
+			t.Errorf("%s has read %q, want %q", path, got, want)
+		}
+	}
+	post("/passes", http2Request) // as much as may be sent before it is known what may be
+	var group sync.WaitGroup
+	for range streams - 1 {
+		group.Go(func() { post("/waits", 1<<20) })
+		<-begun
+	}
+	post("/passes", 1<<20)
+	close(release)
+	group.Wait()
+	seen := 0
+	remotes.Range(func(any, any) bool { seen++; return true })
+	if seen != 1 {
+		t.Errorf("requests came over %d connections, want one", seen)
+	}
+}
