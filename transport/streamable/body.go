@@ -55,6 +55,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			body = transport.Grow(body, int(most))[:len(body)]
 		}
 		n, err := in.Read(body[len(body):cap(body)])
+		if in.late >= 0 {
+			outlive(w, r)
+		}
 		body = body[:len(body)+n]
 		switch err {
 		case nil:
@@ -67,6 +70,16 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			return nil, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
 		}
 	}
+}
+
+// outlive has a request go on whose body was late. When a deadline passes while net/http reads, it takes the client for gone, and ends the context of
+// the connection with all requests that are yet to come on it: so this is the last of them, and whether its client is gone shows when it is answered.
+func outlive(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor != 1 || r.Context().Done() == nil { // HTTP/2 does not, or it is done
+		return
+	}
+	w.Header().Set("Connection", "close")
+	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 
 // bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. What it

@@ -121,7 +121,12 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 // Who has sent all in time is not late when it is the host that took its time to read it.
 func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
-	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}})
+	host := newTestHost(t)
+	host.scripts["slow"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		time.Sleep(bodyTime)
+		out.Finish(jsonrpc.Response(m.ID, m.Params))
+	}
+	s := serve(t, host, Options{Bounds: Bounds{BodyTime: bodyTime}})
 	id := s.session(protocol.V20251125)
 	begun, sent := make(chan struct{}), make(chan struct{})
 	handler := s.Config.Handler
@@ -134,8 +139,9 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	m := jsonrpc.Request(jsonrpc.IntID(1), "echo", jsontext.Value(`{"pad":"`+strings.Repeat("x", 100_000)+`"}`)).Append(nil)
-	fmt.Fprintf(conn, strings.ReplaceAll(postHead, "\n", "\r\n")+"Host: localhost\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%c", id, len(m), m[0])
+	m := jsonrpc.Request(jsonrpc.IntID(1), "slow", jsontext.Value(`{"pad":"`+strings.Repeat("x", 100_000)+`"}`)).Append(nil)
+	head := strings.ReplaceAll(strings.Replace(postHead, "Connection: close\n", "", 1), "\n", "\r\n")
+	fmt.Fprintf(conn, head+"Host: localhost\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%c", id, len(m), m[0])
 	<-begun
 	conn.Write(m[1:])
 	close(sent)
@@ -143,8 +149,8 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := content(t, resp); resp.StatusCode != 200 {
-		t.Errorf("got %d %.300s", resp.StatusCode, body)
+	if body := content(t, resp); resp.StatusCode != 200 || !strings.HasSuffix(body, `xxx"}}`) || !resp.Close {
+		t.Errorf("got %d, %d bytes %.300s, closed %t; want the answer, and no other request on the connection", resp.StatusCode, len(body), body, resp.Close)
 	}
 }
 
@@ -226,6 +232,21 @@ func TestTimedBodyGoesOnWhenItIsLate(t *testing.T) {
 		in := timed{src: &reads{c.reads}, timing: newTiming(httptest.NewRecorder(), time.Second)}
 		if n, err := io.Copy(io.Discard, &in); int(n) != c.bytes || in.n != c.bytes || err != c.err {
 			t.Errorf("%v: %d bytes, counted as %d, and %v; want %d and %v", c.reads, n, in.n, err, c.bytes, c.err)
+		}
+	}
+}
+
+// The rest of a refused body leaves the connection for the next request, unless it was late: then net/http has given up on it.
+func TestLateRestOfABodyIsTheLast(t *testing.T) {
+	for _, c := range []struct {
+		reads []read
+		want  string
+	}{{[]read{{10, nil}, {5, io.EOF}}, ""}, {[]read{{10, nil}, {fastEnough, os.ErrDeadlineExceeded}, {5, io.EOF}}, "close"}} {
+		w := httptest.NewRecorder()
+		in := timed{src: &reads{c.reads}, timing: newTiming(w, time.Second)}
+		in.discard(w)
+		if got := w.Header().Get("Connection"); got != c.want {
+			t.Errorf("%v: Connection is %q, want %q", c.reads, got, c.want)
 		}
 	}
 }

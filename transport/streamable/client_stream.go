@@ -252,7 +252,7 @@ func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
 
 // linger lets the stream end by itself.
 func (f *flow) linger(resp *http.Response) {
-	timer := time.AfterFunc(lingerTime, func() { f.client.cancel(f.call.id) })
+	timer := time.AfterFunc(lingerTime, f.call.flight.cancel)
 	defer timer.Stop()
 	discard(resp)
 }

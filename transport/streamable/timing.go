@@ -105,13 +105,15 @@ func (t *timed) Read(to []byte) (int, error) {
 }
 
 // discard reads the rest of a body that is refused: a client that is cut off while it sends may not see why. A body that does not end keeps
-// its deadline: net/http, too, tries to read the rest.
+// its deadline: net/http, too, tries to read the rest. After one that was late there is nothing more on the connection: see outlive.
 func (t *timed) discard(w http.ResponseWriter) {
-	if _, err := io.Copy(io.Discard, t); err != nil {
+	_, err := io.Copy(io.Discard, t)
+	if err != nil || t.late >= 0 {
 		w.Header().Set("Connection", "close")
-		return
 	}
-	t.end()
+	if err == nil {
+		t.end()
+	}
 }
 
 // bodyTime is how long a body may have taken when n bytes of it are there.
