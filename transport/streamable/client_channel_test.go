@@ -175,9 +175,14 @@ func TestClientOfHTTPSSEAlone(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }
+			sent := make(chan struct{})
+			p.get = func(w http.ResponseWriter, _ *http.Request) {
+				<-sent // after it the connection takes nothing more
+				w.WriteHeader(http.StatusNotFound)
+			}
 			c := p.client(t, d)
 			send(t, c, call(1, "initialize"), call(2, "echo"), jsonrpc.Notification("notifications/cancelled", nil))
+			close(sent)
 			if in, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
 				t.Errorf("got %s, %v", show(in), err)
 			}
