@@ -97,6 +97,14 @@ func (r *Room) Settle() {
 	r.add(0)
 }
 
+// Share is what one message of that size can have of the Room's limit.
+func (r *Room) Share(size int) int {
+	if r == nil {
+		return size
+	}
+	return min(size, r.limit)
+}
+
 // Used is how many bytes are counted now, and Most how many ever were.
 func (r *Room) Used() (now, most int) {
 	if r == nil {

@@ -6,12 +6,18 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 // Frames of HTTP/2 (RFC 9113 §6), as far as they are abused here.
@@ -104,5 +110,30 @@ func TestHTTP2NeedsTLS(t *testing.T) {
 	got, err := io.ReadAll(conn)
 	if len(got) < 12 || string(got[:9]) != "HTTP/1.1 " || got[9] != '4' && got[9] != '5' {
 		t.Errorf("got %q, %v, want a refusal of HTTP/1.1 and the end", got, err)
+	}
+}
+
+// Who says nothing more while he waits is taken for gone; he gets no answer then, rather than an empty one that looks like success.
+func TestHalfClosedRequestIsNotAnsweredEmpty(t *testing.T) {
+	host := newTestHost(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	host.scripts["waits"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		close(begun)
+		<-release
+		out.Finish(jsonrpc.Response(m.ID, m.Params))
+	}
+	s := serve(t, host, Options{})
+	defer close(release)
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := postHead + "Host: localhost\nMcp-Session-Id: " + s.session(protocol.V20251125) + "\n"
+	fmt.Fprint(conn, strings.ReplaceAll(withBody(head, `{"jsonrpc":"2.0","id":1,"method":"waits"}`), "\n", "\r\n"))
+	<-begun
+	conn.(*net.TCPConn).CloseWrite()
+	if got, err := io.ReadAll(conn); len(got) > 0 || err != nil {
+		t.Errorf("got %q, %v; want the end alone", got, err)
 	}
 }

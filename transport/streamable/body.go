@@ -25,36 +25,41 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
+		last(w, r) // what is left of the body is not worth reading
 		return nil, bodyTooLarge, tooLarge(limit)
 	}
 	src := r.Body
 	if r.ContentLength < 0 {
 		src = http.MaxBytesReader(w, src, limit)
 	}
-	most := limit + 1 // a byte more than may come, for the read that finds the end
+	most := int(limit)
 	if r.ContentLength >= 0 {
-		most = r.ContentLength + 1
+		most = int(r.ContentLength)
 	}
 	in := timed{src: src, timing: newTiming(w, bounds.BodyTime)}
 	body := make([]byte, 0, min(bodyBuffer, most))
 	var room bodyRoom
 	defer room.free()
 	for {
-		if len(body) == cap(body) {
+		to := body[len(body):cap(body)]
+		switch {
+		case len(body) == most:
+			to = make([]byte, 1) // there is only its end to come
+		case len(to) == 0:
 			if cap(body) >= transport.Large && !room.taken {
 				paused := in.pause()
-				full := h.take(r.Context(), &room, ep, int(most))
+				full := h.take(r.Context(), &room, ep, most)
 				in.resume(paused)
 				if full != "" {
 					room.free()
-					in.discard(w)
+					in.discard(w, r)
 					return nil, noRoom, full + " is overloaded"
 				}
 			}
-			body = transport.Grow(body, int(most))[:len(body)]
+			body = transport.Grow(body, most)[:len(body)]
+			to = body[len(body):cap(body)]
 		}
-		n, err := in.Read(body[len(body):cap(body)])
+		n, err := in.Read(to)
 		if in.late >= 0 {
 			outlive(w, r)
 		}
@@ -66,9 +71,17 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			room.all.Leave(len(body))
 			return settled(body), accepted, ""
 		default:
-			w.Header().Set("Connection", "close")
+			last(w, r)
 			return nil, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
 		}
+	}
+}
+
+// last has nothing come after a request on its connection. Over HTTP/2 it has no effect: there a stream ends alone, and others of the same connection,
+// which a proxy may have of other clients, go on.
+func last(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
 	}
 }
 
@@ -78,12 +91,13 @@ func outlive(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 1 || r.Context().Done() == nil { // HTTP/2 does not, or it is done
 		return
 	}
-	w.Header().Set("Connection", "close")
+	last(w, r)
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 
-// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. What it
-// has taken of that the host gives back when it has next measured its memory, so that no more than that comes in between.
+// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. One that is larger
+// than its tenant's has all of that, and counts as no more in everybody's, where it would keep others out for as long as it comes. What it has
+// taken there the host gives back when it has next measured its memory, so that no more than that comes in between.
 type bodyRoom struct {
 	taken    bool
 	own, all transport.Hold
@@ -98,7 +112,7 @@ func (h *Handler) take(ctx context.Context, room *bodyRoom, ep Endpoint, size in
 	if room.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant
 	}
-	if room.all.Take(ctx, size) != nil {
+	if room.all.Take(ctx, own.Share(size)) != nil {
 		return "host"
 	}
 	return ""

@@ -101,6 +101,76 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 	}
 }
 
+// A body of as much as its tenant has fits beside those of other tenants that do, with and without its length; of one that is larger than its tenant's
+// room no more is counted in everybody's.
+func TestLargeBodyTakesItsTenantsShare(t *testing.T) {
+	const share = 3 * transport.Large
+	for _, c := range []struct {
+		name         string
+		size, length int64
+		own, all     int
+	}{
+		{"with its length", share, share, share, share},
+		{"without", share, -1, 4 * share, share},
+		{"larger", 4 * share, 4 * share, 4 * share, share},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			host, own, all := newTestHost(t), transport.NewRoom(share), transport.NewRoom(8*share)
+			h := NewHandler(Options{
+				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: 4 * share}},
+				Bodies: func(Endpoint) (_, _ *transport.Room) { return own, all },
+			})
+			watched := watcher{strings.NewReader(strings.Repeat("x", int(c.size))), func() {
+				mine, _ := own.Used()
+				everybodys, _ := all.Used()
+				if mine != 0 && (mine != c.own || everybodys != c.all) {
+					t.Errorf("%d and %d bytes are taken, want %d and %d", mine, everybodys, c.own, c.all)
+				}
+			}}
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
+			r.ContentLength = c.length
+			body, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+			if int64(len(body)) != c.size || why != accepted {
+				t.Errorf("read %d bytes of %d, %v %s", len(body), c.size, why, detail)
+			}
+			if _, most := own.Used(); most != c.own {
+				t.Errorf("%d bytes were taken, want %d", most, c.own)
+			}
+		})
+	}
+}
+
+// watcher looks at each read.
+type watcher struct {
+	io.Reader
+	look func()
+}
+
+func (w watcher) Read(p []byte) (int, error) {
+	w.look()
+	return w.Reader.Read(p)
+}
+
+// A body has as many bytes as it may, with its length and without, and not one more.
+func TestBodyOfJustTheLimit(t *testing.T) {
+	for _, limit := range []int{1, bodyBuffer, bodyBuffer + 1, transport.Large, 2 * transport.Large, 3*transport.Large + 1} {
+		for _, over := range []int{-1, 0, 1} {
+			for _, told := range []bool{true, false} {
+				host := newTestHost(t)
+				h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}}})
+				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(strings.Repeat("x", limit+over)))
+				if !told {
+					r.ContentLength = -1
+				}
+				body, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				if over > 0 && why != bodyTooLarge || over <= 0 && (why != accepted || len(body) != limit+over) {
+					t.Errorf("%d bytes of at most %d, told %t: %d are read, %v", limit+over, limit, told, len(body), why)
+				}
+			}
+		}
+	}
+}
+
 // What waits for room is not late when its turn comes, on a connection that has deadlines.
 func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
@@ -244,7 +314,7 @@ func TestLateRestOfABodyIsTheLast(t *testing.T) {
 	}{{[]read{{10, nil}, {5, io.EOF}}, ""}, {[]read{{10, nil}, {fastEnough, os.ErrDeadlineExceeded}, {5, io.EOF}}, "close"}} {
 		w := httptest.NewRecorder()
 		in := timed{src: &reads{c.reads}, timing: newTiming(w, time.Second)}
-		in.discard(w)
+		in.discard(w, &http.Request{ProtoMajor: 1})
 		if got := w.Header().Get("Connection"); got != c.want {
 			t.Errorf("%v: Connection is %q, want %q", c.reads, got, c.want)
 		}

@@ -134,7 +134,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 	ep, at, err := h.options.Host.Route(r)
 	if err != nil {
 		if err.Condition == protocol.ConditionOverloaded {
-			w.Header().Set("Connection", "close") // who shall come back later needs none meanwhile
+			last(w, r) // who shall come back later needs none meanwhile
 		}
 		h.refuseError(w, ep, err, 0, jsonrpc.ID{})
 		return nil, ep

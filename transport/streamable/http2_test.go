@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -8,6 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 )
 
 // S14: a client of HTTP/2 has no more requests open than it may on one connection; for others it needs another.
@@ -91,6 +98,47 @@ func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 	post("/passes", 1<<20)
 	close(release)
 	group.Wait()
+	seen := 0
+	remotes.Range(func(any, any) bool { seen++; return true })
+	if seen != 1 {
+		t.Errorf("requests came over %d connections, want one", seen)
+	}
+}
+
+// A body that is refused ends its own stream, and not the connection, which a proxy may have of other clients.
+func TestRefusedBodyLeavesHTTP2ToOthers(t *testing.T) {
+	cert, key, pool := certificate(t)
+	host := newTestHost(t)
+	h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: 100 * time.Millisecond}})
+	var remotes sync.Map
+	address := start(t, ServerOptions{CertFile: cert, KeyFile: key, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		remotes.Store(r.RemoteAddr, true)
+		h.ServeHTTP(w, r)
+	})}, func(*http.Server) {})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	large := jsonrpc.Request(jsonrpc.IntID(1), "echo", jsontext.Value(`"`+strings.Repeat("x", protocol.MaxRequestBody)+`"`)).Append(nil)
+	for range 3 {
+		slow, end := io.Pipe()
+		for _, c := range []struct {
+			body io.Reader
+			want int
+		}{{slow, http.StatusRequestTimeout}, {bytes.NewReader(large), http.StatusRequestEntityTooLarge}} {
+			r, err := http.NewRequest(http.MethodPost, "https://"+address+"/mcp", c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", jsonType)
+			r.Header.Set("Accept", jsonType+", "+streamType)
+			resp, err := client.Do(r)
+			if err != nil {
+				t.Error(err)
+			} else if content(t, resp); resp.StatusCode != c.want {
+				t.Errorf("got %s, want %d", resp.Status, c.want)
+			}
+		}
+		end.Close()
+	}
 	seen := 0
 	remotes.Range(func(any, any) bool { seen++; return true })
 	if seen != 1 {

@@ -65,8 +65,10 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		h.refuseError(w, ep, err, class.Version, id)
 		return
 	}
+	defer func() {
+		if !reply.ended() { // who leaves cancels (2026-07-28 §basic/patterns/cancellation)
+			peer.Cancel(reply)
+		}
+	}()
 	h.respond(w, r, ep, reply, peer)
-	if !reply.ended() { // who leaves cancels (2026-07-28 §basic/patterns/cancellation)
-		peer.Cancel(reply)
-	}
 }

@@ -14,7 +14,8 @@ import (
 // openingSilence is how long the answer to initialize may be silent: as long as the official SDKs wait for it.
 const openingSilence = time.Minute
 
-// respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream.
+// respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream. When its client
+// leaves before that it panics with http.ErrAbortHandler.
 func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p *reply, client toucher) {
 	defer p.leave()
 	shape := p.decide(false)
@@ -29,7 +30,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 			select {
 			case <-r.Context().Done():
 				timer.Stop()
-				return
+				panic(http.ErrAbortHandler) // a client that only says nothing more would take an end without a word for success
 			case <-p.out.wake:
 				shape = p.decide(p.out.ticked.Load())
 			}

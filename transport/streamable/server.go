@@ -95,8 +95,10 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.wornOut() {
 		w.Header().Set("Connection", "close") // as which HTTP/2 sends GOAWAY
 	}
+	defer func() { // a Handler that is left panics
+		if r.Context().Err() != nil {
+			c.reset(time.Now())
+		}
+	}()
 	s.Handler.ServeHTTP(w, r)
-	if r.Context().Err() != nil {
-		c.reset(time.Now())
-	}
 }

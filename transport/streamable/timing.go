@@ -106,10 +106,10 @@ func (t *timed) Read(to []byte) (int, error) {
 
 // discard reads the rest of a body that is refused: a client that is cut off while it sends may not see why. A body that does not end keeps
 // its deadline: net/http, too, tries to read the rest. After one that was late there is nothing more on the connection: see outlive.
-func (t *timed) discard(w http.ResponseWriter) {
+func (t *timed) discard(w http.ResponseWriter, r *http.Request) {
 	_, err := io.Copy(io.Discard, t)
 	if err != nil || t.late >= 0 {
-		w.Header().Set("Connection", "close")
+		last(w, r)
 	}
 	if err == nil {
 		t.end()
