@@ -35,8 +35,9 @@ docs: ## Writes the generated pages of docs.
 bench: ## Measures everything in its short form, some minutes long, and fails when a gate does not hold.
 	go run ./cmd/mcpd bench run --short --out bench/short.json --html bench/short.html
 
-bench-full: ## Measures everything in full, for a machine that does nothing else, and writes docs/benchmarks.md and what it is made of.
-	go run ./cmd/mcpd bench run --out docs/benchmarks.json --html bench/full.html >docs/benchmarks.md
+bench-full: build ## Measures everything in full, for a machine that does nothing else, and writes docs/benchmarks.md and what it is made of.
+	bin/mcpd bench run --out bin/benchmarks.json --html bench/full.html >bin/benchmarks.md; \
+		code=$$?; [ $$code -gt 1 ] || mv bin/benchmarks.json bin/benchmarks.md docs/; exit $$code
 
 resilience: ## Kills servers, actors and the host, and prints a table of what that cost, and writes it to internal/resilience/results.
 	cd internal/resilience && go test -count=1 -timeout=60m -full

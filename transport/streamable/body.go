@@ -50,6 +50,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 				paused := in.pause()
 				full := h.take(r.Context(), &room, ep, most)
 				in.resume(paused)
+				if full != "" && r.Context().Err() != nil {
+					return nil, bodyBroken, brokeOff // nobody was turned away
+				}
 				if full != "" {
 					room.free()
 					in.discard(w, r)
@@ -150,7 +153,9 @@ func bodyDetail(err error, limit int64, n int, took time.Duration) string {
 	case bodyTooSlow:
 		return fmt.Sprintf("request body came too slowly: %d bytes in %v", n, took.Round(time.Millisecond))
 	}
-	return "request body broke off"
+	return brokeOff
 }
+
+const brokeOff = "request body broke off"
 
 func tooLarge(limit int64) string { return fmt.Sprintf("request body exceeds %d bytes", limit) }

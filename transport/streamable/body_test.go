@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -240,6 +241,29 @@ func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 		}
 		if until := src.until; until.IsZero() || until.After(time.Now()) {
 			t.Errorf("its deadline is %v, want it kept", until)
+		}
+	})
+}
+
+// Who leaves while his body waits for room was not turned away.
+func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, room := newTestHost(t), transport.NewRoom(10)
+		room.Add(1)
+		h := NewHandler(Options{Host: host, Store: host.store, Bodies: func(Endpoint) (own, all *transport.Room) { return room, nil }})
+		ctx, leave := context.WithTimeout(t.Context(), roomTime/2)
+		defer leave()
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(strings.Repeat("x", 3*transport.Large))).WithContext(ctx)
+		began := time.Now()
+		if _, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"}); why != bodyBroken {
+			t.Errorf("refused as %v: %s", why, detail)
+		}
+		if took := time.Since(began); took != roomTime/2 {
+			t.Errorf("took %v", took)
+		}
+		room.Add(-1)
+		if now, _ := room.Used(); now != 0 {
+			t.Errorf("%d bytes of room are nobody's", now)
 		}
 	})
 }
