@@ -239,7 +239,7 @@ type (
 	}
 	SessionClosed struct {
 		Where
-		Cause string        `key:"cause" is:"closed, expired, evicted, draining, crashed"`
+		Cause Closing       `key:"cause"`
 		Age   time.Duration `key:"age" is:"since it was opened"`
 	}
 	ProtocolNegotiation struct {

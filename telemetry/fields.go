@@ -28,7 +28,11 @@ func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
 		if key, ok := t.Field(i).Tag.Lookup("key"); ok {
-			out = append(out, field{i, key, t.Field(i).Tag.Get("is")})
+			is := t.Field(i).Tag.Get("is")
+			if words, ok := reflect.Zero(t.Field(i).Type).Interface().(interface{ Means() string }); ok {
+				is = words.Means()
+			}
+			out = append(out, field{i, key, is})
 		}
 	}
 	return out
@@ -60,6 +64,8 @@ func appendAttr(out []slog.Attr, key string, value any) []slog.Attr {
 		if !reflect.ValueOf(v).IsZero() {
 			out = append(out, slog.Any(key, v))
 		}
+	case Closing:
+		out = append(out, slog.String(key, v.String()), slog.String("reason", v.Phrase()))
 	case *otp.CrashReport:
 		if v != nil {
 			out = appendCrash(out, v)

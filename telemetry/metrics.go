@@ -85,7 +85,7 @@ var metrics = []metric{
 		from: []feed{count(func(e SessionOpened) []string { return []string{e.Transport} })}},
 	{name: "mcpd_sessions_closed_total", kind: counter, labels: []string{"cause"},
 		help: "Downstream sessions closed",
-		from: []feed{count(func(e SessionClosed) []string { return []string{e.Cause} })}},
+		from: []feed{count(func(e SessionClosed) []string { return []string{e.Cause.String()} })}},
 	{name: "mcp_server_session_duration_seconds", kind: histogram, labels: none, unit: "seconds",
 		help: "From the opening of a downstream session to its close", also: "mcp.server.session.duration",
 		from: []feed{took(func(e SessionClosed) (time.Duration, []string) { return e.Age, none })}},

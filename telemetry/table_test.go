@@ -1,13 +1,16 @@
 package telemetry
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
 	"log/slog"
+	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +101,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetInt(1)
 	case uint32, uint64:
 		v.SetUint(1)
+	case Closing:
+		v.SetUint(uint64(ClosedIdle))
 	case *otp.CrashReport:
 		v.Set(reflect.ValueOf(&otp.CrashReport{Mailbox: 1}))
 	default:
@@ -161,4 +166,29 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("Clean is not stable: %q, then %q", got, again)
 		}
 	})
+}
+
+// The causes of a closed session that the documentation lists are those that are used: every reason
+// is shown by one of the documented words, and has a phrase of its own.
+func TestClosingsAreDocumented(t *testing.T) {
+	documented, _, _ := strings.Cut(Closing(0).Means(), ";")
+	if want := "closed, expired, evicted, draining, crashed"; documented != want {
+		t.Errorf("documented are %q, want %q", documented, want)
+	}
+	page, err := os.ReadFile("../docs/telemetry.gen.md")
+	if err != nil || !strings.Contains(string(page), "`cause`: "+Closing(0).Means()) {
+		t.Errorf("the page lists other words (%v)", err)
+	}
+	phrases := map[string]bool{}
+	for i := range closings {
+		c := Closing(i)
+		if !slices.Contains(strings.Split(documented, ", "), c.String()) || c.Phrase() == "" || phrases[c.Phrase()] {
+			t.Errorf("reason %d is %q, %q", i, c, c.Phrase())
+		}
+		phrases[c.Phrase()] = true
+		got := fmt.Sprint(attrs(SessionClosed{Cause: c}))
+		if want := "[cause=" + c.String() + " reason=" + c.Phrase() + "]"; got != want {
+			t.Errorf("the log has %s, want %s", got, want)
+		}
+	}
 }

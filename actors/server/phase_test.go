@@ -155,7 +155,7 @@ func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 		if _, there := r.index.Get(done.h.ID()); !there {
 			t.Error("the one that is initialized is gone")
 		}
-		if closed := stage.Of[telemetry.SessionClosed](&r.Events); len(closed) == 0 || !strings.Contains(closed[0].Cause, "init") {
+		if closed := stage.Of[telemetry.SessionClosed](&r.Events); len(closed) == 0 || closed[0].Cause != telemetry.ClosedUninitialized {
 			t.Errorf("events %+v", closed)
 		}
 		time.Sleep(time.Minute)

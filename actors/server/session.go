@@ -4,6 +4,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"sync/atomic"
 
@@ -221,9 +222,9 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 
 // close ends the session for good; its end comes back as Expired.
 func (s *Session) close(why error) {
-	reason := "closed"
-	if why != nil {
-		reason = why.Error()
+	reason := telemetry.ClosedNormally
+	if errors.Is(why, lifecycle.ErrInitializationTimeout) {
+		reason = telemetry.ClosedUninitialized
 	}
 	s.h.End(reason)
 }

@@ -7,6 +7,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // attempt is to start a new actor for a session in the place of an old one.
@@ -46,9 +47,9 @@ func (m *Manager) down(d otp.Down) {
 		return
 	}
 	if h.Record() == nil { // nothing was agreed on that another actor could go by
-		why := "crashed"
+		why := telemetry.ClosedCrashed
 		if otp.IsNormal(d.Reason) {
-			why = "stopped"
+			why = telemetry.ClosedStopped
 		}
 		m.end(h, why)
 		return
@@ -170,7 +171,7 @@ func (m *Manager) attached(a attached) {
 		return
 	}
 	if a.h.closed.Load() { // it ended while its actor was being started
-		_ = m.p.Send(a.ref, &Expired{Reason: "session ended"})
+		_ = m.p.Send(a.ref, &Expired{})
 		a.fail(protocol.SessionGone())
 		return
 	}

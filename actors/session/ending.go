@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // endBatch is how many sessions the manager ends in one turn. All of a tenant's may be due at once, and whoever opens one meanwhile waits for
@@ -24,11 +25,11 @@ type endings struct {
 
 type ending struct {
 	h      *Handle
-	reason string
+	reason telemetry.Closing
 }
 
 // add reports whether it is the first, so that somebody must be told.
-func (e *endings) add(h *Handle, reason string) (first bool) {
+func (e *endings) add(h *Handle, reason telemetry.Closing) (first bool) {
 	if h.ending.Swap(true) {
 		return false
 	}
@@ -51,7 +52,7 @@ func (e *endings) take() (next ending, ok bool) {
 }
 
 // End asks the manager to end the session; its actor is told so by Expired. However many ask at once, the manager hears of it once.
-func (h *Handle) End(reason string) {
+func (h *Handle) End(reason telemetry.Closing) {
 	if h.ends.add(h, reason) {
 		_ = h.manager.Send(ends{})
 	}

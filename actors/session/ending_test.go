@@ -31,7 +31,7 @@ func (b brief) Init(p *otp.Process) error {
 
 func (b brief) Receive(p *otp.Process, msg any) error {
 	if msg == "over" {
-		b.h.End("initialization_timeout")
+		b.h.End(telemetry.ClosedUninitialized)
 	}
 	return b.dummy.Receive(p, msg)
 }

@@ -3,10 +3,9 @@ package session
 import (
 	"cmp"
 	"slices"
-)
 
-// evicted is why a session ended that made room for another.
-const evicted = "made room for another"
+	"mcpd/telemetry"
+)
 
 // spared is how many sessions of a tenant are looked out at once that make room next. To find them all of the host's are looked at, and
 // meanwhile nobody gets a session.
@@ -35,7 +34,7 @@ func (m *Manager) evict(tenant string) bool {
 	if len(next) > 1 {
 		m.spare[tenant] = next[1:]
 	}
-	m.end(next[0].h, evicted)
+	m.end(next[0].h, telemetry.ClosedEvicted)
 	return true
 }
 

@@ -4,14 +4,9 @@ import (
 	"sync/atomic"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/telemetry"
 	"mcpd/transport"
 )
-
-// refused is why a session ended whose handshake failed.
-const refused = "handshake refused"
-
-// unclaimed is why one ended that nobody waited for any more.
-const unclaimed = "nobody waits for it"
 
 // greeting is the sink of the initialize that a session was opened for. Whatever it is that refuses it, and wherever, the session ends before
 // its client hears of that: its id has been told to nobody, and whoever tries again gets another session.
@@ -39,7 +34,7 @@ func (g *greeting) Finish(m jsonrpc.Message) bool {
 	if m.Error == nil && m.Kind() != jsonrpc.KindInvalid {
 		g.h.greeted.Store(true)
 	} else {
-		g.h.over(refused)
+		g.h.over(telemetry.ClosedRefused)
 	}
 	return g.Sink.Finish(m)
 }
@@ -47,6 +42,6 @@ func (g *greeting) Finish(m jsonrpc.Message) bool {
 // refuse ends the session when the handshake could not even begin.
 func (g *greeting) refuse() {
 	if !g.over.Swap(true) {
-		g.h.over(refused)
+		g.h.over(telemetry.ClosedRefused)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/terms"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -260,7 +261,7 @@ func (h *Handle) Cancel(out transport.Sink) { _ = h.Send(&Abandoned{Out: out}) }
 // Close ends the session for good. Its id is unknown from here on, whatever becomes of the manager meanwhile: who asked may never come back
 // to ask again.
 func (h *Handle) Close(ctx context.Context) error {
-	const why = "deleted by the client"
+	const why = telemetry.ClosedByClient
 	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{ID: h.id, Reason: why}); err != nil {
 		h.over(why)
 	}
@@ -268,7 +269,7 @@ func (h *Handle) Close(ctx context.Context) error {
 }
 
 // over makes the session unknown at once, and has the manager end it.
-func (h *Handle) over(why string) {
+func (h *Handle) over(why telemetry.Closing) {
 	h.closed.Store(true)
 	h.End(why)
 }

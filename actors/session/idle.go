@@ -1,6 +1,10 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"mcpd/telemetry"
+)
 
 // sweep is what the manager sends itself when a session can be idle for too long.
 type sweep struct{}
@@ -39,22 +43,29 @@ func (m *Manager) arm(d time.Duration) {
 // sweep ends what has been idle for too long, or is too old. An open stream keeps a session: its transport touches it. So does a channel of its own.
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
-	for _, h := range m.index.InOrder(func(h *Handle) bool { return m.over(h, now) != "" }) {
-		m.index.ends.add(h, m.over(h, now))
+	due := map[*Handle]telemetry.Closing{}
+	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
+		why, is := m.over(h, now)
+		if is {
+			due[h] = why
+		}
+		return is
+	}) {
+		m.index.ends.add(h, due[h])
 		ended++
 	}
 	m.endSome()
 	return ended
 }
 
-// over says why a session is to end now. For one that is not there is a sweep when it may be.
-func (m *Manager) over(h *Handle, now time.Time) (why string) {
+// over says whether a session is to end now, and why. For one that is not there is a sweep when it may be.
+func (m *Manager) over(h *Handle, now time.Time) (why telemetry.Closing, is bool) {
 	if !h.Streamed() || m.departs(h) {
-		return ""
+		return why, false
 	}
 	if age := m.o.Age(h.endpoint.Tenant); age > 0 {
 		if now.Sub(h.opened) >= age {
-			return "age"
+			return telemetry.ClosedAged, true
 		}
 		m.arm(age - now.Sub(h.opened))
 	}
@@ -64,8 +75,8 @@ func (m *Manager) over(h *Handle, now time.Time) (why string) {
 		left = limit
 	}
 	if left < 0 {
-		return "idle"
+		return telemetry.ClosedIdle, true
 	}
 	m.arm(left + limit/slack)
-	return ""
+	return why, false
 }

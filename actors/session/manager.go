@@ -273,7 +273,7 @@ func (m *Manager) started(s started) {
 	}
 	m.follow(s.h, s.ref)
 	if s.h.closed.Load() {
-		_ = m.p.Send(s.ref, &Expired{Reason: evicted})
+		_ = m.p.Send(s.ref, &Expired{Reason: telemetry.ClosedEvicted})
 		s.call.Fail(protocol.Overloaded("tenant", time.Second))
 		return
 	}
@@ -286,7 +286,7 @@ func (m *Manager) started(s started) {
 		})
 	}
 	if !s.call.Reply(s.h) && s.h.peer == nil { // nobody knows its id
-		m.end(s.h, unclaimed)
+		m.end(s.h, telemetry.ClosedUnclaimed)
 	}
 }
 
@@ -319,7 +319,7 @@ func (m *Manager) unfollow(h *Handle) {
 
 // end makes a session unknown and its actor go. One that has crashed is replaced for that: it must let go of what the session had asked of
 // others.
-func (m *Manager) end(h *Handle, reason string) {
+func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 	if !m.index.remove(h) {
 		return
 	}

@@ -197,7 +197,7 @@ func TestOldSessionsEnd(t *testing.T) {
 		}
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
-		if r.there(young) || len(r.closed) != 2 || r.closed[0].Cause != "age" {
+		if r.there(young) || len(r.closed) != 2 || r.closed[0].Cause != telemetry.ClosedAged {
 			t.Errorf("the second is there %t, told %+v", r.there(young), r.closed)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/terms"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -139,10 +140,13 @@ type Undelivered struct{ Deliver *Deliver }
 func (u *Undelivered) Fail(err error) { u.Deliver.Fail(err) }
 
 // CloseRequest ends a session. Closing one that is gone is no error.
-type CloseRequest struct{ ID, Reason string }
+type CloseRequest struct {
+	ID     string
+	Reason telemetry.Closing
+}
 
 // Expired is what a session's actor is told when its session ends: it ends too.
-type Expired struct{ Reason string }
+type Expired struct{ Reason telemetry.Closing }
 
 // The calls that a manager answers.
 type (

@@ -1,12 +1,13 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"mcpd/telemetry"
+)
 
 // lookEvery is how often a session that is to go is looked at, whether it has requests in flight.
 const lookEvery = 50 * time.Millisecond
-
-// noLongerServed is why a session ended whose tenant, server or key is not configured any more.
-const noLongerServed = "no longer configured"
 
 // depart is what the manager sends itself while sessions that are to go have requests in flight.
 type depart struct{ until time.Time }
@@ -31,7 +32,7 @@ func (m *Manager) depart(d depart) {
 		if h.calls.Busy() && !last {
 			busy = true
 		} else {
-			m.index.ends.add(h, noLongerServed)
+			m.index.ends.add(h, telemetry.ClosedUnconfigured)
 		}
 	}
 	m.endSome()

@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/session"
 	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 func (r *rig) reload() {
@@ -51,7 +52,7 @@ func TestSessionsOfWhatIsGoneEnd(t *testing.T) {
 					t.Error("the busy one is there")
 				}
 				for _, e := range r.closed {
-					if e.Cause != "no longer configured" {
+					if e.Cause != telemetry.ClosedUnconfigured {
 						t.Errorf("ended because %s", e.Cause)
 					}
 				}

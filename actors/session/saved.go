@@ -132,7 +132,7 @@ func (m *Manager) restore() {
 			err = errors.New("its tenant is gone")
 		}
 		if err == nil && m.o.Serves != nil && !m.o.Serves(h.endpoint) {
-			err = errors.New(noLongerServed)
+			err = errors.New(telemetry.ClosedUnconfigured.Phrase())
 		}
 		if err != nil {
 			_ = m.p.Send(m.o.Storage(), &storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: id}})

@@ -1,0 +1,54 @@
+package telemetry
+
+import "strings"
+
+// Closing is why a session ended. Metrics and the log have its word, which docs/telemetry.gen.md
+// lists; the log says more in its phrase.
+type Closing uint8
+
+// The reasons. The zero value is an ordinary close.
+const (
+	ClosedNormally Closing = iota
+	ClosedByClient
+	ClosedUnclaimed
+	ClosedRefused
+	ClosedIdle
+	ClosedAged
+	ClosedUninitialized
+	ClosedEvicted
+	ClosedUnconfigured
+	ClosedStopped
+	ClosedCrashed
+)
+
+// closings is the table. Several reasons share a word, so that there are few series.
+var closings = [...]struct{ word, phrase string }{
+	ClosedNormally:      {"closed", "closed"},
+	ClosedByClient:      {"closed", "deleted by its client"},
+	ClosedUnclaimed:     {"closed", "its client left before the session was open"},
+	ClosedRefused:       {"closed", "its handshake was refused"},
+	ClosedIdle:          {"expired", "idle for too long"},
+	ClosedAged:          {"expired", "too old"},
+	ClosedUninitialized: {"expired", "initialization_timeout"},
+	ClosedEvicted:       {"evicted", "made room for another session"},
+	ClosedUnconfigured:  {"draining", "its tenant, server or key is no longer configured"},
+	ClosedStopped:       {"draining", "its tenant stopped before the handshake was over"},
+	ClosedCrashed:       {"crashed", "crashed before the handshake was over"},
+}
+
+// String is the word: the value of the field `cause` and of the label.
+func (c Closing) String() string { return closings[c].word }
+
+// Phrase explains the reason to people.
+func (c Closing) Phrase() string { return closings[c].phrase }
+
+// Means lists the words, for the documentation.
+func (Closing) Means() string {
+	var words []string
+	for _, row := range closings {
+		if len(words) == 0 || words[len(words)-1] != row.word {
+			words = append(words, row.word)
+		}
+	}
+	return strings.Join(words, ", ") + "; `reason` says it in a phrase"
+}
