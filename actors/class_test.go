@@ -48,6 +48,7 @@ var classes = map[string]struct {
 	"client.Answer":          {&client.Answer{}, otp.Owed},
 	"client.Another":         {&client.Another{}, otp.Ordinary},
 	"client.Attach":          {&client.Attach{}, otp.Owed},
+	"client.Completed":       {&client.Completed{}, otp.Sheddable},
 	"client.Describe":        {client.Describe{}, otp.Owed},
 	"client.Detach":          {client.Detach{}, otp.Owed},
 	"client.Forgotten":       {client.Forgotten{}, otp.Owed},

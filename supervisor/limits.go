@@ -10,6 +10,7 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
+	"mcpd/protocol/elicitation"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
 	"mcpd/telemetry"
@@ -123,6 +124,8 @@ var limits = []limit{
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
 	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
+	{"", "elicitations", elicitation.MaxAll, "pages that the sessions of one connection were asked to visit, and have not heard the end of", "the oldest of whoever has most is forgotten: its end is told to nobody", "mcpd_notifications_dropped_total"},
+	{"", "elicitations_of_session", elicitation.MaxOwned, "the same of one session", "its oldest is forgotten", "mcpd_notifications_dropped_total"},
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "those behind are left out", listsCut},
 	{"", "list_pages", client.MaxPages, "pages of one list", "no further page is asked for", listsCut},
 	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", listsCut},

@@ -73,6 +73,7 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 		}
 	}
 	if m.Error != nil {
+		c.elicitsByError(x, m.Error)
 		return nil, rewrite.Error(c.facts.Version, x.Version, c.o.Declare, x.Method, x.Params, m.Error)
 	}
 	if err := c.sound(x, m); err != nil {

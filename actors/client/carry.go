@@ -9,6 +9,7 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/internal/order"
 	"mcpd/protocol"
+	"mcpd/protocol/elicitation"
 	"mcpd/supervisor/otp"
 )
 
@@ -33,6 +34,8 @@ type carry struct {
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.
 	levels map[string]string
+	// elicitations are the pages that sessions were asked to visit, and have not heard the end of.
+	elicitations elicitation.Table[request.Owner]
 	// wants are the wishes not granted yet, the last of each session.
 	wants map[string]*Want
 	// lists are what the server listed last, listed whether it ever has.

@@ -34,6 +34,9 @@ func (c *Connection) inbound(in transport.Inbound) error {
 	return nil
 }
 
+// unowned is why a message of a server is dropped that is nobody's, or may be one of several callers'.
+const unowned = "unowned"
+
 // notified routes one notification: to the call it belongs to when there is one, to whoever subscribed otherwise.
 func (c *Connection) notified(in transport.Inbound) {
 	m := in.Message
@@ -45,6 +48,8 @@ func (c *Connection) notified(in transport.Inbound) {
 	case "notifications/tasks/status", "notifications/tasks": // under ids that no client knows: whoever keeps a task asks after it
 	case "notifications/subscriptions/acknowledged":
 		c.acknowledged(m)
+	case completes:
+		c.completed(m)
 	case "notifications/message":
 		if x := c.owner(in.Related); x != nil {
 			if c.wantsLog(x, m.Params) {

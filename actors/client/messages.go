@@ -20,7 +20,7 @@ import (
 // The classes:
 //
 //	Question            ordinary: one that is refused is answered by the connection
-//	Tell                sheddable: a notification
+//	Tell, Completed     sheddable: notifications
 //	Attach, Want        owed: one for each request for which a session waits
 //	Retire              owed: one for each reload
 //	Stop, Restart       owed: one for each command of an operator
@@ -32,6 +32,7 @@ import (
 //	Unused, Left        owed: one for each end of use, and of the connection
 func (Wish) Class() otp.Class          { return otp.Owed }
 func (*Tell) Class() otp.Class         { return otp.Sheddable }
+func (*Completed) Class() otp.Class    { return otp.Sheddable }
 func (AttachRequest) Class() otp.Class { return otp.Owed }
 func (Retire) Class() otp.Class        { return otp.Owed }
 func (Stop) Class() otp.Class          { return otp.Owed }
@@ -155,6 +156,14 @@ type Withdrawn struct {
 	From     otp.Ref
 	Question jsonrpc.ID
 	Call     uint64 // the exchange it belonged to; 0 when none
+}
+
+// Completed tells whoever was given an elicitation that it is complete. A connection sends it to the
+// session, or to the task, that the elicitation was put to, and to nobody else.
+type Completed struct {
+	Server string
+	ID     string         // of the elicitation
+	Params jsontext.Value // of the notification, as the server wrote them
 }
 
 // Lists holds what a server listed, by catalog.Kind, item by item as it wrote them. A nil list was not fetched, or the server offers none.

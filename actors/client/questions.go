@@ -44,7 +44,7 @@ func (c *Connection) question(in transport.Inbound) {
 		return
 	}
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
-	to, ok := c.address(q, in.Related)
+	to, session, ok := c.address(q, in.Related)
 	if !ok {
 		c.refuse(m.ID, m.Method, protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for"))
 		return
@@ -62,6 +62,7 @@ func (c *Connection) question(in transport.Inbound) {
 		return
 	}
 	c.open[m.ID.Raw()] = o
+	c.elicits(q, o, session)
 	switch err := c.p.Send(to, q); {
 	case errors.Is(err, otp.ErrOverloaded):
 		delete(c.open, m.ID.Raw())

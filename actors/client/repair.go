@@ -37,6 +37,9 @@ func (c *carry) repair() []otp.Dropped {
 	maps.DeleteFunc(c.uris, func(uri string, who map[string]bool) bool {
 		return lost.If(uri == "" || len(who) == 0, "subscription", "of nobody")
 	})
+	for range c.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
+		lost.Drop("elicitation", "of nobody", nil)
+	}
 	seen := map[otp.Ref]bool{{}: true}
 	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool {
 		return lost.If(i == nil || mend.Again(seen, i.Ref), "instance", "not another")

@@ -318,6 +318,11 @@ func (c *Connection) down(m otp.Down) {
 		return
 	}
 	if otp.IsNormal(m.Reason) {
+		for row, s := range c.sessions {
+			if s == m.Ref {
+				c.elicitations.Forget(row)
+			}
+		}
 		c.detach(m.Ref)
 		return
 	}

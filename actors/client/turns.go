@@ -70,16 +70,17 @@ func (c *Connection) during() (calls []*request.Exchange) {
 	return calls
 }
 
-// address says whom a question is for. One that came on a call's stream, or names a task, belongs to that, any other to the only call during
-// which it can have been asked. When there are several they must be one client's, which hears of it on the stream of any of them.
-func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner, ok bool) {
+// address says whom a question is for, and which session's row that is. One that came on a call's stream, or names a task, belongs to that,
+// any other to the only call during which it can have been asked. When there are several they must be one client's, which hears of it on the
+// stream of any of them.
+func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner, session string, ok bool) {
 	if f := c.calls[related]; f != nil {
 		q.Exchange = f.x
-		return f.x.Owner, true
+		return f.x.Owner, f.x.Session, true
 	}
 	if x := c.ofTask(q.Params); x != nil {
 		q.Exchange = x
-		return x.Owner, true
+		return x.Owner, x.Session, true
 	}
 	var during []*request.Exchange
 	if related.IsZero() {
@@ -88,16 +89,16 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 	switch {
 	case len(during) == 1:
 		q.Exchange = during[0]
-		return q.Exchange.Owner, true
+		return q.Exchange.Owner, q.Exchange.Session, true
 	case len(during) > 1:
 		q.On = during[0]
-		return q.On.Owner, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
+		return q.On.Owner, q.On.Session, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
 			return x.Session != q.On.Session || x.Version.Has(protocol.MultiRoundTrip)
 		})
 	case len(c.sessions) == 1:
-		for _, to = range c.sessions {
-			return to, true
+		for session, ref := range c.sessions {
+			return ref, session, true
 		}
 	}
-	return nil, false
+	return nil, "", false
 }

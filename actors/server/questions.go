@@ -181,3 +181,13 @@ func (s *Session) answerProgress(m jsonrpc.Message) {
 		_ = s.p.Send(a.from, &client.Tell{Method: m.Method, Params: params})
 	}
 }
+
+// completed tells the client that an elicitation which it was given is complete. A client whose
+// requests stand alone has no such news.
+func (s *Session) completed(m *client.Completed) {
+	const method = "notifications/elicitation/complete"
+	if s.record == nil || s.gate().Check(protocol.Server, method, m.Params) != nil {
+		return
+	}
+	_ = s.push(jsonrpc.Notification(method, m.Params))
+}

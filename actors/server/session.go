@@ -179,6 +179,8 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 		s.forgotten(m)
 	case *client.Withdrawn:
 		s.withdrawn(m)
+	case *client.Completed:
+		s.completed(m)
 	case askExpired:
 		s.askExpired(m.id)
 	case negotiated:

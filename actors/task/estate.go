@@ -13,6 +13,7 @@ import (
 	"mcpd/actors/storage"
 	"mcpd/internal/order"
 	"mcpd/protocol"
+	"mcpd/protocol/elicitation"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
 	"mcpd/store"
@@ -25,14 +26,16 @@ type estate struct {
 	a     Args
 	entry *Entry
 
-	task     *tasks.Task
-	conn     otp.Ref
-	waiting  []tasks.Effect                  // requests for which there is no connection yet
-	sent     map[uint64]uint64               // requests at the server: our number of each, its exchange
-	puts     map[jsonrpc.ID]put              // what the client is asked
-	asked    map[jsonrpc.ID]*client.Question // by a legacy server
-	watchers map[string]request.Owner        // by session
-	promised *tasks.Effect                   // the answer to the call, which waits for the task to be written down
+	task    *tasks.Task
+	conn    otp.Ref
+	waiting []tasks.Effect                  // requests for which there is no connection yet
+	sent    map[uint64]uint64               // requests at the server: our number of each, its exchange
+	puts    map[jsonrpc.ID]put              // what the client is asked
+	asked   map[jsonrpc.ID]*client.Question // by a legacy server
+	// elicitations are the pages that clients were asked to visit, and have not heard the end of.
+	elicitations elicitation.Table[request.Owner]
+	watchers     map[string]request.Owner // by session
+	promised     *tasks.Effect            // the answer to the call, which waits for the task to be written down
 
 	mu   sync.Mutex                   // guards open; an actor that hangs is abandoned while it runs
 	open map[uint64]*request.Exchange // the client's requests without outcome
@@ -73,6 +76,9 @@ func (e *estate) repair(now time.Time) []otp.Dropped {
 	maps.DeleteFunc(e.asked, func(id jsonrpc.ID, q *client.Question) bool {
 		return lost.If(q == nil || q.ID != id, "question", "asked by nobody")
 	})
+	for range e.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
+		lost.Drop("elicitation", "of nobody", nil)
+	}
 	maps.DeleteFunc(e.watchers, func(_ string, by request.Owner) bool { return lost.If(by == nil, "watcher", "missing") })
 	maps.DeleteFunc(e.open, func(id uint64, x *request.Exchange) bool {
 		return lost.If(x == nil || x.ID != id || x.Owner == nil || x.Sink == nil, "request", "of nobody")

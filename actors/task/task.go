@@ -14,6 +14,7 @@ import (
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 )
@@ -88,6 +89,8 @@ func (t *Task) Receive(_ *otp.Process, msg any) error {
 	case *client.Question:
 		t.asked[m.ID] = m
 		return t.step(tasks.Event{Op: tasks.Inquire, ID: m.ID, Method: m.Method, Params: m.Params})
+	case *client.Completed:
+		t.completed(m)
 	case *client.Withdrawn:
 		delete(t.asked, m.Question)
 		return t.step(tasks.Event{Op: tasks.Withdraw, ID: m.Question})
@@ -208,6 +211,7 @@ func (t *Task) deliver(e tasks.Effect) {
 	if tells := x.Method == "tasks/result" || x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
 		t.entry.stage.Store(delivered)
 	}
+	t.visits(x, e.Err)
 	complete(t.o.Requests, x, e)
 }
 
@@ -230,6 +234,9 @@ func (t *Task) put(e tasks.Effect) {
 	}
 	id := jsonrpc.StringID("task-" + t.a.Row + "-" + strconv.FormatUint(e.Number, 10))
 	t.puts[id] = put{e.Number, x}
+	if page, ok := mrtr.ElicitationID(e.Method, e.Params); ok {
+		t.elicitations.Add(page, x.Session, x.Owner)
+	}
 	q := &client.Question{From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x}
 	if err := t.p.Send(x.Owner, q); err != nil {
 		_ = t.p.Send(t.p.Self(), replied{id, err}) // a step does not step itself, and a crash does not lose it

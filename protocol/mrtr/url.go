@@ -55,3 +55,30 @@ func FromURLError(data jsontext.Value) ([]Input, error) {
 	}
 	return inputs, nil
 }
+
+// ElicitationID is the id of the elicitation that a 2025-11-25 server asks for by a request: only one
+// of mode url has an id.
+func ElicitationID(method string, params jsontext.Value) (id string, ok bool) {
+	if mode, _ := splice.GetString(params, "mode"); method != kinds[Elicitation].method || mode != "url" {
+		return "", false
+	}
+	return splice.GetString(params, "elicitationId")
+}
+
+// ElicitationIDs are the ids in the data of error -32042, of MaxInputs elicitations at most.
+func ElicitationIDs(data jsontext.Value) (ids []string) {
+	list, _ := splice.Get(data, "elicitations")
+	if list.Kind() != '[' {
+		return nil
+	}
+	n := 0
+	for e := range splice.Elements(list) {
+		if n++; n > MaxInputs {
+			break
+		}
+		if id, ok := splice.GetString(e, "elicitationId"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
