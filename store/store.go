@@ -246,18 +246,18 @@ func (s *Store) Has(b Bucket, key string) bool {
 	return ok
 }
 
-// Buckets are those in which there is something, in no order.
+// Buckets are those in which there is something, in the order of their names.
 func (s *Store) Buckets() []Bucket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.live))
+	return slices.Sorted(maps.Keys(s.live))
 }
 
-// All yields what is in a bucket, in no order. What cannot be read any more is left out.
+// All yields what is in a bucket, in the order of the keys. What cannot be read any more is left out.
 func (s *Store) All(b Bucket) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		s.mu.Lock()
-		keys := slices.Collect(maps.Keys(s.live[b]))
+		keys := slices.Sorted(maps.Keys(s.live[b]))
 		s.mu.Unlock()
 		for _, key := range keys {
 			if v := s.Get(b, key); v != nil && !yield(key, v) {

@@ -57,7 +57,7 @@ func (r *Registry) Init(p *otp.Process) error {
 		}
 		p.SetHeir(r.kept)
 	}
-	for s := range r.subscribers {
+	for s := range order.By(r.subscribers, otp.Ref.Compare) {
 		p.Monitor(s)
 	}
 	return nil

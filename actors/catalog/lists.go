@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 )
 
@@ -272,7 +273,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 // eldest is the listing that makes room for another of a principal: the one that was learnt first of its own, if it has any.
 func (s *server) eldest(principal string) (found tenant.Key) {
 	var first *listing
-	for k, l := range s.lists {
+	for k, l := range order.By(s.lists, tenant.Key.Compare) {
 		own := k.Principal == principal
 		switch {
 		case first == nil, own && found.Principal != principal, own == (found.Principal == principal) && l.since.Before(first.since):

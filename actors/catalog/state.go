@@ -7,6 +7,8 @@ import (
 
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/telemetry"
 )
 
@@ -41,7 +43,7 @@ func (s *server) ready() bool { return s.in[client.Ready] > 0 }
 
 // down is the connection that was given up and not ready since; of several the one that was given up most often.
 func (s *server) down() (worst *pause) {
-	for _, p := range s.pauses {
+	for _, p := range order.By(s.pauses, tenant.Key.Compare) {
 		if p.down && (worst == nil || p.times > worst.times || p.times == worst.times && p.since.Before(worst.since)) {
 			worst = p
 		}

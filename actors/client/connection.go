@@ -175,7 +175,7 @@ func (c *Connection) Init(p *otp.Process) error {
 	c.renewals, c.gaps = pace{first: FirstRenewal, last: LastRenewal}, pace{first: FirstGap, last: LastGap}
 	c.renewed = allowance{of: c.o.Intensity}
 	c.lost(c.o.Requests, c.o.Server, c.p.Now())
-	for _, s := range c.sessions {
+	for _, s := range order.Of(c.sessions) {
 		p.Monitor(s)
 	}
 	for _, i := range c.instances {

@@ -188,7 +188,7 @@ func (c *Call) perform(effects []held.Effect) error {
 				q.Fail(e.Err)
 			}
 		case held.Reassure:
-			for _, q := range c.questions {
+			for _, q := range order.By(c.questions, jsonrpc.ID.Compare) {
 				_ = c.p.Send(q.From, &client.Tell{Method: "notifications/progress", Params: e.Params})
 				break // all are of one server, which knows its tokens apart
 			}

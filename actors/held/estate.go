@@ -68,7 +68,7 @@ func (e *estate) repair() []otp.Dropped {
 // goOn takes the call up after a crash, where that has left it.
 func (c *Call) goOn() error {
 	err := c.perform(c.call.Recover(c.p.Now(), held.Known{
-		Server: c.a.Exchange.Server, Sinks: slices.Collect(maps.Keys(c.open)), Asked: slices.Collect(maps.Keys(c.questions)),
+		Server: c.a.Exchange.Server, Sinks: slices.Sorted(maps.Keys(c.open)), Asked: slices.SortedFunc(maps.Keys(c.questions), jsonrpc.ID.Compare),
 	}))
 	switch until, waits := c.call.Waits(); {
 	case err != nil:

@@ -3,11 +3,14 @@
 package process
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
 
+	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -19,16 +22,18 @@ const CloseTimeout = 8 * time.Second
 // child is one running program and its place in the books.
 type child struct {
 	*stdio.Child
-	info  Info
-	owner otp.Ref
+	info   Info
+	owner  otp.Ref
+	number uint64 // its place in the order of all starts
 }
 
 // starting is a program on its way.
 type starting struct {
-	call  *Start
-	done  chan struct{} // closed when the fields below are set
-	child *stdio.Child
-	err   error
+	call   *Start
+	number uint64        // its place in the order of all starts
+	done   chan struct{} // closed when the fields below are set
+	child  *stdio.Child
+	err    error
 }
 
 // running reports whether the start has come to its end, and well.
@@ -44,24 +49,44 @@ func (s *starting) running() bool {
 // kept is the heir: the children outlive their manager's crash and notice nothing of it, and so do those that are being started.
 type kept struct {
 	last     *Last
+	numbers  uint64 // how many numbers were given out
 	children map[*stdio.Child]*child
 	starts   map[*starting]bool
-	releases map[transport.Upstream]bool
+	releases map[transport.Upstream]uint64 // each with its number
+}
+
+// number is the next number. What is done for all children, starts or releases is done in the order of their numbers, so that the order of a map
+// decides nothing.
+func (k *kept) number() uint64 {
+	k.numbers++
+	return k.numbers
+}
+
+func (k *kept) running() iter.Seq2[*stdio.Child, *child] {
+	return order.By(k.children, func(a, b *stdio.Child) int { return cmp.Compare(k.children[a].number, k.children[b].number) })
+}
+
+func (k *kept) begun() iter.Seq2[*starting, bool] {
+	return order.By(k.starts, func(a, b *starting) int { return cmp.Compare(a.number, b.number) })
+}
+
+func (k *kept) closing() iter.Seq2[transport.Upstream, uint64] {
+	return order.By(k.releases, func(a, b transport.Upstream) int { return cmp.Compare(k.releases[a], k.releases[b]) })
 }
 
 // Abandon answers who waits for a start, ends the programs and closes what was to be closed: nobody will know of them any more. Those for
 // whom they ran have them started anew.
 func (k *kept) Abandon(reason error) {
-	for s := range k.starts {
+	for s := range k.begun() {
 		s.call.Fail(reason)
 		if s.running() {
 			k.last.end(s.child.Stop)
 		}
 	}
-	for c := range k.children {
+	for c := range k.running() {
 		k.last.end(c.Stop)
 	}
-	for up := range k.releases {
+	for up := range k.closing() {
 		k.last.end(up.Close)
 	}
 }
@@ -93,22 +118,21 @@ func (m *Manager) Init(p *otp.Process) error {
 		return k.repair()
 	})
 	if !heir {
-		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]bool{}}
+		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]uint64{}}
 		p.SetHeir(m.kept)
 	}
-	for _, c := range m.children {
+	for _, c := range m.running() {
 		m.follow(c)
 	}
-	starts := m.starts
-	m.starts = map[*starting]bool{}
-	for s := range starts {
+	for s := range m.begun() {
+		delete(m.starts, s)
 		if s.running() {
-			m.begun(s)
+			m.enter(s)
 		} else {
 			m.begin(s.call)
 		}
 	}
-	for up := range m.releases {
+	for up := range m.closing() {
 		m.release(up)
 	}
 	return nil
@@ -120,13 +144,13 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case *Start:
 		m.start(msg)
 	case begun:
-		m.begun(msg.starting)
+		m.enter(msg.starting)
 	case gone:
 		m.forget(msg.child)
 	case otp.Down:
 		m.orphaned(msg.Ref)
 	case *Release:
-		m.releases[msg.Upstream] = true
+		m.releases[msg.Upstream] = m.number()
 		m.release(msg.Upstream)
 	case released:
 		delete(m.releases, msg.up)
@@ -144,7 +168,7 @@ func (m *Manager) start(call *Start) {
 
 // begin starts a program for as long as somebody waits for it and this incarnation lasts. The next one begins again.
 func (m *Manager) begin(call *Start) {
-	s := &starting{call: call, done: make(chan struct{})}
+	s := &starting{call: call, number: m.number(), done: make(chan struct{})}
 	m.starts[s] = true
 	m.p.Go("start "+call.Req.Server, func(ctx context.Context) error {
 		wanted, cancel := context.WithCancel(call.Context())
@@ -169,15 +193,15 @@ func (s *starting) refuse(ctx context.Context, reason error) {
 	}
 }
 
-// begun enters a child into the books and hands it out. One that nobody waits for any more is ended.
-func (m *Manager) begun(s *starting) {
+// enter enters a child into the books and hands it out. One that nobody waits for any more is ended.
+func (m *Manager) enter(s *starting) {
 	delete(m.starts, s)
 	if s.err != nil {
 		s.call.Fail(s.err)
 		return
 	}
 	q := s.call.Req
-	c := &child{s.child, Info{s.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner}
+	c := &child{s.child, Info{s.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner, s.number}
 	m.children[s.child] = c
 	m.follow(c)
 	if s.call.Context().Err() != nil {
@@ -215,7 +239,7 @@ func (m *Manager) forget(key *stdio.Child) {
 
 // orphaned ends the children of an owner that is gone or wants another.
 func (m *Manager) orphaned(owner otp.Ref) {
-	for _, c := range m.children {
+	for _, c := range m.running() {
 		if c.owner == owner {
 			m.stop(c)
 		}
@@ -246,7 +270,7 @@ func (m *Manager) list() []Info {
 	for _, c := range m.children {
 		list = append(list, c.info)
 	}
-	slices.SortFunc(list, func(a, b Info) int { return a.PID - b.PID })
+	slices.SortFunc(list, func(a, b Info) int { return cmp.Compare(a.PID, b.PID) })
 	return list
 }
 
@@ -258,13 +282,13 @@ func (m *Manager) Terminate(_ *otp.Process, reason error) {
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, c := range m.children {
+	for _, c := range m.running() {
 		all.Go(func() { _ = c.Stop(ctx) })
 	}
-	for s := range m.starts {
+	for s := range m.begun() {
 		all.Go(func() { s.refuse(ctx, reason) })
 	}
-	for up := range m.releases {
+	for up := range m.closing() {
 		all.Go(func() { _ = up.Close(ctx) })
 	}
 	all.Wait()

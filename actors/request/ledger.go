@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"sync"
@@ -68,11 +69,11 @@ func (l *ledger) get(id uint64) (inflightRequest, bool) {
 	return t.Get(id)
 }
 
-// pending are the exchanges in flight as they are now.
+// pending are the exchanges in flight as they are now, in the order in which they came.
 func (l *ledger) pending() iter.Seq[inflightRequest] {
 	t := l.open()
 	defer l.mu.Unlock()
-	return slices.Values(slices.Collect(t.Pending()))
+	return slices.Values(slices.SortedFunc(t.Pending(), func(a, b inflightRequest) int { return cmp.Compare(a.Key, b.Key) }))
 }
 
 func (l *ledger) len() int {

@@ -309,7 +309,6 @@ func (m *Manager) keys(such func(*Exchange) bool) (ids []uint64) {
 			ids = append(ids, r.Key)
 		}
 	}
-	slices.Sort(ids)
 	return ids
 }
 
@@ -320,7 +319,7 @@ func (m *Manager) pending(q PendingQuery) []Info {
 			list = append(list, Info{r.Key, r.Method, r.Owner.Server, r.Owner.Session, r.Started, r.Deadline})
 		}
 	}
-	slices.SortFunc(list, func(a, b Info) int { return a.Started.Compare(b.Started) })
+	slices.SortStableFunc(list, func(a, b Info) int { return a.Started.Compare(b.Started) })
 	return list
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync"
 
 	"mcpd/actors/request"
@@ -65,6 +66,7 @@ func (c *Calls) Find(id string) (exchanges []uint64) {
 			exchanges = append(exchanges, key)
 		}
 	}
+	slices.Sort(exchanges)
 	return exchanges
 }
 

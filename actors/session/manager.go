@@ -140,7 +140,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		}
 		return true
 	})
-	for ref := range m.actors {
+	for ref := range order.By(m.actors, otp.Ref.Compare) {
 		p.Monitor(ref)
 	}
 	m.unopened()

@@ -9,6 +9,7 @@ import (
 
 	"mcpd/actors/storage"
 	"mcpd/internal/clock"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/terms"
 	"mcpd/store"
@@ -158,7 +159,7 @@ func (m *Manager) restoreStreams() {
 		id := streamable.SavedFor(key)
 		of[id] = append(of[id], streamable.Saved{Key: key, Value: value})
 	}
-	for id, events := range of {
+	for id, events := range order.Of(of) {
 		var dropped []error
 		if h, ok := m.index.Get(id); ok && h.Lasting() {
 			dropped = h.streams.Restore(events)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
@@ -94,7 +95,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 	if len(own) >= MaxPrincipal {
 		return nil
 	}
-	for _, entries := range i.all {
+	for _, entries := range order.Of(i.all) {
 		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
 			old = entries[at]
 		}

@@ -22,10 +22,10 @@ import (
 // lookTime is how long a host on the default address is looked for: on loopback one answers at once.
 const lookTime = 200 * time.Millisecond
 
-// hostThere reports whether something listens where a host without configuration does.
-func hostThere(ctx context.Context) bool {
+// hostThere reports whether something listens at the host of a URL.
+func hostThere(ctx context.Context, url string) bool {
 	dialer := net.Dialer{Timeout: lookTime}
-	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(defaultURL, "http://"))
+	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		return false
 	}

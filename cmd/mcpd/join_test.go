@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
+	"mcpd/supervisor"
 )
 
 // A client that has joined a host is told when the host has gone, and its process ends.
@@ -58,5 +60,22 @@ func TestJoinEndsWithItsHost(t *testing.T) {
 				t.Errorf("got %v, want exit %d and %q", err, exitUnavailable, c.want)
 			}
 		})
+	}
+}
+
+// The commands look for a host where one without a configuration listens.
+func TestCommandsLookWhereADefaultHostListens(t *testing.T) {
+	c, err := config.Default(config.Options{Builtins: supervisor.Builtins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if "http://"+c.Listen != defaultURL || c.Admin.Listen != defaultAdmin {
+		t.Errorf("it listens on %s and %s, they look at %s and %s", c.Listen, c.Admin.Listen, defaultURL, defaultAdmin)
+	}
+	host := httptest.NewServer(nil)
+	there := hostThere(t.Context(), host.URL)
+	host.Close()
+	if gone := !hostThere(t.Context(), host.URL); !there || !gone {
+		t.Errorf("found: %t, not found when it is gone: %t", there, gone)
 	}
 }

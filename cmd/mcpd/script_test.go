@@ -62,22 +62,7 @@ func TestScripts(t *testing.T) {
 			"code": cmdCode, "spawn": cmdSpawn, "ready": cmdReady, "end": cmdEnd, "await": cmdAwait, "until": cmdUntil,
 			"signal": cmdSignal, "talk": cmdTalk, "get": cmdGet, "answer": cmdAnswer, "set": cmdSet, "port": cmdPort,
 		},
-		Condition: func(name string) (bool, error) {
-			if name != "default-ports-free" {
-				return false, errors.New("unknown condition " + name)
-			}
-			return free(strings.TrimPrefix(defaultURL, "http://")) && free(defaultAdmin), nil
-		},
 	})
-}
-
-// free reports whether nothing listens at an address.
-func free(addr string) bool {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return false
-	}
-	return l.Close() == nil
 }
 
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {

@@ -38,7 +38,7 @@ func stdioCommand() *cobra.Command {
 			if url == "" && file == "" {
 				url = os.Getenv("MCPD_URL")
 			}
-			if url != "" || file == "" && hostThere(cmd.Context()) {
+			if url != "" || file == "" && hostThere(cmd.Context(), defaultURL) {
 				if url == "" {
 					url = defaultURL
 				}

@@ -1,6 +1,7 @@
 package inflight
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -38,7 +39,7 @@ func (o Outcome) String() string {
 }
 
 // Event is one thing that happened. K names requests and must be unique among those in flight; O is whatever their owner wants back.
-type Event[K comparable, O any] struct {
+type Event[K cmp.Ordered, O any] struct {
 	Op      Op
 	Key     K
 	Method  string
@@ -77,7 +78,7 @@ const (
 func (w Why) String() string { return [...]string{"", "unknown", "late", "duplicate"}[w] }
 
 // Effect is one thing to do.
-type Effect[K comparable, O any] struct {
+type Effect[K cmp.Ordered, O any] struct {
 	Do      Do
 	Request Request[K, O]
 	Outcome Outcome
@@ -87,7 +88,7 @@ type Effect[K comparable, O any] struct {
 }
 
 // Request is one request in flight (S4-58).
-type Request[K comparable, O any] struct {
+type Request[K cmp.Ordered, O any] struct {
 	Key       K
 	Method    string
 	Owner     O

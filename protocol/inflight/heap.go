@@ -1,7 +1,9 @@
 package inflight
 
+import "cmp"
+
 // heap is the requests in flight by deadline, the earliest first. Each entry knows its place, so that it can be moved.
-type heap[K comparable, O any] []*entry[K, O]
+type heap[K cmp.Ordered, O any] []*entry[K, O]
 
 func (h heap[K, O]) less(i, j int) bool { return h[i].Deadline.Before(h[j].Deadline) }
 

@@ -1,6 +1,7 @@
 package inflight
 
 import (
+	"cmp"
 	"iter"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // Finished is one line of the history.
-type Finished[K comparable] struct {
+type Finished[K cmp.Ordered] struct {
 	Key     K
 	Method  string
 	Started time.Time
@@ -28,7 +29,7 @@ type Metrics struct {
 const other = "_other"
 
 // record remembers what is over: each request for a while (S4-133), and sums for good.
-type record[K comparable] struct {
+type record[K cmp.Ordered] struct {
 	limit   int
 	ttl     time.Duration
 	lines   []Finished[K] // oldest first; those before first are forgotten

@@ -1,6 +1,8 @@
 package inflight
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"mcpd/protocol"
@@ -33,7 +35,8 @@ func (t *Table[K, O]) Repair(sound func(K, O) bool) (left []Effect[K, O], broken
 	t.timers = make(heap[K, O], 0, len(t.entries))
 	t.spare, t.armed = nil, time.Time{}
 	t.record.repair()
-	for key, e := range t.entries {
+	for _, key := range slices.Sorted(maps.Keys(t.entries)) {
+		e := t.entries[key]
 		if !e.sound() || e.Key != key || !sound(key, e.Owner) {
 			r := Request[K, O]{Key: key}
 			if e != nil {

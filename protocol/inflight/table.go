@@ -1,6 +1,7 @@
 package inflight
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"time"
@@ -16,7 +17,7 @@ type Options struct {
 }
 
 // Table is the requests in flight. It is made by New. Its methods are for one goroutine at a time.
-type Table[K comparable, O any] struct {
+type Table[K cmp.Ordered, O any] struct {
 	limit   int
 	entries map[K]*entry[K, O]
 	timers  heap[K, O]
@@ -27,7 +28,7 @@ type Table[K comparable, O any] struct {
 }
 
 // entry is a request with what only the table needs.
-type entry[K comparable, O any] struct {
+type entry[K cmp.Ordered, O any] struct {
 	Request[K, O]
 	timeout time.Duration
 	end     time.Time // no deadline is later, save while parked
@@ -37,7 +38,7 @@ type entry[K comparable, O any] struct {
 }
 
 // New is an empty table.
-func New[K comparable, O any](o Options) *Table[K, O] {
+func New[K cmp.Ordered, O any](o Options) *Table[K, O] {
 	if o.Pending == 0 {
 		o.Pending = protocol.MaxPending
 	}

@@ -1,6 +1,11 @@
 package subscription
 
-import "mcpd/protocol"
+import (
+	"maps"
+	"slices"
+
+	"mcpd/protocol"
+)
 
 // Repair makes the table sound again after its owner crashed in the midst of a change. A subscription that either of its two indices still has
 // goes on; it says how many subscribers are none.
@@ -29,7 +34,8 @@ func (t *Table[S]) Repair(sound func(S) bool) (dropped int) {
 			}
 		}
 	}
-	for name, tp := range old.topics {
+	for _, name := range slices.SortedFunc(maps.Keys(old.topics), Topic.Compare) {
+		tp := old.topics[name]
 		if tp == nil {
 			continue
 		}

@@ -381,3 +381,26 @@ func ExampleTable() {
 	// metrics
 	// 1
 }
+
+// Who goes through all subscribers, or all topics, does it in the same order each time, also after a repair.
+func TestOrderIsNotThatOfAMap(t *testing.T) {
+	var table subscription.Table[int]
+	for who := range 64 {
+		table.Subscribe(who, subscription.Topic{Method: toolsChanged, Server: fmt.Sprintf("s%02d", who)})
+	}
+	table.Drop(7)
+	for range 2 {
+		var all []int
+		for who := range table.All() {
+			all = append(all, who)
+		}
+		var servers []string
+		for topic := range table.Wanted() {
+			servers = append(servers, topic.Server)
+		}
+		if len(all) != 63 || !slices.IsSorted(all) || len(servers) != 63 || !slices.IsSorted(servers) {
+			t.Errorf("subscribers %v, topics %v", all, servers)
+		}
+		table.Repair(func(int) bool { return true })
+	}
+}

@@ -139,8 +139,16 @@ func (t *Table[S]) remove(who S, at int32) {
 	t.free = append(t.free, at)
 }
 
-// All goes through the subscribers, in no order. The table must not change meanwhile.
-func (t *Table[S]) All() iter.Seq[S] { return maps.Keys(t.index) }
+// All goes through the subscribers, in the order of their slots. The table must not change meanwhile.
+func (t *Table[S]) All() iter.Seq[S] {
+	return func(yield func(S) bool) {
+		for _, s := range t.slots {
+			if len(s.refs) > 0 && !yield(s.who) {
+				return
+			}
+		}
+	}
+}
 
 // Match goes through the subscribers of a notification, each once, in no order. Its cost is that of those it finds. The table must not
 // change meanwhile.
@@ -185,11 +193,11 @@ func (t *Table[S]) Topics(who S) []Topic {
 	return list
 }
 
-// Wanted goes through the topics that have subscribers, with how many: what to ask for again after a reconnect.
+// Wanted goes through the topics that have subscribers, in order, with how many: what to ask for again after a reconnect.
 func (t *Table[S]) Wanted() iter.Seq2[Topic, int] {
 	return func(yield func(Topic, int) bool) {
-		for name, tp := range t.topics {
-			if !yield(name, len(tp.members)) {
+		for _, name := range slices.SortedFunc(maps.Keys(t.topics), Topic.Compare) {
+			if tp, still := t.topics[name]; still && !yield(name, len(tp.members)) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package subscription
 
 import (
+	"cmp"
 	"iter"
 	"strings"
 )
@@ -19,6 +20,12 @@ type Topic struct {
 	URI    string // of the resource it is about
 	// Over names the connection to the server, since different ones may be for different subscribers.
 	Over string
+}
+
+// Compare orders topics.
+func (t Topic) Compare(o Topic) int {
+	return cmp.Or(strings.Compare(t.Method, o.Method), strings.Compare(t.Server, o.Server), strings.Compare(t.URI, o.URI),
+		strings.Compare(t.Over, o.Over))
 }
 
 // maxParents bounds how many levels of a URI are looked at for subscriptions to a parent. Deeper ones have theirs, up to here.

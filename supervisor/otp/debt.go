@@ -1,12 +1,18 @@
 package otp
 
-import "sync"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+)
 
 // debts are the calls that a row's incarnations have taken and not answered. Who asked is told when the one that would have answered is stuck, and
 // what it knew is given up with it.
 type debts struct {
-	mu    sync.Mutex // guards calls
-	calls map[debt]struct{}
+	mu    sync.Mutex // guards the fields below
+	calls map[debt]uint64
+	taken uint64 // how many calls were ever taken; a call's number is its place among them
 }
 
 // debt is a call, as who owes the answer sees it.
@@ -24,10 +30,11 @@ func (g *guard) owe(msg any) {
 	}
 	d := g.debts.Load()
 	if d == nil {
-		d = &debts{calls: make(map[debt]struct{})}
+		d = &debts{calls: make(map[debt]uint64)}
 	}
 	d.mu.Lock()
-	d.calls[c] = struct{}{}
+	d.taken++
+	d.calls[c] = d.taken
 	d.mu.Unlock()
 	if !c.owedAt(d) || c.answered() {
 		d.paid(c)
@@ -41,16 +48,13 @@ func (d *debts) paid(c debt) {
 	delete(d.calls, c)
 }
 
-// fail tells everybody.
+// fail fails all calls, in the order in which they were taken: senders can tell the order.
 func (d *debts) fail(g *guard, reason error) {
 	if d == nil {
 		return
 	}
 	d.mu.Lock()
-	calls := make([]debt, 0, len(d.calls))
-	for c := range d.calls {
-		calls = append(calls, c)
-	}
+	calls := slices.SortedFunc(maps.Keys(d.calls), func(a, b debt) int { return cmp.Compare(d.calls[a], d.calls[b]) })
 	d.mu.Unlock()
 	for _, c := range calls {
 		g.sys.guarded(g.row.path, "Fail", func() { c.Fail(reason) })

@@ -3,6 +3,7 @@ package otp
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,4 +78,31 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Callers of a worker that is stuck are failed in the order in which their calls were taken.
+func TestCallsOfAStuckWorkerFailInTheirOrder(t *testing.T) {
+	const calls = 64
+	start := scriptOf(script{receive: func(_ *Process, msg any) error {
+		if h, ok := msg.(*hang); ok {
+			<-h.gate
+		}
+		return nil // a call is taken and not answered
+	}})
+	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		var failed []int // by one goroutine, its supervisor's
+		for n := range calls {
+			c := &Call[int, int]{Req: n, ctx: t.Context()}
+			c.async = func(answer[int]) { failed = append(failed, n) }
+			send(t, r.ref("a"), c)
+		}
+		h := newHang()
+		send(t, r.ref("a"), h)
+		time.Sleep(DefaultHard + time.Second)
+		synctest.Wait()
+		if len(failed) != calls || !slices.IsSorted(failed) {
+			t.Errorf("failed in the order %v", failed)
+		}
+		close(h.gate)
+	})
 }

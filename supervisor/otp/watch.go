@@ -1,6 +1,10 @@
 package otp
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,8 +101,8 @@ func (w *watch) sweep() {
 	if all {
 		w.look(tick)
 	}
-	for g, s := range w.suspects {
-		w.examine(g, s, tick, now)
+	for _, g := range slices.SortedFunc(maps.Keys(w.suspects), byPath) {
+		w.examine(g, w.suspects[g], tick, now)
 	}
 }
 
@@ -191,4 +195,9 @@ func patience(c *Child, s Status) time.Duration {
 		return c.StartTimeout
 	}
 	return Unwatched
+}
+
+// byPath orders suspects, so that it is not the order of a map which of several gets its stack looked at.
+func byPath(a, b *guard) int {
+	return cmp.Or(strings.Compare(a.row.path, b.row.path), cmp.Compare(a.inc(), b.inc()))
 }

@@ -1,0 +1,39 @@
+package process
+
+import (
+	"slices"
+	"testing"
+
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// What is done for all children, starts or releases is done in the order in which they came.
+func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
+	k := &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]uint64{}}
+	type closer struct {
+		transport.Upstream
+		_ int // so that no two have the same address
+	}
+	for range 64 {
+		key := &stdio.Child{}
+		k.children[key] = &child{Child: key, number: k.number()}
+		k.starts[&starting{number: k.number()}] = true
+		k.releases[&closer{}] = k.number()
+	}
+	var children, starts, releases []uint64
+	for _, c := range k.running() {
+		children = append(children, c.number)
+	}
+	for s := range k.begun() {
+		starts = append(starts, s.number)
+	}
+	for _, n := range k.closing() {
+		releases = append(releases, n)
+	}
+	for name, numbers := range map[string][]uint64{"children": children, "starts": starts, "releases": releases} {
+		if len(numbers) != 64 || !slices.IsSorted(numbers) {
+			t.Errorf("%s: %v", name, numbers)
+		}
+	}
+}
