@@ -157,7 +157,7 @@ func (m *Manager) begin(a *attempt) {
 
 // attached hears what became of an attempt. While the old actor has not left its row yet, another is due when it has.
 func (m *Manager) attached(a attached) {
-	if a.ref, a.err = running(a.ref, a.err); a.err == nil && a.ref == a.old {
+	if a.ref, a.err = running(a.h, a.ref, a.err); a.err == nil && a.ref == a.old {
 		m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
 		m.p.Monitor(a.old)
 		return

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type actors struct {
 	hold   chan struct{} // when it is set, an actor that was asked to "hold" stays at it until it is closed
 	slow   chan struct{} // when it is set, an actor starts when it is closed
 	broken atomic.Bool   // actors crash as soon as they have started
+	random io.Reader     // where ids come from; nil for the system's source
 }
 
 type actor struct {
@@ -68,13 +70,18 @@ func (x *actor) Receive(_ *otp.Process, msg any) error {
 
 func perform(t *testing.T, limit int, test func(a *actors)) {
 	t.Helper()
-	a := &actors{index: session.NewIndex(), limit: limit}
+	(&actors{index: session.NewIndex(), limit: limit}).perform(t, test)
+}
+
+func (a *actors) perform(t *testing.T, test func(a *actors)) {
+	t.Helper()
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		a.Stage, a.hold = s, make(chan struct{})
 		o := session.Options{
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
 			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
+			Random: a.random,
 		}
 		return []otp.Child{
 			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return session.New(o, a.index) })},

@@ -218,8 +218,13 @@ func (m *Manager) open(call *Open) {
 			return
 		}
 	}
+	id, ok := m.newID()
+	if !ok {
+		call.Fail(protocol.InternalError(errors.New("the random source repeats itself")))
+		return
+	}
 	h := &Handle{
-		id: m.secret(), endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), ends: &m.index.ends,
+		id: id, endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), ends: &m.index.ends,
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
@@ -249,10 +254,22 @@ func (m *Manager) secret() string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:52]
 }
 
-// rowOf is the row of a session in the tree, which tells nothing about its id.
+// newID is an id that no session has. It is not ok when the random source repeats itself.
+func (m *Manager) newID() (id string, ok bool) {
+	for range 3 {
+		id = m.secret()
+		if _, taken := m.index.Get(id); !taken {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// rowOf is the row of a session in the tree, which tells nothing about its id: 128 bits of a digest,
+// so that two sessions never meet by chance. See running for two that do.
 func rowOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:6])
+	return hex.EncodeToString(sum[:16])
 }
 
 func (m *Manager) start(call *Open, h *Handle) {
@@ -263,7 +280,7 @@ func (m *Manager) start(call *Open, h *Handle) {
 // started hears what became of a session's first actor. It may have lost its place to another session by now.
 func (m *Manager) started(s started) {
 	delete(m.opening, s.call)
-	if s.ref, s.err = running(s.ref, s.err); s.err != nil {
+	if s.ref, s.err = running(s.h, s.ref, s.err); s.err != nil {
 		if !s.h.Serving() { // nobody else has found it started
 			m.index.remove(s.h)
 			s.h.closed.Store(true)
@@ -290,13 +307,17 @@ func (m *Manager) started(s started) {
 	}
 }
 
-// running turns the start of what runs already into a success.
-func running(ref otp.Ref, err error) (otp.Ref, error) {
+// running turns the start of an actor that runs already for the same session into a success. An
+// actor of another session under the same row stays an error: its client may be somebody else.
+func running(h *Handle, ref otp.Ref, err error) (otp.Ref, error) {
 	var already otp.ErrAlreadyStarted
-	if errors.As(err, &already) {
+	if !errors.As(err, &already) {
+		return ref, err
+	}
+	if args, ok := already.Args.(Args); ok && args.Handle == h || already.Ref == h.actor() {
 		return already.Ref, nil
 	}
-	return ref, err
+	return otp.Ref{}, err
 }
 
 // follow makes ref the actor of a session.

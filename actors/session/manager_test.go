@@ -207,7 +207,7 @@ func TestOldSessionsEnd(t *testing.T) {
 func TestSessionIDsAreSecrets(t *testing.T) {
 	run(t, func(r *rig) {
 		a, b := r.open(), r.open()
-		if len(a.ID()) < 52 || a.ID() == b.ID() || a.Row() == b.Row() || len(a.Row()) != 12 {
+		if len(a.ID()) < 52 || a.ID() == b.ID() || a.Row() == b.Row() || len(a.Row()) != 32 {
 			t.Errorf("ids %d and %d long, rows %s and %s", len(a.ID()), len(b.ID()), a.Row(), b.Row())
 		}
 	})

@@ -53,8 +53,13 @@ var (
 	ErrIntensity       = errors.New("restart intensity exceeded")
 )
 
-// ErrAlreadyStarted says that a child of that id runs already.
-type ErrAlreadyStarted struct{ Ref Ref }
+// ErrAlreadyStarted says that a child of that id runs already. Args are those that it was started
+// with by StartChildArgs, so that its owner can tell it from the child that was to be started; nil
+// where there are none, or where the child has just ended.
+type ErrAlreadyStarted struct {
+	Ref  Ref
+	Args any
+}
 
 func (e ErrAlreadyStarted) Error() string { return "already started: " + e.Ref.Path() }
 
