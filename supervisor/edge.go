@@ -26,7 +26,7 @@ type Edge struct {
 	openings quota.Rates
 	Clock    clock.Clock
 	Index    *session.Index
-	Memory   *quota.Memory
+	Kept     *quota.Ledger
 	Sessions func() otp.Ref // core/session_manager
 }
 
@@ -150,8 +150,8 @@ func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint, peer session.
 
 // start asks for a session and waits until it has its actor.
 func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
-	if memory := h.Memory.Level(); !memory.Begins() {
-		return nil, protocol.Overloaded("host", memory.Retry())
+	if full := h.Kept.Of(r.Endpoint.Tenant).Begins(); full != nil {
+		return nil, full.Told()
 	}
 	start, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()

@@ -58,6 +58,7 @@ type host struct {
 	index    *session.Index
 	edge     *Edge
 	memory   quota.Memory
+	kept     *quota.Ledger // what tenants keep
 	pools    pools
 	marks    marks
 	rooms    sync.Map        // by tenant: a *rooms
@@ -94,7 +95,7 @@ func (h *host) sessionOptions() session.Options {
 
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: h.pending(t), Bytes: h.share(), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit, Most: &h.marks.requests,
+		Tenant: t.Name, Pending: h.pending(t), Kept: h.kept.Of(t.Name), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit, Most: &h.marks.requests,
 		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
 		Failed: h.metrics.Error,
 	}
@@ -174,7 +175,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 			Task: func(row string) (otp.Ref, bool) {
 				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row + "/" + task.Child)
 			},
-			TaskIndex: kept().Index, Memory: &h.memory, Random: h.options.Simulation.Random,
+			TaskIndex: kept().Index, Kept: h.kept.Of(t.Name), Random: h.options.Simulation.Random,
 		}
 	})
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }

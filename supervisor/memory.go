@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"iter"
 	"runtime"
 
 	"mcpd/actors/memory"
@@ -11,6 +12,7 @@ import (
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -35,8 +37,41 @@ func (h *host) newStore(c *config.Config) *streamable.Store {
 	return streamable.NewStore(s)
 }
 
-// tenantShare is the part of the memory that the requests of one tenant in flight may fill, and another for the answers that its clients
-// have not read: one in eight, so that no tenant alone can bring the host to refuse the others.
+// keptShare is the part of the memory that all tenants together may keep beyond the messages that
+// brought it: one in two. The rest is for the host itself, for what is being read and written, and
+// for a second copy of what is on its way, so that tenants at their bounds do not bring the host to
+// refuse everybody.
+const keptShare = 2
+
+// bounds are what tenants may keep, of all kinds and of histories alone.
+func (h *host) bounds(c *config.Config) quota.Bounds {
+	return quota.Bounds{
+		Tenants: len(c.Tenants), Total: int64(h.options.Memory / keptShare), Histories: int64(h.store.Limits().TotalBytes),
+	}
+}
+
+// keepable is what all tenants together may keep, and guaranteed what each can always have; 0 is no bound.
+func (h *host) keepable() int { return int(h.bounds(h.now().config).Total) }
+func (h *host) guaranteed() int {
+	b := h.bounds(h.now().config)
+	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
+}
+
+// holdings is what tenants keep, for the metrics.
+func (h *host) holdings() iter.Seq[telemetry.Kept] {
+	return func(yield func(telemetry.Kept) bool) {
+		for _, held := range h.kept.Snapshot() {
+			for kind, n := range held.Kinds {
+				if !yield(telemetry.Kept{Tenant: held.Tenant, Kind: quota.Kind(kind).String(), Bytes: n}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// tenantShare is the part of the memory that the answers of one tenant may fill which its clients
+// have not read: one in eight.
 const tenantShare = 8
 
 // leastShare is what a tenant has in any case: a message of a server, and of a client several.

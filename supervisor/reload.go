@@ -61,6 +61,7 @@ func (h *host) applied() *mcpdv1.Configuration {
 // apply makes a configuration the one that is read from here on.
 func (h *host) apply(c *config.Config, a configuration.Applied) {
 	h.settings.Store(newSettings(c, a))
+	h.kept.Bound(h.bounds(c))
 	h.forgetTenants()
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {
 		h.options.Level.Set(level)

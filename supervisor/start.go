@@ -114,7 +114,7 @@ func newHost(c *config.Config, o Options) *host {
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
-		History: func() int64 { return h.store.Bytes() },
+		History: func() int64 { return h.store.Bytes() }, Kept: h.holdings,
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
@@ -123,14 +123,16 @@ func newHost(c *config.Config, o Options) *host {
 		Events: o.Simulation.heard(telemetry.Supervision(h.recorder.Emit, locate)),
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
+	h.kept = quota.NewLedger(&h.memory)
 	if o.Memory > 0 {
 		h.bodies = transport.NewRoom(h.allBodies())
 	}
 	h.openState()
 	h.store = h.newStore(c)
+	h.kept.Bound(h.bounds(c))
 	h.beginsWith(c)
 	h.edge = &Edge{
-		now: h.now, Memory: &h.memory, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
+		now: h.now, Kept: h.kept, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
 		Sessions: func() otp.Ref { return h.core("session_manager") },
 	}
 	return h

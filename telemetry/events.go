@@ -328,9 +328,9 @@ type (
 	}
 	MemoryLevel struct {
 		Where
-		Level string `key:"memory" is:"normal, elevated, high, critical"`
+		Level string `key:"memory" is:"normal, elevated, high, critical, exhausted"`
 		Last  string `key:"last" is:"the level before"`
-		Step  uint32 `key:"step" is:"0 for normal, up to 3"`
+		Step  uint32 `key:"step" is:"0 for normal, up to 4"`
 		Use   uint64 `key:"use" is:"bytes in use"`
 		Limit uint64 `key:"limit" is:"bytes that there are"`
 	}

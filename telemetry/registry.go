@@ -33,6 +33,8 @@ type MetricsOptions struct {
 	IdleRunners func() int
 	// IdleUpstream is how many connections to servers are kept for a next request.
 	IdleUpstream func() int
+	// Kept is what each tenant keeps, by kind.
+	Kept func() iter.Seq[Kept]
 	// History is how many bytes of events wait for clients or are kept for their return.
 	History func() int64
 	// KnownMethod tells the protocol's methods from words that a peer made up.

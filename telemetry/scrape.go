@@ -68,6 +68,9 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.History != nil {
 		send("mcpd_history_bytes", float64(s.options.History()))
 	}
+	if s.options.Kept != nil {
+		s.kept(send)
+	}
 	if s.options.Sessions != nil {
 		s.sessions(send)
 	}
@@ -80,6 +83,12 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 type Queue struct {
 	Name        string
 	Most, Limit int // Most is that of the fullest ever
+}
+
+// Kept is how many bytes of one kind a tenant keeps.
+type Kept struct {
+	Tenant, Kind string
+	Bytes        int64
 }
 
 // Limit is one bound of the host, shown as the gauge mcpd_limit_<Name>.
@@ -100,6 +109,20 @@ func (s *scrape) limits(out chan<- prometheus.Metric) {
 		}
 		desc := prometheus.NewDesc(LimitPrefix+l.Name, l.Help, []string{"tenant"}, nil)
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, l.Value, l.Tenant)
+	}
+}
+
+func (s *scrape) kept(send func(string, float64, ...string)) {
+	n, more := 0, make(map[string]float64)
+	for k := range s.options.Kept() {
+		if n++; n > MaxScraped {
+			more[k.Kind] += float64(k.Bytes)
+			continue
+		}
+		send("mcpd_kept_bytes", float64(k.Bytes), k.Tenant, k.Kind)
+	}
+	for kind, bytes := range more {
+		send("mcpd_kept_bytes", bytes, other, kind)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
@@ -74,7 +75,12 @@ type Exchange struct {
 	counted atomic.Bool
 	// fate is what has become of it: bits of written and over.
 	fate atomic.Uint32
+	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen it.
+	kept atomic.Pointer[quota.Reservation]
 }
+
+// size is how many bytes the exchange keeps.
+func (x *Exchange) size() int { return len(x.Params) }
 
 // The bits of an exchange's fate.
 const (

@@ -63,6 +63,7 @@ func (m *Manager) holds(x *Exchange) bool {
 
 // bury ends an exchange of which not everything is there.
 func (m *Manager) bury(x *Exchange) {
+	x.kept.Load().Release()
 	if x.Sink != nil {
 		x.Finish(nil, x.Broken(errBroken))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/internal/drops"
+	"mcpd/gateway/quota"
 	"mcpd/internal/water"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
@@ -26,8 +27,8 @@ type Options struct {
 	Most    *water.Mark // of them
 	// OfPrincipal bounds those of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
-	// Bytes bounds the params of the exchanges in flight together; 0 does not.
-	Bytes int
+	// Kept is what the tenant keeps, which bounds the params of the exchanges in flight. Nil does not.
+	Kept *quota.Account
 	// Meter counts the requests of one method to one server.
 	Meter func(server, method string) *telemetry.Requests
 	// Failed counts an error that a client is sent, by its code. Nil counts none.
@@ -49,7 +50,6 @@ type Manager struct {
 	p     *otp.Process
 	table *ledger
 	timer otp.Timer
-	bytes int // of the params of all in flight
 	// meters are kept so that nothing is looked up elsewhere on the way of a request. Servers and methods are few: the session has
 	// checked both.
 	meters map[class]*telemetry.Requests
@@ -82,9 +82,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.table = newLedger(inflight.New[uint64, *Exchange](inflight.Options{}))
 	}
 	p.SetHeir(&estate{m})
-	m.bytes = 0
 	for r := range m.table.pending() {
-		m.bytes += len(r.Owner.Params)
 		p.Monitor(r.Owner.Upstream)
 		p.Monitor(r.Owner.Held().Ref)
 	}
@@ -101,14 +99,16 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case *Submit:
 		x := msg.Exchange
-		switch fits := m.fits(x); {
-		case m.crowded(x):
+		if m.crowded(x) {
 			m.reject(x, protocol.RateLimited(time.Second))
 			return nil
-		case !fits:
-			m.reject(x, protocol.Overloaded("tenant "+m.o.Tenant, time.Second))
+		}
+		kept, full := m.o.Kept.Reserve(quota.Requests, x.size())
+		if full != nil {
+			m.reject(x, full.Told())
 			return nil
 		}
+		x.kept.Store(kept)
 		m.table.setPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Arrived: x.Arrived, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:
@@ -196,13 +196,6 @@ func (m *Manager) step(e event, a answer) {
 	}
 }
 
-// fits counts what an exchange holds until it is finished, and reports whether there is room for it. One fits whatever its size.
-func (m *Manager) fits(x *Exchange) bool {
-	others := m.bytes
-	m.bytes += len(x.Params)
-	return m.o.Bytes == 0 || others == 0 || m.bytes <= m.o.Bytes
-}
-
 // reject refuses an exchange that is not in the table.
 func (m *Manager) reject(x *Exchange, err error) {
 	m.refused(effect{Do: inflight.Reject, Request: inflightRequest{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: err})
@@ -269,7 +262,7 @@ func (m *Manager) finish(do effect, a answer) {
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
 		do.Err = late.Unanswered(x.Server, executed).Repeating(x.Method)
 	}
-	m.bytes -= len(x.Params)
+	x.kept.Load().Release()
 	if do.Outcome == inflight.Cancelled && do.Err == nil {
 		x.End()
 	} else {

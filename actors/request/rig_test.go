@@ -11,6 +11,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -25,6 +26,7 @@ type rig struct {
 	conn, other, owner stage.Box
 	codes              chan int64 // of errors, as they are counted
 	metrics            *telemetry.Metrics
+	kept               quota.Ledger
 	next               uint64
 	each               atomic.Int32 // exchanges of one principal; 0 for no bound
 	principal          string
@@ -37,11 +39,12 @@ type rig struct {
 func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	r := &rig{}
+	r.kept.Bound(quota.Bounds{Tenants: 1, Total: 1000})
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: r.pendingNow, Bytes: 1000, OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Tenant: "acme", Pending: r.pendingNow, Kept: r.kept.Of("acme"), OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
 		}
 		return []otp.Child{

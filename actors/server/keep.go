@@ -89,8 +89,8 @@ func (s *Session) through(d *session.Deliver) *outgoing {
 
 // keep starts the actor of a task. The call goes to it when it is there.
 func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Version, offered protocol.ServerCapabilities) {
-	if memory := s.o.Memory.Level(); down != tasks.None && !memory.Begins() {
-		s.refuse(o.d, protocol.Overloaded("host", memory.Retry()))
+	if full := s.o.Kept.Begins(); down != tasks.None && full != nil {
+		s.refuse(o.d, full.Told())
 		return
 	}
 	handle := task.NewHandle(s.o.Random)

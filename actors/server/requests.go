@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -100,14 +101,19 @@ func (s *Session) dispatch(d *session.Deliver) {
 	}
 	r, ok := routes[m.Method]
 	err := protocol.CheckParams(m.Method, m.Params)
-	memory := s.o.Memory.Level()
+	var full *quota.Refusal
+	if !goesOn(m) {
+		if full = s.o.Kept.Calls(); full == nil {
+			full = s.o.Kept.Room(len(m.Params))
+		}
+	}
 	switch {
 	case !ok:
 		s.refuse(d, protocol.MethodNotFound(m.Method))
 	case err != nil:
 		s.refuse(d, err)
-	case !memory.Calls() && !goesOn(m):
-		s.refuse(d, protocol.Overloaded("host", memory.Retry()))
+	case full != nil:
+		s.refuse(d, full.Told())
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":

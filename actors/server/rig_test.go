@@ -46,6 +46,7 @@ type rig struct {
 	*stage.Stage
 	tasks  task.Index
 	memory quota.Memory
+	kept   *quota.Ledger
 	task   atomic.Pointer[string] // what tasks/get says
 	index  *session.Index
 	next   atomic.Uint64
@@ -111,6 +112,8 @@ func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 			},
 		},
 	}
+	r.kept = quota.NewLedger(&r.memory)
+	r.kept.Bound(quota.Bounds{Tenants: 2, Total: 400 << 10})
 	if change != nil {
 		change(r)
 	}
@@ -198,7 +201,7 @@ func (r *rig) session() func(args any) otp.Behaviour {
 				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row + "/" + held.Child) },
 				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
 				Task:      func(row string) (otp.Ref, bool) { return r.System.Whereis("top/task_sup/" + row + "/" + task.Child) },
-				TaskIndex: &r.tasks, Memory: &r.memory,
+				TaskIndex: &r.tasks, Kept: r.kept.Of("acme"),
 				Failed: func(int64) {}, Emit: r.Events.Emit,
 			}
 		}

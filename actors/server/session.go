@@ -44,7 +44,7 @@ type Options struct {
 	Task      func(row string) (otp.Ref, bool)
 	TaskIndex *task.Index
 	Self      protocol.Implementation // who the host says it is
-	Memory    *quota.Memory           // says whether calls and tasks may begin
+	Kept      *quota.Account          // what the tenant keeps, which says whether calls and tasks may begin
 	Failed    func(code int64)        // counts an error that the client is sent
 	Emit      telemetry.Sink
 	Random    io.Reader // where the ids of tasks come from; nil is crypto/rand

@@ -5,30 +5,44 @@ import (
 	"time"
 )
 
-// Level says how much of its memory a process has in use, and with that which work it takes on. What is in hand goes on at every level:
-// what a level refuses is what has not begun.
+// Level says how much of its memory a process has in use, and with that which work it takes on.
+// What is in hand goes on at every level: a level refuses what has not begun. Tenants that keep more
+// than their share (see Ledger) are refused first; the others only when nothing is left.
 type Level uint8
 
 // The levels. What each does beside refusing is done by whoever owns it: see Memory.
 const (
-	Normal   Level = iota
-	Elevated       // what was sent already is not kept for clients that come back, nor an idle connection to a server
-	High           // no new session and no new task; nor is what waits for clients that are away
-	Critical       // no new call either
+	Normal    Level = iota
+	Elevated        // what was sent already is not kept for clients that come back, nor an idle connection to a server
+	High            // tenants above their share: no new session, task or held call. What waits for clients that are away is dropped
+	Critical        // tenants above their share: no new call either
+	Exhausted       // nobody: no new session, task or call
 )
+
+// audience is who may begin something.
+type audience uint8
+
+const (
+	everybody audience = iota
+	modest             // tenants that keep no more than their share
+	nobody
+)
+
+func (a audience) has(above bool) bool { return a == everybody || a == modest && !above }
 
 // levels is the table. A level is entered at a share of the memory, and left below a smaller one, so that a host at the edge does not
 // change its mind with every collection. Retry is when whoever is refused may come back: a collection and a burst later.
 var levels = [...]struct {
 	word         string
-	enter, leave float64 // shares of the memory
-	begin, call  bool    // a session or a task may begin; a call may
+	enter, leave float64  // shares of the memory
+	begin, call  audience // for whom a session or a task may begin; a call may
 	retry        time.Duration
 }{
-	Normal:   {"normal", 0, 0, true, true, 0},
-	Elevated: {"elevated", 0.70, 0.65, true, true, 0},
-	High:     {"high", 0.85, 0.80, false, true, 5 * time.Second},
-	Critical: {"critical", 0.95, 0.90, false, false, 2 * time.Second},
+	Normal:    {"normal", 0, 0, everybody, everybody, 0},
+	Elevated:  {"elevated", 0.70, 0.65, everybody, everybody, 0},
+	High:      {"high", 0.85, 0.80, modest, everybody, 5 * time.Second},
+	Critical:  {"critical", 0.95, 0.90, modest, modest, 2 * time.Second},
+	Exhausted: {"exhausted", 1, 0.97, nobody, nobody, 2 * time.Second},
 }
 
 // String is the level in one word.
@@ -40,7 +54,7 @@ func (l Level) Next(use, limit uint64) Level {
 		return Normal
 	}
 	share := float64(use) / float64(limit)
-	next := Critical
+	next := Exhausted
 	for share < levels[next].enter {
 		next--
 	}
@@ -50,11 +64,11 @@ func (l Level) Next(use, limit uint64) Level {
 	return max(l, next)
 }
 
-// Begins reports whether a session or a task may begin.
-func (l Level) Begins() bool { return levels[l].begin }
+// Begins reports whether a tenant, above its share or not, may begin a session, a task or a held call.
+func (l Level) Begins(above bool) bool { return levels[l].begin.has(above) }
 
-// Calls reports whether a call may begin.
-func (l Level) Calls() bool { return levels[l].call }
+// Calls reports whether such a tenant may make a call.
+func (l Level) Calls(above bool) bool { return levels[l].call.has(above) }
 
 // Retry is when somebody who was refused may come back.
 func (l Level) Retry() time.Duration { return levels[l].retry }

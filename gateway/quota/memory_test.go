@@ -10,7 +10,7 @@ func TestLevelRisesAtOnceAndFallsLate(t *testing.T) {
 		want Level
 	}{
 		{Normal, 0, Normal}, {Normal, 699, Normal}, {Normal, 700, Elevated}, {Normal, 850, High}, {Normal, 949, High}, {Normal, 950, Critical},
-		{Normal, 5000, Critical}, {Elevated, 700, Elevated}, {Elevated, 650, Elevated}, {Elevated, 649, Normal}, {Elevated, 850, High},
+		{Normal, 5000, Exhausted}, {Normal, 999, Critical}, {Exhausted, 970, Exhausted}, {Exhausted, 969, Critical}, {Elevated, 700, Elevated}, {Elevated, 650, Elevated}, {Elevated, 649, Normal}, {Elevated, 850, High},
 		{High, 849, High}, {High, 800, High}, {High, 799, Elevated}, {High, 651, Elevated}, {High, 640, Normal},
 		{Critical, 949, Critical}, {Critical, 900, Critical}, {Critical, 899, High}, {Critical, 801, High}, {Critical, 700, Elevated}, {Critical, 10, Normal},
 	} {
@@ -23,17 +23,28 @@ func TestLevelRisesAtOnceAndFallsLate(t *testing.T) {
 	}
 }
 
-// What refuses a call refuses a session, and whoever is refused is told when to come back.
-func TestLevelsRefuseNewWorkBeforeOld(t *testing.T) {
-	for l := Normal; l <= Critical; l++ {
-		row := levels[l]
-		if row.call && l > High || row.begin && !row.call || (row.retry > 0) == (row.begin && row.call) || row.leave > row.enter {
-			t.Errorf("%v: %+v", l, row)
+// A level refuses sessions before calls, and tenants above their share before the others. Whoever is
+// refused is told when to come back.
+func TestLevelsRefuseThoseAboveTheirShareFirst(t *testing.T) {
+	const above, below = true, false
+	for _, c := range []struct {
+		Level
+		begins, calls [2]bool // above its share, below it
+	}{
+		{Normal, [2]bool{true, true}, [2]bool{true, true}},
+		{Elevated, [2]bool{true, true}, [2]bool{true, true}},
+		{High, [2]bool{false, true}, [2]bool{true, true}},
+		{Critical, [2]bool{false, true}, [2]bool{false, true}},
+		{Exhausted, [2]bool{false, false}, [2]bool{false, false}},
+	} {
+		begins, calls := [2]bool{c.Begins(above), c.Begins(below)}, [2]bool{c.Calls(above), c.Calls(below)}
+		if begins != c.begins || calls != c.calls || (c.Retry() > 0) == begins[0] {
+			t.Errorf("%v: begins %v, calls %v, again after %v", c.Level, begins, calls, c.Retry())
 		}
 	}
-	for l := Elevated; l <= Critical; l++ {
-		if levels[l].leave < levels[l-1].enter {
-			t.Errorf("%v is left below where %v is entered", l, l-1)
+	for l := Elevated; l <= Exhausted; l++ {
+		if levels[l].leave > levels[l].enter || levels[l].leave < levels[l-1].enter {
+			t.Errorf("%v is left at %v: it and %v are entered at %v and %v", l, levels[l].leave, l-1, levels[l].enter, levels[l-1].enter)
 		}
 	}
 }

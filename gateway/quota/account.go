@@ -1,0 +1,186 @@
+package quota
+
+import "sync/atomic"
+
+// Account is what one tenant keeps. It is safe for concurrent use. A nil Account counts nothing and
+// refuses nothing.
+type Account struct {
+	ledger  *Ledger
+	tenant  string
+	total   atomic.Int64
+	kinds   [kindCount]atomic.Int64
+	refused atomic.Uint64
+}
+
+func (a *Account) all() *atomic.Int64       { return &a.total }
+func (a *Account) histories() *atomic.Int64 { return &a.kinds[Histories] }
+
+// Add counts n bytes more of a kind, or less where n is negative. Whoever adds must take it away
+// again exactly once: a Reservation does.
+func (a *Account) Add(k Kind, n int) {
+	if a == nil || n == 0 {
+		return
+	}
+	a.total.Add(int64(n))
+	a.kinds[k].Add(int64(n))
+}
+
+// Kept is how many bytes the tenant keeps.
+func (a *Account) Kept() int64 {
+	if a == nil {
+		return 0
+	}
+	return a.total.Load()
+}
+
+// Holding is what the tenant keeps now. The kinds are read one after the other, so while it changes
+// they need not sum up to Kept.
+func (a *Account) Holding() Holding {
+	h := Holding{Tenant: a.tenant, Kept: a.total.Load(), Limit: a.limit(), Refused: a.refused.Load()}
+	for k := range h.Kinds {
+		h.Kinds[k] = a.kinds[k].Load()
+	}
+	return h
+}
+
+// shares is how the bytes of all kinds are divided.
+func (a *Account) shares() Shares {
+	b := a.ledger.bounded()
+	return Shares{Total: b.Total, Tenants: b.Tenants}
+}
+
+// limit is what the tenant may keep now: its share, and what nobody else has taken of the free part.
+func (a *Account) limit() int64 {
+	s := a.shares()
+	if s.Total == 0 {
+		return 0
+	}
+	others := a.ledger.excess(s, (*Account).all) - s.Excess(a.total.Load())
+	return s.Guaranteed() + max(0, s.Free()-others)
+}
+
+// above reports whether the tenant keeps more than is guaranteed to it.
+func (a *Account) above() bool {
+	s := a.shares()
+	return s.Total > 0 && a.total.Load() > s.Guaranteed()
+}
+
+// Begins says why the tenant may not begin what lasts, as a session, a task or a held call; nil when
+// it may. Above its share it may not while the level is High.
+func (a *Account) Begins() *Refusal { return a.allows(Level.Begins) }
+
+// Calls says why the tenant may not make a call; nil when it may. Above its share it may not while
+// the level is Critical.
+func (a *Account) Calls() *Refusal { return a.allows(Level.Calls) }
+
+func (a *Account) allows(does func(l Level, above bool) bool) *Refusal {
+	if a == nil {
+		return nil
+	}
+	level := a.ledger.memory.Level()
+	switch {
+	case level < High || does(level, true): // as nearly always
+		return nil
+	case !does(level, false):
+		return &Refusal{Level: level, Everybody: true}
+	case !a.above():
+		return nil
+	}
+	return a.refusal(level)
+}
+
+// Reserve counts n bytes of a kind, or says why there is no room for them. A tenant that keeps less
+// than its share has room, whatever the size of the one message.
+func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
+	r := a.Hold(k, n)
+	if a == nil {
+		return r, nil
+	}
+	s := a.shares()
+	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
+	held := a.total.Load()
+	if s.Total == 0 || held-int64(n) < s.Guaranteed() || a.ledger.excess(s, (*Account).all) <= s.Free() {
+		return r, nil
+	}
+	r.Release()
+	return nil, a.refusal(a.ledger.memory.Level())
+}
+
+// Room says why there is no room for n bytes more; nil when there is. It counts nothing.
+func (a *Account) Room(n int) *Refusal {
+	r, why := a.Reserve(Requests, n)
+	r.Release()
+	return why
+}
+
+// Hold counts n bytes of a kind that are there already.
+func (a *Account) Hold(k Kind, n int) *Reservation {
+	if a == nil {
+		return nil
+	}
+	r := &Reservation{account: a, kind: k}
+	r.size.Store(int64(n))
+	a.Add(k, n)
+	return r
+}
+
+// Full reports whether the tenant keeps as much as it may, or as many histories as it may: then what
+// is kept for convenience is not kept.
+func (a *Account) Full() bool {
+	if a == nil {
+		return false
+	}
+	s := a.shares()
+	if s.Total > 0 && a.total.Load() > s.Guaranteed() && a.ledger.excess(s, (*Account).all) > s.Free() {
+		return true
+	}
+	s.Total = a.ledger.bounded().Histories
+	return s.Total > 0 && a.kinds[Histories].Load() > s.Guaranteed() && a.ledger.excess(s, (*Account).histories) > s.Free()
+}
+
+func (a *Account) refusal(level Level) *Refusal {
+	a.refused.Add(1)
+	r := &Refusal{Level: level, Holding: a.Holding()}
+	if level >= High {
+		r.Limit = a.shares().Guaranteed()
+	}
+	return r
+}
+
+// Reservation is bytes that count for a tenant until they are released. It is safe for concurrent
+// use; a nil Reservation is of nobody.
+type Reservation struct {
+	account *Account
+	kind    Kind
+	size    atomic.Int64 // released once it is over
+}
+
+// over is the size of a Reservation that was released.
+const over = -1
+
+// Resize makes it one of n bytes, unless it was released.
+func (r *Reservation) Resize(n int) {
+	if r == nil {
+		return
+	}
+	for {
+		size := r.size.Load()
+		if size == over {
+			return
+		}
+		if r.size.CompareAndSwap(size, int64(n)) {
+			r.account.Add(r.kind, n-int(size))
+			return
+		}
+	}
+}
+
+// Release lets go of the bytes. Only the first call does.
+func (r *Reservation) Release() {
+	if r == nil {
+		return
+	}
+	if size := r.size.Swap(over); size != over {
+		r.account.Add(r.kind, -int(size))
+	}
+}

@@ -1,0 +1,132 @@
+package quota
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Kind is a kind of bytes that outlive the message which brought them.
+type Kind uint8
+
+// The kinds.
+const (
+	Requests  Kind = iota // requests in flight, and those that wait for their server
+	HeldCalls             // questions and results of calls whose client has to come back
+	Tasks                 // requests and results of tasks
+	Histories             // events that wait for a client or are kept for its return
+	Answers               // large answers that no client has read yet
+	Lists                 // what servers have listed
+	Notices               // notifications that are not dispatched yet
+
+	kindCount = int(iota)
+)
+
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "notifications"}
+
+// String is the kind as metrics label it.
+func (k Kind) String() string { return kindWords[k] }
+
+// Holding is what one tenant keeps, in bytes.
+type Holding struct {
+	Tenant string
+	Kept   int64 // of all kinds
+	Limit  int64 // what it may keep now; 0 is no bound
+	Kinds  [kindCount]int64
+	// Refused counts what the tenant was refused because of what it keeps, since the host started.
+	Refused uint64
+}
+
+// String says what the tenant keeps, the largest kind first.
+func (h Holding) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s keeps %s", h.Tenant, mebibytes(h.Kept))
+	if h.Limit > 0 {
+		fmt.Fprintf(&b, " of %s", mebibytes(h.Limit))
+	}
+	if parts := h.Parts(); parts != "" {
+		b.WriteString(": " + parts)
+	}
+	return b.String()
+}
+
+// Parts says how much of each kind there is, as "held_calls 80.0 MiB, requests 3.0 MiB".
+func (h Holding) Parts() string {
+	kinds := make([]Kind, 0, kindCount)
+	for k, n := range h.Kinds {
+		if n > 0 {
+			kinds = append(kinds, Kind(k))
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b Kind) int { return cmp.Compare(h.Kinds[b], h.Kinds[a]) })
+	words := make([]string, len(kinds))
+	for i, k := range kinds {
+		words[i] = k.String() + " " + mebibytes(h.Kinds[k])
+	}
+	return strings.Join(words, ", ")
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+// Bounds say how much all tenants together may keep, in bytes; 0 is no bound. Each is divided
+// between the tenants by Shares.
+type Bounds struct {
+	Tenants   int
+	Total     int64 // of all kinds
+	Histories int64 // of those alone, so that what is kept for convenience refuses no call
+}
+
+// Ledger counts what tenants keep. Each has an account, whose counters are atomic, so that nobody
+// waits for anybody. The zero Ledger has no bounds and is ready.
+type Ledger struct {
+	bounds   atomic.Pointer[Bounds]
+	memory   *Memory // whose level says who is refused; nil stays at Normal
+	accounts sync.Map
+}
+
+// NewLedger makes a Ledger that refuses by the level of memory.
+func NewLedger(memory *Memory) *Ledger { return &Ledger{memory: memory} }
+
+// Bound puts bounds in force. What is kept already stays.
+func (l *Ledger) Bound(b Bounds) { l.bounds.Store(&b) }
+
+func (l *Ledger) bounded() Bounds {
+	if b := l.bounds.Load(); b != nil {
+		return *b
+	}
+	return Bounds{}
+}
+
+// Of is the account of a tenant. It stays the same one.
+func (l *Ledger) Of(tenant string) *Account {
+	a, ok := l.accounts.Load(tenant)
+	if !ok {
+		a, _ = l.accounts.LoadOrStore(tenant, &Account{ledger: l, tenant: tenant})
+	}
+	return a.(*Account)
+}
+
+// Snapshot is what each tenant keeps, by name. Tenants that never kept anything are not in it.
+func (l *Ledger) Snapshot() []Holding {
+	var all []Holding
+	for a := range l.each {
+		all = append(all, a.Holding())
+	}
+	slices.SortFunc(all, func(a, b Holding) int { return strings.Compare(a.Tenant, b.Tenant) })
+	return all
+}
+
+func (l *Ledger) each(yield func(*Account) bool) {
+	l.accounts.Range(func(_, a any) bool { return yield(a.(*Account)) })
+}
+
+// excess is how much of the free part of s is taken, by the counter that of finds in an account.
+func (l *Ledger) excess(s Shares, of func(*Account) *atomic.Int64) (sum int64) {
+	for a := range l.each {
+		sum += s.Excess(of(a).Load())
+	}
+	return sum
+}

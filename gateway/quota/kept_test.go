@@ -1,0 +1,220 @@
+package quota
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"mcpd/protocol"
+)
+
+const mib = 1 << 20
+
+// ledger is one for two tenants of 100 MiB: 25 guaranteed to each, 50 free.
+func ledger(level Level) *Ledger {
+	m := new(Memory)
+	m.Set(level)
+	l := NewLedger(m)
+	l.Bound(Bounds{Tenants: 2, Total: 100 * mib, Histories: 40 * mib})
+	return l
+}
+
+func TestAccountIsRefusedAtItsBound(t *testing.T) {
+	l := ledger(Normal)
+	a, b := l.Of("acme"), l.Of("initech")
+	var kept []*Reservation
+	for {
+		r, why := a.Reserve(HeldCalls, mib)
+		if why != nil {
+			if why.Kept != 75*mib || why.Limit != 75*mib || why.Kinds[HeldCalls] != 75*mib {
+				t.Errorf("refused with %+v", why)
+			}
+			break
+		}
+		kept = append(kept, r)
+	}
+	if len(kept) != 75 || a.Kept() != 75*mib {
+		t.Fatalf("%d are kept, %d bytes; want the share and all that is free, 75", len(kept), a.Kept())
+	}
+	for range 25 { // its share is reserved
+		if _, why := b.Reserve(Requests, mib); why != nil {
+			t.Fatalf("another tenant below its share: %v", why.Told())
+		}
+	}
+	if _, why := b.Reserve(Requests, mib); why == nil {
+		t.Error("another tenant has more than its share while nothing is free")
+	}
+	kept[0].Release()
+	kept[0].Release() // counts once
+	if _, why := a.Reserve(Tasks, mib); why != nil || a.Kept() != 75*mib {
+		t.Errorf("after it has let go: %v, %d kept", why, a.Kept())
+	}
+	if h := a.Holding(); h.Refused != 1 || h.Kinds[Tasks] != mib {
+		t.Errorf("the account says %+v", h)
+	}
+}
+
+// One message of a tenant that keeps less than its share has room, however large it is.
+func TestOneMessageBelowTheShareHasRoom(t *testing.T) {
+	l := ledger(Normal)
+	if _, why := l.Of("acme").Reserve(Requests, 70*mib); why != nil {
+		t.Fatal(why.Told())
+	}
+	b := l.Of("initech")
+	if _, why := b.Reserve(Requests, 40*mib); why != nil {
+		t.Error(why.Told())
+	}
+	if _, why := b.Reserve(Requests, mib); why == nil {
+		t.Error("the next one has room as well")
+	}
+}
+
+func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
+	for _, c := range []struct {
+		Level
+		begin, call [2]bool // whether acme, which is above its share, and initech, which is not, are refused
+	}{
+		{Elevated, [2]bool{}, [2]bool{}},
+		{High, [2]bool{true, false}, [2]bool{}},
+		{Critical, [2]bool{true, false}, [2]bool{true, false}},
+		{Exhausted, [2]bool{true, true}, [2]bool{true, true}},
+	} {
+		l := ledger(c.Level)
+		l.Of("acme").Add(HeldCalls, 26*mib)
+		l.Of("initech").Add(Requests, 25*mib)
+		begin := [2]bool{l.Of("acme").Begins() != nil, l.Of("initech").Begins() != nil}
+		call := [2]bool{l.Of("acme").Calls() != nil, l.Of("initech").Calls() != nil}
+		if begin != c.begin || call != c.call {
+			t.Errorf("%v: begin %v, call %v", c.Level, begin, call)
+		}
+		if why := l.Of("acme").Calls(); c.Level == Critical && (why.Limit != 25*mib || why.Everybody) {
+			t.Errorf("it is told of %+v", why)
+		}
+	}
+}
+
+func TestRefusalTellsWhatIsKept(t *testing.T) {
+	l := ledger(Normal)
+	a := l.Of("acme")
+	a.Add(HeldCalls, 70*mib)
+	a.Add(Requests, 5*mib)
+	_, why := a.Reserve(Requests, mib)
+	err := why.Told()
+	for _, part := range []string{"tenant acme is overloaded", "keeps 75.0 MiB of 75.0 MiB", "held_calls 70.0 MiB, requests 5.0 MiB", "as much as it may"} {
+		if !strings.Contains(err.Message, part) {
+			t.Errorf("%q does not say %q", err.Message, part)
+		}
+	}
+	m := protocol.Translate(err, protocol.Latest)
+	for _, part := range []string{`"kept":78643200`, `"limit":78643200`, `"held_calls":73400320`, `"retryAfterMs":1000`, `"reason":"overloaded"`} {
+		if !strings.Contains(string(m.Data), part) {
+			t.Errorf("%s does not say %s", m.Data, part)
+		}
+	}
+	l.memory.Set(Critical)
+	if err := a.Calls().Told(); err.RetryAfter != 2*time.Second || !strings.Contains(err.Message, "of 25.0 MiB") || !strings.Contains(err.Message, "(critical)") {
+		t.Errorf("while the memory is critical: %v, %q", err.RetryAfter, err.Message)
+	}
+	l.memory.Set(Exhausted)
+	if err := a.Calls().Told(); err.Message != "host is overloaded" {
+		t.Errorf("while nothing is left: %q", err.Message)
+	}
+}
+
+func TestHistoriesHaveABoundOfTheirOwn(t *testing.T) {
+	l := ledger(Normal)
+	a := l.Of("acme")
+	for n := range 40 {
+		if full := a.Full(); full != (n > 30) { // 10 guaranteed, 20 free
+			t.Fatalf("with %d MiB of histories: full is %v", n, full)
+		}
+		a.Add(Histories, mib)
+	}
+	if l.Of("initech").Full() {
+		t.Error("another tenant has no room for its histories")
+	}
+}
+
+func TestAccountOfNobodyCountsNothing(t *testing.T) {
+	var a *Account
+	a.Add(Tasks, 5)
+	r, why := a.Reserve(Tasks, 5)
+	r.Resize(7)
+	r.Release()
+	if why != nil || a.Kept() != 0 || a.Full() || a.Calls() != nil || a.Begins() != nil {
+		t.Error("it does")
+	}
+	l := new(Ledger) // without bounds everything is counted, and nothing refused
+	if _, why := l.Of("acme").Reserve(Tasks, 1<<50); why != nil || l.Of("acme").Full() || l.Of("acme").Kept() != 1<<50 {
+		t.Error("a ledger without bounds refuses")
+	}
+}
+
+// Whatever is reserved, resized and released, in whatever order and by whomever at the same time, the
+// account says what is left, and nothing when all is let go of.
+func TestLedgerIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := ledger(Normal)
+		a := l.Of("acme")
+		var open []*Reservation
+		want := map[*Reservation]int64{}
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			switch op := rapid.IntRange(0, 3).Draw(t, "op"); {
+			case op <= 1 || len(open) == 0:
+				n := rapid.IntRange(0, 9*mib).Draw(t, "size")
+				if r, why := a.Reserve(Kind(rapid.IntRange(0, kindCount-1).Draw(t, "kind")), n); why == nil {
+					open, want[r] = append(open, r), int64(n)
+				}
+			default:
+				r := open[rapid.IntRange(0, len(open)-1).Draw(t, "which")]
+				if op == 2 {
+					n := rapid.IntRange(0, mib).Draw(t, "size")
+					if _, ok := want[r]; ok {
+						want[r] = int64(n)
+					}
+					r.Resize(n)
+				} else {
+					delete(want, r)
+					r.Release()
+				}
+			}
+			var sum int64
+			for _, n := range want {
+				sum += n
+			}
+			if h := a.Holding(); h.Kept != sum {
+				t.Fatalf("%d are kept, want %d", h.Kept, sum)
+			}
+		}
+		for _, r := range open {
+			r.Release()
+		}
+		if h := a.Holding(); h.Kept != 0 || h.Kinds != [kindCount]int64{} {
+			t.Fatalf("all is released, and %+v is left", h)
+		}
+	})
+}
+
+func TestLedgerIsExactUnderContention(t *testing.T) {
+	l := ledger(Normal)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for n := range 500 {
+				r, _ := l.Of("acme").Reserve(Kind(n%kindCount), 3*mib)
+				var both sync.WaitGroup
+				both.Go(r.Release)
+				r.Resize(n)
+				r.Release()
+				both.Wait()
+			}
+		})
+	}
+	all.Wait()
+	if h := l.Snapshot()[0]; h.Kept != 0 || h.Kinds != [kindCount]int64{} {
+		t.Errorf("%+v is left", h)
+	}
+}
