@@ -26,7 +26,7 @@ func (s *state) startChild(now time.Time, in inStart) {
 	if old := s.roster.byID[in.kid.id]; old != nil {
 		err := ErrAlreadyPresent
 		if old.stage != idle {
-			err = ErrAlreadyStarted{Ref{old.driver.row}, old.driver.row.arguments()}
+			err = ErrAlreadyStarted{Ref: Ref{old.driver.row}} // answer adds its args
 		}
 		s.reply(in.request, old, err)
 		return

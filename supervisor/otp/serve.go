@@ -38,6 +38,10 @@ func (v *supervisor) answer(a action) {
 	if a.kid != nil && a.reason == nil && !a.kid.deleted {
 		ref = Ref{a.kid.driver.row}
 	}
+	if already, ok := a.reason.(ErrAlreadyStarted); ok {
+		already.Args = already.Ref.row.arguments()
+		a.reason = already
+	}
 	a.request.(func(Ref, error))(ref, a.reason)
 }
 
