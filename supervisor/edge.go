@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"mcpd/actors/session"
 	"mcpd/gateway/auth"
@@ -78,8 +79,12 @@ func (h *Edge) admit(ep streamable.Endpoint) error {
 }
 
 // refusal answers who could not be told from anybody else. An address that fails again and again is asked to wait; callers from there
-// who have a key are not held up by it.
+// who have a key are not held up by it. A request without a credential has tried none, so it is no failure: clients that look for
+// what a 401 says send one each time they start.
 func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
+	if err == auth.ErrUnauthorized && strings.TrimSpace(r.Header.Get("Authorization")) == "" {
+		return protocol.Unauthenticated()
+	}
 	now, rate := h.Clock.Now(), quota.PerMinute(h.now().config.Edge.Failures)
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	if wait := h.Failures.Wait(now, from.Addr(), rate); wait > 0 {

@@ -66,10 +66,8 @@ func (h *host) mcp() (suture.Service, error) {
 	handler := streamable.NewHandler(streamable.Options{
 		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
-		Refused: func(tenant, reason string, _ int) {
-			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: reason})
-		},
-		Room: func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).answers }, Bodies: h.bodiesOf,
+		Refused: h.refused,
+		Room:    func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).answers }, Bodies: h.bodiesOf,
 		Cut: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
 		},

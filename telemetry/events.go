@@ -265,6 +265,9 @@ type (
 		Where
 		Reason string `key:"reason" is:"the condition's word, as in the error's data.reason"`
 		Method string `key:"method" is:"what was asked"`
+		// Of a request over HTTP that was refused before anybody looked at its message.
+		Address string `key:"address" is:"of the client, as trusted proxies have it"`
+		URLPath string `key:"url_path" is:"what the request was for, without its query"`
 	}
 	NotificationDropped struct {
 		Where

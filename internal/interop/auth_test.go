@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -126,7 +127,10 @@ func TestFailuresOfOneHoldUpNobodyElse(t *testing.T) {
 	w := stranger(t, host.MCP+"/t/acme/mcp")
 	limited := 0
 	for range 30 {
-		switch r := w.post(hello); r.status {
+		if r := w.post(hello); r.status != http.StatusUnauthorized {
+			t.Fatalf("without a key: %d %s, which is no failure of one", r.status, r.body)
+		}
+		switch r := w.post(hello, "Authorization", "Bearer no-key"); r.status {
 		case http.StatusUnauthorized:
 		case http.StatusTooManyRequests:
 			limited++
@@ -153,4 +157,22 @@ func TestTenantWithoutKeysIsOpen(t *testing.T) {
 		w.open("2025-11-25")
 		w.close()
 	}
+}
+
+// The log of a refused request names who asked, which tenant, and what for.
+func TestRefusalsAreLoggedWithTheirOrigin(t *testing.T) {
+	host := town(t)
+	w := stranger(t, host.MCP+"/t/acme/mcp?ticket=secret")
+	if r := w.post(hello); r.status != http.StatusUnauthorized {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	eventually(t, "a line that tells of it", func() bool {
+		for line := range strings.Lines(host.Log()) {
+			if strings.Contains(line, `"event":"rejected"`) && strings.Contains(line, `"address":"127.1.`) &&
+				strings.Contains(line, `"tenant":"acme"`) && strings.Contains(line, `"url_path":"/t/acme/mcp"`) {
+				return !strings.Contains(line, "secret")
+			}
+		}
+		return false
+	})
 }

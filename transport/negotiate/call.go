@@ -22,14 +22,14 @@ const retryParameter = "retry"
 func (q *request) call() {
 	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
 	if why != nil {
-		q.refuse(q.w, q.target.Endpoint, why)
+		q.refuse(q.w, q.r, q.target.Endpoint, why)
 		return
 	}
 	if len(body) == 0 {
 		body = []byte("{}")
 	}
 	if v := jsontext.Value(body); v.Kind() != '{' || !v.IsValid() {
-		q.fail(q.w, q.target.Endpoint, protocol.InvalidParams("the body is not a JSON object of arguments"))
+		q.fail(q.w, q.r, q.target.Endpoint, protocol.InvalidParams("the body is not a JSON object of arguments"))
 		return
 	}
 	var params jsontext.Value
@@ -37,7 +37,7 @@ func (q *request) call() {
 		_, answers := splice.Get(body, "inputResponses")
 		_, state := splice.Get(body, "requestState")
 		if !answers && !state {
-			q.fail(q.w, q.target.Endpoint, protocol.InvalidParams("a retry has inputResponses or requestState beside arguments"))
+			q.fail(q.w, q.r, q.target.Endpoint, protocol.InvalidParams("a retry has inputResponses or requestState beside arguments"))
 			return
 		}
 		params = splice.Without(body, "_meta", "name")
@@ -65,7 +65,7 @@ func (q *request) exchange(method string, e *exchange) {
 	e.room = q.guard.Room(q.target.Endpoint)
 	defer e.leave()
 	if err := q.ask(method, e); err != nil {
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
 	}
 	defer q.leave(e)
@@ -98,7 +98,7 @@ func (q *request) subscribe() {
 	e := newExchange(subscription.Filter{URIs: []string{q.target.Name}}.Params())
 	e.streams = true
 	if err := q.ask("subscriptions/listen", e); err != nil {
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
 	}
 	defer func() {
@@ -124,7 +124,7 @@ func (q *request) stream(e *exchange, endless bool) {
 		q.failed(q.w, outcome.Error)
 		return
 	case endless && !granted(news):
-		q.refuse(q.w, q.target.Endpoint, &streamable.Refused{Reason: "resource_not_found", Detail: "nobody tells of changes of this resource", Status: http.StatusNotFound})
+		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{Reason: "resource_not_found", Detail: "nobody tells of changes of this resource", Status: http.StatusNotFound})
 		return
 	}
 	events := q.guard.StartEvents(q.w, q.target.Endpoint)

@@ -48,12 +48,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case answered:
 		return
 	case why != nil:
-		h.refuse(w, streamable.Endpoint{}, why)
+		streamable.AnswerUnread(w, r, func() { h.refuse(w, r, streamable.Endpoint{}, why) })
 		return
 	}
 	target, err := h.host.Target(r)
 	if err != nil {
-		h.fail(w, streamable.Endpoint{}, err)
+		streamable.AnswerUnread(w, r, func() { h.fail(w, r, streamable.Endpoint{}, err) })
 		return
 	}
 	q := &request{Handler: h, w: w, r: r, target: target, rules: h.host.Rules(target.Endpoint)}
@@ -70,7 +70,7 @@ func (q *request) serve() {
 	switch {
 	case !ok:
 		q.w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(do)), ", "))
-		q.refuse(q.w, q.target.Endpoint, &streamable.Refused{Reason: "http_method", Detail: "method " + q.r.Method + " is not allowed here", Status: http.StatusMethodNotAllowed})
+		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{Reason: "http_method", Detail: "method " + q.r.Method + " is not allowed here", Status: http.StatusMethodNotAllowed})
 	case q.target.Negotiate || q.enter():
 		serve(q)
 	}
@@ -109,10 +109,10 @@ func (q *request) enter() bool {
 	switch {
 	case ok:
 	case client == nil && need == (terms.Need{}):
-		q.unknown(q.w, q.target.Endpoint, missingSession)
+		q.unknown(q.w, q.r, q.target.Endpoint, missingSession)
 		return false
 	default:
-		q.refuse(q.w, q.target.Endpoint, &streamable.Refused{Reason: "capability_required", Detail: lacks + need.String(), Status: http.StatusForbidden})
+		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{Reason: "capability_required", Detail: lacks + need.String(), Status: http.StatusForbidden})
 		return false
 	}
 	if given {
@@ -120,7 +120,7 @@ func (q *request) enter() bool {
 	}
 	var err error
 	if q.session, err = q.host.Anonymous(q.context(), q.target.Endpoint); err != nil {
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return false
 	}
 	q.client = terms.Anonymous()
@@ -132,10 +132,10 @@ func (q *request) find(id string) bool {
 	session, err := q.host.Lookup(q.context(), q.target.Endpoint, id)
 	switch {
 	case errors.Is(err, streamable.ErrNoSession):
-		q.unknown(q.w, q.target.Endpoint, invalidSession)
+		q.unknown(q.w, q.r, q.target.Endpoint, invalidSession)
 		return false
 	case err != nil:
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return false
 	}
 	session.Touch()
@@ -147,9 +147,9 @@ func (q *request) find(id string) bool {
 func (q *request) context() context.Context { return context.WithoutCancel(q.r.Context()) }
 
 // unknown refuses a request whose session is missing or is none.
-func (h *Handler) unknown(w http.ResponseWriter, ep streamable.Endpoint, text string) {
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, text string) {
 	w.Header().Set("WWW-Authenticate", SessionHeader)
-	h.refuse(w, ep, &streamable.Refused{Reason: "session_required", Detail: text, Status: http.StatusUnauthorized})
+	h.refuse(w, r, ep, &streamable.Refused{Reason: "session_required", Detail: text, Status: http.StatusUnauthorized})
 }
 
 // ask hands a request to the session. Its outcome is e's.

@@ -27,12 +27,12 @@ const (
 func (q *request) negotiate() {
 	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
 	if why != nil {
-		q.refuse(q.w, q.target.Endpoint, why)
+		q.refuse(q.w, q.r, q.target.Endpoint, why)
 		return
 	}
 	client, err := terms.ParseClient(body)
 	if err != nil {
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
 	}
 	resumed := false
@@ -44,7 +44,7 @@ func (q *request) negotiate() {
 	}
 	if !resumed {
 		if q.session, err = q.host.Open(q.context(), q.target.Endpoint, client); err != nil {
-			q.fail(q.w, q.target.Endpoint, err)
+			q.fail(q.w, q.r, q.target.Endpoint, err)
 			return
 		}
 		q.client = client
@@ -62,7 +62,7 @@ func (q *request) negotiate() {
 	answer, err := server.Response()
 	switch {
 	case err != nil:
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
 	case q.r.Context().Err() != nil:
 		return
@@ -146,13 +146,13 @@ func (q *request) end() {
 	id, given := streamable.SessionID(q.r)
 	switch {
 	case !given:
-		q.unknown(q.w, q.target.Endpoint, missingSession)
+		q.unknown(q.w, q.r, q.target.Endpoint, missingSession)
 		return
 	case !q.find(id):
 		return
 	}
 	if err := q.session.Close(q.context()); err != nil {
-		q.fail(q.w, q.target.Endpoint, err)
+		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
 	}
 	q.guard.WriteJSON(q.w, http.StatusNoContent, nil)

@@ -34,8 +34,8 @@ func (f failure) body() []byte {
 func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Data}.body() }
 
 // refuse turns a request away by a word of this interface or of the listener's edge.
-func (h *Handler) refuse(w http.ResponseWriter, ep streamable.Endpoint, why *streamable.Refused) {
-	h.guard.Count(ep, why.Reason, why.Status)
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, why *streamable.Refused) {
+	h.guard.Count(r, ep, why.Reason, why.Status)
 	if why.Wait > 0 {
 		retryAfter(w, why.Wait)
 	}
@@ -43,9 +43,9 @@ func (h *Handler) refuse(w http.ResponseWriter, ep streamable.Endpoint, why *str
 }
 
 // fail answers with what a Host or a Session returned.
-func (h *Handler) fail(w http.ResponseWriter, ep streamable.Endpoint, err error) {
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, err error) {
 	if errors.Is(err, streamable.ErrNoSession) { // it ended while it was used
-		h.unknown(w, ep, invalidSession)
+		h.unknown(w, r, ep, invalidSession)
 		return
 	}
 	status := protocol.HTTPStatus(err, protocol.Latest, false)
@@ -59,7 +59,7 @@ func (h *Handler) fail(w http.ResponseWriter, ep streamable.Endpoint, err error)
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	h.guard.Count(ep, protocol.ConditionOf(err).String(), status)
+	h.guard.Count(r, ep, protocol.ConditionOf(err).String(), status)
 	h.guard.WriteJSON(w, status, failureOf(protocol.Translate(err, protocol.Latest)))
 }
 

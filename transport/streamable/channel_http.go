@@ -16,14 +16,14 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	c, ticket := h.channels.add(h, ep)
 	if c == nil {
-		h.refuse(w, ep, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
+		h.refuse(w, r, ep, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
 		return
 	}
 	defer c.end(r.Context())
 	defer h.channels.remove(ticket)
 	out := makeOutlet()
 	if err := c.streams.listen(&out); err != nil {
-		h.refuseGET(w, ep, err, 0)
+		h.refuseGET(w, r, ep, err, 0)
 		return
 	}
 	e := emitter{
@@ -44,7 +44,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	v := c.version()
 	messages, refused, err := h.decode(body, v)
 	if err != nil {
-		h.refuseError(w, ep, err, v, refusedID(err))
+		h.refuseError(w, r, ep, err, v, refusedID(err))
 		return
 	}
 	for _, m := range refused {
@@ -57,7 +57,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		}
 	}
 	if err != nil {
-		h.refuseError(w, ep, err, v, jsonrpc.ID{})
+		h.refuseError(w, r, ep, err, v, jsonrpc.ID{})
 		return
 	}
 	h.writeEmpty(w, http.StatusAccepted)

@@ -20,7 +20,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	streams, out := session.Streams(), makeOutlet()
 	if err := streams.connect(&out, r.Header.Get("Last-Event-Id"), session.Version()); err != nil {
-		h.refuseGET(w, ep, err, session.Version())
+		h.refuseGET(w, r, ep, err, session.Version())
 		return
 	}
 	defer streams.detach(&out)
@@ -45,19 +45,19 @@ func (h *Handler) streams(w http.ResponseWriter, r *http.Request, ep Endpoint) b
 		f, detail = draining, "the server is going down"
 	}
 	if f != accepted {
-		h.refuse(w, ep, f, jsonrpc.ID{}, detail)
+		h.refuse(w, r, ep, f, jsonrpc.ID{}, detail)
 	}
 	return f == accepted
 }
 
-func (h *Handler) refuseGET(w http.ResponseWriter, ep Endpoint, err error, v protocol.Version) {
+func (h *Handler) refuseGET(w http.ResponseWriter, r *http.Request, ep Endpoint, err error, v protocol.Version) {
 	switch {
 	case errors.Is(err, errManyGETs):
-		h.refuse(w, ep, manyGETs, jsonrpc.ID{}, err.Error())
+		h.refuse(w, r, ep, manyGETs, jsonrpc.ID{}, err.Error())
 	case errors.Is(err, errEventID), errors.Is(err, errUnreplayable):
-		h.refuse(w, ep, badEventID, jsonrpc.ID{}, "cannot resume: "+err.Error())
+		h.refuse(w, r, ep, badEventID, jsonrpc.ID{}, "cannot resume: "+err.Error())
 	default:
-		h.refuseError(w, ep, err, v, jsonrpc.ID{})
+		h.refuseError(w, r, ep, err, v, jsonrpc.ID{})
 	}
 }
 
@@ -77,7 +77,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	if err := session.Close(context.WithoutCancel(r.Context())); err != nil {
-		h.refuseError(w, ep, err, session.Version(), jsonrpc.ID{})
+		h.refuseError(w, r, ep, err, session.Version(), jsonrpc.ID{})
 		return
 	}
 	h.writeEmpty(w, http.StatusNoContent)

@@ -70,8 +70,8 @@ func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
 func (h *Handler) Room(ep Endpoint) *transport.Room { return h.options.Room(ep) }
 
 // Count reports a refusal of another interface, as Options.Refused has it.
-func (h *Handler) Count(ep Endpoint, reason string, status int) {
-	h.options.Refused(ep.Tenant, reason, status)
+func (h *Handler) Count(r *http.Request, ep Endpoint, reason string, status int) {
+	h.options.Refused(r, ep.Tenant, reason, status)
 }
 
 // CountDropped reports notifications that a client of another interface was not given, as Options.Dropped has it.

@@ -40,9 +40,10 @@ type Options struct {
 	Bounds Bounds
 	// KeepAlive, Stall, StreamAge and Retry: see the defaults.
 	KeepAlive, Stall, StreamAge, Retry time.Duration
-	// Refused is told of each request that was refused, with the tenant whose it was, empty where that was not known yet, a word from a closed list
-	// and the status of the answer. It must return at once.
-	Refused func(tenant, reason string, status int)
+	// Refused is told of each request that was refused, with the tenant whose it was, empty where
+	// that was not known yet, a word from a closed list and the status of the answer. It must
+	// return at once.
+	Refused func(r *http.Request, tenant, reason string, status int)
 	// Cut is told of each stream of a tenant's that was cut because its client did not read. It must return at once.
 	Cut func(tenant string)
 	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
@@ -85,7 +86,7 @@ func NewHandler(o Options) *Handler {
 		o.Admission = func() *Admission { return admission }
 	}
 	if o.Refused == nil {
-		o.Refused = func(string, string, int) {}
+		o.Refused = func(*http.Request, string, string, int) {}
 	}
 	if o.Cut == nil {
 		o.Cut = func(string) {}
@@ -109,41 +110,47 @@ func (h *Handler) Drain() { h.drained.Do(func() { close(h.drain) }) }
 
 // ServeHTTP implements http.Handler. What is decided on the way is off the stack when the request is served: a stream may be idle for days.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if serve, ep := h.admit(w, r); serve != nil {
+	serve, ep, refuse := h.admit(w, r)
+	switch {
+	case serve != nil:
 		serve(h, w, r, ep)
+	case refuse != nil:
+		AnswerUnread(w, r, refuse)
 	}
 }
 
 type door func(*Handler, http.ResponseWriter, *http.Request, Endpoint)
 
-// admit finds what serves a request, and refuses it where there is nothing. What can be refused early is, in this order: the shape of the
+// admit finds what serves a request, or what refuses it. Neither means that it is answered. What can be refused early is, in this order: the shape of the
 // request, Host, Origin, method; then the endpoint and the caller; then the headers of the method; then the body; then what the message is.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep Endpoint) {
-	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep Endpoint, refuse func()) {
+	if r.ContentLength != 0 { // also when nobody reads it: the rest is discarded
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {
-			h.refuse(w, ep, f, jsonrpc.ID{}, detail)
-			return nil, ep
+			return nil, ep, func() { h.refuse(w, r, Endpoint{}, f, jsonrpc.ID{}, detail) }
 		}
 	}
 	if h.crossOrigin(w, r) {
-		return nil, ep
+		return nil, ep, nil
 	}
 	ep, at, err := h.options.Host.Route(r)
 	if err != nil {
 		if err.Condition == protocol.ConditionOverloaded {
 			last(w, r) // who shall come back later needs none meanwhile
 		}
-		h.refuseError(w, ep, err, 0, jsonrpc.ID{})
-		return nil, ep
+		of := ep // a copy, so that ep is not on the heap for requests that are served
+		return nil, of, func() { h.refuseError(w, r, of, err, 0, jsonrpc.ID{}) }
 	}
 	if serve = doors[at][r.Method]; serve == nil {
 		w.Header().Set("Allow", allowed[at])
-		h.refuse(w, ep, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
+		of := ep
+		return nil, of, func() {
+			h.refuse(w, r, of, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
+		}
 	}
-	return serve, ep
+	return serve, ep, nil
 }
 
 // doors says what is done behind each, by method.

@@ -254,7 +254,7 @@ func TestConcurrentPostsWithOneIDGetTheirOwnAnswers(t *testing.T) {
 func TestRefusalsAreCounted(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	s := serve(t, newTestHost(t), Options{Refused: func(tenant, reason string, status int) {
+	s := serve(t, newTestHost(t), Options{Refused: func(_ *http.Request, tenant, reason string, status int) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, fmt.Sprintf("%q %s %d", tenant, reason, status))

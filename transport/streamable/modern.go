@@ -28,7 +28,7 @@ func isModern(r *http.Request, m jsonrpc.Message) bool {
 func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
 	id := requestID(m)
 	if m.Method == "" {
-		h.refuseError(w, ep, protocol.InvalidRequest("a server of this revision asks nothing that could be answered"), protocol.Latest, id)
+		h.refuseError(w, r, ep, protocol.InvalidRequest("a server of this revision asks nothing that could be answered"), protocol.Latest, id)
 		return
 	}
 	class, err := h.options.Host.Policy(ep).Classify(protocol.Arrival{
@@ -37,7 +37,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	})
 	switch {
 	case err != nil:
-		h.refuseError(w, ep, err, class.Version, id)
+		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	case m.Kind() == jsonrpc.KindNotification: // the client says nothing that its requests and their ends do not say
 		h.writeEmpty(w, http.StatusAccepted)
@@ -48,13 +48,13 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		err = headers.Request{Method: m.Method, Params: m.Params}.Check(fields)
 	}
 	if err != nil {
-		h.refuseError(w, ep, err, class.Version, id)
+		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
 	ctx := context.WithoutCancel(r.Context())
 	peer, err := h.options.Host.Peer(ctx, ep, class)
 	if err != nil {
-		h.refuseError(w, ep, err, class.Version, id)
+		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
 	reply := newReply(h.options.Store.plain(), 1, false)
@@ -62,7 +62,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	reply.version = class.Version
 	if err := peer.Call(ctx, m, fields, reply); err != nil {
 		reply.leave()
-		h.refuseError(w, ep, err, class.Version, id)
+		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
 	defer func() {

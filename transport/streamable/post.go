@@ -29,7 +29,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	m, err := jsonrpc.Decode(body, h.options.Admission().bounds.Message)
 	if err != nil {
-		h.refuseError(w, ep, err, 0, refusedID(err))
+		h.refuseError(w, r, ep, err, 0, refusedID(err))
 		return
 	}
 	h.postOne(w, r, ep, m)
@@ -44,7 +44,7 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f re
 		body, f, detail = h.readBody(w, r, ep)
 	}
 	if f != accepted {
-		h.refuse(w, ep, f, jsonrpc.ID{}, detail)
+		h.refuse(w, r, ep, f, jsonrpc.ID{}, detail)
 	}
 	return body, f == accepted
 }
@@ -77,7 +77,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	if err := mirrored(r, m); err != nil {
-		h.refuseError(w, ep, err, protocol.LatestLegacy, id)
+		h.refuseError(w, r, ep, err, protocol.LatestLegacy, id)
 		return
 	}
 	if m.Method == initialize && !id.IsZero() {
@@ -91,7 +91,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	ctx := context.WithoutCancel(r.Context()) // a disconnect is not a cancel (2025-11-25 §basic/transports)
 	if id.IsZero() {
 		if err := session.Deliver(ctx, m, nil); err != nil {
-			h.refuseError(w, ep, err, session.Version(), id)
+			h.refuseError(w, r, ep, err, session.Version(), id)
 			return
 		}
 		h.writeEmpty(w, http.StatusAccepted)
@@ -101,7 +101,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	reply.ask, reply.room = id, h.options.Room(ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
-		h.refuseError(w, ep, err, session.Version(), id)
+		h.refuseError(w, r, ep, err, session.Version(), id)
 		return
 	}
 	h.respond(w, r, ep, reply, session)
@@ -127,12 +127,12 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 // lives is a client that initializes twice, and its session stays as it is.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
 	if _, f, detail := checkVersion(r); f != accepted {
-		h.refuse(w, ep, f, m.ID, detail)
+		h.refuse(w, r, ep, f, m.ID, detail)
 		return
 	}
 	if id, given := sessionID(r); given && id != "" {
 		if _, err := h.options.Host.Lookup(r.Context(), ep, id); err == nil {
-			h.refuse(w, ep, initializedTwice, m.ID, "this session is initialized already")
+			h.refuse(w, r, ep, initializedTwice, m.ID, "this session is initialized already")
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply, nil)
 	if err != nil {
 		reply.leave()
-		h.refuseError(w, ep, err, 0, m.ID)
+		h.refuseError(w, r, ep, err, 0, m.ID)
 		return
 	}
 	h.respond(w, r, ep, reply, opening{session})
@@ -165,16 +165,16 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 		f = sessionGone
 	}
 	if f != accepted {
-		h.refuse(w, ep, f, request, detail)
+		h.refuse(w, r, ep, f, request, detail)
 		return nil, false
 	}
 	session, err := h.options.Host.Lookup(r.Context(), ep, id)
 	if err != nil {
-		h.refuseError(w, ep, err, 0, request)
+		h.refuseError(w, r, ep, err, 0, request)
 		return nil, false
 	}
 	if agreed := session.Version(); version != 0 && version != agreed {
-		h.refuse(w, ep, otherVersion, request, "header says revision "+version.String()+", the session "+agreed.String())
+		h.refuse(w, r, ep, otherVersion, request, "header says revision "+version.String()+", the session "+agreed.String())
 		return nil, false
 	}
 	session.Touch()
@@ -186,17 +186,17 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if err != nil && !errors.As(err, &partly) {
-		h.refuseError(w, ep, err, 0, jsonrpc.ID{})
+		h.refuseError(w, r, ep, err, 0, jsonrpc.ID{})
 		return
 	}
 	requests := 0
 	for _, m := range messages {
 		switch {
 		case protocol.IsModern(m.Params):
-			h.refuse(w, ep, badBatch, jsonrpc.ID{}, "the revision in _meta has no batches")
+			h.refuse(w, r, ep, badBatch, jsonrpc.ID{}, "the revision in _meta has no batches")
 			return
 		case m.Method == initialize:
-			h.refuse(w, ep, badBatch, jsonrpc.ID{}, "initialize must not be part of a batch")
+			h.refuse(w, r, ep, badBatch, jsonrpc.ID{}, "initialize must not be part of a batch")
 			return
 		case m.Kind() == jsonrpc.KindRequest:
 			requests++
@@ -207,13 +207,13 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		return
 	}
 	if !session.Version().Has(protocol.Batching) {
-		h.refuse(w, ep, badBatch, jsonrpc.ID{}, "revision "+session.Version().String()+" has no batches")
+		h.refuse(w, r, ep, badBatch, jsonrpc.ID{}, "revision "+session.Version().String()+" has no batches")
 		return
 	}
 	ctx := context.WithoutCancel(r.Context())
 	answers := refusedMembers(partly, session.Version())
 	if requests+len(answers) == 0 {
-		h.deliverAll(ctx, w, ep, session, messages)
+		h.deliverAll(ctx, w, r, ep, session, messages)
 		return
 	}
 	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
@@ -247,7 +247,7 @@ func refusedMembers(err *jsonrpc.BatchError, v protocol.Version) (answers []json
 }
 
 // deliverAll hands over an array without requests, whose answer is 202 or the first refusal.
-func (h *Handler) deliverAll(ctx context.Context, w http.ResponseWriter, ep Endpoint, session Session, messages []jsonrpc.Message) {
+func (h *Handler) deliverAll(ctx context.Context, w http.ResponseWriter, r *http.Request, ep Endpoint, session Session, messages []jsonrpc.Message) {
 	var refused error
 	for _, m := range messages {
 		if err := session.Deliver(ctx, m, nil); err != nil && refused == nil {
@@ -255,7 +255,7 @@ func (h *Handler) deliverAll(ctx context.Context, w http.ResponseWriter, ep Endp
 		}
 	}
 	if refused != nil {
-		h.refuseError(w, ep, refused, session.Version(), jsonrpc.ID{})
+		h.refuseError(w, r, ep, refused, session.Version(), jsonrpc.ID{})
 		return
 	}
 	h.writeEmpty(w, http.StatusAccepted)

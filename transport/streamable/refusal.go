@@ -89,7 +89,7 @@ var refusals = [refusalCount]struct {
 const retryAfter = time.Second
 
 // refuse answers with a row of the table. The id is that of the request, if it is known.
-func (h *Handler) refuse(w http.ResponseWriter, ep Endpoint, f refusal, id jsonrpc.ID, detail string) {
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, id jsonrpc.ID, detail string) {
 	row := refusals[f]
 	if f == badMethod && w.Header().Get("Allow") == "" {
 		w.Header().Set("Allow", allowed[Streamable])
@@ -102,13 +102,13 @@ func (h *Handler) refuse(w http.ResponseWriter, ep Endpoint, f refusal, id jsonr
 		wait = retryAfter
 		data += `,"retryAfterMs":` + strconv.FormatInt(wait.Milliseconds(), 10)
 	}
-	h.fail(w, ep, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{Code: row.code, Message: detail, Data: jsontext.Value(data + "}")}))
+	h.fail(w, r, ep, row.status, wait, row.word, jsonrpc.Failure(id, &jsonrpc.Error{Code: row.code, Message: detail, Data: jsontext.Value(data + "}")}))
 }
 
 // refuseError answers with what a Host, a Session or a decoder returned. V is the revision of the session, 0 when there is none.
-func (h *Handler) refuseError(w http.ResponseWriter, ep Endpoint, err error, v protocol.Version, id jsonrpc.ID) {
+func (h *Handler) refuseError(w http.ResponseWriter, r *http.Request, ep Endpoint, err error, v protocol.Version, id jsonrpc.ID) {
 	if errors.Is(err, ErrNoSession) {
-		h.refuse(w, ep, sessionGone, id, "")
+		h.refuse(w, r, ep, sessionGone, id, "")
 		return
 	}
 	status := protocol.HTTPStatus(err, v, v != 0)
@@ -126,12 +126,12 @@ func (h *Handler) refuseError(w http.ResponseWriter, ep Endpoint, err error, v p
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	h.fail(w, ep, status, wait, protocol.ConditionOf(err).String(), jsonrpc.Failure(id, protocol.Translate(err, v)))
+	h.fail(w, r, ep, status, wait, protocol.ConditionOf(err).String(), jsonrpc.Failure(id, protocol.Translate(err, v)))
 }
 
 // fail writes a refusal and counts it as the tenant's, once that is known.
-func (h *Handler) fail(w http.ResponseWriter, ep Endpoint, status int, wait time.Duration, reason string, m jsonrpc.Message) {
-	h.options.Refused(ep.Tenant, reason, status)
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep Endpoint, status int, wait time.Duration, reason string, m jsonrpc.Message) {
+	h.options.Refused(r, ep.Tenant, reason, status)
 	if wait > 0 {
 		setRetryAfter(w, wait)
 	}

@@ -55,7 +55,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		streamHeaders(w.Header())
 		h.writeEmpty(w, http.StatusOK)
 	case asNothing:
-		h.refuse(w, ep, sessionGone, jsonrpc.ID{}, "")
+		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
 	}
 }
 

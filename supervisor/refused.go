@@ -1,0 +1,39 @@
+package supervisor
+
+import (
+	"net/http"
+
+	"mcpd/gateway/tenant"
+	"mcpd/telemetry"
+)
+
+// maxRefusedPath bounds the path of a refused request in the log: whoever is refused chose it.
+const maxRefusedPath = 256
+
+// refused tells of a request over HTTP that was refused: who asked, and for what. Where nobody was
+// authenticated the tenant is the one that the path names, if there is such a tenant. The log
+// shows so many of these events a second and counts the rest, as telemetry's table says.
+func (h *host) refused(r *http.Request, of, reason string, _ int) {
+	path := r.URL.EscapedPath()
+	if of == "" {
+		of = h.tenantOf(path)
+	}
+	h.recorder.Emit(telemetry.Rejected{
+		Where: telemetry.Where{Tenant: of}, Reason: reason, Method: r.Method,
+		Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
+	})
+}
+
+// tenantOf is the configured tenant that a path names, or empty.
+func (h *host) tenantOf(path string) string {
+	route, ok := tenant.ParsePath(path)
+	if !ok {
+		var action tenant.Action
+		action, ok = tenant.ParseAction(path, "")
+		route = action.Route
+	}
+	if !ok || h.now().tenants[route.Tenant] == nil {
+		return ""
+	}
+	return route.Tenant
+}
