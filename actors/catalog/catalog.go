@@ -338,7 +338,7 @@ func (c *Catalog) down(m otp.Down) {
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
 		if errors.Is(m.Reason, otp.ErrIntensity) && s.current(*at.key) {
-			c.gaveUp(s, *at.key, client.EndingOf(cause))
+			c.gaveUp(s, *at.key, client.EndingFor(*at.key, cause))
 		}
 	}
 	c.forget(s)

@@ -78,8 +78,8 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 
 // connect hands out a connection, starting it when there is none.
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
-	if err := s.refused(key, w.caller, c.p.Now()); err != nil {
-		w.reply(otp.Ref{}, err)
+	if why, wait, refused := s.refused(key, w.caller, c.p.Now()); refused {
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, why, wait))
 		return
 	}
 	if conn := s.conns[key]; conn != nil {
@@ -131,9 +131,12 @@ func (c *Catalog) await(s *server, key tenant.Key, w pending) {
 	}
 }
 
-// unavailable says that a server cannot be used now, why, and when it may be again.
-func (s *server) unavailable(cause error, retry time.Duration) error {
-	e := client.LostError(s.config.Name, "", false, cause)
+// unavailable tells a caller that a server cannot be used now, why, and when it may be again.
+func (c *Catalog) unavailable(s *server, to Caller, cause error, retry time.Duration) error {
+	if cause != nil && client.EndingOf(cause).Withheld(to.Principal) {
+		c.drops.Drop(c.p, c.o.Emit, client.StderrWithheld(telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, 1))
+	}
+	e := client.LostTo(to.Principal, s.config.Name, "", false, cause)
 	e.RetryAfter = retry
 	return e
 }
@@ -154,7 +157,7 @@ func (c *Catalog) use(conn *conn, caller Caller) {
 		return
 	}
 	conn.arriving++
-	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds}
+	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: client.User{Principal: caller.Principal}}
 	otp.CallAsync(c.p, conn.ref, session, func(struct{}, error) any { return arrived{conn} })
 }
 
@@ -235,7 +238,7 @@ func (c *Catalog) opened(m opened) {
 		return
 	}
 	if m.err != nil {
-		s.refuse(m.key, time.Second)
+		c.refuse(s, m.key, time.Second)
 		c.show(s)
 		c.flush()
 		return
@@ -254,12 +257,12 @@ func (c *Catalog) opened(m opened) {
 }
 
 // refuse tells everyone who waits for a connection that there is none now. Why it could not be started is the host's own affair.
-func (s *server) refuse(key tenant.Key, retry time.Duration) {
+func (c *Catalog) refuse(s *server, key tenant.Key, retry time.Duration) {
 	waiting := s.opening[key]
 	delete(s.opening, key)
 	s.release(key.Principal)
 	for _, w := range waiting {
-		w.reply(otp.Ref{}, s.unavailable(s.why(w.caller), retry))
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, s.why(w.caller), retry))
 	}
 }
 
@@ -280,7 +283,7 @@ func (c *Catalog) report(r *client.Report) {
 		return
 	}
 	if r.Cause != nil {
-		s.ended(r.Key, client.EndingOf(r.Cause))
+		s.ended(r.Key, client.EndingFor(r.Key, r.Cause))
 	}
 	if c.probed(s, r) {
 		c.show(s)

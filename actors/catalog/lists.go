@@ -147,7 +147,7 @@ func (c *Catalog) answer(w *waiter) {
 		if cause == nil && s.startingUp(s.at(key), false) {
 			cause = client.StillStarting()
 		}
-		w.call.Fail(s.unavailable(cause, s.paused(key, c.p.Now())))
+		w.call.Fail(c.unavailable(s, caller, cause, s.paused(key, c.p.Now())))
 		return
 	}
 	w.call.Reply(v)

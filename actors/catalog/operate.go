@@ -92,7 +92,7 @@ func (c *Catalog) putAway(s *server, at telemetry.Where) {
 		c.stop(s, key, conn, why)
 	}
 	for key := range order.By(s.opening, tenant.Key.Compare) { // what is started all the same ends when it has
-		s.refuse(key, 0)
+		c.refuse(s, key, 0)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
 }

@@ -13,12 +13,12 @@ import (
 // ProbeWait is when those may come back who are refused because a probe is under way.
 const ProbeWait = time.Second
 
-// refused says why a connection is not handed out, nil when it may be, and how long that lasts at least. What is quarantined is closed to all but
+// refused reports whether a connection is not handed out, why, and how long that lasts at least. What is quarantined is closed to all but
 // the one who comes first after its pause: his call is the probe.
-func (s *server) refused(key tenant.Key, caller Caller, now time.Time) error {
+func (s *server) refused(key tenant.Key, caller Caller, now time.Time) (why error, wait time.Duration, refused bool) {
 	if p := s.whole; p != nil && !p.operator {
 		if conn := s.conns[key]; conn != nil && conn.report.State == client.Ready {
-			return nil // it began before, and works
+			return nil, 0, false // it began before, and works
 		}
 	}
 	p := s.whole
@@ -27,15 +27,15 @@ func (s *server) refused(key tenant.Key, caller Caller, now time.Time) error {
 	}
 	switch wait := s.paused(key, now); {
 	case p == nil:
-		return nil
+		return nil, 0, false
 	case p.operator:
-		return s.unavailable(p.why, 0)
+		return p.why, 0, true
 	case wait > 0 && (s.whole != nil || s.conns[key] == nil || p.quarantined() && p.down):
-		return s.unavailable(s.why(caller), wait)
+		return s.why(caller), wait, true
 	case p.quarantined() && p.down && s.probing(key):
-		return s.unavailable(s.why(caller), ProbeWait)
+		return s.why(caller), ProbeWait, true
 	}
-	return nil
+	return nil, 0, false
 }
 
 // probing reports whether what is quarantined is being tried.
@@ -82,7 +82,7 @@ func (c *Catalog) probed(s *server, r *client.Report) (ended bool) {
 	p := s.pauses[r.Key]
 	switch {
 	case r.State == client.Quarantined:
-		c.quarantine(s, client.EndingOf(r.Cause))
+		c.quarantine(s, client.EndingFor(r.Key, r.Cause))
 		return false
 	case r.State == client.Starting:
 		return false
@@ -99,7 +99,7 @@ func (c *Catalog) probed(s *server, r *client.Report) (ended bool) {
 	case r.State == client.Ready:
 		p.down = false
 	case p.quarantined() && s.conns[r.Key] != nil && r.Cause != nil:
-		c.failedProbe(s, r.Key, client.EndingOf(r.Cause))
+		c.failedProbe(s, r.Key, client.EndingFor(r.Key, r.Cause))
 		return true
 	}
 	return false

@@ -46,6 +46,7 @@ func (c *Connection) reset() {
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
+	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}
 	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}
 	for uri := range c.uris {
 		c.before[uri] = c.subscribed(uri)

@@ -64,7 +64,7 @@ func (c *Connection) write(x *request.Exchange) {
 	}
 	id, err := c.fresh()
 	if err != nil {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, c.executed[x.ID], err))
+		complete(c.o.Requests, x, nil, c.lostError(x, c.executed[x.ID], err))
 		return
 	}
 	params, err := c.said(x, id)
@@ -73,6 +73,7 @@ func (c *Connection) write(x *request.Exchange) {
 		return
 	}
 	c.written[x.ID] = x
+	c.served.add(x.Principal)
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
 	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
@@ -195,7 +196,7 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)
-	complete(c.o.Requests, f.x, nil, c.broken(f.x.Method, in))
+	complete(c.o.Requests, f.x, nil, c.broken(f.x, in))
 	c.takeTurns()
 	return nil
 }
@@ -220,6 +221,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 	if d := c.drives[m.ID]; d != nil {
 		c.settled(m.ID)
 		d.f.settle(context.Canceled)
+		c.withdrew(d.f.x)
 		c.drive(d, rounds.Event{Op: rounds.Cancel})
 		c.takeTurns()
 		return
@@ -231,6 +233,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		delete(c.calls, id)
 		c.settled(m.ID)
 		f.settle(context.Canceled)
+		c.withdrew(f.x)
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
 		c.dropQuestionsOf(m.ID) // afterwards: it is not to go on with the call for want of an answer
 		c.takeTurns()

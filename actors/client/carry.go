@@ -28,12 +28,16 @@ type carry struct {
 	executed map[uint64]bool
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
+	// users says on whose behalf they are.
+	users map[string]User
 	// holders are those of them for which the server keeps something between their calls.
 	holders map[string]bool
 	// uris lists the subscribed resources and the sessions that want each. False is a subscription to which the server has not agreed yet.
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.
 	levels map[string]string
+	// served is whose calls the server was given.
+	served served
 	// elicitations are the pages that sessions were asked to visit, and have not heard the end of.
 	elicitations elicitation.Table[request.Owner]
 	// wants are the wishes not granted yet, the last of each session.
@@ -66,6 +70,7 @@ func newCarry(o Options) *carry {
 		again:    map[uint64]bool{},
 		executed: map[uint64]bool{},
 		sessions: map[string]otp.Ref{},
+		users:    map[string]User{},
 		holders:  map[string]bool{},
 		uris:     map[string]map[string]bool{},
 		levels:   map[string]string{},
@@ -74,6 +79,7 @@ func newCarry(o Options) *carry {
 	if left := o.Restore; left != nil {
 		c.sessions, c.uris, c.levels = left.Sessions, left.URIs, left.Levels
 		maps.Copy(c.holders, left.Holds)
+		maps.Copy(c.users, left.Users)
 	}
 	return c
 }
@@ -96,20 +102,22 @@ func (c *carry) Abandon(reason error) {
 	if c.cause == nil {
 		c.cause = reason
 	}
+	withheld := withholding{}
 	for _, x := range order.Of(c.written) {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, true, c.cause))
+		complete(c.o.Requests, x, nil, withheld.lost(c.o.Server, x, true, c.cause))
 	}
 	clear(c.written)
 	for _, x := range c.queue {
-		complete(c.o.Requests, x, nil, LostError(c.o.Server, x.Method, c.executed[x.ID], c.cause))
+		complete(c.o.Requests, x, nil, withheld.lost(c.o.Server, x, c.executed[x.ID], c.cause))
 	}
 	c.queue = nil
+	withheld.tell(c.o)
 	for _, m := range order.Of(c.wants) {
 		m.Fail(reason)
 	}
 	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) { // what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
 		_ = c.o.Catalog.Send(&Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders,
+			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
 		})
 	}
 }
@@ -134,6 +142,11 @@ func (c *Connection) regain(left *Left) {
 		}
 	}
 	maps.Copy(c.holders, left.Holds)
+	for row, user := range left.Users {
+		if _, known := c.users[row]; !known {
+			c.users[row] = user
+		}
+	}
 	for row, level := range left.Levels {
 		if c.levels[row] == "" {
 			c.levels[row] = level

@@ -55,6 +55,9 @@ type Options struct {
 	Idle    time.Duration // a server that nothing needs for so long is ended though it has sessions, and dialled again when something does; 0 is never
 	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.
 	Instances int
+	// ShareLogs has whoever shares the connection hear log lines that may be about another's call, and
+	// read what the program last wrote to its standard error.
+	ShareLogs bool
 	Replay    string // which tool calls are sent once more when the server died on them, as in package tenant; empty for none
 
 	Requests   otp.Ref // the tenant's request manager
@@ -108,20 +111,22 @@ type Connection struct {
 	stale      []jsonrpc.ID        // calls that wait for the list of tools
 	before     map[string]bool     // resources that were subscribed to when this began
 
-	start, linger otp.Timer
-	watching      watching              // whether the server was stopped
-	drowsy        otp.Timer             // when it is looked at whether the server may sleep
-	until         time.Time             // it is needed at least, because of what it did or holds
-	patient       bool                  // those who wait for their turn are going to be looked at
-	stuffed       bool                  // the first in the queue found no room in the server's input
-	trying        bool                  // it is going to be tried again
-	growing       bool                  // another instance was asked for, or is not for a while
-	asides        int                   // what was asked for wishes and not answered
-	following     map[string]*following // by the URI of the resource
-	leveling      bool                  // the server is being asked for a level
-	asks          bool                  // the server may ask its clients something
-	drops         drops.Drops           // of what the server sent and nobody gets
-	refused       error                 // the server's answer to the log level it was asked for last, if it refused it
+	start, linger  otp.Timer
+	watching       watching              // whether the server was stopped
+	drowsy         otp.Timer             // when it is looked at whether the server may sleep
+	until          time.Time             // it is needed at least, because of what it did or holds
+	patient        bool                  // those who wait for their turn are going to be looked at
+	stuffed        bool                  // the first in the queue found no room in the server's input
+	trying         bool                  // it is going to be tried again
+	growing        bool                  // another instance was asked for, or is not for a while
+	asides         int                   // what was asked for wishes and not answered
+	following      map[string]*following // by the URI of the resource
+	leveling       bool                  // the server is being asked for a level
+	asks           bool                  // the server may ask its clients something
+	drops          drops.Drops           // of what the server sent and nobody gets
+	withdrawals    served                // whose calls were withdrawn
+	withdrawnUntil time.Time             // when the server speaks of those no more
+	refused        error                 // the server's answer to the log level it was asked for last, if it refused it
 }
 
 // New makes one incarnation.

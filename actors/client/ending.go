@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -15,17 +16,24 @@ import (
 // Ending is how a connection ended, in the words that callers and operators read. As an error it says the same after the host was killed and has
 // read it from its store.
 type Ending struct {
-	Permanent bool   `json:"permanent,omitzero"` // starting the server again does not cure it
-	Cause     string `json:"cause"`              // its class in a word or two
-	Text      string `json:"text"`               // all that is known of it, in one line
-	Stderr    string `json:"stderr,omitzero"`    // the last of what a program wrote to its standard error
-	Incident  string `json:"incident,omitzero"`  // by which the log tells of it
+	Permanent bool    `json:"permanent,omitzero"` // starting the server again does not cure it
+	Cause     string  `json:"cause"`              // its class in a word or two
+	Text      string  `json:"text"`               // all that is known of it, in one line
+	Stderr    string  `json:"stderr,omitzero"`    // the last of what a program wrote to its standard error
+	Readers   Readers `json:"readers,omitzero"`   // of Stderr
+	Incident  string  `json:"incident,omitzero"`  // by which the log tells of it
 
 	err error // what it was; nil when it was read from the store
 }
 
 func (e *Ending) Error() string { return e.Text }
 func (e *Ending) Unwrap() error { return e.err }
+
+// Withheld reports whether there is something in Stderr that a principal may not read, because it may
+// be about somebody else's call.
+func (e *Ending) Withheld(principal string) bool {
+	return e.Stderr != "" && !e.Readers.May(principal)
+}
 
 // The classes of endings.
 const (
@@ -94,6 +102,18 @@ func EndingOf(err error) *Ending {
 		end.Stderr = telemetry.Clean(strings.TrimSpace(string(exit.Stderr)), telemetry.MaxValue)
 	case errors.Is(err, streamable.ErrSessionLost):
 		end.Cause = causeSession
+	}
+	return end
+}
+
+// EndingFor is the ending of the connection with that key. What the program wrote may be read by the
+// principal that has the connection alone, unless it is known who may.
+func EndingFor(key tenant.Key, err error) *Ending {
+	end := EndingOf(err)
+	if end.Stderr != "" && end.Readers == (Readers{}) && key.Share != tenant.ByTenant {
+		own := *end
+		own.Readers = Readers{One: true, Principal: key.Principal}
+		return &own
 	}
 	return end
 }

@@ -26,6 +26,9 @@ const ProbeTimeout = 5 * time.Second
 // between a client and a server of the same era passes as it is; which one it was in the end is kept for the next incarnation.
 func (c *Connection) dialled(up transport.Upstream) error {
 	c.up = up
+	if c.info().PID != 0 { // another process, which was given nothing yet
+		c.served = served{}
+	}
 	c.publish(nil, nil)
 	if c.first() == protocol.Modern {
 		return c.probe()

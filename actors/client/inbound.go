@@ -51,41 +51,36 @@ func (c *Connection) notified(in transport.Inbound) {
 	case completes:
 		c.completed(m)
 	case "notifications/message":
-		if x := c.owner(in.Related); x != nil {
-			if c.wantsLog(x, m.Params) {
-				c.p.Check()
-				_ = x.Sink.Send(m)
-			}
-			return
-		}
-		c.dispatch(m)
+		c.logged(in)
 	default:
 		lists := catalog.Touched(m.Method)
 		if len(lists) == 0 {
-			c.dispatch(m)
+			c.dispatch(m, everybody)
 		}
 		c.announced(lists)
 	}
 }
 
-// owner is the call that an unaddressed message of the server belongs to: the one on whose stream it came, or the only one in flight.
-func (c *Connection) owner(related jsonrpc.ID) *request.Exchange {
-	if !related.IsZero() {
-		if f := c.calls[related]; f != nil {
-			return f.x
+// logged passes on a log line to whoever it belongs to. One that may be about calls of several
+// principals is dropped and counted.
+func (c *Connection) logged(in transport.Inbound) {
+	m := in.Message
+	switch to := c.audience(in.Related); {
+	case to.call != nil:
+		if c.wantsLog(to.call, m.Params) {
+			c.p.Check()
+			_ = to.call.Sink.Send(m)
 		}
-		return nil
+	case to.sharing:
+		c.dispatch(m, to)
+	default:
+		c.undelivered(m.Method, unowned)
 	}
-	if len(c.calls) == 1 {
-		for _, f := range c.calls {
-			return f.x
-		}
-	}
-	return nil
 }
 
-// dispatch hands a notification to the tenant's dispatcher, when the server had declared that it would send such (S1-16).
-func (c *Connection) dispatch(m jsonrpc.Message) {
+// dispatch hands a notification to the tenant's dispatcher, when the server had declared that it would
+// send such (S1-16).
+func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
 		c.undelivered(m.Method, "undeclared")
 		return
@@ -97,7 +92,9 @@ func (c *Connection) dispatch(m jsonrpc.Message) {
 			return
 		}
 	}
-	n := &notification.Dispatch{Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params}
+	n := &notification.Dispatch{
+		Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params, Session: to.session, Principal: to.principal,
+	}
 	n.URI, _ = splice.GetString(m.Params, "uri")
 	if c.p.Send(c.o.Dispatcher, n) != nil {
 		c.undelivered(m.Method, "queue_full")
@@ -127,7 +124,7 @@ func (c *Connection) wantsLog(x *request.Exchange, params jsontext.Value) bool {
 func (c *Connection) control(in transport.Inbound) error {
 	switch m := in.Control.(type) {
 	case transport.CloseStream:
-		if x := c.owner(in.Related); x != nil {
+		if x := c.audience(in.Related).call; x != nil {
 			if r, ok := x.Sink.(streamable.Reconnector); ok {
 				r.CloseStream(m.Retry)
 			}

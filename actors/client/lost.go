@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
@@ -16,17 +17,26 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// LostError is what a caller is told of a server that is gone, or cannot be started: how it ended, and the end of what it wrote to its
-// standard error. Both are the tenant's own server's words, so the tenant's clients may read them. The method is that of their request, empty
-// where there is none yet.
+// LostError is what any caller may be told of a server that is gone, or cannot be started: how it
+// ended, and what it last wrote to its standard error where that cannot be about somebody else's
+// call. The method is that of their request, empty where there is none yet.
 func LostError(server, method string, maybeExecuted bool, cause error) *protocol.Error {
+	return LostTo("", server, method, maybeExecuted, cause)
+}
+
+// LostTo is LostError for a caller of that principal.
+func LostTo(principal, server, method string, maybeExecuted bool, cause error) *protocol.Error {
 	e := protocol.UpstreamLost(server, maybeExecuted, cause).Repeating(method)
 	if cause == nil {
 		return e
 	}
 	end := EndingOf(cause)
 	e.Message += ": " + end.Text
-	for _, part := range [][2]string{{"cause", end.Cause}, {"stderr", end.Stderr}, {"incident", end.Incident}} {
+	stderr := end.Stderr
+	if end.Withheld(principal) {
+		stderr = ""
+	}
+	for _, part := range [][2]string{{"cause", end.Cause}, {"stderr", stderr}, {"incident", end.Incident}} {
 		if part[1] != "" {
 			e.Data, _ = splice.Set(e.Data, splice.Quote(part[1]), part[0]) // e.Data is an object
 		}
@@ -35,6 +45,30 @@ func LostError(server, method string, maybeExecuted bool, cause error) *protocol
 		e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable")
 	}
 	return e
+}
+
+// withholding counts callers who are not told what their server last wrote, because it may be about
+// another's call.
+type withholding struct{ n uint32 }
+
+// lost is what the caller of x is told.
+func (w *withholding) lost(server string, x *request.Exchange, maybeExecuted bool, cause error) error {
+	if cause != nil && EndingOf(cause).Withheld(x.Principal) {
+		w.n++
+	}
+	return LostTo(x.Principal, server, x.Method, maybeExecuted, cause)
+}
+
+// tell has them counted.
+func (w withholding) tell(o Options) {
+	if w.n > 0 {
+		o.Emit(StderrWithheld(telemetry.Where{Tenant: o.Tenant, Server: o.Server}, w.n))
+	}
+}
+
+// StderrWithheld says that so many callers were not told what their server last wrote.
+func StderrWithheld(at telemetry.Where, n uint32) telemetry.NotificationDropped {
+	return telemetry.NotificationDropped{Where: at, Method: "stderr", Reason: unowned, Count: n}
 }
 
 // blame is what is remembered of an end and told to callers: of a URL also its host, because an address alone says little. Endings that follow
@@ -53,7 +87,7 @@ func (c *Connection) blame(reason error) *Ending {
 		c.incident = otp.IncidentID(c.p.Path(), c.p.Now())
 	}
 	end := *EndingOf(c.hosted(reason))
-	end.Incident = c.incident
+	end.Incident, end.Readers = c.incident, c.served.readers(c.o.ShareLogs)
 	return &end
 }
 
@@ -65,14 +99,26 @@ func (c *Connection) hosted(err error) error {
 	return err
 }
 
+// lostError is what the caller of x is told of an end that is not blamed on anything yet.
+func (c *Connection) lostError(x *request.Exchange, maybeExecuted bool, cause error) error {
+	end := *EndingOf(cause)
+	if end.Incident == "" {
+		end.Readers = c.served.readers(c.o.ShareLogs)
+	}
+	withheld := withholding{}
+	err := withheld.lost(c.o.Server, x, maybeExecuted, &end)
+	withheld.tell(c.o)
+	return err
+}
+
 // broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
 // reached, that the line was cut, that it refused, or what was wrong with its answer.
-func (c *Connection) broken(method string, in transport.Inbound) error {
+func (c *Connection) broken(x *request.Exchange, in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.hosted(in.Err)
 	answered := errors.As(in.Err, &status)
 	if answered && status.Gateway() || !answered && (!in.Written || transport.Severed(in.Err)) {
-		return LostError(c.o.Server, method, in.Written, cause)
+		return c.lostError(x, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
 	switch {

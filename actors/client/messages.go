@@ -56,6 +56,12 @@ type AttachRequest struct {
 	Session string // the session's row
 	Ref     otp.Ref
 	Holds   bool // the server keeps something for it between its calls, and may not sleep
+	User
+}
+
+// User is on whose behalf a session uses a connection.
+type User struct {
+	Principal string
 }
 
 // Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.
@@ -97,6 +103,7 @@ type Left struct {
 	URIs     map[string]map[string]bool // subscribed resources, and the sessions that want each
 	Levels   map[string]string          // log level by session
 	Holds    map[string]bool            // sessions for which the server keeps something
+	Users    map[string]User            // on whose behalf they are
 }
 
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.

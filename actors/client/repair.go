@@ -16,6 +16,7 @@ func (c *carry) repair() []otp.Dropped {
 	mend.Map(&c.again)
 	mend.Map(&c.executed)
 	mend.Map(&c.sessions)
+	mend.Map(&c.users)
 	mend.Map(&c.uris)
 	mend.Map(&c.holders)
 	mend.Map(&c.levels)
@@ -97,5 +98,5 @@ type dropped struct {
 
 // Fail says so.
 func (d dropped) Fail(err error) {
-	complete(d.c.o.Requests, d.x, nil, LostError(d.c.o.Server, d.x.Method, true, err))
+	complete(d.c.o.Requests, d.x, nil, LostTo(d.x.Principal, d.c.o.Server, d.x.Method, true, err))
 }

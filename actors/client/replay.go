@@ -15,6 +15,7 @@ import (
 // lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next, as far as the
 // server's budget goes; for anything else there is one answer: it may have been executed.
 func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
+	withheld := withholding{}
 	for id, x := range order.Of(c.written) {
 		delete(c.written, id)
 		if !c.again[id] && !c.full() && c.repeatable(x) && c.o.Known.retries.Take(now) {
@@ -24,8 +25,9 @@ func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
 		}
 		delete(c.again, id)
 		delete(c.executed, id)
-		complete(requests, x, nil, LostError(server, x.Method, true, c.cause))
+		complete(requests, x, nil, withheld.lost(server, x, true, c.cause))
 	}
+	withheld.tell(c.o)
 }
 
 // repeatable reports whether a request does no harm a second time, as far as its method says or a tool that the operator believes

@@ -106,7 +106,7 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 	}
 	if err != nil {
 		delete(c.calls, id)
-		_ = c.p.Post(driveFailed{x.ID, LostError(c.o.Server, x.Method, false, err)})
+		_ = c.p.Post(driveFailed{x.ID, c.lostError(x, false, err)})
 	}
 }
 

@@ -200,6 +200,7 @@ func (c *Connection) want(m *Want) {
 		known := c.subscribed(uri)
 		c.wake()
 		if c.hold(uri, w.Session, true); c.state == Ready && !known {
+			c.served.add(c.users[w.Session].Principal)
 			c.follow(uri, true)
 		}
 	}
@@ -277,6 +278,9 @@ func (c *Connection) restore() {
 			delete(c.uris, uri)
 			continue
 		}
+		for row := range order.Of(who) {
+			c.served.add(c.users[row].Principal)
+		}
 		c.follow(uri, true)
 		if !c.before[uri] {
 			continue
@@ -300,7 +304,7 @@ func (c *Connection) restore() {
 // attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
 	c.p.Monitor(m.Req.Ref)
-	c.sessions[m.Req.Session] = m.Req.Ref
+	c.sessions[m.Req.Session], c.users[m.Req.Session] = m.Req.Ref, m.Req.User
 	if m.Req.Holds {
 		c.holders[m.Req.Session] = true
 	}
@@ -336,6 +340,7 @@ func (c *Connection) detach(ref otp.Ref) {
 			continue
 		}
 		delete(c.sessions, row)
+		delete(c.users, row)
 		delete(c.holders, row)
 		delete(c.wants, row)
 		if before := c.verbose(); c.levels[row] != "" {

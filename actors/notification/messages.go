@@ -68,7 +68,10 @@ type Notice struct {
 	Key    tenant.Key // of the connection it came over; zero when it is about the server as such
 	Method string
 	URI    string // of the resource it is about, if it is about one
-	Params jsontext.Value
+	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
+	// that may. Empty is for all.
+	Principal, Session string
+	Params             jsontext.Value
 }
 
 // Stats asks for the dispatcher's counts.

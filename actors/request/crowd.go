@@ -7,7 +7,7 @@ func (m *Manager) crowded(x *Exchange) bool {
 	case most == 0:
 		m.each = nil
 		return false
-	case x.Principal == "":
+	case x.Principal == "" || x.Uncounted:
 		return false
 	case m.each == nil:
 		m.each = map[string]int{}
@@ -20,7 +20,7 @@ func (m *Manager) crowded(x *Exchange) bool {
 
 // count counts an exchange, or one less.
 func (m *Manager) count(x *Exchange, more int) {
-	if m.each == nil || x.Principal == "" {
+	if m.each == nil || x.Principal == "" || x.Uncounted {
 		return
 	}
 	if m.each[x.Principal] += more; m.each[x.Principal] == 0 {

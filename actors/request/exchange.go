@@ -25,8 +25,10 @@ type Exchange struct {
 	ID uint64
 	// Session is the row of the session in the tree, for cancellation by owner and for the log. It is not the session's secret id.
 	Session string
-	// Principal is who asks; empty for what the host asks for a task, which counts as one.
+	// Principal is on whose behalf it is asked.
 	Principal string
+	// Uncounted says that the host asks it for a task, and that it is not one of its principal's requests in flight: the task counts.
+	Uncounted bool
 	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
 	Owner Owner
 	// Client is who the client says it is, where the params do not say so and it is known.

@@ -14,6 +14,9 @@ import (
 
 // notice delivers what a server announced, when this client asked for it and its revision knows it.
 func (s *Session) notice(n *notification.Notice) {
+	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal || n.Session != "" && n.Session != s.h.Row() {
+		return
+	}
 	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
 		return
 	}

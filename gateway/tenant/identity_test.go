@@ -28,6 +28,7 @@ func TestIdentity(t *testing.T) {
 		"Files":        func(s *Server) { s.Files = 3 },
 		"FileSize":     func(s *Server) { s.FileSize = 3 },
 		"Memory":       func(s *Server) { s.Memory = 3 },
+		"ShareLogs":    func(s *Server) { s.ShareLogs = true },
 		"Processes":    func(s *Server) { s.Processes = 3 },
 		"Replay":       func(s *Server) { s.Replay = ReplayReadOnly },
 		"Name":         func(s *Server) { s.Name = "other" },

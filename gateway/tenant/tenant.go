@@ -60,6 +60,7 @@ type Server struct {
 	// Instances bounds how many instances of it serve those who share a connection, when it may ask them something and does not say whom.
 	Instances int
 	Mute      bool                 // it may ask clients nothing
+	ShareLogs bool                 // whoever shares a connection hears and reads what may be about another's call
 	Speak     protocol.Negotiation // which revisions it is spoken to in; zero for all
 	Require   map[string]string    // beside Tenant.Require, and before it
 

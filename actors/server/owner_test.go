@@ -1,0 +1,286 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+const logs = "notifications/message"
+
+// hears is how often somebody heard a log line, on the stream of a call or on that of the session.
+func hears(u *user, outs ...*stage.Sink) (n int) {
+	n = len(u.heard(logs))
+	for _, out := range outs {
+		n += len(out.Sent())
+	}
+	return n
+}
+
+// line is a log line that names no call.
+func (p *peer) line(text string) {
+	p.Notify(logs, `{"level":"error","data":"`+text+`"}`)
+}
+
+// sharing has the operator say that whoever shares a connection hears what may be another's.
+func sharing(r *rig) {
+	silent(r)
+	r.tenant.Servers[0].ShareLogs = true
+}
+
+// A log line on a connection that several principals share reaches the only one whose it can be. What
+// may be another's is dropped and counted, unless the operator says otherwise.
+func TestLogLineReachesItsOwner(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		alice, second, bob := r.as("alice", `{}`), r.as("alice", `{}`), r.as("bob", `{}`)
+		idle := r.as("carol", `{}`) // has called nothing
+		first := alice.call()
+		p := r.peer("files")
+		p.line("during alice's only call")
+		r.Rest()
+		if a, others := hears(alice, first), hears(second)+hears(bob)+hears(idle); a != 1 || others != 0 {
+			t.Errorf("the only call: alice heard %d, others %d", a, others)
+		}
+		again := alice.call()
+		p.line("during two calls of one session")
+		r.Rest()
+		if a, others := hears(alice, first, again), hears(second)+hears(bob)+hears(idle); a != 2 || others != 0 {
+			t.Errorf("two of one session: alice heard %d, others %d", a, others)
+		}
+		other := second.call()
+		p.line("during calls of two sessions of alice")
+		r.Rest()
+		if a, b, others := hears(alice, first, again), hears(second, other), hears(bob)+hears(idle); a != 3 || b != 1 || others != 0 {
+			t.Errorf("two sessions of one principal: heard %d and %d, others %d", a, b, others)
+		}
+		theirs := bob.call()
+		heard := func() string {
+			return fmt.Sprint(hears(alice, first, again), hears(second, other), hears(bob, theirs), hears(idle))
+		}
+		before := heard()
+		p.line("during calls of two principals")
+		for _, m := range p.heard("tools/call") {
+			p.send(transport.Inbound{Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID})
+		}
+		r.Rest()
+		p.line("after them")
+		r.Rest()
+		if after := heard(); after != before {
+			t.Errorf("what may be of two: heard %s, before %s", after, before)
+		}
+		if n := r.dropped("unowned"); n != 2 {
+			t.Errorf("%d were counted as dropped, want 2", n)
+		}
+	})
+	run(t, sharing, func(r *rig) {
+		alice, bob := r.as("alice", `{}`), r.as("bob", `{}`)
+		alice.call()
+		bob.call()
+		r.peer("files").line("during calls of two principals")
+		r.Rest()
+		if a, b := hears(alice), hears(bob); a != 1 || b != 1 {
+			t.Errorf("with share_logs: alice heard %d, bob %d", a, b)
+		}
+	})
+}
+
+// A call that was withdrawn may still be worked on: for a while a line may be about it.
+func TestLogLineAfterAWithdrawnCall(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		alice, bob := r.as("alice", `{}`), r.as("bob", `{}`)
+		alice.call()
+		p := r.peer("files")
+		alice.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, alice.id))
+		out := bob.call()
+		p.line("about alice's")
+		r.Rest()
+		if n := hears(bob, out); n != 0 {
+			t.Errorf("bob heard %d", n)
+		}
+		time.Sleep(client.WithdrawnFor + time.Second)
+		p.line("about bob's")
+		r.Rest()
+		if n := hears(bob, out); n != 1 {
+			t.Errorf("later bob heard %d", n)
+		}
+	})
+}
+
+// Clients whose requests stand alone hear the lines of their own call only, also when several are
+// behind one peer.
+func TestLogLineOfModernCalls(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		c := r.caller(`{}`)
+		c.level = "debug"
+		one := c.call()
+		p := r.peer("files")
+		p.line("during the only call")
+		r.Rest()
+		if len(one.Sent()) != 1 {
+			t.Errorf("the only call heard %v", one.Sent())
+		}
+		two := c.call()
+		p.line("during one of two")
+		r.Rest()
+		if len(one.Sent()) != 1 || len(two.Sent()) != 0 {
+			t.Errorf("heard %v and %v", one.Sent(), two.Sent())
+		}
+		if n := r.dropped("unowned"); n != 1 {
+			t.Errorf("%d were counted as dropped, want 1", n)
+		}
+	})
+}
+
+// dies is how a program ends that has written something to its standard error.
+func (p *peer) dies(text string) {
+	p.end.Close(&transport.ExitError{Cause: stdio.CauseCode, Code: 1, Stderr: []byte(text)})
+}
+
+// words is what the data of an error says: the standard error, and the incident.
+func words(out *stage.Sink) (stderr, incident string) {
+	if e := out.End().Error; e != nil {
+		stderr, _ = splice.GetString(e.Data, "stderr")
+		incident, _ = splice.GetString(e.Data, "incident")
+	}
+	return stderr, incident
+}
+
+// What a program last wrote is told to those whose it can be: to everybody before it was given a call,
+// to its only principal after that, and to nobody once it had calls of two. They get the incident, and
+// the operator the text.
+func TestLastWordsReachTheirOwner(t *testing.T) {
+	const text = "the secret of alice"
+	for _, tt := range []struct {
+		name    string
+		change  func(*rig)
+		earlier string          // a principal whose call has ended
+		want    map[string]bool // who is told the text
+	}{
+		{"two in flight", silent, "", map[string]bool{}},
+		{"one in flight, another before", silent, "bob", map[string]bool{}},
+		{"the only one", silent, "alice", map[string]bool{"alice": true}},
+		{"configured otherwise", sharing, "", map[string]bool{"alice": true, "bob": true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run(t, tt.change, func(r *rig) {
+				users := map[string]*user{"alice": r.as("alice", `{}`), "bob": r.as("bob", `{}`)}
+				outs := map[string]*stage.Sink{}
+				var p *peer
+				if who := tt.earlier; who != "" {
+					users[who].call()
+					p = r.peer("files")
+					p.answer("tools/call", `{"content":[]}`)
+				}
+				outs["alice"] = users["alice"].call()
+				if tt.earlier == "" {
+					outs["bob"] = users["bob"].call()
+					p = r.peer("files")
+				}
+				p.dies(text)
+				r.Rest()
+				incidents := map[string]bool{}
+				for who, out := range outs {
+					stderr, incident := words(out)
+					if got := stderr == text; got != tt.want[who] || incident == "" {
+						t.Errorf("%s is told %v", who, out.End().Error)
+					}
+					incidents[incident] = true
+				}
+				exited := stage.Of[telemetry.UpstreamExited](&r.Events)
+				if len(exited) != 1 || exited[0].Stderr != text || !incidents[exited[0].Incident] || len(incidents) != 1 {
+					t.Errorf("the operator is told %+v, callers of %v", exited, incidents)
+				}
+				withheld := uint32(len(outs) - len(tt.want))
+				if n := r.dropped("unowned"); n != withheld {
+					t.Errorf("%d were counted as dropped, want %d", n, withheld)
+				}
+			})
+		})
+	}
+}
+
+// Who comes later is told no more than those who were there: what a program said when it was given up
+// is of those whose calls it had, and what it says before it has any is about itself.
+func TestLastWordsAreNotForLaterCallers(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		alice, bob := r.as("alice", `{}`), r.as("bob", `{}`)
+		for i := 0; ; i++ {
+			out := alice.call()
+			if len(r.peers["files"]) == 0 { // it is not started again for a while
+				if stderr, _ := words(out); stderr != "the secret of alice" || i == 0 {
+					t.Errorf("alice is told %v", out.All())
+				}
+				break
+			}
+			r.latest("files").dies("the secret of alice")
+		}
+		stderr, incident := words(bob.call())
+		if strings.Contains(stderr, "secret") || incident == "" {
+			t.Errorf("bob is told %q, incident %q", stderr, incident)
+		}
+	})
+	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
+		bob := r.open("bob", "files")
+		out := bob.ask("initialize", greeting("2025-11-25", `{}`))
+		for range 100 {
+			if len(r.peers["files"]) == 0 {
+				break
+			}
+			r.latest("files").dies("no licence")
+			r.Rest()
+			if slices.Contains([]any{int64(-32603)}, out.Word()) {
+				break
+			}
+		}
+		if stderr, _ := words(out); stderr != "no licence" {
+			t.Errorf("of a start that failed bob is told %v", out.All())
+		}
+	})
+}
+
+// What names its owner reaches that and nobody else: progress its call, the withdrawal of a question
+// whoever was asked. News of tasks is under ids that no client knows, and what no revision knows is
+// passed on to nobody.
+func TestMessagesThatNameTheirOwner(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		alice, bob := r.as("alice", elicits), r.as("bob", elicits)
+		theirs := bob.ask("resources/subscribe", `{"uri":"test://x"}`)
+		out := alice.ask("tools/call", `{"name":"files__read","_meta":{"progressToken":"mine"}}`)
+		p := r.peer("files")
+		token, _ := splice.Get(p.heard("tools/call")[0].Params, "_meta", "progressToken")
+		p.Notify("notifications/progress", `{"progressToken":`+string(token)+`,"progress":1}`)
+		p.Notify("notifications/progress", `{"progressToken":"mine","progress":2}`)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+		p.Notify("notifications/cancelled", `{"requestId":1}`)
+		p.Notify("notifications/cancelled", `{"requestId":2}`)
+		p.Notify("notifications/tasks/status", `{"taskId":"t","status":"working"}`)
+		p.Notify("notifications/nobody/knows", `{}`)
+		r.Rest()
+		if got := out.Sent(); len(got) != 2 || string(got[0].Params) != `{"progressToken":"mine","progress":1}` || got[1].Method != "elicitation/create" {
+			t.Errorf("alice's call heard %v", got)
+		}
+		if got := alice.heard(""); len(got) != 1 || got[0].Method != "notifications/cancelled" {
+			t.Errorf("alice heard %v", got)
+		}
+		if got := bob.heard(""); len(got) > 0 || len(theirs.Sent()) > 0 {
+			t.Errorf("bob heard %v and %v", got, theirs.Sent())
+		}
+		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		r.Rest()
+		if a, b := alice.heard("notifications/resources/updated"), bob.heard(""); len(a) != 0 || len(b) != 1 {
+			t.Errorf("of a resource that bob subscribed to alice heard %v, bob %v", a, b)
+		}
+	})
+}
