@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/thejerf/suture/v4"
 
@@ -45,8 +46,10 @@ type Options struct {
 	Memory   uint64        // bytes that the host may use; 0 is no limit
 	Resident uint64        // bytes that its process may have, with what the runtime does not count; 0 is no limit
 	// Pace sets by how many percent the heap may grow until the next collection, for the whole process. Nil leaves it to the runtime.
-	Pace  func(percent int)
-	State string // the directory of what survives this host; empty keeps nothing
+	Pace func(percent int)
+	// Contention is for otp.Options, see Contention. Nil leaves it out.
+	Contention func() (ran, waited time.Duration)
+	State      string // the directory of what survives this host; empty keeps nothing
 	// Own makes sure, before each write, that State is there and this host's alone. Nil is for a host that nobody else's can meet there.
 	Own func() error
 	// Safe is why only the admin listener is to serve, and MCP to be refused; empty for a host as usual.
@@ -119,7 +122,7 @@ func newHost(c *config.Config, o Options) *host {
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	h.system = otp.NewSystem(otp.Options{
-		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler,
+		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler, Contention: o.Contention,
 		Events: o.Simulation.heard(telemetry.Supervision(h.recorder.Emit, locate)),
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})

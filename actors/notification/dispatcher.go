@@ -13,8 +13,13 @@ import (
 	"mcpd/telemetry"
 )
 
-// Burst is how many queued notifications are delivered in one turn, so that a registration or a stop never waits for a long queue.
-const Burst = 64
+// Bounds of one turn, which is the handling of one message. A registration, a stop or the watch for stuck actors waits no longer than that.
+const (
+	// Burst is how many queued notifications are begun in one turn.
+	Burst = 64
+	// MaxDeliveries is how many handlers are told something in one turn, whatever the number of listeners: some milliseconds of work.
+	MaxDeliveries = 1024
+)
 
 // Options are what a dispatcher is made from.
 type Options struct {
@@ -38,12 +43,17 @@ type Dispatcher struct {
 type kept struct {
 	table     subscription.Table[Handler]
 	queue     subscription.Queue[*Notice]
-	inHand    *Notice // being delivered; still here after a crash, because of it
+	current   delivery         // of the notification that was begun last; the next incarnation goes on with it
+	poison    map[Handler]bool // handlers that have crashed an incarnation
 	delivered uint64
 	poisonous uint64
 }
 
+// drain is what the dispatcher sends itself while something is queued: one at a time, so that there is always room for it.
 type drain struct{}
+
+// Class says that a drain is owed: without it the queue would stand still until the next notification.
+func (drain) Class() otp.Class { return otp.Owed }
 
 // dispatch is the type of the one message that is lost when the dispatcher crashes on it.
 var dispatch = reflect.TypeFor[*Dispatch]()
@@ -51,8 +61,8 @@ var dispatch = reflect.TypeFor[*Dispatch]()
 // New makes one incarnation.
 func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 
-// Init takes over the subscriptions and the queue. The notification that was in hand when the previous incarnation crashed is dropped:
-// it would do it again.
+// Init takes over the subscriptions and the queue. The handler that was being told something when the previous incarnation crashed is not
+// told it again. The delivery goes on with the next one.
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
 	var heir bool
@@ -64,10 +74,9 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 		}
 		return nil
 	}
-	if n := d.inHand; n != nil {
-		d.inHand = nil
-		d.poisonous++
-		d.dropped(n, "poisonous")
+	if h, crashed := d.current.interrupted(); crashed {
+		d.poisoned(d.current.notice)
+		d.suspect(h)
 	}
 	for h := range d.table.All() {
 		if box, ok := h.(Mailbox); ok {
@@ -95,9 +104,9 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 			d.p.Monitor(box.Ref)
 		}
 	case *Forget:
-		d.table.Drop(m.Handler)
+		d.forget(m.Handler)
 	case otp.Down:
-		d.table.Drop(Mailbox{m.Ref})
+		d.forget(Mailbox{m.Ref})
 	case drain:
 		d.draining = false
 		d.drain()
@@ -105,7 +114,7 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 		d.drops.Due(d.p, d.o.Emit)
 	case *Stats:
 		m.Reply(Counts{
-			Handlers: d.table.Len(), Queued: d.queue.Len(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
+			Handlers: d.table.Len(), Queued: d.queued(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
 		})
 	}
 	return nil
@@ -115,45 +124,82 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 	var crash *otp.CrashReport
 	if errors.As(reason, &crash) && crash.Message == dispatch {
-		d.poisonous++
-		d.dropped(&Notice{}, "poisonous")
+		d.poisoned(&Notice{})
 	}
 	d.drops.End(d.o.Emit)
 }
 
 // wake makes sure that the queue is being worked off.
 func (d *Dispatcher) wake() {
-	if d.draining || d.queue.Len() == 0 {
+	if d.draining || d.queued() == 0 {
 		return
 	}
 	d.draining = d.p.Post(drain{}) == nil
 }
 
-// drain delivers a burst, in order.
+// queued is how many notifications have not reached everybody yet.
+func (k *kept) queued() int {
+	n := k.queue.Len()
+	if k.current.notice != nil {
+		n++
+	}
+	return n
+}
+
+// drain delivers for one turn, in order.
 func (d *Dispatcher) drain() {
-	for range Burst {
-		about, n, ok := d.queue.Pop()
-		if !ok {
-			return
-		}
-		d.inHand = n
-		var gone []Handler // the table must not change while it is gone through
-		for h := range d.table.Match(about) {
-			switch err := h.take(d.p, n); {
-			case err == nil:
-				d.delivered++
-			case errors.Is(err, otp.ErrNoProc):
-				gone = append(gone, h)
-			default:
-				d.dropped(n, "slow_consumer")
+	begun := 0
+	for range MaxDeliveries {
+		for d.current.over() {
+			about, n, ok := d.queue.Pop()
+			if !ok {
+				d.current.end()
+				return
+			}
+			d.current.begin(n, d.table.Match(about))
+			if begun++; begun == Burst {
+				d.wake()
+				return
 			}
 		}
-		d.inHand = nil
-		for _, h := range gone {
-			d.table.Drop(h)
-		}
+		d.tell(d.current.next())
+		d.current.done()
+		d.p.Progress()
 	}
 	d.wake()
+}
+
+// tell hands the current notification to one handler, unless that was forgotten since the delivery began.
+func (d *Dispatcher) tell(h Handler) {
+	if !d.table.Has(h) {
+		return
+	}
+	take := h.take
+	if d.poison[h] {
+		take = careful(h)
+	}
+	switch err := take(d.p, d.current.notice); {
+	case err == nil:
+		d.delivered++
+	case errors.Is(err, otp.ErrNoProc):
+		d.forget(h)
+	case errors.Is(err, errPoison):
+		d.poisoned(d.current.notice)
+		d.forget(h)
+	default:
+		d.dropped(d.current.notice, "slow_consumer")
+	}
+}
+
+func (d *Dispatcher) forget(h Handler) {
+	d.table.Drop(h)
+	delete(d.poison, h)
+}
+
+// poisoned counts a delivery that has crashed the dispatcher.
+func (d *Dispatcher) poisoned(n *Notice) {
+	d.poisonous++
+	d.dropped(n, "poisonous")
 }
 
 func (d *Dispatcher) dropped(n *Notice, reason string) {

@@ -1,6 +1,8 @@
 package notification
 
 import (
+	"maps"
+
 	"mcpd/actors/internal/mend"
 	"mcpd/supervisor/otp"
 )
@@ -14,6 +16,13 @@ func (k *kept) repair() []otp.Dropped {
 	for range k.queue.Repair(func(n *Notice) bool { return n != nil && n.Method != "" }) {
 		lost.Drop("notification", "empty", nil)
 	}
+	if k.current.notice != nil && !k.current.sound() {
+		lost.Drop("notification", "in no order", nil)
+	}
+	if !k.current.sound() {
+		k.current = delivery{}
+	}
+	maps.DeleteFunc(k.poison, func(h Handler, _ bool) bool { return !k.table.Has(h) })
 	return lost
 }
 

@@ -176,7 +176,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	limit := limitMemory(c.Memory, system())
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
+		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})

@@ -69,6 +69,7 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	defer stop()
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: quiet(), Build: build(), Embedded: true, Source: source, Instance: instance(""),
+		Contention: supervisor.Contention(),
 	})
 	if err != nil {
 		return &failure{exitFailure, err}

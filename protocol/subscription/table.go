@@ -180,6 +180,12 @@ func (t *Table[S]) Match(about Topic) iter.Seq[S] {
 	}
 }
 
+// Has reports whether who has any subscription.
+func (t *Table[S]) Has(who S) bool {
+	_, has := t.index[who]
+	return has
+}
+
 // Topics lists what a subscriber wants, in the order in which it asked.
 func (t *Table[S]) Topics(who S) []Topic {
 	at, ok := t.index[who]

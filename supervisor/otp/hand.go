@@ -48,6 +48,22 @@ func (h *hand) next(tick uint64) bool {
 	return w&bell == 0 && h.word.CompareAndSwap(w, after(w)|tick<<tickAt)
 }
 
+// again stamps what is in hand anew, unless the bell has been rung: then stamp does, under the lock.
+func (h *hand) again(tick uint64) bool {
+	w := h.word.Load()
+	return w&bell == 0 && h.word.CompareAndSwap(w, stamped(w, tick))
+}
+
+func (h *hand) stamp(tick uint64) { h.word.Store(stamped(h.word.Load(), tick)) }
+
+// stamped is a word with another tick; who has nothing in hand has no tick.
+func stamped(w, tick uint64) uint64 {
+	if w>>tickAt == 0 {
+		return w
+	}
+	return w&(1<<tickAt-1) | tick<<tickAt
+}
+
 // first takes a letter, signal something else, and rest nothing. All three are the answer to the bell, under the lock.
 func (h *hand) first(tick uint64)  { h.word.Store(after(h.word.Load()) | tick<<tickAt) }
 func (h *hand) signal(tick uint64) { h.word.Store(uint64(h.count())<<1 | tick<<tickAt) }

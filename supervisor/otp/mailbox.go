@@ -318,6 +318,17 @@ func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 	return nil, nil, false, false
 }
 
+// progress tells the watch that the goroutine gets on with what it has in hand.
+func (m *mailbox) progress() {
+	tick := m.tick()
+	if m.hand.at().tick() == tick || m.hand.again(tick) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hand.stamp(tick)
+}
+
 func (m *mailbox) tick() uint64 { return m.guard.sys.watch.tick.Load() }
 
 // work handles messages until there are none (false, and whose turn it is then) or one panicked (true).

@@ -13,6 +13,14 @@ type parcel struct {
 	msg any
 }
 
+// Class lets what a process posts to itself be owed. What it posts is never shed: it is Ordinary otherwise.
+func (p *parcel) Class() Class {
+	if classOf(p.msg) == Owed {
+		return Owed
+	}
+	return Ordinary
+}
+
 // reply is the answer to a CallAsync; what it becomes is computed as part of the one who asked.
 type reply func() any
 

@@ -126,6 +126,13 @@ func (p *Process) Check() {
 	}
 }
 
+// Progress says that the worker makes progress, in a loop that may take longer than Child.Hard: from now on it has that time again. Like Check it ends
+// the caller when this incarnation is over. It costs little enough to be called for each of many things.
+func (p *Process) Progress() {
+	p.Check()
+	p.guard.box.progress()
+}
+
 func (p *Process) isOver() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

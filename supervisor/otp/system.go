@@ -35,6 +35,9 @@ type Options struct {
 	Events func(Event)
 	// Throughput is how many messages a worker handles in a row; 0 is DefaultThroughput.
 	Throughput int
+	// Contention says how long the program's threads have run in all, and how long they have waited for a CPU while they could have run. Time for
+	// which the machine had no CPU for the program does not make a worker stuck. Nil when that is not known.
+	Contention func() (ran, waited time.Duration)
 	// Scheduler decides what runs when, for simulations; nil leaves it to the machine.
 	Scheduler Scheduler
 }
@@ -75,7 +78,7 @@ func NewSystem(o Options) *System {
 	if o.Throughput <= 0 {
 		o.Throughput = DefaultThroughput
 	}
-	s.watch.start(s)
+	s.watch.start(s, o.Contention)
 	s.runners.throughput = o.Throughput
 	if s.dispatch = &s.runners; s.scheduler != nil {
 		s.dispatch = s.scheduler

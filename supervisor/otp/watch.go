@@ -3,6 +3,7 @@ package otp
 import (
 	"cmp"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +23,10 @@ const lookEvery = 20
 // because of that.
 const lag = 4
 
-// watch finds processes that do not come back from what they do. A mailbox notes the tick when it hands out a message, which costs a load; all else
+// beat is how often the watch looks at suspects. It is about the time for which Go lets a goroutine run before others have their turn.
+const beat = 10 * time.Millisecond
+
+// watch finds processes that do not come back from what they do, and had the chance to. A mailbox notes the tick when it hands out a message, which costs a load; all else
 // is done here. It also has those that are idle give back the memory of a burst. It is quiet while no worker does anything, and there is none in a
 // simulation, where nobody else runs while somebody hangs.
 type watch struct {
@@ -38,11 +42,13 @@ type watch struct {
 	due      time.Time  // of the next tick
 	suspects map[*guard]*suspect
 	pictured uint64 // the tick at which goroutines were looked at last
+	supply   supply
 }
 
 // suspect is a process that was busy when all were looked at.
 type suspect struct {
 	since    stamp
+	from     time.Duration // what had been supplied when the tick of its begin was over
 	told     bool
 	reported uint64 // the tick at which its supervisor was told last
 	report   *CrashReport
@@ -55,7 +61,8 @@ type overdue struct {
 	report *CrashReport
 }
 
-func (w *watch) start(s *System) {
+func (w *watch) start(s *System, contention func() (ran, waited time.Duration)) {
+	w.supply.share, w.supply.contention = 1, contention
 	w.sys, w.suspects = s, make(map[*guard]*suspect)
 	w.tick.Store(1)
 	w.stirred.Store(s.scheduler != nil) // then nothing ever stirs it
@@ -70,7 +77,9 @@ func (w *watch) stir() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer == nil && !w.closed {
-		w.due = w.sys.clock.Now().Add(Tick)
+		now := w.sys.clock.Now()
+		w.due = now.Add(Tick)
+		w.supply.expect(now, Tick)
 		w.timer = w.sys.clock.AfterFunc(Tick, w.sweep)
 	}
 }
@@ -90,16 +99,22 @@ func (w *watch) stop() {
 
 // sweep advances the tick and looks at the suspects, and now and then at all.
 func (w *watch) sweep() {
+	runtime.Gosched() // the watch waits for a processor as long as a worker does: see supply
 	w.sweeping.Lock()
 	defer w.sweeping.Unlock()
 	now := w.sys.clock.Now()
+	w.supply.came(now)
 	before := w.tick.Load()
-	passed := w.passed(now)
-	tick := w.tick.Add(passed)
+	tick := before
+	if early := w.due.Sub(now); early <= 0 || early > Tick {
+		tick = w.tick.Add(w.passed(now))
+		w.supply.ticked(before, tick)
+	}
 	all := before/lookEvery != tick/lookEvery
 	defer w.again(now, all && !w.stirred.Swap(false)) // also when who is told of something takes the goroutine with it
 	if all {
 		w.look(tick)
+		w.supply.measure(len(w.suspects) > 0)
 	}
 	for _, g := range slices.SortedFunc(maps.Keys(w.suspects), byPath) {
 		w.examine(g, w.suspects[g], tick, now)
@@ -115,7 +130,12 @@ func (w *watch) again(now time.Time, quiet bool) {
 	case quiet && len(w.suspects) == 0 && !w.stirred.Load():
 		w.timer = nil
 	default:
-		w.timer = w.sys.clock.AfterFunc(w.due.Sub(now), w.sweep)
+		pause := w.due.Sub(now)
+		if len(w.suspects) > 0 {
+			pause = min(pause, beat)
+		}
+		w.supply.expect(now, pause)
+		w.timer = w.sys.clock.AfterFunc(pause, w.sweep)
 	}
 }
 
@@ -145,7 +165,7 @@ func (w *watch) below(r *row, tick uint64) {
 	if g := r.proc.Load(); g != nil {
 		since := g.box.hand.at()
 		if s := w.suspects[g]; since != 0 && since.tick() < tick && (s == nil || s.since != since) {
-			w.suspects[g] = &suspect{since: since}
+			w.suspects[g] = &suspect{since: since, from: w.supply.at(since.tick()+1, tick)}
 		} else if since != 0 { // it may have just begun, and nobody may wake up again before it has to be looked at
 			w.stirred.Store(true)
 		}
@@ -169,7 +189,7 @@ func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 	}
 	child := g.row.child()
 	hard := patience(child, Status(g.row.status.Load()))
-	at := time.Duration(tick-s.since.tick()-1) * Tick // at least: it was begun somewhen within its tick
+	at := w.supply.sum - s.from // at least: it was begun somewhen within its tick
 	if child.Soft != Unwatched && at >= child.Soft && !s.told {
 		s.told = true
 		s.report = w.report(g, s.since, tick, now)

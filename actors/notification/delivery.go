@@ -1,0 +1,89 @@
+package notification
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"mcpd/supervisor/otp"
+)
+
+// keepRoom is how many handlers' room an idle dispatcher keeps for the next delivery.
+const keepRoom = 1024
+
+// delivery is one notification on its way to everybody who wanted it when its turn came. It is a part of the heir, so that after a crash in the
+// middle nobody is told twice and nobody is left out.
+type delivery struct {
+	notice *Notice // nil when there is none
+	to     []Handler
+	at     int  // how many of them had their turn
+	busy   bool // the last of those is being told; after a crash it is still set, because of that handler
+}
+
+func (v *delivery) begin(n *Notice, to iter.Seq[Handler]) {
+	v.end()
+	v.notice, v.to = n, slices.AppendSeq(v.to, to)
+}
+
+// next is whose turn it is.
+func (v *delivery) next() Handler {
+	h := v.to[v.at]
+	v.at, v.busy = v.at+1, true
+	return h
+}
+
+func (v *delivery) done() { v.busy = false }
+
+// over reports whether everybody had a turn.
+func (v *delivery) over() bool { return v.at >= len(v.to) }
+
+// end lets go of the notification and of the handlers.
+func (v *delivery) end() {
+	clear(v.to)
+	*v = delivery{to: v.to[:0]}
+	if cap(v.to) > keepRoom {
+		v.to = nil
+	}
+}
+
+// interrupted is the handler that was being told when an incarnation crashed.
+func (v *delivery) interrupted() (h Handler, was bool) {
+	if !v.busy {
+		return nil, false
+	}
+	v.busy = false
+	return v.to[v.at-1], true
+}
+
+// sound reports whether a crashed incarnation has left something to go on with.
+func (v *delivery) sound() bool {
+	return v.notice != nil && v.notice.Method != "" && v.at >= 0 && v.at <= len(v.to) && (v.at > 0 || !v.busy)
+}
+
+// errPoison is what a careful call returns instead of a panic.
+var errPoison = errors.New("the handler panics")
+
+// suspect notes that a handler has crashed an incarnation. From then on its panics are caught, and the next one is its last.
+func (k *kept) suspect(h Handler) {
+	if k.poison == nil {
+		k.poison = map[Handler]bool{}
+	}
+	if k.table.Has(h) {
+		k.poison[h] = true
+	}
+}
+
+// careful calls a handler that has crashed an incarnation before. A handler that panics each time would use up the restarts of everybody else.
+func careful(h Handler) func(p *otp.Process, n *Notice) error {
+	return func(p *otp.Process, n *Notice) (err error) {
+		defer func() {
+			switch v := recover(); {
+			case v == any(otp.ErrStuck):
+				panic(v) // of Process.Check: this incarnation is over
+			case v != nil:
+				err = errPoison
+			}
+		}()
+		return h.take(p, n)
+	}
+}

@@ -1,0 +1,226 @@
+package otp
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// work takes about as long as it is told to on an idle processor, and the more of the clock the less it is let run.
+func work(rounds int) (sum uint64) {
+	for n := range rounds {
+		for i := range uint64(100_000) {
+			sum += i * uint64(n)
+		}
+	}
+	return sum
+}
+
+// crowd keeps every processor busy with others until it is told to stop.
+func crowd(t *testing.T) {
+	var over atomic.Bool
+	var all sync.WaitGroup
+	for range 40 * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for !over.Load() {
+				work(1)
+			}
+		})
+	}
+	t.Cleanup(func() { over.Store(true); all.Wait() })
+}
+
+// A worker that is busy for a moment is not stuck because it waits for a processor for a multiple of its Hard.
+func TestBusyIsNotStuck(t *testing.T) {
+	const hard = 500 * time.Millisecond
+	begun, rounds := time.Now(), 0
+	for ; time.Since(begun) < hard/5; rounds++ {
+		work(1)
+	}
+	rounds = max(1, rounds)
+	sys := NewSystem(Options{})
+	defer sys.Close()
+	took := make(chan time.Duration, 1)
+	tree, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Soft: Unwatched, Hard: hard, Start: scriptOf(script{receive: func(p *Process, _ any) error {
+		begun := time.Now()
+		work(rounds)
+		took <- time.Since(begun)
+		return nil
+	}})}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := sys.Whereis("top/a")
+	crowd(t)
+	send(t, a, "work")
+	if d := <-took; d < 2*hard {
+		t.Skipf("it took %s, which is not long enough to be taken for stuck", d)
+	}
+	if n := tree.Snapshot().Children[0]; n.Incarnation != 1 || sys.Hung() != 0 {
+		t.Errorf("incarnation %d, %d hung", n.Incarnation, sys.Hung())
+	}
+}
+
+// A worker that does not come back is found, whatever it does, on a machine that has time for it.
+func TestWhoNeverComesBackIsFound(t *testing.T) {
+	var over atomic.Bool
+	var lock sync.Mutex
+	lock.Lock()
+	gate := make(chan struct{})
+	for name, stay := range map[string]func(){
+		"lock":    lock.Lock,
+		"channel": func() { <-gate },
+		"spin": func() {
+			for !over.Load() {
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sys := NewSystem(Options{})
+			defer sys.Close()
+			if _, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Hard: time.Second, Start: scriptOf(script{})})); err != nil {
+				t.Fatal(err)
+			}
+			a, _ := sys.Whereis("top/a")
+			begun := time.Now()
+			send(t, a, func(*Process) error { stay(); return nil })
+			for a.Incarnation() == 1 && time.Since(begun) < time.Minute {
+				time.Sleep(10 * time.Millisecond)
+			}
+			took := time.Since(begun)
+			t.Log("found after", took)
+			if a.Incarnation() != 2 || took < time.Second {
+				t.Errorf("incarnation %d after %s", a.Incarnation(), took)
+			}
+		})
+	}
+	over.Store(true)
+	lock.Unlock()
+	close(gate)
+	time.Sleep(20 * time.Millisecond) // they come back
+}
+
+// Who says that there is progress is left alone as long as there is; who was replaced ends when it says so.
+func TestProgressIsNotStuck(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		gate := make(chan struct{})
+		send(t, r.ref("a"), func(p *Process) error {
+			for range 10 {
+				time.Sleep(DefaultHard - time.Second)
+				p.Progress()
+			}
+			<-gate
+			p.Progress()
+			t.Error("went on after it was replaced")
+			return nil
+		})
+		time.Sleep(10 * (DefaultHard - time.Second))
+		synctest.Wait()
+		if got := r.state(); got != "a#1" {
+			t.Errorf("while there is progress: %s", got)
+		}
+		time.Sleep(DefaultHard + 2*time.Second)
+		synctest.Wait()
+		if got := r.state(); got != "a#2" || r.sys.Hung() != 1 {
+			t.Errorf("when there is none: %s, %d hung", got, r.sys.Hung())
+		}
+		close(gate)
+		synctest.Wait()
+		if got := r.state(); got != "a#2" || r.sys.Hung() != 0 {
+			t.Errorf("when it is back: %s, %d hung", got, r.sys.Hung())
+		}
+	})
+}
+
+// Progress is told also while somebody waits for room in the mailbox, which rings the bell.
+func TestProgressIsToldUnderTheBell(t *testing.T) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+		var before, after stamp
+		gate := make(chan struct{})
+		send(t, r.ref("a"), func(p *Process) error {
+			h := &p.guard.box.hand
+			p.guard.box.mu.Lock()
+			h.ring()
+			p.guard.box.mu.Unlock()
+			before = h.at()
+			time.Sleep(time.Second)
+			p.Progress()
+			after = h.at()
+			if h.word.Load()&bell == 0 {
+				t.Error("the bell is lost")
+			}
+			close(gate)
+			return nil
+		})
+		<-gate
+		if before == 0 || after.tick() <= before.tick() {
+			t.Errorf("tick %d, then %d", before.tick(), after.tick())
+		}
+	})
+}
+
+// What the machine does not give is not counted.
+func TestSupplyCountsWhatTheMachineGave(t *testing.T) {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name                string
+		pause, passed, want time.Duration
+	}{
+		{"in time", beat, beat, beat},
+		{"some lateness", beat, beat + grace/2, beat + grace/2},
+		{"a turn of another", beat, beat + grace, beat + grace},
+		{"crowded", beat, 20 * beat, beat + grace},
+		{"stopped", Tick, time.Hour, Tick + grace},
+		{"set back", Tick, -time.Hour, 0},
+	} {
+		s := supply{share: 1}
+		s.expect(start, c.pause)
+		if s.came(start.Add(c.passed)); s.sum != c.want {
+			t.Errorf("%s: %s, want %s", c.name, s.sum, c.want)
+		}
+	}
+	ran, waited := time.Second, time.Second
+	s := supply{share: 1, contention: func() (time.Duration, time.Duration) { return ran, waited }}
+	for _, c := range []struct {
+		ran, waited time.Duration
+		suspects    bool
+		want        float64
+	}{
+		{1, 1, false, 1}, {1, 1, true, 1}, {30, 10, true, 0.75}, {0, 0, true, 0.75}, {-5, 9, true, 0.75}, {1, 4, true, 0.2}, {1, 9, false, 1}, {1, 9, true, 1}, {1, 9, true, 0.1},
+	} {
+		ran, waited = ran+c.ran, waited+c.waited
+		if s.measure(c.suspects); s.share != c.want {
+			t.Errorf("after %+v: share %v", c, s.share)
+		}
+	}
+}
+
+// With a machine that gives a tenth, a worker has ten times as long.
+func TestContentionIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		sys := NewSystem(Options{Contention: func() (ran, waited time.Duration) {
+			d := time.Since(start)
+			return d / 10, d - d/10
+		}})
+		defer func() { sys.Close(); time.Sleep(time.Second) }()
+		if _, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Start: scriptOf(script{})})); err != nil {
+			t.Fatal(err)
+		}
+		a, _ := sys.Whereis("top/a")
+		h := newHang()
+		send(t, a, func(*Process) error { <-h.gate; return nil })
+		time.Sleep(6 * DefaultHard)
+		synctest.Wait()
+		early := a.Incarnation()
+		time.Sleep(6 * DefaultHard)
+		synctest.Wait()
+		if early != 1 || a.Incarnation() != 2 {
+			t.Errorf("incarnation %d, then %d", early, a.Incarnation())
+		}
+		close(h.gate)
+	})
+}
