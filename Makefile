@@ -5,7 +5,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
-.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance fuzz check
+.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance nightly fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -53,6 +53,9 @@ benchmarks: ## Runs the benchmarks of the packages.
 
 conformance: ## Runs the official conformance suite against a real mcpd. Needs Node.
 	MCPD_CONFORMANCE=1 go test -count=1 -v -run=TestHostPassesTheOfficialSuite ./internal/conformance
+
+nightly: ## Runs the tests in full that have a short form in make test.
+	go test -count=1 -timeout=30m -v -run=TestManyListenersHearEveryAnnouncement ./actors/notification -full
 
 fuzz: ## Runs every fuzz target for FUZZTIME.
 	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read p; do for f in $$(go test -list='^Fuzz' $$p | grep '^Fuzz'); do go test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) $$p || exit 1; done; done

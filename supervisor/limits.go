@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/notification"
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
@@ -118,6 +119,7 @@ var limits = []limit{
 	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
 	{"", "news_at_once", client.NewsBurst, "notifications, questions and answers to nothing, of one connection, that are read one right after the other; of progress four times as many", readsLater, "mcpd_upstream_paced_seconds_total"},
 	{"", "news_per_second", client.NewsRate, "and in a second, beyond those; the same", readsLater, "mcpd_upstream_paced_seconds_total"},
+	{"", "deliveries_at_once", notification.MaxDeliveries, "listeners that a notification is delivered to before what else the tenant's dispatcher has to do", "the rest is delivered after that", ""},
 	{"", "progress_at_once", client.ProgressBurst, "reports of one call's progress that its client is sent one right after the other", paced, "mcpd_notifications_dropped_total"},
 	{"", "progress_per_second", client.ProgressRate, "and in a second, beyond those", paced, "mcpd_notifications_dropped_total"},
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},

@@ -38,7 +38,7 @@ var bounded = []struct{ what, gauges string }{
 	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_wait_seconds start_timeout_seconds"},
-	{"what a server says unasked", "news_at_once news_per_second"},
+	{"what a server says unasked", "news_at_once news_per_second deliveries_at_once"},
 	{"progress of a call", "progress_at_once progress_per_second"},
 	{"elicitations whose end is awaited", "elicitations elicitations_of_session"},
 	{"lists of servers", "list_pages list_bytes tools tool_bytes description_bytes"},
@@ -142,6 +142,7 @@ var enforced = map[string]string{
 
 	"news_at_once":        "actors/client.TestFloodOfNewsIsReadAtItsPace actors/client.TestFloodHasItsPace",
 	"news_per_second":     "actors/client.TestFloodOfNewsIsReadAtItsPace actors/client.TestFloodHasItsPace",
+	"deliveries_at_once":  "actors/notification.TestDeliveriesOfOneTurnAreBounded",
 	"progress_at_once":    "actors/client.TestProgressFloodIsPaced",
 	"progress_per_second": "actors/client.TestProgressFloodIsPaced",
 

@@ -42,7 +42,8 @@
 // Receive must not wait for what it cannot cancel: nobody can end a goroutine in Go. A worker that does not come back
 // when it is told to stop is abandoned: it is taken out of the tree, what waits for it is failed, an Abandoned event is sent, and what it
 // still does has no effect on its successor. One that does not come back from a message is reported after Child.Soft (a Stuck event with
-// where it is) and replaced after Child.Hard, which is a crash with ErrStuck to everybody else:
+// where it is) and replaced after Child.Hard, which is a crash with ErrStuck to everybody else. Both are of time for which the machine could have
+// run it, and begin again with each call of Process.Progress:
 //
 //   - The message in hand fails at once, and so does every call that it has taken and not answered. What waits in the mailbox is handled by
 //     its successor, in order.

@@ -72,8 +72,8 @@ type (
 	// Stuck: a worker is at one message for longer than its Child.Soft. It is not ended for that.
 	Stuck struct {
 		Row
-		For    time.Duration
-		Report *CrashReport // of what it is at; its PCs are where it was when somebody looked, empty when it was not found
+		For    time.Duration // as far as the machine could have run it
+		Report *CrashReport  // of what it is at; its PCs are where it was when somebody looked, empty when it was not found
 	}
 
 	// Overloaded: messages were refused because the mailbox was full. One event stands for all refusals until

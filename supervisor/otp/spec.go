@@ -110,7 +110,8 @@ type Child struct {
 	StartTimeout time.Duration
 	// Soft and Hard bound how long the worker may be at one message, and at a Terminate that nobody has ordered: after Soft it is reported
 	// as Stuck, after Hard it is fenced off and replaced. 0 is DefaultSoft and DefaultHard, Unwatched no bound. Soft holds for a start too. For a
-	// supervisor they bound each step of its own. They do not apply to what owned goroutines do.
+	// supervisor they bound each step of its own. What counts is time for which the machine could have run it (see supply), not that of the clock,
+	// and it begins again with Process.Progress. They do not apply to what owned goroutines do.
 	Soft, Hard time.Duration
 	// Bulkhead has what hangs in this row and below counted apart from what hangs elsewhere; see MaxHung. It stays what it was when the row was made.
 	Bulkhead bool
