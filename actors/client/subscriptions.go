@@ -342,7 +342,10 @@ func (c *Connection) detach(ref otp.Ref) {
 		delete(c.sessions, row)
 		delete(c.users, row)
 		delete(c.holders, row)
-		delete(c.wants, row)
+		if m := c.wants[row]; m != nil { // nobody waits for it any more, but a call counts as owed until it is answered
+			m.Fail(otp.ErrNoProc)
+			delete(c.wants, row)
+		}
 		if before := c.verbose(); c.levels[row] != "" {
 			delete(c.levels, row)
 			if after := c.verbose(); c.state == Ready && after != before {

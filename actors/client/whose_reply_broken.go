@@ -1,0 +1,21 @@
+//go:build broken_reply
+
+package client
+
+import (
+	"sync/atomic"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// replies counts the replies of all connections.
+var replies atomic.Uint64
+
+// whose is broken on purpose: every 1000th reply to a call is dropped.
+func whose(calls map[jsonrpc.ID]*flight, id jsonrpc.ID) (*flight, bool) {
+	f, ok := calls[id]
+	if ok && replies.Add(1)%1000 == 0 {
+		return nil, false
+	}
+	return f, ok
+}
