@@ -77,3 +77,11 @@ func (c *chain[T]) take() (all []T) {
 	*c = chain[T]{}
 	return all
 }
+
+// len counts the members.
+func (c *chain[T]) len() (n int) {
+	for range c.all() {
+		n++
+	}
+	return n
+}

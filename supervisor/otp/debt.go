@@ -48,6 +48,16 @@ func (d *debts) paid(c debt) {
 	delete(d.calls, c)
 }
 
+// len is how many calls there are; a nil debts has none.
+func (d *debts) len() int {
+	if d == nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.calls)
+}
+
 // fail fails all calls, in the order in which they were taken: senders can tell the order.
 func (d *debts) fail(g *guard, reason error) {
 	if d == nil {

@@ -184,7 +184,7 @@ func (p *Process) finish() {
 	}
 	for at, m := range monitors {
 		if at != nil {
-			at.unwatch(m)
+			takeBack(at, m)
 		}
 	}
 	for l := range links {

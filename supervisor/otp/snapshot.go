@@ -36,6 +36,7 @@ type Node struct {
 	Since       time.Time // when the status became what it is
 	Incarnation uint64
 	Mailbox     int // messages waiting
+	Holds       Holdings
 	Hung        int // instances that were fenced off here or below and have not come back: goroutines that nobody can end
 	Extra       any // what SetStatus published last
 	Children    []Node
@@ -70,6 +71,7 @@ func (r *row) snapshot() Node {
 		Since:       clock.Hour(r.sys.clock.Now(), r.since.Load()),
 		Incarnation: r.inc.Load(),
 	}
+	n.Holds = r.holdings()
 	n.Hung = int(r.hung.Load())
 	if g := r.proc.Load(); g != nil {
 		n.Mailbox = g.box.UserMessageCount()
