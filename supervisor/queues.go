@@ -59,6 +59,22 @@ func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
 	return most
 }
 
+// reserved yields how much of each byte budget is taken now: of the rooms of each tenant, and of the room of all.
+func (h *host) reserved() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		all, _ := h.bodies.Used()
+		if !yield("all_bodies", int64(all)) {
+			return
+		}
+		h.rooms.Range(func(_, v any) bool {
+			r := v.(*rooms)
+			answers, _ := r.answers.Used()
+			bodies, _ := r.bodies.Used()
+			return yield("answers", int64(answers)) && yield("bodies", int64(bodies))
+		})
+	}
+}
+
 // mostPending is what the tenant that may have the most may have in flight.
 func (h *host) mostPending() (most int) {
 	for _, t := range h.now().config.Tenants {

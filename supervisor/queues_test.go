@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -66,4 +67,32 @@ func TestQueuesAreShown(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// The scrape shows what is taken of every byte budget, and nothing once it was given back.
+func TestReservedBytesAreShown(t *testing.T) {
+	h := literal(t)
+	one, two := &rooms{transport.NewRoom(100), transport.NewRoom(100)}, &rooms{transport.NewRoom(100), transport.NewRoom(100)}
+	h.bodies = transport.NewRoom(100)
+	h.rooms.Store("one", one)
+	h.rooms.Store("two", two)
+	want := map[string]int64{"answers": 11, "bodies": 4, "all_bodies": 5}
+	one.answers.Add(1)
+	two.answers.Add(10)
+	two.bodies.Add(4)
+	h.bodies.Add(5)
+	for range 2 {
+		got := map[string]int64{}
+		for budget, bytes := range h.reserved() {
+			got[budget] += bytes
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("reserved are %v, want %v", got, want)
+		}
+		one.answers.Add(-1)
+		two.answers.Add(-10)
+		two.bodies.Add(-4)
+		h.bodies.Add(-5)
+		want = map[string]int64{"answers": 0, "bodies": 0, "all_bodies": 0}
+	}
 }

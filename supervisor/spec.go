@@ -31,7 +31,7 @@ func changing(id string, restart otp.Restart, budget otp.Intensity, shutdown otp
 
 // actor is a permanent worker.
 func actor(id string, shutdown otp.Shutdown, start func() otp.Behaviour) otp.Child {
-	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Worker(start), Mailbox: mailbox}
+	return otp.Child{ID: id, Label: id, Restart: restartOf(id), Shutdown: shutdown, Start: otp.Worker(start), Mailbox: mailbox}
 }
 
 // mailbox is how many messages may wait for a permanent worker: what the requests cause that a tenant has in flight by default, all at once.

@@ -117,7 +117,7 @@ func newHost(c *config.Config, o Options) *host {
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
-		History: func() int64 { return h.store.Bytes() }, Kept: h.holdings,
+		History: func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved,
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
@@ -185,6 +185,9 @@ func (r *Running) Whereis(path string) (otp.Ref, bool) { return r.h.system.Where
 
 // Snapshot is the live tree.
 func (r *Running) Snapshot() otp.Node { return r.h.snapshot() }
+
+// Kept is what each tenant keeps.
+func (r *Running) Kept() []quota.Holding { return r.h.kept.Snapshot() }
 
 // lastLines is what a log that nobody reads may delay the end of the host by.
 const lastLines = second

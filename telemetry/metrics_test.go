@@ -150,6 +150,9 @@ func busy() *Metrics {
 		Spawns:      func() (int, uint64) { return 3, 7 },
 		IdleRunners: func() int { return 5 }, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
 		Kept:        func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
+		Reserved: func() iter.Seq2[string, int64] {
+			return func(yield func(string, int64) bool) { _ = yield("answers", 20) && yield("answers", 22) }
+		},
 		KnownMethod: func(s string) bool { return s == "tools/call" },
 	})
 	r := NewRecorder(Options{Metrics: m})
@@ -175,8 +178,8 @@ type numbered struct {
 func (n numbered) RequestIDUsage() float64 { return n.used }
 
 var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running, Hung: 3, Children: []otp.Node{
-	{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
-	{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
+	{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3, Holds: otp.Holdings{Monitors: 20, Watchers: 30, Timers: 40, Replies: 50}, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
+	{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7, Holds: otp.Holdings{Monitors: 2, Watchers: 3, Timers: 4, Replies: 5}, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
 	{ID: "c", Label: "upstream", Status: otp.Stopped, Extra: UpstreamStatus{Tenant: "acme", Server: "search", State: StateCrashLoop}},
 	{ID: "d", Status: otp.Running, Extra: "another actor's status"},
 	{ID: "e", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.25}},
@@ -208,6 +211,12 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_upstream_idle_connections", nil, 6},
 		{"mcpd_history_bytes", nil, 8},
 		{"mcpd_actor_mailbox_depth", []string{"upstream"}, 7},
+		{"mcpd_actor_messages", []string{"upstream"}, 10},
+		{"mcpd_actor_monitors", []string{"upstream"}, 22},
+		{"mcpd_actor_watchers", []string{"upstream"}, 33},
+		{"mcpd_actor_timers", []string{"upstream"}, 44},
+		{"mcpd_actor_pending_replies", []string{"upstream"}, 55},
+		{"mcpd_reserved_bytes", []string{"answers"}, 42},
 		{"mcpd_sessions", []string{"legacy"}, 2},
 		{"mcpd_streams", nil, 3},
 		{"mcpd_subscriptions", nil, 4},

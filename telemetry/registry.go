@@ -37,6 +37,8 @@ type MetricsOptions struct {
 	Kept func() iter.Seq[Kept]
 	// History is how many bytes of events wait for clients or are kept for their return.
 	History func() int64
+	// Reserved yields what is taken of the host's byte budgets, by their names; one name may come more than once.
+	Reserved func() iter.Seq2[string, int64]
 	// KnownMethod tells the protocol's methods from words that a peer made up.
 	KnownMethod func(string) bool
 }

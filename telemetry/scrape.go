@@ -74,10 +74,61 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.Sessions != nil {
 		s.sessions(send)
 	}
+	if s.options.Reserved != nil {
+		s.reserved(send)
+	}
 	if s.options.Tree != nil {
-		s.tree(send)
+		tree := s.options.Tree()
+		s.tree(tree, send)
+		s.holdings(tree, send)
 	}
 }
+
+// reserved adds up by their names what is taken of byte budgets.
+func (s *scrape) reserved(send func(string, float64, ...string)) {
+	sums := make(map[string]float64)
+	for budget, bytes := range s.options.Reserved() {
+		sums[budget] += float64(bytes)
+	}
+	for budget, bytes := range sums {
+		send("mcpd_reserved_bytes", bytes, budget)
+	}
+}
+
+// held are the metrics of what the processes of a class hold together.
+var held = []struct {
+	metric string
+	of     func(otp.Node) int
+}{
+	{"mcpd_actor_messages", func(n otp.Node) int { return n.Mailbox }},
+	{"mcpd_actor_monitors", func(n otp.Node) int { return n.Holds.Monitors }},
+	{"mcpd_actor_watchers", func(n otp.Node) int { return n.Holds.Watchers }},
+	{"mcpd_actor_timers", func(n otp.Node) int { return n.Holds.Timers }},
+	{"mcpd_actor_pending_replies", func(n otp.Node) int { return n.Holds.Replies }},
+}
+
+// holdings adds up by class what the rows of a tree hold.
+func (s *scrape) holdings(tree otp.Node, send func(string, float64, ...string)) {
+	sums := make(map[string][]float64)
+	tree.Walk(func(node otp.Node) bool {
+		class := classOf(node)
+		if sums[class] == nil {
+			sums[class] = make([]float64, len(held))
+		}
+		for i, h := range held {
+			sums[class][i] += float64(h.of(node))
+		}
+		return true
+	})
+	for class, values := range sums {
+		for i, h := range held {
+			send(h.metric, values[i], class)
+		}
+	}
+}
+
+// classOf is the class by which metrics count a row.
+func classOf(n otp.Node) string { return orWord(n.Label, n.Type.String()) }
 
 // Queue is one kind of queue of the host.
 type Queue struct {
@@ -145,15 +196,14 @@ func (s *scrape) sessions(send func(string, float64, ...string)) {
 // MaxSeries does for what is counted.
 const MaxScraped = MaxSeries
 
-func (s *scrape) tree(send func(string, float64, ...string)) {
+func (s *scrape) tree(tree otp.Node, send func(string, float64, ...string)) {
 	type row struct{ class, status string }
 	type target struct{ tenant, server string }
 	rows, mailboxes, up := make(map[row]float64), make(map[string]float64), make(map[target]float64)
 	states, used := make(map[target]map[string]float64), make(map[target]float64)
-	tree := s.options.Tree()
 	send("mcpd_actor_hung", float64(tree.Hung))
 	tree.Walk(func(node otp.Node) bool {
-		class := orWord(node.Label, node.Type.String())
+		class := classOf(node)
 		rows[row{class, node.Status.String()}]++
 		mailboxes[class] = max(mailboxes[class], float64(node.Mailbox))
 		if u, ok := UpstreamOf(node); ok {

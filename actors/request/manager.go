@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -262,7 +263,7 @@ func (m *Manager) finish(do effect, a answer) {
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
 		do.Err = late.Unanswered(x.Server, executed).Repeating(x.Method)
 	}
-	x.kept.Load().Release()
+	release(x, do.Outcome)
 	if do.Outcome == inflight.Cancelled && do.Err == nil {
 		x.End()
 	} else {

@@ -250,6 +250,38 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 	})
 }
 
+// However an exchange ends, the bytes that it took of the budget are given back.
+func TestBytesAreGivenBackHoweverAnExchangeEnds(t *testing.T) {
+	for name, end := range map[string]func(r *rig, x *request.Exchange){
+		"result": func(r *rig, x *request.Exchange) { r.complete(x, `{}`) },
+		"error": func(r *rig, x *request.Exchange) {
+			r.send(&request.Complete{ID: x.ID, Exchange: x, Err: protocol.SessionGone()})
+		},
+		"cancelled":       func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) },
+		"session ended":   func(r *rig, x *request.Exchange) { r.send(&request.CancelOwner{Session: x.Session}) },
+		"deadline":        func(*rig, *request.Exchange) { time.Sleep(time.Minute) },
+		"host stops":      func(r *rig, _ *request.Exchange) { r.send(&request.Stop{}) },
+		"manager crashed": func(r *rig, x *request.Exchange) { r.Break("manager", "*request.Complete"); r.complete(x, `{}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				x, _ := r.large(600)
+				if got := r.reserved(); got != 600 {
+					t.Errorf("%d bytes are reserved while it is in flight, want 600", got)
+				}
+				if _, refused := r.large(600); refused.Word() != int64(-32010) {
+					t.Errorf("one too many: %v", refused.All())
+				}
+				end(r, x)
+				r.Rest()
+				if got := r.reserved(); got != 0 {
+					t.Errorf("%d bytes are reserved afterwards", got)
+				}
+			})
+		})
+	}
+}
+
 // S4-58, S4-62: what is in flight can be listed, the oldest first, of all sessions or of one.
 func TestPendingIsListed(t *testing.T) {
 	run(t, func(r *rig) {

@@ -146,6 +146,9 @@ func (r *rig) inFlight() (n float64) {
 	return n
 }
 
+// reserved is how many bytes the ledger counts for the requests of the tenant.
+func (r *rig) reserved() int64 { return r.kept.Of("acme").Kept() }
+
 // dropped is why replies were dropped.
 func (r *rig) dropped() (why []string) {
 	for _, d := range stage.Of[telemetry.ReplyDropped](&r.Events) {
