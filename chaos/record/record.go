@@ -229,7 +229,9 @@ const Lasting = "lasting sessions"
 
 // Holding is a thing that the host holds, before the fault and at last after it.
 type Holding struct {
-	Name   string  `json:"name"` // goroutines, descriptors, children, sessions, subscriptions, in flight, resident bytes
+	Name string `json:"name"` // goroutines, descriptors, children, sessions, in flight, rows of session, timers of catalog
+	// Family is what holdings have in common that differ in a label, as "rows" of "rows of session"; empty for one alone.
+	Family string  `json:"family,omitzero"`
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	// Named are those of After that have a name and a bound, such as abandoned goroutines, and NamedBefore those of Before.

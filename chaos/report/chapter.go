@@ -167,7 +167,7 @@ func (c *chapter) list(r *record.Record) {
 		}
 		c.Probes = append(c.Probes, probeLine{name(p.Name), things(len(p.Answers), "time", "times"), draw.Count(wrong), last})
 	}
-	for _, h := range first(c, "holds", r.Holds, maxList) {
+	for _, h := range first(c, "holds", notable(r.Holds), maxList) {
 		c.Holds = append(c.Holds, holdOf(h))
 	}
 	type slip struct {
@@ -197,6 +197,11 @@ func (c *chapter) list(r *record.Record) {
 		}
 		c.Events = append(c.Events, eventLine{seconds(e.At), name(e.Level), name(e.Name), name(where), particulars(e)})
 	}
+}
+
+// notable are the holdings without those of a family of which there are as many as before: there are many of them.
+func notable(list []record.Holding) []record.Holding {
+	return slices.DeleteFunc(slices.Clone(list), func(h record.Holding) bool { return h.Family != "" && h.Before == h.After })
 }
 
 // particulars are an event's message and its fields.

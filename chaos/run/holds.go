@@ -18,6 +18,7 @@ const reads = 15
 type holds struct {
 	values map[string]float64
 	named  map[string]float64 // of those, what has a name and a bound
+	counts counts             // of families
 	hung   float64            // actors that do not come back
 	tree   faults.Tree
 }
@@ -41,6 +42,7 @@ var held = []hold{
 	{"subscriptions", "mcpd_subscriptions", nil, true},
 	{"in flight", "mcpd_requests_in_flight", nil, true},
 	{"faults", "mcpd_chaos_faults_active", nil, true},
+	{"starts that wait", "mcpd_spawn_queue", nil, true},
 	{residentBytes, "process_resident_memory_bytes", nil, false},
 }
 
@@ -65,6 +67,7 @@ const (
 func (r *run) look(ctx context.Context) (holds, error) {
 	h := holds{values: map[string]float64{}, named: map[string]float64{}}
 	values, named := map[string][]float64{}, map[string][]float64{}
+	var all []counts
 	var last scrape
 	for range reads {
 		s, err := r.operator.scrape(ctx)
@@ -75,8 +78,9 @@ func (r *run) look(ctx context.Context) (holds, error) {
 			v, n := row.count(s)
 			values[row.name], named[row.name] = append(values[row.name], v), append(named[row.name], n)
 		}
-		last = s
+		all, last = append(all, counted(s)), s
 	}
+	h.counts = middles(all)
 	for _, row := range held {
 		h.values[row.name], h.named[row.name] = middle(values[row.name]), middle(named[row.name])
 	}
@@ -136,7 +140,7 @@ func same(a, b holds) bool {
 			return false
 		}
 	}
-	return len(a.tree) > 0 && a.values[children] == b.values[children]
+	return len(a.tree) > 0 && maps.Equal(a.counts, b.counts) && a.values[children] == b.values[children]
 }
 
 // settle looks until the host holds no more than before, or for as long as leakTime.
@@ -158,6 +162,11 @@ func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 func (r *run) within(h, before holds) bool {
 	for _, row := range held {
 		if row.exact && row.of(before, h).Surplus() > 0 {
+			return false
+		}
+	}
+	for _, c := range compared(before.counts, h.counts) {
+		if c.Surplus() > 0 {
 			return false
 		}
 	}
@@ -184,6 +193,10 @@ func (r *run) holdings(before, after holds) []record.Holding {
 	for _, row := range held {
 		h := row.of(before, after)
 		h.Peak, h.Limit, h.Unmeasured = r.peaks.value(row.name), r.limits[row.name], unmeasured
+		list = append(list, h)
+	}
+	for _, h := range compared(before.counts, after.counts) {
+		h.Unmeasured = unmeasured
 		list = append(list, h)
 	}
 	for _, name := range []string{children, processes, zombies, strays} {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ const silent = "the host could not be measured afterwards"
 func leaks(r record.Record) (is, found string) {
 	var f findings
 	var good []string
+	sums := map[string]float64{}
 	for _, h := range r.Holds {
 		if h.Unmeasured {
 			return record.Unjudged, silent
@@ -34,7 +36,14 @@ func leaks(r record.Record) (is, found string) {
 		if h.Surplus() > 0 {
 			f.add("%s: %g before%s, %g afterwards%s", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named))
 		}
-		good = append(good, fmt.Sprintf("%s %g", h.Name, h.After))
+		if h.Family == "" {
+			good = append(good, fmt.Sprintf("%s %g", h.Name, h.After))
+		} else {
+			sums[h.Family] += h.After
+		}
+	}
+	for _, family := range slices.Sorted(maps.Keys(sums)) {
+		good = append(good, fmt.Sprintf("%s %g", family, sums[family]))
 	}
 	if len(good) == 0 {
 		return record.Unjudged, "the host could not be measured"
