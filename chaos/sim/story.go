@@ -108,6 +108,7 @@ func (s *story) tell() {
 		s.find("I9 supervision", "the host does not start: %v", err)
 		return
 	}
+	standing := s.standing()
 	if s.options.spoil != nil {
 		s.options.spoil(s)
 	}
@@ -132,6 +133,8 @@ func (s *story) tell() {
 	s.plan = plan{} // from here on all is well
 	s.w.Rest(settling)
 	s.leftovers()
+	s.restarted(standing)
+	s.holdings()
 	if err := s.host.Stop(context.Background()); err != nil {
 		s.find("I9 supervision", "the host does not stop: %v", err)
 	}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpd/actors/session"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// pools are the supervisors whose children come and go, and the one that may stay down.
+var pools = []string{"/client_sup/", "/held_sup/", "/task_sup/", "/server_sup/", "mcpd/observability/"}
+
+// standing are the paths of the rows that run and have to run for as long as the host does.
+func (s *story) standing() map[string]otp.Status {
+	rows := map[string]otp.Status{}
+	s.host.Snapshot().Walk(func(n otp.Node) bool {
+		if !slices.ContainsFunc(pools, func(pool string) bool { return strings.Contains(n.Path, pool) }) && n.ID != "observability" {
+			rows[n.Path] = n.Status
+		}
+		return true
+	})
+	return rows
+}
+
+// restarted looks whether everything that ran at the beginning and is permanent runs at the end, however often it
+// crashed.
+func (s *story) restarted(before map[string]otp.Status) {
+	after := s.standing()
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		if is, there := after[path]; !there || is != otp.Running {
+			s.find("I9 supervision", "%s does not run at the end: it is %v", path, is)
+		}
+	}
+}
+
+// holdings looks whether the tree at rest holds what nobody needs: actors of sessions that are over, monitors of which
+// one side is gone, calls without an answer, and bytes of requests that have ended.
+func (s *story) holdings() {
+	actors, monitors, watchers := 0, 0, 0
+	s.host.Snapshot().Walk(func(n otp.Node) bool {
+		monitors, watchers = monitors+n.Holds.Monitors, watchers+n.Holds.Watchers
+		if n.Label == "session" {
+			actors++
+		}
+		if n.Holds.Replies > 0 {
+			s.find("I6 leaks", "%s has %d calls without an answer", n.Path, n.Holds.Replies)
+		}
+		if r, ok := n.Extra.(telemetry.Reserver); ok {
+			if budget, bytes := r.Reserved(); bytes != 0 {
+				s.find("I6 leaks", "%s has %d bytes of the budget of %s reserved, and nothing in flight", n.Path, bytes, budget)
+			}
+		}
+		return true
+	})
+	sessions := 0
+	s.host.Edge().Index.Each(func(*session.Handle) bool { sessions++; return true })
+	if actors > sessions {
+		s.find("I6 leaks", "rows of session: %d actors of %d sessions", actors, sessions)
+	}
+	if monitors != watchers {
+		s.find("I6 leaks", "monitors: %d are asked for, and %d wait for an end", monitors, watchers)
+	}
+}
