@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -8,25 +9,71 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A host that was broken when it was built is found out by the experiment that is meant for it, and by name. The same experiments pass on a sound
-// one: see TestLibrary.
+// brokenHosts are hosts that are broken when they are built, each with the experiment that finds it out, the invariant
+// that fails, and what the finding says.
+var brokenHosts = []struct{ tag, experiment, fails, says string }{
+	{"broken_leak", "kill-idle-child", "I6", "descriptors:"},
+	{"broken_heap", "panic-dispatcher", "I6", "live heap bytes: "},
+	{"broken_restart", "panic-dispatcher", "I9", "notification_dispatcher: 0 restarts, want 1"},
+	{"broken_once", "panic-dispatcher", "I13", " of them twice: "},
+	{"broken_replay", "panic-dispatcher", "I10", "messages were out of their order, first at"},
+	{"broken_route", "noisy-tenant", "I2", "replies were another call's"},
+	{"broken_session", "churn", "I6", "rows of session: "},
+	{"broken_budget", "cancellation-races", "I6", "reserved bytes of requests: "},
+	{"broken_monitor", "panic-request-manager", "I6", "watchers of connection: "},
+}
+
+// brokenCode is what no experiment has to find, because a test finds it in a second: each with the package and the
+// test, and what that says.
+var brokenCode = []struct{ tag, pkg, test, says string }{
+	{"broken_reply", "mcpd/actors/client", "TestEveryReplyOfThousandsArrives", "of 3000 calls do not have exactly one outcome"},
+	{"broken_catalogue", "mcpd/chaos/sim", "TestNothingIsFound", "I9 supervision: mcpd/tenants/acme/catalog does not run at the end"},
+}
+
+// There are eleven broken builds, each of its own kind.
+func TestBrokenBuildsAreEleven(t *testing.T) {
+	tags := map[string]bool{}
+	for _, b := range brokenHosts {
+		tags[b.tag] = true
+	}
+	for _, b := range brokenCode {
+		tags[b.tag] = true
+	}
+	if len(tags) != 11 || len(brokenHosts)+len(brokenCode) != 11 {
+		t.Errorf("%d builds with %d tags, want 11", len(brokenHosts)+len(brokenCode), len(tags))
+	}
+}
+
+// A host that is broken when it is built is found out by the experiment that is meant for it, by the name of the
+// invariant and of what is wrong. The same experiments pass on a sound one: see TestLibrary.
 func TestBrokenBuildIsFoundOut(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ tag, experiment, fails, says string }{
-		{"broken_leak", "kill-idle-child", "I6", "descriptors:"},
-		{"broken_heap", "panic-dispatcher", "I6", "live heap bytes: "},
-		{"broken_restart", "panic-dispatcher", "I9", "notification_dispatcher: 0 restarts, want 1"},
-		{"broken_once", "panic-dispatcher", "I13", " of them twice: "},
-		{"broken_replay", "panic-dispatcher", "I10", "messages were out of their order, first at"},
-		{"broken_route", "noisy-tenant", "I2", "replies were another call's"},
-	}
-	for _, test := range tests {
+	for _, test := range brokenHosts {
 		t.Run(test.tag, func(t *testing.T) {
 			t.Parallel()
 			a := openTrialOf(t, mcptest.Broken(t, test.tag), "limits: {session_init: 1s}")
 			r, code, out := a.run(body(t, test.experiment))
 			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.says) {
 				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.says, out)
+			}
+		})
+	}
+}
+
+// Code that is broken when it is built fails the test that is meant for it, and passes it otherwise: that is one of
+// its package's own tests.
+func TestBrokenCodeIsFoundOutByATest(t *testing.T) {
+	t.Parallel()
+	for _, test := range brokenCode {
+		t.Run(test.tag, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"test", "-count=1", "-tags", test.tag, "-run", "^" + test.test + "$", test.pkg}
+			if test.pkg == "mcpd/chaos/sim" {
+				args = append(args, "-seeds", "20")
+			}
+			out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
+			if text := string(out); err == nil || !strings.Contains(text, "--- FAIL: "+test.test) || !strings.Contains(text, test.says) {
+				t.Errorf("go %s: %v, want a failure of %s that says %q\n%s", strings.Join(args, " "), err, test.test, test.says, out)
 			}
 		})
 	}

@@ -350,7 +350,7 @@ func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 		h.streams.Close()
 	}
 	m.unfollow(h)
-	if m.p.Send(h, &Expired{Reason: reason}) != nil && h.Record() != nil {
+	if m.dismiss(h, reason) != nil && h.Record() != nil {
 		m.begin(&attempt{h: h, old: h.actor()})
 	}
 	m.o.Emit(telemetry.SessionClosed{
