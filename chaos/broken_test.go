@@ -19,7 +19,7 @@ var brokenHosts = []struct{ tag, experiment, fails, says string }{
 	{"broken_replay", "panic-dispatcher", "I10", "messages were out of their order, first at"},
 	{"broken_route", "noisy-tenant", "I2", "replies were another call's"},
 	{"broken_session", "churn", "I6", "rows of session: "},
-	{"broken_budget", "cancellation-races", "I6", "reserved bytes of requests: "},
+	{"broken_budget", "cancellation-races", "I6", "kept bytes of requests: "},
 	{"broken_monitor", "panic-request-manager", "I6", "watchers of connection: "},
 }
 

@@ -149,7 +149,7 @@ func busy() *Metrics {
 		Config:      func() string { return "0123456789abcdef" },
 		Spawns:      func() (int, uint64) { return 3, 7 },
 		IdleRunners: func() int { return 5 }, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
-		Kept:        func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
+		Kept: func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
 		Reserved: func() iter.Seq2[string, int64] {
 			return func(yield func(string, int64) bool) { _ = yield("answers", 20) && yield("answers", 22) }
 		},

@@ -14,7 +14,7 @@ func TestWhatIsLeftIsNamedByItsLabel(t *testing.T) {
 	}
 	before := look(
 		`mcpd_actors{class="session",status="running"} 4`, `mcpd_actors{class="session",status="starting"} 1`,
-		`mcpd_actor_timers{class="catalog"} 2`, `mcpd_reserved_bytes{budget="requests"} 0`,
+		`mcpd_actor_timers{class="catalog"} 2`, `mcpd_kept_bytes{tenant="acme",kind="requests"} 0`,
 	)
 	for _, c := range []struct {
 		name  string
@@ -27,7 +27,9 @@ func TestWhatIsLeftIsNamedByItsLabel(t *testing.T) {
 		{"a row more", look(`mcpd_actors{class="session",status="running"} 6`, `mcpd_actor_timers{class="catalog"} 2`), "rows of session 5 6"},
 		{"a row of one kind in the place of another", look(`mcpd_actors{class="session",status="running"} 4`, `mcpd_actors{class="task",status="running"} 1`), "rows of task 0 1"},
 		{"a timer more", look(`mcpd_actor_timers{class="catalog"} 3`), "timers of catalog 2 3"},
-		{"bytes", look(`mcpd_reserved_bytes{budget="requests"} 70`), "reserved bytes of requests 0 70"},
+		{"bytes of a tenant", look(`mcpd_kept_bytes{tenant="acme",kind="requests"} 70`), "kept bytes of requests 0 70"},
+		{"bytes that have an end of their own", look(`mcpd_kept_bytes{tenant="acme",kind="histories"} 70`), ""},
+		{"bytes of a budget", look(`mcpd_reserved_bytes{budget="answers"} 70`), "reserved bytes of answers 0 70"},
 		{"a monitor", look(`mcpd_actor_monitors{class="session_manager"} 1`), "monitors of session_manager 0 1"},
 		{"a watcher", look(`mcpd_actor_watchers{class="connection"} 1`), "watchers of connection 0 1"},
 		{"a message", look(`mcpd_actor_messages{class="catalog"} 1`), "messages of catalog 0 1"},

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"mcpd/actors/session"
+	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
-	"mcpd/telemetry"
 )
 
 // pools are the supervisors whose children come and go, and the one that may stay down.
@@ -48,13 +48,15 @@ func (s *story) holdings() {
 		if n.Holds.Replies > 0 {
 			s.find("I6 leaks", "%s has %d calls without an answer", n.Path, n.Holds.Replies)
 		}
-		if r, ok := n.Extra.(telemetry.Reserver); ok {
-			if budget, bytes := r.Reserved(); bytes != 0 {
-				s.find("I6 leaks", "%s has %d bytes of the budget of %s reserved, and nothing in flight", n.Path, bytes, budget)
-			}
-		}
 		return true
 	})
+	for _, k := range s.host.Kept() {
+		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices} {
+			if bytes := k.Kinds[kind]; bytes != 0 {
+				s.find("I6 leaks", "tenant %s keeps %d bytes of %s, and nothing is in flight", k.Tenant, bytes, kind)
+			}
+		}
+	}
 	sessions := 0
 	s.host.Edge().Index.Each(func(*session.Handle) bool { sessions++; return true })
 	if actors > sessions {
