@@ -249,6 +249,19 @@ func unite(a, b jsontext.Value, depth int) jsontext.Value {
 	return a
 }
 
+// Union is what several clients declare together. Where their settings differ the first one counts.
+func (c ClientCapabilities) Union(others ...ClientCapabilities) ClientCapabilities {
+	raw, forms := c.raw, c.Has("elicitation.form")
+	for _, o := range others {
+		raw, forms = unite(raw, o.raw, 3), forms || o.Has("elicitation.form")
+	}
+	all := ClientCapabilities{capabilities{raw}}
+	if forms && !all.Has("elicitation.form") { // {} means forms, and beside a url it does not
+		all = all.With("elicitation.form", jsontext.Value("{}"))
+	}
+	return all
+}
+
 // Intersect is what both a client and carrier declare: what may be declared on towards a server, when carrier is what this host can
 // pass on. Settings are the client's.
 func (c ClientCapabilities) Intersect(carrier ClientCapabilities) ClientCapabilities {

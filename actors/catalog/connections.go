@@ -42,7 +42,7 @@ func answering(call *Connect) func(otp.Ref, error) {
 func Key(s tenant.Server, c Caller) tenant.Key {
 	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session, shown(s, c.Capabilities.Fingerprint()))
 	k.Modern = c.Modern
-	return k
+	return s.Shared(k)
 }
 
 // shown is the fingerprint of what a server may know of a client's capabilities, and declared are these.
@@ -73,7 +73,7 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 	}
 	k := tenant.NewKey(share, principal, "", shown(s, fingerprint))
 	k.Modern = modern
-	return k
+	return s.Shared(k)
 }
 
 // connect hands out a connection, starting it when there is none.
@@ -83,7 +83,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		return
 	}
 	if conn := s.conns[key]; conn != nil {
-		c.use(conn, w.caller)
+		c.use(s, key, conn, w.caller)
 		w.reply(conn.ref, nil)
 		return
 	}
@@ -152,12 +152,16 @@ func started(ref otp.Ref, err error) (otp.Ref, error) {
 
 // use tells a connection that a session uses it, and takes note that it is on its way there until the connection has it, crashed on it or is
 // gone. What the catalogue opens for its lists has no session.
-func (c *Catalog) use(conn *conn, caller Caller) {
+func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
 	conn.arriving++
-	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: client.User{Principal: caller.Principal}}
+	user := client.User{Principal: caller.Principal}
+	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.Capabilities.Fingerprint()) || s.config.Instances == 1 {
+		user.Differs, user.Declare = true, declared(s.config, caller.Capabilities)
+	}
+	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
 	otp.CallAsync(c.p, conn.ref, session, func(struct{}, error) any { return arrived{conn} })
 }
 
@@ -168,7 +172,15 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 		return
 	}
 	first := waiting[0].caller
-	child := c.o.Connection(s.config, key, declared(s.config, first.Capabilities), introduced(key, first.Info), s.left[key], c.p.Self())
+	var told protocol.ClientCapabilities
+	for _, w := range waiting {
+		told = told.Union(declared(s.config, w.caller.Capabilities))
+	}
+	left := s.left[key]
+	if left == nil && first.Modern != key.Modern {
+		left = &client.Left{Modern: first.Modern}
+	}
+	child := c.o.Connection(s.config, key, told, introduced(key, first.Info), left, c.p.Self())
 	name := s.config.Name
 	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
@@ -215,7 +227,9 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
-		c.await(s, key, pending{nil, Caller{Principal: key.Principal, Capabilities: left.Declare, Info: left.Self}})
+		c.await(s, key, pending{nil, Caller{
+			Principal: key.Principal, Capabilities: left.Declare, Info: left.Self, Modern: left.Modern || key.Modern,
+		}})
 	}
 }
 
@@ -245,13 +259,13 @@ func (c *Catalog) opened(m opened) {
 	}
 	delete(s.opening, m.key)
 	s.release(m.key.Principal)
-	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Capabilities, info: waiting[0].caller.Info}
+	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Capabilities, info: waiting[0].caller.Info, modern: waiting[0].caller.Modern}
 	c.add(s, m.key, conn)
 	c.show(s)
 	delete(s.left, m.key)
 	_ = c.p.Send(conn.ref, client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
-		c.use(conn, w.caller)
+		c.use(s, m.key, conn, w.caller)
 		w.reply(conn.ref, nil)
 	}
 }

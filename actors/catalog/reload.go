@@ -98,7 +98,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	}
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		if key.Instance == 0 && key.Share != tenant.BySession {
-			caller := Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: key.Modern}
+			caller := Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern}
 			if again := s.at(ListKey(config, caller)); s.conns[again] == nil && len(s.opening[again]) == 0 {
 				c.connect(s, again, pending{nil, caller})
 			}

@@ -137,7 +137,7 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 		return nil, key, nil, errAnother
 	}
 	declare, err := protocol.ParseClientCapabilities(v.Client)
-	if err == nil && shown(s.config, declare.Fingerprint()) != key.Fingerprint {
+	if err == nil && listKey(s.config, key.Principal, declare.Fingerprint(), key.Modern) != key {
 		err = errors.New("its client declared something else")
 	}
 	if v.Version == "" || err != nil {

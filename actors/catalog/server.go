@@ -63,6 +63,7 @@ type conn struct {
 	ref       otp.Ref
 	declare   protocol.ClientCapabilities // what its clients can be asked
 	info      protocol.Implementation     // and who they are
+	modern    bool                        // their revision has no handshake
 	dismissed bool                        // it was told to end when it is not used any more
 	report    client.Report
 	since     time.Time // when it became ready

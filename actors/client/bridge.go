@@ -31,7 +31,7 @@ func (c *Connection) addressed(x *request.Exchange, id jsonrpc.ID, params jsonte
 	}
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
 		params = protocol.Meta{
-			Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.onBehalf(x, params), LogLevel: c.logLevel(x),
+			Version: c.facts.Version.String(), Capabilities: c.declaredBy(x), Info: c.onBehalf(x, params), LogLevel: c.logLevel(x),
 		}.Set(params)
 	}
 	return params
@@ -62,7 +62,7 @@ func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
 	if m.Result.Kind() == '{' && (!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
 		return nil
 	}
-	return mrtr.Check(x.Method, m.Result, protocol.Gate{Version: c.facts.Version, Client: c.declared()})
+	return mrtr.Check(x.Method, m.Result, protocol.Gate{Version: c.facts.Version, Client: c.declaredBy(x)})
 }
 
 // heard is what a server answered to a call, as its client is told.
@@ -74,7 +74,7 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	}
 	if m.Error != nil {
 		c.elicitsByError(x, m.Error)
-		return nil, rewrite.Error(c.facts.Version, x.Version, c.o.Declare, x.Method, x.Params, m.Error)
+		return nil, rewrite.Error(c.facts.Version, x.Version, c.can(x.Session), x.Method, x.Params, m.Error)
 	}
 	if err := c.sound(x, m); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)

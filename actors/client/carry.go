@@ -55,6 +55,8 @@ type carry struct {
 	last      uint64
 	// retired says that the server is declared otherwise now: this connection ends when it is not used any more.
 	retired bool
+	// told is what the server was told that its clients can do.
+	told protocol.ClientCapabilities
 	// spoken is the revision that was agreed on last, 0 before the first.
 	spoken protocol.Version
 	// cause is how the last incarnation ended; incident is the one that lasts until the server is ready, empty while it is.
@@ -71,17 +73,25 @@ func newCarry(o Options) *carry {
 		executed: map[uint64]bool{},
 		sessions: map[string]otp.Ref{},
 		users:    map[string]User{},
+		told:     o.Declare,
 		holders:  map[string]bool{},
 		uris:     map[string]map[string]bool{},
 		levels:   map[string]string{},
 		wants:    map[string]*Want{},
 	}
 	if left := o.Restore; left != nil {
-		c.sessions, c.uris, c.levels = left.Sessions, left.URIs, left.Levels
+		maps.Copy(c.sessions, left.Sessions)
+		maps.Copy(c.uris, left.URIs)
+		maps.Copy(c.levels, left.Levels)
 		maps.Copy(c.holders, left.Holds)
 		maps.Copy(c.users, left.Users)
 	}
 	return c
+}
+
+// modern reports whether callers speak a revision without handshake, in which the server is asked first.
+func (c *carry) modern() bool {
+	return c.o.Key.Modern || c.o.Restore != nil && c.o.Restore.Modern
 }
 
 // pop takes the first call out of the queue, which keeps nothing of it: a call may be of megabytes.
@@ -117,7 +127,8 @@ func (c *carry) Abandon(reason error) {
 	}
 	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) { // what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
 		_ = c.o.Catalog.Send(&Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
+			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
+			Modern: c.modern(),
 		})
 	}
 }

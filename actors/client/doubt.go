@@ -57,7 +57,7 @@ func (c *Connection) questioned(result jsontext.Value, err error) error {
 	if !errors.As(err, &answer) || answer.Code != jsonrpc.CodeMethodNotFound {
 		return c.certain(err != nil && signOf(protocol.Legacy, err) != none)
 	}
-	meta := protocol.Meta{Version: protocol.Latest.String(), Capabilities: c.o.Declare.Shape(protocol.Latest), Info: c.o.Self}
+	meta := protocol.Meta{Version: protocol.Latest.String(), Capabilities: c.told.Shape(protocol.Latest), Info: c.o.Self}
 	then := func(result jsontext.Value, err error) error {
 		return c.certain(err == nil && discovers(result, protocol.Latest) || errors.As(err, &answer) && protocol.SpecCode(answer.Code))
 	}

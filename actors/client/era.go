@@ -29,6 +29,7 @@ func (c *Connection) dialled(up transport.Upstream) error {
 	if c.info().PID != 0 { // another process, which was given nothing yet
 		c.served = served{}
 	}
+	c.tells(c.together())
 	c.publish(nil, nil)
 	if c.first() == protocol.Modern {
 		return c.probe()
@@ -53,7 +54,7 @@ func (c *Connection) first() protocol.Era {
 	case c.spoken != 0:
 		return c.spoken.Era()
 	}
-	if c.o.Key.Modern {
+	if c.modern() {
 		return protocol.Modern
 	}
 	return protocol.Legacy
@@ -150,7 +151,7 @@ func (c *Connection) greet() error {
 	c.life = session.NewClient(c.p.Now(), session.Options{Timeout: c.o.StartTimeout - c.p.Now().Sub(c.started)})
 	offered := c.o.Policy.Offered(protocol.Legacy)
 	newest := offered[len(offered)-1]
-	ask := protocol.InitializeParams{Version: newest.String(), Capabilities: c.o.Declare.Shape(newest), Info: c.o.Self}
+	ask := protocol.InitializeParams{Version: newest.String(), Capabilities: c.told.Shape(newest), Info: c.o.Self}
 	if err := c.request("initialize", ask.Params(), 0, c.initialized); err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 
 // gate is what was agreed with this server.
 func (c *Connection) gate() protocol.Gate {
-	return protocol.Gate{Version: c.facts.Version, Client: c.o.Declare, Server: c.facts.Capabilities}
+	return protocol.Gate{Version: c.facts.Version, Client: c.told, Server: c.facts.Capabilities}
 }
 
 // wantsLog filters by the level that was asked for. A session that asked for none gets what the server sends, a request that stands alone

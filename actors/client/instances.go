@@ -62,10 +62,11 @@ type (
 		by   otp.Ref
 		last uint64
 	}
-	// handed is a call, the log level that its session asked for, and its number among those that the instance was handed.
+	// handed is a call, the log level that its session asked for and on whose behalf that is, and its number among those that the instance was handed.
 	handed struct {
 		*request.Forward
 		level  string
+		user   User
 		number uint64
 	}
 	// vacant says that an instance has no calls, the last that it was handed included. It is old news if there was another since.
@@ -103,7 +104,7 @@ func (c *Connection) spread() {
 			return
 		}
 		x, to := c.queue[0], c.instances[i]
-		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session], number: to.last + 1}
+		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session], user: c.users[x.Session], number: to.last + 1}
 		x.Take(&request.Hold{Ref: to.Ref})
 		if c.p.Send(to.Ref, call) != nil {
 			x.Take(c.self)
@@ -156,7 +157,7 @@ func (c *Connection) grow() {
 		return
 	}
 	c.growing = true
-	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.o.Declare, Most: c.most()},
+	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.most()},
 		func(i Instance, err error) any { return another{i, err} })
 }
 
@@ -243,6 +244,8 @@ func (c *Connection) handed(m *handed) {
 	before := c.verbose()
 	clear(c.levels)
 	c.levels[m.Exchange.Session] = m.level
+	clear(c.users)
+	c.users[m.Exchange.Session] = m.user
 	if after := c.verbose(); c.state == Ready && after != before {
 		c.setLevel(after)
 	}

@@ -62,6 +62,10 @@ type AttachRequest struct {
 // User is on whose behalf a session uses a connection.
 type User struct {
 	Principal string
+	// Differs says that the server may be told something else than what this client can do, which is
+	// Declare, as far as it can be passed on.
+	Differs bool
+	Declare protocol.ClientCapabilities
 }
 
 // Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.
@@ -104,6 +108,7 @@ type Left struct {
 	Levels   map[string]string          // log level by session
 	Holds    map[string]bool            // sessions for which the server keeps something
 	Users    map[string]User            // on whose behalf they are
+	Modern   bool                       // the era in which the server is spoken to first has no handshake
 }
 
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.

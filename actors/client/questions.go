@@ -49,6 +49,10 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for"))
 		return
 	}
+	if err := c.beyond(session, m.Method, m.Params); err != nil {
+		c.refuse(m.ID, m.Method, err)
+		return
+	}
 	o := &open{id: m.ID, method: m.Method, session: to}
 	switch {
 	case q.Exchange != nil:

@@ -40,7 +40,7 @@ func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 			return false
 		}
 		d = &drive{f: f, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
-			Server: c.o.Server, Version: c.facts.Version, Client: c.declared(), ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
+			Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x), ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
 		})}
 		c.drives[f.x.ID] = d
 		d.Step(c.p.Now(), rounds.Event{Op: rounds.Start}) // the first call is the one that was answered
@@ -52,11 +52,6 @@ func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 		c.drive(d, rounds.Event{Op: rounds.Result, Result: m.Result})
 	}
 	return true
-}
-
-// declared is what this server is told that its client can do.
-func (c *Connection) declared() protocol.ClientCapabilities {
-	return c.o.Declare.Shape(c.facts.Version)
 }
 
 // drive takes an event and does what comes of it.

@@ -217,7 +217,7 @@ func (r *rig) connection(
 	}
 	o := client.Options{
 		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
-		Self: self, ShareLogs: s.ShareLogs, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
+		Self: self, ShareLogs: s.ShareLogs, Instances: s.Instances, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
 		Pending: func() int { return 100 },
 		Forgot: func(from otp.Ref) {
 			r.index.Each(func(h *session.Handle) bool { _ = h.Send(client.Forgotten{Server: s.Name, From: from}); return true })

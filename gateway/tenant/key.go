@@ -26,6 +26,22 @@ func (k Key) First() Key {
 	return k
 }
 
+// Group is what the connections have in common of those who share the server: the same principal's, or
+// the whole tenant's, whatever they declared and whichever era they speak. Server.Instances bounds the
+// processes of one group.
+func (k Key) Group() Key {
+	return Key{Share: k.Share, Principal: k.Principal, Session: k.Session, Revision: k.Revision}
+}
+
+// Shared returns the key of the connection that a caller with key k uses. Where there may be one
+// instance of a server, all of a group share it.
+func (s Server) Shared(k Key) Key {
+	if s.Instances == 1 {
+		return k.Group()
+	}
+	return k
+}
+
 // NewKey returns the key of a caller's connection; share is an applied one, not ByDefault. Parts that do not matter for this way of
 // sharing are left out, so that the keys of callers who share are equal. A session's capabilities never change: its own connection
 // needs no fingerprint.

@@ -1,0 +1,170 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+const interfaces = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`
+
+// one makes "files" a program of which there is one process, which all of the tenant share.
+func one(r *rig) {
+	silent(r)
+	r.tenant.Servers[0].Instances = 1
+}
+
+// told is what a server was told in its handshake that its clients can do.
+func (p *peer) told() string {
+	init := p.heard("initialize")
+	if len(init) != 1 {
+		return "greeted otherwise"
+	}
+	caps, _ := splice.Get(init[0].Params, "capabilities")
+	return string(caps)
+}
+
+// With max_instances: 1 there is one process, whoever calls: principals, eras, what clients declare,
+// and the extension for user interfaces make no other.
+func TestOneInstanceIsOneProcess(t *testing.T) {
+	run(t, one, func(r *rig) {
+		alice, bob, ui := r.as("alice", `{}`), r.as("bob", elicits), r.as("alice", interfaces)
+		modern := r.caller(`{"sampling":{}}`)
+		modern.principal = "bob"
+		outs := []*stage.Sink{alice.call(), bob.call(), ui.call(), modern.call()}
+		p := r.peer("files")
+		r.Rest()
+		if n := len(r.peers["files"]); n != 0 {
+			t.Errorf("%d processes more", n)
+		}
+		if got := p.told(); got != `{}` { // of those who waited when it started
+			t.Errorf("it was told %s", got)
+		}
+		if got := len(p.heard("tools/call")); got != 4 { // it can ask nothing, so nobody waits for a turn
+			t.Errorf("%d calls in flight", got)
+		}
+		for _, m := range p.heard("tools/call") {
+			p.send(answerTo(m.ID))
+		}
+		r.Rest()
+		for i, out := range outs {
+			if out.Word() != "result" {
+				t.Errorf("call %d: %v", i, out.All())
+			}
+		}
+
+		// The next process is told what those can do together who use it.
+		p.Close()
+		time.Sleep(time.Minute)
+		p = r.latest("files")
+		for _, want := range []string{"elicitation", "sampling", "extensions"} {
+			if !strings.Contains(p.told(), `"`+want+`"`) {
+				t.Errorf("the next was told %s, without %s", p.told(), want)
+			}
+		}
+	})
+}
+
+// A question is put to the client whose call it belongs to only if that has declared it, whatever the
+// server was told; else it is refused with that reason, and the client is not bothered.
+func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
+	run(t, one, func(r *rig) {
+		bob, alice, modern := r.as("bob", elicits), r.as("alice", `{}`), r.caller(`{}`)
+		outs := []*stage.Sink{bob.call(), alice.call(), modern.call()}
+		p := r.peer("files")
+		calls := p.heard("tools/call")
+		for i, call := range calls {
+			ask := jsonrpc.Request(jsonrpc.IntID(uint64(i)), "elicitation/create", jsontext.Value(`{"message":"name?"}`))
+			p.send(transport.Inbound{Message: ask, Related: call.ID})
+		}
+		time.Sleep(time.Second)
+		if got := outs[0].Sent(); len(got) != 1 || got[0].Method != "elicitation/create" {
+			t.Fatalf("bob is asked %v", got)
+		}
+		bob.answer(outs[0].Sent()[0].ID, yes)
+		for i, out := range outs[1:] {
+			if got := out.Sent(); len(got) != 0 || out.Word() != "none" || len(alice.heard("")) != 0 {
+				t.Errorf("client %d is asked %v, its call %v", i+1, got, out.All())
+			}
+		}
+		answers := p.answers()
+		if len(answers) != 3 || string(answers[2].Result) != yes {
+			t.Fatalf("the server is answered %v", answers)
+		}
+		for _, m := range answers[:2] {
+			if m.Error == nil || m.Error.Code != -32601 || !strings.Contains(m.Error.Message, "the client whose call this belongs to has not declared") {
+				t.Errorf("the server is answered %v", m.Error)
+			}
+		}
+		for _, call := range calls {
+			p.send(answerTo(call.ID))
+		}
+		r.Rest()
+		for i, out := range outs {
+			if out.Word() != "result" {
+				t.Errorf("call %d ends with %v", i, out.All())
+			}
+		}
+	})
+}
+
+// A modern server is told with each request what the client of that can do, and its questions are
+// those that this client has declared.
+func TestOneModernServerHearsOfEachCaller(t *testing.T) {
+	run(t, func(r *rig) {
+		one(r)
+		r.script["files"]["initialize"] = nil
+		r.script["files"]["server/discover"] = result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}`)
+		delete(r.script["files"], "initialize")
+	}, func(r *rig) {
+		modern := r.caller(elicits)
+		modern.call()
+		legacy := r.as("bob", interfaces)
+		legacy.call()
+		p := r.peer("files")
+		r.Rest()
+		calls := p.heard("tools/call")
+		if len(calls) != 2 || len(r.peers["files"]) != 0 || len(p.heard("initialize")) != 0 {
+			t.Fatalf("%d calls, %d processes more, greeted %v", len(calls), len(r.peers["files"]), p.heard("initialize"))
+		}
+		var said []string
+		for _, m := range calls {
+			caps, _ := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities)
+			said = append(said, string(caps))
+		}
+		want := []string{`{"elicitation":{}}`, interfaces}
+		if !slices.Equal(said, want) {
+			t.Errorf("it was told %v, want %v", said, want)
+		}
+	})
+}
+
+// Who shares a server by principal has one process for each principal.
+func TestOneInstanceForEachPrincipal(t *testing.T) {
+	run(t, func(r *rig) {
+		one(r)
+		r.tenant.Servers[0].Share = tenant.ByPrincipal
+	}, func(r *rig) {
+		for _, u := range []*user{r.as("alice", `{}`), r.as("alice", elicits), r.as("bob", interfaces), r.as("bob", `{}`)} {
+			u.call()
+		}
+		if n := len(r.peers["files"]); n != 2 {
+			t.Errorf("%d processes, want 2", n)
+		}
+	})
+}
+
+func answerTo(id jsonrpc.ID) (in transport.Inbound) {
+	in.Message, in.Related = jsonrpc.Response(id, jsontext.Value(`{"content":[]}`)), id
+	return in
+}
