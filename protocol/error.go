@@ -155,6 +155,24 @@ func Overloaded(what string, retryAfter time.Duration) *Error {
 	return &Error{Condition: ConditionOverloaded, Message: what + " is overloaded", RetryAfter: retryAfter}
 }
 
+// Full refuses what would exceed a bound: 503, or 429 where the bound is the caller's own. Detail says
+// what is full and whose it is; the same is told in data, by the bound's name and its owners' names.
+func Full(own bool, bound, tenant, principal, detail string, retryAfter time.Duration) *Error {
+	e := &Error{Condition: ConditionOverloaded, Message: detail, RetryAfter: retryAfter}
+	pairs := []string{"limit", bound, "tenant", cut(tenant)}
+	if own {
+		e.Condition = ConditionRateLimited
+		pairs = append(pairs, "principal", cut(principal))
+	}
+	e.Data = data(pairs...)
+	return e
+}
+
+// Unready says that what, as "the session", cannot take a message for the moment: it is being started.
+func Unready(what string, retryAfter time.Duration) *Error {
+	return &Error{Condition: ConditionOverloaded, Message: what + " is being started", RetryAfter: retryAfter}
+}
+
 // TooLarge refuses what, as "request body", for exceeding its bound in bytes.
 func TooLarge(what string, limit int) *Error {
 	return &Error{Condition: ConditionTooLarge, Message: what + " exceeds " + strconv.Itoa(limit) + " bytes"}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"mcpd/actors/client"
 	"mcpd/actors/session"
 	"mcpd/gateway/auth"
 	"mcpd/gateway/quota"
@@ -145,12 +146,30 @@ func (h *Edge) Peer(ctx context.Context, ep streamable.Endpoint, c protocol.Clas
 
 // shared is the one session of a peer.
 func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint, peer session.Peer) (*session.Handle, error) {
+	required := h.now().required[ep.Tenant]
+	for _, capability := range required {
+		if peer.Capabilities.Has(capability) {
+			peer.Meets += capability + " "
+		}
+	}
 	if s, ok := h.Index.Peer(ep, peer); ok && s.Serving() {
 		s.Touch()
 		return s, nil
 	}
-	peer.Capabilities = peer.Capabilities.Clone() // the request's bytes are not to be kept
+	peer.Capabilities = kept(peer.Capabilities, required)
 	return h.start(ctx, session.OpenRequest{Endpoint: ep, Peer: &peer})
+}
+
+// kept is what a peer keeps of its first client's capabilities, in memory of its own: what servers can
+// be told of, and what the tenant's policy asks for.
+func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapabilities {
+	k := client.Carried(c)
+	for _, capability := range required {
+		if settings, ok := c.Settings(capability); ok && !k.Has(capability) {
+			k = k.With(capability, settings)
+		}
+	}
+	return k.Clone()
 }
 
 // start asks for a session and waits until it has its actor.

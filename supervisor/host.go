@@ -112,7 +112,7 @@ func (h *host) configurationOptions() configuration.Options {
 		},
 		Tenant:   func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
 		Catalog:  func(name string) otp.Ref { return h.at(&tenant.Tenant{Name: name}, "catalog") },
-		Sessions: func() otp.Ref { return h.core("session_manager") }, Open: h.index.Tenant, Emit: h.recorder.Emit,
+		Sessions: func() otp.Ref { return h.core("session_manager") }, Open: h.index.Holds, Emit: h.recorder.Emit,
 	}
 }
 
@@ -263,7 +263,7 @@ func describe(s *session.Handle) *mcpdv1.Session {
 		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
 	}
 	d.Streams, d.InFlight = telemetry.Count(s.Streams().Open()), telemetry.Count(s.Calls().Len())
-	d.Subscriptions = telemetry.Count(s.Subscriptions())
+	d.Subscriptions, d.Peer = telemetry.Count(s.Subscriptions()), s.IsPeer()
 	d.Phase = "initialization"
 	if r := s.Record(); r != nil {
 		if d.Phase = "initialized"; r.Ready {

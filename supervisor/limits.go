@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
+	"mcpd/actors/session"
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
@@ -93,6 +94,8 @@ var limits = []limit{
 	{"max_principal_sessions", "", nil, "sessions of one principal", saysRetry, "rate_limited"},
 	{"max_sessions", "", nil, "sessions of a tenant", "the longest idle ends: 404, its client begins anew", ended},
 	{"max_total_sessions", "", nil, "sessions of all tenants", "the tenant's longest idle ends; one that has none gets 503 and Retry-After", ended},
+	{"", "peers", session.MaxPeers, "kinds of clients without a session (2026-07-28) of one principal: they differ in what they declare, as far as it matters", "the longest idle is forgotten; with requests of all in flight 429 and Retry-After, -32010", "rate_limited"},
+	{"", "capability_sets", session.MaxSets, "sets of capabilities that servers are told of for one principal of a tenant, and so the connections to a server that it causes by varying them", "a client is served by the largest set that has nothing it lacks", ""},
 	{"max_principal_initialize_rate", "", nil, "sessions that one principal may open a second, twice as many at once", saysRetry, "rate_limited"},
 	{"max_initialize_rate", "", nil, "the same of a tenant", saysRetry, "rate_limited"},
 	{"session_init", "", nil, "a session from its opening to its last handshake message", ends, ended},

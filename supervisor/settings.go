@@ -19,12 +19,13 @@ type settings struct {
 	tenants   map[string]*tenant.Tenant
 	keys      *auth.Directory
 	names     map[string]map[string]bool // whom the keys of a tenant stand for
+	required  map[string][]string        // the capabilities that a tenant's policy asks for, in order
 	admission *streamable.Admission
 }
 
 func newSettings(c *config.Config, a configuration.Applied) *settings {
 	s := &settings{
-		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{},
+		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{}, required: map[string][]string{},
 		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),
 	}
 	keys := map[string][]auth.Key{}
@@ -39,6 +40,7 @@ func newSettings(c *config.Config, a configuration.Applied) *settings {
 			names[auth.Anonymous] = true
 		}
 		s.names[t.Name] = names
+		s.required[t.Name] = t.Requires()
 	}
 	s.keys = auth.NewDirectory(keys)
 	return s

@@ -76,6 +76,8 @@ var metrics = []metric{
 	// Sessions.
 	{name: "mcpd_sessions", kind: gauge, labels: []string{"era"},
 		help: "Downstream sessions", direct: atScrape},
+	{name: "mcpd_peers", kind: gauge, labels: none,
+		help: "Kinds of clients without a session (2026-07-28), each of one principal: they differ in what they declare, as far as it matters", direct: atScrape},
 	{name: "mcpd_streams", kind: gauge, labels: none,
 		help: "Event streams open to clients", direct: atScrape},
 	{name: "mcpd_subscriptions", kind: gauge, labels: none,

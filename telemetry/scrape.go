@@ -178,16 +178,21 @@ func (s *scrape) kept(send func(string, float64, ...string)) {
 }
 
 func (s *scrape) sessions(send func(string, float64, ...string)) {
-	streams, subscriptions := 0.0, 0.0
+	streams, subscriptions, peers := 0.0, 0.0, 0.0
 	eras := map[string]float64{"legacy": 0, "modern": 0}
 	for session := range s.options.Sessions() {
-		eras[orWord(session.GetEra(), other)]++
+		if session.GetPeer() {
+			peers++
+		} else {
+			eras[orWord(session.GetEra(), other)]++
+		}
 		streams += float64(session.GetStreams())
 		subscriptions += float64(session.GetSubscriptions())
 	}
 	for era, n := range eras {
 		send("mcpd_sessions", n, era)
 	}
+	send("mcpd_peers", peers)
 	send("mcpd_streams", streams)
 	send("mcpd_subscriptions", subscriptions)
 }

@@ -40,7 +40,10 @@ func answering(call *Connect) func(otp.Ref, error) {
 // Key is the connection that a caller's requests to a server go through, whatever the revision of its declaration. Who listens to the
 // connections of a server listens to those of every revision.
 func Key(s tenant.Server, c Caller) tenant.Key {
-	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session, shown(s, c.Capabilities.Fingerprint()))
+	if c.Peer {
+		return ListKey(s, c)
+	}
+	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session, shown(s, c.fingerprint()))
 	k.Modern = c.Modern
 	return s.Shared(k)
 }
@@ -63,7 +66,7 @@ func declared(s tenant.Server, c protocol.ClientCapabilities) protocol.ClientCap
 // ListKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call, not
 // to look what there is.
 func ListKey(s tenant.Server, c Caller) tenant.Key {
-	return listKey(s, c.Principal, c.Capabilities.Fingerprint(), c.Modern)
+	return listKey(s, c.Principal, c.fingerprint(), c.Modern)
 }
 
 func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint, modern bool) tenant.Key {
@@ -174,7 +177,7 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	first := waiting[0].caller
 	var told protocol.ClientCapabilities
 	for _, w := range waiting {
-		told = told.Union(declared(s.config, w.caller.Capabilities))
+		told = told.Union(declared(s.config, w.caller.Told()))
 	}
 	left := s.left[key]
 	if left == nil && first.Modern != key.Modern {
@@ -259,7 +262,7 @@ func (c *Catalog) opened(m opened) {
 	}
 	delete(s.opening, m.key)
 	s.release(m.key.Principal)
-	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Capabilities, info: waiting[0].caller.Info, modern: waiting[0].caller.Modern}
+	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Told(), info: waiting[0].caller.Info, modern: waiting[0].caller.Modern}
 	c.add(s, m.key, conn)
 	c.show(s)
 	delete(s.left, m.key)

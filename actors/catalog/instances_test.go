@@ -68,3 +68,22 @@ func TestMuteServerIsSharedByAll(t *testing.T) {
 		}
 	}
 }
+
+// A connection is keyed by what its server is told, and a server is told nothing that is withheld. A
+// client without a session uses the connection that its lists come from, also where each session has
+// its own.
+func TestConnectionsAreKeyedByWhatServersAreTold(t *testing.T) {
+	asks, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"roots":{},"sampling":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks, Withheld: protocol.CanSample | protocol.CanElicitForm}
+	s := tenant.Server{Name: "files", Command: tenant.NewSecret("files")}
+	if got := catalog.Key(s, c).String(); got != "principal=ci,caps=01" || string(c.Told().Raw()) != `{"roots":{}}` {
+		t.Errorf("connection %s, of which the server is told %s", got, c.Told().Raw())
+	}
+	s.Share, c.Peer, c.Modern = tenant.BySession, true, true
+	if own, lists := catalog.Key(s, c), catalog.ListKey(s, c); own != lists || own.String() != "principal=ci,caps=01,modern" {
+		t.Errorf("connections %s and %s", own, lists)
+	}
+}

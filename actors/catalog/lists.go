@@ -73,7 +73,7 @@ func (c *Catalog) discover(name string, r LookRequest) {
 	if at := s.at(key); !l.due(s.config) && !r.Anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
-	l.declare = declared(s.config, caller.Capabilities)
+	l.declare = declared(s.config, caller.Told())
 	caller.Session = "" // to look is no reason to keep the server for this session
 	c.connect(s, s.at(key), pending{nil, caller})
 }
@@ -188,7 +188,7 @@ func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 
 // group is whose view a caller sees.
 func (c *Catalog) group(caller Caller) group {
-	g := group{caller.Principal, caller.Server, caller.Capabilities.Fingerprint(), caller.Modern, "", false}
+	g := group{caller.Principal, caller.Server, caller.fingerprint(), caller.Modern, "", false}
 	if caller.Server != "" {
 		g.answers = c.servers[caller.Server].answers(caller)
 	}

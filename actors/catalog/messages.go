@@ -24,9 +24,23 @@ type Caller struct {
 	Holds        bool // as of client.AttachRequest
 	Principal    string
 	Capabilities protocol.ClientCapabilities
-	Info         protocol.Implementation // who it says it is; zero when that is not one client's
-	Modern       bool                    // its revision has no handshake
-	Server       string                  // of a transparent endpoint; empty for all servers as one
+	// Withheld are those of the capabilities that servers are not told of: see session.MaxSets.
+	Withheld protocol.Fingerprint
+	Info     protocol.Implementation // who it says it is; zero when that is not one client's
+	Modern   bool                    // its revision has no handshake
+	Peer     bool                    // it has no session: all clients of its kind use the connection that its lists come from
+	Server   string                  // of a transparent endpoint; empty for all servers as one
+}
+
+// fingerprint is that of the capabilities which servers are told of.
+func (c Caller) fingerprint() protocol.Fingerprint { return c.Capabilities.Fingerprint() &^ c.Withheld }
+
+// Told are the capabilities which servers are told of.
+func (c Caller) Told() protocol.ClientCapabilities {
+	if c.Withheld == 0 {
+		return c.Capabilities
+	}
+	return c.Capabilities.Told(c.fingerprint())
 }
 
 // The calls that the catalogue answers. Sessions send them.

@@ -79,6 +79,7 @@ func (s *Session) negotiated(m negotiated) {
 	m.h.agreed, m.h.caps = m.a, m.h.caps.Shape(m.a.Version) // what the agreed revision has no word for, nobody can use
 	caller := s.caller()
 	caller.Capabilities = m.h.caps
+	s.withhold(&caller)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: s.firstWait()},
 		func(v *catalog.View, err error) any { return introduced{m.h, v, err} })
 }

@@ -120,6 +120,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 	caller := s.caller()
 	if up == tasks.Extension {
 		caller.Capabilities = caller.Capabilities.With(tasks.Extended, jsontext.Value("{}"))
+		s.withhold(&caller)
 	}
 	args := task.Args{
 		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.h,

@@ -155,6 +155,7 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *session.Deliver:
 		s.deliver(m)
+		m.Taken()
 	case request.Done:
 		s.done(m)
 	case *notification.Notice:
@@ -299,9 +300,16 @@ func (s *Session) caller() catalog.Caller {
 	ep := s.h.Endpoint()
 	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server}
 	if s.record != nil {
-		c.Capabilities, c.Info, c.Modern = s.record.Capabilities, s.record.Client, s.modern()
+		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(), s.h.IsPeer()
+		s.withhold(&c)
 	}
 	return c
+}
+
+// withhold takes from what servers are told of a caller what its principal has no room for.
+func (s *Session) withhold(c *catalog.Caller) {
+	f := c.Capabilities.Fingerprint()
+	c.Withheld = f &^ s.h.Tell(f)
 }
 
 // modern reports whether the requests of this session stand alone: nobody has opened it, and it may serve many clients.

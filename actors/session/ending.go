@@ -53,7 +53,7 @@ func (e *endings) take() (next ending, ok bool) {
 
 // End asks the manager to end the session; its actor is told so by Expired. However many ask at once, the manager hears of it once.
 func (h *Handle) End(reason telemetry.Closing) {
-	if h.ends.add(h, reason) {
+	if h.index.ends.add(h, reason) {
 		_ = h.manager.Send(ends{})
 	}
 }

@@ -3,68 +3,95 @@ package session
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"mcpd/telemetry"
 )
 
-// spared is how many sessions of a tenant are looked out at once that make room next. To find them all of the host's are looked at, and
-// meanwhile nobody gets a session.
+// spared is how many sessions of a group are looked out at once that make room next: whoever looks
+// for them goes through all of the group, and meanwhile nobody gets a session.
 const spared = 256
+
+// barren is how long a group of which every session was busy is not looked at again.
+const barren = time.Second
+
+// group is whose sessions make room: those of a tenant, or of one principal of it, or its peers.
+type group struct {
+	tenant, principal string
+	each              bool // of the principal alone
+	peers             bool
+}
+
+// spares are the sessions of a group that make room next, the longest idle first.
+type spares struct {
+	next  []spare
+	until time.Time // while there is none, it is not looked for again before this
+}
 
 // spare is a session that had not been used since last.
 type spare struct {
 	h    *Handle
 	last int64
-	busy bool
 }
 
-// evict ends the session of a tenant that has been idle longest, one without calls on their way if there is such.
-func (m *Manager) evict(tenant string) bool {
-	next := m.spare[tenant]
-	for len(next) > 0 && !next[0].still() {
-		next = next[1:]
-	}
-	if len(next) == 0 {
-		next = m.lookOut(tenant)
-	}
-	delete(m.spare, tenant)
-	if len(next) == 0 {
-		return false
-	}
-	if len(next) > 1 {
-		m.spare[tenant] = next[1:]
-	}
-	m.end(next[0].h, telemetry.ClosedEvicted)
-	return true
-}
-
-// still reports whether nothing has happened to a session that was looked out: then it is still idle for longer than all others.
-func (s spare) still() bool {
-	return !s.h.closed.Load() && s.h.last.Load() == s.last && !s.h.calls.Busy()
-}
-
-// lookOut finds the sessions of a tenant that have been idle longest, in that order. Of those with calls on their way it finds one, and only
-// where there is no other.
-func (m *Manager) lookOut(tenant string) []spare {
-	var all []spare
-	m.index.Each(func(h *Handle) bool {
-		if h.endpoint.Tenant == tenant {
-			all = append(all, spare{h, h.last.Load(), h.calls.Busy()})
-		}
-		return true
-	})
-	slices.SortFunc(all, func(a, b spare) int {
-		if a.busy != b.busy {
-			if b.busy {
-				return -1
+// evict ends the session of a group that has been idle longest, and reports whether there was one.
+// One that is busy is never ended.
+func (m *Manager) evict(g group) bool {
+	s := m.spare[g]
+	for looked := false; ; {
+		for len(s.next) > 0 {
+			next := s.next[0]
+			s.next = s.next[1:]
+			if next.h.last.Load() == next.last && !next.h.closed.Load() && next.h.retire() {
+				m.spare[g] = s
+				m.end(next.h, telemetry.ClosedEvicted)
+				return true
 			}
-			return 1
 		}
-		return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row))
-	})
-	n := slices.IndexFunc(all, func(s spare) bool { return s.busy })
-	if n < 0 {
-		n = len(all)
+		now := m.o.Clock.Now()
+		if looked || now.Before(s.until) {
+			m.spare[g] = spares{until: s.until}
+			return false
+		}
+		looked = true
+		s.next = m.index.idle(g)
+		if s.until = (time.Time{}); len(s.next) == 0 {
+			s.until = now.Add(barren)
+		}
 	}
-	return slices.Clone(all[:min(max(n, 1), spared, len(all))])
+}
+
+// idle finds the sessions of a group that have been idle longest, in that order.
+func (x *Index) idle(g group) []spare {
+	var all []spare
+	for _, h := range x.members(g) {
+		if !h.Busy() && !h.closed.Load() {
+			all = append(all, spare{h, h.last.Load()})
+		}
+	}
+	slices.SortFunc(all, func(a, b spare) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row)) })
+	return slices.Clone(all[:min(spared, len(all))])
+}
+
+// members are the sessions of a group, in no order.
+func (x *Index) members(g group) (all []*Handle) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	tenant := x.held[g.tenant]
+	if tenant == nil {
+		return nil
+	}
+	for name, p := range tenant.principals {
+		if g.each && name != g.principal {
+			continue
+		}
+		of := p.sessions
+		if g.peers {
+			of = p.peers
+		}
+		for h := range of {
+			all = append(all, h)
+		}
+	}
+	return all
 }

@@ -33,7 +33,8 @@ type Handle struct {
 	clock    clock.Clock
 	manager  otp.Ref
 	storage  otp.Ref // who writes the session down; zero for nobody
-	ends     *endings
+	index    *Index
+	told     []protocol.Fingerprint // what servers are told of it; the index guards it
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
@@ -48,6 +49,7 @@ type Handle struct {
 	calls          Calls
 	questions      Questions
 	waiting        atomic.Int64 // requests that its actor has neither answered nor passed on
+	arriving       atomic.Int64 // messages that no actor has looked at; see enter
 	listens        atomic.Int64 // subscriptions that are streams of their own
 	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
 	crashed time.Time
@@ -196,14 +198,30 @@ func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.S
 
 func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	if h.closed.Load() {
-		return streamable.ErrNoSession
+		return h.gone()
 	}
+	if !h.enter() {
+		return h.gone()
+	}
+	d.entered.Store(h)
 	g := h.greet(d)
 	err := h.hand(ctx, d)
-	if err != nil && g != nil {
-		g.refuse()
+	if err != nil {
+		d.Taken()
+		if g != nil {
+			g.refuse()
+		}
 	}
 	return err
+}
+
+// gone is what whoever comes to a session that has ended is told. A peer's clients know of no session,
+// and the next request makes another peer.
+func (h *Handle) gone() error {
+	if h.peer != nil {
+		return protocol.Unready("what serves clients of this kind", time.Second)
+	}
+	return streamable.ErrNoSession
 }
 
 // hand is deliver for a session that has not ended.

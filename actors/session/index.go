@@ -5,27 +5,27 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"mcpd/internal/clock"
+	"mcpd/protocol"
 	"mcpd/transport/streamable"
 )
 
 // Index maps session ids to handles. The manager writes it, one change at a time; transports read it without asking the manager, so
 // that no request of any tenant waits for another's. It is the manager's heir.
 type Index struct {
-	byID  sync.Map // string -> *Handle
+	byID  sync.Map // string -> *Handle; sessions and peers
 	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64
 	ends  endings
 
-	mu           sync.Mutex // guards the rest
-	perTenant    map[string]int
-	perPrincipal map[streamable.Endpoint]int // of a tenant, whatever the server
+	mu   sync.Mutex // guards what follows, and Handle.told
+	held holdings
 }
 
 // NewIndex makes an empty index.
-func NewIndex() *Index {
-	return &Index{perTenant: map[string]int{}, perPrincipal: map[streamable.Endpoint]int{}}
-}
+func NewIndex() *Index { return &Index{held: holdings{}} }
 
 // Get finds a session by its secret id.
 func (x *Index) Get(id string) (*Handle, bool) {
@@ -45,42 +45,61 @@ func (x *Index) Peer(ep streamable.Endpoint, p Peer) (*Handle, bool) {
 	return v.(*Handle), true
 }
 
-// Len is how many sessions there are.
+// Len is how many sessions there are. Peers are none.
 func (x *Index) Len() int { return int(x.total.Load()) }
 
 // Tenant is how many of them a tenant has.
 func (x *Index) Tenant(t string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.perTenant[t]
+	if held := x.held[t]; held != nil {
+		return held.sessions
+	}
+	return 0
 }
 
-// Principal is how many of a tenant's sessions who is at an endpoint has, there and elsewhere.
+// Principal is how many sessions who is at an endpoint has in its tenant, there and elsewhere.
 func (x *Index) Principal(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.perPrincipal[whose(ep)]
+	if p := x.held.of(ep); p != nil {
+		return len(p.sessions)
+	}
+	return 0
 }
 
-// count counts a session, or one less.
-func (x *Index) count(ep streamable.Endpoint, more int) {
-	x.total.Add(int64(more))
+// Peers is how many peers who is at an endpoint has in its tenant, there and elsewhere.
+func (x *Index) Peers(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.perTenant[ep.Tenant] += more; x.perTenant[ep.Tenant] == 0 {
-		delete(x.perTenant, ep.Tenant)
+	if p := x.held.of(ep); p != nil {
+		return len(p.peers)
 	}
-	who := whose(ep)
-	if x.perPrincipal[who] += more; x.perPrincipal[who] == 0 {
-		delete(x.perPrincipal, who)
-	}
+	return 0
 }
 
-// whose is who is at an endpoint, wherever that is.
-func whose(ep streamable.Endpoint) streamable.Endpoint {
-	ep.Server = ""
-	return ep
+// Holds is how many sessions and peers a tenant has.
+func (x *Index) Holds(tenant string) (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if held := x.held[tenant]; held != nil {
+		for _, p := range held.principals {
+			n += len(p.sessions) + len(p.peers)
+		}
+	}
+	return n
 }
+
+// Tell is the set of capabilities that servers are told of on behalf of a session or peer whose
+// client declares f: f itself unless its principal has too many sets, and never more than f.
+func (h *Handle) Tell(f protocol.Fingerprint) protocol.Fingerprint {
+	h.index.mu.Lock()
+	defer h.index.mu.Unlock()
+	return h.index.held.tell(h, f, h.since())
+}
+
+// since is the time by which sets are remembered.
+func (h *Handle) since() time.Duration { return time.Duration(clock.Steady(h.clock.Now())) }
 
 // Each calls f for every session until it returns false.
 func (x *Index) Each(f func(*Handle) bool) {
@@ -103,8 +122,12 @@ func (x *Index) add(h *Handle) {
 	x.byID.Store(h.id, h)
 	if h.peer != nil {
 		x.peers.Store(*h.peer, h)
+	} else {
+		x.total.Add(1)
 	}
-	x.count(h.endpoint, 1)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.held.add(h)
 }
 
 // remove reports whether the session was there.
@@ -114,7 +137,11 @@ func (x *Index) remove(h *Handle) bool {
 	}
 	if h.peer != nil {
 		x.peers.CompareAndDelete(*h.peer, h)
+	} else {
+		x.total.Add(-1)
 	}
-	x.count(h.endpoint, -1)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.held.remove(h, h.since())
 	return true
 }

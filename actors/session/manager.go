@@ -63,8 +63,8 @@ type Manager struct {
 	leaving map[otp.Ref][]*attempt
 	timer   otp.Timer // of the next sweep
 	due     time.Time // when it fires; zero when it is not set
-	// spare are those sessions of a tenant that make room next.
-	spare map[string][]spare
+	// spare are those sessions that make room next.
+	spare map[group]spares
 	*kept
 }
 
@@ -124,8 +124,8 @@ type (
 // Init takes over the sessions' actors, and asks again for those that were being started: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	m.leaving, m.spare = map[otp.Ref][]*attempt{}, map[string][]spare{}
-	m.index.recount()
+	m.leaving, m.spare = map[otp.Ref][]*attempt{}, map[group]spares{}
+	m.index.recount(time.Duration(clock.Steady(m.o.Clock.Now())))
 	var heir bool
 	if m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(m.index) }); !heir {
 		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
@@ -208,15 +208,9 @@ func (m *Manager) open(call *Open) {
 		key := p.key(ep)
 		peer = &key
 	}
-	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most {
-		call.Fail(protocol.RateLimited(time.Minute))
+	if err := m.admit(ep, peer != nil); err != nil {
+		call.Fail(err)
 		return
-	}
-	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total() {
-		if !m.evict(ep.Tenant) {
-			call.Fail(protocol.Overloaded("tenant "+ep.Tenant, time.Minute))
-			return
-		}
 	}
 	id, ok := m.newID()
 	if !ok {
@@ -224,7 +218,7 @@ func (m *Manager) open(call *Open) {
 		return
 	}
 	h := &Handle{
-		id: id, endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), ends: &m.index.ends,
+		id: id, endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), index: m.index,
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
@@ -353,7 +347,9 @@ func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 	if m.dismiss(h, reason) != nil && h.Record() != nil {
 		m.begin(&attempt{h: h, old: h.actor()})
 	}
-	m.o.Emit(telemetry.SessionClosed{
-		Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: reason, Age: m.o.Clock.Now().Sub(h.opened),
-	})
+	if h.peer == nil {
+		m.o.Emit(telemetry.SessionClosed{
+			Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: reason, Age: m.o.Clock.Now().Sub(h.opened),
+		})
+	}
 }

@@ -1,8 +1,8 @@
 package session
 
 import (
-	"crypto/sha256"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"mcpd/actors/request"
@@ -27,6 +27,8 @@ type Deliver struct {
 	// Arrived is when an actor of the session first looked at a request; the deadline of what it asks counts from then. Zero for others.
 	Arrived time.Time
 
+	entered atomic.Pointer[Handle] // that counts it as on its way; nil once an actor has looked at it
+
 	handle *Handle // that delivers it
 	to     otp.Ref // the actor it was given to
 	again  bool    // it was given to another before
@@ -44,6 +46,14 @@ func (d *Deliver) Acknowledge() (first bool) {
 // Acknowledged reports whether the client has been told.
 func (d *Deliver) Acknowledged() bool { return d.told }
 
+// Taken notes that an actor of the session has looked at the message: what comes of it, the session
+// knows from there on.
+func (d *Deliver) Taken() {
+	if h := d.entered.Swap(nil); h != nil {
+		h.leave()
+	}
+}
+
 // Fail answers the request when the actor could not handle it. One that the actor never looked at, because it crashed on another, is
 // given to the session's next actor, once.
 func (d *Deliver) Fail(err error) {
@@ -54,6 +64,7 @@ func (d *Deliver) Fail(err error) {
 			return
 		}
 	}
+	defer d.Taken()
 	if d.Out == nil {
 		return
 	}
@@ -100,24 +111,31 @@ type OpenRequest struct {
 }
 
 // Peer is a client of a revision whose requests stand alone: each says what its client can. All requests of one principal that say the
-// same are one peer's, however many clients send them.
+// same, as far as it matters, are one peer's, however many clients send them. A peer is no session, and counts as none.
 type Peer struct {
 	Version      protocol.Version
 	Capabilities protocol.ClientCapabilities
+	// Meets are those of the capabilities which the tenant's policy asks for that its clients have.
+	Meets string
 	// Info is who all clients of the peer are taken for; zero for a peer that is told apart by its capabilities alone.
 	Info protocol.Implementation
 }
 
-// peerKey finds a peer's session.
+// MaxPeers bounds the peers of one principal of a tenant. An idle one makes room for another.
+const MaxPeers = 256
+
+// peerKey finds a peer's session. What it has of the capabilities is what somebody acts on: servers,
+// by their fingerprint, and the tenant's policy. Clients that differ otherwise are one peer.
 type peerKey struct {
 	endpoint     streamable.Endpoint
 	version      protocol.Version
-	capabilities [sha256.Size]byte
+	capabilities protocol.Fingerprint
+	meets        string
 	client       string
 }
 
 func (p *Peer) key(ep streamable.Endpoint) peerKey {
-	return peerKey{ep, p.Version, sha256.Sum256(p.Capabilities.Raw()), p.Info.Name}
+	return peerKey{ep, p.Version, p.Capabilities.Fingerprint(), p.Meets, p.Info.Name}
 }
 
 // Wake asks the manager for an actor behind the handle of a session that has had none in this host: its client is back.

@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -63,8 +65,8 @@ func TestPeerHasOneSession(t *testing.T) {
 		}
 		group.Wait()
 		h := a.known(here, peerOf(`{}`))
-		if len(all) != 1 || !all[h] || a.index.Len() != 1 || a.starts.Load() != 1 {
-			t.Errorf("%d sessions, %d in the index, %d actors", len(all), a.index.Len(), a.starts.Load())
+		if len(all) != 1 || !all[h] || a.index.Len() != 0 || a.index.Peers(here) != 1 || a.starts.Load() != 1 {
+			t.Errorf("%d handles, %d peers, %d sessions, %d actors", len(all), a.index.Peers(here), a.index.Len(), a.starts.Load())
 		}
 		if !h.IsPeer() || h.Version() != protocol.V20260728 || h.Record() == nil || !h.Record().Ready || h.Endpoint() != here || h.Transport() != "streamable" {
 			t.Errorf("the session is %+v", h.Record())
@@ -116,21 +118,71 @@ func TestPeerIsForgotten(t *testing.T) {
 	})
 }
 
-// Peers count as sessions do. At the bound who has calls stays, and who is idle makes room.
+// peers makes so many peers of a principal, each at a server of its own.
+func (a *actors) peers(n int) (all []*session.Handle) {
+	a.T.Helper()
+	for i := range n {
+		ep := here
+		ep.Server = fmt.Sprintf("s%d", i)
+		all = append(all, a.known(ep, peerOf(`{}`)))
+	}
+	return all
+}
+
+// Peers count apart from sessions, neither makes room for the other. At their own bound an idle peer
+// of the same principal makes room, one with work in flight never does; another principal has room.
 func TestPeersAreBounded(t *testing.T) {
 	perform(t, 2, func(a *actors) {
-		busy := a.known(here, peerOf(`{}`))
-		busy.Calls().Return(&stage.Sink{}, 5)
-		time.Sleep(time.Second)
-		idle := a.known(here, peerOf(`{"roots":{}}`))
-		third := a.known(here, peerOf(`{"sampling":{}}`))
-		a.Rest()
-		if busy.Closed() || !idle.Closed() || third.Closed() || a.index.Tenant("acme") != 2 {
-			t.Errorf("ended: busy %t, idle %t, new %t", busy.Closed(), idle.Closed(), third.Closed())
+		sessions := []*session.Handle{a.ready(), a.ready()}
+		peers := a.peers(session.MaxPeers)
+		if a.index.Len() != 2 || a.index.Tenant("acme") != 2 || a.index.Principal(here) != 2 || a.index.Peers(here) != session.MaxPeers {
+			t.Errorf("%d sessions and %d peers are counted", a.index.Len(), a.index.Peers(here))
 		}
+		for i, p := range peers {
+			if i != 7 {
+				p.Calls().Add(&request.Exchange{ID: uint64(i + 1), Sink: &stage.Sink{}})
+			}
+		}
+		next := a.known(here, peerOf(`{"roots":{}}`))
+		a.Rest()
+		if !peers[7].Closed() || next.Closed() || a.index.Peers(here) != session.MaxPeers {
+			t.Errorf("the idle one is there %t, %d peers", !peers[7].Closed(), a.index.Peers(here))
+		}
+		next.Calls().Return(&stage.Sink{}, 5)
+		var full *protocol.Error
+		if _, err := a.peer(here, peerOf(`{"sampling":{}}`)); !errors.As(err, &full) || full.Condition != protocol.ConditionRateLimited || full.RetryAfter <= 0 {
+			t.Errorf("with all at work: %v", err)
+		}
+		if _, err := a.peer(streamable.Endpoint{Tenant: "acme", Principal: "other"}, peerOf(`{}`)); err != nil {
+			t.Errorf("another principal: %v", err)
+		}
+		for i, p := range append(peers, sessions...) {
+			if i != 7 && p.Closed() {
+				t.Errorf("number %d has ended", i)
+			}
+		}
+		next.Calls().Answered(nil)
 		a.limit = 0
 		if _, err := a.peer(streamable.Endpoint{Tenant: "none"}, peerOf(`{}`)); err == nil {
 			t.Error("a tenant without room has a session")
+		}
+	})
+}
+
+// What nobody acts on tells no peers apart: experimental capabilities, settings, the order of members.
+func TestPeersAreToldApartByWhatMatters(t *testing.T) {
+	perform(t, 2, func(a *actors) {
+		first := a.known(here, peerOf(`{"roots":{},"elicitation":{}}`))
+		for i := range 1000 {
+			same := peerOf(fmt.Sprintf(`{"elicitation":{"form":{"x":%d}},"experimental":{"n%d":{}},"roots":{"listChanged":true}}`, i, i))
+			if h := a.known(here, same); h != first {
+				t.Fatalf("number %d has a peer of its own", i)
+			}
+		}
+		meets := peerOf(`{"roots":{},"elicitation":{}}`)
+		meets.Meets = "experimental.x "
+		if a.known(here, meets) == first || a.index.Peers(here) != 2 {
+			t.Errorf("one that meets the policy is not told apart: %d peers", a.index.Peers(here))
 		}
 	})
 }

@@ -37,6 +37,13 @@ func (q *Questions) Close(id jsonrpc.ID) (open bool) {
 	return open
 }
 
+// any reports whether there are some.
+func (q *Questions) any() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.all) > 0
+}
+
 // Refuse ends all that are open: whoever would have taken the answers is gone.
 func (q *Questions) Refuse() {
 	q.mu.Lock()

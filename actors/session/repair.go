@@ -2,6 +2,7 @@ package session
 
 import (
 	"maps"
+	"time"
 
 	"mcpd/actors/internal/mend"
 	"mcpd/supervisor/otp"
@@ -53,14 +54,14 @@ func (x *Index) holds(h *Handle) bool {
 }
 
 // recount makes the counts and the index of peers agree with the sessions there are. Readers may see a count on its way.
-func (x *Index) recount() {
-	perTenant, perPrincipal, total := map[string]int{}, map[streamable.Endpoint]int{}, int64(0)
+func (x *Index) recount(now time.Duration) {
+	held, total := holdings{}, int64(0)
 	x.Each(func(h *Handle) bool {
-		total++
-		perTenant[h.endpoint.Tenant]++
-		perPrincipal[whose(h.endpoint)]++
+		held.add(h)
 		if h.peer != nil {
 			x.peers.Store(*h.peer, h)
+		} else {
+			total++
 		}
 		return true
 	})
@@ -72,6 +73,13 @@ func (x *Index) recount() {
 	})
 	x.total.Store(total)
 	x.mu.Lock()
-	x.perTenant, x.perPrincipal = perTenant, perPrincipal
-	x.mu.Unlock()
+	defer x.mu.Unlock()
+	for tenant, t := range x.held {
+		for name, p := range t.principals {
+			if len(p.sets.uses)+len(p.sets.left) > 0 { // they outlive their last session
+				held.make(streamable.Endpoint{Tenant: tenant, Principal: name}).resume(p.sets, now)
+			}
+		}
+	}
+	x.held = held
 }

@@ -58,7 +58,7 @@ func (t *Task) change() store.Change {
 	c := t.a.Caller
 	value, err := json.Marshal(saved{
 		Server: t.a.Server, Home: t.o.Home(t.a.Server), Session: t.a.Session, Principal: c.Principal, Endpoint: c.Server, Modern: c.Modern,
-		Capabilities: c.Capabilities.Raw(), Client: c.Info.Raw(), Task: t.task.Save(),
+		Capabilities: c.Told().Raw(), Client: c.Info.Raw(), Task: t.task.Save(),
 	}, json.Deterministic(true))
 	if err != nil {
 		panic(err) // all raw values in it were parsed before

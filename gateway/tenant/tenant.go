@@ -5,6 +5,7 @@
 package tenant
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -149,6 +150,17 @@ func (t *Tenant) Required(server, method string) (capability string, ok bool) {
 	}
 	capability, ok = t.Require[method]
 	return capability, ok
+}
+
+// Requires lists the client capabilities that the policy of the tenant or of a server of it demands
+// for some method, in order and each once.
+func (t *Tenant) Requires() []string {
+	all := slices.Collect(maps.Values(t.Require))
+	for i := range t.Servers {
+		all = slices.AppendSeq(all, maps.Values(t.Servers[i].Require))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Reconnects reports whether the connections to a server have to be replaced when it is declared so instead. What is not about them applies

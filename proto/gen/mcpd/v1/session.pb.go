@@ -51,6 +51,9 @@ type Session struct {
 	InFlight uint32 `protobuf:"varint,14,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What the client wants to hear of: resources, and streams of subscriptions.
 	Subscriptions uint32 `protobuf:"varint,15,opt,name=subscriptions,proto3" json:"subscriptions,omitempty"`
+	// It is no session: it serves the requests of 2026-07-28 of all clients of one kind that its
+	// principal has, and counts in no bound of sessions.
+	Peer          bool `protobuf:"varint,16,opt,name=peer,proto3" json:"peer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,6 +193,13 @@ func (x *Session) GetSubscriptions() uint32 {
 	return 0
 }
 
+func (x *Session) GetPeer() bool {
+	if x != nil {
+		return x.Peer
+	}
+	return false
+}
+
 // SessionList is the answer of the sessions endpoint, most recently used first.
 type SessionList struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -248,7 +258,7 @@ var File_mcpd_v1_session_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x15mcpd/v1/session.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdb\x03\n" +
+	"\x15mcpd/v1/session.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xef\x03\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x16\n" +
@@ -266,7 +276,8 @@ const file_mcpd_v1_session_proto_rawDesc = "" +
 	"\tlast_used\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\blastUsed\x12\x18\n" +
 	"\astreams\x18\r \x01(\rR\astreams\x12\x1b\n" +
 	"\tin_flight\x18\x0e \x01(\rR\binFlight\x12$\n" +
-	"\rsubscriptions\x18\x0f \x01(\rR\rsubscriptions\"Q\n" +
+	"\rsubscriptions\x18\x0f \x01(\rR\rsubscriptions\x12\x12\n" +
+	"\x04peer\x18\x10 \x01(\bR\x04peer\"Q\n" +
 	"\vSessionList\x12,\n" +
 	"\bsessions\x18\x01 \x03(\v2\x10.mcpd.v1.SessionR\bsessions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05totalB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/transport/streamable"
+)
+
+// holdings are what each tenant and each principal of it has: sessions, and peers apart from them.
+// The Index guards them.
+type holdings map[string]*tenantHolds
+
+type tenantHolds struct {
+	sessions   int
+	principals map[string]*principalHolds
+}
+
+// principalHolds is removed with the last that it has.
+type principalHolds struct {
+	sessions map[*Handle]struct{}
+	peers    map[*Handle]struct{}
+	sets     sets
+}
+
+// of finds what a principal has; nil for nothing.
+func (t holdings) of(ep streamable.Endpoint) *principalHolds {
+	if tenant := t[ep.Tenant]; tenant != nil {
+		return tenant.principals[ep.Principal]
+	}
+	return nil
+}
+
+// make is of for a principal that is about to have something.
+func (t holdings) make(ep streamable.Endpoint) *principalHolds {
+	tenant := t[ep.Tenant]
+	if tenant == nil {
+		tenant = &tenantHolds{principals: map[string]*principalHolds{}}
+		t[ep.Tenant] = tenant
+	}
+	p := tenant.principals[ep.Principal]
+	if p == nil {
+		p = &principalHolds{sessions: map[*Handle]struct{}{}, peers: map[*Handle]struct{}{}}
+		tenant.principals[ep.Principal] = p
+	}
+	return p
+}
+
+func (p *principalHolds) kind(h *Handle) map[*Handle]struct{} {
+	if h.peer != nil {
+		return p.peers
+	}
+	return p.sessions
+}
+
+func (t holdings) add(h *Handle) {
+	p := t.make(h.endpoint)
+	p.kind(h)[h] = struct{}{}
+	if h.peer == nil {
+		t[h.endpoint.Tenant].sessions++
+	}
+}
+
+func (t holdings) remove(h *Handle, now time.Duration) {
+	p := t.of(h.endpoint)
+	if p == nil {
+		return
+	}
+	if _, has := p.kind(h)[h]; !has {
+		return
+	}
+	delete(p.kind(h), h)
+	if h.peer == nil {
+		t[h.endpoint.Tenant].sessions--
+	}
+	for _, f := range h.told {
+		p.sets.release(f, now)
+	}
+	h.told = nil
+	t.tidy(h.endpoint, now)
+}
+
+// resume takes the sets over from before a crash, and counts their uses anew.
+func (p *principalHolds) resume(before sets, now time.Duration) {
+	p.sets = sets{uses: map[protocol.Fingerprint]int{}, left: before.left}
+	for _, all := range []map[*Handle]struct{}{p.sessions, p.peers} {
+		for h := range all {
+			for _, f := range h.told {
+				p.sets.uses[f]++
+				delete(p.sets.left, f)
+			}
+		}
+	}
+	for f := range before.uses {
+		if p.sets.uses[f] == 0 {
+			p.sets.left[f] = now
+		}
+	}
+}
+
+// tidy removes what is empty.
+func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
+	tenant := t[ep.Tenant]
+	if p := tenant.principals[ep.Principal]; len(p.sessions)+len(p.peers) == 0 && p.sets.empty(now) {
+		delete(tenant.principals, ep.Principal)
+	}
+	if len(tenant.principals) == 0 {
+		delete(t, ep.Tenant)
+	}
+}
+
+// tell is the set of capabilities that servers are told of on behalf of a session whose client
+// declares f.
+func (t holdings) tell(h *Handle, f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
+	p := t.of(h.endpoint)
+	if p == nil { // the session has ended, and is told nothing more
+		return 0
+	}
+	told := p.sets.choose(f)
+	for _, before := range h.told {
+		if before == told {
+			return told
+		}
+	}
+	h.told = append(h.told, p.sets.grant(f, now))
+	return h.told[len(h.told)-1]
+}

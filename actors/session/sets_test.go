@@ -1,0 +1,61 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/protocol"
+)
+
+// A principal's servers are told of eight sets at most. Whoever comes beyond that is served by one
+// that holds nothing he lacks, the largest of them.
+func TestSetsOfAPrincipalAreBounded(t *testing.T) {
+	var s sets
+	granted := map[protocol.Fingerprint]bool{}
+	for f := range protocol.Fingerprint(255) {
+		got := s.grant(255-f, 0)
+		if granted[got] = true; !got.Within(255 - f) {
+			t.Fatalf("%s is told as %s", 255-f, got)
+		}
+	}
+	if len(granted) != MaxSets || !granted[255] || !granted[0] {
+		t.Errorf("%d sets: %v", len(granted), granted)
+	}
+	if got := s.grant(255, 0); got != 255 {
+		t.Errorf("one that is known is told as %s", got)
+	}
+	small := sets{}
+	for _, f := range []protocol.Fingerprint{1, 2, 4, 8, 16, 1 | 2, 1 | 4} {
+		if got := small.grant(f, 0); got != f {
+			t.Errorf("with room, %s is told as %s", f, got)
+		}
+	}
+	for f, want := range map[protocol.Fingerprint]protocol.Fingerprint{1 | 2 | 8: 1 | 2, 1 | 32: 1, 64: 0, 0: 0} {
+		if got := small.grant(f, 0); got != want {
+			t.Errorf("without room, %s is told as %s, want %s", f, got, want)
+		}
+	}
+}
+
+// A set makes room when the connections that were told of it have ended, and no earlier.
+func TestSetMakesRoomAfterItsConnections(t *testing.T) {
+	var s sets
+	for f := range protocol.Fingerprint(MaxSets - 1) {
+		s.grant(f+1, 0)
+	}
+	s.grant(3, 0)
+	s.release(3, time.Minute)
+	s.release(7, time.Minute)
+	if got := s.grant(128, time.Minute+SetLinger); got == 128 {
+		t.Error("another took the place while a connection may be there")
+	}
+	if got := s.grant(128, time.Minute+SetLinger+1); got != 128 {
+		t.Errorf("the place that is free: %s", got)
+	}
+	if got := s.grant(64, 2*SetLinger); got == 64 {
+		t.Error("a set that is in use lost its place")
+	}
+	if got := s.grant(3, 2*SetLinger); got != 3 || s.empty(2*SetLinger) {
+		t.Errorf("a set that is in use: %s", got)
+	}
+}

@@ -1,0 +1,116 @@
+package interop
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mcpd/internal/mcptest"
+)
+
+// kind is the n-th of 256 sets of capabilities that servers can be told of, and something else that is
+// different each time.
+func kind(n int) string {
+	members := map[string][]string{"experimental": {fmt.Sprintf(`"n%d":{"at":%d}`, n, n)}}
+	for bit, path := range []string{
+		"roots", "sampling", "sampling tools", "sampling context", "elicitation form", "elicitation url",
+		"extensions io.modelcontextprotocol/ui", "extensions io.modelcontextprotocol/tasks",
+	} {
+		if n&(1<<bit) == 0 {
+			continue
+		}
+		name, member, nested := strings.Cut(path, " ")
+		if members[name] = append(members[name], ""); nested {
+			members[name][len(members[name])-1] = fmt.Sprintf(`%q:{}`, member)
+		}
+	}
+	var parts []string
+	for name, of := range members {
+		parts = append(parts, fmt.Sprintf(`%q:{%s}`, name, strings.TrimPrefix(strings.Join(of, ","), ",")))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// metric is the sum of the series of a metric.
+func metric(t *testing.T, host *mcptest.Host, name string) (sum float64) {
+	t.Helper()
+	r := newWire(t, host.Admin, "").do(http.MethodGet, host.Admin+"/metrics", "")
+	for _, m := range regexp.MustCompile(`(?m)^`+name+`(?:\{[^}]*\})? (\S+)$`).FindAllSubmatch(r.body, -1) {
+		n, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// programs counts the processes of a host whose environment has a variable: its servers.
+func programs(host *mcptest.Host, variable string) (n int) {
+	for _, pid := range host.Processes() {
+		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")) // gone is none
+		if strings.Contains("\x00"+string(env), "\x00"+variable+"=") {
+			n++
+		}
+	}
+	return n
+}
+
+// 10,000 different sets of capabilities of one principal are 256 peers at most, eight more processes
+// at most, and no session. None of anybody's sessions ends for them.
+func TestManyKindsOfClients(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
+limits: {max_sessions: 20, max_total_sessions: 40}
+tenants:
+  acme:
+    auth: {keys: [%s, %s]}
+    servers: {proc: %s}
+`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveOld, "proc"))})
+	var sessions []*wire
+	for i := range 20 {
+		w := newWire(t, host.MCP+"/t/acme/mcp", []string{"key-of-ann", "key-of-bob"}[i%2])
+		w.open("2025-11-25")
+		sessions = append(sessions, w)
+	}
+	before := programs(host, serveOld) // of the sessions' lists
+	modern := newWire(t, host.MCP+"/t/acme/mcp", "key-of-ann")
+	modern.header.Set("Mcp-Protocol-Version", "2026-07-28")
+	const call = `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s,` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"wire","version":"1"}}}}`
+	for n := range 10_000 {
+		modern.url = host.MCP + []string{"/t/acme/mcp", "/t/acme/proc/mcp"}[n/256%2]
+		method, params, headers := "tools/list", "", []string{"Mcp-Method", "tools/list"}
+		if n%16 == 0 {
+			name := []string{"proc__echo", "echo"}[n/256%2]
+			method, params = "tools/call", fmt.Sprintf(`"name":%q,"arguments":{"text":"x"},`, name)
+			headers = []string{"Mcp-Method", "tools/call", "Mcp-Name", name}
+		}
+		r := modern.post(fmt.Sprintf(call, method, params, kind(n)), headers...)
+		if r.status != http.StatusOK || r.message(t).Error != nil {
+			t.Fatalf("request %d: %d %s", n, r.status, r.body)
+		}
+		if n%1000 == 999 {
+			if peers, running := metric(t, host, "mcpd_peers"), programs(host, serveOld); peers > 256 || running > before+8 {
+				t.Fatalf("after %d: %v peers, %d processes, before that %d", n, peers, running, before)
+			}
+		}
+	}
+	if got := metric(t, host, "mcpd_sessions"); got != 20 {
+		t.Errorf("%v sessions, want 20", got)
+	}
+	for i, w := range sessions {
+		if r := w.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.status != http.StatusOK {
+			t.Errorf("session %d: %d %s", i, r.status, r.body)
+		}
+	}
+	if closed := metric(t, host, "mcpd_sessions_closed_total"); closed != 0 {
+		t.Errorf("%v sessions were closed", closed)
+	}
+	t.Logf("%v peers, %d processes, before that %d", metric(t, host, "mcpd_peers"), programs(host, serveOld), before)
+}

@@ -1,0 +1,45 @@
+package protocol
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What a server is told has the fingerprint that was asked for: never a capability more, and, as far
+// as a client can have that set at all, none less. What no fingerprint knows stays.
+func TestToldIsTheFingerprintAskedFor(t *testing.T) {
+	var all []ClientCapabilities
+	possible := map[Fingerprint]bool{}
+	for set := range 1 << len(fingerprints) {
+		c := ClientCapabilities{}.With("experimental.x", jsontext.Value(`{"y":1}`))
+		for i, row := range fingerprints {
+			if set&(1<<i) != 0 {
+				c = c.With(row.path, jsontext.Value("{}"))
+			}
+		}
+		all = append(all, c)
+		possible[c.Fingerprint()] = true
+	}
+	bare, err := ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"experimental":{"x":{"y":1}}}`)) // means forms
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(all, bare) {
+		for g := range possible {
+			if !g.Within(c.Fingerprint()) {
+				continue
+			}
+			told := c.Told(g)
+			if got := told.Fingerprint(); got != g || !told.Has("experimental.x") {
+				t.Errorf("%s told as %s is %s", c.Raw(), g, told.Raw())
+			}
+		}
+		if told := c.Told(c.Fingerprint()); string(told.Raw()) != string(c.Raw()) {
+			t.Errorf("%s told in full is %s", c.Raw(), told.Raw())
+		}
+	}
+	if len(possible) < 100 || CanRoots.Size() != 1 || (CanRoots|CanUI).Size() != 2 {
+		t.Errorf("%d fingerprints", len(possible))
+	}
+}

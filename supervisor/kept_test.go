@@ -1,0 +1,41 @@
+package supervisor
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/session"
+	"mcpd/protocol"
+)
+
+// What a peer keeps of its client's capabilities has their fingerprint, by which the peer is found
+// again, and what the policy asks for. It has nothing else.
+func TestPeerKeepsWhatMatters(t *testing.T) {
+	for declared, want := range map[string]string{
+		`{}`: `{}`,
+		`{"roots":{"listChanged":true},"experimental":{"x":{"a":1},"y":{}}}`: `{"roots":{"listChanged":true},"experimental":{"x":{"a":1}}}`,
+		`{"elicitation":{}}`:                                    `{"elicitation":{}}`,
+		`{"elicitation":{"url":{}},"sampling":{}}`:              `{"elicitation":{"url":{}},"sampling":{}}`,
+		`{"sampling":{"tools":{},"context":{},"more":{}}}`:      `{"sampling":{"tools":{},"context":{}}}`,
+		`{"extensions":{"acme.org/x":{"n":[1]}},"tasks":{}}`:    `{"extensions":{}}`,
+		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:   `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`,
+		`{"extensions":{"io.modelcontextprotocol/ui":{"m":1}}}`: `{"extensions":{"io.modelcontextprotocol/ui":{"m":1}}}`,
+	} {
+		c, err := protocol.ParseClientCapabilities(jsontext.Value(declared))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := kept(c, []string{"experimental.x", "roots"})
+		if string(got.Raw()) != want || got.Fingerprint() != c.Fingerprint() {
+			t.Errorf("of %s is kept %s, want %s", declared, got.Raw(), want)
+		}
+	}
+}
+
+// A connection ends before the set of capabilities that its server was told of is forgotten.
+func TestSetsOutlastTheirConnections(t *testing.T) {
+	if linger >= session.SetLinger-session.SetLinger/4 {
+		t.Errorf("a connection stays for %v after its last session, a set for %v", linger, session.SetLinger)
+	}
+}
