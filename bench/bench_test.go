@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,22 +84,57 @@ func TestProcessorTimeOfOthersIsNotOurs(t *testing.T) {
 	}
 }
 
+// Every gate that is owed is one that there is, with a ratio and the end of its interval on the worse side of it.
 func TestGatesThatAreOwedAreOnesThatThereAre(t *testing.T) {
 	for _, o := range owed {
-		if !slices.ContainsFunc(All, func(s kit.Scenario) bool { return s.Name == o.scenario }) || o.name == "" || o.why == "" {
+		if !slices.ContainsFunc(All, func(s kit.Scenario) bool { return s.Name == o.scenario }) || o.kase == "" || o.name == "" || o.why == "" {
 			t.Errorf("%+v", o)
 		}
+		if o.ratio == 0 || o.end == 0 || o.had != load.Fail && o.had != load.Unclear {
+			t.Errorf("%+v has no ratio, or no verdict", o)
+		}
 	}
-	if len(owed) == 0 {
-		return
+}
+
+// A gate that is owed fails a run once it is worse than it was, with its whole interval; until then it is excused,
+// whether it fails or cannot be judged. Nothing else is excused.
+func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
+	o := owed[slices.IndexFunc(owed, func(o due) bool { return o.scenario == "call-http" })]
+	at := func(low, high float64, verdict load.Verdict) record.Comparison {
+		return record.Comparison{
+			Scenario: o.scenario, Case: o.kase, Name: o.name, Verdict: verdict, Gate: 1.7, Estimate: load.Estimate{Ratio: (low + high) / 2, Low: low, High: high},
+		}
 	}
-	list := []record.Comparison{
-		{Scenario: owed[0].scenario, Name: owed[0].name, Verdict: load.Fail}, {Scenario: owed[0].scenario, Name: owed[0].name, Verdict: load.Pass},
-		{Scenario: owed[0].scenario, Name: "another", Verdict: load.Fail},
-		{Scenario: "another", Name: owed[0].name, Verdict: load.Fail},
+	unclear := owed[slices.IndexFunc(owed, func(o due) bool { return o.had == load.Unclear })]
+	judged := func(verdict load.Verdict) record.Comparison {
+		return record.Comparison{Scenario: unclear.scenario, Case: unclear.kase, Name: unclear.name, Verdict: verdict, Estimate: load.Estimate{Ratio: 1, Low: 0.9, High: unclear.end}}
 	}
-	excuse(list)
-	if list[0].Owed != owed[0].why || list[1].Owed != "" || list[2].Owed != "" || list[3].Owed != "" {
-		t.Errorf("%+v", list)
+	another := at(o.ratio, o.ratio, load.Fail)
+	another.Case = "another"
+	for name, c := range map[string]struct {
+		is      record.Comparison
+		owed    bool
+		failing int
+	}{
+		"as it was":                 {at(o.ratio-0.1, o.ratio+0.1, load.Fail), true, 0},
+		"better":                    {at(1.75, 1.8, load.Fail), true, 0},
+		"not judged":                {at(1.6, 1.8, load.Unclear), true, 0},
+		"worse, but not as a whole": {at(o.end-0.01, o.end+0.3, load.Fail), true, 0},
+		"worse":                     {at(o.end+0.01, o.end+0.3, load.Fail), false, 1},
+		"it holds":                  {at(1.5, 1.6, load.Pass), false, 0},
+		"another case":              {another, false, 1},
+		"still not judged":          {judged(load.Unclear), true, 0},
+		"not judged, and now fails": {judged(load.Fail), false, 1},
+	} {
+		r := record.Record{Comparisons: []record.Comparison{c.is}}
+		excuse(r.Comparisons)
+		if got := r.Comparisons[0].Owed != ""; got != c.owed {
+			t.Errorf("%s: owed %t, want %t", name, got, c.owed)
+		}
+		if got := r.Failures(); len(got) != c.failing {
+			t.Errorf("%s: %q, want %d", name, got, c.failing)
+		} else if name == "worse" && !strings.Contains(got[0], "has become worse than the 2.0") {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

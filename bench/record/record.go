@@ -92,8 +92,10 @@ type Comparison struct {
 	// Verdict is of the gate, Reached of the goal; empty where there is none.
 	Verdict load.Verdict `json:"verdict,omitzero"`
 	Reached load.Verdict `json:"reached,omitzero"`
-	// Owed is why a gate that does not hold fails no run yet; empty otherwise.
-	Owed string `json:"owed,omitzero"`
+	// Owed is why a gate that does not hold, or that cannot be judged, fails no run yet; empty otherwise. Had is the ratio that such
+	// a gate had; beyond the interval of that it is not owed any more, and fails.
+	Owed string  `json:"owed,omitzero"`
+	Had  float64 `json:"had,omitzero"`
 }
 
 // Missing is something that was not measured.
@@ -122,14 +124,27 @@ func (c *Comparison) beyond() string {
 	if c.Least {
 		limit = "at least"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.3g (%.3g to %.3g), must be %s %.3g %s", c.Ratio, c.Low, c.High, limit, c.Gate, c.Unit))
+	text := strings.TrimSpace(fmt.Sprintf("%.3g (%.3g to %.3g), must be %s %.3g %s", c.Ratio, c.Low, c.High, limit, c.Gate, c.Unit))
+	if c.Had != 0 {
+		text += fmt.Sprintf(", and has become worse than the %.3g that it is owed at", c.Had)
+	}
+	if c.Verdict == load.Unclear {
+		text += ": its interval is too wide to judge it"
+	}
+	return text
 }
 
-// Failures says in a line each what the run fails on: gates that do not hold, scenarios that broke, calls whose answers were lost, doubled or
+// fails reports whether a run fails on a gate: on one that does not hold, and in a full run also on one that cannot be judged,
+// because a gate that never is judged guards nothing.
+func (c *Comparison) fails(short bool) bool {
+	return c.Owed == "" && (c.Verdict == load.Fail || c.Verdict == load.Unclear && !short)
+}
+
+// Failures says in a line each what the run fails on: gates that do not hold or, in a full run, cannot be judged, scenarios that broke, calls whose answers were lost, doubled or
 // somebody else's. A server's errors are for the scenario to judge: some are right.
 func (r *Record) Failures() (list []string) {
 	for _, c := range r.Comparisons {
-		if c.Verdict == load.Fail && c.Owed == "" {
+		if c.fails(r.Short) {
 			list = append(list, fmt.Sprintf("%s: %s, %s: %s", c.Scenario, c.Case, c.Name, c.beyond()))
 		}
 	}

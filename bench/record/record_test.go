@@ -44,15 +44,18 @@ func TestFailuresAreGatesLostAnswersAndBrokenScenarios(t *testing.T) {
 		change func(*Record)
 		want   int
 	}{
-		"as it is":  {func(*Record) {}, 0},
-		"gate":      {func(r *Record) { r.Comparisons[0].Verdict = load.Fail }, 1},
-		"owed":      {func(r *Record) { r.Comparisons[0].Verdict, r.Comparisons[0].Owed = load.Fail, "not yet" }, 0},
-		"unclear":   {func(r *Record) { r.Comparisons[0].Verdict = load.Unclear }, 0},
-		"goal":      {func(r *Record) { r.Comparisons[0].Reached = load.Fail }, 0},
-		"lost":      {func(r *Record) { r.Measurements[0].Calls.Lost = 1 }, 1},
-		"doubled":   {func(r *Record) { r.Measurements[0].Calls.Duplicate = 1 }, 1},
-		"crosstalk": {func(r *Record) { r.Measurements[0].Calls.Crosstalk = 1 }, 1},
-		"broken":    {func(r *Record) { r.Missing[0].Broken = true }, 1},
+		"as it is":               {func(*Record) {}, 0},
+		"gate":                   {func(r *Record) { r.Comparisons[0].Verdict = load.Fail }, 1},
+		"owed":                   {func(r *Record) { r.Comparisons[0].Verdict, r.Comparisons[0].Owed = load.Fail, "not yet" }, 0},
+		"unclear":                {func(r *Record) { r.Comparisons[0].Verdict = load.Unclear }, 1},
+		"unclear in a short run": {func(r *Record) { r.Comparisons[0].Verdict, r.Short = load.Unclear, true }, 0},
+		"unclear and owed":       {func(r *Record) { r.Comparisons[0].Verdict, r.Comparisons[0].Owed = load.Unclear, "not yet" }, 0},
+		"fails in a short run":   {func(r *Record) { r.Comparisons[0].Verdict, r.Short = load.Fail, true }, 1},
+		"goal":                   {func(r *Record) { r.Comparisons[0].Reached = load.Fail }, 0},
+		"lost":                   {func(r *Record) { r.Measurements[0].Calls.Lost = 1 }, 1},
+		"doubled":                {func(r *Record) { r.Measurements[0].Calls.Duplicate = 1 }, 1},
+		"crosstalk":              {func(r *Record) { r.Measurements[0].Calls.Crosstalk = 1 }, 1},
+		"broken":                 {func(r *Record) { r.Missing[0].Broken = true }, 1},
 	} {
 		r := sample()
 		test.change(&r)

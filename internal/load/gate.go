@@ -7,7 +7,7 @@ type Verdict string
 
 const (
 	Pass    Verdict = "pass"    // the whole interval keeps the limit
-	Unclear Verdict = "unclear" // the interval lies on both sides: the measurement cannot tell, which fails nothing
+	Unclear Verdict = "unclear" // the interval lies on both sides: the measurement cannot tell; what that means is for who judges the run
 	Fail    Verdict = "fail"    // the whole interval lies beyond the limit
 )
 
