@@ -2,7 +2,9 @@
 // real binary stands between clients and child processes, and is looked at from outside: answers, the log, the metrics, a profile of its
 // goroutines and /proc.
 //
-// As part of go test ./... it runs a short form, which holds what must never fail, such as a call that is answered twice, and no time.
+// As part of go test ./... it runs a short form, which holds what must never fail, such as a call that is answered twice, and no time
+// but by its ratio: a recovery beside the bare start of the program that has to be started again, as make resilience FORM=short does
+// for CI, without the race detector.
 // make resilience runs the full form, with as many sessions and calls as the goals speak of, and holds the goals too. What is compared was
 // measured side by side and in turns: the start of a server beside the start of the same program without a host, calls beside a trouble
 // beside calls without one. It prints a table and keeps it in results.

@@ -101,7 +101,7 @@ func remoteForgets(t *testing.T, r *table) {
 		}
 	}
 	crowd()
-	for round := range either(20, 2) {
+	for round := range either(20, shortPairs) {
 		// It forgets.
 		opened := initialized(t, h.effects)
 		if err := s.Process.Signal(syscall.SIGUSR1); err != nil {
@@ -143,5 +143,5 @@ func remoteForgets(t *testing.T, r *table) {
 	leave(t, append(users, holder...))
 	r.times("remote server killed: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
 	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("remote server forgot its session, %d clients: sessions opened", len(users)), "sessions", forgotten, either(1.0, 0)))
-	r.shares("remote server killed and started again: next call answered after its start", bare, next)
+	r.shares(t, "remote server killed and started again: next call answered after its start", bare, next)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
 )
 
 // keeper is a client that keeps which calls succeeded.
@@ -30,9 +31,11 @@ func hostKilled(t *testing.T, r *table) {
 	h := start(t, stubborn)
 	before := h.baseline()
 	var ready, orphans []time.Duration
+	var bare, again []float64 // until a host is ready: a new one, and the one that was killed
 	var failed []float64
 	var settled []time.Duration
-	for round := range either(10, 2) {
+	for round := range either(10, shortPairs) {
+		bare = append(bare, milliseconds(bareHost(t)))
 		sessions := h.sessions(either(1000, 100), note)
 		var done sync.Map
 		clients := make([]load.Client, len(sessions))
@@ -69,6 +72,7 @@ func hostKilled(t *testing.T, r *table) {
 		dead := h
 		h = h.again()
 		ready = append(ready, time.Since(killed))
+		again = append(again, milliseconds(ready[round]))
 		flows()
 		stop()
 		result := <-ended
@@ -100,7 +104,21 @@ func hostKilled(t *testing.T, r *table) {
 		settled = append(settled, h.settles(before))
 	}
 	r.times(fmt.Sprintf("host killed with %d sessions: ready again after", either(1000, 100)), ready, readyGoal)
+	r.recovers(t, "host killed: ready again after", bare, again)
 	r.times("host killed: no process of it is left after", orphans, orphansGoal)
 	r.Figures = append(r.Figures, load.NewFigure("host killed: calls that failed meanwhile", "calls", failed, 0))
 	r.times("host killed: back at the baseline after", settled, baselineGoal)
+}
+
+// bareHost is how long the program takes from its start until it is ready, with the same configuration and nothing to
+// restore.
+func bareHost(t *testing.T) time.Duration {
+	t.Helper()
+	h := prepare(t)
+	h.configure("tenants: {default: {servers: {small: " + h.small(stubborn) + "}}}")
+	begun := time.Now()
+	h.launch(mcptest.HostOptions{})
+	took := time.Since(begun)
+	h.Stop()
+	return took
 }

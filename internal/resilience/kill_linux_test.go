@@ -48,7 +48,7 @@ func serverKilled(t *testing.T, r *table) {
 	bareEffects := filepath.Join(t.TempDir(), "bare")
 	var seen, first, answered, bare, next, settled []time.Duration
 	var written []float64
-	for round := range either(100, 3) {
+	for round := range either(100, shortPairs) {
 		s := append(h.sessions(1, hold), h.sessions(1, note)...)
 		subscribe(t, s[1])
 		took, o, at := h.killBusy(round, s[0])
@@ -75,7 +75,7 @@ func serverKilled(t *testing.T, r *table) {
 	r.times(fmt.Sprintf("server killed: first of %d calls in its hand answered after", inHand), first, seenGoal)
 	r.times(fmt.Sprintf("server killed: last of %d calls in its hand answered after", inHand), answered, answerGoal)
 	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("server killed that did not read: of %d calls, those that had been written", inHand), "calls", written, 0))
-	r.shares("server killed: next call answered after", bare, next)
+	r.shares(t, "server killed: next call answered after", bare, next)
 	r.times("server killed: back at the baseline after", settled, baselineGoal)
 }
 

@@ -217,7 +217,7 @@ func launchers(t *testing.T, r *table) {
 		leave(t, s)
 	}
 	r.times(fmt.Sprintf("npx killed: last of %d calls in its server's hand answered after", launching), told, answerGoal)
-	r.shares("npx or its server killed: next call answered after", bare, next)
+	r.shares(t, "npx or its server killed: next call answered after", bare, next)
 	r.times("host killed: no process of npx is left after", gone, orphansGoal)
 	r.times("host with npx told to stop under load: gone after", stopped, drainGoal)
 }

@@ -46,6 +46,14 @@ const (
 	crashLimit   = 1.1                    // the 99th percentile of calls beside a crash, beside that without one
 )
 
+// recoveryLimit is how many times longer a recovery may take than the same program takes from its start to its first
+// answer by itself. Both forms hold it: the two are measured in turns, so that it says the same on any machine. The race
+// detector slows the host and the program down by different factors.
+const recoveryLimit = 2
+
+// shortPairs is how often a recovery is measured beside a bare start in the short form.
+const shortPairs = 8
+
 // How often a trouble is gone through beside other calls: a pair is some seconds.
 const (
 	fullRounds  = 8
@@ -98,7 +106,8 @@ func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
 }
 
 // shares adds what the host adds to the start of a server, beside both.
-func (r *table) shares(name string, bare, next []time.Duration) {
+func (r *table) shares(t *testing.T, name string, bare, next []time.Duration) {
+	t.Helper()
 	r.times(name, next, 0)
 	r.times("start of the same server without a host, to its first answer", bare, 0)
 	of := func(all []time.Duration) (values []float64) {
@@ -108,6 +117,25 @@ func (r *table) shares(name string, bare, next []time.Duration) {
 		return values
 	}
 	r.Figures = append(r.Figures, load.NewShare("the host's share of that", "ms", of(bare), of(next), either(milliseconds(shareGoal), 0)))
+	r.recovers(t, name, of(bare), of(next))
+}
+
+// recovers judges a recovery by its ratio to the program's bare start, measured in turns. Fewer than five turns have no
+// interval, and say nothing.
+func (r *table) recovers(t *testing.T, name string, bare, next []float64) {
+	t.Helper()
+	if len(bare) < load.MinPairs {
+		return
+	}
+	ratio, err := load.Ratio(bare, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := load.Comparison{Name: name + " / bare start", Estimate: ratio}
+	if !mcptest.Raced {
+		c = load.Compare(c.Name, ratio, load.AtMost(recoveryLimit))
+	}
+	r.Comparisons = append(r.Comparisons, c)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -137,5 +165,32 @@ func TestResilience(t *testing.T) {
 	}
 	if r.Failed() {
 		t.Error("a goal was missed; see the table")
+	}
+}
+
+// A recovery fails when its whole interval lies beyond the limit, in the short form too, and not when it is only
+// uncertain; too few turns say nothing.
+func TestRecoveryIsJudgedByItsRatioToABareStart(t *testing.T) {
+	bare := []float64{10, 11, 9, 10, 12, 10, 9, 11}
+	times := func(n float64) (next []float64) {
+		for i, b := range bare {
+			next = append(next, b*n*(1+0.05*float64(i%3-1)))
+		}
+		return next
+	}
+	for name, c := range map[string]struct {
+		bare, next []float64
+		fails      bool
+	}{
+		"as long":       {bare, times(1.1), false},
+		"too long":      {bare, times(3), !mcptest.Raced},
+		"uncertain":     {bare, []float64{8, 90, 9, 15, 80, 10, 30, 9}, false},
+		"too few turns": {bare[:3], times(9)[:3], false},
+	} {
+		r := &table{}
+		r.recovers(t, name, c.bare, c.next)
+		if r.Failed() != c.fails {
+			t.Errorf("%s: failed is %t: %+v", name, r.Failed(), r.Comparisons)
+		}
 	}
 }
