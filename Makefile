@@ -4,6 +4,12 @@
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
+# The form of resilience: full, or short as in CI.
+FORM ?= full
+# How many seeds of the simulation, and cases of each property, nightly looks at. The seeds begin with the day, so that each
+# night sees others.
+SEEDS ?= 100000
+CHECKS ?= 20000
 
 .PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance nightly fuzz check
 .DEFAULT_GOAL := help
@@ -39,8 +45,8 @@ bench-full: build ## Measures everything in full, for a machine that does nothin
 	bin/mcpd bench run --out bin/benchmarks.json --html bench/full.html >bin/benchmarks.md; \
 		code=$$?; [ $$code -gt 1 ] || mv bin/benchmarks.json bin/benchmarks.md docs/; exit $$code
 
-resilience: ## Kills servers, actors and the host, and prints a table of what that cost, and writes it to internal/resilience/results.
-	cd internal/resilience && go test -count=1 -timeout=60m -full
+resilience: ## Kills servers, actors and the host, and prints a table of what that cost; in full it writes it to internal/resilience/results. FORM=short takes a minute.
+	cd internal/resilience && go test -count=1 -timeout=60m $(if $(filter full,$(FORM)),-full,-v -run='^TestResilience$$')
 
 chaos: ## Breaks a host in twelve ways, some seconds each, and writes the report to chaos/results/short.
 	go test -count=1 -timeout=15m -v -run='^TestLibrary$$' ./chaos -form=short
@@ -54,11 +60,14 @@ benchmarks: ## Runs the benchmarks of the packages.
 conformance: ## Runs the official conformance suite against a real mcpd. Needs Node.
 	MCPD_CONFORMANCE=1 go test -count=1 -v -run=TestHostPassesTheOfficialSuite ./internal/conformance
 
-nightly: ## Runs the tests in full that have a short form in make test.
-	go test -count=1 -timeout=30m -v -run=TestManyListenersHearEveryAnnouncement ./actors/notification -full
-
 fuzz: ## Runs every fuzz target for FUZZTIME.
 	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read p; do for f in $$(go test -list='^Fuzz' $$p | grep '^Fuzz'); do go test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) $$p || exit 1; done; done
+
+nightly: race ## Looks for what is rare, some hours long: every test ten times, the simulation and the properties with many more cases, and every fuzz target for 5 minutes. Experiments in full are chaos-full.
+	go test -count=1 -timeout=4h -v -run='^TestNothingIsFound$$' ./chaos/sim -first=$$(date +%Y%m%d000000) -seeds=$(SEEDS)
+	go test -count=1 -timeout=4h $$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}' ./...) -rapid.checks=$(CHECKS)
+	go test -count=1 -timeout=30m -v -run='^TestManyListenersHearEveryAnnouncement$$' ./actors/notification -full
+	$(MAKE) fuzz FUZZTIME=5m
 
 check: ## Runs everything that must pass before a change goes in.
 	.ci/run
