@@ -58,7 +58,7 @@ var limits = []limit{
 	{"max_address_connections", "", nil, "connections of one address", closes, "too_many_connections"},
 	{"max_connections", "", nil, "connections of a tenant, by what they were first used for", "503 and Retry-After, -32010; the connection is closed", "overloaded"},
 	{"", "socket_buffer", int64(socketBuffer), "bytes that the kernel keeps for a connection, each way", "whoever sends waits", ""},
-	{"header_timeout", "", nil, "the handshake of TLS; the header fields of a request; the preface of HTTP/2", closes, ""},
+	{"header_timeout", "", nil, "the handshake of TLS with the header fields of the first request or the preface of HTTP/2; the header fields of each further request", closes, ""},
 	{"idle_timeout", "", nil, "an unused connection", closes, ""},
 	{"max_http2_streams", "", nil, "requests of one connection of HTTP/2", "REFUSED_STREAM", ""},
 	{"", "http2_resets", streamable.MaxResets, "requests that one such connection has taken back within 10 s", "GOAWAY; what is in flight goes on", ""},

@@ -96,6 +96,9 @@ func (h *host) mcp() (suture.Service, error) {
 	h.addrs.set("mcp", l.Addr().String())
 	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
 	row.server, row.socket = s, connections.Listener(l)
+	if s.TLSConfig != nil {
+		row.socket = connections.SecureListener(l, s)
+	}
 	return row, nil
 }
 
@@ -132,7 +135,7 @@ func (h *host) connections(trusted func() []netip.Prefix) *streamable.Connection
 	return &streamable.Connections{
 		Max: maxConnections(), PerAddress: h.now().config.Edge.AddressConnections,
 		Group:   func(a netip.Addr) (netip.Prefix, bool) { return quota.Network(a), !among(trusted(), a) },
-		Refused: func() { h.recorder.Emit(telemetry.Rejected{Reason: "too_many_connections"}) },
+		Refused: h.disconnected,
 	}
 }
 
@@ -250,12 +253,7 @@ func (l *listener) Serve(ctx context.Context) error {
 		}
 		stopped <- nil
 	})
-	var err error
-	if l.server.TLSConfig != nil {
-		err = l.server.ServeTLS(l.socket, "", "")
-	} else {
-		err = l.server.Serve(l.socket)
-	}
+	err := l.server.Serve(l.socket)
 	if !end() {
 		return errors.Join(ctx.Err(), <-stopped)
 	}

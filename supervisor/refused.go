@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"net"
 	"net/http"
 
 	"mcpd/gateway/tenant"
@@ -22,6 +23,15 @@ func (h *host) refused(r *http.Request, of, reason string, _ int) {
 		Where: telemetry.Where{Tenant: of}, Reason: reason, Method: r.Method,
 		Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
 	})
+}
+
+// disconnected tells of a connection of a client that was closed.
+func (h *host) disconnected(reason string, from net.Addr, of string) {
+	address := ""
+	if from != nil {
+		address = from.String()
+	}
+	h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: of}, Reason: reason, Address: address})
 }
 
 // tenantOf is the configured tenant that a path names, or empty.

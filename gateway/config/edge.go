@@ -35,7 +35,7 @@ var edgeKeys = []Key{
 	{"limits.max_address_connections", count(0, 1_000_000), "0", "", "100", Restart,
 		"connections of one address, or of one /64 of IPv6, but for trusted proxies; 0 is no bound", func(s scope) any { return &s.config.Edge.AddressConnections }},
 	{"limits.header_timeout", span(10*time.Millisecond, 30*time.Second), "5s", "", "2s", Restart,
-		"the handshake of TLS, and after it the header fields of a request", func(s scope) any { return &s.config.Edge.HeaderTime }},
+		"the header fields of a request, and the handshake of TLS before the first of them", func(s scope) any { return &s.config.Edge.HeaderTime }},
 	{"limits.idle_timeout", span(time.Second, 5*time.Minute), "75s", "", "2m", Restart,
 		"how long an unused connection is kept", func(s scope) any { return &s.config.Edge.IdleTime }},
 	{"limits.body_timeout", span(10*time.Millisecond, 2*time.Minute), "10s", "", "30s", AtOnce,

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,8 +17,9 @@ type Connections struct {
 	// PerAddress is the same for those of one address; 0 is no bound. Group says which addresses are one, and which are not counted.
 	PerAddress int
 	Group      func(netip.Addr) (netip.Prefix, bool)
-	// Refused is told of each that was closed for it. It must return at once. Nil is nobody.
-	Refused func()
+	// Refused is told of each that was closed: why, in one word, who had opened it, and for which
+	// tenant, if that is known. It must return at once. Nil is nobody.
+	Refused func(reason string, from net.Addr, tenant string)
 
 	open      atomic.Int64
 	newcomers newcomers
@@ -40,7 +40,7 @@ func (c *Connections) track(conn net.Conn, state http.ConnState) {
 		now, n, crowded := time.Now(), c.open.Add(1), c.PerAddress > 0 && c.of(conn, 1) > c.PerAddress
 		full := c.Max > 0 && n > c.Max
 		if crowded || full {
-			c.refused()
+			c.refused(tooMany, conn, "")
 		}
 		if crowded || full && !c.newcomers.yield(now) {
 			conn.Close()
@@ -59,10 +59,21 @@ func (c *Connections) track(conn net.Conn, state http.ConnState) {
 	}
 }
 
-func (c *Connections) refused() {
-	if c.Refused != nil {
-		c.Refused()
+// The words for why a connection was closed.
+const (
+	tooMany          = "too_many_connections"
+	badFramingReason = "framing"
+)
+
+func (c *Connections) refused(reason string, conn net.Conn, tenant string) {
+	if c.Refused == nil {
+		return
 	}
+	var from net.Addr
+	if conn != nil {
+		from = conn.RemoteAddr()
+	}
+	c.Refused(reason, from, tenant)
 }
 
 // of counts a connection of an address, or one less, and returns how many there are then.
@@ -98,29 +109,6 @@ func (c *Connections) release(conn net.Conn) {
 	}
 }
 
-// connection is what is known of the one that a request came over.
-type connection struct {
-	conn net.Conn
-	all  *Connections
-
-	mu     sync.Mutex // guards the rest
-	since  time.Time  // when resets were counted from
-	resets int
-}
-
-type connectionKey struct{}
-
-// remember is an http.Server.ConnContext.
-func (c *Connections) remember(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn, all: c})
-}
-
-// connectionOf is nil for a request that no server of NewHTTPServer has taken.
-func connectionOf(r *http.Request) *connection {
-	c, _ := r.Context().Value(connectionKey{}).(*connection)
-	return c
-}
-
 // Serves counts the connection that a request came over among those that serve name, as which the first such call counts it, and reports
 // whether there are no more than most of them.
 func Serves(r *http.Request, name string, most int) bool {
@@ -131,7 +119,7 @@ func Serves(r *http.Request, name string, most int) bool {
 	c := conn.all
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, counted := c.serving[conn.conn]; counted {
+	if _, counted := c.serving[conn.known]; counted {
 		return true
 	}
 	if c.used[name] >= most {
@@ -140,38 +128,7 @@ func Serves(r *http.Request, name string, most int) bool {
 	if c.serving == nil {
 		c.serving, c.used = map[net.Conn]string{}, map[string]int{}
 	}
-	c.serving[conn.conn] = name
+	c.serving[conn.known] = name
 	c.used[name]++
 	return true
-}
-
-const (
-	// MaxResets is how many requests of one connection of HTTP/2 a client may take back within ResetTime. To begin and to take back costs
-	// it next to nothing. With more, the connection takes no further request.
-	MaxResets = 200
-	// ResetTime is the time in which they count.
-	ResetTime = 10 * time.Second
-)
-
-// reset counts a request that was taken back.
-func (c *connection) reset(now time.Time) {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Sub(c.since) > ResetTime && c.resets <= MaxResets {
-		c.since, c.resets = now, 0
-	}
-	c.resets++
-}
-
-// wornOut reports whether there were too many.
-func (c *connection) wornOut() bool {
-	if c == nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.resets > MaxResets
 }

@@ -188,7 +188,7 @@ func serve(t *testing.T, host *testHost, o Options) *testServer {
 		t.Fatal(err)
 	}
 	s := httptest.NewUnstartedServer(nil)
-	s.Config = config
+	s.Config, s.Listener = config, connections.Listener(s.Listener)
 	s.Start()
 	t.Cleanup(func() {
 		h.Drain() // httptest waits for open connections

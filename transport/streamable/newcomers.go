@@ -2,23 +2,16 @@ package streamable
 
 import (
 	"container/list"
-	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
-const (
-	// newcomerTime is how long a connection without the whole head of a request is left alone when there is no room for another. One who means to ask
-	// sends it with the end of the handshake; the rest are slow on purpose, or for later.
-	newcomerTime = 100 * time.Millisecond
-	// roomWait is how long a listener that may open no more files waits for some. It is also how often it makes room.
-	roomWait = 10 * time.Millisecond
-)
+// newcomerTime is how long a connection without the whole head of a request is left alone when there is no room for another. One who means to ask
+// sends it with the end of the handshake; the rest are slow on purpose, or for later.
+const newcomerTime = 100 * time.Millisecond
 
 // newcomers are the connections that have not yet sent the head of a request. Those who hold many of them open hold up nobody who asks something.
 type newcomers struct {
@@ -55,7 +48,7 @@ func (n *newcomers) active(conn net.Conn) {
 	if !ok {
 		return
 	}
-	if c, ok := conn.(*tls.Conn); ok && !e.Value.(*newcomer).preface && c.ConnectionState().NegotiatedProtocol == "h2" {
+	if !e.Value.(*newcomer).preface && speaksHTTP2(conn) {
 		e.Value.(*newcomer).preface = true
 		return
 	}
@@ -92,26 +85,11 @@ func (n *newcomers) yield(now time.Time) bool {
 	return true
 }
 
-// Listener is l for a process that may run out of descriptors: the oldest connection on which nothing was asked yet makes room for whoever
-// waits. As long as there is none, clients wait to be accepted.
-func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c} }
-
-type listener struct {
-	net.Listener
-	all *Connections
-}
-
-func (l *listener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
-			return conn, err
-		}
-		if waited(l.Listener) && l.all.newcomers.yield(time.Now()) {
-			l.all.refused()
-		}
-		wait, cancel := context.WithTimeout(context.Background(), roomWait)
-		<-wait.Done()
-		cancel()
+// speaksHTTP2 reports whether HTTP/2 was agreed on in the handshake, which is over.
+func speaksHTTP2(conn net.Conn) bool {
+	if c, ok := conn.(*connection); ok {
+		conn = c.Conn
 	}
+	secure, ok := conn.(*tls.Conn)
+	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
 }

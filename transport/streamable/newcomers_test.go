@@ -25,7 +25,7 @@ func connect(t *testing.T, address string) net.Conn {
 // Where there is no room, whoever asks takes the place of the oldest who has asked nothing, and not of those who have.
 func TestNewcomersMakeRoom(t *testing.T) {
 	refused := make(chan struct{}, 10)
-	connections := &Connections{Max: 3, Refused: func() { refused <- struct{}{} }}
+	connections := &Connections{Max: 3, Refused: func(string, net.Addr, string) { refused <- struct{}{} }}
 	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
 	settled := connect(t, address)
 	if !asks(settled) {

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// DefaultHeaderTime is how long the handshake of TLS may take, and after it the header fields of a request or the preface of HTTP/2.
+	// DefaultHeaderTime is how long the header fields of a request may take, or the preface of HTTP/2,
+	// with the handshake of TLS before the first of them.
 	DefaultHeaderTime = 5 * time.Second
 	// DefaultHeaderBytes bounds the header fields.
 	DefaultHeaderBytes = 32 << 10
@@ -46,7 +47,7 @@ type ServerOptions struct {
 }
 
 // NewHTTPServer makes a server with the bounds of this package. It has no timeout for writes, which would end every stream: a Handler
-// sets deadlines as it writes. With TLS, serve it by ServeTLS(l, "", "").
+// sets deadlines as it writes. Serve what Connections.Listener accepts, or SecureListener with TLS.
 func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	if o.Connections == nil {
 		o.Connections = &Connections{}
@@ -78,7 +79,15 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls certificate %q with key %q: %w", o.CertFile, o.KeyFile, err)
 	}
-	server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+	server.TLSConfig = &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"},
+	}
+	// net/http finds out that a connection has TLS only if it is a *tls.Conn, and then nobody sees
+	// how its requests are framed. Those of SecureListener look like connections without TLS.
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	return server, nil
 }
 
@@ -87,11 +96,14 @@ type served struct{ http.Handler }
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	deadline(w).SetWriteDeadline(time.Time{}) // that a Handler left on the connection for the end of the request before
+	c := connectionOf(r)
+	if r.TLS == nil {
+		r.TLS = c.tls()
+	}
 	if r.ProtoMajor != 2 {
 		s.Handler.ServeHTTP(w, r)
 		return
 	}
-	c := connectionOf(r)
 	if c.wornOut() {
 		w.Header().Set("Connection", "close") // as which HTTP/2 sends GOAWAY
 	}

@@ -45,14 +45,16 @@ func start(t *testing.T, o ServerOptions, ready func(*http.Server)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	connections := o.Connections
+	if connections == nil {
+		connections = &Connections{}
+	}
+	l = connections.Listener(l)
+	if o.CertFile != "" {
+		l = connections.SecureListener(l.(*listener).Listener, s)
+	}
 	done := make(chan error, 1)
-	go func() {
-		if o.CertFile != "" {
-			done <- s.ServeTLS(l, "", "")
-			return
-		}
-		done <- s.Serve(l)
-	}()
+	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
 		s.Close()
 		if err := <-done; err != http.ErrServerClosed {
@@ -83,7 +85,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 
 func TestConnectionsAreCountedAndBounded(t *testing.T) {
 	refused := make(chan struct{}, 1)
-	connections := &Connections{Max: 2, Refused: func() { refused <- struct{}{} }}
+	connections := &Connections{Max: 2, Refused: func(string, net.Addr, string) { refused <- struct{}{} }}
 	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
 	var open []net.Conn
 	for range 3 {
@@ -118,7 +120,7 @@ func asks(conn net.Conn) bool {
 // One address has no more connections than it may, others have theirs, and one that closes makes room.
 func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	refused := make(chan struct{}, 1)
-	connections := &Connections{PerAddress: 2, Refused: func() { refused <- struct{}{} }, Group: func(a netip.Addr) (netip.Prefix, bool) {
+	connections := &Connections{PerAddress: 2, Refused: func(string, net.Addr, string) { refused <- struct{}{} }, Group: func(a netip.Addr) (netip.Prefix, bool) {
 		p, err := a.Unmap().Prefix(32)
 		return p, err == nil && a != netip.MustParseAddr("127.0.0.3")
 	}}

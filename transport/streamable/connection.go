@@ -1,0 +1,191 @@
+package streamable
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// connection is one that a client has opened. If it was accepted by a listener of Connections,
+// net/http reads what was sent through it, which ends it at the first fault of framing.
+type connection struct {
+	net.Conn // with TLS, what is inside of that
+	all      *Connections
+	known    net.Conn  // as which its server knows it
+	secure   *tls.Conn // the same, or nil
+	errorLog *log.Logger
+
+	// Only whoever reads uses these; net/http has one reader at a time.
+	framing framing
+	instead []byte // of a faulty head, what is left to read
+	shaken  bool   // the handshake of TLS is over
+
+	faulty   atomic.Bool // framing has found a fault: nothing is read any more
+	lingered sync.Once
+
+	mu     sync.Mutex // guards the rest
+	state  *tls.ConnectionState
+	since  time.Time // when resets were counted from
+	resets int
+}
+
+type connectionKey struct{}
+
+// remember is an http.Server.ConnContext.
+func (c *Connections) remember(ctx context.Context, conn net.Conn) context.Context {
+	known, ok := conn.(*connection)
+	if !ok {
+		known = &connection{Conn: conn, all: c} // of a listener that is not ours
+		known.known = conn
+	}
+	return context.WithValue(ctx, connectionKey{}, known)
+}
+
+// connectionOf is nil for a request that no server of NewHTTPServer has taken.
+func connectionOf(r *http.Request) *connection {
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	return c
+}
+
+// faultyHead is read instead of a head with a fault. net/http answers an error only when it has
+// four bytes of a request, and while it serves the request before it reads one, to learn that its
+// client has gone, for which it would take the error.
+var faultyHead = []byte("????")
+
+// Read implements net.Conn. It fails with errFraming in place of what is framed ambiguously.
+func (c *connection) Read(p []byte) (int, error) {
+	if c.faulty.Load() {
+		return c.fail(p)
+	}
+	n, err := c.Conn.Read(p)
+	if c.secure != nil && !c.shaken {
+		c.shaken = true
+		c.handshake(err)
+	}
+	sound, fault := c.framing.scan(p[:n])
+	if !fault {
+		return n, err
+	}
+	c.faulty.Store(true)
+	c.all.refused(badFramingReason, c.Conn, "")
+	if !c.framing.inBody() {
+		c.instead = faultyHead
+	}
+	if sound > 0 {
+		return sound, nil
+	}
+	return c.fail(p)
+}
+
+func (c *connection) fail(p []byte) (n int, err error) {
+	if len(c.instead) == 0 && len(p) > 0 {
+		return 0, errFraming
+	}
+	n = copy(p, c.instead)
+	c.instead = c.instead[n:]
+	return n, nil
+}
+
+// handshake tells what came of the handshake, as net/http does where it makes it itself.
+func (c *connection) handshake(err error) {
+	if err == nil {
+		return
+	}
+	var plain tls.RecordHeaderError
+	if errors.As(err, &plain) && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) {
+		io.WriteString(plain.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+		err = errors.New("client sent an HTTP request to an HTTPS server")
+	}
+	if c.errorLog != nil {
+		c.errorLog.Printf("http: TLS handshake error from %s: %v", c.RemoteAddr(), err)
+	}
+}
+
+// looksLikeHTTP reports whether a record that is none is the beginning of a request.
+func looksLikeHTTP(record [5]byte) bool {
+	switch string(record[:]) {
+	case "GET /", "POST ", "DELET", "OPTIO", "HEAD ", "PUT /":
+		return true
+	}
+	return false
+}
+
+// tls is what was agreed on in the handshake, or nil without TLS.
+func (c *connection) tls() *tls.ConnectionState {
+	if c == nil || c.secure == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == nil {
+		state := c.secure.ConnectionState()
+		c.state = &state
+	}
+	return c.state
+}
+
+const (
+	// afterTime and afterBytes bound what is discarded of a connection with a fault after its
+	// last answer: the kernel would take the answer back from a client that is still sending.
+	afterTime  = 250 * time.Millisecond
+	afterBytes = 256 << 10
+)
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	if c.faulty.Load() {
+		c.lingered.Do(func() {
+			_ = c.CloseWrite()
+			_ = c.Conn.SetReadDeadline(time.Now().Add(afterTime))
+			_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, afterBytes))
+		})
+	}
+	return c.Conn.Close()
+}
+
+// CloseWrite sends that nothing follows. net/http calls it before it closes a connection on which
+// more may come.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+const (
+	// MaxResets is how many requests of one connection of HTTP/2 a client may take back within ResetTime. To begin and to take back costs
+	// it next to nothing. With more, the connection takes no further request.
+	MaxResets = 200
+	// ResetTime is the time in which they count.
+	ResetTime = 10 * time.Second
+)
+
+// reset counts a request that was taken back.
+func (c *connection) reset(now time.Time) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.since) > ResetTime && c.resets <= MaxResets {
+		c.since, c.resets = now, 0
+	}
+	c.resets++
+}
+
+// wornOut reports whether there were too many.
+func (c *connection) wornOut() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.resets > MaxResets
+}

@@ -1,0 +1,273 @@
+package streamable
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
+
+// errFraming is what a connection fails with on which requests are framed in a way that two readers
+// may understand differently. net/http answers 400 to it where it waits for a request.
+var errFraming = errors.New("the request is framed ambiguously")
+
+// framing follows the requests of one HTTP/1 connection in the bytes as they arrive. net/http is
+// lenient with some of them, or sets them right in silence: a Content-Length beside
+// Transfer-Encoding, repeated lengths, folded lines, line ends without CR. A proxy in front that
+// reads them otherwise would see other requests than we do (request smuggling, RFC 9112 §11.2), so
+// here they are faults. The zero value waits for the first request.
+type framing struct {
+	at    place
+	blank uint8 // empty lines before the request line
+
+	name     [len(transferEncoding)]byte // the beginning of the field's name, in lower case
+	named    int                         // how long the whole name is
+	value    [maxLength]byte             // the beginning of a value that matters, without space before it
+	valued   int                         // how long the value is, without space around it
+	spaced   int                         // the spaces after it, until something follows
+	spaces   uint8                       // of the request line
+	proto    [len(http11)]byte           // the last part of the request line
+	protocol int
+
+	lengths, codings int   // fields of each kind in this head
+	unknown          bool  // the coding is not chunked
+	left             int64 // bytes of the body, or of the chunk
+	digits           int   // of the chunk's size
+	trailer          bool  // the fields are those behind the body
+}
+
+const (
+	contentLength    = "content-length"
+	transferEncoding = "transfer-encoding"
+	// maxLength is how many digits a length may have, so that it does not overflow.
+	maxLength = 18
+	// maxChunkDigits is the same for the size of a chunk, in hexadecimal.
+	maxChunkDigits = 15
+	// maxBlank is how many empty lines may come before a request: as many as net/http passes over.
+	maxBlank = 2
+)
+
+// place is where in a request the next byte is.
+type place uint8
+
+const (
+	beforeLine place = iota
+	blankLF          // of an empty line before it
+	requestLine
+	requestLF
+	fieldStart
+	fieldName
+	fieldValue
+	fieldLF
+	headLF // of the empty line that ends a head or a trailer
+	bodyBytes
+	chunkSize
+	chunkExtension
+	chunkSizeLF
+	chunkBytes
+	chunkCR
+	chunkLF
+	elsewhere // no HTTP/1 follows
+)
+
+// What a byte may be part of.
+const (
+	inName  = 1 << iota // a field's name: a token (RFC 9110 §5.6.2)
+	inValue             // a field's value, or a request line
+)
+
+var bytesOf = func() (table [256]uint8) {
+	for b := range 256 {
+		if b >= ' ' && b != 0x7f || b == '\t' {
+			table[b] |= inValue
+		}
+		if b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' {
+			table[b] |= inName
+		}
+	}
+	for _, b := range []byte("!#$%&'*+-.^_`|~") {
+		table[b] |= inName
+	}
+	return table
+}()
+
+// scan looks at what has arrived next. It returns how many bytes of it are sound, and whether the
+// one after them is a fault. Where the head of a request has a fault, sound ends before that head
+// if it began in p, and is -1 if it began earlier.
+func (f *framing) scan(p []byte) (sound int, fault bool) {
+	head := -1 // where in p the head began
+	for i := 0; i < len(p); i++ {
+		b := p[i]
+		switch f.at {
+		case beforeLine:
+			head = i
+			fault = !f.begin(b)
+		case requestLine:
+			fault = !f.line(b)
+		case fieldStart:
+			// Nearly all lines arrive whole, and that is several times faster.
+			if end := bytes.IndexByte(p[i:], '\n'); end > 0 && p[i+end-1] == '\r' {
+				if fault = !f.wholeField(p[i : i+end-1]); !fault {
+					i += end
+				}
+			} else {
+				fault = !f.field(b)
+			}
+		case fieldName:
+			fault = !f.nameByte(b)
+		case fieldValue:
+			fault = !f.valueByte(b)
+		case blankLF, requestLF, fieldLF, headLF, chunkSizeLF, chunkLF:
+			fault = b != '\n' || !f.endLine()
+		case bodyBytes, chunkBytes:
+			i += f.skip(int64(len(p)-i)) - 1
+		case chunkCR:
+			f.at, fault = chunkLF, b != '\r'
+		case elsewhere:
+			return len(p), false
+		case chunkSize, chunkExtension:
+			fault = !f.chunk(b)
+		}
+		switch {
+		case fault && f.inBody():
+			return i, true
+		case fault:
+			return head, true
+		}
+	}
+	return len(p), false
+}
+
+// inBody reports whether the place is behind a head, whose request is being served.
+func (f *framing) inBody() bool { return f.at >= bodyBytes || f.trailer }
+
+// begin takes the first byte of a request, or of an empty line before it.
+func (f *framing) begin(b byte) bool {
+	if b == '\r' {
+		f.at = blankLF
+		f.blank++
+		return f.blank <= maxBlank
+	}
+	*f = framing{at: requestLine}
+	return f.line(b)
+}
+
+func (f *framing) line(b byte) bool {
+	switch {
+	case b == '\r':
+		f.at = requestLF
+		return f.spaces == 2
+	case bytesOf[b]&inValue == 0 || b == '\t':
+		return false
+	case b == ' ':
+		f.spaces++
+		return f.spaces <= 2
+	case f.spaces == 2:
+		if f.protocol < len(f.proto) {
+			f.proto[f.protocol] = b
+		}
+		f.protocol++
+	}
+	return true
+}
+
+// field takes the first byte of a field, or the end of a head. A line that begins with a space is
+// folded (obs-fold).
+func (f *framing) field(b byte) bool {
+	if b == '\r' {
+		f.at = headLF
+		return true
+	}
+	f.at, f.named, f.valued, f.spaced = fieldName, 0, 0, 0
+	return b != ':' && f.nameByte(b)
+}
+
+// wholeField takes a line of a head or a trailer without its end: what field, nameByte, valueByte
+// and endLine do byte by byte.
+func (f *framing) wholeField(line []byte) bool {
+	if len(line) == 0 {
+		f.at = headLF
+		return f.endLine()
+	}
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 || !all(line[:colon], inName) || !isText(line[colon+1:]) {
+		return false
+	}
+	switch name := line[:colon]; {
+	case colon == len(contentLength) && bytes.EqualFold(name, []byte(contentLength)):
+	case colon == len(transferEncoding) && bytes.EqualFold(name, []byte(transferEncoding)):
+	default:
+		return true
+	}
+	f.named = colon
+	value := bytes.Trim(line[colon+1:], " \t")
+	f.valued = len(value)
+	copy(f.value[:], value)
+	return !f.trailer && f.length()
+}
+
+// isText is all of what may be in a value, eight bytes at a time as long as none is a control
+// character.
+func isText(p []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(p) >= 8 {
+		w := binary.LittleEndian.Uint64(p)
+		del := w ^ 0x7f*ones
+		if ((w-' '*ones)&^w|(del-ones)&^del)&tops != 0 && !all(p[:8], inValue) {
+			return false
+		}
+		p = p[8:]
+	}
+	return all(p, inValue)
+}
+
+// all reports whether each byte may be part of something.
+func all(p []byte, of uint8) bool {
+	for _, b := range p {
+		of &= bytesOf[b]
+	}
+	return of != 0
+}
+
+func (f *framing) nameByte(b byte) bool {
+	if b == ':' {
+		f.at = fieldValue
+		switch {
+		case f.named == len(contentLength) && string(f.name[:len(contentLength)]) == contentLength:
+		case f.named == len(transferEncoding) && string(f.name[:]) == transferEncoding:
+		default:
+			f.named = 0
+		}
+		return true
+	}
+	if f.named < len(f.name) {
+		f.name[f.named] = b
+		if b >= 'A' && b <= 'Z' {
+			f.name[f.named] = b + 'a' - 'A'
+		}
+	}
+	f.named++
+	return bytesOf[b]&inName != 0
+}
+
+func (f *framing) valueByte(b byte) bool {
+	switch {
+	case b == '\r':
+		f.at = fieldLF
+		return true
+	case bytesOf[b]&inValue == 0:
+		return false
+	case b == ' ' || b == '\t':
+		if f.valued > 0 {
+			f.spaced++
+		}
+		return true
+	case f.named == 0:
+		return true
+	}
+	f.valued += f.spaced // a space within it, which no good value has
+	if f.spaced = 0; f.valued < len(f.value) {
+		f.value[f.valued] = b
+	}
+	f.valued++
+	return true
+}

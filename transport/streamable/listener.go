@@ -1,0 +1,61 @@
+package streamable
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// roomWait is how long a listener that may open no more files waits for some. It is also how often it makes room.
+const roomWait = 10 * time.Millisecond
+
+// Listener is l for a process that may run out of descriptors: the oldest connection on which nothing was asked yet makes room for whoever
+// waits. As long as there is none, clients wait to be accepted. Requests of its connections are
+// framed strictly.
+func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c, nil, nil} }
+
+// SecureListener is Listener with TLS, for a server of NewHTTPServer that has a certificate. Use it
+// with Serve: what ServeTLS accepts is not framed strictly.
+func (c *Connections) SecureListener(l net.Listener, s *http.Server) net.Listener {
+	return &listener{l, c, s.TLSConfig, s.ErrorLog}
+}
+
+type listener struct {
+	net.Listener
+	all      *Connections
+	secure   *tls.Config // nil without TLS
+	errorLog *log.Logger
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err == nil {
+			return l.connection(conn), nil
+		}
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			return nil, err
+		}
+		if waited(l.Listener) && l.all.newcomers.yield(time.Now()) {
+			l.all.refused(tooMany, nil, "")
+		}
+		wait, cancel := context.WithTimeout(context.Background(), roomWait)
+		<-wait.Done()
+		cancel()
+	}
+}
+
+func (l *listener) connection(conn net.Conn) *connection {
+	c := &connection{Conn: conn, all: l.all, errorLog: l.errorLog}
+	c.known = c
+	if l.secure != nil {
+		c.secure = tls.Server(conn, l.secure)
+		c.Conn = c.secure
+	}
+	return c
+}
