@@ -75,7 +75,7 @@ func openLibrary(t *testing.T) (a *trial, start string) {
 	server := func(name string) string {
 		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", program, filepath.Join(state, name))
 	}
-	config := "limits: {call_timeout: 5s, start_timeout: 5s, memory: 512MiB}\ntenants:\n" + tenant(acme, server(acme))
+	config := "limits: {call_timeout: 5s, start_timeout: 5s, memory: 512MiB, max_sessions: 400}\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}

@@ -7,17 +7,23 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
 var clientHoard = Kind{
 	Name: "client.hoard", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
-	Is: "clients make one request on a connection and keep it for nothing",
+	Is: "clients keep connections for nothing: after one request, or after half the header of one",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 10_000, Is: "how many connections"},
+		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 20_000, Is: "how many connections, all of one address"},
+		{Name: "after", Type: Text, Default: "request", Words: []string{"request", "header"}, Is: "what they have sent: a request that was answered, or half a header"},
+		{Name: "bytes", Type: Number, Default: "8192", Low: 1, High: 1 << 20, Is: "how much of a header"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients := s.With.Number("clients")
+		if s.With.Text("after") == "header" {
+			return halfHeaders(ctx, s, clients, s.With.Number("bytes")), nil
+		}
 		session, err := s.Client.session(ctx)
 		if err != nil {
 			return Injected{}, err
@@ -60,4 +66,24 @@ func (c Client) asked(ctx context.Context, header http.Header, method, body stri
 		return nil, err
 	}
 	return conn, conn.SetDeadline(time.Time{})
+}
+
+// halfHeaders opens connections, sends so much of a header on each, and keeps them until the host has enough of it.
+// None of them says who it is.
+func halfHeaders(ctx context.Context, s *Site, clients, bytes int) Injected {
+	return begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+		conn, u, err := s.Client.dial(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
+		_ = conn.SetWriteDeadline(time.Now().Add(visitTimeout))
+		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nX-Half: %s", u.Path, u.Host, strings.Repeat("x", bytes))
+		if _, err := io.WriteString(conn, head); err != nil {
+			return 0, err
+		}
+		_, _ = io.Copy(io.Discard, conn)
+		return 1, nil
+	}).injected(fmt.Sprintf("the listener, by %d connections with half a header of %d bytes", clients, bytes))
 }

@@ -85,6 +85,7 @@ var Kinds = append([]Kind{
 	clientResume,
 	clientReturn,
 	clientSameID,
+	clientSessions,
 	clientSlow,
 	clientTrickle,
 	clientVanish,
