@@ -28,6 +28,8 @@ type CrashReport struct {
 	PCs []uintptr
 	// Message is the type of the message that was being handled, nil when there was none.
 	Message reflect.Type
+	// Origin is who had caused that message, "" for nobody in particular; see Attributed.
+	Origin string
 	// Mailbox is how many messages were waiting behind it.
 	Mailbox int
 	At      time.Time
@@ -111,7 +113,7 @@ func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 	switch msg.(type) {
 	case nil, actor.SystemMessage, proceed, endOrder:
 	default:
-		rep.Message, rep.own = reflect.TypeOf(msg), own
+		rep.Message, rep.own, rep.Origin = reflect.TypeOf(msg), own, g.sys.originOf(msg)
 	}
 	return rep
 }

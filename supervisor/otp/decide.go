@@ -21,6 +21,7 @@ type (
 		parked bool // its process waits in place; false: it has left
 		lost   bool // it was fenced off because it hung
 		blame  blame
+		origin string // of the message it crashed on
 	}
 	inTimeout struct {
 		kid   *kid // nil: the timer of a pool that stops
@@ -71,13 +72,15 @@ const (
 	doOpen                // take requests
 	doShut                // let requests wait
 	doGiveUp              // report that the intensity was exceeded
+	doCharge              // report that a crash is charged to its origin, and refuse more of that when it repeats itself
+	doPause               // report that the child is paused for delay
 	doClose               // the supervisor begins to end, by its own decision
 	doExit                // the supervisor has ended
 )
 
 func (v verb) String() string {
 	return name(v, "add", "spawn", "disown", "begin", "park", "stop", "kill", "reap", "rest", "abandon", "arm", "disarm", "again",
-		"delete", "reply", "ready", "open", "shut", "give-up", "close", "exit")
+		"delete", "reply", "ready", "open", "shut", "give-up", "charge", "pause", "close", "exit")
 }
 
 // action is one thing to do, in the order decided.
@@ -88,6 +91,9 @@ type action struct {
 	delay   time.Duration
 	timer   uint32 // number of the timer to set
 	request any
+
+	origin string // of doCharge
+	times  int    // that the origin has crashed the child in a row
 }
 
 // mode is what a supervisor is about.
@@ -116,6 +122,7 @@ type state struct {
 	strategy  Strategy
 	auto      AutoShutdown
 	intensity Intensity
+	backoff   Backoff
 
 	window  window
 	roster  roster
@@ -132,7 +139,7 @@ type state struct {
 
 func newState(path string, s Spec) *state {
 	i := s.Intensity.orDefault()
-	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, window: newWindow(i), most: MaxStarting, roster: newRoster(len(s.Children))}
+	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, backoff: s.Backoff, window: newWindow(i), most: MaxStarting, roster: newRoster(len(s.Children))}
 }
 
 // Step takes one input and returns what to do now, in order. The result is valid until the next call.
@@ -186,6 +193,7 @@ func (s *state) ready(now time.Time, k *kid) {
 func (s *state) exited(now time.Time, in inExit) {
 	k := in.kid
 	k.tried(in.blame)
+	k.origin = in.origin
 	switch k.stage {
 	case going:
 		s.startFailed(now, k, in.reason, in.parked)
@@ -206,7 +214,7 @@ func (s *state) exited(now time.Time, in inExit) {
 // verdict decides about a child that ended by itself.
 func (s *state) verdict(now time.Time, k *kid) {
 	switch r := k.child.Restart; {
-	case errors.Is(k.reason, ErrGiveUp) && (k.child.Start.Type() == WorkerType || k.lost): // not a supervisor that gave up for it
+	case s.backoff.isZero() && errors.Is(k.reason, ErrGiveUp) && (k.child.Start.Type() == WorkerType || k.lost): // not a supervisor that gave up for it
 		reason := k.reason
 		s.retire(k)
 		s.selfClose(now, ShutdownWith(reason))
@@ -226,6 +234,10 @@ func (s *state) verdict(now time.Time, k *kid) {
 
 // restart restarts a child and whoever the strategy ties to it, if the intensity allows.
 func (s *state) restart(now time.Time, k *kid, reason error) {
+	if !s.backoff.isZero() {
+		s.again(now, k, reason)
+		return
+	}
 	if !s.window.add(now) {
 		err := &IntensityError{Path: s.path, Child: k.id, Intensity: s.intensity, Reason: reason}
 		s.out = append(s.out, action{verb: doGiveUp, kid: k, reason: err})

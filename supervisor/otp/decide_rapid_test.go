@@ -23,13 +23,16 @@ type world struct {
 	n       int
 }
 
-var anyReason = []error{Normal, ErrShutdown, ShutdownWith(errors.New("term")), errors.New("crash"), ErrKilled}
+var anyReason = []error{Normal, ErrShutdown, ShutdownWith(errors.New("term")), errors.New("crash"), ErrKilled, ErrGiveUp}
 
 func newWorld(t *rapid.T) *world {
 	spec := Spec{
 		Strategy:     rapid.SampledFrom([]Strategy{OneForOne, OneForAll, RestForOne, SimpleOneForOne}).Draw(t, "strategy"),
 		AutoShutdown: rapid.SampledFrom([]AutoShutdown{Never, AnySignificant, AllSignificant}).Draw(t, "auto"),
 		Intensity:    Intensity{rapid.IntRange(0, 4).Draw(t, "restarts"), 10},
+	}
+	if spec.Strategy == OneForOne && rapid.Bool().Draw(t, "backoff") {
+		spec.Backoff = Backoff{3, 20, 50}
 	}
 	w := &world{T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{}, now: time.Unix(0, 0)}
 	w.s.most = rapid.IntRange(1, 3).Draw(t, "most")
@@ -122,6 +125,15 @@ func (w *world) perform(a action) {
 		w.again = append(w.again, a.kid)
 	case doDelete, doRest:
 		expect("", "leaving")
+	case doPause:
+		expect("")
+		if a.kid.stage != paused || a.delay < w.s.backoff.First || a.delay > w.s.backoff.Max {
+			w.Fatalf("%s at stage %s", actionText(a), a.kid.stage)
+		}
+	case doGiveUp:
+		if !w.s.backoff.isZero() {
+			w.Fatalf("a supervisor with a backoff gives up")
+		}
 	case doReply:
 		name := a.request.(string)
 		if w.asked[name]--; w.asked[name] < 0 {
@@ -157,6 +169,12 @@ func (w *world) happen() {
 		w.live(rapid.SampledFrom(alive).Draw(w.T, "who"))
 		return
 	}
+	for k := w.s.roster.first; k != nil; k = k.next {
+		if k.stage == paused && rapid.Bool().Draw(w.T, "pause over") {
+			w.step(inTimeout{kid: k, timer: k.timer})
+			return
+		}
+	}
 	if len(w.again) > 0 && !w.shut && rapid.Bool().Draw(w.T, "again") {
 		k := w.again[0]
 		w.again = w.again[1:]
@@ -187,7 +205,8 @@ func (w *world) live(k *kid) {
 				w.procs[k], parked = "parked", true // it waits for the verdict as well
 			}
 		}
-		w.step(inExit{kid: k, reason: reason, parked: parked, blame: rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame")})
+		w.step(inExit{kid: k, reason: reason, parked: parked, blame: rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame"),
+			origin: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(w.T, "origin")})
 	}
 }
 

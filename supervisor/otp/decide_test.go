@@ -95,8 +95,13 @@ func (sc *scenario) input(line string) string {
 		in = inStop{ErrShutdown}
 	case "ready":
 		in = inReady{k}
-	case "exit": // exit a crash parked by-itself
-		in = inExit{kid: k, reason: words[f[2]], parked: f[3] == "parked", blame: map[string]blame{"on-message": message, "by-itself": itself}[f[4]]}
+	case "exit": // exit a crash parked by-itself, or of=acme for the origin of the message
+		origin, _ := strings.CutPrefix(f[4], "of=")
+		blame := map[string]blame{"on-message": message, "by-itself": itself}[f[4]]
+		if blame != nobody {
+			origin = ""
+		}
+		in = inExit{kid: k, reason: words[f[2]], parked: f[3] == "parked", blame: blame, origin: origin}
 	case "timeout":
 		if k == nil {
 			in = inTimeout{timer: sc.state.timer}
@@ -141,6 +146,12 @@ func actionText(a action) string {
 	s := a.verb.String()
 	if a.kid != nil {
 		s += " " + a.kid.id
+	}
+	if a.origin != "" {
+		s += " to " + a.origin
+	}
+	if a.times > 1 {
+		s += fmt.Sprintf(" x%d", a.times)
 	}
 	if a.delay > 0 {
 		s += " " + a.delay.String()

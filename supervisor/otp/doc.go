@@ -76,6 +76,10 @@
 // in reverse and ends itself with a shutdown, so that its own supervisor decides: a permanent one is restarted and
 // counted there, a transient one rests, and above the root it is the process that ends (Tree.Done, Tree.Service).
 //
+// A supervisor with a Backoff never gives up: a child that exceeds the intensity is paused, for longer each time, and its
+// siblings notice nothing. There, a crash on an Attributed message is charged to who caused the message and does not count
+// for the child, which refuses that origin for a while once it repeats itself. OTP has neither.
+//
 // # Start and stop
 //
 // Children start left to right, each when the one before is ready, that is when its Init has returned or, for a

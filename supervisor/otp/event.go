@@ -55,6 +55,21 @@ type (
 		Err *IntensityError
 	}
 
+	// ChildPaused: the child's restarts exceed the intensity of a supervisor with a Backoff.
+	ChildPaused struct {
+		Row
+		Reason error
+		For    time.Duration
+	}
+
+	// CrashCharged: the child has crashed on a message of an origin, which does not count against it.
+	CrashCharged struct {
+		Row
+		Origin string
+		Reason error
+		Times  int // that it has done so in a row, each within RepeatTime of the one before
+	}
+
 	// SupervisorStopped: a supervisor and everything below it has ended.
 	SupervisorStopped struct {
 		Row

@@ -74,6 +74,7 @@ type guard struct {
 	overtaken bool // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
 	ordered   bool // its end was ordered by the supervisor, who then watches the time
 	body      body
+	opened    any // the message in hand, when it came in an envelope
 }
 
 // exit is an incarnation's end, as the supervisor hears of it.
@@ -113,7 +114,21 @@ func (g *guard) InvokeUserMessage(msg any) {
 			g.refuse(msg, ErrNoProc)
 			return
 		}
-		msg = m
+		if pc, own := msg.(*parcel); own {
+			if g.row.shuns(m, true) {
+				return
+			}
+			g.opened = m
+			if reason := g.body.receive(m); reason != nil && g.phase == running {
+				g.returned(reason, &parcel{pc.p, m})
+			}
+			g.opened = nil
+			return
+		}
+	}
+	if g.row.shuns(msg, false) {
+		g.refuse(msg, ErrShunned)
+		return
 	}
 	if reason := g.body.receive(msg); reason != nil && g.phase == running {
 		g.returned(reason, msg)
@@ -185,7 +200,11 @@ func (g *guard) begin() {
 // EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked. Others are told last: a Fail may
 // take the goroutine with it.
 func (g *guard) EscalateFailure(value any, msg any) {
-	rep := g.newReport(value, msg, callers(2))
+	about := msg
+	if pc, own := msg.(*parcel); own && g.opened != nil {
+		about = &parcel{pc.p, g.opened}
+	}
+	rep := g.newReport(value, about, callers(2))
 	defer g.refuse(msg, rep)
 	if g.abandoned.Load() {
 		return
@@ -215,6 +234,7 @@ func (g *guard) refuse(msg any, reason error) {
 
 func (g *guard) reset() {
 	g.phase, g.reason, g.report, g.started, g.ordered = starting, nil, nil, false, false
+	g.opened = nil
 }
 
 // ready: the incarnation takes messages, unless its end has begun while it started.

@@ -10,14 +10,15 @@ import (
 type stage uint8
 
 const (
-	idle  stage = iota // nothing runs, by decision
-	going              // its start is under way
-	up                 // it is ready
-	away               // it was told to end
-	dead               // it ended by itself and waits for the decision, or for another try
+	idle   stage = iota // nothing runs, by decision
+	going               // its start is under way
+	up                  // it is ready
+	away                // it was told to end
+	paused              // it ended by itself and is started again when its pause is over
+	dead                // it ended by itself and waits for the decision, or for another try
 )
 
-func (s stage) String() string { return name(s, "idle", "going", "up", "away", "dead") }
+func (s stage) String() string { return name(s, "idle", "going", "up", "away", "paused", "dead") }
 
 // kid is a supervisor's record of one child: what is decided about it, and beside it what the driver keeps.
 type kid struct {
@@ -33,19 +34,21 @@ type kid struct {
 	}
 
 	stage     stage
-	parked    bool   // its process waits in place for the next incarnation
-	leaving   bool   // its process was told to leave, not only its incarnation to end
-	restarted bool   // the start under way is a restart
-	fresh     bool   // the start under way is that of start_child: a failure discards the row
-	lost      bool   // its last end by itself was that it hung
-	again     bool   // a restart has failed, another try is queued
-	deleted   bool   // the row is gone
-	blame     blame  // what its last end says about its heir
-	crashes   int    // ends in a row that speak against it
-	timer     uint32 // number of the timer set last; an older one that fires is ignored
-	starter   any    // the request that waits for the start under way
-	reason    error  // of its last end by itself, or of its last failed restart
-	enders    []any  // the requests that wait for its end
+	parked    bool      // its process waits in place for the next incarnation
+	leaving   bool      // its process was told to leave, not only its incarnation to end
+	restarted bool      // the start under way is a restart
+	fresh     bool      // the start under way is that of start_child: a failure discards the row
+	lost      bool      // its last end by itself was that it hung
+	again     bool      // a restart has failed, another try is queued
+	deleted   bool      // the row is gone
+	blame     blame     // what its last end says about its heir
+	crashes   int       // ends in a row that speak against it
+	origin    string    // whose message it crashed on last, "" for nobody's
+	failures  *failures // where its supervisor has a Backoff
+	timer     uint32    // number of the timer set last; an older one that fires is ignored
+	starter   any       // the request that waits for the start under way
+	reason    error     // of its last end by itself, or of its last failed restart
+	enders    []any     // the requests that wait for its end
 
 	prev, next *kid // in start order
 }

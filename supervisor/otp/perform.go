@@ -69,6 +69,12 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doGiveUp:
 		r := v.guard.row
 		v.note(IntensityExceeded{r.about(r.inc.Load(), now), a.reason.(*IntensityError)})
+	case doCharge:
+		v.charge(now, a)
+	case doPause:
+		r := a.kid.driver.row
+		r.mark(v, Paused, now)
+		v.note(ChildPaused{r.about(r.inc.Load(), now), a.reason, a.delay})
 	case doClose:
 		v.closing = true
 		v.guard.closing(a.reason)
@@ -129,6 +135,16 @@ func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 		p.cancel(reason)
 	}
 	return g
+}
+
+// charge reports a crash that is charged to an origin. When that repeats, the row refuses the origin
+// from now on, so that what waits of it does not crash the next incarnations too.
+func (v *supervisor) charge(now time.Time, a action) {
+	r := a.kid.driver.row
+	if a.times > 1 {
+		r.shun(a.origin, now, a.times >= MaxCharged)
+	}
+	v.note(CrashCharged{r.about(r.inc.Load(), now), a.origin, a.reason, a.times})
 }
 
 func (v *supervisor) arm(a action) {

@@ -5,7 +5,7 @@ import "time"
 // start starts a child, in its waiting process if there is one.
 func (s *state) start(k *kid, restarted bool) {
 	s.roster.move(k, going)
-	k.restarted = restarted
+	k.restarted, k.origin = restarted, ""
 	v := doSpawn
 	if k.parked {
 		v = doBegin
@@ -63,7 +63,11 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 		}
 		return
 	}
-	if in.kid.timer == in.timer {
+	switch {
+	case in.kid.timer != in.timer:
+	case in.kid.stage == paused:
+		s.resume(in.kid)
+	default:
 		s.abandon(now, in.kid, in.full)
 	}
 }
@@ -79,6 +83,10 @@ func (s *state) abandon(now time.Time, k *kid, full bool) {
 		s.out = append(s.out, a)
 		if full && k.restarted && s.mode == serving {
 			s.disarm(k)
+			if !s.backoff.isZero() {
+				s.again(now, k, tooMany(ErrStartTimeout))
+				return
+			}
 			s.retire(k)
 			s.selfClose(now, ShutdownWith(tooMany(ErrStartTimeout)))
 			return
@@ -185,6 +193,9 @@ func (s *state) stopStep(k *kid) (wait bool) {
 		return true
 	case away:
 		return true
+	case paused:
+		s.disarm(k)
+		s.settleIdle(k, false)
 	case dead:
 		k.again = false
 		if s.mode == closing || k.child.Restart == Temporary {

@@ -25,7 +25,7 @@ func (s *state) reply(request any, k *kid, err error) {
 func (s *state) startChild(now time.Time, in inStart) {
 	if old := s.roster.byID[in.kid.id]; old != nil {
 		err := ErrAlreadyPresent
-		if old.stage != idle {
+		if old.stage != idle && old.stage != paused {
 			err = ErrAlreadyStarted{Ref: Ref{old.driver.row}} // answer adds its args
 		}
 		s.reply(in.request, old, err)
@@ -77,6 +77,9 @@ func (s *state) terminateChild(in inTerminate) {
 	case away:
 		k.enders = append(k.enders, in.request)
 	default:
+		if k.stage == paused {
+			s.disarm(k)
+		}
 		if k.again {
 			k.again = false
 			s.dissolve(k)
@@ -111,11 +114,14 @@ func (s *state) restartChild(now time.Time, in inRestart) {
 		s.reply(in.request, nil, ErrNotFound)
 	case k.stage == dead, k.stage == going && k.restarted:
 		s.reply(in.request, k, ErrRestarting)
-	case k.stage != idle:
+	case k.stage != idle && k.stage != paused:
 		s.reply(in.request, k, ErrRunning)
 	case in.full:
 		s.reply(in.request, nil, s.refused(k))
 	default:
+		if k.stage == paused {
+			s.disarm(k)
+		}
 		s.startFor(now, k, in.request)
 	}
 }
@@ -128,7 +134,7 @@ func (s *state) deleteChild(in inDelete) {
 		s.reply(in.request, nil, ErrSimpleOneForOne)
 	case k == nil:
 		s.reply(in.request, nil, ErrNotFound)
-	case k.stage == dead, k.stage == going && k.restarted:
+	case k.stage == dead, k.stage == paused, k.stage == going && k.restarted:
 		s.reply(in.request, k, ErrRestarting)
 	case k.stage != idle:
 		s.reply(in.request, k, ErrRunning)

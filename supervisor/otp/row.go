@@ -31,6 +31,7 @@ type row struct {
 	strategy atomic.Uint32
 	since    atomic.Int64 // nanoseconds of clock.Steady
 	extra    atomic.Pointer[any]
+	shunned  atomic.Pointer[shunned]
 
 	mu       sync.Mutex  // guards the fields below, and changes of proc and status
 	owner    *supervisor // who may change them: nobody once the supervisor was abandoned
@@ -214,7 +215,7 @@ func (r *row) watch(w watcher) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch Status(r.status.Load()) {
-	case Stopped, Forsaken:
+	case Stopped, Paused, Forsaken:
 		return false
 	}
 	r.watchers.add(w)

@@ -16,11 +16,12 @@ const (
 	Running                  // it takes messages
 	Restarting               // it ended and is being started again
 	Stopping                 // it was told to stop
+	Paused                   // it ended too often and is started again after a pause; see Backoff
 	Forsaken                 // it was abandoned: what ran did not stop, and nothing was started in its place
 )
 
 func (s Status) String() string {
-	return name(uint8(s), "stopped", "starting", "running", "restarting", "stopping", "abandoned")
+	return name(uint8(s), "stopped", "starting", "running", "restarting", "stopping", "paused", "abandoned")
 }
 
 // Node is one row of a snapshot and everything below it.

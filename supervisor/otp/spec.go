@@ -87,6 +87,8 @@ type Spec struct {
 	Strategy     Strategy
 	Intensity    Intensity
 	AutoShutdown AutoShutdown
+	// Backoff has children paused instead of the supervisor giving up.
+	Backoff Backoff
 	// Children in start order. For SimpleOneForOne exactly one: the template, whose ID is not used.
 	Children []Child
 }

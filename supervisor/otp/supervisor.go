@@ -141,7 +141,11 @@ func (v *supervisor) exited(e *exit) {
 	case e.reason != Ignore:
 		v.note(StartFailed{about, e.reason, e.report})
 	}
-	defer v.decide(inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame}, e.at)
+	in := inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame}
+	if e.report != nil {
+		in.origin = e.report.Origin
+	}
+	defer v.decide(in, e.at)
 	if k.child.Start.Type() == SupervisorType {
 		v.flush()
 	}
@@ -212,7 +216,7 @@ func (v *supervisor) stuck(o overdue) {
 		k.driver.guard, k.driver.ended = nil, now
 		g.row.mark(v, Restarting, now)
 		v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
-		defer v.step(inExit{kid: k, reason: reason, lost: true})
+		defer v.step(inExit{kid: k, reason: reason, lost: true, origin: o.report.Origin})
 	}
 	cut.bereave()
 }

@@ -38,6 +38,9 @@ type Options struct {
 	// Contention says how long the program's threads have run in all, and how long they have waited for a CPU while they could have run. Time for
 	// which the machine had no CPU for the program does not make a worker stuck. Nil when that is not known.
 	Contention func() (ran, waited time.Duration)
+	// Origin says whose row a path is, for the crashes that its end causes; see Attributed. Nil is
+	// nobody's.
+	Origin func(path string) string
 	// Scheduler decides what runs when, for simulations; nil leaves it to the machine.
 	Scheduler Scheduler
 }
@@ -50,6 +53,7 @@ type System struct {
 	clock    clock.Clock
 	faults   *fault.Registry
 	events   func(Event)
+	origin   func(path string) string
 	log      *slog.Logger
 	// scheduler is nil but in simulations.
 	scheduler Scheduler
@@ -68,7 +72,7 @@ type System struct {
 
 // NewSystem makes a system without trees. Close ends it.
 func NewSystem(o Options) *System {
-	s := &System{clock: o.Clock, faults: o.Faults, events: o.Events, log: o.Logger, scheduler: o.Scheduler}
+	s := &System{clock: o.Clock, faults: o.Faults, events: o.Events, origin: o.Origin, log: o.Logger, scheduler: o.Scheduler}
 	if s.clock == nil {
 		s.clock = clock.System
 	}

@@ -35,6 +35,13 @@ var specRules = []struct {
 	{"intensity", func(s Spec) string {
 		return when(s.Intensity != Intensity{} && s.Intensity.Within <= 0, "within %s, want more than 0", s.Intensity.Within)
 	}},
+	{"backoff", func(s Spec) string {
+		return when(!s.Backoff.isZero() && s.Strategy != OneForOne, "with %s", s.Strategy)
+	}},
+	{"backoff", func(s Spec) string {
+		b := s.Backoff
+		return when(!b.isZero() && (b.First <= 0 || b.Max < b.First || b.Stable <= 0), "%s to %s, stable after %s", b.First, b.Max, b.Stable)
+	}},
 	{"children", func(s Spec) string {
 		return when(s.Strategy == SimpleOneForOne && len(s.Children) != 1, "%d, want exactly the template", len(s.Children))
 	}},

@@ -1,0 +1,246 @@
+package otp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// poison crashes its receiver, from whoever it is.
+type poison struct{ from string }
+
+func (p poison) Origin() string { return p.from }
+
+// letterbox keeps count of what it has handled in an heir, and crashes on poison.
+type letterbox struct{ Base }
+
+type harmless struct{ from string }
+
+func (h harmless) Origin() string { return h.from }
+
+func (letterbox) Init(p *Process) error {
+	if p.Heir() == nil {
+		p.SetHeir(new(int))
+	}
+	return nil
+}
+
+func (letterbox) Receive(p *Process, msg any) error {
+	switch m := msg.(type) {
+	case poison:
+		panic("poison of " + m.from)
+	case *Call[poison, int]:
+		panic("call of " + m.Req.from)
+	case *Call[harmless, int]:
+		n := p.Heir().(*int)
+		*n++
+		m.Reply(*n)
+	}
+	return nil
+}
+
+func letterboxes(t *testing.T) *rig {
+	r := newRig(t)
+	var err error
+	r.tree, err = r.sys.Start(context.Background(), "top", Spec{
+		Intensity: Intensity{2, 5 * time.Second}, Backoff: Backoff{time.Second, 5 * time.Minute, time.Minute},
+		Children: []Child{
+			{ID: "box", Start: Worker(func() Behaviour { return letterbox{} })},
+			{ID: "other", Start: Worker(func() Behaviour { return letterbox{} })},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) asks(from string) (int, error) {
+	return Do[harmless, int](context.Background(), r.ref("box"), harmless{from})
+}
+
+func (r *rig) poisons(from string) error {
+	_, err := Do[poison, int](context.Background(), r.ref("box"), poison{from})
+	synctest.Wait()
+	return err
+}
+
+// A thousand poisonous calls of one origin crash the receiver twice. Others are served all the while,
+// with what the receiver knew, and the origin is served again ten seconds later.
+func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := letterboxes(t)
+		defer r.close()
+		refused := 0
+		for n := range 1000 {
+			if errors.Is(r.poisons("acme"), ErrShunned) {
+				refused++
+			}
+			if got, err := r.asks("initech"); got != n+1 || err != nil {
+				t.Fatalf("after %d: %d, %v", n, got, err)
+			}
+		}
+		if refused != 998 {
+			t.Errorf("%d of 1,000 were refused, want all but two", refused)
+		}
+		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) {
+			t.Errorf("a harmless call of the origin: %v", err)
+		}
+		charged := ofType[CrashCharged](r)
+		if len(charged) != 2 || charged[0].Origin != "acme" || charged[0].Times != 1 || charged[1].Times != 2 {
+			t.Errorf("charged: %+v", charged)
+		}
+		time.Sleep(RepeatTime + time.Second)
+		if got, err := r.asks("acme"); got != 1001 || err != nil {
+			t.Errorf("after %s: %d, %v", RepeatTime, got, err)
+		}
+	})
+}
+
+// Three origins within a minute show that the receiver is at fault: it is paused, and its sibling and
+// its supervisor notice nothing. The pauses grow.
+func TestReceiverThatThreeOriginsCrashIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := letterboxes(t)
+		defer r.close()
+		if _, err := r.asks("initech"); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []string{"acme", "initech", "umbrella"} {
+			_ = r.poisons(from)
+		}
+		if _, err := r.asks("initech"); !errors.Is(err, ErrNoProc) {
+			t.Errorf("paused, it answers %v", err)
+		}
+		if got, want := r.state(), "box:paused other#1"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		time.Sleep(time.Second + time.Millisecond)
+		synctest.Wait()
+		if got, err := r.asks("initech"); got != 2 || err != nil {
+			t.Errorf("after the pause: %d, %v", got, err)
+		}
+		_ = r.poisons("acme")
+		pauses := ofType[ChildPaused](r)
+		if len(pauses) != 2 || pauses[0].For != time.Second || pauses[1].For != 2*time.Second {
+			t.Errorf("pauses: %+v", pauses)
+		}
+	})
+}
+
+// Messages without an answer crash the receiver up to MaxCharged times, and count for their origin
+// each time.
+func TestCrashesOnMessagesAreChargedHoweverMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := letterboxes(t)
+		defer r.close()
+		for range MaxCharged + 50 {
+			_ = r.ref("box").Send(poison{"acme"})
+			synctest.Wait()
+		}
+		if got, want := r.state(), "box#101 other#1"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if n := len(ofType[CrashCharged](r)); n != 100 {
+			t.Errorf("%d were charged", n)
+		}
+		for range 3 { // of nobody in particular: it is the receiver's own
+			_ = r.ref("box").Send(poison{})
+			synctest.Wait()
+		}
+		if got, want := r.state(), "box:paused other#1"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// What comes in an envelope is charged too: the answer to an asynchronous call, and the end of what
+// is monitored, whose origin the system's options know. A child that asks for the message it crashes
+// on each time it starts does not go on so for ever.
+func TestEnvelopesAndEndsHaveOrigins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.sys.origin = func(path string) string { return strings.TrimPrefix(path, "top/tenants/") }
+		var err error
+		r.tree, err = r.sys.Start(context.Background(), "top", Spec{
+			Backoff: Backoff{time.Second, time.Minute, time.Minute},
+			Children: []Child{
+				{ID: "watcher", Start: Worker(func() Behaviour { return onlooker{} })},
+				{ID: "tenants", Start: Supervisor(Spec{Children: []Child{
+					{ID: "acme", Restart: Temporary, Start: Worker(func() Behaviour { return letterbox{} })},
+				}})},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.close()
+		_ = r.ref("watcher").Send(r.ref("tenants/acme"))
+		synctest.Wait()
+		_ = r.ref("tenants/acme").Send(poison{})
+		synctest.Wait()
+		var origins []string
+		for _, e := range ofType[CrashCharged](r) {
+			origins = append(origins, e.Origin)
+		}
+		if want := append([]string{"by-answer"}, slices.Repeat([]string{"acme"}, MaxCharged)...); !slices.Equal(origins, want) {
+			t.Errorf("charged to %q, want by-answer and %d times acme", origins, MaxCharged)
+		}
+	})
+}
+
+// onlooker monitors what it is told to, asks it, and crashes on whatever comes back.
+type onlooker struct{ Base }
+
+func (onlooker) Receive(p *Process, msg any) error {
+	switch m := msg.(type) {
+	case Ref:
+		p.SetHeir(m)
+		CallAsync(p, m, harmless{}, func(int, error) any { return poison{"by-answer"} })
+	case poison, Down:
+		panic("crash")
+	}
+	return nil
+}
+
+func (onlooker) Init(p *Process) error {
+	if ref, ok := p.Heir().(Ref); ok {
+		p.Monitor(ref)
+	}
+	return nil
+}
+
+// However crashes of origins follow one another, a single origin never makes a child at fault itself,
+// and three within OwnTime always do.
+func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c charges
+		now := time.Unix(0, 0)
+		last := map[string]time.Time{}
+		for range rapid.IntRange(1, 100).Draw(t, "crashes") {
+			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 9 * time.Second, 40 * time.Second}).Draw(t, "pause"))
+			o := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "origin")
+			before, seen := last[o]
+			last[o] = now
+			recent := 0
+			for _, at := range last {
+				if now.Sub(at) <= OwnTime {
+					recent++
+				}
+			}
+			times := c.add(now, o)
+			if own := recent >= OwnOrigins; own != (times == 0) {
+				t.Fatalf("%d origins within %s: %d times", recent, OwnTime, times)
+			}
+			if again := seen && now.Sub(before) <= RepeatTime; times > 0 && again != (times > 1) {
+				t.Fatalf("%s after the last of %q: %d times", now.Sub(before), o, times)
+			}
+		}
+	})
+}
