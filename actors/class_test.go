@@ -22,6 +22,7 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/storage"
 	"mcpd/actors/task"
+	"mcpd/actors/tenancy"
 	"mcpd/actors/version"
 	"mcpd/supervisor/otp"
 )
@@ -102,6 +103,9 @@ var classes = map[string]struct {
 	"storage.Collect":        {storage.Collect{}, otp.Owed},
 	"storage.Keep":           {&storage.Keep{}, otp.Owed},
 	"storage.Put":            {&storage.Put{}, otp.Owed},
+	"tenancy.Charged":        {tenancy.Charged{}, otp.Ordinary},
+	"tenancy.Operate":        {&tenancy.Operate{}, otp.Ordinary},
+	"tenancy.Reconfigured":   {tenancy.Reconfigured{}, otp.Owed},
 	"task.Changed":           {&task.Changed{}, otp.Sheddable},
 	"task.Drop":              {task.Drop{}, otp.Owed},
 	"task.Watch":             {task.Watch{}, otp.Ordinary},

@@ -173,6 +173,16 @@ func Unready(what string, retryAfter time.Duration) *Error {
 	return &Error{Condition: ConditionOverloaded, Message: what + " is being started", RetryAfter: retryAfter}
 }
 
+// TenantDown refuses what is asked of a tenant that does not run. State says how it stands, and
+// incident is what the log calls the reason.
+func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error {
+	e := &Error{Condition: ConditionOverloaded, Message: "tenant " + tenant + " is " + state, RetryAfter: retryAfter}
+	if incident != "" {
+		e.Data = data("incident", incident)
+	}
+	return e
+}
+
 // TooLarge refuses what, as "request body", for exceeding its bound in bytes.
 func TooLarge(what string, limit int) *Error {
 	return &Error{Condition: ConditionTooLarge, Message: what + " exceeds " + strconv.Itoa(limit) + " bytes"}

@@ -28,6 +28,8 @@ const (
 	Events        Bucket = "events"        // by session and id: of streams whose clients were not there
 	Secrets       Bucket = "secrets"       // by purpose: what this host seals with
 	Configuration Bucket = "configuration" // which one was applied last
+	// Tenants are by name: those that have ended by themselves, or are not to be started.
+	Tenants Bucket = "tenants"
 	// Quarantines are by tenant and server: those that are not to be started.
 	Quarantines Bucket = "quarantines"
 )

@@ -39,7 +39,7 @@ func (h *host) connection(
 	o := client.Options{
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: self, Restore: r,
 		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
-		Close:     h.release,
+		Close:     h.release(t.Name),
 		Instances: s.Instances, ShareLogs: s.ShareLogs, Replay: s.Replay, Pending: h.pending(t), Intensity: s.Intensity, StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
 		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit, Waited: &h.marks.calls,

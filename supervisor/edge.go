@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/session"
 	"mcpd/gateway/auth"
+	"mcpd/gateway/ladder"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
@@ -29,6 +30,7 @@ type Edge struct {
 	Clock    clock.Clock
 	Index    *session.Index
 	Kept     *quota.Ledger
+	Standing *ladder.Board
 	Sessions func() otp.Ref // core/session_manager
 }
 
@@ -54,6 +56,9 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	who, err := now.keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
+	}
+	if err := down(h.Standing, route.Tenant, h.Clock.Now()); err != nil {
+		return streamable.Endpoint{}, err
 	}
 	if route.Server != "" {
 		if _, known := now.tenants[route.Tenant].Server(route.Server); !known {
@@ -174,6 +179,9 @@ func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapab
 
 // start asks for a session and waits until it has its actor.
 func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
+	if err := down(h.Standing, r.Endpoint.Tenant, h.Clock.Now()); err != nil { // an embedded host has no other door
+		return nil, err
+	}
 	if full := h.Kept.Of(r.Endpoint.Tenant).Begins(); full != nil {
 		return nil, full.Told()
 	}

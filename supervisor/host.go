@@ -24,6 +24,7 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/task"
 	"mcpd/gateway/config"
+	"mcpd/gateway/ladder"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
@@ -59,6 +60,7 @@ type host struct {
 	edge     *Edge
 	memory   quota.Memory
 	kept     *quota.Ledger // what tenants keep
+	standing ladder.Board  // of the tenants
 	pools    pools
 	marks    marks
 	rooms    sync.Map        // by tenant: a *rooms
@@ -197,20 +199,25 @@ func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 	})
 }
 
+// tenants are the rows of those that are to run.
 func (h *host) tenants() []otp.Child {
+	var rows []otp.Child
 	tenants := h.now().config.Tenants
-	rows := make([]otp.Child, len(tenants))
 	for i := range tenants {
-		rows[i] = h.tenant(&tenants[i].Tenant)
+		if s := h.standing.Of(tenants[i].Name); s.Runs() {
+			rows = append(rows, h.tenant(&tenants[i].Tenant))
+		}
 	}
 	return rows
 }
 
-// release hands a transport to the process manager for closing.
-func (h *host) release(up transport.Upstream) {
-	m := &process.Release{Upstream: up, Last: h.last}
-	if err := h.core("process_manager").Send(m); err != nil {
-		m.Fail(err)
+// release hands a transport of a tenant to the process manager for closing.
+func (h *host) release(tenant string) func(up transport.Upstream) {
+	return func(up transport.Upstream) {
+		m := &process.Release{Tenant: tenant, Upstream: up, Last: h.last}
+		if err := h.core("process_manager").Send(m); err != nil {
+			m.Fail(err)
+		}
 	}
 }
 
@@ -226,7 +233,7 @@ func (h *host) health() admin.Health {
 	if h.recorder.Stuck() {
 		health.Checks = append(health.Checks, admin.Check{Name: "log", Detail: "nobody reads the log"})
 	}
-	health.Checks = append(health.Checks, h.durability(tree), h.memoryCheck(tree))
+	health.Checks = append(health.Checks, h.durability(tree), h.memoryCheck(tree), h.standings(), pauses(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}
@@ -234,11 +241,15 @@ func (h *host) health() admin.Health {
 }
 
 // up reports whether a row runs, and the supervisors below it. A worker that is being restarted in place takes messages all the while.
+// What is paused, and the tenants, have checks of their own: they take nobody else's service.
 func up(n otp.Node) bool {
+	if n.Status == otp.Paused {
+		return true
+	}
 	if n.Status != otp.Running && n.Status != otp.Restarting {
 		return false
 	}
-	if n.Label == telemetry.UpstreamLabel || n.Label == "server_sup" || n.Label == "client_sup" {
+	if n.Label == telemetry.UpstreamLabel || n.ID == "tenants" {
 		return true
 	}
 	for _, c := range n.Children {

@@ -33,6 +33,7 @@ func (h *host) admin() (suture.Service, error) {
 	o := admin.Options{
 		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions, Metrics: h.metrics.Gatherer(),
 		Tokens: h.options.Tokens, Clock: h.clock, Reload: h.reload, Config: h.applied, Servers: h.servers, Operate: h.operate,
+		Tenants: h.tenantList, OperateTenant: h.operateTenant,
 	}
 	if h.options.Chaos {
 		o.Faults = h.faults

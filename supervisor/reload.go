@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"mcpd/actors/configuration"
+	"mcpd/actors/tenancy"
 	"mcpd/gateway/config"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 	"mcpd/supervisor/otp"
@@ -63,6 +64,7 @@ func (h *host) apply(c *config.Config, a configuration.Applied) {
 	h.settings.Store(newSettings(c, a))
 	h.kept.Bound(h.bounds(c))
 	h.forgetTenants()
+	_ = h.core("tenant_manager").Send(tenancy.Reconfigured{}) // one that begins looks for itself
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {
 		h.options.Level.Set(level)
 	}

@@ -15,10 +15,10 @@ const safeRetry = minute
 // safeTree is the host in safe mode: what an operator needs to see, and an answer for clients.
 func (h *host) safeTree() otp.Spec {
 	in := h.in
-	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Children: []otp.Child{
+	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Backoff: backoff, Children: []otp.Child{
 		service("admin", 1*second, h.admin),
 		sup("observability", otp.Temporary, in(10, minute), 5*second, service("event_log", 2*second, h.eventLog)),
-		sup("listeners", otp.Permanent, in(5, minute), otp.Infinity, h.listeners()...),
+		pausing("listeners", in(5, minute), h.listeners()...),
 	}}
 }
 

@@ -19,12 +19,23 @@ func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shut
 	}
 }
 
-// changing is a supervisor whose children come and go while it runs: when it restarts, it has those that there are then.
-func changing(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shutdown, children func() []otp.Child) otp.Child {
+// backoff is how supervisors near the root pause a child that ends too often. They never give up.
+var backoff = otp.Backoff{First: second, Max: 5 * minute, Stable: minute}
+
+// pausing is a permanent supervisor that pauses children instead of giving up.
+func pausing(id string, budget otp.Intensity, children ...otp.Child) otp.Child {
 	return otp.Child{
-		ID: id, Label: id, Restart: restart, Shutdown: shutdown,
+		ID: id, Label: id, Shutdown: otp.Infinity,
+		Start: otp.Supervisor(otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: backoff, Children: children}),
+	}
+}
+
+// changing is a pausing supervisor whose children come and go while it runs: when it restarts, it has those that there are then.
+func changing(id string, budget otp.Intensity, children func() []otp.Child) otp.Child {
+	return otp.Child{
+		ID: id, Label: id, Shutdown: otp.Infinity,
 		Start: otp.SupervisorFunc(func() otp.Spec {
-			return otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Children: children()}
+			return otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: backoff, Children: children()}
 		}),
 	}
 }

@@ -123,7 +123,8 @@ func newHost(c *config.Config, o Options) *host {
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	h.system = otp.NewSystem(otp.Options{
 		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler, Contention: o.Contention,
-		Events: o.Simulation.heard(telemetry.Supervision(h.recorder.Emit, locate)),
+		Events: o.Simulation.heard(h.heard(telemetry.Supervision(h.recorder.Emit, locate))),
+		Origin: func(path string) string { return locate(path).Tenant },
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.kept = quota.NewLedger(&h.memory)
@@ -136,7 +137,7 @@ func newHost(c *config.Config, o Options) *host {
 	h.beginsWith(c)
 	h.edge = &Edge{
 		now: h.now, Kept: h.kept, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
-		Sessions: func() otp.Ref { return h.core("session_manager") },
+		Sessions: func() otp.Ref { return h.core("session_manager") }, Standing: &h.standing,
 	}
 	return h
 }
@@ -211,7 +212,7 @@ func (h *host) end(ctx context.Context) error {
 func (h *host) snapshot() otp.Node {
 	for _, n := range h.system.Snapshot().Children {
 		if n.ID == root {
-			return withServers(n)
+			return h.withTenants(withServers(n))
 		}
 	}
 	return otp.Node{ID: root, Path: root, Type: otp.SupervisorType}

@@ -16,6 +16,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/actors/task"
+	"mcpd/actors/tenancy"
 	"mcpd/actors/version"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
@@ -27,38 +28,40 @@ const second, minute = time.Second, time.Minute
 // tree is the host. Read it downwards as the order of start, each row ready before the next, and upwards as the order of stop: listeners
 // close first, tenants end their work, and the admin listener sees all of it.
 //
-// Each tenant is a wall: what crashes below it is counted against its own budgets, and a tenant whose budget runs out is restarted
-// alone.
+// Each tenant is a failure domain. What crashes below it is counted against its own budgets. A tenant whose budget runs out ends with
+// a shutdown, which nobody above counts, and the tenant manager starts it again after a pause. The supervisors near the root pause a
+// child that ends too often, so that no restart budget ever ends the process.
 func (h *host) tree() otp.Spec {
 	in := h.in
 	if h.options.Safe != "" {
 		return h.safeTree()
 	}
-	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Children: []otp.Child{
+	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Backoff: backoff, Children: []otp.Child{
 		service("admin", 1*second, h.admin),
 		// TIER 4: may fail all day. Past its budget it stays down, readiness says so, and no request notices.
 		sup("observability", otp.Temporary, in(10, minute), 5*second,
 			service("event_log", 2*second, h.eventLog),
 		),
 		// TIER 1: what all tenants need. Each row keeps its state over its own crash.
-		sup("core", otp.Permanent, in(5, 10*second), otp.Infinity, append(h.storage(),
+		pausing("core", in(5, 10*second), append(h.storage(),
 			actor("memory", 5*second, func() otp.Behaviour { return memory.New(h.memoryOptions()) }),
 			actor("protocol_version", 5*second, func() otp.Behaviour { return version.New(h.recorder.Emit) }),
 			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
 			actor("session_manager", 5*second, func() otp.Behaviour { return session.New(h.sessionOptions(), h.index) }),
 			actor("process_manager", 10*second, func() otp.Behaviour { return process.New(h.spawner, h.last) }),
+			actor("tenant_manager", 5*second, func() otp.Behaviour { return tenancy.New(h.tenancyOptions()) }),
 			actor("configuration", 5*second, func() otp.Behaviour { return configuration.New(h.configurationOptions()) }),
 		)...),
-		changing("tenants", otp.Permanent, in(20, minute), otp.Infinity, h.tenants),
+		changing("tenants", in(20, minute), h.tenants),
 		// Last to start, so first to stop: nothing new comes in while what is there is finished.
-		sup("listeners", otp.Permanent, in(5, minute), otp.Infinity, h.listeners()...),
+		pausing("listeners", in(5, minute), h.listeners()...),
 	}}
 }
 
 // tenant is the template of one tenant's subtree.
 func (h *host) tenant(t *tenant.Tenant) otp.Child {
 	in, kept := h.in, h.taskOptions(t)
-	return walled(sup(t.Name, otp.Permanent, in(5, 30*second), otp.Infinity,
+	return walled(sup(t.Name, otp.Transient, in(5, 30*second), otp.Infinity,
 		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour { return request.New(h.requestOptions(t)) })),
 		replaced(actor("notification_dispatcher", 5*second, func() otp.Behaviour { return notification.New(h.noticeOptions(t)) })),
 		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour { return catalog.New(h.catalogOptions(t)) })),

@@ -32,7 +32,7 @@ type line struct {
 
 // why says of every row what it is for.
 var why = map[string]string{
-	"mcpd":                                     "the host; when it gives up the process ends with an error",
+	"mcpd":                                     "the host; it pauses what ends too often, and never gives up",
 	"mcpd/admin":                               "first to start and last to stop, so that health, tree and metrics can be seen all the while",
 	"mcpd/observability":                       "may fail all day: past its budget it stays down, readiness says degraded, no request notices",
 	"mcpd/observability/event_log":             "turns events into log lines",
@@ -43,9 +43,10 @@ var why = map[string]string{
 	"mcpd/core/capabilities":                   "what servers declared, what the host knows, who wants to hear of changes",
 	"mcpd/core/session_manager":                "which sessions there are, who may use each, which have been idle for too long",
 	"mcpd/core/process_manager":                "owns every child process; its crash is felt by none of them",
+	"mcpd/core/tenant_manager":                 "starts a tenant again that ended by itself, after a pause, and does what operators want of tenants",
 	"mcpd/core/configuration":                  "applies the configuration file when it is told to, each time as a whole",
 	"mcpd/tenants":                             "a row for every configured tenant, and a wall between any two",
-	"mcpd/tenants/T":                           "one tenant; when its budget runs out it is restarted alone",
+	"mcpd/tenants/T":                           "one tenant; when its budget runs out it ends alone, and the tenant manager starts it again after a pause",
 	"mcpd/tenants/T/request_manager":           "every request in flight, its deadline, and its one outcome",
 	"mcpd/tenants/T/notification_dispatcher":   "who wants to hear what servers announce, and what was not delivered yet",
 	"mcpd/tenants/T/catalog":                   "the tenant's servers as one list, and how each is doing",
@@ -216,12 +217,16 @@ func document(lines []line) string {
 		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
 	}
 	b.WriteString("```\n\n" +
-		"Restart budget: so many restarts within that time; one more ends the supervisor, and its own decides what becomes of it.\n\n" +
+		"Restart budget: so many restarts within that time; one more ends the supervisor, and its own decides what becomes of it. Where it is \"each\",\n" +
+		"every child has that budget, and one that exceeds it is paused, for " + brief(backoff.First) + " at first and " + brief(backoff.Max) + " at most, while the others go on.\n\n" +
 		"| row | type | strategy | restart | budget | shutdown | what for |\n|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		strategy, budget := "", ""
 		if l.child.Start.Type() == otp.SupervisorType {
 			strategy, budget = l.spec.Strategy.String(), fmt.Sprintf("%d in %s", l.spec.Intensity.Restarts, brief(l.spec.Intensity.Within))
+			if l.spec.Backoff != (otp.Backoff{}) {
+				budget += " each"
+			}
 		}
 		restart := l.child.Restart.String()
 		if l.depth == 0 {

@@ -29,6 +29,28 @@ type Where struct {
 
 func (w Where) where() Where { return w }
 
+// Tenants as a whole.
+type (
+	TenantPaused struct {
+		Where
+		Times uint32        `key:"times" is:"that it ended by itself in a row"`
+		Retry time.Duration `key:"retry" is:"when it is started again"`
+		Cause string        `key:"cause" is:"why it ended"`
+	}
+	TenantQuarantined struct {
+		Where
+		Times uint32        `key:"times" is:"that it ended by itself in a row"`
+		Retry time.Duration `key:"retry" is:"when it is probed; absent where an operator has quarantined it"`
+		Cause string        `key:"cause" is:"why"`
+	}
+	TenantResumed struct {
+		Where
+		Probe bool `key:"probe" is:"it is quarantined, and started to find out whether it runs"`
+	}
+	TenantReleased  struct{ Where }
+	TenantRestarted struct{ Where }
+)
+
 // Supervision: what package otp reports, in the host's words.
 type (
 	ChildStarted struct {
@@ -49,6 +71,18 @@ type (
 		Reason      string           `key:"reason" is:"the error or the panic's value"`
 		Injected    string           `key:"fault" is:"id of the armed fault that caused it"`
 		Report      *otp.CrashReport `key:"crash" is:"the message's type, the mailbox, the stack; in lines as message, waiting and stack"`
+	}
+	ChildPaused struct {
+		Where
+		Class  string        `key:"class" is:"label of the row"`
+		Reason string        `key:"reason" is:"why it ended last"`
+		For    time.Duration `key:"retry" is:"when it is started again"`
+	}
+	CrashCharged struct {
+		Where
+		Class  string `key:"class" is:"label of the row that crashed"`
+		Times  uint32 `key:"times" is:"that messages of this tenant have crashed it in a row"`
+		Reason string `key:"reason" is:"why it ended"`
 	}
 	ChildRestarted struct {
 		Where

@@ -100,6 +100,22 @@ var metrics = []metric{
 	{name: "mcpd_history_bytes", kind: gauge, labels: none, unit: "bytes",
 		help: "Events that wait for clients or are kept for their return, for history_time at most", direct: atScrape},
 
+	// Tenants.
+	{name: "mcpd_tenant_state", kind: gauge, labels: []string{"tenant", "state"},
+		help: "1 for the state that the tenant is in, 0 for the others", direct: atScrape},
+	{name: "mcpd_tenant_pauses_total", kind: counter, labels: []string{"tenant"},
+		help: "Times a tenant ended by itself and was paused",
+		from: []feed{count(func(e TenantPaused) []string { return []string{e.Tenant} })}},
+	{name: "mcpd_tenant_quarantines_total", kind: counter, labels: []string{"tenant"},
+		help: "Times a tenant was quarantined",
+		from: []feed{count(func(e TenantQuarantined) []string { return []string{e.Tenant} })}},
+	{name: "mcpd_crashes_charged_total", kind: counter, labels: []string{"tenant", "class"},
+		help: "Crashes of shared components on messages of a tenant, which do not count for the component",
+		from: []feed{count(func(e CrashCharged) []string { return []string{e.Tenant, e.Class} })}},
+	{name: "mcpd_actor_pauses_total", kind: counter, labels: []string{"class"},
+		help: "Times a row near the root ended too often and was paused",
+		from: []feed{count(func(e ChildPaused) []string { return []string{e.Class} })}},
+
 	// Upstreams.
 	{name: "mcpd_upstream_up", kind: gauge, labels: []string{"tenant", "server"},
 		help: "1 when at least one connection to the server is ready", direct: atScrape},

@@ -182,6 +182,7 @@ var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", S
 	{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7, Holds: otp.Holdings{Monitors: 2, Watchers: 3, Timers: 4, Replies: 5}, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
 	{ID: "c", Label: "upstream", Status: otp.Stopped, Extra: UpstreamStatus{Tenant: "acme", Server: "search", State: StateCrashLoop}},
 	{ID: "d", Status: otp.Running, Extra: "another actor's status"},
+	{ID: "t", Status: otp.Stopped, Extra: TenantStatus{Tenant: "globex", State: "paused"}},
 	{ID: "e", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.25}},
 	{ID: "f", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.5}},
 }}

@@ -211,6 +211,15 @@ func (s *scrape) tree(tree otp.Node, send func(string, float64, ...string)) {
 		class := classOf(node)
 		rows[row{class, node.Status.String()}]++
 		mailboxes[class] = max(mailboxes[class], float64(node.Mailbox))
+		if t, ok := node.Extra.(TenantStatus); ok {
+			for _, state := range TenantStates {
+				is := 0.0
+				if state == t.State {
+					is = 1
+				}
+				send("mcpd_tenant_state", is, t.Tenant, state)
+			}
+		}
 		if u, ok := UpstreamOf(node); ok {
 			t := target{u.Tenant, u.Server}
 			if _, known := up[t]; !known && len(up) >= MaxScraped {

@@ -21,6 +21,18 @@ type UpstreamStatus struct {
 	Stale          bool      // clients are shown lists from earlier, which it has not confirmed yet
 }
 
+// TenantStatus is how the tree and the metrics show a tenant.
+type TenantStatus struct {
+	Tenant string
+	State  string    // one of the TenantStates
+	Ending           // why it ended last; zero when that is long ago
+	Retry  time.Time // when it is started again; zero when that is not waited for
+	Times  int       // that it ended by itself in a row
+}
+
+// TenantStates are all states of a tenant. The package that decides on them says what each means.
+var TenantStates = []string{"running", "paused", "quarantined", "probing"}
+
 // Ending is how an upstream ended last, or what it lacks.
 type Ending struct {
 	Cause    string

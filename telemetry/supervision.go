@@ -58,6 +58,11 @@ func supervision(e otp.Event, w Where) Event {
 			out.Restarts, out.Within = Count(e.Err.Intensity.Restarts), e.Err.Intensity.Within
 		}
 		return out
+	case otp.ChildPaused:
+		return ChildPaused{Where: w, Class: e.Label, Reason: why(e.Reason, nil), For: e.For}
+	case otp.CrashCharged:
+		w.Tenant = e.Origin
+		return CrashCharged{Where: w, Class: e.Label, Times: Count(e.Times), Reason: why(e.Reason, nil)}
 	case otp.SupervisorStopped:
 		if e.Label == Passing {
 			return nil // ChildExited tells it too

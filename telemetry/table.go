@@ -47,6 +47,15 @@ var events = []row{
 	{StateDropped{}, "state_dropped", warn, "state of an earlier instance was dropped", false, rare, "a bug left it unsound: whoever waited for it got an error, and the rest goes on"},
 	{TerminatePanicked{}, "terminate_panicked", fail, "child panicked while it ended", true, rare, "the end went on"},
 
+	{ChildPaused{}, "child_paused", fail, "child ends too often: it is paused", true, rare, "it is started again when the pause is over; its siblings go on, and readiness says degraded"},
+	{CrashCharged{}, "crash_charged", warn, "crash is charged to a tenant", false, rare, "a message of the tenant has crashed what all tenants share; the second within ten seconds pauses the tenant"},
+
+	{TenantPaused{}, "tenant_paused", fail, "tenant ended by itself: it is paused", true, rare, "it is started again when the pause is over; meanwhile its clients get 503"},
+	{TenantQuarantined{}, "tenant_quarantined", fail, "tenant is quarantined", true, rare, "it is started again for a rare probe, or not before an operator releases it"},
+	{TenantResumed{}, "tenant_resumed", info, "tenant is started again", false, rare, "its pause is over, or it is probed"},
+	{TenantReleased{}, "tenant_released", info, "tenant is released", false, rare, "by a probe that lasted, or by an operator"},
+	{TenantRestarted{}, "tenant_restarted", info, "tenant restarted by an operator", false, rare, "its ends are forgotten"},
+
 	{UpstreamStarting{}, "upstream_starting", info, "upstream starting", false, rare, "a server is spawned or connected to"},
 	{UpstreamReady{}, "upstream_ready", info, "upstream ready", false, rare, "handshake done, lists known, subscriptions restored"},
 	{UpstreamExited{}, "upstream_exited", warn, "upstream exited", true, rare, "a server ended or its connection broke"},

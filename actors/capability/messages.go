@@ -40,7 +40,10 @@ type (
 type DiscoverRequest struct{ Tenant, Server string }
 
 // SubscribeRequest names the row that wants to hear of changes.
-type SubscribeRequest struct{ Ref otp.Ref }
+type SubscribeRequest struct {
+	Tenant string // whose row it is; empty for the host's
+	Ref    otp.Ref
+}
 
 // NotifyRequest names a capability and its new state.
 type NotifyRequest struct {

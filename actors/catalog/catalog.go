@@ -138,7 +138,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
 	c.views, c.disabled, c.experimental = map[group]*View{}, map[string]bool{}, map[string]jsontext.Value{}
 	c.places = map[otp.Ref]place{}
-	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
+	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Tenant: c.o.Tenant().Name, Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	var heir bool
 	if c.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(p.Now()) }); !heir {
 		c.kept = &kept{servers: map[string]*server{}}

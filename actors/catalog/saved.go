@@ -61,7 +61,7 @@ func (c *Catalog) unsave(s *server, key tenant.Key) {
 
 func (c *Catalog) keep(key string, value jsontext.Value) {
 	if ref := c.o.Storage(); ref != (otp.Ref{}) {
-		_ = c.p.Send(ref, &storage.Keep{Change: store.Change{Bucket: store.Lists(c.tenant.Name), Key: key, Value: value}})
+		_ = c.p.Send(ref, &storage.Keep{Tenant: c.tenant.Name, Change: store.Change{Bucket: store.Lists(c.tenant.Name), Key: key, Value: value}})
 	}
 }
 

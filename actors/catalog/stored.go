@@ -85,7 +85,7 @@ func (c *Catalog) note(s *server) {
 
 func (c *Catalog) change(to store.Change) {
 	if c.o.Storage != nil {
-		_ = c.p.Send(c.o.Storage(), &storage.Keep{Change: to}) // where there is no storage nothing survives
+		_ = c.p.Send(c.o.Storage(), &storage.Keep{Tenant: c.tenant.Name, Change: to}) // where there is no storage nothing survives
 	}
 }
 

@@ -104,8 +104,11 @@ func New(spawner *stdio.Spawner, last *Last) *Manager { return &Manager{spawner:
 
 // Messages that only the manager sends itself.
 type (
-	begun    struct{ *starting }
-	gone     struct{ child *stdio.Child }
+	begun struct{ *starting }
+	gone  struct {
+		child  *stdio.Child
+		tenant string
+	}
 	released struct{ up transport.Upstream }
 )
 
@@ -216,7 +219,7 @@ func (m *Manager) follow(c *child) {
 	m.p.Go("child "+c.info.Server, func(ctx context.Context) error {
 		select {
 		case <-c.Gone():
-			_ = m.p.PostWait(ctx, gone{c.Child})
+			_ = m.p.PostWait(ctx, gone{c.Child, c.info.Tenant})
 		case <-ctx.Done():
 		}
 		return nil

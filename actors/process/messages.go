@@ -20,6 +20,7 @@ type StartRequest struct {
 
 // Release hands over a transport that nobody uses any more. The manager closes it, politely first; nothing comes back.
 type Release struct {
+	Tenant   string
 	Upstream transport.Upstream
 	Last     *Last // closes it when the manager cannot
 }

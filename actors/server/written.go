@@ -33,7 +33,7 @@ func (s *Session) write(d *session.Deliver, then func(durable bool)) {
 	w := &writing{then: then}
 	s.waiting.add(d)
 	w.timer = s.p.After(storage.WriteWait, written{w, errSlow})
-	otp.CallAsync(s.p, s.h.Storage(), storage.PutRequest{Change: s.h.Saved()}, func(_ struct{}, err error) any { return written{w, err} })
+	otp.CallAsync(s.p, s.h.Storage(), storage.PutRequest{Tenant: s.h.Endpoint().Tenant, Change: s.h.Saved()}, func(_ struct{}, err error) any { return written{w, err} })
 }
 
 func (s *Session) written(m written) {

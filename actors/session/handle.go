@@ -280,7 +280,7 @@ func (h *Handle) Cancel(out transport.Sink) { _ = h.Send(&Abandoned{Out: out}) }
 // to ask again.
 func (h *Handle) Close(ctx context.Context) error {
 	const why = telemetry.ClosedByClient
-	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{ID: h.id, Reason: why}); err != nil {
+	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{Tenant: h.endpoint.Tenant, ID: h.id, Reason: why}); err != nil {
 		h.over(why)
 	}
 	return nil

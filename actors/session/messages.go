@@ -159,6 +159,7 @@ func (u *Undelivered) Fail(err error) { u.Deliver.Fail(err) }
 
 // CloseRequest ends a session. Closing one that is gone is no error.
 type CloseRequest struct {
+	Tenant string
 	ID     string
 	Reason telemetry.Closing
 }

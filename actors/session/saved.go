@@ -79,14 +79,14 @@ func (h *Handle) Saved() store.Change {
 // keep writes the session down, without waiting.
 func (h *Handle) keep() {
 	if h.Lasting() && !h.closed.Load() {
-		_ = h.storage.Send(&storage.Keep{Change: h.Saved()})
+		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: h.Saved()})
 	}
 }
 
 // Forget takes back what was written down. Its actor does so too when its session has ended: it may have written it down meanwhile.
 func (h *Handle) Forget() {
 	if h.Lasting() {
-		_ = h.storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: h.id}})
+		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: store.Change{Bucket: store.Sessions, Key: h.id}})
 	}
 }
 

@@ -16,10 +16,16 @@ const WriteWait = 50 * time.Millisecond
 type Put = otp.Call[PutRequest, struct{}]
 
 // PutRequest is a change.
-type PutRequest struct{ store.Change }
+type PutRequest struct {
+	Tenant string // whose change it is; empty for the host's
+	store.Change
+}
 
 // Keep is Put for who does not wait. Nothing comes back.
-type Keep struct{ store.Change }
+type Keep struct {
+	Tenant string // whose change it is; empty for the host's
+	store.Change
+}
 
 // Collect says that Options.More has something. Who has it sends one, and another when all was taken. Nothing comes back.
 type Collect struct{}

@@ -151,6 +151,6 @@ func (e *estate) Abandon(reason error) {
 // unwrite takes back what is written down.
 func (e *estate) unwrite() {
 	if e.lasts() {
-		_ = e.o.Storage.Send(&storage.Keep{Change: store.Change{Bucket: store.Tasks(e.o.Tenant), Key: e.a.Row}})
+		_ = e.o.Storage.Send(&storage.Keep{Tenant: e.o.Tenant, Change: store.Change{Bucket: store.Tasks(e.o.Tenant), Key: e.a.Row}})
 	}
 }

@@ -46,7 +46,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		if err == nil {
 			continue
 		}
-		_ = p.Send(m.o.Tasks.Storage, &storage.Keep{Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row}})
+		_ = p.Send(m.o.Tasks.Storage, &storage.Keep{Tenant: m.o.Tasks.Tenant, Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row}})
 		if !errors.Is(err, errOver) {
 			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: p.Path(), Tenant: m.o.Tasks.Tenant}, Kind: "task", Reason: err.Error()})
 		}

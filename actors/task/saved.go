@@ -40,7 +40,7 @@ func (e *estate) lasts() bool { return e.o.Storage != (otp.Ref{}) }
 func (t *Task) promise(e tasks.Effect) {
 	t.promised = &e
 	t.p.After(storage.WriteWait, written{})
-	otp.CallAsync(t.p, t.o.Storage, storage.PutRequest{Change: t.change()}, func(struct{}, error) any { return written{} })
+	otp.CallAsync(t.p, t.o.Storage, storage.PutRequest{Tenant: t.o.Tenant, Change: t.change()}, func(struct{}, error) any { return written{} })
 }
 
 func (t *Task) written() {

@@ -192,7 +192,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 		}
 	}
 	if t.lasts() && t.task.Unsaved() {
-		_ = t.p.Send(t.o.Storage, &storage.Keep{Change: t.change()})
+		_ = t.p.Send(t.o.Storage, &storage.Keep{Tenant: t.o.Tenant, Change: t.change()})
 	}
 	return nil
 }

@@ -133,6 +133,6 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), serverCommand(), callCommand(), chaosCommand(), benchCommand(), keyCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), serverCommand(), tenantCommand(), callCommand(), chaosCommand(), benchCommand(), keyCommand(), versionCommand())
 	return cmd
 }

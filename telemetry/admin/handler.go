@@ -32,21 +32,24 @@ const (
 
 // Options say what is shown. Tree, Health and Recorder are required.
 type Options struct {
-	Tree       func() otp.Node
-	Health     func() Health
-	Recorder   *telemetry.Recorder
-	Sessions   func() iter.Seq[*mcpdv1.Session] // nil shows none
-	Servers    func() iter.Seq[*mcpdv1.Server]  // nil shows none
-	Operate    Operate                          // nil: nothing can be done to them
-	Metrics    prometheus.Gatherer              // nil shows none
-	Faults     Faults                           // nil unless the host was started with --chaos
-	Production func() bool                      // whether nothing may be broken by mistake; nil is no
-	Tokens     *Tokens                          // nil refuses all that needs one
-	Hosts      []string                         // names besides loopback by which the listener is reached
-	Reload     Reload                           // nil: this host reloads nothing
-	Config     func() *mcpdv1.Configuration     // nil shows none
-	Routes     []Route                          // what the wiring adds
-	Clock      clock.Clock                      // nil is clock.System
+	Tree     func() otp.Node
+	Health   func() Health
+	Recorder *telemetry.Recorder
+	Sessions func() iter.Seq[*mcpdv1.Session] // nil shows none
+	Servers  func() iter.Seq[*mcpdv1.Server]  // nil shows none
+	Operate  Operate                          // nil: nothing can be done to them
+	// OperateTenant is nil where nothing can be done to tenants.
+	OperateTenant OperateTenant
+	Tenants       func() iter.Seq[*mcpdv1.Tenant] // nil shows none
+	Metrics       prometheus.Gatherer             // nil shows none
+	Faults        Faults                          // nil unless the host was started with --chaos
+	Production    func() bool                     // whether nothing may be broken by mistake; nil is no
+	Tokens        *Tokens                         // nil refuses all that needs one
+	Hosts         []string                        // names besides loopback by which the listener is reached
+	Reload        Reload                          // nil: this host reloads nothing
+	Config        func() *mcpdv1.Configuration    // nil shows none
+	Routes        []Route                         // what the wiring adds
+	Clock         clock.Clock                     // nil is clock.System
 }
 
 // Faults is where faults are armed. The registry of the process is one; a
@@ -87,6 +90,10 @@ func (h *handler) routes() []Route {
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/restart", Write, "end its connections and start them again", h.operate("restart")},
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/quarantine", Write, "end its connections and start none", h.operate("quarantine")},
 		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/release", Write, "let it be started again", h.operate("release")},
+		{http.MethodGet, "/admin/v1/tenants", Read, "configured tenants and how they stand", h.tenants},
+		{http.MethodPost, "/admin/v1/tenants/{tenant}/restart", Write, "stop it and start it again", h.operateTenant("restart")},
+		{http.MethodPost, "/admin/v1/tenants/{tenant}/quarantine", Write, "stop it and do not start it", h.operateTenant("quarantine")},
+		{http.MethodPost, "/admin/v1/tenants/{tenant}/release", Write, "start it now", h.operateTenant("release")},
 		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
 		{http.MethodGet, "/admin/v1/config", Read, "which configuration applies: generation, digest, since when; where MCP is served, by which process, and what memory that may have", h.config},
 		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},

@@ -39,6 +39,9 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	if u, ok := telemetry.UpstreamOf(n); ok {
 		describe(out, u)
 	}
+	if t, ok := n.Extra.(telemetry.TenantStatus); ok && (t.Cause != "" || t.State != "running") {
+		describeTenant(out, t)
+	}
 	shown := n.Children
 	if n.Type == otp.SupervisorType {
 		out.Strategy = proto.String(n.Strategy.String())
@@ -86,6 +89,19 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	}
 	if u.Stale {
 		out.Stale = proto.Bool(true)
+	}
+}
+
+func describeTenant(out *mcpdv1.Node, t telemetry.TenantStatus) {
+	out.State = proto.String(t.State)
+	if t.Cause != "" {
+		out.Cause = proto.String(telemetry.Clean(t.Cause, telemetry.MaxValue))
+	}
+	if t.Incident != "" {
+		out.Incident = proto.String(t.Incident)
+	}
+	if !t.Retry.IsZero() {
+		out.Retry = timestamppb.New(t.Retry)
 	}
 }
 

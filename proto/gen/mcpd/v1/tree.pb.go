@@ -39,7 +39,7 @@ type Node struct {
 	Strategy *string `protobuf:"bytes,4,opt,name=strategy,proto3,oneof" json:"strategy,omitempty"`
 	// permanent, transient or temporary.
 	Restart string `protobuf:"bytes,5,opt,name=restart,proto3" json:"restart,omitempty"`
-	// stopped, starting, running, restarting, stopping, abandoned.
+	// stopped, starting, running, restarting, stopping, paused, abandoned.
 	Status string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	// Times the row was restarted. Belongs to the row and survives its parent's
 	// restart.
@@ -60,7 +60,8 @@ type Node struct {
 	Hidden *uint32 `protobuf:"varint,13,opt,name=hidden,proto3,oneof" json:"hidden,omitempty"`
 	// Of a pool: restarts of all rows below it, those left out included.
 	ChildRestarts *uint32 `protobuf:"varint,14,opt,name=child_restarts,json=childRestarts,proto3,oneof" json:"child_restarts,omitempty"`
-	// Of an upstream: idle, starting, ready, degraded, backoff, crash_loop,
+	// Of a tenant: running, paused, quarantined, probing. Of an upstream: idle,
+	// starting, ready, degraded, backoff, crash_loop,
 	// quarantined, stopped.
 	State *string `protobuf:"bytes,20,opt,name=state,proto3,oneof" json:"state,omitempty"`
 	// Of an upstream that is not ready: why.

@@ -1,0 +1,343 @@
+// Package tenancy holds the tenant manager: it starts tenants again that have ended by themselves,
+// after the pauses that package ladder decides, and does what an operator wants of them. It does not
+// know what a tenant is made of.
+package tenancy
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/storage"
+	"mcpd/gateway/ladder"
+	"mcpd/internal/order"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// Errors of Operate.
+var (
+	ErrNoTenant = errors.New("no such tenant")
+	ErrPutAway  = errors.New("an operator has quarantined it")
+)
+
+// lookEvery is when the manager looks again for the row of a tenant that is not there.
+const lookEvery = time.Second
+
+// Options are what a manager is made from.
+type Options struct {
+	// Board shows how tenants stand. It outlives the manager.
+	Board *ladder.Board
+	// Tenants names those that are configured, in order.
+	Tenants func() []string
+	// Supervisor is whose children the tenants are, and Child the spec of one.
+	Supervisor func() otp.Ref
+	Child      func(tenant string) otp.Child
+	// Resumed is called when a tenant runs again.
+	Resumed func(tenant string)
+	// Storage is who writes down how tenants stand; nil, or zero, for nobody.
+	Storage func() otp.Ref
+	// Stored is what an earlier host has written down.
+	Stored iter.Seq2[string, jsontext.Value]
+	Emit   telemetry.Sink
+}
+
+// Manager is the behaviour of core/tenant_manager.
+type Manager struct {
+	otp.Base
+	o       Options
+	p       *otp.Process
+	rows    map[string]*row
+	looking bool // a look is on its way
+}
+
+// row is what the manager has in hand for a tenant.
+type row struct {
+	name      string
+	ref       otp.Ref // that is monitored; zero when none is
+	restart   bool    // stop it, although it is to run
+	busy      bool    // a stop or a start is under way
+	timer     otp.Timer
+	resumed   bool // it is started after it had been down
+	forgotten bool // it is configured no more
+}
+
+// New makes one incarnation.
+func New(o Options) *Manager {
+	if o.Storage == nil {
+		o.Storage = func() (nobody otp.Ref) { return nobody }
+	}
+	return &Manager{o: o, rows: map[string]*row{}}
+}
+
+// Messages that only the manager sends itself.
+type (
+	look    struct{}
+	passed  struct{ tenant string }
+	stopped struct {
+		tenant string
+		err    error
+	}
+	started struct {
+		tenant string
+		ref    otp.Ref
+		err    error
+	}
+	written struct {
+		call *Operate
+		err  error
+	}
+)
+
+// Init takes the tenants over as the board shows them: from the incarnation before, or from the host
+// before.
+func (m *Manager) Init(p *otp.Process) error {
+	m.p = p
+	if p.Incarnation() == 1 {
+		m.restore()
+	}
+	m.look()
+	return nil
+}
+
+// Receive handles one message.
+func (m *Manager) Receive(p *otp.Process, msg any) error {
+	switch msg := msg.(type) {
+	case Charged:
+		if r := m.rows[msg.Tenant]; r != nil {
+			m.step(r, ladder.Charged{Why: msg.Why})
+		}
+	case *Operate:
+		m.operate(msg)
+	case written:
+		m.written(msg)
+	case Reconfigured:
+		m.look()
+	case look:
+		m.looking = false
+		m.look()
+	case passed:
+		if r := m.rows[msg.tenant]; r != nil {
+			m.step(r, ladder.Passed{})
+		}
+	case otp.Down:
+		m.down(msg)
+	case stopped:
+		m.stopped(msg)
+	case started:
+		m.started(msg)
+	}
+	return nil
+}
+
+// look compares the tenants that there are with those that are configured.
+func (m *Manager) look() {
+	names := m.o.Tenants()
+	for _, name := range names {
+		r := m.rows[name]
+		if r == nil {
+			r = &row{name: name}
+			m.rows[name] = r
+			m.arm(r)
+		}
+		m.settle(r)
+	}
+	for name, r := range order.Of(m.rows) {
+		if !slices.Contains(names, name) {
+			m.forget(r)
+		}
+	}
+}
+
+// forget lets go of a tenant that is configured no more. Whoever has changed the configuration stops
+// it.
+func (m *Manager) forget(r *row) {
+	r.timer.Stop()
+	if !r.ref.IsZero() {
+		m.p.Demonitor(r.ref)
+	}
+	delete(m.rows, r.name)
+	if s := m.o.Board.Of(r.name); !s.Clean() {
+		m.put(r.name, ladder.Standing{})
+	}
+}
+
+// step tells the ladder what has happened to a tenant, and does what it says.
+func (m *Manager) step(r *row, e ladder.Event) (refused bool) {
+	before := m.o.Board.Of(r.name)
+	s, effects := ladder.Step(before, m.p.Now(), e)
+	if !before.Clean() || !s.Clean() {
+		m.put(r.name, s)
+	}
+	m.o.Board.Set(r.name, s)
+	m.arm(r)
+	for _, x := range effects {
+		switch x {
+		case ladder.Stop:
+			r.restart = true
+		case ladder.Start:
+			r.resumed = true
+		case ladder.Refuse:
+			refused = true
+		default:
+			m.tell(r.name, x, s)
+		}
+	}
+	m.settle(r)
+	return refused
+}
+
+// arm sets the timer for the time that the ladder waits for.
+func (m *Manager) arm(r *row) {
+	r.timer.Stop()
+	s := m.o.Board.Of(r.name)
+	if at := s.Next(); !at.IsZero() {
+		r.timer = m.p.After(max(0, at.Sub(m.p.Now())), passed{r.name})
+	}
+}
+
+// settle brings a tenant one step nearer to how it is to be. The outcome of what it begins is a
+// message, which settles on.
+func (m *Manager) settle(r *row) {
+	if r.busy {
+		return
+	}
+	s, sup := m.o.Board.Of(r.name), m.o.Supervisor()
+	at := sup.Child(r.name)
+	switch {
+	case !sup.Alive():
+		m.lookAgain() // it starts the tenants that are to run
+	case at.Alive() && (r.restart || !s.Runs()):
+		r.restart, r.busy = false, true
+		m.unfollow(r)
+		otp.TerminateChildAsync(m.p, sup, r.name, func(err error) any { return stopped{r.name, err} })
+	case at.Alive():
+		m.follow(r, at)
+	case s.Runs():
+		r.restart, r.busy = false, true
+		otp.RestartChildAsync(m.p, sup, r.name, func(ref otp.Ref, err error) any { return started{r.name, ref, err} })
+	}
+}
+
+func (m *Manager) lookAgain() {
+	if !m.looking {
+		m.looking = true
+		m.p.After(lookEvery, look{})
+	}
+}
+
+// follow hears of the end of a tenant that runs.
+func (m *Manager) follow(r *row, at otp.Ref) {
+	if r.ref == at {
+		return
+	}
+	m.unfollow(r)
+	r.ref = at
+	m.p.Monitor(at)
+	if r.resumed {
+		r.resumed = false
+		m.o.Resumed(r.name)
+	}
+}
+
+func (m *Manager) unfollow(r *row) {
+	if !r.ref.IsZero() {
+		m.p.Demonitor(r.ref)
+		r.ref = otp.Ref{}
+	}
+}
+
+// stopped goes on when a tenant is stopped.
+func (m *Manager) stopped(msg stopped) {
+	r := m.rows[msg.tenant]
+	if r == nil {
+		return
+	}
+	if r.busy = false; errors.Is(msg.err, otp.ErrNoProc) || errors.Is(msg.err, otp.ErrOverloaded) {
+		m.lookAgain()
+		return
+	}
+	m.settle(r)
+}
+
+// started goes on when a tenant is started, or is not. One that has no row yet gets one.
+func (m *Manager) started(msg started) {
+	r := m.rows[msg.tenant]
+	if r == nil {
+		return
+	}
+	r.busy = false
+	var start *otp.StartError
+	var already otp.ErrAlreadyStarted
+	switch {
+	case msg.err == nil, errors.Is(msg.err, otp.ErrRunning), errors.As(msg.err, &already):
+		m.settle(r)
+	case errors.Is(msg.err, otp.ErrNotFound):
+		r.busy = true
+		otp.StartChildAsync(m.p, m.o.Supervisor(), m.o.Child(r.name), func(ref otp.Ref, err error) any { return started{r.name, ref, err} })
+	case errors.As(msg.err, &start):
+		m.step(r, ladder.Ended{Why: m.why(r.name, msg.err)})
+	default: // the supervisor is busy, or the row is about to go
+		m.lookAgain()
+	}
+}
+
+// down hears of the end of a tenant. One that was stopped, or whose own supervisor crashed and is
+// being started again, has not ended by itself.
+func (m *Manager) down(d otp.Down) {
+	for _, r := range m.rows {
+		if r.ref != d.Ref {
+			continue
+		}
+		r.ref = otp.Ref{}
+		var gaveUp *otp.ShutdownError
+		if errors.As(d.Reason, &gaveUp) {
+			m.step(r, ladder.Ended{Why: m.why(r.name, d.Reason)})
+			return
+		}
+		m.lookAgain()
+		return
+	}
+}
+
+// why is the cause of an end, and the incident of the crash behind it if there was one.
+func (m *Manager) why(tenant string, reason error) ladder.Why {
+	var crash *otp.CrashReport
+	if errors.As(reason, &crash) {
+		return ladder.Why{Cause: crash.Error(), Incident: crash.Incident()}
+	}
+	return ladder.Why{Cause: reason.Error(), Incident: otp.IncidentID(m.p.Path()+"/"+tenant, m.p.Now())}
+}
+
+// operate does what an operator wants.
+func (m *Manager) operate(call *Operate) {
+	r := m.rows[call.Req.Tenant]
+	if r == nil || !slices.Contains(ladder.Verbs(), call.Req.Verb) {
+		call.Fail(ErrNoTenant)
+		return
+	}
+	why := ladder.Why{Cause: "an operator has quarantined it", Incident: otp.IncidentID(m.p.Path()+"/"+r.name, m.p.Now())}
+	if m.step(r, ladder.Operated{Verb: call.Req.Verb, Why: why}) {
+		call.Fail(ErrPutAway)
+		return
+	}
+	if m.o.Storage().IsZero() {
+		m.written(written{call: call})
+		return
+	}
+	change := change(r.name, m.o.Board.Of(r.name))
+	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change}, func(_ struct{}, err error) any { return written{call, err} })
+}
+
+// written answers an operator.
+func (m *Manager) written(w written) {
+	if w.err != nil {
+		w.call.Fail(fmt.Errorf("it is done, but would not survive the host: %w", w.err))
+		return
+	}
+	w.call.Reply(m.o.Board.Of(w.call.Req.Tenant))
+}

@@ -1,0 +1,335 @@
+package tenancy_test
+
+import (
+	"errors"
+	"iter"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/storage"
+	"mcpd/actors/tenancy"
+	"mcpd/gateway/ladder"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a host of which the tenant manager is real. A tenant is a supervisor over one worker, which
+// ends on the message "crash"; with two of them within a minute so does the tenant.
+type rig struct {
+	*stage.Stage
+	board   *ladder.Board
+	names   []string
+	resumed []string
+
+	mu     sync.Mutex // guards stored
+	stored map[string]jsontext.Value
+}
+
+func (r *rig) Apply(changes []store.Change) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range changes {
+		if c.Bucket == store.Tenants && c.Value == nil {
+			delete(r.stored, c.Key)
+		} else if c.Bucket == store.Tenants {
+			r.stored[c.Key] = c.Value
+		}
+	}
+	return nil
+}
+
+func (r *rig) Has(_ store.Bucket, key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stored[key] != nil
+}
+
+func (*rig) Verify() error { return nil }
+func (*rig) Sync() error   { return nil }
+
+type worker struct{ otp.Base }
+
+func (worker) Receive(*otp.Process, any) error { return errors.New("crash") }
+
+func tenant(name string) otp.Child {
+	return otp.Child{ID: name, Restart: otp.Transient, Start: otp.Supervisor(otp.Spec{
+		Intensity: otp.Intensity{Restarts: 1, Within: time.Minute},
+		Children:  []otp.Child{{ID: "worker", Start: otp.Worker(func() otp.Behaviour { return worker{} })}},
+	})}
+}
+
+// run starts such a host with the tenants acme and globex, on what an earlier one has stored.
+func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
+	t.Helper()
+	r := &rig{board: &ladder.Board{}, names: []string{"acme", "globex"}, stored: maps.Clone(stored)}
+	if r.stored == nil {
+		r.stored = map[string]jsontext.Value{}
+	}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		r.Stage = s
+		at := func(row string) otp.Ref { ref, _ := s.System.Whereis("top/" + row); return ref }
+		o := tenancy.Options{
+			Board: r.board, Tenants: func() []string { return r.names },
+			Supervisor: func() otp.Ref { return at("tenants") }, Child: tenant,
+			Resumed: func(name string) { r.resumed = append(r.resumed, name) },
+			Storage: func() otp.Ref { return at("storage") },
+			Stored:  iter.Seq2[string, jsontext.Value](maps.All(stored)), Emit: s.Events.Emit,
+		}
+		return []otp.Child{
+			{ID: "storage", Start: otp.Worker(func() otp.Behaviour { return storage.New(storage.Options{Store: r, Emit: s.Events.Emit}) })},
+			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return tenancy.New(o) })},
+			{ID: "tenants", Start: otp.SupervisorFunc(func() (spec otp.Spec) {
+				for _, name := range r.names {
+					if s := r.board.Of(name); s.Runs() {
+						spec.Children = append(spec.Children, tenant(name))
+					}
+				}
+				return spec
+			})},
+		}
+	}, func(*stage.Stage) {
+		r.wait(time.Second) // until the manager has found them
+		test(r)
+	})
+}
+
+func (r *rig) wait(d time.Duration) {
+	time.Sleep(d)
+	r.Rest()
+}
+
+func (r *rig) runs(name string) bool {
+	ref, ok := r.System.Whereis("top/tenants/" + name)
+	return ok && ref.Alive()
+}
+
+// ends has a tenant exceed its budget.
+func (r *rig) ends(name string) {
+	r.T.Helper()
+	r.Send("tenants/"+name+"/worker", "crash")
+	r.Send("tenants/"+name+"/worker", "crash")
+	if r.runs(name) {
+		r.T.Fatalf("%s has not ended", name)
+	}
+}
+
+func (r *rig) operates(name string, verb ladder.Verb) (ladder.Standing, error) {
+	r.T.Helper()
+	s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager", tenancy.OperateRequest{Tenant: name, Verb: verb})
+	r.Rest()
+	return s, err
+}
+
+// untouched checks that nobody else was restarted.
+func (r *rig) untouched() {
+	r.T.Helper()
+	for _, n := range r.Tree.Snapshot().Children {
+		if n.Restarts > 0 {
+			r.T.Errorf("%s: %d restarts", n.Path, n.Restarts)
+		}
+		for _, c := range n.Children {
+			if c.ID == "globex" && c.Incarnation != 1 {
+				r.T.Errorf("%s: incarnation %d", c.Path, c.Incarnation)
+			}
+		}
+	}
+}
+
+// The whole ladder: pauses that double, quarantine, a probe that fails, one that lasts. The other
+// tenant, and what is above both, notice nothing.
+func TestTenantClimbsTheLadder(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		pause := ladder.FirstPause
+		for range ladder.MaxEnds - 1 {
+			r.ends("acme")
+			r.wait(pause - time.Millisecond)
+			if r.runs("acme") {
+				t.Fatalf("it runs before %s are over", pause)
+			}
+			r.wait(time.Millisecond)
+			if !r.runs("acme") {
+				t.Fatalf("it does not run after %s", pause)
+			}
+			pause = min(2*pause, ladder.LastPause)
+		}
+		r.ends("acme")
+		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Incident == "" || s.Times != ladder.MaxEnds {
+			t.Errorf("after %d ends: %+v", ladder.MaxEnds, s)
+		}
+		r.wait(ladder.FirstProbe)
+		if s := r.board.Of("acme"); s.State != ladder.Probing || !r.runs("acme") {
+			t.Errorf("probed: %+v", s)
+		}
+		r.ends("acme")
+		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Gap != 2*ladder.FirstProbe {
+			t.Errorf("after a probe that failed: %+v", s)
+		}
+		r.wait(2*ladder.FirstProbe + ladder.Stable)
+		if s := r.board.Of("acme"); !s.Clean() || !r.runs("acme") || r.Has(store.Tenants, "acme") {
+			t.Errorf("after a probe that lasted: %+v", s)
+		}
+		if n := len(stage.Of[telemetry.TenantPaused](&r.Events)); n != ladder.MaxEnds-1 {
+			t.Errorf("told of %d pauses", n)
+		}
+		if n := len(stage.Of[telemetry.TenantQuarantined](&r.Events)); n != 2 {
+			t.Errorf("told of %d quarantines", n)
+		}
+		if n := len(r.resumed); n != ladder.MaxEnds+1 {
+			t.Errorf("sessions were woken %d times", n)
+		}
+		r.untouched()
+	})
+}
+
+// Two messages of a tenant that crash what all share stop the tenant.
+func TestChargedTenantIsPaused(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		charge := tenancy.Charged{Tenant: "acme", Component: "top/core/x", Why: ladder.Why{Cause: "poison", Incident: "abc"}}
+		r.Send("manager", charge)
+		if !r.runs("acme") {
+			t.Error("it is stopped for one crash")
+		}
+		for range 100 {
+			r.Send("manager", charge)
+		}
+		if s := r.board.Of("acme"); r.runs("acme") || s.State != ladder.Paused || s.Times != 1 || s.Incident != "abc" {
+			t.Errorf("runs %t, %+v", r.runs("acme"), s)
+		}
+		r.wait(ladder.FirstPause)
+		if !r.runs("acme") {
+			t.Error("it is not back after its pause")
+		}
+		r.untouched()
+	})
+}
+
+// An operator's word is done at once, and survives the manager and the host.
+func TestOperatorPutsATenantAway(t *testing.T) {
+	var stored map[string]jsontext.Value
+	run(t, nil, func(r *rig) {
+		if s, err := r.operates("acme", ladder.Quarantine); err != nil || s.State != ladder.Quarantined || r.runs("acme") {
+			t.Errorf("quarantined: %+v, %v, runs %t", s, err, r.runs("acme"))
+		}
+		if _, err := r.operates("acme", ladder.Restart); !errors.Is(err, tenancy.ErrPutAway) {
+			t.Errorf("restarted: %v", err)
+		}
+		if _, err := r.operates("nobody", ladder.Restart); !errors.Is(err, tenancy.ErrNoTenant) {
+			t.Errorf("nobody: %v", err)
+		}
+		r.Break("manager", "")
+		r.Send("manager", tenancy.Reconfigured{})
+		r.wait(24 * time.Hour)
+		if r.runs("acme") {
+			t.Error("it runs after a day")
+		}
+		stored = maps.Clone(r.stored)
+	})
+	run(t, stored, func(r *rig) {
+		if r.runs("acme") || !r.runs("globex") {
+			t.Errorf("in the next host: acme runs %t, globex %t", r.runs("acme"), r.runs("globex"))
+		}
+		if s, err := r.operates("acme", ladder.Release); err != nil || !s.Runs() || !r.runs("acme") || r.Has(store.Tenants, "acme") {
+			t.Errorf("released: %+v, %v, runs %t", s, err, r.runs("acme"))
+		}
+		before, _ := r.System.Whereis("top/tenants/acme/worker")
+		inc := before.Incarnation()
+		if s, err := r.operates("acme", ladder.Restart); err != nil || !s.Runs() || !r.runs("acme") || before.Incarnation() != inc+1 {
+			t.Errorf("restarted: %+v, %v, incarnation %d", s, err, before.Incarnation())
+		}
+	})
+}
+
+// A pause goes on in the next host, and so does the count.
+func TestPauseGoesOnInTheNextHost(t *testing.T) {
+	var stored map[string]jsontext.Value
+	run(t, nil, func(r *rig) {
+		for range 5 {
+			r.ends("acme")
+			r.wait(16 * time.Second)
+		}
+		r.ends("acme")
+		stored = maps.Clone(r.stored)
+	})
+	if len(stored) != 1 {
+		t.Fatalf("stored: %s", stored)
+	}
+	run(t, stored, func(r *rig) {
+		if r.runs("acme") || !r.runs("globex") {
+			t.Errorf("acme runs %t, globex %t", r.runs("acme"), r.runs("globex"))
+		}
+		r.wait(32 * time.Second)
+		if s := r.board.Of("acme"); !r.runs("acme") || s.Times != 6 {
+			t.Errorf("runs %t, %+v", r.runs("acme"), s)
+		}
+	})
+}
+
+// The tenants' own supervisor crashes: that is no end of theirs.
+func TestEndOfTheSupervisorIsNoEndOfTheTenants(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.Break("tenants", "")
+		_, _ = otp.CountChildren(r.T.Context(), r.Ref("tenants"))
+		r.wait(2 * time.Second)
+		if s := r.board.Of("acme"); !r.runs("acme") || !s.Clean() {
+			t.Errorf("runs %t, %+v", r.runs("acme"), s)
+		}
+		r.ends("acme")
+		r.wait(ladder.FirstPause)
+		if !r.runs("acme") {
+			t.Error("it is not back")
+		}
+	})
+}
+
+// A tenant that is configured no more is forgotten; a new one is followed.
+func TestTenantsComeAndGo(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.ends("acme")
+		r.names = []string{"globex", "umbrella"}
+		if _, err := otp.StartChild(r.T.Context(), r.Ref("tenants"), tenant("umbrella")); err != nil {
+			t.Fatal(err)
+		}
+		r.Send("manager", tenancy.Reconfigured{})
+		r.wait(time.Minute)
+		if r.runs("acme") || r.Has(store.Tenants, "acme") {
+			t.Error("it was started again")
+		}
+		r.ends("umbrella")
+		r.wait(ladder.FirstPause)
+		if !r.runs("umbrella") {
+			t.Error("the new one is not followed")
+		}
+	})
+}
+
+// What is stored is sound or dropped.
+func TestStoredStandingIsSoundOrDropped(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]ladder.State{
+		`{"state":"paused","since":"2026-01-01T00:00:00Z","times":1,"gap_ns":1000000000,"until":"2026-01-01T00:00:01Z"}`: ladder.Paused,
+		`{"state":"probing","since":"2025-12-31T23:59:30Z","times":11,"gap_ns":600000000000}`:                            ladder.Quarantined,
+		`{"state":"quarantined","since":"2025-12-01T00:00:00Z","operator":true}`:                                         ladder.Quarantined,
+		`{"state":"paused","since":"2026-01-01T00:00:00Z","times":1,"gap_ns":1000000000,"until":"2030-01-01T00:00:00Z"}`: ladder.Paused, // not for years
+		`{"state":"paused"}`: "",
+		`{"state":"asleep"}`: "",
+		`{"state":"running","times":3,"since":"2099-01-01T00:00:00Z"}`: ladder.Running,
+		`7`: "",
+	} {
+		s, err := tenancy.Parse(jsontext.Value(text), now)
+		if (err == nil) != (want != "") || s.State != want {
+			t.Errorf("%s: %+v, %v", text, s, err)
+		}
+		if err == nil && !s.Operator && s.Wait(now) > ladder.LastProbe {
+			t.Errorf("%s: waits %s", text, s.Wait(now))
+		}
+	}
+}

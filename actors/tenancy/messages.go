@@ -1,0 +1,32 @@
+package tenancy
+
+import (
+	"mcpd/gateway/ladder"
+	"mcpd/supervisor/otp"
+)
+
+// Charged says that a message of a tenant has crashed a component that all tenants share.
+type Charged struct {
+	Tenant    string
+	Component string // path of its row
+	ladder.Why
+}
+
+// Reconfigured says that the configured tenants are others than before.
+type Reconfigured struct{}
+
+// OperateRequest is what an operator wants of a tenant. The answer is how it stands then, once that
+// is written down. Errors are ErrNoTenant and ErrPutAway.
+type OperateRequest struct {
+	Tenant string
+	Verb   ladder.Verb
+}
+
+// Operate is that call.
+type Operate = otp.Call[OperateRequest, ladder.Standing]
+
+// The classes. A Charged is ordinary: when there are more than the mailbox holds, one less matters
+// little.
+//
+//	Reconfigured   owed: one for each reload
+func (Reconfigured) Class() otp.Class { return otp.Owed }

@@ -1,0 +1,103 @@
+package tenancy
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/storage"
+	"mcpd/gateway/ladder"
+	"mcpd/store"
+	"mcpd/telemetry"
+)
+
+// saved is a standing as it is stored.
+type saved struct {
+	State    ladder.State `json:"state"`
+	Since    time.Time    `json:"since,omitzero"`
+	Times    int          `json:"times,omitzero"`
+	Gap      int64        `json:"gap_ns,omitzero"`
+	Until    time.Time    `json:"until,omitzero"`
+	Operator bool         `json:"operator,omitzero"`
+	Cause    string       `json:"cause,omitzero"`
+	Incident string       `json:"incident,omitzero"`
+}
+
+// change is what is stored of a tenant; nothing when there is nothing to remember.
+func change(tenant string, s ladder.Standing) store.Change {
+	c := store.Change{Bucket: store.Tenants, Key: tenant}
+	if s.Clean() {
+		return c
+	}
+	var err error
+	of := saved{s.State, s.Since, s.Times, int64(s.Gap), s.Until, s.Operator, telemetry.Clean(s.Cause, telemetry.MaxValue), s.Incident}
+	if c.Value, err = json.Marshal(of); err != nil {
+		panic(err) // it holds nothing but text that was cleaned, numbers and times of a clock
+	}
+	return c
+}
+
+// put writes down how a tenant stands, without waiting.
+func (m *Manager) put(tenant string, s ladder.Standing) {
+	if to := m.o.Storage(); !to.IsZero() {
+		_ = m.p.Send(to, &storage.Keep{Change: change(tenant, s)}) // one that is gone keeps nothing
+	}
+}
+
+var errUnsound = errors.New("not how a tenant stands")
+
+// Parse reads what is stored of a tenant. A time that lies further ahead than any pause is one of a
+// clock that was wrong.
+func Parse(value jsontext.Value, now time.Time) (s ladder.Standing, err error) {
+	var of saved
+	if err := json.Unmarshal(value, &of); err != nil {
+		return ladder.Standing{}, err
+	}
+	s = ladder.Standing{
+		State: of.State, Since: of.Since, Times: of.Times, Gap: time.Duration(of.Gap), Until: of.Until, Operator: of.Operator,
+		Why: ladder.Why{Cause: of.Cause, Incident: of.Incident},
+	}
+	switch s.State {
+	case ladder.Running, ladder.Paused, ladder.Quarantined, ladder.Probing:
+	default:
+		return ladder.Standing{}, errUnsound
+	}
+	if s.Times < 0 || s.Gap < 0 || s.Gap > ladder.LastProbe || !s.Operator && !s.Runs() && s.Until.IsZero() {
+		return ladder.Standing{}, errUnsound
+	}
+	if s.Since.After(now) { // the clock has been set back
+		s.Since = now
+	}
+	if s.State == ladder.Probing { // it was not over
+		s.State, s.Until = ladder.Quarantined, now.Add(s.Gap)
+	}
+	if s.Until.Sub(now) > s.Gap {
+		s.Until = now.Add(s.Gap)
+	}
+	return s, nil
+}
+
+// restore takes over what an earlier host has stored. What is not readable, or of a tenant that is
+// not configured, is forgotten.
+func (m *Manager) restore() {
+	if m.o.Stored == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, name := range m.o.Tenants() {
+		known[name] = true
+	}
+	for name, value := range m.o.Stored {
+		s, err := Parse(value, m.p.Now())
+		if err != nil {
+			m.o.Emit(telemetry.RecordDropped{Kind: "tenant", Reason: err.Error()})
+		}
+		if err != nil || !known[name] {
+			m.put(name, ladder.Standing{})
+			continue
+		}
+		m.o.Board.Set(name, s)
+	}
+}

@@ -1,0 +1,27 @@
+package tenancy
+
+import (
+	"mcpd/gateway/ladder"
+	"mcpd/telemetry"
+)
+
+// tell reports how a tenant stands now.
+func (m *Manager) tell(tenant string, x ladder.Effect, s ladder.Standing) {
+	at := telemetry.Where{Tenant: tenant, Incident: s.Incident}
+	retry := s.Wait(m.p.Now())
+	if s.Operator {
+		retry = 0
+	}
+	switch x {
+	case ladder.TellPaused:
+		m.o.Emit(telemetry.TenantPaused{Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause})
+	case ladder.TellQuarantined:
+		m.o.Emit(telemetry.TenantQuarantined{Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause})
+	case ladder.TellResumed:
+		m.o.Emit(telemetry.TenantResumed{Where: at, Probe: s.State == ladder.Probing})
+	case ladder.TellReleased:
+		m.o.Emit(telemetry.TenantReleased{Where: telemetry.Where{Tenant: tenant}})
+	case ladder.TellRestarted:
+		m.o.Emit(telemetry.TenantRestarted{Where: telemetry.Where{Tenant: tenant}})
+	}
+}

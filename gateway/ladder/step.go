@@ -1,0 +1,153 @@
+package ladder
+
+import (
+	"slices"
+	"time"
+)
+
+// Event is what happens to a tenant.
+type Event interface{ event() }
+
+type (
+	// Ended: the tenant has ended by itself, or did not start.
+	Ended struct{ Why }
+	// Charged: a message of the tenant has crashed a component that all tenants share.
+	Charged struct{ Why }
+	// Passed: time has passed.
+	Passed struct{}
+	// Operated: an operator wants something of it.
+	Operated struct {
+		Verb Verb
+		Why
+	}
+)
+
+func (Ended) event()    {}
+func (Charged) event()  {}
+func (Passed) event()   {}
+func (Operated) event() {}
+
+// Verb is what an operator does to a tenant.
+type Verb string
+
+// The verbs.
+const (
+	Restart    Verb = "restart"    // it is stopped and started again; its ends are forgotten
+	Quarantine Verb = "quarantine" // it is stopped, and not started before it is released
+	Release    Verb = "release"    // it is started now; its ends are forgotten
+)
+
+// Verbs are all of them.
+func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
+
+// Effect is what is to be done about a step, in the order of the constants.
+type Effect uint8
+
+// Effects.
+const (
+	Stop       Effect = iota // stop the tenant
+	Start                    // start it, once it is stopped
+	TellPaused               // report the new standing
+	TellQuarantined
+	TellResumed // it is started after a pause, or as a probe
+	TellReleased
+	TellRestarted
+	Refuse // an operator's wish is refused: another has put the tenant away
+)
+
+func (e Effect) String() string {
+	return [...]string{"stop", "start", "tell paused", "tell quarantined", "tell resumed", "tell released", "tell restarted", "refuse"}[e]
+}
+
+// Step is how a tenant stands after an event, and what to do.
+func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
+	switch e := e.(type) {
+	case Ended:
+		if !s.Runs() {
+			return s, nil // it was stopped
+		}
+		return s.down(now, e.Why)
+	case Charged:
+		if !s.Runs() {
+			return s, nil
+		}
+		s.charged = slices.DeleteFunc(slices.Clone(s.charged), func(at time.Time) bool { return now.Sub(at) > ChargeTime })
+		if s.charged = append(s.charged, now); len(s.charged) < MaxCharges {
+			return s, nil
+		}
+		s, effects := s.down(now, e.Why)
+		return s, append([]Effect{Stop}, effects...)
+	case Passed:
+		return s.passed(now)
+	case Operated:
+		return s.operated(now, e)
+	}
+	return s, nil
+}
+
+// down is a tenant that has ended by itself once more.
+func (s Standing) down(now time.Time, why Why) (Standing, []Effect) {
+	if s.State != Probing && now.Sub(s.Since) >= Stable {
+		s.Times, s.Gap = 0, 0
+	}
+	first, last := FirstPause, LastPause
+	next := Standing{State: Paused, Since: now, Times: s.Times + 1, Why: why}
+	tell := TellPaused
+	if next.Times >= MaxEnds || s.State == Probing {
+		next.State, tell = Quarantined, TellQuarantined
+		if first, last = FirstProbe, LastProbe; s.State != Probing {
+			s.Gap = 0
+		}
+	}
+	next.Gap = min(max(2*s.Gap, first), last)
+	next.Until = now.Add(next.Gap)
+	return next, []Effect{tell}
+}
+
+// passed is a tenant whose time has come, if it has.
+func (s Standing) passed(now time.Time) (Standing, []Effect) {
+	if at := s.Next(); at.IsZero() || now.Before(at) {
+		return s, nil
+	}
+	switch s.State {
+	case Paused:
+		s.State, s.Since, s.Until = Running, now, time.Time{}
+		return s, []Effect{Start, TellResumed}
+	case Quarantined:
+		s.State, s.Since, s.Until = Probing, now, time.Time{}
+		return s, []Effect{Start, TellResumed}
+	case Probing:
+		return Standing{State: Running, Since: s.Since}, []Effect{TellReleased}
+	}
+	return Standing{State: Running, Since: s.Since}, nil // it ran for long enough
+}
+
+func (s Standing) operated(now time.Time, e Operated) (Standing, []Effect) {
+	running := Standing{State: Running, Since: now}
+	switch e.Verb {
+	case Quarantine:
+		next := Standing{State: Quarantined, Since: now, Operator: true, Why: e.Why}
+		if !s.Runs() {
+			return next, []Effect{TellQuarantined}
+		}
+		return next, []Effect{Stop, TellQuarantined}
+	case Release:
+		if s.Runs() {
+			running.Since = s.Since
+			if s.State == Probing {
+				return running, []Effect{TellReleased}
+			}
+			return running, nil
+		}
+		return running, []Effect{Start, TellReleased}
+	case Restart:
+		if s.Operator {
+			return s, []Effect{Refuse}
+		}
+		if !s.Runs() {
+			return running, []Effect{Start, TellRestarted}
+		}
+		return running, []Effect{Stop, Start, TellRestarted}
+	}
+	return s, []Effect{Refuse}
+}

@@ -1,0 +1,196 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"mcpd/actors/session"
+	"mcpd/actors/tenancy"
+	"mcpd/gateway/ladder"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+	"mcpd/protocol"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/telemetry/admin"
+)
+
+func (h *host) tenancyOptions() tenancy.Options {
+	return tenancy.Options{
+		Board: &h.standing, Tenants: h.tenantNames,
+		Supervisor: func() otp.Ref {
+			ref, _ := h.system.Whereis(root + "/tenants")
+			return ref
+		},
+		Child:   func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
+		Resumed: h.wakeSessions,
+		Storage: func() otp.Ref { return h.core("storage") }, Stored: h.stored(store.Tenants),
+		Emit: h.recorder.Emit,
+	}
+}
+
+func (h *host) tenantNames() []string {
+	tenants := h.now().config.Tenants
+	names := make([]string, len(tenants))
+	for i := range tenants {
+		names[i] = tenants[i].Name
+	}
+	return names
+}
+
+// wakeSessions has each session of a tenant that runs again get an actor, so that a client with an
+// open stream hears of changes without asking.
+func (h *host) wakeSessions(tenant string) {
+	for _, s := range h.index.InOrder(func(s *session.Handle) bool { return s.Endpoint().Tenant == tenant }) {
+		_ = h.core("session_manager").Send(&session.Wake{Handle: s})
+	}
+}
+
+// heard passes events on to the log and the metrics, and crashes that are charged to the tenant manager.
+func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
+	return func(e otp.Event) {
+		recorded(e)
+		h.charge(e)
+	}
+}
+
+// charge tells the tenant manager of a crash that a message of a tenant has caused.
+func (h *host) charge(e otp.Event) {
+	c, ok := e.(otp.CrashCharged)
+	if !ok {
+		return
+	}
+	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/")}
+	var crash *otp.CrashReport
+	if errors.As(c.Reason, &crash) {
+		why.Incident = crash.Incident()
+	}
+	_ = h.core("tenant_manager").Send(tenancy.Charged{Tenant: c.Origin, Component: c.Path, Why: why})
+}
+
+// down refuses what is asked of a tenant that does not run.
+func down(b *ladder.Board, tenant string, now time.Time) *protocol.Error {
+	s := b.Of(tenant)
+	if s.Runs() {
+		return nil
+	}
+	return protocol.TenantDown(tenant, string(s.State), s.Incident, max(second, s.Wait(now)))
+}
+
+// withTenants adds to a snapshot how the tenants stand. One that was down when the host started has
+// no row in the tree until it is started.
+func (h *host) withTenants(tree otp.Node) otp.Node {
+	for i := range tree.Children {
+		pool := &tree.Children[i]
+		if pool.ID != "tenants" {
+			continue
+		}
+		rows := map[string]int{}
+		for j, row := range pool.Children {
+			rows[row.ID] = j
+		}
+		for _, name := range h.tenantNames() {
+			s := h.standing.Of(name)
+			j, ok := rows[name]
+			if !ok && !s.Runs() {
+				j = len(pool.Children)
+				pool.Children = append(pool.Children, otp.Node{
+					ID: name, Path: pool.Path + "/" + name, Label: name, Type: otp.SupervisorType, Restart: otp.Transient, Status: otp.Stopped, Since: s.Since,
+				})
+				ok = true
+			}
+			if ok {
+				pool.Children[j].Extra = status(name, s)
+			}
+		}
+	}
+	return tree
+}
+
+func status(tenant string, s ladder.Standing) telemetry.TenantStatus {
+	out := telemetry.TenantStatus{Tenant: tenant, State: string(s.State), Retry: s.Until, Times: s.Times}
+	if s.State == "" {
+		out.State = string(ladder.Running)
+	}
+	if !s.Clean() {
+		out.Ending = telemetry.Ending{Cause: s.Cause, Incident: s.Incident}
+	}
+	return out
+}
+
+// standings is what readiness says of the tenants. One that is down takes nobody else's service.
+func (h *host) standings() admin.Check {
+	c := admin.Check{Name: "tenant_state", OK: true}
+	var lines []string
+	for _, name := range h.tenantNames() {
+		if s := h.standing.Of(name); !s.Runs() || s.State == ladder.Probing {
+			lines = append(lines, name+" is "+string(s.State)+", incident "+s.Incident)
+		}
+	}
+	if len(lines) > 0 {
+		c.OK, c.Detail = false, strings.Join(lines, "; ")
+	}
+	return c
+}
+
+// pauses is what readiness says of rows that end too often and are paused.
+func pauses(tree otp.Node) admin.Check {
+	c := admin.Check{Name: "components", OK: true}
+	var paths []string
+	tree.Walk(func(n otp.Node) bool {
+		if n.Status == otp.Paused {
+			paths = append(paths, strings.TrimPrefix(n.Path, root+"/"))
+		}
+		return true
+	})
+	if len(paths) > 0 {
+		c.OK, c.Detail = false, "paused, because it ends too often: "+strings.Join(paths, ", ")
+	}
+	return c
+}
+
+// tenantList is what the admin listener shows of the tenants.
+func (h *host) tenantList() iter.Seq[*mcpdv1.Tenant] {
+	return func(yield func(*mcpdv1.Tenant) bool) {
+		for _, name := range h.tenantNames() {
+			if !yield(tenantRecord(name, h.standing.Of(name))) {
+				return
+			}
+		}
+	}
+}
+
+func tenantRecord(name string, s ladder.Standing) *mcpdv1.Tenant {
+	st := status(name, s)
+	t := &mcpdv1.Tenant{
+		Name: name, State: st.State, Ends: telemetry.Count(s.Times), Cause: st.Cause, Incident: st.Incident, ByOperator: s.Operator,
+	}
+	if !s.Since.IsZero() {
+		t.Since = timestamppb.New(s.Since)
+	}
+	if !s.Until.IsZero() {
+		t.Retry = timestamppb.New(s.Until)
+	}
+	return t
+}
+
+// operateTenant does to a tenant what an operator wants.
+func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Tenant, error) {
+	ctx, cancel := context.WithTimeout(ctx, operateTime)
+	defer cancel()
+	s, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, h.core("tenant_manager"), tenancy.OperateRequest{Tenant: name, Verb: ladder.Verb(verb)})
+	switch {
+	case errors.Is(err, tenancy.ErrNoTenant):
+		return nil, admin.ErrNoTenant
+	case errors.Is(err, tenancy.ErrPutAway):
+		return nil, admin.ErrPutAway
+	case err != nil:
+		return nil, err
+	}
+	return tenantRecord(name, s), nil
+}
