@@ -15,11 +15,22 @@ import (
 // ask makes one request of the admin API and returns the body of its answer.
 func (a *arena) ask(method, path, body string) string {
 	a.t.Helper()
+	return a.askAs(a.token, method, path, body)
+}
+
+// operates does to a tenant what an operator wants.
+func (a *arena) operates(tenant, verb string) string {
+	a.t.Helper()
+	return a.askAs(a.write, http.MethodPost, "/admin/v1/tenants/"+tenant+"/"+verb, "")
+}
+
+func (a *arena) askAs(token, method, path, body string) string {
+	a.t.Helper()
 	r, err := http.NewRequestWithContext(a.t.Context(), method, a.Admin+path, strings.NewReader(body))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+a.token)
+	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := a.admin.Do(r)
 	if err != nil {

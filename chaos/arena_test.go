@@ -33,6 +33,7 @@ type arena struct {
 	*mcptest.Host
 	t     *testing.T
 	token string // of the chaos scope
+	write string // of the write scope
 	home  string // the runtime directory
 	admin http.Client
 	// retries is how often a client tries to get its stream back; 0 is the SDK's own number, and negative never.
@@ -66,10 +67,16 @@ func openWith(t *testing.T, top, servers string) *arena {
 
 func (a *arena) readToken() {
 	a.t.Helper()
-	var err error
-	if a.token, err = admin.ReadToken(filepath.Join(a.home, "mcpd"), strings.TrimPrefix(a.Host.Admin, "http://"), admin.Chaos); err != nil {
+	a.token, a.write = a.tokenOf(admin.Chaos), a.tokenOf(admin.Write)
+}
+
+func (a *arena) tokenOf(scope admin.Scope) string {
+	a.t.Helper()
+	token, err := admin.ReadToken(filepath.Join(a.home, "mcpd"), strings.TrimPrefix(a.Host.Admin, "http://"), scope)
+	if err != nil {
 		a.t.Fatal(err)
 	}
+	return token
 }
 
 // tenant is the configuration of one tenant.

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -187,7 +188,20 @@ func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handl
 	}
 	start, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	return otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)
+	s, err := otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)
+	return s, unopened(r.Endpoint.Tenant, err)
+}
+
+// unopened is why there is no session, as its client is told. That the session manager is paused, or
+// refuses a tenant whose messages crash it, passes.
+func unopened(tenant string, err error) error {
+	switch {
+	case errors.Is(err, otp.ErrShunned):
+		return protocol.TenantDown(tenant, string(ladder.Paused), "", second)
+	case errors.Is(err, otp.ErrNoProc), errors.Is(err, otp.ErrOverloaded):
+		return protocol.Overloaded("host", second)
+	}
+	return err
 }
 
 // Lookup finds a session that began with a handshake. One of another endpoint or principal is none.

@@ -28,7 +28,7 @@ func (h *host) tenancyOptions() tenancy.Options {
 			return ref
 		},
 		Child:   func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
-		Resumed: h.wakeSessions,
+		Starting: h.system.Forgive, Resumed: h.wakeSessions,
 		Storage: func() otp.Ref { return h.core("storage") }, Stored: h.stored(store.Tenants),
 		Emit: h.recorder.Emit,
 	}

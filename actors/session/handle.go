@@ -236,11 +236,20 @@ func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 	}
 	ref, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h, Gone: d.to})
 	if err != nil {
-		return refuse(err)
+		return h.unattached(err)
 	}
 	d.to = ref
 	if err = ref.Send(d); errors.Is(err, otp.ErrNoProc) && !h.closed.Load() { // it crashed again at once; the session is still there
 		return protocol.Overloaded("session", time.Second)
+	}
+	return refuse(err)
+}
+
+// unattached is why a session has no actor, as its client is told. The session is still there when
+// its tenant, or the manager, is paused.
+func (h *Handle) unattached(err error) error {
+	if !h.closed.Load() && (errors.Is(err, otp.ErrNoProc) || errors.Is(err, otp.ErrShunned)) {
+		return protocol.Overloaded("tenant "+h.endpoint.Tenant, time.Second)
 	}
 	return refuse(err)
 }

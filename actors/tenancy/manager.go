@@ -37,8 +37,8 @@ type Options struct {
 	// Supervisor is whose children the tenants are, and Child the spec of one.
 	Supervisor func() otp.Ref
 	Child      func(tenant string) otp.Child
-	// Resumed is called when a tenant runs again.
-	Resumed func(tenant string)
+	// Starting is called before a tenant is started again, and Resumed when it runs.
+	Starting, Resumed func(tenant string)
 	// Storage is who writes down how tenants stand; nil, or zero, for nobody.
 	Storage func() otp.Ref
 	// Stored is what an earlier host has written down.
@@ -57,13 +57,13 @@ type Manager struct {
 
 // row is what the manager has in hand for a tenant.
 type row struct {
-	name      string
-	ref       otp.Ref // that is monitored; zero when none is
-	restart   bool    // stop it, although it is to run
-	busy      bool    // a stop or a start is under way
-	timer     otp.Timer
-	resumed   bool // it is started after it had been down
-	forgotten bool // it is configured no more
+	name    string
+	ref     otp.Ref // that is monitored; zero when none is
+	restart bool    // stop it, although it is to run
+	busy    bool    // a stop or a start is under way
+	timer   otp.Timer
+	resumed bool       // it is started after it had been down
+	waiting []*Operate // to be answered once it is as it is to be
 }
 
 // New makes one incarnation.
@@ -164,6 +164,9 @@ func (m *Manager) forget(r *row) {
 	if s := m.o.Board.Of(r.name); !s.Clean() {
 		m.put(r.name, ladder.Standing{})
 	}
+	for _, call := range r.waiting {
+		call.Fail(ErrNoTenant)
+	}
 }
 
 // step tells the ladder what has happened to a tenant, and does what it says.
@@ -217,10 +220,22 @@ func (m *Manager) settle(r *row) {
 		otp.TerminateChildAsync(m.p, sup, r.name, func(err error) any { return stopped{r.name, err} })
 	case at.Alive():
 		m.follow(r, at)
+		m.settled(r, s)
 	case s.Runs():
 		r.restart, r.busy = false, true
+		m.o.Starting(r.name)
 		otp.RestartChildAsync(m.p, sup, r.name, func(ref otp.Ref, err error) any { return started{r.name, ref, err} })
+	default:
+		m.settled(r, s)
 	}
+}
+
+// settled answers operators: the tenant is as they wanted it, or as it became since.
+func (m *Manager) settled(r *row, s ladder.Standing) {
+	for _, call := range r.waiting {
+		call.Reply(s)
+	}
+	r.waiting = nil
 }
 
 func (m *Manager) lookAgain() {
@@ -333,11 +348,17 @@ func (m *Manager) operate(call *Operate) {
 	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change}, func(_ struct{}, err error) any { return written{call, err} })
 }
 
-// written answers an operator.
+// written goes on for an operator, who is answered when the tenant is as it is to be.
 func (m *Manager) written(w written) {
 	if w.err != nil {
 		w.call.Fail(fmt.Errorf("it is done, but would not survive the host: %w", w.err))
 		return
 	}
-	w.call.Reply(m.o.Board.Of(w.call.Req.Tenant))
+	r := m.rows[w.call.Req.Tenant]
+	if r == nil {
+		w.call.Fail(ErrNoTenant)
+		return
+	}
+	r.waiting = append(r.waiting, w.call)
+	m.settle(r)
 }

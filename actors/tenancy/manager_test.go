@@ -80,9 +80,10 @@ func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
 		o := tenancy.Options{
 			Board: r.board, Tenants: func() []string { return r.names },
 			Supervisor: func() otp.Ref { return at("tenants") }, Child: tenant,
-			Resumed: func(name string) { r.resumed = append(r.resumed, name) },
-			Storage: func() otp.Ref { return at("storage") },
-			Stored:  iter.Seq2[string, jsontext.Value](maps.All(stored)), Emit: s.Events.Emit,
+			Starting: func(string) {},
+			Resumed:  func(name string) { r.resumed = append(r.resumed, name) },
+			Storage:  func() otp.Ref { return at("storage") },
+			Stored:   iter.Seq2[string, jsontext.Value](maps.All(stored)), Emit: s.Events.Emit,
 		}
 		return []otp.Child{
 			{ID: "storage", Start: otp.Worker(func() otp.Behaviour { return storage.New(storage.Options{Store: r, Emit: s.Events.Emit}) })},

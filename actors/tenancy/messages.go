@@ -16,7 +16,7 @@ type Charged struct {
 type Reconfigured struct{}
 
 // OperateRequest is what an operator wants of a tenant. The answer is how it stands then, once that
-// is written down. Errors are ErrNoTenant and ErrPutAway.
+// is written down and done. Errors are ErrNoTenant and ErrPutAway.
 type OperateRequest struct {
 	Tenant string
 	Verb   ladder.Verb

@@ -56,7 +56,15 @@ func (a *armed) at(place Place, path string, msg any) bool {
 	} else if path != a.path {
 		return false
 	}
-	return p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind)
+	return p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) && (p.Tenant == "" || causedBy(msg) == p.Tenant)
+}
+
+// causedBy is who has caused a message, empty when it does not say.
+func causedBy(msg any) string {
+	if m, ok := msg.(interface{ Origin() string }); ok {
+		return m.Origin()
+	}
+	return ""
 }
 
 // of reports whether a place that is no actor's is the fault's.

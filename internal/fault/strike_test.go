@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcpd/internal/clock"
 )
 
 // armed arms a fault for the length of a test and returns its id.
@@ -267,4 +269,19 @@ func TestPlacesTakeTheirActionsOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+type caused string
+
+func (c caused) Origin() string { return string(c) }
+
+// A fault at an actor can be limited to the messages that a tenant has caused.
+func TestAnActorsFaultIsNarrowedByWhoCausedTheMessage(t *testing.T) {
+	r := New(clock.System)
+	Fault{Action: Drop, Point: Point{Path: "core/x", Who: Who{Tenant: "acme"}}}.in(t, r)
+	for msg, want := range map[any]int{caused("acme"): 0, caused("globex"): 1, caused(""): 1, "of nobody": 1} {
+		if got := r.Receive("core/x", msg); got != want {
+			t.Errorf("%v is handled %d times, want %d", msg, got, want)
+		}
+	}
 }

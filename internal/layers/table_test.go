@@ -46,6 +46,7 @@ var ours = []row{
 	// 3: actors import one another's messages downward only, so that answers
 	// travel by reference and no arrow points up.
 	{"actors/server/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/client", "actors/held", "actors/task", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/tenancy/...", join(layer2, "actors/internal/mend", "actors/storage"), "actors import one another downward only"},
 	{"actors/configuration/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/session"), "actors import one another downward only"},
 	{"actors/task/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
 	{"actors/held/...", join(layer2, "actors/internal/mend", "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},

@@ -2,6 +2,7 @@ package otp
 
 import (
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -16,8 +17,10 @@ var ErrShunned = errors.New("refused: messages of this origin crash the receiver
 // Origins of crashes. They hold for each child of a supervisor with a Backoff.
 const (
 	// RepeatTime is how soon after a crash another one of the same origin makes the child refuse
-	// calls of that origin, and for how long it does.
+	// calls of that origin, and ShunTime for how long it does: until whoever listens for CrashCharged
+	// has stopped the origin.
 	RepeatTime = 10 * time.Second
+	ShunTime   = time.Second
 	// MaxCharged is how many crashes of one origin may follow one another within RepeatTime before
 	// the child gets no message of it any more, not even those that nobody can be told about. It
 	// ends a loop that a child is in when its Init brings about the message it crashes on.
@@ -61,7 +64,7 @@ type shun struct {
 
 // shun makes the row refuse messages of an origin for a while. Only the row's supervisor calls it.
 func (r *row) shun(origin string, now time.Time, all bool) {
-	next := shunned{origin: shun{now.Add(RepeatTime), all}}
+	next := shunned{origin: shun{now.Add(ShunTime), all}}
 	if old := r.shunned.Load(); old != nil {
 		for o, s := range *old {
 			if o != origin && s.until.After(now) {
@@ -85,6 +88,28 @@ func (r *row) shuns(msg any, own bool) bool {
 	}
 	_, told := msg.(Failer)
 	return told && !own || s.all
+}
+
+// Forgive has every row take messages of an origin again.
+func (s *System) Forgive(origin string) {
+	s.mu.Lock()
+	roots := append([]*row(nil), s.roots...)
+	s.mu.Unlock()
+	for _, r := range roots {
+		r.forgive(origin)
+	}
+}
+
+// forgive is Forgive for a row and those below it.
+func (r *row) forgive(origin string) {
+	if all := r.shunned.Load(); all != nil {
+		next := maps.Clone(*all)
+		delete(next, origin)
+		r.shunned.CompareAndSwap(all, &next) // the supervisor may just have shunned it again
+	}
+	for _, c := range r.rows() {
+		c.forgive(origin)
+	}
 }
 
 // charge is the last crash on messages of an origin, and how many have followed one another.

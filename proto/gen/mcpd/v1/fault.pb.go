@@ -40,7 +40,7 @@ type ArmFault struct {
 	Lease *durationpb.Duration `protobuf:"bytes,5,opt,name=lease,proto3" json:"lease,omitempty"`
 	// Kind of place: "receive" if empty, "init", "upstream.read" and so on.
 	Place string `protobuf:"bytes,6,opt,name=place,proto3" json:"place,omitempty"`
-	// Of places that are no actor's: whose.
+	// Whose it is; at an actor, whose messages: those that the tenant has caused.
 	Tenant  string `protobuf:"bytes,7,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	Server  string `protobuf:"bytes,8,opt,name=server,proto3" json:"server,omitempty"`
 	Session string `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"`

@@ -1,0 +1,216 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"mcpd/internal/mcptest"
+	mcpdv1 "mcpd/proto/gen/mcpd/v1"
+)
+
+// poisonous is how many requests are sent while every message of theirs at one row is a panic.
+const poisonous = 1000
+
+// poisoned are the rows at which messages of acme's can be made to panic. Those of core are shared.
+var poisoned = []struct {
+	row    string
+	prefix bool // of rows that come and go
+	shared bool
+}{
+	{row: "mcpd/tenants/acme/request_manager"},
+	{row: "mcpd/tenants/acme/notification_dispatcher"},
+	{row: "mcpd/tenants/acme/catalog"},
+	{row: "mcpd/tenants/acme/client_sup/files/", prefix: true},
+	{row: "mcpd/tenants/acme/held_sup"},
+	{row: "mcpd/tenants/acme/held_sup/", prefix: true},
+	{row: "mcpd/tenants/acme/task_sup"},
+	{row: "mcpd/tenants/acme/task_sup/", prefix: true},
+	{row: "mcpd/tenants/acme/server_sup"},
+	{row: "mcpd/tenants/acme/server_sup/", prefix: true},
+	{row: "mcpd/core/storage", shared: true},
+	{row: "mcpd/core/protocol_version", shared: true},
+	{row: "mcpd/core/capabilities", shared: true},
+	{row: "mcpd/core/session_manager", shared: true},
+	{row: "mcpd/core/process_manager", shared: true},
+}
+
+// A thousand poisonous requests to each row of a tenant, and to each shared row that its messages
+// reach, cost that tenant. The other tenant loses no call and no session, nothing that is shared ends,
+// and the first is back as soon as its operator says so.
+func TestPoisonOfOneTenantHarmsNobodyElse(t *testing.T) {
+	t.Parallel()
+	a := open(t, fmt.Sprintf("demo: {builtin: demo}\nold: {command: %q, max_version: 2025-11-25}", mcptest.Server(t)))
+	kept, _ := a.client(globex, nil)
+	a.must(kept, "files__echo", map[string]any{"message": "x"})
+	for _, p := range poisoned {
+		t.Run(strings.ReplaceAll(p.row, "/", "_"), func(t *testing.T) {
+			a := &arena{Host: a.Host, t: t, token: a.token, write: a.write, home: a.home}
+			bystander := a.load(globex, "files__echo")
+			bystander.flows(globex, 20)
+			before := a.rows()
+			path, tenant := p.row, ""
+			if p.prefix {
+				path += "*"
+			}
+			if p.shared {
+				tenant = acme
+			}
+			id := a.poison(path, tenant)
+			if p.shared {
+				a.operates(acme, "restart") // what starts with the tenant is a message too
+			}
+			told := a.batters(poisonous)
+			struck := a.heals(id)
+			bystander.flows(globex, 20)
+			a.clean(globex, bystander.end())
+			if struck == 0 {
+				t.Errorf("none of %d requests reached %s: %v", poisonous, p.row, told)
+			}
+			for path, n := range a.rows().restarted(before) {
+				if !strings.HasPrefix(path, "mcpd/tenants/acme") && path != p.row {
+					t.Errorf("%s was restarted %d times", path, n)
+				}
+			}
+			a.operates(acme, "release")
+			s, end := a.client(acme, nil)
+			defer end()
+			a.eventually("serving acme", func() bool {
+				_, err := a.call(s, "files__echo", map[string]any{"message": "back"})
+				return err == nil
+			})
+			t.Logf("%d strikes; answers by status: %v", struck, told)
+		})
+	}
+	a.must(kept, "files__echo", map[string]any{"message": "the session of the beginning"})
+	if n := a.rows()["mcpd/tenants/globex"]; n.GetRestarts() != 0 || n.GetIncarnation() != 1 {
+		t.Errorf("globex: %v", n)
+	}
+}
+
+// poison arms a panic at each message of a row, or at each that a tenant has caused.
+func (a *arena) poison(path, tenant string) (id string) {
+	a.t.Helper()
+	var f mcpdv1.Fault
+	text := a.ask(http.MethodPost, "/admin/v1/faults", fmt.Sprintf(`{"action":"panic","path":%q,"tenant":%q,"lease":"60s"}`, path, tenant))
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), &f); err != nil {
+		a.t.Fatalf("%v in %s", err, text)
+	}
+	return f.GetId()
+}
+
+// heals disarms a fault and returns how often it has struck.
+func (a *arena) heals(id string) uint32 {
+	a.t.Helper()
+	var all mcpdv1.FaultList
+	text := a.ask(http.MethodGet, "/admin/v1/faults", "")
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), &all); err != nil {
+		a.t.Fatalf("%v in %s", err, text)
+	}
+	a.ask(http.MethodDelete, "/admin/v1/faults/"+id, "")
+	for _, f := range all.GetFaults() {
+		if f.GetId() == id {
+			return f.GetHits()
+		}
+	}
+	return 0
+}
+
+const legacyMeta = `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"poison","version":"1"}`
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/clientInfo":{"name":"poison","version":"1"}}`
+
+// batters sends so many requests of all kinds as acme, eight at a time, and returns how many were
+// answered with each status. What they are answered is acme's loss.
+func (a *arena) batters(requests int) map[int]int {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), 50*time.Second)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	defer client.CloseIdleConnections()
+	next := make(chan int)
+	told := map[int]int{}
+	var mu sync.Mutex // guards told
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			session := ""
+			for n := range next {
+				status, id := a.batter(ctx, client, session, n)
+				if id != "" {
+					session = id
+				}
+				mu.Lock()
+				told[status]++
+				mu.Unlock()
+			}
+		})
+	}
+	for n := range requests {
+		next <- n
+	}
+	close(next)
+	all.Wait()
+	return told
+}
+
+// batter sends one request, its kind by its number, and returns the status, and the id of the session
+// that it has opened.
+func (a *arena) batter(ctx context.Context, client *http.Client, session string, n int) (status int, id string) {
+	body, modern, method := "", false, ""
+	switch n / 8 % 8 {
+	case 0:
+		body, session = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+legacyMeta+`}}`, ""
+	case 1:
+		body = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	case 2:
+		body = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	case 3:
+		body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__echo","arguments":{"message":"x"}}}`
+	case 4:
+		body = `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"test://watched"}}`
+	case 5:
+		body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__slow_compute","arguments":{"seconds":1},"task":{"ttl":60000}}}`
+	case 6:
+		method, modern = "tools/call", true
+		body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"old__ask_elicitation","arguments":{"message":"who?"},` + modernMeta + `}}`
+	case 7:
+		method, modern = "tools/list", true
+		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, strings.Replace(modernMeta, "form", fmt.Sprintf("form%d", n), 1))
+	}
+	limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(limited, http.MethodPost, a.url(acme), bytes.NewReader([]byte(body)))
+	if err != nil {
+		panic(err) // the URL is the test's own
+	}
+	r.Header.Set("Authorization", "Bearer "+key(acme))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if session != "" && !modern {
+		r.Header.Set("Mcp-Session-Id", session)
+		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+	}
+	if modern {
+		r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+		r.Header.Set("Mcp-Method", method)
+		if method == "tools/call" {
+			r.Header.Set("Mcp-Name", "old__ask_elicitation")
+		}
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, ""
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body) // a stream that is cut is acme's loss
+	return answer.StatusCode, answer.Header.Get("Mcp-Session-Id")
+}
