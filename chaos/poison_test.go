@@ -179,14 +179,18 @@ func (a *arena) batter(ctx context.Context, client *http.Client, session string,
 		body = `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"test://watched"}}`
 	case 5:
 		body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__slow_compute","arguments":{"seconds":1},"task":{"ttl":60000}}}`
-	case 6:
-		method, modern = "tools/call", true
-		body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"old__ask_elicitation","arguments":{"message":"who?"},` + modernMeta + `}}`
+	case 6: // held for its client, one after the other: a few are enough
+		if method, modern = "tools/list", true; n < 64 {
+			method = "tools/call"
+			body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"old__ask_elicitation","arguments":{"message":"who?"},` + modernMeta + `}}`
+			break
+		}
+		body = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`
 	case 7:
 		method, modern = "tools/list", true
 		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, strings.Replace(modernMeta, "form", fmt.Sprintf("form%d", n), 1))
 	}
-	limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(limited, http.MethodPost, a.url(acme), bytes.NewReader([]byte(body)))
 	if err != nil {
