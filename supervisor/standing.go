@@ -27,7 +27,7 @@ func (h *host) tenancyOptions() tenancy.Options {
 			ref, _ := h.system.Whereis(root + "/tenants")
 			return ref
 		},
-		Child:   func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
+		Child:    func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
 		Starting: h.system.Forgive, Resumed: h.wakeSessions,
 		Storage: func() otp.Ref { return h.core("storage") }, Stored: h.stored(store.Tenants),
 		Emit: h.recorder.Emit,
