@@ -87,6 +87,8 @@ func (h *host) sessionOptions() session.Options {
 		Idle:        func(name string) time.Duration { return h.now().limits(name).SessionIdle },
 		Age:         func(name string) time.Duration { return h.now().limits(name).SessionAge },
 		Total:       func() int { return h.now().config.MaxSessions },
+		Tenants:     func() int { return len(h.now().config.Tenants) },
+		Principals:  func(name string) int { return len(h.now().names[name]) },
 		// Whoever has started an embedded host is its client, and needs no key.
 		Serves: func(ep streamable.Endpoint) bool { return h.options.Embedded || h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,

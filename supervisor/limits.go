@@ -42,6 +42,7 @@ const (
 	inTurn     = "the next one waits for its turn, 10 s at most: " + saysLater
 	ends       = "it ends: 404"
 	ended      = "mcpd_sessions_closed_total"
+	idleEnds   = "the longest idle session of whoever is furthest above its share ends: 404, its client begins anew; one with a call in flight or an open stream never does: 503 and Retry-After"
 	queues     = "equal hints are one, then progress goes, then the oldest notification; outcomes stay"
 	paced      = "the latest waits and takes the place of those before it; an answer does not wait for it"
 	readsLater = "its server is read no faster, and waits itself"
@@ -91,9 +92,9 @@ var limits = []limit{
 	{"max_auth_failures", "", nil, "failed authentications of one address in a minute", "429 and Retry-After; who has a key is not held up", "rate_limited"},
 
 	// Sessions.
-	{"max_principal_sessions", "", nil, "sessions of one principal", saysRetry, "rate_limited"},
-	{"max_sessions", "", nil, "sessions of a tenant", "the longest idle ends: 404, its client begins anew", ended},
-	{"max_total_sessions", "", nil, "sessions of all tenants", "the tenant's longest idle ends; one that has none gets 503 and Retry-After", ended},
+	{"max_principal_sessions", "", nil, "sessions of one principal; with 0 its share of `max_sessions`: half of that is kept for the keys of a tenant in equal parts", saysRetry, "rate_limited"},
+	{"max_sessions", "", nil, "sessions of a tenant", idleEnds, ended},
+	{"max_total_sessions", "", nil, "sessions of all tenants: half of it is kept for them in equal parts; a tenant below its part is always served", idleEnds, ended},
 	{"", "peers", session.MaxPeers, "kinds of clients without a session (2026-07-28) of one principal: they differ in what they declare, as far as it matters", "the longest idle is forgotten; with requests of all in flight 429 and Retry-After, -32010", "rate_limited"},
 	{"", "capability_sets", session.MaxSets, "sets of capabilities that servers are told of for one principal of a tenant, and so the connections to a server that it causes by varying them", "a client is served by the largest set that has nothing it lacks", ""},
 	{"max_principal_initialize_rate", "", nil, "sessions that one principal may open a second, twice as many at once", saysRetry, "rate_limited"},

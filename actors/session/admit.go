@@ -1,38 +1,164 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/transport/streamable"
 )
 
-// admit makes room for one more session or peer, or says why there is none.
+// claims are those who share a bounded number of sessions, by name, and how many each has: the
+// tenants of the host, or the principals of a tenant.
+type claims map[string]int
+
+// verdict is what is decided about one more session.
+type verdict struct {
+	free bool     // there is room for it
+	owed bool     // it is within a guaranteed part: it is admitted even if nothing makes room
+	from []string // otherwise, whose idle sessions may make room for it, in order
+}
+
+// decide says whether who may have one more. Where there is no room, the idle sessions of whoever is
+// furthest above its guaranteed part make some: first of all of those who stay at least as far above
+// it as who will be. So nobody loses a session to somebody who has more.
+func (c claims) decide(s quota.Shares, who string) verdict {
+	total, excess := 0, int64(0)
+	for _, held := range c {
+		total += held
+		excess += s.Excess(int64(held))
+	}
+	held := int64(c[who])
+	after := s.Excess(held + 1)
+	v := verdict{owed: after == 0}
+	if v.free = s.Total == 0 || s.Admits(held, 1, excess) && int64(total) < s.Total; v.free {
+		return v
+	}
+	for name, n := range c {
+		if over := s.Excess(int64(n)); over > 0 && (name == who || over > after) {
+			v.from = append(v.from, name)
+		}
+	}
+	slices.SortFunc(v.from, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.above(s, b, who), c.above(s, a, who)), cmp.Compare(a, b))
+	})
+	return v
+}
+
+// above is how far somebody is above its guaranteed part, counting the session that who is to get.
+func (c claims) above(s quota.Shares, name, who string) int64 {
+	held := int64(c[name])
+	if name == who {
+		held++
+	}
+	return s.Excess(held)
+}
+
+// admit makes room for one more session or peer, or says why there is none. It never ends one that
+// has work in flight or an open stream.
 func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
 	if peer {
 		return m.admitPeer(ep)
 	}
+	if err := m.admitTo(ep); err != nil {
+		return err
+	}
+	shares := quota.Shares{Total: int64(m.o.Total()), Tenants: m.o.Tenants()}
+	all := m.index.tenants()
+	v := all.decide(shares, ep.Tenant)
+	if v.free {
+		return nil
+	}
+	groups := make([]group, len(v.from))
+	for i, tenant := range v.from {
+		groups[i] = group{tenant: tenant}
+	}
+	if m.evictOne(groups) || v.owed {
+		return nil
+	}
+	return protocol.Full(false, "max_total_sessions", ep.Tenant, "", fmt.Sprintf(
+		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for all are used up, and no session can make room: each has a call in flight or an open stream",
+		ep.Tenant, all[ep.Tenant], shares.Guaranteed(), shares.Free(),
+	), m.wait(groups))
+}
+
+// admitTo is admit for the bounds of one tenant.
+func (m *Manager) admitTo(ep streamable.Endpoint) error {
+	each := group{tenant: ep.Tenant, principal: ep.Principal, each: true}
 	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most {
-		return protocol.RateLimited(time.Minute)
+		wait := m.expiry(each)
+		return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
+			"%s has %d sessions at tenant %s, as many as it may (max_principal_sessions); the next to end by itself does so in %v",
+			ep.Principal, m.index.Principal(ep), ep.Tenant, wait,
+		), wait)
 	}
-	if m.index.Tenant(ep.Tenant) >= m.o.Limit(ep.Tenant) || m.index.Len() >= m.o.Total() {
-		if !m.evict(group{tenant: ep.Tenant}) {
-			return protocol.Overloaded("tenant "+ep.Tenant, time.Minute)
+	most, names := m.o.Limit(ep.Tenant), m.o.Principals(ep.Tenant)
+	if most == 0 {
+		return protocol.SessionGone() // its tenant is not configured any more
+	}
+	if names < 2 || m.o.OfPrincipal(ep.Tenant) > 0 {
+		whole := []group{{tenant: ep.Tenant}}
+		if m.index.Tenant(ep.Tenant) < most || m.evictOne(whole) {
+			return nil
 		}
+		return protocol.Full(false, "max_sessions", ep.Tenant, "", fmt.Sprintf(
+			"tenant %s has %d sessions, as many as it may (max_sessions), and each has a call in flight or an open stream",
+			ep.Tenant, m.index.Tenant(ep.Tenant),
+		), m.wait(whole))
 	}
-	return nil
+	shares := quota.Shares{Total: int64(most), Tenants: names}
+	all := m.index.principals(ep.Tenant)
+	v := all.decide(shares, ep.Principal)
+	if v.free {
+		return nil
+	}
+	groups := make([]group, len(v.from))
+	for i, name := range v.from {
+		groups[i] = group{tenant: ep.Tenant, principal: name, each: true}
+	}
+	if m.evictOne(groups) || v.owed {
+		return nil
+	}
+	return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
+		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for all keys are used up, and no session can make room: each has a call in flight or an open stream",
+		ep.Principal, all[ep.Principal], ep.Tenant, shares.Guaranteed(), shares.Free(),
+	), m.wait(groups))
 }
 
 // admitPeer is admit for a peer.
 func (m *Manager) admitPeer(ep streamable.Endpoint) error {
 	if m.o.Limit(ep.Tenant) == 0 {
-		return streamable.ErrNoSession // its tenant is not configured any more
+		return protocol.SessionGone() // its tenant is not configured any more
 	}
-	if m.index.Peers(ep) >= MaxPeers && !m.evict(group{ep.Tenant, ep.Principal, true, true}) {
-		return protocol.Full(true, "peers", ep.Tenant, ep.Principal, fmt.Sprintf(
-			"%s of tenant %s has requests of %d kinds of clients in flight, as many as it may", ep.Principal, ep.Tenant, MaxPeers,
-		), barren)
+	own := []group{{ep.Tenant, ep.Principal, true, true}}
+	if m.index.Peers(ep) < MaxPeers || m.evictOne(own) {
+		return nil
 	}
-	return nil
+	return protocol.Full(true, "peers", ep.Tenant, ep.Principal, fmt.Sprintf(
+		"%s has requests of %d kinds of clients in flight at tenant %s, as many as it may", ep.Principal, MaxPeers, ep.Tenant,
+	), m.wait(own))
+}
+
+// evictOne ends the longest idle session of the first group that has one.
+func (m *Manager) evictOne(groups []group) bool {
+	return slices.ContainsFunc(groups, m.evict)
+}
+
+// Retry-After of who is refused because every session is busy: a call ends soon, a stream may not.
+const (
+	callWait   = time.Second
+	streamWait = time.Minute
+)
+
+// wait is when it is worth while to ask for a session of these groups again.
+func (m *Manager) wait(groups []group) time.Duration {
+	for _, g := range groups {
+		if m.spare[g].soon {
+			return callWait
+		}
+	}
+	return streamWait
 }

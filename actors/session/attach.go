@@ -167,7 +167,7 @@ func (m *Manager) attached(a attached) {
 	}
 	delete(m.attaching, a.attempt)
 	if a.err != nil {
-		a.fail(protocol.Overloaded("tenant", time.Second))
+		a.fail(unready(a.h))
 		return
 	}
 	if a.h.closed.Load() { // it ended while its actor was being started

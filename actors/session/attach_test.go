@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strings"
@@ -29,6 +30,8 @@ type actors struct {
 	slow   chan struct{} // when it is set, an actor starts when it is closed
 	broken atomic.Bool   // actors crash as soon as they have started
 	random io.Reader     // where ids come from; nil for the system's source
+
+	total, tenants, principals int // 0 for 100, 1 and 1
 }
 
 type actor struct {
@@ -64,6 +67,7 @@ func (x *actor) Receive(_ *otp.Process, msg any) error {
 			panic("asked to")
 		}
 		m.Out.Finish(jsonrpc.Response(m.Message.ID, nil))
+		m.Taken()
 	}
 	return nil
 }
@@ -78,7 +82,8 @@ func (a *actors) perform(t *testing.T, test func(a *actors)) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		a.Stage, a.hold = s, make(chan struct{})
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return cmp.Or(a.total, 100) },
+			Tenants: func() int { return cmp.Or(a.tenants, 1) }, Principals: func(string) int { return cmp.Or(a.principals, 1) },
 			Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
 			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
 			Random: a.random,

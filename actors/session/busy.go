@@ -12,8 +12,12 @@ func (h *Handle) Busy() bool { return h.arriving.Load() != 0 || h.works() }
 // works is Busy for all but the messages that its actor has not looked at.
 func (h *Handle) works() bool {
 	greets := h.Record() == nil || h.ref.Load() == nil && !h.asleep.Load()
-	return greets || h.InFlight() || h.listens.Load() > 0 || h.calls.Busy() || h.questions.any() ||
-		!h.Streamed() || h.streams.Channel() || h.streams.Open() > 0
+	return greets || h.InFlight() || h.calls.Busy() || h.questions.any() || h.streaming()
+}
+
+// streaming reports whether the session has a stream open, or a channel of its own.
+func (h *Handle) streaming() bool {
+	return h.listens.Load() > 0 || !h.Streamed() || h.streams.Channel() || h.streams.Open() > 0
 }
 
 // enter notes a message on its way to the session's actor. It is false once the session is ended.

@@ -12,8 +12,13 @@ import (
 // for them goes through all of the group, and meanwhile nobody gets a session.
 const spared = 256
 
-// barren is how long a group of which every session was busy is not looked at again.
-const barren = time.Second
+// A group of which every session was busy is not looked at again for lookPause for each session of
+// it, and for barren at most. Whoever opens sessions in vain costs the manager little that way, and
+// the members of a small group get theirs as soon as a call has ended.
+const (
+	lookPause = 10 * time.Microsecond
+	barren    = time.Second
+)
 
 // group is whose sessions make room: those of a tenant, or of one principal of it, or its peers.
 type group struct {
@@ -26,6 +31,10 @@ type group struct {
 type spares struct {
 	next  []spare
 	until time.Time // while there is none, it is not looked for again before this
+	soon  bool      // of those that are busy, one has calls only
+
+	// expires is when the first of a group ends by itself, as of the last look; see expiry.
+	expires, seen time.Time
 }
 
 // spare is a session that had not been used since last.
@@ -50,27 +59,54 @@ func (m *Manager) evict(g group) bool {
 		}
 		now := m.o.Clock.Now()
 		if looked || now.Before(s.until) {
-			m.spare[g] = spares{until: s.until}
+			m.spare[g] = s
 			return false
 		}
 		looked = true
-		s.next = m.index.idle(g)
+		members := m.index.members(g)
+		s.next, s.soon = idle(members)
 		if s.until = (time.Time{}); len(s.next) == 0 {
-			s.until = now.Add(barren)
+			s.until = now.Add(min(time.Duration(len(members))*lookPause, barren))
 		}
 	}
 }
 
-// idle finds the sessions of a group that have been idle longest, in that order.
-func (x *Index) idle(g group) []spare {
-	var all []spare
-	for _, h := range x.members(g) {
-		if !h.Busy() && !h.closed.Load() {
+// idle finds the sessions that have been idle longest, in that order, and whether another may be idle
+// soon.
+func idle(members []*Handle) (all []spare, soon bool) {
+	for _, h := range members {
+		switch {
+		case h.closed.Load():
+		case h.Busy():
+			soon = soon || !h.streaming()
+		default:
 			all = append(all, spare{h, h.last.Load()})
 		}
 	}
 	slices.SortFunc(all, func(a, b spare) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row)) })
-	return slices.Clone(all[:min(spared, len(all))])
+	return slices.Clone(all[:min(spared, len(all))]), soon
+}
+
+// expiry is how long it takes until the first session of a group ends by itself.
+func (m *Manager) expiry(g group) time.Duration {
+	now, s := m.o.Clock.Now(), m.spare[g]
+	if s.expires.IsZero() || now.Sub(s.seen) > barren || now.Before(s.seen) {
+		s.seen = now
+		for i, h := range m.index.members(g) {
+			left := m.mayIdle(h)
+			if !h.Busy() {
+				left -= h.Idle(now)
+			}
+			if age := m.o.Age(g.tenant); age > 0 {
+				left = min(left, age-now.Sub(h.opened))
+			}
+			if at := now.Add(left); i == 0 || at.Before(s.expires) {
+				s.expires = at
+			}
+		}
+		m.spare[g] = s
+	}
+	return max(s.expires.Sub(now).Round(time.Second), time.Second)
 }
 
 // members are the sessions of a group, in no order.

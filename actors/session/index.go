@@ -58,6 +58,30 @@ func (x *Index) Tenant(t string) int {
 	return 0
 }
 
+// tenants are how many sessions each tenant has.
+func (x *Index) tenants() claims {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := make(claims, len(x.held))
+	for name, t := range x.held {
+		all[name] = t.sessions
+	}
+	return all
+}
+
+// principals are how many sessions each principal of a tenant has.
+func (x *Index) principals(tenant string) claims {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := claims{}
+	if t := x.held[tenant]; t != nil {
+		for name, p := range t.principals {
+			all[name] = len(p.sessions)
+		}
+	}
+	return all
+}
+
 // Principal is how many sessions who is at an endpoint has in its tenant, there and elsewhere.
 func (x *Index) Principal(ep streamable.Endpoint) int {
 	x.mu.Lock()

@@ -28,11 +28,15 @@ type Options struct {
 	Clock clock.Clock
 	// Pool is the row under which the sessions of a tenant live.
 	Pool func(tenant string) (otp.Ref, bool)
-	// Limit is how many sessions a tenant may have; Total bounds all of them.
-	Limit func(tenant string) int
-	Total func() int
-	// OfPrincipal is how many one principal of a tenant may have; nil, or 0, is no bound.
+	// Limit is how many sessions a tenant may have. Total bounds all of them, and is divided between as
+	// many tenants as there are by quota.Shares; nil is one.
+	Limit   func(tenant string) int
+	Total   func() int
+	Tenants func() int
+	// OfPrincipal is how many one principal of a tenant may have; nil, or 0, divides what its tenant may
+	// have between as many principals as there are in the same way; nil is one.
 	OfPrincipal func(tenant string) int
+	Principals  func(tenant string) int
 	// Serves reports whether who has a session at an endpoint may use it still. Nil is always.
 	Serves func(streamable.Endpoint) bool
 	// Parting is how long a session that may not is kept while it has requests in flight.
@@ -96,6 +100,12 @@ func New(o Options, index *Index) *Manager {
 	}
 	if o.OfPrincipal == nil {
 		o.OfPrincipal = func(string) int { return 0 }
+	}
+	if o.Tenants == nil {
+		o.Tenants = func() int { return 1 }
+	}
+	if o.Principals == nil {
+		o.Principals = func(string) int { return 1 }
 	}
 	if o.Age == nil {
 		o.Age = func(string) time.Duration { return 0 }
@@ -195,7 +205,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// open admits a session and starts its actor. At a bound the longest idle session of the tenant makes room.
+// open admits a session and starts its actor. At a bound an idle session makes room: see admit.
 func (m *Manager) open(call *Open) {
 	ep := call.Req.Endpoint
 	var peer *peerKey
@@ -271,7 +281,7 @@ func (m *Manager) start(call *Open, h *Handle) {
 	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return started{call, h, ref, err} })
 }
 
-// started hears what became of a session's first actor. It may have lost its place to another session by now.
+// started hears what became of a session's first actor. The session may have ended by now.
 func (m *Manager) started(s started) {
 	delete(m.opening, s.call)
 	if s.ref, s.err = running(s.h, s.ref, s.err); s.err != nil {
@@ -279,13 +289,13 @@ func (m *Manager) started(s started) {
 			m.index.remove(s.h)
 			s.h.closed.Store(true)
 		}
-		s.call.Fail(protocol.Overloaded("tenant", time.Second))
+		s.call.Fail(unready(s.h))
 		return
 	}
 	m.follow(s.h, s.ref)
 	if s.h.closed.Load() {
-		_ = m.p.Send(s.ref, &Expired{Reason: telemetry.ClosedEvicted})
-		s.call.Fail(protocol.Overloaded("tenant", time.Second))
+		_ = m.p.Send(s.ref, &Expired{})
+		s.call.Fail(unready(s.h))
 		return
 	}
 	if c := s.h.terms; c != nil {
@@ -300,6 +310,10 @@ func (m *Manager) started(s started) {
 		m.end(s.h, telemetry.ClosedUnclaimed)
 	}
 }
+
+// unready is what whoever wants a session's actor is told when it cannot be started now: its tenant is
+// stopped, or being started again.
+func unready(h *Handle) error { return protocol.Unready("tenant "+h.endpoint.Tenant, time.Second) }
 
 // running turns the start of an actor that runs already for the same session into a success. An
 // actor of another session under the same row stays an error: its client may be somebody else.

@@ -24,6 +24,9 @@ import (
 type dummy struct{ otp.Base }
 
 func (dummy) Receive(_ *otp.Process, msg any) error {
+	if d, ok := msg.(*session.Deliver); ok {
+		d.Taken()
+	}
 	if _, over := msg.(*session.Expired); over {
 		return otp.ErrShutdown
 	}

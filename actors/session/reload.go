@@ -14,6 +14,7 @@ type depart struct{ until time.Time }
 
 // reload looks at who may have a session, and for how long, anew.
 func (m *Manager) reload(r ReloadRequest) {
+	m.spare = map[group]spares{}
 	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
 	for _, h := range m.index.InOrder(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
 		_ = m.p.Send(h, Reconfigured{}) // an actor that is not there looks at the configuration when it starts

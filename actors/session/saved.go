@@ -129,8 +129,11 @@ func (m *Manager) restore() {
 	now := m.o.Clock.Now()
 	for id, value := range m.o.Restore {
 		h, err := restored(id, value)
-		if err == nil && (m.o.Limit(h.endpoint.Tenant) == 0 || m.index.Len() >= m.o.Total()) {
+		if err == nil && m.o.Limit(h.endpoint.Tenant) == 0 {
 			err = errors.New("its tenant is gone")
+		}
+		if err == nil && m.index.Len() >= m.o.Total() {
+			err = errors.New("max_total_sessions is reached")
 		}
 		if err == nil && m.o.Serves != nil && !m.o.Serves(h.endpoint) {
 			err = errors.New(telemetry.ClosedUnconfigured.Phrase())

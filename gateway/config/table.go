@@ -72,7 +72,7 @@ var hostKeys = append([]Key{
 	{"limits.max_body", size(1<<10, 64<<20), "4MiB", "", "1MiB", AtOnce,
 		"bytes of a request", func(s scope) any { return &s.config.MaxBody }},
 	{"limits.max_total_sessions", count(1, 2_000_000), "200000", "", "1000", AtOnce,
-		"open sessions of all tenants together", func(s scope) any { return &s.config.MaxSessions }},
+		"open sessions of all tenants together. Half of it is guaranteed to the tenants, in equal parts that stay reserved; beyond its part a tenant uses what is left. At the cap an idle session makes room, first of the tenant that is furthest above its part; one with a call in flight or an open stream never does", func(s scope) any { return &s.config.MaxSessions }},
 	{"limits.memory", size(32<<20, 1<<44), "", "", "512MiB", Restart,
 		"memory of mcpd itself, without its servers; else GOMEMLIMIT, the limit of its cgroup, or what the machine has. Near it new sessions, then new calls are refused",
 		func(s scope) any { return &s.config.Memory }},
@@ -85,9 +85,9 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 	const day = 24 * time.Hour
 	return []Key{
 		{"limits.max_sessions", count(1, 1_000_000), "100000", "", "500", AtOnce,
-			"open sessions of a tenant; at the cap the longest idle goes first", func(s scope) any { return &at(s).MaxSessions }},
+			"open sessions of a tenant; at the cap the longest idle makes room, and one with a call in flight or an open stream never does", func(s scope) any { return &at(s).MaxSessions }},
 		{"limits.max_principal_sessions", count(0, 1_000_000), "0", "", "50", AtOnce,
-			"open sessions of one principal; 0 is no bound", func(s scope) any { return &at(s).MaxPrincipalSessions }},
+			"open sessions of one principal: one more is refused. With 0, max_sessions is shared out between the keys of a tenant that has several, as max_total_sessions is between tenants: half of it in equal parts that stay reserved, the other half to whoever comes first, so that one key never has more than its part and that half; a tenant with one key or none has no such bound", func(s scope) any { return &at(s).MaxPrincipalSessions }},
 		{"limits.max_connections", count(0, 1_000_000), "0", "", "1000", AtOnce,
 			"connections of a tenant's clients; 0 is no bound", func(s scope) any { return &at(s).MaxConnections }},
 		{"limits.max_rate", count(0, 1_000_000), "0", "", "500", AtOnce,

@@ -29,12 +29,13 @@ type Tenant struct {
 
 // Limits bounds what one tenant may use and how long its callers wait.
 type Limits struct {
-	MaxSessions       int // open sessions; at the cap the longest idle goes first
+	MaxSessions       int // open sessions; at the cap an idle one makes room
 	MaxPending        int // requests in flight over all sessions
 	MaxSessionPending int // requests in flight in one session
 
+	MaxPrincipalSessions int // open sessions of one principal; 0 is its share of MaxSessions
+
 	// Off where they are 0.
-	MaxPrincipalSessions       int           // open sessions of one principal
 	MaxPrincipalPending        int           // requests in flight of one principal
 	MaxConnections             int           // to the listener, by what their first request was for
 	MaxRate                    int           // requests a second

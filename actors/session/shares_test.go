@@ -1,0 +1,235 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/actors/session"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
+)
+
+// openAs opens a session that has shaken hands.
+func (a *actors) openAs(tenant, principal string) (*session.Handle, error) {
+	ep := streamable.Endpoint{Tenant: tenant, Principal: principal}
+	h, err := otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"), session.OpenRequest{Endpoint: ep})
+	if err == nil {
+		h.Store(&session.Record{Version: protocol.V20251125})
+	}
+	return h, err
+}
+
+// several opens so many sessions.
+func (a *actors) several(n int, tenant, principal string) (all []*session.Handle) {
+	a.T.Helper()
+	for i := range n {
+		h, err := a.openAs(tenant, principal)
+		if err != nil {
+			a.T.Fatalf("number %d of %s: %v", i, tenant, err)
+		}
+		all = append(all, h)
+		time.Sleep(time.Millisecond)
+	}
+	return all
+}
+
+// work gives sessions a call in flight each.
+func work(all []*session.Handle) {
+	for i, h := range all {
+		h.Calls().Add(&request.Exchange{ID: uint64(i + 1), Sink: &stage.Sink{}})
+	}
+}
+
+func closed(all []*session.Handle) (n int) {
+	for _, h := range all {
+		if h.Closed() {
+			n++
+		}
+	}
+	return n
+}
+
+// full checks that somebody was refused by a bound, and was told whose it is and when to come back.
+func full(t *testing.T, err error, status int, says ...string) {
+	t.Helper()
+	var e *protocol.Error
+	if !errors.As(err, &e) || e.RetryAfter <= 0 || e.Condition.Status(protocol.V20251125, false) != status {
+		t.Errorf("got %v, want %d and when to come back", err, status)
+		return
+	}
+	for _, word := range says {
+		if !strings.Contains(e.Message+string(e.Data), word) {
+			t.Errorf("%q with %s does not say %q", e.Message, e.Data, word)
+		}
+	}
+	if strings.Contains(e.Message, "overloaded") {
+		t.Errorf("nothing is overloaded: %q", e.Message)
+	}
+}
+
+// A tenant that holds all that it can, with calls in flight, loses none of them to anybody, and a
+// tenant below its share is served all the same. Its idle sessions make room for the others.
+func TestTenantsShareTheSessionsOfTheHost(t *testing.T) {
+	a := &actors{index: session.NewIndex(), limit: 100, total: 12, tenants: 3}
+	a.perform(t, func(a *actors) {
+		hoard := a.several(8, "acme", "ci")
+		work(hoard)
+		_, err := a.openAs("acme", "ci")
+		full(t, err, 503, "tenant acme has 8 sessions", "max_total_sessions is 2", `"limit":"max_total_sessions","tenant":"acme"`)
+		initech := a.several(2, "initech", "ci")
+		_, err = a.openAs("initech", "ci")
+		full(t, err, 503, "tenant initech has 2 sessions", "max_total_sessions")
+		a.several(2, "umbrella", "ci")
+		if closed(hoard)+closed(initech) != 0 || a.index.Len() != 12 {
+			t.Errorf("%d and %d sessions were ended for others, %d are there", closed(hoard), closed(initech), a.index.Len())
+		}
+		_ = hoard[3].Send(request.Done{Exchange: &request.Exchange{ID: 4}})
+		time.Sleep(time.Second)
+		initech = append(initech, a.several(1, "initech", "ci")...)
+		if !hoard[3].Closed() || closed(hoard) != 1 || closed(initech) != 0 {
+			t.Errorf("the idle one of who is furthest above its share: %t; %d in all", hoard[3].Closed(), closed(hoard))
+		}
+	})
+}
+
+// At the bound of a tenant nothing that works is ended, and who is refused is told whose bound it is.
+// As soon as something is idle it makes room.
+func TestBusySessionsStay(t *testing.T) {
+	for name, busy := range map[string]struct {
+		begin, end func(h *session.Handle)
+	}{
+		"call": {
+			func(h *session.Handle) { h.Calls().Add(&request.Exchange{ID: 1, Sink: &stage.Sink{}}) },
+			func(h *session.Handle) { _ = h.Send(request.Done{Exchange: &request.Exchange{ID: 1}}) },
+		},
+		"request not passed on": {func(h *session.Handle) { h.Waits(1) }, func(h *session.Handle) { h.Waits(-1) }},
+		"subscription":          {func(h *session.Handle) { h.Listens(1) }, func(h *session.Handle) { h.Listens(0) }},
+		"question": {
+			func(h *session.Handle) { h.Questions().Open(jsonrpc.IntID(1), func() {}) },
+			func(h *session.Handle) { h.Questions().Close(jsonrpc.IntID(1)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			perform(t, 3, func(a *actors) {
+				all := a.several(3, "acme", "ci")
+				for _, h := range all {
+					busy.begin(h)
+				}
+				_, err := a.openAs("acme", "ci")
+				full(t, err, 503, "tenant acme has 3 sessions", `"limit":"max_sessions","tenant":"acme"`)
+				busy.end(all[1])
+				time.Sleep(time.Second)
+				if _, err := a.openAs("acme", "ci"); err != nil || closed(all) != 1 || !all[1].Closed() {
+					t.Errorf("with one idle: %v, %d ended", err, closed(all))
+				}
+			})
+		})
+	}
+}
+
+// A session that is being opened is no room for another: its initialize is work.
+func TestHandshakeIsWork(t *testing.T) {
+	perform(t, 1, func(a *actors) {
+		a.slow = make(chan struct{})
+		first := make(chan error, 1)
+		go func() { // ends with its call
+			_, err := a.open()
+			first <- err
+		}()
+		a.Rest()
+		_, err := a.openAs("acme", "ci")
+		full(t, err, 503, "tenant acme has 1 sessions")
+		close(a.slow)
+		if err := <-first; err != nil {
+			t.Errorf("the first: %v", err)
+		}
+	})
+}
+
+// Where a tenant has several keys each has its share of what the tenant may have, and idle sessions
+// of whoever is furthest above his make room.
+func TestPrincipalsShareTheSessionsOfTheirTenant(t *testing.T) {
+	a := &actors{index: session.NewIndex(), limit: 12, total: 100, tenants: 1, principals: 3}
+	a.perform(t, func(a *actors) {
+		hoard := a.several(8, "acme", "ann")
+		work(hoard)
+		_, err := a.openAs("acme", "ann")
+		full(t, err, 429, "ann has 8 sessions at tenant acme", `"limit":"max_principal_sessions","tenant":"acme","principal":"ann"`)
+		others := append(a.several(2, "acme", "bob"), a.several(2, "acme", "eve")...)
+		if closed(hoard)+closed(others) != 0 {
+			t.Errorf("%d and %d sessions were ended for others", closed(hoard), closed(others))
+		}
+		for i := range hoard {
+			_ = hoard[i].Send(request.Done{Exchange: &request.Exchange{ID: uint64(i + 1)}})
+		}
+		time.Sleep(time.Second)
+		more := a.several(2, "acme", "bob")
+		if closed(hoard) != 2 || closed(others)+closed(more) != 0 {
+			t.Errorf("%d of who has most and %d others have made room", closed(hoard), closed(others)+closed(more))
+		}
+		if a.several(3, "acme", "ann"); closed(others)+closed(more) != 0 {
+			t.Error("who has less made room for who has more")
+		}
+	})
+}
+
+// At the configured bound of a principal he is told when the next of his sessions ends by itself.
+func TestPrincipalIsToldWhenToComeBack(t *testing.T) {
+	run(t, func(r *rig) {
+		r.each.Store(2)
+		r.open()
+		time.Sleep(20 * time.Minute)
+		r.open()
+		_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
+		full(t, err, 429, "ci has 2 sessions at tenant acme", `"limit":"max_principal_sessions","tenant":"acme","principal":"ci"`)
+		var e *protocol.Error
+		if errors.As(err, &e); e.RetryAfter != 40*time.Minute {
+			t.Errorf("told to come back in %v, want 40m", e.RetryAfter)
+		}
+	})
+}
+
+// outcome is a sink that passes on what a request came to.
+type outcome chan jsonrpc.Message
+
+func (outcome) Send(jsonrpc.Message) error      { return nil }
+func (o outcome) Finish(m jsonrpc.Message) bool { o <- m; return true }
+
+// A request that arrives while its session is to make room either keeps it or finds it gone: none is
+// taken and then ended.
+func TestRequestKeepsItsSession(t *testing.T) {
+	perform(t, 4, func(a *actors) {
+		var taken, lost atomic.Int32
+		var group sync.WaitGroup
+		for n := range 4 {
+			group.Go(func() {
+				for range 300 {
+					h, err := a.openAs("acme", fmt.Sprint(n))
+					if err != nil {
+						continue
+					}
+					out := make(outcome, 2)
+					if h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), out) != nil {
+						continue
+					}
+					if taken.Add(1); (<-out).Error != nil {
+						lost.Add(1)
+					}
+				}
+			})
+		}
+		group.Wait()
+		if taken.Load() == 0 || lost.Load() > 0 {
+			t.Errorf("%d of %d requests were taken and then ended", lost.Load(), taken.Load())
+		}
+	})
+}
