@@ -93,9 +93,9 @@ var enforced = map[string]string{
 	"least_retries":         "gateway/quota.TestRetriesAreAShareOfWhatIsSent actors/client.TestReplaysAreBounded",
 	"max_auth_failures":     "gateway/quota.TestFailingAddressHasToWait internal/interop.TestLimitsAreKept",
 
-	"max_principal_sessions":        "actors/session.TestSessionsOfAPrincipalAreBounded internal/interop.TestLimitsAreKept",
-	"max_sessions":                  "actors/session.TestLongestIdleSessionMakesRoom",
-	"max_total_sessions":            "actors/session.TestLongestIdleSessionMakesRoom",
+	"max_principal_sessions":        "actors/session.TestSessionsOfAPrincipalAreBounded actors/session.TestPrincipalsShareTheSessionsOfTheirTenant internal/interop.TestLimitsAreKept",
+	"max_sessions":                  "actors/session.TestLongestIdleSessionMakesRoom actors/session.TestBusySessionsStay",
+	"max_total_sessions":            "actors/session.TestTenantsShareTheSessionsOfTheHost internal/interop.TestRunningWorkIsNotEnded",
 	"peers":                         "actors/session.TestPeersAreBounded internal/interop.TestManyKindsOfClients",
 	"capability_sets":               "actors/session.TestSetsOfAPrincipalAreBounded internal/interop.TestManyKindsOfClients",
 	"max_principal_initialize_rate": "internal/interop.TestLimitsAreKept",

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,20 +33,6 @@ func kind(n int) string {
 		parts = append(parts, fmt.Sprintf(`%q:{%s}`, name, strings.TrimPrefix(strings.Join(of, ","), ",")))
 	}
 	return "{" + strings.Join(parts, ",") + "}"
-}
-
-// metric is the sum of the series of a metric.
-func metric(t *testing.T, host *mcptest.Host, name string) (sum float64) {
-	t.Helper()
-	r := newWire(t, host.Admin, "").do(http.MethodGet, host.Admin+"/metrics", "")
-	for _, m := range regexp.MustCompile(`(?m)^`+name+`(?:\{[^}]*\})? (\S+)$`).FindAllSubmatch(r.body, -1) {
-		n, err := strconv.ParseFloat(string(m[1]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum += n
-	}
-	return sum
 }
 
 // programs counts the processes of a host whose environment has a variable: its servers.

@@ -1,0 +1,24 @@
+package interop
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"mcpd/internal/mcptest"
+)
+
+// metric is the sum of the series of a metric.
+func metric(t *testing.T, host *mcptest.Host, name string) (sum float64) {
+	t.Helper()
+	r := newWire(t, host.Admin, "").do(http.MethodGet, host.Admin+"/metrics", "")
+	for _, m := range regexp.MustCompile(`(?m)^`+name+`(?:\{[^}]*\})? (\S+)$`).FindAllSubmatch(r.body, -1) {
+		n, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}

@@ -1,0 +1,84 @@
+package interop
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// One tenant fills each bound of sessions with calls in flight. None of them is ended, whoever comes;
+// he is told what is full and whose it is; and a tenant below its share is served.
+func TestRunningWorkIsNotEnded(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
+limits: {max_total_sessions: 12}
+tenants:
+  acme:
+    auth: {keys: [%s]}
+    servers: {proc: {command: %q}}
+  initech:
+    auth: {keys: [%s]}
+    limits: {max_sessions: 2}
+    servers: {s: {builtin: demo}}
+  umbrella:
+    auth: {keys: [%s, %s]}
+    limits: {max_principal_sessions: 1}
+    servers: {s: {builtin: demo}}
+`, hashed("ann", "key-of-ann"), mcptest.Server(t), hashed("ian", "key-of-ian"), hashed("una", "key-of-una"), hashed("ulf", "key-of-ulf"))})
+	at := func(tenant, name string) *wire { return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name) }
+	refused := func(r reply, status int, says ...string) {
+		t.Helper()
+		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+		if r.status != status || err != nil || wait < 1 {
+			t.Errorf("got %d, Retry-After %d (%v), %s; want %d", r.status, wait, err, r.body, status)
+		}
+		for _, word := range says {
+			if !strings.Contains(string(r.body), word) {
+				t.Errorf("the refusal does not say %q: %s", word, r.body)
+			}
+		}
+	}
+	// Six of twelve are guaranteed, two to each tenant; with the free six acme has eight.
+	over := filepath.Join(t.TempDir(), "over")
+	var calls sync.WaitGroup
+	var sessions []*wire
+	for range 8 {
+		w := at("acme", "ann")
+		w.open("2025-11-25")
+		sessions = append(sessions, w)
+		calls.Go(func() {
+			r := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"proc__hold","arguments":{"file":%q}}}`, over))
+			if r.status != http.StatusOK || r.message(t).Error != nil {
+				t.Errorf("a call in flight came to %d %s", r.status, r.body)
+			}
+		})
+	}
+	for metric(t, host, "mcpd_requests_in_flight") < 8 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	refused(at("acme", "ann").post(hello), http.StatusServiceUnavailable, "tenant acme has 8 sessions", `"limit":"max_total_sessions"`, `"tenant":"acme"`)
+	for range 2 { // each opening finds room, as it is below its share
+		at("initech", "ian").open("2025-11-25")
+	}
+	at("initech", "ian").open("2025-11-25") // an idle one of its own makes room
+	at("umbrella", "una").open("2025-11-25")
+	refused(at("umbrella", "una").post(hello), http.StatusTooManyRequests, "una has 1 sessions at tenant umbrella", `"limit":"max_principal_sessions"`, `"principal":"una"`)
+	at("umbrella", "ulf").open("2025-11-25")
+	if err := os.WriteFile(over, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	calls.Wait()
+	for i, w := range sessions {
+		if r := w.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.status != http.StatusOK {
+			t.Errorf("session %d: %d %s", i, r.status, r.body)
+		}
+	}
+	at("acme", "ann").open("2025-11-25") // idle now, they make room
+}
