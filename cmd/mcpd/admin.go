@@ -37,7 +37,11 @@ func adminAddr(flag string) (string, error) {
 
 // adminToken is a token from the file that the host at addr has written for its own user.
 func adminToken(addr string, scope admin.Scope) (string, error) {
-	return admin.ReadToken(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, scope)
+	dir, err := trustedRuntimeDir()
+	if err != nil {
+		return "", err
+	}
+	return admin.ReadToken(dir, addr, scope)
 }
 
 // adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the machine may be

@@ -99,7 +99,11 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	if err := r.to.check(); err != nil {
 		return err
 	}
-	host, err := claimHost(runtimeDir(os.LookupEnv, os.Geteuid() == 0), addr, time.Now())
+	run, err := trustedRuntimeDir()
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	host, err := claimHost(run, addr, time.Now())
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}

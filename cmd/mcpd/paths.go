@@ -11,22 +11,25 @@ import (
 	"time"
 )
 
-// stateDir is where state is kept: as configured, else where systemd says, else where XDG says, else where root keeps it.
-func stateDir(configured string, getenv func(string) (string, bool), isRoot bool) string {
+// stateDir is where state is kept: as configured, else where systemd says, else where XDG says, else where root keeps it. It is always an absolute
+// path, so that no state lands in the working directory.
+func stateDir(configured string, getenv func(string) (string, bool), isRoot bool) (string, error) {
 	if configured != "" {
-		return configured
+		return configured, nil // which the configuration has checked
 	}
 	if dir, _ := getenv("STATE_DIRECTORY"); filepath.IsAbs(dir) {
-		return dir
+		return dir, nil
 	}
 	if dir, _ := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "mcpd")
+		return filepath.Join(dir, "mcpd"), nil
 	}
 	if isRoot {
-		return "/var/lib/mcpd"
+		return "/var/lib/mcpd", nil
 	}
-	home, _ := getenv("HOME")
-	return filepath.Join(home, ".local", "state", "mcpd")
+	if home, _ := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "mcpd"), nil
+	}
+	return "", errors.New("there is no place for state: $HOME is no absolute path; set it, or name a directory with --state-dir")
 }
 
 // runtimeDir is where the admin tokens are kept while the host runs.
@@ -40,7 +43,20 @@ func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 	if isRoot {
 		return "/run/mcpd"
 	}
-	return filepath.Join(os.TempDir(), "mcpd-"+strconv.Itoa(os.Getuid()))
+	temp, _ := getenv("TMPDIR")
+	if !filepath.IsAbs(temp) {
+		temp = "/tmp"
+	}
+	return filepath.Join(temp, "mcpd-"+strconv.Itoa(os.Getuid()))
+}
+
+// trustedRuntimeDir is runtimeDir, if nobody else can change what is there.
+func trustedRuntimeDir() (string, error) {
+	dir := runtimeDir(os.LookupEnv, os.Geteuid() == 0)
+	if err := self().trusts(dir, "it holds the tokens of the host"); err != nil {
+		return "", fmt.Errorf("runtime directory: %w", err)
+	}
+	return dir, nil
 }
 
 // stateLock makes the state directory this host's own until it is closed. Two daemons on one state would undo each other's work.
@@ -57,7 +73,7 @@ const (
 )
 
 func lockState(dir string) (*stateLock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeState(dir); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	path := filepath.Join(dir, "lock")
@@ -78,6 +94,19 @@ func lockState(dir string) (*stateLock, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return &stateLock{dir, f, f}, nil
+}
+
+// makeState makes the state directory, unless there is one. It refuses one that others could change.
+func makeState(dir string) error {
+	const why = "the next host goes on from what it finds there"
+	w := self()
+	if err := w.trusts(dir, why); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return errors.Join(w.trusts(dir, why), w.trustsIn(dir, why))
 }
 
 // name is that of the lock on this machine: no other living daemon has it.

@@ -46,10 +46,10 @@ func serveCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "configuration file (default $MCPD_CONFIG, ./mcpd.yaml, ~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
+	flags.StringVar(&f.config, "config", "", "configuration file (default $MCPD_CONFIG, an absolute path, ./mcpd.yaml, ~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
 	flags.StringVar(&f.listen, "listen", "", "where MCP is served, over the configuration's")
 	flags.StringVar(&f.admin, "admin", "", "where health, metrics and the tree are served, over the configuration's")
-	flags.StringVar(&f.state, "state-dir", "", "where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, /var/lib/mcpd as root)")
+	flags.StringVar(&f.state, "state-dir", "", "absolute path of where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, /var/lib/mcpd as root)")
 	flags.StringVar(&f.format, "log-format", "", "auto, text or json, over the configuration's")
 	flags.StringVar(&f.level, "log-level", "", "debug, info, warn or error, over the configuration's")
 	flags.BoolVar(&f.chaos, "chaos", false, "let faults be armed through the admin listener; without a configuration, serve an arena")
@@ -62,14 +62,10 @@ func (f serveFlags) settings() []config.Setting {
 	for _, s := range []config.Setting{
 		{Key: "listen", Value: f.listen, From: "--listen"}, {Key: "admin.listen", Value: f.admin, From: "--admin"},
 		{Key: "log.format", Value: f.format, From: "--log-format"}, {Key: "log.level", Value: f.level, From: "--log-level"},
+		{Key: "state_dir", Value: f.state, From: "--state-dir"},
 	} {
 		if s.Value != "" {
 			list = append(list, s)
-		}
-	}
-	if f.state != "" {
-		if abs, err := filepath.Abs(f.state); err == nil {
-			list = append(list, config.Setting{Key: "state_dir", Value: abs, From: "--state-dir"})
 		}
 	}
 	return list
@@ -77,15 +73,27 @@ func (f serveFlags) settings() []config.Setting {
 
 // load reads the configuration that a flag names, or the one that is found, or else what is built in.
 func load(flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
+	return loadWhere(isThere, flag, set, without)
+}
+
+// isThere reports whether a file is there, or is not known not to be.
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// loadWhere is load that finds only such files as there says are there.
+func loadWhere(there func(path string) bool, flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
 	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set}
-	source = config.Find(flag, os.LookupEnv, func(path string) bool {
-		_, err := os.Stat(path)
-		return !errors.Is(err, fs.ErrNotExist)
-	})
+	if named, _ := os.LookupEnv("MCPD_CONFIG"); flag == "" && named != "" && !filepath.IsAbs(named) {
+		err := fmt.Errorf("$MCPD_CONFIG is %q, a relative path depends on where mcpd was started, write the whole path, beginning with /", named)
+		return nil, named, &failure{exitConfig, err}
+	}
+	source = config.Find(flag, os.LookupEnv, there)
 	if source == "" {
 		c, err = without(o)
 		source = builtIn
-	} else {
+	} else if err = self().trusts(source, "it names programs to run"); err == nil {
 		c, err = config.Read(source, o)
 	}
 	if err != nil {
@@ -111,10 +119,17 @@ func (f serveFlags) without(o config.Options) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := filepath.Abs(filepath.Join(stateDir(f.state, os.LookupEnv, os.Geteuid() == 0), "arena"))
+	state, err := stateDir(f.state, os.LookupEnv, os.Geteuid() == 0)
 	if err != nil {
 		return nil, err
 	}
+	if c, err := config.Default(o); err != nil { // says what is wrong with the flags before anything is started
+		return c, err
+	}
+	if err := makeState(state); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	state = filepath.Join(state, "arena")
 	url, err := f.site.open(program, filepath.Join(state, "umbrella"))
 	if err != nil {
 		return nil, err
@@ -151,7 +166,10 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	state := stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0)
+	state, err := stateDir(c.StateDir, os.LookupEnv, os.Geteuid() == 0)
+	if err != nil {
+		return &failure{exitConfig, err}
+	}
 	lock, err := lockState(state)
 	if err != nil {
 		return &failure{exitFailure, err}
@@ -167,7 +185,11 @@ func serve(ctx context.Context, f serveFlags) error {
 		return &failure{exitFailure, err}
 	}
 	defer past.begun()
-	tokens, err := admin.CreateTokens(runtimeDir(os.LookupEnv, os.Geteuid() == 0), admin.Read, admin.Write, admin.Chaos)
+	run, err := trustedRuntimeDir()
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
+	tokens, err := admin.CreateTokens(run, admin.Read, admin.Write, admin.Chaos)
 	if err != nil {
 		return &failure{exitFailure, fmt.Errorf("admin tokens: %w", err)}
 	}

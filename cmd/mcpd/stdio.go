@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,8 @@ func stdioCommand() *cobra.Command {
 		Use: "stdio", Short: "Serve one client on standard input and output", Args: cobra.NoArgs,
 		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " + defaultURL + " it joins that host, with the\n" +
 			"key in $MCPD_KEY; otherwise, and always with --config, it runs a host of its own, with the configuration that `mcpd serve`\n" +
-			"would use, without listeners and with its state in memory.",
+			"would use elsewhere: of the working directory it reads no file unless --config names it. That host has no listeners, and\n" +
+			"its state is in memory.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !tenant.ValidName(at.Tenant) || at.Server != "" && !tenant.ValidServer(at.Server) {
 				return fmt.Errorf("--tenant %q and --server %q name no endpoint", at.Tenant, at.Server)
@@ -58,7 +60,7 @@ func stdioCommand() *cobra.Command {
 
 // embed runs a host for this client alone.
 func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at tenant.Route) error {
-	c, source, err := load(file, nil, config.Default)
+	c, source, err := loadWhere(apart, file, nil, config.Default)
 	if err != nil {
 		return err
 	}
@@ -83,6 +85,10 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	}
 	return nil
 }
+
+// apart reports whether a file is there that does not depend on the working directory. A client's editor starts `mcpd stdio` in the project that is
+// open: a file there is somebody else's, and would name programs to run.
+func apart(path string) bool { return filepath.IsAbs(path) && isThere(path) }
 
 // quiet logs warnings: standard error belongs to the client's log.
 func quiet() *slog.Logger {

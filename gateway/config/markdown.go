@@ -15,8 +15,15 @@ func Markdown() []byte {
 A configuration is one YAML file; JSON is YAML too. ` + "`mcpd config check`" + ` reports every mistake with its position, ` + "`mcpd config print`" + ` shows
 what applies, defaults filled in and secrets left out, and ` + "`mcpd config schema`" + ` prints a JSON Schema for editors.
 
-The file is the one named by ` + "`--config`" + `, else by ` + "`$MCPD_CONFIG`" + `, else the first of ` + "`./mcpd.yaml`, `$XDG_CONFIG_HOME/mcpd/mcpd.yaml`" + `
-(or ` + "`~/.config`" + `) and ` + "`/etc/mcpd/mcpd.yaml`" + ` that exists. Without a file mcpd runs this:
+The file is the one named by ` + "`--config`" + `, else by the absolute path in ` + "`$MCPD_CONFIG`" + `, else the first of ` + "`./mcpd.yaml`, `$XDG_CONFIG_HOME/mcpd/mcpd.yaml`" + `
+(or ` + "`~/.config`" + `) and ` + "`/etc/mcpd/mcpd.yaml`" + ` that exists. ` + "`mcpd stdio` does not look for `./mcpd.yaml`" + `: a client starts it in the project that is open, and a file there may be somebody else's.
+
+A configuration names programs to run, so mcpd refuses one that others can change: a file or a directory above it that is owned by neither root nor
+the user of the process, or that everyone may write, or a group that the process is not in. Directories with the sticky bit, as ` + "`/tmp`" + `, may be above
+it. The same holds for the directory of the state with what is in it, and for the one of the admin tokens. The error says what to do, for example
+` + "`chmod o-w FILE`" + `.
+
+Without a file mcpd runs this:
 
 ` + "```yaml\n" + string(embedded) + "```" + `
 

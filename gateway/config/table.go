@@ -68,7 +68,7 @@ var hostKeys = append([]Key{
 		"what this host is for. In production a fault is armed only by whoever says that he means it, even with --chaos",
 		func(s scope) any { return &s.config.Environment }},
 	{"state_dir", file, "", "", "/var/lib/mcpd", Restart,
-		"what survives a restart; else $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, or /var/lib/mcpd as root", func(s scope) any { return &s.config.StateDir }},
+		"what survives a restart; else $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, or /var/lib/mcpd as root; never in the working directory", func(s scope) any { return &s.config.StateDir }},
 	{"limits.max_body", size(1<<10, 64<<20), "4MiB", "", "1MiB", AtOnce,
 		"bytes of a request", func(s scope) any { return &s.config.MaxBody }},
 	{"limits.max_total_sessions", count(1, 2_000_000), "200000", "", "1000", AtOnce,
