@@ -79,8 +79,10 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 	return s.Shared(k)
 }
 
-// connect hands out a connection, starting it when there is none.
+// connect hands out a connection, starting it when there is none and there may be another.
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
+	key = c.fit(s, key)
+	c.hears(s, key, w.caller)
 	if why, wait, refused := s.refused(key, w.caller, c.p.Now()); refused {
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, why, wait))
 		return
@@ -104,7 +106,7 @@ func (c *Catalog) another(call *client.Another) {
 		call.Fail(otp.ErrNoProc)
 		return
 	}
-	if !s.current(key) {
+	if !s.current(key) || s.full(key) {
 		call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
 		return
 	}
@@ -161,8 +163,8 @@ func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 	}
 	conn.arriving++
 	user := client.User{Principal: caller.Principal}
-	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.Capabilities.Fingerprint()) || s.config.Instances == 1 {
-		user.Differs, user.Declare = true, declared(s.config, caller.Capabilities)
+	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.fingerprint()) || s.config.Instances == 1 {
+		user.Differs, user.Declare = true, declared(s.config, caller.Told())
 	}
 	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
 	otp.CallAsync(c.p, conn.ref, session, func(struct{}, error) any { return arrived{conn} })
@@ -230,6 +232,11 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
+		if to := s.conns[c.fit(s, key)]; to != nil { // there is no room for it any more
+			delete(s.left, key)
+			c.moved(s, s.instead[key], to, left)
+			return
+		}
 		c.await(s, key, pending{nil, Caller{
 			Principal: key.Principal, Capabilities: left.Declare, Info: left.Self, Modern: left.Modern || key.Modern,
 		}})
@@ -275,6 +282,7 @@ func (c *Catalog) opened(m opened) {
 
 // refuse tells everyone who waits for a connection that there is none now. Why it could not be started is the host's own affair.
 func (c *Catalog) refuse(s *server, key tenant.Key, retry time.Duration) {
+	c.makeRoom(s, key)
 	waiting := s.opening[key]
 	delete(s.opening, key)
 	s.release(key.Principal)

@@ -45,6 +45,8 @@ func (c *Catalog) look(call *Look) {
 	}
 	for _, name := range c.scope(caller) {
 		c.discover(name, call.Req)
+		s := c.servers[name]
+		c.hears(s, s.listed(caller), caller)
 	}
 	w := &waiter{call, c.p.Now().Add(call.Req.Wait)}
 	switch {
@@ -68,7 +70,7 @@ func (c *Catalog) unserved(caller Caller) bool {
 // discover starts the connection that a server's lists come from, unless they are known, and as new as the caller wants, or it is there.
 func (c *Catalog) discover(name string, r LookRequest) {
 	s, caller := c.servers[name], r.Caller
-	key := ListKey(s.config, caller)
+	key := s.listed(caller)
 	l := c.listing(s, key)
 	if at := s.at(key); !l.due(s.config) && !r.Anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
@@ -93,7 +95,7 @@ func (c *Catalog) mustWait(w *waiter) bool {
 	}
 	for _, name := range c.scope(caller) {
 		s := c.servers[name]
-		key := ListKey(s.config, caller)
+		key := s.listed(caller)
 		l := c.listing(s, key)
 		only := w.call.Req.For
 		if only != "" && only != name {
@@ -143,7 +145,7 @@ func (c *Catalog) answer(w *waiter) {
 	c.gaveUpOn(w)
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
-		key, cause := ListKey(s.config, caller), s.why(caller)
+		key, cause := s.listed(caller), s.why(caller)
 		if cause == nil && s.startingUp(s.at(key), false) {
 			cause = client.StillStarting()
 		}
@@ -158,7 +160,7 @@ func (c *Catalog) answer(w *waiter) {
 func (c *Catalog) gaveUpOn(w *waiter) {
 	for _, name := range c.scope(w.call.Req.Caller) {
 		s := c.servers[name]
-		key := ListKey(s.config, w.call.Req.Caller)
+		key := s.listed(w.call.Req.Caller)
 		l := c.listing(s, key)
 		if l.known || c.p.Now().Sub(l.since) < c.tenant.Limits.ListWait {
 			continue
@@ -211,7 +213,7 @@ func (c *Catalog) view(caller Caller) *View {
 	v := &View{Answers: g.answers, alone: caller.Server != ""}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
-		l := c.listing(c.servers[name], ListKey(c.servers[name].config, caller))
+		l := c.listing(c.servers[name], c.servers[name].listed(caller))
 		l.served = true
 		item := merge.Server{Name: name}
 		if l.known {
@@ -318,6 +320,6 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 // outdate forgets the views of those who see what is listed over a kind of connection.
 func (c *Catalog) outdate(s *server, key tenant.Key) {
 	maps.DeleteFunc(c.views, func(g group, _ *View) bool {
-		return (g.server == "" || g.server == s.config.Name) && listKey(s.config, g.principal, g.fingerprint, g.modern) == key
+		return (g.server == "" || g.server == s.config.Name) && anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
 	})
 }

@@ -74,6 +74,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	}
 	s.ran, s.vain = false, false
 	clear(s.left)
+	clear(s.instead)
 	for _, l := range s.lists {
 		l.stale = true
 		if another && l.known && l.until.IsZero() {
@@ -239,10 +240,18 @@ func (c *Catalog) reloading(msg any) {
 	}
 }
 
-// at is a key of the declaration that a server has now.
+// at is the key of the connection to the server as it is declared now that callers use whose key is this.
 func (s *server) at(key tenant.Key) tenant.Key {
 	key.Revision = s.revision
+	if instead, ok := s.instead[key]; ok {
+		return instead
+	}
 	return key
+}
+
+// listed is the key of the connection that what a caller sees comes from, whatever the declaration.
+func (s *server) listed(caller Caller) tenant.Key {
+	return anyRevision(s.at(ListKey(s.config, caller)))
 }
 
 // current reports whether a key is of that declaration.

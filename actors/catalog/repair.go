@@ -53,6 +53,7 @@ func (s *server) repair(lost *mend.Losses, now time.Time) {
 	mend.Map(&s.opening)
 	mend.Map(&s.retiring)
 	mend.Map(&s.left)
+	mend.Map(&s.instead)
 	if lost.If(!s.sup.IsZero() && !holds(s.sup, s.config.Name), "supervisor", "of another") {
 		s.sup = otp.Ref{}
 	}

@@ -41,6 +41,8 @@ type server struct {
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
 	left     map[tenant.Key]*client.Left // of connections that were given up
+	// instead are the connections that callers use for whom there may be no other, by their keys.
+	instead map[tenant.Key]tenant.Key
 
 	// What follows is counted from the fields above by each incarnation anew.
 	in    map[client.State]int  // connections, by what they reported last
@@ -53,7 +55,8 @@ func newServer(config tenant.Server, now time.Time) *server {
 		config: config, state: client.Idle, since: now,
 		causes: map[tenant.Key]*client.Ending{}, pauses: map[tenant.Key]*pause{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
 		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
-		in: map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
+		instead: map[tenant.Key]tenant.Key{},
+		in:      map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
 	}
 }
 
@@ -93,6 +96,7 @@ func (c *Catalog) count(s *server, key tenant.Key, conn *conn) {
 func (c *Catalog) drop(s *server, key tenant.Key) {
 	conn := s.conns[key]
 	delete(s.conns, key)
+	c.makeRoom(s, key)
 	delete(c.places, conn.sup)
 	s.release(key.Principal)
 	s.in[conn.report.State]--
@@ -143,8 +147,8 @@ func (s *server) why(caller Caller) error {
 	if s.whole != nil {
 		return s.whole.why
 	}
-	for _, key := range []tenant.Key{Key(s.config, caller), ListKey(s.config, caller)} {
-		key.Fingerprint = 0
+	for _, key := range []tenant.Key{s.at(Key(s.config, caller)), s.at(ListKey(s.config, caller))} {
+		key.Fingerprint, key.Revision = 0, 0
 		if cause := s.causes[key]; cause != nil {
 			return cause
 		}

@@ -168,3 +168,41 @@ func answerTo(id jsonrpc.ID) (in transport.Inbound) {
 	in.Message, in.Related = jsonrpc.Response(id, jsontext.Value(`{"content":[]}`)), id
 	return in
 }
+
+// Beyond max_instances whoever comes uses a process that there is, and hears of it as those do whose
+// it is.
+func TestMoreKindsOfClientsThanInstances(t *testing.T) {
+	run(t, func(r *rig) {
+		silent(r)
+		r.tenant.Servers[0].Instances = 2
+	}, func(r *rig) {
+		plain, asks, ui := r.as("alice", `{}`), r.as("alice", elicits), r.as("alice", interfaces)
+		plain.call()
+		p := r.peer("files")
+		asks.call()
+		r.peer("files")
+		if out := ui.ask("resources/subscribe", `{"uri":"test://x"}`); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		modern := r.caller(elicits)
+		modern.principal = "alice"
+		modern.call()
+		if n := len(r.peers["files"]); n != 0 {
+			t.Errorf("%d processes more", n)
+		}
+		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		r.Rest()
+		if got := ui.heard("notifications/resources/updated"); len(got) != 1 {
+			t.Errorf("heard %v", got)
+		}
+		r.script["files"]["tools/list"] = result(`{"tools":[{"name":"other","inputSchema":{"type":"object"}}]}`)
+		p.Notify("notifications/tools/list_changed", "")
+		time.Sleep(time.Minute)
+		if got := ui.heard("notifications/tools/list_changed"); len(got) != 1 {
+			t.Errorf("heard %v", got)
+		}
+		if out := ui.ask("tools/list", ""); !strings.Contains(string(out.End().Result), "files__other") {
+			t.Errorf("lists %v", out.All())
+		}
+	})
+}

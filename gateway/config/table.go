@@ -208,7 +208,7 @@ var serverKeys = []Key{
 	{"share", share, "auto", "", "tenant", Replaces,
 		"who shares a connection; `mcpd config print` shows what auto means for it. Callers who share one trust its server with each other: it sees the arguments of all of them, it can answer one's pending call with another's data, ask one's user something during another's call where it need not say which call it means, and put what one told it into the names, descriptions and instructions that all see. Requests of 2026-07-28 have no session: with session, those of one principal share one", func(s scope) any { return &s.server.Share }},
 	{"max_instances", count(1, 64), "4", "", "1", Replaces,
-		"instances of it for those who share a connection: calls wait for each other when it may ask something and does not say whom; 1 for a program that keeps state between calls: one process serves them all, whatever their clients declare and whichever era they speak",
+		"instances of it for those who share it, and so processes of a program at most: calls wait for each other when it may ask something and does not say whom; 1 for a program that keeps state between calls: one process serves them all, whatever their clients declare and whichever era they speak. With more, clients of different kinds have different processes as long as there may be another",
 		func(s scope) any { return &s.server.Instances }},
 	{"share_logs", boolean, "false", "", "true", Replaces,
 		"whoever shares a connection hears its log lines, and reads in errors what it last wrote to standard error, also when that may be about a call of another principal; by default such text reaches the operator only, and callers get the incident",
