@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/session"
 	"mcpd/internal/clock"
@@ -148,6 +150,26 @@ func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 			t.Errorf("next: %v, %v", out.All(), err)
 		}
 	})
+}
+
+// A retry continues a call that its server has had since before: whoever is failed by a crash on it is told that the call
+// may have been executed.
+func TestCrashOnARetrySaysThatTheCallMayHaveBeenExecuted(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"name":"t"}`:                     `"maybeExecuted":false`,
+		`{"name":"t","requestState":"s"}`:  `"maybeExecuted":true`,
+		`{"name":"t","inputResponses":{}}`: `"maybeExecuted":true`,
+	} {
+		perform(t, 10, func(a *actors) {
+			out := &stage.Sink{}
+			if err := a.ready().Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "crash", jsontext.Value(params)), out); err != nil {
+				a.T.Fatal(err)
+			}
+			if got := out.Word(); got != int64(-32603) || !strings.Contains(string(out.All()[0].Error.Data), want) {
+				t.Errorf("%s: %v, want %s", params, out.All(), want)
+			}
+		})
+	}
 }
 
 // A message that is left behind twice is answered: nothing goes round for ever.

@@ -9,6 +9,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/mrtr"
 	"mcpd/protocol/terms"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -74,6 +75,8 @@ func (d *Deliver) Fail(err error) {
 			why = protocol.SessionGone()
 		}
 		_, sent := h.calls.Of(d.Out) // before the crash
+		// A retry continues a call that has been with its server since before.
+		sent = sent || mrtr.IsRetry(d.Message.Params)
 		why = why.Unanswered(h.endpoint.Server, sent).Repeating(d.Message.Method)
 	}
 	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))
