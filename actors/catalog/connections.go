@@ -83,7 +83,7 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	key = c.fit(s, key)
 	c.hears(s, key, w.caller)
-	if why, wait, refused := s.refused(key, w.caller, c.p.Now()); refused {
+	if wait, refused, why := s.refused(key, w.caller, c.p.Now()); refused {
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, why, wait))
 		return
 	}

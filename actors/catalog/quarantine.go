@@ -15,10 +15,10 @@ const ProbeWait = time.Second
 
 // refused reports whether a connection is not handed out, why, and how long that lasts at least. What is quarantined is closed to all but
 // the one who comes first after its pause: his call is the probe.
-func (s *server) refused(key tenant.Key, caller Caller, now time.Time) (why error, wait time.Duration, refused bool) {
+func (s *server) refused(key tenant.Key, caller Caller, now time.Time) (wait time.Duration, refused bool, why error) {
 	if p := s.whole; p != nil && !p.operator {
 		if conn := s.conns[key]; conn != nil && conn.report.State == client.Ready {
-			return nil, 0, false // it began before, and works
+			return 0, false, nil // it began before, and works
 		}
 	}
 	p := s.whole
@@ -27,15 +27,15 @@ func (s *server) refused(key tenant.Key, caller Caller, now time.Time) (why erro
 	}
 	switch wait := s.paused(key, now); {
 	case p == nil:
-		return nil, 0, false
+		return 0, false, nil
 	case p.operator:
-		return p.why, 0, true
+		return 0, true, p.why
 	case wait > 0 && (s.whole != nil || s.conns[key] == nil || p.quarantined() && p.down):
-		return s.why(caller), wait, true
+		return wait, true, s.why(caller)
 	case p.quarantined() && p.down && s.probing(key):
-		return s.why(caller), ProbeWait, true
+		return ProbeWait, true, s.why(caller)
 	}
-	return nil, 0, false
+	return 0, false, nil
 }
 
 // probing reports whether what is quarantined is being tried.
