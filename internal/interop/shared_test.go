@@ -1,0 +1,103 @@
+package interop
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// kinds are the clients that a program with one instance serves with one process.
+var kinds = []struct{ who, revision, capabilities string }{
+	{"ann", legacy, `{"elicitation":{}}`},
+	{"bob", legacy, `{}`},
+	{"bob", legacy, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
+	{"ann", modern, `{}`},
+	{"bob", modern, `{"sampling":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
+}
+
+// caller is a client of a principal, of one era, that declares something.
+func caller(t *testing.T, url, who, revision, capabilities string) func(tool, arguments string) reply {
+	t.Helper()
+	w := newWire(t, url, "key-of-"+who)
+	meta := ""
+	if revision == modern {
+		w.header.Set("Mcp-Protocol-Version", modern)
+		w.header.Set("Mcp-Method", "tools/call")
+		meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"wire","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}`
+	} else {
+		r := w.post(strings.Replace(hello, `"capabilities":{}`, `"capabilities":`+capabilities, 1))
+		w.header.Set("Mcp-Session-Id", r.header.Get("Mcp-Session-Id"))
+		w.header.Set("Mcp-Protocol-Version", revision)
+		w.post(initialized)
+	}
+	return func(tool, arguments string) reply {
+		var name []string
+		if revision == modern {
+			name = []string{"Mcp-Name", "s__" + tool}
+		}
+		return w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"s__%s","arguments":%s%s}}`, tool, arguments, meta), name...)
+	}
+}
+
+// sharing is a host of two tenants whose principals each share one process of a program.
+func sharing(t *testing.T, more string) *mcptest.Host {
+	t.Helper()
+	server := fmt.Sprintf("{command: %q, share: tenant, max_instances: 1%s}", mcptest.Server(t), more)
+	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
+tenants:
+  acme:
+    auth: {keys: [%s, %s]}
+    servers: {s: %s}
+  zeta:
+    auth: {keys: [%s]}
+    servers: {s: %s}
+`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server, hashed("zoe", "key-of-zoe"), server)})
+}
+
+// One instance is one process, whoever of the tenant calls; another tenant has another.
+func TestOneProcessServesEveryKindOfClient(t *testing.T) {
+	host := sharing(t, "")
+	pid := regexp.MustCompile(`\\"pid\\":(\d+)`)
+	of := map[string][]string{}
+	for _, k := range kinds {
+		r := caller(t, host.MCP+"/t/acme/mcp", k.who, k.revision, k.capabilities)("env", `{}`)
+		if m := pid.FindSubmatch(r.body); m == nil {
+			t.Errorf("%+v: %d %s", k, r.status, r.body)
+		} else {
+			of[string(m[1])] = append(of[string(m[1])], k.who+" "+k.revision+" "+k.capabilities)
+		}
+	}
+	if len(of) != 1 {
+		t.Errorf("%d processes: %v", len(of), of)
+	}
+	m := pid.FindSubmatch(caller(t, host.MCP+"/t/zeta/mcp", "zoe", legacy, `{}`)("env", `{}`).body)
+	if m == nil || of[string(m[1])] != nil {
+		t.Errorf("the other tenant's process is %s", m)
+	}
+}
+
+// What a shared program wrote before it died is told to nobody when it had calls of two principals,
+// unless the operator says so. Each is told the incident.
+func TestLastWordsOfASharedProgram(t *testing.T) {
+	for more, told := range map[string]bool{"": false, ", share_logs: true": true} {
+		host := sharing(t, more)
+		url := host.MCP + "/t/acme/mcp"
+		answers := make(chan reply, 1)
+		ann, bob := caller(t, url, "ann", legacy, `{}`), caller(t, url, "bob", legacy, `{}`)
+		ann("echo", `{"message":"x"}`)
+		go func() { answers <- ann("sleep", `{"millis":60000}`) }() // ends with the program, and is waited for
+		time.Sleep(500 * time.Millisecond)
+		for who, r := range map[string]reply{"bob": bob("crash", `{}`), "ann": <-answers} {
+			said := bytes.Contains(r.body, []byte("crash was called"))
+			if said != told || !bytes.Contains(r.body, []byte(`"incident"`)) {
+				t.Errorf("%q: %s is told %s", more, who, r.body)
+			}
+		}
+	}
+}
