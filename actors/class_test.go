@@ -106,6 +106,7 @@ var classes = map[string]struct {
 	"tenancy.Charged":        {tenancy.Charged{}, otp.Ordinary},
 	"tenancy.Operate":        {&tenancy.Operate{}, otp.Ordinary},
 	"tenancy.Reconfigured":   {tenancy.Reconfigured{}, otp.Owed},
+	"tenancy.Started":        {tenancy.Started{}, otp.Owed},
 	"task.Changed":           {&task.Changed{}, otp.Sheddable},
 	"task.Drop":              {task.Drop{}, otp.Owed},
 	"task.Watch":             {task.Watch{}, otp.Ordinary},

@@ -24,6 +24,39 @@ func (a *arena) operates(tenant, verb string) string {
 	return a.askAs(a.write, http.MethodPost, "/admin/v1/tenants/"+tenant+"/"+verb, "")
 }
 
+// greets sends initialize to a tenant's aggregate as whoever has a key, and returns the answer.
+func (a *arena) greets(tenant, key string) (status int, header http.Header, body string) {
+	a.t.Helper()
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url(tenant),
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{`+legacyMeta+`}}`))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := a.admin.Do(r)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, string(text)
+}
+
+// stranger is what somebody with a wrong key is answered at a tenant, but for the time.
+func (a *arena) stranger(tenant string) string {
+	a.t.Helper()
+	status, header, body := a.greets(tenant, "wrong")
+	header.Del("Date")
+	return fmt.Sprint(status, header, body)
+}
+
 func (a *arena) askAs(token, method, path, body string) string {
 	a.t.Helper()
 	r, err := http.NewRequestWithContext(a.t.Context(), method, a.Admin+path, strings.NewReader(body))

@@ -125,6 +125,18 @@ func (a *arena) events(path string) (list []map[string]any) {
 	return list
 }
 
+// ofKind are the events of a name.
+func (a *arena) ofKind(name string) (list []map[string]any) {
+	a.t.Helper()
+	for line := range strings.Lines(a.Log()) {
+		var e map[string]any
+		if json.Unmarshal([]byte(line), &e) == nil && e["event"] == name {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // event is the last event of a name about a row.
 func (a *arena) event(path, name string) map[string]any {
 	a.t.Helper()

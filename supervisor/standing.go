@@ -51,20 +51,23 @@ func (h *host) wakeSessions(tenant string) {
 	}
 }
 
-// heard passes events on to the log and the metrics, and crashes that are charged to the tenant manager.
+// heard passes events on to the log and the metrics, and to the tenant manager what it has to know.
 func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
 	return func(e otp.Event) {
 		recorded(e)
-		h.charge(e)
+		switch e := e.(type) {
+		case otp.ChildStarted:
+			if name, ok := strings.CutPrefix(e.Path, root+"/tenants/"); ok && !strings.Contains(name, "/") {
+				_ = h.core("tenant_manager").Send(tenancy.Started{Tenant: name}) // one that begins looks for itself
+			}
+		case otp.CrashCharged:
+			h.charge(e)
+		}
 	}
 }
 
 // charge tells the tenant manager of a crash that a message of a tenant has caused.
-func (h *host) charge(e otp.Event) {
-	c, ok := e.(otp.CrashCharged)
-	if !ok {
-		return
-	}
+func (h *host) charge(c otp.CrashCharged) {
 	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/")}
 	var crash *otp.CrashReport
 	if errors.As(c.Reason, &crash) {

@@ -111,6 +111,10 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		if r := m.rows[msg.Tenant]; r != nil {
 			m.step(r, ladder.Charged{Why: msg.Why})
 		}
+	case Started:
+		if r := m.rows[msg.Tenant]; r != nil {
+			m.settle(r)
+		}
 	case *Operate:
 		m.operate(msg)
 	case written:

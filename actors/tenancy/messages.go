@@ -12,6 +12,9 @@ type Charged struct {
 	ladder.Why
 }
 
+// Started says that a tenant runs, whoever has started it.
+type Started struct{ Tenant string }
+
 // Reconfigured says that the configured tenants are others than before.
 type Reconfigured struct{}
 
@@ -28,5 +31,7 @@ type Operate = otp.Call[OperateRequest, ladder.Standing]
 // The classes. A Charged is ordinary: when there are more than the mailbox holds, one less matters
 // little.
 //
+//	Started        owed: one for each start of a tenant
 //	Reconfigured   owed: one for each reload
+func (Started) Class() otp.Class      { return otp.Owed }
 func (Reconfigured) Class() otp.Class { return otp.Owed }

@@ -7,7 +7,9 @@ import (
 
 // tell reports how a tenant stands now.
 func (m *Manager) tell(tenant string, x ladder.Effect, s ladder.Standing) {
-	at := telemetry.Where{Tenant: tenant, Incident: s.Incident}
+	at := telemetry.Where{Tenant: tenant, Path: m.o.Supervisor().Path() + "/" + tenant, Incident: s.Incident}
+	calm := at // what ends the trouble opens no incident
+	calm.Incident = ""
 	retry := s.Wait(m.p.Now())
 	if s.Operator {
 		retry = 0
@@ -20,8 +22,8 @@ func (m *Manager) tell(tenant string, x ladder.Effect, s ladder.Standing) {
 	case ladder.TellResumed:
 		m.o.Emit(telemetry.TenantResumed{Where: at, Probe: s.State == ladder.Probing})
 	case ladder.TellReleased:
-		m.o.Emit(telemetry.TenantReleased{Where: telemetry.Where{Tenant: tenant}})
+		m.o.Emit(telemetry.TenantReleased{Where: calm})
 	case ladder.TellRestarted:
-		m.o.Emit(telemetry.TenantRestarted{Where: telemetry.Where{Tenant: tenant}})
+		m.o.Emit(telemetry.TenantRestarted{Where: calm})
 	}
 }
