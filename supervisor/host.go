@@ -187,7 +187,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 
 // heldOptions are what the held calls of a tenant share.
 func (h *host) heldOptions(t *tenant.Tenant) *held.Options {
-	return &held.Options{Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager")}
+	return &held.Options{Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager"), Kept: h.kept.Of(t.Name)}
 }
 
 // taskOptions are what the tasks of a tenant share, made with the first of them or with the first session.

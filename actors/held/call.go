@@ -9,6 +9,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/held"
@@ -72,6 +73,10 @@ func (c *Call) Receive(_ *otp.Process, msg any) error {
 	}
 	switch m := msg.(type) {
 	case *client.Question:
+		if full := c.o.Kept.Room(len(m.Params)); full != nil {
+			m.Fail(full.Told())
+			return nil
+		}
 		c.put(m)
 		return c.step(held.Event{Op: held.Ask, ID: m.ID, Method: m.Method, Params: m.Params})
 	case *client.Withdrawn:
@@ -111,18 +116,31 @@ func (c *Call) relayed(m jsonrpc.Message) error {
 
 // finished takes the outcome of the call. None at all is that of a call whose client has gone before there was an actor to be told.
 func (c *Call) finished(m *finished) error {
+	in := held.Event{Op: held.Finish}
 	switch {
 	case m.lost != nil:
-		return c.step(held.Event{Op: held.Finish, Err: protocol.Forgotten(c.a.Exchange.Server, m.lost)})
+		in.Err = protocol.Forgotten(c.a.Exchange.Server, m.lost)
 	case m.m.Error != nil:
-		return c.step(held.Event{Op: held.Finish, Err: m.m.Error})
+		in.Err = m.m.Error
 	case m.m.Result != nil:
-		return c.step(held.Event{Op: held.Finish, Result: m.m.Result})
+		in.Result = m.m.Result
+		if full := c.o.Kept.Room(len(in.Result)); full != nil && c.call.Phase() == held.Published {
+			in.Result, in.Err = nil, unkept(full, c.a.Exchange.Server)
+		}
+	default:
+		for sink := range order.Of(c.open) {
+			return c.left(sink)
+		}
+		return c.step(held.Event{Op: held.Abort})
 	}
-	for sink := range order.Of(c.open) {
-		return c.left(sink)
-	}
-	return c.step(held.Event{Op: held.Abort})
+	return c.step(in)
+}
+
+// unkept is the outcome of a call whose result was not kept for its client.
+func unkept(full *quota.Refusal, server string) error {
+	err := full.Told()
+	err.Message = "the server has answered, and there was no room to keep its result: " + err.Message
+	return err.Unanswered(server, true)
 }
 
 // left cancels the call: the client of its open request has gone.
@@ -136,10 +154,12 @@ func (c *Call) retry(m *Retry) error {
 	c.sinks++
 	sink, d := c.sinks, m.Deliver
 	token, asks := protocol.ProgressToken(d.Message.Params)
+	token = token.Clone() // a part of the request would keep all of it
 	level, _ := splice.GetString(d.Message.Params, "_meta", protocol.MetaLogLevel)
 	c.mu.Lock()
 	c.open[sink] = &open{out: d.Out, id: d.Message.ID, token: token, level: level, calls: m.Calls}
 	c.mu.Unlock()
+	m.taken = true
 	err := c.step(held.Event{
 		Op: held.Retry, Round: m.Round, Answers: m.Answers,
 		Request: held.Request{Sink: sink, Capabilities: m.Capabilities, Progress: asks},
@@ -164,9 +184,27 @@ func (c *Call) unpark() {
 }
 
 // step takes an event and does what comes of it.
-func (c *Call) step(in held.Event) error { return c.perform(c.call.Step(c.p.Now(), in)) }
+func (c *Call) step(in held.Event) error {
+	err := c.perform(c.call.Step(c.p.Now(), in))
+	c.count()
+	return err
+}
+
+// Terminate lets go of everything when the call is over. A server that has answered the call has left
+// its questions open; they are closed. Any other end leaves that to the next incarnation, or to Abandon.
+func (c *Call) Terminate(p *otp.Process, reason error) {
+	c.mu.Lock()
+	settled := len(c.open) == 0
+	c.mu.Unlock()
+	if reason != otp.Normal || !settled {
+		return
+	}
+	p.SetHeir(nil)
+	c.end()
+}
 
 func (c *Call) perform(effects []held.Effect) error {
+	var over error // Forget need not be the last: who comes back as the time is up is refused behind it
 	for _, e := range effects {
 		switch e.Do {
 		case held.Publish:
@@ -198,10 +236,10 @@ func (c *Call) perform(effects []held.Effect) error {
 			c.timer.Stop()
 			c.timer = c.p.After(e.At.Sub(c.p.Now()), expired{})
 		case held.Forget:
-			return otp.Normal
+			over = otp.Normal
 		}
 	}
-	return nil
+	return over
 }
 
 // publish answers the open request with what the client is asked, under a state that is good for this call and round alone.

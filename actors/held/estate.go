@@ -12,6 +12,7 @@ import (
 	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
@@ -26,6 +27,7 @@ type estate struct {
 	call  *held.Call
 	sinks held.Sink // how many requests of the client there were
 	parks bool      // the request manager was told that the call waits for its user
+	kept  *quota.Reservation
 
 	mu        sync.Mutex          // guards what follows; an actor that hangs is abandoned while it runs
 	open      map[held.Sink]*open // the client's requests without outcome: one at most, and a second while it is being looked at
@@ -42,7 +44,7 @@ type open struct {
 }
 
 func newEstate(o *Options, a Args) *estate {
-	return &estate{o: o, a: a, open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
+	return &estate{o: o, a: a, kept: o.Kept.Hold(quota.HeldCalls, 0), open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
 }
 
 // repair makes what a crashed incarnation left sound again. What the parts say of one another is the call's to compare.
@@ -126,17 +128,40 @@ func (e *estate) close(id jsonrpc.ID) *client.Question {
 
 var errGone = errors.New("the call that the server asked for is gone")
 
+// count counts what the call keeps: its questions, and once its exchange is over its request and result too.
+func (e *estate) count() {
+	n := e.call.Kept()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, q := range e.questions {
+		n += len(q.Params)
+	}
+	if e.call.Phase() == held.Parked {
+		n += len(e.a.Exchange.Params) + e.a.Exchange.Beside
+	}
+	e.kept.Resize(n)
+}
+
+// end closes what questions there are, and lets go of what the call keeps.
+func (e *estate) end() {
+	e.mu.Lock()
+	questions := maps.Clone(e.questions)
+	clear(e.questions)
+	e.mu.Unlock()
+	for _, q := range order.By(questions, jsonrpc.ID.Compare) {
+		q.Fail(errGone)
+	}
+	e.kept.Release()
+}
+
 // Abandon settles what an actor that is no more has left: its client and its server are answered, and the call is withdrawn.
 func (e *estate) Abandon(reason error) {
 	e.mu.Lock()
-	open, questions := maps.Clone(e.open), maps.Clone(e.questions)
-	clear(e.questions)
+	open := maps.Clone(e.open)
 	e.mu.Unlock()
 	for sink := range order.Of(open) {
 		e.finish(sink, nil, e.a.Exchange.Broken(reason))
 	}
-	for _, q := range order.By(questions, jsonrpc.ID.Compare) {
-		q.Fail(errGone)
-	}
+	e.end()
 	_ = e.o.Requests.Send(request.NewCancel(e.o.Requests, e.a.Exchange.ID))
 }

@@ -8,6 +8,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
@@ -22,6 +23,7 @@ type Options struct {
 	Instance string               // of this host, as its tokens name it
 	Park     func() time.Duration // how long a client may take to come back
 	Requests otp.Ref              // the tenant's request manager
+	Kept     *quota.Account       // what the tenant keeps
 }
 
 // Args are what the actor of a call is started with.
@@ -60,15 +62,20 @@ type Retry struct {
 	Capabilities protocol.ClientCapabilities
 	Round        uint32
 	Answers      mrtr.Retry
+
+	taken bool // the call has it, and answers it before it ends
 }
 
 // Fail answers the retry when the call is gone, has too much to do, or crashed on it.
 func (r *Retry) Fail(err error) {
+	if r.taken && err == otp.Normal { // the call ended with it
+		return
+	}
 	why := protocol.StateInvalid("requestState")
 	switch {
 	case errors.Is(err, otp.ErrOverloaded):
 		why = protocol.Overloaded("call", time.Second)
-	case !errors.Is(err, otp.ErrNoProc): // the actor crashed on it; the state is as good as before
+	case err != otp.Normal && !errors.Is(err, otp.ErrNoProc): // the actor crashed on it; the state is as good as before
 		why = protocol.InternalError(err)
 	}
 	r.Calls.Answered(r.Deliver.Out)

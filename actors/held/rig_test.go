@@ -158,7 +158,10 @@ func (r *rig) retry(token, answers, meta string) *stage.Sink {
 func (r *rig) retryAs(token, answers, meta, capabilities string) *stage.Sink {
 	r.T.Helper()
 	m, out := r.coming(token, answers, meta, capabilities)
-	r.send(m)
+	if err := r.actor.Send(m); err != nil { // as a session that finds no actor
+		m.Fail(err)
+	}
+	r.Rest()
 	return out
 }
 

@@ -44,6 +44,8 @@ type Exchange struct {
 	// Method and Params are what the upstream is sent; names and URIs are its own already.
 	Method string
 	Params jsontext.Value
+	// Beside is how many bytes are kept with it until its outcome, beside Params.
+	Beside int
 	// Level is the least severe log line that a request which stands alone wants, empty for none.
 	Level string
 	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
@@ -82,7 +84,7 @@ type Exchange struct {
 }
 
 // size is how many bytes the exchange keeps.
-func (x *Exchange) size() int { return len(x.Params) }
+func (x *Exchange) size() int { return len(x.Params) + x.Beside }
 
 // The bits of an exchange's fate.
 const (

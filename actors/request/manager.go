@@ -108,7 +108,9 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 			m.reject(x, full.Told())
 			return nil
 		}
-		x.kept.Store(kept)
+		if x.kept.Store(kept); x.failed.Load() { // this incarnation was stuck meanwhile, and given up
+			kept.Release()
+		}
 		m.table.setPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Arrived: x.Arrived, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
 	case *Complete:

@@ -35,9 +35,9 @@ type Submit struct{ Exchange *Exchange }
 
 // Fail answers the exchange when the manager could not take charge of it.
 func (m *Submit) Fail(err error) {
-	m.Exchange.kept.Load().Release() // the manager may have crashed between this and the table
 	m.Exchange.Finish(nil, m.Exchange.Broken(err))
 	m.Exchange.failed.Store(true)
+	m.Exchange.kept.Load().Release() // it may have crashed before the exchange was in its table
 	_ = m.Exchange.Owner.Send(Done{Exchange: m.Exchange, Failed: true})
 }
 

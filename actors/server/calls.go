@@ -12,6 +12,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
+	"mcpd/protocol/seal"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
@@ -29,6 +30,8 @@ type outgoing struct {
 	mayInsist    bool   // its server may refuse it because its client cannot follow tasks
 	insisted     bool   // and did
 	expiry       otp.Timer
+	binding      func() seal.Binding // see Session.binding
+	beside       int                 // bytes that its exchange keeps of the request as the client sent it
 }
 
 // Answers of the catalogue.
@@ -144,7 +147,8 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	if x.Version.Has(protocol.PerRequestMeta) {
 		x.Level = logLevel(m.Outline())
 	}
-	x.Token, _ = splice.Get(m.Outline(), "_meta", "progressToken")
+	token, _ := splice.Get(m.Outline(), "_meta", "progressToken")
+	x.Token, x.Beside = token.Clone(), o.beside // a part of the request would keep all of it
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return
@@ -199,18 +203,19 @@ func (s *Session) address(d *session.Deliver) {
 
 // route reports whether the request is on its way, or refused for good because the view is the last word.
 func (s *Session) route(d *session.Deliver, last bool) bool {
-	m, view := d.Message, s.view
-	target, err := view.Route(m.Method, m.Params)
+	method, view := d.Message.Method, s.view
+	target, err := view.Route(method, d.Message.Params)
 	if err != nil {
 		if last {
 			s.refuse(d, err)
 		}
 		return last
 	}
+	server := target.Server // the functions last as long as the call, and the request need not
 	s.toServer(&outgoing{
-		d: d, server: target.Server, params: target.Params,
-		rewrite:      func(result jsontext.Value) jsontext.Value { return view.Result(target.Server, m.Method, result) },
-		rewriteError: func(data jsontext.Value) jsontext.Value { return view.Error(target.Server, m.Method, data) },
+		d: d, server: server, params: target.Params,
+		rewrite:      func(result jsontext.Value) jsontext.Value { return view.Result(server, method, result) },
+		rewriteError: func(data jsontext.Value) jsontext.Value { return view.Error(server, method, data) },
 	})
 	return true
 }

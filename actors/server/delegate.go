@@ -27,9 +27,13 @@ func (s *Session) delegate(q *client.Question) {
 		return
 	}
 	relay, ok := x.Sink.(*held.Relay)
+	full := s.o.Kept.Begins()
 	switch {
 	case !ok:
 		q.Fail(protocol.MethodNotFound(q.Method))
+		return
+	case full != nil:
+		q.Fail(full.Told())
 		return
 	case !relay.Hold():
 		q.Fail(protocol.InvalidParams("the call that this belongs to is over"))

@@ -19,6 +19,7 @@ var questionable = []string{"elicitation", "sampling", "roots"}
 // answered by another request.
 func (s *Session) sink(o *outgoing) transport.Sink {
 	if o.mayInsist {
+		o.beside = len(o.d.Message.Params)
 		return &insisting{Sink: o.d.Out, h: s.h, o: o, waiting: s.waiting}
 	}
 	if o.own || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
@@ -32,14 +33,27 @@ func (s *Session) sink(o *outgoing) transport.Sink {
 	return o.d.Out
 }
 
-// binding is what a requestState is bound to: this principal and this very request.
+// binding is what a requestState is bound to: this principal and this very request. The digest of a
+// request is made when it is needed, which is seldom; that of a large one is made at once, because
+// the request as its client sent it would be kept until then, beside what its server is sent.
 func (s *Session) binding(o *outgoing) func() seal.Binding {
-	ep, m, server := s.h.Endpoint(), o.d.Message, o.server
-	return func() seal.Binding {
-		return seal.Binding{
-			Tenant: ep.Tenant, Principal: ep.Principal, Upstream: server, Method: m.Method, Params: seal.DigestOf(m.Method, m.Params),
-		}
+	if o.binding != nil {
+		return o.binding
 	}
+	ep, method, params := s.h.Endpoint(), o.d.Message.Method, o.d.Message.Params
+	b := seal.Binding{Tenant: ep.Tenant, Principal: ep.Principal, Upstream: o.server, Method: method}
+	if len(params) > transport.Large {
+		b.Params = seal.DigestOf(method, params)
+		o.binding = func() seal.Binding { return b }
+		return o.binding
+	}
+	o.beside = len(params)
+	o.binding = func() seal.Binding {
+		now := b
+		now.Params = seal.DigestOf(method, params)
+		return now
+	}
+	return o.binding
 }
 
 // wrap seals the state of a modern server, so that nobody but this principal can come back with it, and with nothing but this request.
@@ -48,7 +62,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		return o.rewrite
 	}
 	before, ring, park := o.rewrite, s.o.Held.Ring, s.o.Held.Park
-	p, bind, task, retried := s.p, s.binding(o), s.sealTask(o.server), mrtr.IsRetry(o.d.Message.Outline())
+	p, bind, task, method, retried := s.p, s.binding(o), s.sealTask(o.server), o.d.Message.Method, mrtr.IsRetry(o.d.Message.Outline())
 	return func(result jsontext.Value) jsontext.Value {
 		if before != nil {
 			result = before(result)
@@ -58,7 +72,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		}
 		if mrtr.TypeOf(result) != mrtr.InputRequired {
 			if retried {
-				result = uncached(o.d.Message.Method, result)
+				result = uncached(method, result)
 			}
 			return result
 		}

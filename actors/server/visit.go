@@ -21,12 +21,12 @@ func (s *Session) visit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) 
 	if o.own || !s.visits() || !mrtr.MayAsk(o.d.Message.Method) {
 		return nil
 	}
-	p, ring, park, bind := s.p, s.o.Held.Ring, s.o.Held.Park, s.binding(o)
+	p, ring, park, bind, made := s.p, s.o.Held.Ring, s.o.Held.Park, s.binding(o), o.made
 	return func(pages []mrtr.Input) (jsontext.Value, error) {
-		if o.made == rounds.MaxRounds {
+		if made == rounds.MaxRounds {
 			return nil, unvisited("the call needs a visit to a page, again and again")
 		}
-		token, err := ring.Seal(bind(), seal.State{Kind: seal.Anew, Round: o.made + 1, Expiry: p.Now().Add(park())})
+		token, err := ring.Seal(bind(), seal.State{Kind: seal.Anew, Round: made + 1, Expiry: p.Now().Add(park())})
 		if err != nil {
 			return nil, protocol.InternalError(err)
 		}

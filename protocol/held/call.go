@@ -67,6 +67,15 @@ func (c *Call) Round() uint32 { return c.round }
 // Waiting is how many questions of the server have no answer.
 func (c *Call) Waiting() int { return len(c.pending) }
 
+// Kept is how many bytes the call keeps: questions, progress that nobody has heard, and a result.
+func (c *Call) Kept() int {
+	n := len(c.latest) + len(c.result)
+	for i := range c.pending {
+		n += len(c.pending[i].input.Params)
+	}
+	return n
+}
+
 // Step takes an event and returns what to do, in order. The effects are valid until the next call. What is due happens first, so a timer
 // that is late lets nothing pass that comes too late.
 func (c *Call) Step(now time.Time, in Event) []Effect {

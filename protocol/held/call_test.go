@@ -136,7 +136,7 @@ func (w *world) step(in held.Event, seen map[string]bool) {
 			}
 			w.finished, w.over = true, true
 		case held.Forget:
-			if w.forgot || w.round > 0 && w.now.Before(w.expiry) {
+			if w.forgot || !w.call.Phase().Over() {
 				w.Fatal("forgotten twice or too early")
 			}
 			w.forgot, w.over = true, true
@@ -144,7 +144,9 @@ func (w *world) step(in held.Event, seen map[string]bool) {
 	}
 	after := w.call.Phase()
 	change(after)
-	w.over = w.over || after.Over()
+	if w.over = w.over || after.Over(); w.over != w.forgot {
+		w.Fatalf("the call is %v, and forgotten is %v: what is over keeps nothing", after, w.forgot)
+	}
 	if got := min(after, held.Done); got != w.phase() || w.call.Round() != w.round {
 		w.Fatalf("got %v after round %d, the model says %v after %d", after, w.call.Round(), w.phase(), w.round)
 	}

@@ -64,7 +64,7 @@ const (
 	Reassure               // report progress to the server: Params of notifications/progress
 	Recall                 // send the server notifications/cancelled for the call
 	Arm                    // set the one timer to At
-	Forget                 // nothing can come any more: drop the call
+	Forget                 // the call is over: drop it, once the other effects are done
 )
 
 // Effect is one thing to do.
@@ -83,8 +83,7 @@ type Effect struct {
 // Phase is where a call is.
 type Phase uint8
 
-// The phases. From Done on a call is over: it remains until the last state it gave out has expired, so that a replay is refused and not
-// taken for a new call.
+// The phases. From Done on a call is over, and Forget is among the effects.
 const (
 	Running    Phase = iota + 1 // the server works, a request of the client is open
 	Collecting                  // the server has asked, other questions may follow at once

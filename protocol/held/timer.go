@@ -14,8 +14,6 @@ func (c *Call) expire() {
 		}
 	case c.phase == Collecting:
 		c.publish()
-	case c.phase.Over():
-		c.forget()
 	default:
 		c.abandon(Expired)
 	}
@@ -41,18 +39,13 @@ func (c *Call) comforted() {
 	c.comfort()
 }
 
-// end enters a phase that is not left. What was given out while the call lived may come back until it has expired.
+// end enters a phase that is not left, and lets go of everything. A state that was given out while
+// the call lived may still come back: it names this call, which is not there any more, so that its
+// owner refuses it without anything being remembered.
 func (c *Call) end(as Phase) {
 	c.phase, c.sink, c.pending, c.latest = as, 0, nil, nil
 	c.result, c.err = nil, nil
-	c.due, c.reassure = c.until, time.Time{}
-	if !c.now.Before(c.until) {
-		c.forget()
-	}
-}
-
-func (c *Call) forget() {
-	c.due = time.Time{}
+	c.due, c.reassure = time.Time{}, time.Time{}
 	if !c.forgotten {
 		c.forgotten = true
 		c.do(Effect{Do: Forget})
