@@ -1,0 +1,200 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+	"mcpd/protocol/splice"
+)
+
+// kept is a host of 256 MiB with two tenants. Acme has it keep whatever it can; initech does next to
+// nothing.
+type kept struct {
+	*testing.T
+	host *mcptest.Host
+}
+
+func keeps(t *testing.T) *kept {
+	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"), web(t, newFixture("past").old()))
+	host := mcptest.Start(t, mcptest.HostOptions{Binary: os.Getenv("OLDHOST"), Config: fmt.Sprintf(
+		"limits: {memory: 256MiB}\ntenants:\n  acme: {auth: {keys: [%s]}, %s}\n  initech: {auth: {keys: [%s]}, %s}\n",
+		hashed("ann", "key-of-ann"), servers, hashed("bill", "key-of-bill"), servers)})
+	return &kept{t, host}
+}
+
+// acme is a client of the tenant that keeps, initech one of the other.
+func (k *kept) acme(server string) *wire {
+	return newWire(k, k.host.MCP+"/t/acme/"+server+"/mcp", "key-of-ann")
+}
+func (k *kept) initech() *wire { return newWire(k, k.host.MCP+"/t/initech/keeper/mcp", "key-of-bill") }
+
+// bystander has initech call and open sessions until the test is over, and fails it for each that is refused.
+func (k *kept) bystander() {
+	k.Helper()
+	w := k.initech()
+	w.open("2025-11-25")
+	var calls sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	n := 0
+	calls.Go(func() {
+		for ; ctx.Err() == nil; n++ {
+			if r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{}}}`); r.status != 200 || !strings.Contains(string(r.body), `"text":"y"`) {
+				k.Errorf("call %d of the other tenant: %d %s", n, r.status, r.body)
+			}
+			if n%20 == 0 {
+				other := k.initech()
+				other.open("2025-11-25")
+				other.close()
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	k.Cleanup(func() {
+		stop()
+		if calls.Wait(); n < 10 {
+			k.Errorf("the other tenant has made %d calls", n)
+		}
+	})
+}
+
+// kinds is what a tenant keeps by the metrics.
+func (k *kept) kinds(tenant string) map[string]float64 {
+	k.Helper()
+	kinds := map[string]float64{}
+	r := newWire(k, "", "").do(http.MethodGet, k.host.Admin+"/metrics", "")
+	for line := range strings.Lines(string(r.body)) {
+		var value float64
+		labels, found := strings.CutPrefix(line, "mcpd_kept_bytes{kind=\"")
+		if kind, rest, _ := strings.Cut(labels, `",tenant="`+tenant+`"} `); found && rest != "" {
+			fmt.Sscan(rest, &value)
+			kinds[kind] = value
+		}
+	}
+	return kinds
+}
+
+// resident is what the host's process has in memory, in MiB.
+func (k *kept) resident() (mib int) {
+	k.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", k.host.PID()))
+	if err != nil {
+		k.Fatal(err)
+	}
+	_, rss, _ := strings.Cut(string(status), "VmRSS:")
+	fmt.Sscan(rss, &mib)
+	return mib >> 10
+}
+
+// truth checks a refusal: whose it is, why, and when to come back. It reports whether it was one.
+func (k *kept) truth(r reply, kind string) (refused bool) {
+	k.Helper()
+	if r.status == http.StatusOK {
+		return false
+	}
+	var m struct {
+		Error struct {
+			Message string
+			Data    struct {
+				Kept, Limit  int64
+				Kinds        map[string]int64
+				RetryAfterMs int64
+			}
+		}
+	}
+	if err := json.Unmarshal(r.body, &m); err != nil {
+		k.Errorf("%d %.300s: %v", r.status, r.body, err)
+	}
+	d := m.Error.Data
+	if r.status != http.StatusServiceUnavailable || !strings.HasPrefix(m.Error.Message, "tenant acme is overloaded: acme keeps ") ||
+		d.Kinds[kind] < d.Kept/2 || d.Kept < d.Limit*3/4 || d.Kept > 128<<20 || d.RetryAfterMs < 1000 || d.RetryAfterMs > 5000 || r.header.Get("Retry-After") == "" {
+		k.Errorf("the refusal says %d %v %.500s", r.status, r.header, r.body)
+	}
+	return true
+}
+
+// again checks that acme is served within 5 s of letting go, and that nothing is kept of it.
+func (k *kept) again(nothing ...string) {
+	k.Helper()
+	let := time.Now()
+	for w := k.acme("keeper"); ; time.Sleep(50 * time.Millisecond) {
+		r := w.single("1", "tools/call", "echo", "")
+		if r.status == http.StatusOK && strings.Contains(string(r.body), `"text":"y"`) {
+			break
+		}
+		if time.Since(let) > 5*time.Second {
+			k.Fatalf("%v after letting go: %d %s", time.Since(let), r.status, r.body)
+		}
+	}
+	for _, kind := range nothing {
+		eventually(k.T, kind+" let go of", func() bool { return k.kinds("acme")[kind] == 0 })
+	}
+}
+
+const keptPad = 3 << 20
+
+func padded(n int) string {
+	return fmt.Sprintf(`"arguments":{"n":%d,"pad":"%s"},`, n, strings.Repeat("x", keptPad))
+}
+
+// elicited makes a call with large arguments that asks the user.
+func elicited(w *wire, n int) reply {
+	return w.single("1", "tools/call", "elicit", padded(n))
+}
+
+// answer comes back to it.
+func (k *kept) answer(w *wire, n int, asked reply) {
+	k.Helper()
+	state, _ := splice.Unquote(asked.result(k.T, "requestState"))
+	r := w.single("2", "tools/call", "elicit", padded(n)+`"requestState":`+string(splice.Quote(state))+`,"inputResponses":{"elicit-1":{"action":"accept","content":{"name":"ann"}}},`)
+	if !strings.Contains(string(r.body), "accept ann") {
+		k.Errorf("answer %d: %d %.300s", n, r.status, r.body)
+	}
+}
+
+// A call that was answered keeps nothing: sixty of them, one after the other, with 3 MiB each.
+func TestAnsweredCallsKeepNothing(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	w := k.acme("past") // whose questions say to which call they belong
+	for n := range 60 {
+		r := elicited(w, n)
+		if r.status != http.StatusOK {
+			t.Fatalf("call %d: %d %.300s", n, r.status, r.body)
+		}
+		k.answer(w, n, r)
+	}
+	k.again("requests", "held_calls")
+}
+
+// A tenant that keeps as much as it may by calls that it does not come back to.
+func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	w := k.acme("past") // whose questions say to which call they belong
+	var held []reply
+	for {
+		r := elicited(w, len(held))
+		if k.truth(r, "requests") {
+			break
+		}
+		if held = append(held, r); len(held) > 60 {
+			t.Fatal("nothing is refused")
+		}
+	}
+	t.Logf("%d calls are held, %v; %d MiB resident", len(held), k.kinds("acme"), k.resident())
+	if r := elicited(w, -1); !k.truth(r, "requests") {
+		t.Errorf("one more: %d", r.status)
+	}
+	for n, r := range held {
+		k.answer(w, n, r)
+	}
+	k.again("requests", "held_calls")
+}
