@@ -24,7 +24,7 @@ type kept struct {
 
 func keeps(t *testing.T) *kept {
 	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"), web(t, newFixture("past").old()))
-	host := mcptest.Start(t, mcptest.HostOptions{Binary: os.Getenv("OLDHOST"), Config: fmt.Sprintf(
+	host := mcptest.Start(t, mcptest.HostOptions{Binary: os.Getenv("OLDHOST"), Args: strings.Fields(os.Getenv("OLDARGS")), Env: []string{"XDG_RUNTIME_DIR=" + os.Getenv("XDG_RUNTIME_DIR")}, Config: fmt.Sprintf(
 		"limits: {memory: 256MiB}\ntenants:\n  acme: {auth: {keys: [%s]}, %s}\n  initech: {auth: {keys: [%s]}, %s}\n",
 		hashed("ann", "key-of-ann"), servers, hashed("bill", "key-of-bill"), servers)})
 	return &kept{t, host}

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -103,8 +102,10 @@ func (c *Client) do(ctx context.Context, method, session string, body []byte, ex
 	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: d.header}).WithContext(ctx)
 	if body != nil {
 		req.ContentLength = int64(len(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		req.Body, _ = req.GetBody() // never fails
+		sent := &sentBody{bytes: body}
+		req.GetBody = sent.open
+		req.Body, _ = sent.open() // never fails
+		defer sent.drop()
 	}
 	resp, err = c.transport.RoundTrip(req)
 	return resp, reached.Load(), err

@@ -69,6 +69,9 @@ func (o *outgoing) call(ctx context.Context) {
 		return
 	}
 	defer resp.Body.Close()
+	if o.method != initialize { // which may be sent again elsewhere
+		o.body = nil
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		o.refused(ctx, resp, session)
 		return
