@@ -122,7 +122,7 @@ func (h *host) configurationOptions() configuration.Options {
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
 	return notification.Options{
-		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Forgot: func() { h.tellTenant(t, session.Reconfigured{}) },
+		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Kept: h.kept.Of(t.Name), Forgot: func() { h.tellTenant(t, session.Reconfigured{}) },
 	}
 }
 
@@ -154,6 +154,7 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Dispatcher:  h.at(t, "notification_dispatcher"),
 		Registry:    h.core("capabilities"),
 		Emit:        h.recorder.Emit,
+		Kept:        h.kept.Of(t.Name),
 		Waited:      &h.marks.lists,
 		Storage:     func() otp.Ref { return h.core("storage") },
 		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
@@ -195,7 +196,7 @@ func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 	return sync.OnceValue(func() *task.Options {
 		return &task.Options{
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID, Timeout: h.requestTimeout(t),
-			Index: &task.Index{}, Tenant: t.Name, Storage: h.core("storage"), Home: h.home(t),
+			Index: &task.Index{}, Kept: h.kept.Of(t.Name), Tenant: t.Name, Storage: h.core("storage"), Home: h.home(t),
 			Session: func(id string) (request.Owner, bool) { return h.index.Get(id) },
 		}
 	})

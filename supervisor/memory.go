@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"strings"
 
 	"mcpd/actors/memory"
 	"mcpd/actors/session"
@@ -31,6 +32,7 @@ func (h *host) newStore(c *config.Config) *streamable.Store {
 	if o.Memory > 0 {
 		s.TotalBytes = int(min(o.Memory/historyShare, uint64(e.TotalHistory)))
 	}
+	s.Kept = func(tenant string) streamable.Account { return historiesOf{h.kept.Of(tenant)} }
 	if h.state != nil {
 		s.Save = func() { _ = h.core("storage").Send(storage.Collect{}) } // one that begins looks for itself
 	}
@@ -70,6 +72,12 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 	}
 }
 
+// historiesOf is the account of a tenant's histories.
+type historiesOf struct{ *quota.Account }
+
+// Keep implements streamable.Account.
+func (h historiesOf) Keep(bytes int) { h.Add(quota.Histories, bytes) }
+
 // tenantShare is the part of the memory that the answers of one tenant may fill which its clients
 // have not read: one in eight.
 const tenantShare = 8
@@ -99,7 +107,8 @@ func (h *host) roomsOf(tenant string) *rooms {
 	if r, ok := h.rooms.Load(tenant); ok {
 		return r.(*rooms)
 	}
-	r, _ := h.rooms.LoadOrStore(tenant, &rooms{transport.NewRoom(h.share()), transport.NewRoom(h.ownBodies())})
+	kept := h.kept.Of(tenant)
+	r, _ := h.rooms.LoadOrStore(tenant, &rooms{transport.Counted(h.share(), func(bytes int) { kept.Add(quota.Answers, bytes) }), transport.NewRoom(h.ownBodies())})
 	return r.(*rooms)
 }
 
@@ -133,7 +142,7 @@ func (h *host) bodiesOf(ep streamable.Endpoint) (own, all *transport.Room) {
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
-		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Measured: h.bodies.Settle, Emit: h.recorder.Emit,
+		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Holdings: h.kept.Snapshot, Measured: h.bodies.Settle, Emit: h.recorder.Emit,
 		Faults: h.faults,
 	}
 }
@@ -151,10 +160,22 @@ func (h *host) relieve(level quota.Level) {
 func (h *host) memoryCheck(tree otp.Node) admin.Check {
 	c := admin.Check{Name: "memory", OK: true}
 	tree.Walk(func(n otp.Node) bool {
-		if s, ok := n.Extra.(memory.Status); ok && s.Level > quota.Normal {
-			c.OK, c.Detail = false, fmt.Sprintf("%v: %d of %d MiB in use", s.Level, s.Use>>20, s.Limit>>20)
+		s, ok := n.Extra.(memory.Status)
+		if !ok {
+			return true
 		}
-		return c.OK
+		var why []string
+		if s.Level > quota.Normal {
+			why = append(why, fmt.Sprintf("%v: %d of %d MiB in use", s.Level, s.Use>>20, s.Limit>>20))
+			if s.Most.Kept > 0 && len(s.Refused) == 0 {
+				why = append(why, "most by "+s.Most.String())
+			}
+		}
+		for _, h := range s.Refused {
+			why = append(why, "refused because it keeps too much: "+h.String())
+		}
+		c.OK, c.Detail = len(why) == 0, strings.Join(why, "; ")
+		return false
 	})
 	return c
 }

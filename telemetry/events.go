@@ -370,6 +370,14 @@ type (
 		Step  uint32 `key:"step" is:"0 for normal, up to 4"`
 		Use   uint64 `key:"use" is:"bytes in use"`
 		Limit uint64 `key:"limit" is:"bytes that there are"`
+		Most  string `key:"most" is:"the tenant that keeps the most, how much and of what; empty when none keeps anything"`
+	}
+	TenantRefused struct {
+		Where
+		Kept  uint64 `key:"kept" is:"bytes that the tenant keeps"`
+		Limit uint64 `key:"limit" is:"bytes that it may keep"`
+		Kinds string `key:"kinds" is:"how much of each kind, the most first"`
+		Count uint64 `key:"count" is:"how many requests were refused since it was told last"`
 	}
 	FaultArmed struct {
 		Where

@@ -95,6 +95,7 @@ var events = []row{
 	{StateNotWritten{}, "state_not_written", fail, "the state cannot be written", true, rare, "sessions go on, and would not survive the host"},
 	{StateWritten{}, "state_written", info, "the state is written again", false, rare, "and all that had waited for it"},
 	{MemoryLevel{}, "memory_level", warn, "memory level changed", false, rare, "how much memory is in use, and with that which new work is refused"},
+	{TenantRefused{}, "tenant_refused", warn, "tenant keeps too much", false, rare, "a tenant was refused because of what it keeps; told every 10 s at most"},
 	{FaultArmed{}, "fault_armed", warn, "fault armed", false, rare, "something will break on purpose"},
 	{FaultRenewed{}, "fault_renewed", debug, "fault renewed", false, rare, "who armed it is still there"},
 	{FaultDisarmed{}, "fault_disarmed", info, "fault healed", false, rare, "somebody ended it, it was used up, or its lease ended"},

@@ -12,7 +12,8 @@ const Large = 64 << 10
 // clients, until the host has. Who sends one that finds no room is not read until there is some, so that he waits and nobody else does.
 // A nil Room has no bound. It is safe for concurrent use.
 type Room struct {
-	limit int
+	limit   int
+	counted func(bytes int) // is told of each change of used; nil is nobody
 
 	mu    sync.Mutex // guards what follows
 	used  int
@@ -30,6 +31,10 @@ type entrant struct {
 // NewRoom makes a Room of so many bytes.
 func NewRoom(limit int) *Room { return &Room{limit: limit} }
 
+// Counted makes a Room of so many bytes that tells somebody of all that is let in and out, without
+// waiting.
+func Counted(limit int, by func(bytes int)) *Room { return &Room{limit: limit, counted: by} }
+
 // Add counts bytes that are there already, and with a negative size lets go of them.
 func (r *Room) Add(size int) {
 	if r == nil || size == 0 {
@@ -41,6 +46,7 @@ func (r *Room) Add(size int) {
 }
 
 func (r *Room) add(size int) {
+	before := r.used
 	r.used += size
 	for len(r.queue) > 0 && r.fits(r.queue[0].size) {
 		first := r.queue[0]
@@ -52,6 +58,9 @@ func (r *Room) add(size int) {
 		r.queue = nil
 	}
 	r.most = max(r.most, r.used)
+	if r.counted != nil && r.used != before {
+		r.counted(r.used - before)
+	}
 }
 
 // fits reports whether there is room. One message fits an empty room, whatever its size.
@@ -93,8 +102,9 @@ func (r *Room) Settle() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.used, r.owed = r.used-r.owed, 0
-	r.add(0)
+	owed := r.owed
+	r.owed = 0
+	r.add(-owed)
 }
 
 // Share is what one message of that size can have of the Room's limit.

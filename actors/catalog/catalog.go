@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
 	"mcpd/internal/water"
@@ -41,6 +42,7 @@ type Options struct {
 	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
 	Registry   otp.Ref // core/capabilities: told what servers declare
 	Emit       telemetry.Sink
+	Kept       *quota.Account // what the tenant keeps
 	// Storage is who writes down what servers listed, so that the next host knows it at once; Stored is what an earlier one has written of this
 	// tenant. Nil for none.
 	Storage func() otp.Ref
@@ -176,6 +178,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		c.recall()
 		c.requarantine()
 	}
+	c.countLists()
 	return nil
 }
 
@@ -227,7 +230,12 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 }
 
 // Terminate tells of the announcements that were dropped.
-func (c *Catalog) Terminate(*otp.Process, error) { c.drops.End(c.o.Emit) }
+func (c *Catalog) Terminate(_ *otp.Process, reason error) {
+	c.drops.End(c.o.Emit)
+	if otp.IsNormal(reason) {
+		c.o.Kept.Set(quota.Lists, 0)
+	}
+}
 
 // changed handles what changes how servers are doing.
 func (c *Catalog) changed(msg any) {

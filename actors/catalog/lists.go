@@ -8,6 +8,7 @@ import (
 
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
 	"mcpd/protocol"
@@ -28,6 +29,27 @@ type listing struct {
 	saved   bool      // it was written down as it is
 	served  bool      // a client was given a view while this one was as it is, or not yet known
 	since   time.Time // when it was first waited for
+}
+
+// size is how many bytes the lists keep.
+func (l *listing) size() (n int) {
+	for _, items := range l.lists {
+		for _, item := range items {
+			n += len(item)
+		}
+	}
+	return n
+}
+
+// countLists counts the lists of all servers.
+func (c *Catalog) countLists() {
+	n := 0
+	for _, s := range c.servers {
+		for _, l := range s.lists {
+			n += l.size()
+		}
+	}
+	c.o.Kept.Set(quota.Lists, n)
 }
 
 // waiter is a call that waits for servers that were never listed and are starting.
@@ -265,6 +287,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 		eldest := s.eldest(key.Principal)
 		c.unsave(s, eldest)
 		delete(s.lists, eldest)
+		c.countLists()
 	}
 	l := &listing{since: c.p.Now()}
 	s.lists[key] = l
@@ -312,6 +335,9 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	}
 	l.known, l.stale, l.stored, l.until, l.facts, l.lists = true, false, false, time.Time{}, r.Facts, r.Lists
 	s.last = l
+	if changed {
+		c.countLists()
+	}
 	if changed || another || !l.saved {
 		c.save(s, key, l)
 	}

@@ -132,6 +132,7 @@ func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 	c.outdate(s, key)
 	c.unsave(s, key)
 	delete(s.lists, key)
+	c.countLists()
 	if s.last == l {
 		s.last = nil
 	}
@@ -196,6 +197,7 @@ func (c *Catalog) forget(s *server) {
 	pool, ok := c.o.Upstreams()
 	if !ok {
 		delete(c.servers, s.config.Name)
+		c.countLists()
 		return
 	}
 	s.removing = true
@@ -214,6 +216,7 @@ func (c *Catalog) removed(m removed) {
 	s.sup, s.removing = otp.Ref{}, false
 	if s.gone {
 		delete(c.servers, s.config.Name)
+		c.countLists()
 		return
 	}
 	c.bootLater()

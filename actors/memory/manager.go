@@ -35,6 +35,8 @@ type Options struct {
 	Level *quota.Memory
 	// Relieve lets go of what the level does not keep. It is called with every sample above quota.Normal.
 	Relieve func(quota.Level)
+	// Holdings is what tenants keep; nil is nothing.
+	Holdings func() []quota.Holding
 	// Measured is called when the level of a sample is in force.
 	Measured func()
 	Emit     telemetry.Sink
@@ -51,16 +53,21 @@ type Manager struct {
 	percent    int       // of the pace that was set last
 	since      time.Time // when that was first seen
 	collecting bool
-	ballast    []byte // that a fault has had taken
+	ballast    []byte              // that a fault has had taken
+	refused    map[string]refusals // by tenant
 }
 
 // New makes one incarnation.
-func New(o Options) *Manager { return &Manager{o: o} }
+func New(o Options) *Manager { return &Manager{o: o, refused: map[string]refusals{}} }
 
 // Status is what the tree shows, and readiness looks at.
 type Status struct {
 	Level      quota.Level
 	Use, Limit uint64 // bytes
+	// Most is the tenant that keeps the most, and Refused are those that were refused lately because
+	// of what they keep.
+	Most    quota.Holding
+	Refused []quota.Holding
 }
 
 // sample is the timer.
@@ -94,9 +101,14 @@ func (m *Manager) sample() {
 	level := last.Next(use.Bytes, m.o.Limit)
 	m.o.Level.Set(level)
 	m.o.Measured()
-	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit})
+	most, refused := m.holdings()
+	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit, most, refused})
 	if level != last {
-		m.o.Emit(telemetry.MemoryLevel{Level: level.String(), Last: last.String(), Step: uint32(level), Use: use.Bytes, Limit: m.o.Limit})
+		e := telemetry.MemoryLevel{Level: level.String(), Last: last.String(), Step: uint32(level), Use: use.Bytes, Limit: m.o.Limit}
+		if most.Kept > 0 {
+			e.Most = most.String()
+		}
+		m.o.Emit(e)
 	}
 	if use.Collections != m.seen {
 		m.seen, m.since = use.Collections, m.p.Now()

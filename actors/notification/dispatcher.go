@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"mcpd/actors/internal/drops"
+	"mcpd/gateway/quota"
 	"mcpd/internal/water"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
@@ -25,7 +26,8 @@ const (
 type Options struct {
 	Tenant string
 	Emit   telemetry.Sink
-	Most   *water.Mark // of the notifications that wait
+	Most   *water.Mark    // of the notifications that wait
+	Kept   *quota.Account // what the tenant keeps
 	// Forgot is called by an incarnation that does not know what those before it were asked for, so that everybody asks again. Nil asks nobody.
 	Forgot func()
 }
@@ -68,12 +70,16 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 	var heir bool
 	if d.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
 		d.kept = &kept{}
+		d.queue.Size = (*Notice).size
+		d.count()
 		p.SetHeir(d.kept)
 		if d.o.Forgot != nil && p.Incarnation() > 1 {
 			d.o.Forgot()
 		}
 		return nil
 	}
+	d.queue.Size = (*Notice).size
+	d.count()
 	if h, crashed := d.current.interrupted(); crashed {
 		d.poisoned(d.current.notice)
 		d.suspect(h)
@@ -92,10 +98,12 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
-		if !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}, n) {
+		full := d.o.Kept.Room(n.size()) != nil && !subscription.Change(n.Method) // which says little, and is missed
+		if full || !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}, n) {
 			d.dropped(n, "queue_full")
 			return nil
 		}
+		d.count()
 		d.o.Most.Note(d.queue.Len())
 		d.wake()
 	case *Register:
@@ -127,6 +135,18 @@ func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 		d.poisoned(&Notice{})
 	}
 	d.drops.End(d.o.Emit)
+	if otp.IsNormal(reason) {
+		d.o.Kept.Set(quota.Notices, 0)
+	}
+}
+
+// count counts what is queued, and the one that is being delivered.
+func (d *Dispatcher) count() {
+	n := d.queue.Bytes()
+	if d.current.notice != nil {
+		n += d.current.notice.size()
+	}
+	d.o.Kept.Set(quota.Notices, n)
 }
 
 // wake makes sure that the queue is being worked off.
@@ -148,6 +168,7 @@ func (k *kept) queued() int {
 
 // drain delivers for one turn, in order.
 func (d *Dispatcher) drain() {
+	defer d.count()
 	begun := 0
 	for range MaxDeliveries {
 		for d.current.over() {

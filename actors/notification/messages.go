@@ -74,6 +74,9 @@ type Notice struct {
 	Params             jsontext.Value
 }
 
+// size is how many bytes it keeps.
+func (n *Notice) size() int { return len(n.Params) + len(n.URI) }
+
 // Stats asks for the dispatcher's counts.
 type Stats = otp.Call[StatsRequest, Counts]
 

@@ -233,7 +233,7 @@ func (m *Manager) open(call *Open) {
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
 	if h.streams == nil {
-		h.streams = m.o.Store.Streams(h.id)
+		h.streams = m.o.Store.Streams(ep.Tenant, h.id)
 	}
 	if p := call.Req.Peer; p != nil {
 		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true})

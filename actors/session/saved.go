@@ -143,7 +143,7 @@ func (m *Manager) restore() {
 			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "session", Reason: err.Error()})
 			continue
 		}
-		h.row, h.clock, h.manager, h.storage, h.index, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.o.Store.Streams(id)
+		h.row, h.clock, h.manager, h.storage, h.index, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.o.Store.Streams(h.endpoint.Tenant, id)
 		h.last.Store(clock.Steady(now))
 		h.opened = clock.Past(now, h.opened)
 		m.index.add(h)

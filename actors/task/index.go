@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/tasks"
@@ -39,6 +40,7 @@ type Entry struct {
 	actor  otp.Ref
 	object atomic.Pointer[jsontext.Value]
 	stage  atomic.Uint32
+	kept   *quota.Reservation // until it has no place any more
 }
 
 // The stages of an entry.
@@ -103,6 +105,32 @@ func (i *Index) spare(principal string) (old *Entry) {
 	return old
 }
 
+// room makes room for n bytes by dropping tasks whose outcome was fetched, the oldest first, and says
+// why there is none even so.
+func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
+	for {
+		full := kept.Room(n)
+		if full == nil {
+			return nil
+		}
+		i.mu.Lock()
+		var old *Entry
+		for _, entries := range i.all {
+			if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
+				old = entries[at]
+			}
+		}
+		if old != nil {
+			i.drop(old)
+		}
+		i.mu.Unlock()
+		if old == nil {
+			return full
+		}
+		_ = old.actor.Send(Drop{})
+	}
+}
+
 func first(entries []*Entry, stage uint32) int {
 	return slices.IndexFunc(entries, func(e *Entry) bool { return e.stage.Load() == stage })
 }
@@ -119,6 +147,7 @@ func (i *Index) drop(e *Entry) {
 		return
 	}
 	i.total--
+	e.kept.Release()
 	if i.all[e.Principal] = slices.Delete(i.all[e.Principal], at, at+1); len(i.all[e.Principal]) == 0 {
 		delete(i.all, e.Principal)
 	}

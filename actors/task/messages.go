@@ -11,6 +11,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/request"
+	"mcpd/gateway/quota"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
@@ -24,6 +25,7 @@ type Options struct {
 	NextID   *atomic.Uint64
 	Timeout  func() time.Duration // of a request to the server that is answered at once
 	Index    *Index
+	Kept     *quota.Account // what the tenant keeps
 	// Storage is who writes down what survives the host; zero for nobody.
 	Storage otp.Ref
 	// Home says where a server is that lives on without this host, and is empty for one that does not.

@@ -11,6 +11,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -61,7 +62,16 @@ func (t *Task) Init(p *otp.Process) error {
 		t.task = tasks.New(p.Now(), t.a.Task)
 	}
 	t.entry.Made, t.entry.actor = t.task.Made(), p.Self()
+	kept, full := t.o.Kept.Reserve(quota.Tasks, t.task.Kept())
+	switch {
+	case full != nil && t.a.loaded == nil:
+		return full.Told()
+	case full != nil: // it is there already
+		kept = t.o.Kept.Hold(quota.Tasks, t.task.Kept())
+	}
+	t.entry.kept = kept
 	if err := t.o.Index.add(t.entry); err != nil {
+		kept.Release()
 		return err
 	}
 	p.SetHeir(t.estate)
@@ -155,6 +165,10 @@ func (t *Task) finished(m *finished) error {
 	in := tasks.Event{Op: tasks.Answered, Number: m.number, Result: m.m.Result}
 	if m.m.Error != nil {
 		in.Err = m.m.Error
+	} else if full := t.o.Index.room(t.o.Kept, len(in.Result)); full != nil {
+		err := full.Told()
+		err.Message = "the server has answered, and there was no room to keep its result: " + err.Message
+		in.Result, in.Err = nil, err.Unanswered(t.a.Server, true)
 	}
 	return t.step(in)
 }
@@ -191,6 +205,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 			return otp.Normal
 		}
 	}
+	t.entry.kept.Resize(t.task.Kept())
 	if t.lasts() && t.task.Unsaved() {
 		_ = t.p.Send(t.o.Storage, &storage.Keep{Tenant: t.o.Tenant, Change: t.change()})
 	}

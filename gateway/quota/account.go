@@ -25,6 +25,15 @@ func (a *Account) Add(k Kind, n int) {
 	a.kinds[k].Add(int64(n))
 }
 
+// Set says how many bytes of a kind there are, of which one owner knows them all: what a crash leaves
+// uncounted its next incarnation sets right.
+func (a *Account) Set(k Kind, n int) {
+	if a == nil {
+		return
+	}
+	a.total.Add(int64(n) - a.kinds[k].Swap(int64(n)))
+}
+
 // Kept is how many bytes the tenant keeps.
 func (a *Account) Kept() int64 {
 	if a == nil {

@@ -11,7 +11,8 @@ import (
 // Two notifications of one connection that only say that something changed are one: the later takes the earlier's place. When the queue is
 // full they displace the oldest of the others, since a lost log line is a nuisance and a lost change a wrong list.
 type Queue[T any] struct {
-	Limit int // 0 for protocol.MaxNotifications
+	Limit int         // 0 for protocol.MaxNotifications
+	Size  func(T) int // how many bytes one keeps; nil for none
 
 	items   []item[T] // those before first are gone
 	first   int
@@ -19,6 +20,7 @@ type Queue[T any] struct {
 	live    int           // items that are still to come
 	changes map[Topic]int // place of each queued change, counted from the beginning
 	dropped uint64
+	bytes   int // of those that are still to come
 }
 
 type item[T any] struct {
@@ -36,6 +38,7 @@ func Change(method string) bool {
 func (q *Queue[T]) Push(about Topic, value T) bool {
 	change := Change(about.Method)
 	if at, ok := q.changes[about]; ok {
+		q.bytes += q.size(value) - q.size(q.items[at-q.base].value)
 		q.items[at-q.base].value = value
 		return true
 	}
@@ -55,6 +58,7 @@ func (q *Queue[T]) Push(about Topic, value T) bool {
 	}
 	q.items = append(q.items, item[T]{about: about, value: value})
 	q.live++
+	q.bytes += q.size(value)
 	return true
 }
 
@@ -62,6 +66,7 @@ func (q *Queue[T]) Push(about Topic, value T) bool {
 func (q *Queue[T]) displace() bool {
 	for i := q.first; i < len(q.items); i++ {
 		if it := &q.items[i]; !it.gone && !Change(it.about.Method) {
+			q.bytes -= q.size(it.value)
 			*it = item[T]{gone: true}
 			q.live--
 			q.dropped++
@@ -81,6 +86,7 @@ func (q *Queue[T]) Pop() (about Topic, value T, ok bool) {
 			continue
 		}
 		q.live--
+		q.bytes -= q.size(it.value)
 		delete(q.changes, it.about)
 		q.compact()
 		return it.about, it.value, true
@@ -107,6 +113,16 @@ func (q *Queue[T]) compact() {
 		q.items, q.changes = nil, nil
 	}
 }
+
+func (q *Queue[T]) size(value T) int {
+	if q.Size == nil {
+		return 0
+	}
+	return q.Size(value)
+}
+
+// Bytes is how many bytes the notifications keep that are queued.
+func (q *Queue[T]) Bytes() int { return q.bytes }
 
 // Len is how many notifications are queued.
 func (q *Queue[T]) Len() int { return q.live }

@@ -49,7 +49,7 @@ func (t *Table[S]) Repair(sound func(S) bool) (dropped int) {
 // Repair makes the queue sound again, in its order, and says how many notifications it had to drop.
 func (q *Queue[T]) Repair(sound func(T) bool) (dropped int) {
 	old := *q
-	*q = Queue[T]{Limit: min(max(old.Limit, 0), protocol.MaxNotifications), dropped: old.dropped}
+	*q = Queue[T]{Limit: min(max(old.Limit, 0), protocol.MaxNotifications), dropped: old.dropped, Size: old.Size}
 	for _, it := range old.items[min(max(old.first, 0), len(old.items)):] {
 		if it.gone {
 			continue

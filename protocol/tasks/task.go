@@ -68,6 +68,15 @@ func New(now time.Time, o Options) *Task {
 // Options are what the task was made from.
 func (t *Task) Options() Options { return t.o }
 
+// Kept is how many bytes the task keeps: its call, its questions and its result.
+func (t *Task) Kept() int {
+	n := len(t.o.Params) + len(t.result) + len(t.state)
+	for i := range t.inputs {
+		n += len(t.inputs[i].params)
+	}
+	return n
+}
+
 // Made is when the task began.
 func (t *Task) Made() time.Time { return t.created }
 

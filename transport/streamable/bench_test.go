@@ -35,7 +35,7 @@ func TestIdleStreamIsSmall(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return (int(after.HeapAlloc) - int(before.HeapAlloc)) / n
 	}
-	if got := measure(func(i int) { kept[i].streams = store.Streams("a session") }); got > idle {
+	if got := measure(func(i int) { kept[i].streams = store.Streams("acme", "a session") }); got > idle {
 		t.Errorf("an idle session takes %d bytes, want at most %d", got, idle)
 	}
 	got := measure(func(i int) {
@@ -59,7 +59,7 @@ func TestIdleStreamIsSmall(t *testing.T) {
 
 // BenchmarkReply is the cost of this package for a request that is answered as JSON, without net/http.
 func BenchmarkReply(b *testing.B) {
-	s := NewStore(StoreOptions{}).Streams("a session")
+	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	m := jsonrpc.Response(jsonrpc.IntID(1), []byte(`{"content":[]}`))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -74,7 +74,7 @@ func BenchmarkReply(b *testing.B) {
 
 // BenchmarkEvent is the cost of one event from Send to the bytes that are written.
 func BenchmarkEvent(b *testing.B) {
-	s := NewStore(StoreOptions{}).Streams("a session")
+	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
 	o := makeOutlet()
 	st, err := s.begin(&o)

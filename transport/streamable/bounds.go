@@ -11,7 +11,7 @@ import (
 // live is the state, made when it is first needed.
 func (s *Streams) live() *streamsState {
 	if s.state == nil {
-		s.state = &streamsState{}
+		s.state = &streamsState{kept: s.store.options.Kept(s.tenant)}
 		if !s.plain {
 			s.state.nonce = newNonce(s.of)
 		}
@@ -88,7 +88,7 @@ func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 		return nil
 	}
 	before := st.bytes
-	dropped, room := st.makeRoom(w, &s.store.options)
+	dropped, room := st.makeRoom(w, &s.store.options, s.state.kept.Full())
 	s.account(st.bytes - before)
 	if !room && w.notifies() {
 		dropped++
@@ -118,6 +118,7 @@ func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 func (s *Streams) account(bytes int) {
 	s.state.bytes += bytes
 	s.store.used.Add(int64(bytes))
+	s.state.kept.Keep(bytes)
 	s.room.Add(bytes)
 }
 
@@ -127,7 +128,7 @@ func (s *Streams) bound(st *stream) {
 	o := &s.store.options
 	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 && s.drop(st) {
 	}
-	for s.state.bytes > o.SessionBytes || s.store.used.Load() > int64(o.TotalBytes) {
+	for s.state.bytes > o.SessionBytes || s.state.kept.Full() || s.store.used.Load() > int64(o.TotalBytes) {
 		if !s.forgetOldest() && !s.drop(st) && !s.drop(s.state.alone) {
 			return
 		}

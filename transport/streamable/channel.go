@@ -61,7 +61,7 @@ func (s *channels) add(h *Handler, ep Endpoint) (c *channel, ticket string) {
 	}
 	s.silent[ep]++
 	ticket = rand.Text() + rand.Text() // 260 bits
-	c = &channel{handler: h, at: ep, streams: h.options.Store.plain(), inFlight: map[jsonrpc.ID]struct{}{}}
+	c = &channel{handler: h, at: ep, streams: h.options.Store.plain(ep.Tenant), inFlight: map[jsonrpc.ID]struct{}{}}
 	c.streams.room = h.options.Room(ep)
 	c.wait()
 	s.byTicket[sha256.Sum256([]byte(ticket))] = c

@@ -40,7 +40,7 @@ func TestEventIDs(t *testing.T) {
 // A session that outlives its host takes its clients back: one that listens goes on, and one that waits for an answer is told that nobody
 // knows what became of its request. The event ids of another session are still nobody's.
 func TestStreamsOfAnEarlierLife(t *testing.T) {
-	before, after := NewStore(StoreOptions{}).Streams("one"), NewStore(StoreOptions{}).Streams("one")
+	before, after := NewStore(StoreOptions{}).Streams("acme", "one"), NewStore(StoreOptions{}).Streams("acme", "one")
 	get := listening(t, before, "")
 	pushAll(t, before, note("notifications/message", 1))
 	taken(before, get, 1)
@@ -60,7 +60,7 @@ func TestStreamsOfAnEarlierLife(t *testing.T) {
 	if len(got) != 1 || phase != completed || !strings.Contains(got[0], `"id":"seven"`) || !strings.Contains(got[0], `"maybeExecuted":true`) {
 		t.Errorf("answered %v, %v", got, phase)
 	}
-	for _, id := range []string{idAt(listening(t, NewStore(StoreOptions{}).Streams("two"), ""), 0), strings.Replace(idAt(&r.out, 0), ".p", ".p9", 1)[:20]} {
+	for _, id := range []string{idAt(listening(t, NewStore(StoreOptions{}).Streams("acme", "two"), ""), 0), strings.Replace(idAt(&r.out, 0), ".p", ".p9", 1)[:20]} {
 		if err := after.connect(&outlet{}, id, protocol.V20251125); !errors.Is(err, errEventID) && !errors.Is(err, errUnreplayable) {
 			t.Errorf("%s: %v", id, err)
 		}

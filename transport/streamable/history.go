@@ -82,20 +82,21 @@ func (h *history) duplicate(data []byte) bool {
 	})
 }
 
-// full reports that as much waits as may. It looks at what is there, not at what would be, so that one message of any size passes.
-func (h *history) full(l *StoreOptions) bool {
-	return h.waiting >= l.StreamEvents || h.queued >= l.StreamBytes
+// full reports that as much waits as may: where its tenant has as much as it may, nothing beside one
+// event. It looks at what is there, not at what would be, so that one message of any size passes.
+func (h *history) full(l *StoreOptions, tight bool) bool {
+	return h.waiting >= l.StreamEvents || h.queued >= l.StreamBytes || tight && h.waiting > 0
 }
 
 // makeRoom drops waiting notifications until an event of weight w may wait too: progress first, then, unless for more of it, the oldest.
 // It says how many went, and whether there is room now.
-func (h *history) makeRoom(w weight, l *StoreOptions) (dropped int, room bool) {
-	if w == outcome || !h.full(l) {
+func (h *history) makeRoom(w weight, l *StoreOptions, tight bool) (dropped int, room bool) {
+	if w == outcome || !h.full(l, tight) {
 		return 0, true
 	}
 	before := h.waiting
 	h.dropProgress()
-	for h.full(l) && w != progress {
+	for h.full(l, tight) && w != progress {
 		first := len(h.entries) - h.waiting
 		i := slices.IndexFunc(h.entries[first:], func(e entry) bool { return e.weight.notifies() })
 		if i < 0 {
@@ -103,7 +104,7 @@ func (h *history) makeRoom(w weight, l *StoreOptions) (dropped int, room bool) {
 		}
 		h.remove(first + i)
 	}
-	return before - h.waiting, !h.full(l)
+	return before - h.waiting, !h.full(l, tight)
 }
 
 // dropProgress removes the waiting progress notifications. Their places stay empty.

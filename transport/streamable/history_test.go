@@ -19,7 +19,7 @@ import (
 func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewStore(StoreOptions{})
-		s := store.Streams("a session")
+		s := store.Streams("acme", "a session")
 		defer s.Close()
 		o := listening(t, s, "")
 		pushAll(t, s, note("a", 1))
@@ -52,7 +52,7 @@ func TestHistoryHasItsTimeWhateverTheHour(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			skewed := clock.NewSkewed(nil)
-			s := NewStore(StoreOptions{Clock: skewed}).Streams("a session")
+			s := NewStore(StoreOptions{Clock: skewed}).Streams("acme", "a session")
 			defer s.Close()
 			o := listening(t, s, "")
 			pushAll(t, s, note("a", 1))
@@ -82,7 +82,7 @@ func TestHistoryHasItsTimeWhateverTheHour(t *testing.T) {
 
 func TestPendingMessagesAreBounded(t *testing.T) {
 	store := NewStore(StoreOptions{StreamEvents: 4, StreamBytes: 1000})
-	s := store.Streams("a session")
+	s := store.Streams("acme", "a session")
 	defer s.Close()
 	for n := range 10 {
 		pushAll(t, s, note("a", n))
@@ -108,7 +108,7 @@ func TestOldestIsDropped(t *testing.T) {
 		{"by bytes of the stream", StoreOptions{StreamBytes: 4500}, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := NewStore(c.options).Streams("a session")
+			s := NewStore(c.options).Streams("acme", "a session")
 			defer s.Close()
 			o := listening(t, s, "")
 			for range 9 {
@@ -132,7 +132,7 @@ func histories(t *testing.T, o StoreOptions) (each []int, all int64) {
 	t.Helper()
 	store := NewStore(o)
 	for n := range 3 {
-		s := store.Streams(fmt.Sprint("session ", n))
+		s := store.Streams("acme", fmt.Sprint("session ", n))
 		t.Cleanup(s.Close)
 		for range 3 {
 			o := makeOutlet()
@@ -170,7 +170,7 @@ func TestHistoryOfAllIsBounded(t *testing.T) {
 
 // A client that comes back when much of its stream is gone is given its answer all the same, and what a server asks of it.
 func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
-	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("a session")
+	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("acme", "a session")
 	defer s.Close()
 	o := makeOutlet()
 	st, err := s.begin(&o)
@@ -197,7 +197,7 @@ func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
 
 // A stream whose outcome itself is gone is not resumed: it would end as if there had been none.
 func TestLostOutcomeIsNotPassedOver(t *testing.T) {
-	s := NewStore(StoreOptions{SessionBytes: 100}).Streams("a session")
+	s := NewStore(StoreOptions{SessionBytes: 100}).Streams("acme", "a session")
 	defer s.Close()
 	r := newReply(s, 2, true)
 	r.Send(note("notifications/message", 1))
@@ -213,7 +213,7 @@ func TestLostOutcomeIsNotPassedOver(t *testing.T) {
 // when it comes back. What a connection has yet to write stays, and nothing that is gone counts.
 func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	store := NewStore(StoreOptions{})
-	s := store.Streams("a session")
+	s := store.Streams("acme", "a session")
 	defer s.Close()
 	open, away := newReply(s, 2, true), newReply(s, 1, true)
 	for _, r := range []*reply{open, away} {
@@ -253,7 +253,7 @@ func TestProgressThatWaitsIsCounted(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				w := rapid.SampledFrom([]weight{ordinary, progress, hint, question, outcome}).Draw(t, "weight")
-				if _, room := h.makeRoom(w, &l); room {
+				if _, room := h.makeRoom(w, &l, false); room {
 					h.add([]byte("{}"), w, 0, 0)
 				}
 			},

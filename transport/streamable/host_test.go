@@ -116,7 +116,7 @@ func (h *testHost) add(ep Endpoint, v protocol.Version, on *Streams) *testSessio
 	h.opened++
 	id := fmt.Sprintf("session-%d", h.opened)
 	if on == nil {
-		on = h.store.Streams(id)
+		on = h.store.Streams("acme", id)
 	}
 	s := &testSession{host: h, ep: ep, id: id, version: v, streams: on}
 	h.sessions[s.id] = s

@@ -57,7 +57,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
-	reply := newReply(h.options.Store.plain(), 1, false)
+	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
 	reply.room = h.options.Room(ep)
 	reply.version = class.Version
 	if err := peer.Call(ctx, m, fields, reply); err != nil {

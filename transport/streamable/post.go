@@ -136,7 +136,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 			return
 		}
 	}
-	reply := newReply(h.options.Store.plain(), 1, false)
+	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
 	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply, nil)
 	if err != nil {
 		reply.leave()

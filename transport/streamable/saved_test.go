@@ -20,7 +20,7 @@ func (d disk) life(t *testing.T, o StoreOptions) (store *Store, s *Streams, drop
 	t.Helper()
 	o.Save = func() {}
 	store = NewStore(o)
-	s = store.Streams("one")
+	s = store.Streams("acme", "one")
 	var all []Saved
 	for key, value := range d {
 		all = append(all, Saved{key, []byte(value)})
@@ -159,7 +159,7 @@ func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 		quiet(next, told)
 		_, third, _ := d.life(t, StoreOptions{})
 		quiet(third, told)
-		other := NewStore(StoreOptions{}).Streams("two")
+		other := NewStore(StoreOptions{}).Streams("acme", "two")
 		if err := other.connect(&outlet{}, last, protocol.V20251125); err != errEventID {
 			t.Errorf("another session's: %v", err)
 		}
@@ -232,7 +232,7 @@ func TestSavedEventsEnd(t *testing.T) {
 func TestOldestOfAllIsNotSaved(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{SavedBytes: 1000})
-	other := store.Streams("two")
+	other := store.Streams("acme", "two")
 	var replies []*reply
 	for n, of := range []*Streams{s, other, s, other, s} {
 		r := asked(t, of, uint64(n))

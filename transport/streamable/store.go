@@ -39,10 +39,24 @@ type StoreOptions struct {
 	TotalBytes   int           // bytes kept for all
 	TTL          time.Duration // how long an event is kept
 	GETs         int           // GET streams that one session may hold open
+	// Kept is where what is kept for a tenant counts. Nil counts nothing.
+	Kept func(tenant string) Account
 	// Save is called when there is something for Unsaved to hand out, and must not wait. Nil is for a process after which nothing is kept.
 	Save       func()
 	SavedBytes int // bytes written down for all; default MaxSavedBytes
 }
+
+// Account counts the bytes of histories that one tenant has kept for it. It is safe for concurrent use.
+type Account interface {
+	Keep(bytes int) // or lets go of them, where it is negative
+	Full() bool     // the tenant has as much as it may
+}
+
+// uncounted is the account of whoever has none.
+type uncounted struct{}
+
+func (uncounted) Keep(int)   {}
+func (uncounted) Full() bool { return false }
 
 func (o StoreOptions) orDefaults() StoreOptions {
 	if o.Clock == nil {
@@ -59,6 +73,9 @@ func (o StoreOptions) orDefaults() StoreOptions {
 		if *f.field <= 0 {
 			*f.field = f.value
 		}
+	}
+	if o.Kept == nil {
+		o.Kept = func(string) Account { return uncounted{} }
 	}
 	if o.TTL <= 0 {
 		o.TTL = DefaultTTL
@@ -99,8 +116,10 @@ func (s *Store) Discard(key string) {
 	}
 }
 
-// Streams makes the streams of the session with this id: of a new one, or of one that has outlived its host.
-func (s *Store) Streams(of string) *Streams { return &Streams{store: s, of: of} }
+// Streams makes the streams of a tenant's session with this id: of a new one, or of one that has outlived its host.
+func (s *Store) Streams(tenant, of string) *Streams {
+	return &Streams{store: s, tenant: tenant, of: of}
+}
 
 // Bytes is how much history is kept for all sessions.
 func (s *Store) Bytes() int64 { return s.used.Load() }
@@ -118,7 +137,9 @@ func (s *Store) Marks() *Marks { return &s.marks }
 func (s *Store) Limits() StoreOptions { return s.options }
 
 // plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session, and for HTTP+SSE.
-func (s *Store) plain() *Streams { return &Streams{store: s, plain: true} }
+func (s *Store) plain(tenant string) *Streams {
+	return &Streams{store: s, tenant: tenant, plain: true}
+}
 
 // now is the time of entries.
 func (s *Store) now() int64 { return clock.Steady(s.options.Clock.Now()) }

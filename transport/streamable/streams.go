@@ -20,10 +20,11 @@ import (
 // Each message goes out on exactly one stream. When a client holds several GETs open, the newest is given what comes; an older one
 // takes over when it ends. The zero Streams is not usable: see Store.Streams.
 type Streams struct {
-	store *Store
-	of    string          // the session's id
-	plain bool            // no ids, no history
-	room  *transport.Room // of those whom the stream is for, where it is the only one; nil has no bound
+	store  *Store
+	tenant string
+	of     string          // the session's id
+	plain  bool            // no ids, no history
+	room   *transport.Room // of those whom the stream is for, where it is the only one; nil has no bound
 
 	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
 	closed bool
@@ -31,6 +32,7 @@ type Streams struct {
 }
 
 type streamsState struct {
+	kept  Account // of the tenant
 	nonce string
 	last  uint32             // the last stream number given
 	alone *stream            // what GETs are given; nil until the first message or GET

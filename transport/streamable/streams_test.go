@@ -64,7 +64,7 @@ func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 
 // What a client has not read takes room until it has, or has left; what comes for one that has left is the Store's.
 func TestUnreadAnswersTakeRoom(t *testing.T) {
-	s := NewStore(StoreOptions{}).Streams("a session")
+	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
 	room := transport.NewRoom(1000)
 	taken := func(want int) {
@@ -91,7 +91,7 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 		late.Finish(m)
 		taken(0)
 	}
-	channel := NewStore(StoreOptions{}).plain()
+	channel := NewStore(StoreOptions{}).plain("acme")
 	channel.room = room
 	pushAll(t, channel, m, m)
 	taken(2 * len(m.Append(nil)))
@@ -102,7 +102,7 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 // B5: coalesce, then drop progress, then the oldest notification. The outcome of an exchange is never refused, what a server asks never
 // dropped, and nobody is cut.
 func TestFullQueue(t *testing.T) {
-	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("a session")
+	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("acme", "a session")
 	defer s.Close()
 	o := makeOutlet()
 	st, err := s.begin(&o)
@@ -155,7 +155,7 @@ func TestFullQueue(t *testing.T) {
 
 // A finished stream is kept for its client's return, but only so many, the oldest forgotten first.
 func TestFinishedStreamsAreBounded(t *testing.T) {
-	s := NewStore(StoreOptions{}).Streams("a session")
+	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
 	outlets := make([]outlet, keptStreams+10)
 	for i := range outlets {
@@ -182,7 +182,7 @@ func TestFinishedStreamsAreBounded(t *testing.T) {
 // A finished stream whose events are past their time is forgotten, and with it its entry.
 func TestFinishedStreamsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStore(StoreOptions{}).Streams("a session")
+		s := NewStore(StoreOptions{}).Streams("acme", "a session")
 		defer s.Close()
 		r := newReply(s, 1, true)
 		for n := range 2 {
@@ -206,7 +206,7 @@ func TestFinishedStreamsExpire(t *testing.T) {
 
 // A session at its bound forgets finished streams before it drops what a running one may be resumed from.
 func TestFinishedStreamsGoFirst(t *testing.T) {
-	s := NewStore(StoreOptions{SessionBytes: 10_000}).Streams("a session")
+	s := NewStore(StoreOptions{SessionBytes: 10_000}).Streams("acme", "a session")
 	defer s.Close()
 	finished := newReply(s, 1, true)
 	finished.Send(sized("notifications/message", 4000))
@@ -226,7 +226,7 @@ func TestFinishedStreamsGoFirst(t *testing.T) {
 
 // Any member of a batch can send its client away; the others' answers wait with the rest.
 func TestBatchMemberClosesTheStream(t *testing.T) {
-	s := NewStore(StoreOptions{}).Streams("a session")
+	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
 	r := newReply(s, 2, true)
 	one, two := &member{reply: r}, &member{reply: r}
@@ -248,7 +248,7 @@ func TestBatchMemberClosesTheStream(t *testing.T) {
 // An exchange of no session has no ids, keeps nothing that was written, and ends with its connection.
 func TestPlainStreams(t *testing.T) {
 	store := NewStore(StoreOptions{})
-	s := store.plain()
+	s := store.plain("acme")
 	o := makeOutlet()
 	st, err := s.begin(&o)
 	if err != nil {
@@ -272,7 +272,7 @@ func TestPlainStreams(t *testing.T) {
 
 func TestClosedStreamsTakeNothing(t *testing.T) {
 	store := NewStore(StoreOptions{})
-	s := store.Streams("a session")
+	s := store.Streams("acme", "a session")
 	get, post := listening(t, s, ""), makeOutlet()
 	st, err := s.begin(&post)
 	if err != nil {
@@ -307,7 +307,7 @@ func TestClosedStreamsTakeNothing(t *testing.T) {
 // A client that left before there was a stream has nothing to come back to: the exchange is told, and its outcome is taken all the same.
 func TestReplyWithoutClient(t *testing.T) {
 	store := NewStore(StoreOptions{})
-	s := store.Streams("a session")
+	s := store.Streams("acme", "a session")
 	defer s.Close()
 	r := newReply(s, 1, true)
 	r.leave()
