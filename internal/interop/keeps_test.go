@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -24,7 +25,7 @@ type kept struct {
 
 func keeps(t *testing.T) *kept {
 	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"), web(t, newFixture("past").old()))
-	host := mcptest.Start(t, mcptest.HostOptions{Binary: os.Getenv("OLDHOST"), Args: strings.Fields(os.Getenv("OLDARGS")), Env: []string{"XDG_RUNTIME_DIR=" + os.Getenv("XDG_RUNTIME_DIR")}, Config: fmt.Sprintf(
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"limits: {memory: 256MiB}\ntenants:\n  acme: {auth: {keys: [%s]}, %s}\n  initech: {auth: {keys: [%s]}, %s}\n",
 		hashed("ann", "key-of-ann"), servers, hashed("bill", "key-of-bill"), servers)})
 	return &kept{t, host}
@@ -193,8 +194,142 @@ func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
 	if r := elicited(w, -1); !k.truth(r, "requests") {
 		t.Errorf("one more: %d", r.status)
 	}
+	eventually(t, "readiness to say whose it is", func() bool {
+		r := newWire(t, "", "").do(http.MethodGet, k.host.Admin+"/readyz", "")
+		return r.status == http.StatusOK && strings.Contains(string(r.body), `"degraded"`) && strings.Contains(string(r.body), "refused because it keeps too much: acme keeps ")
+	})
+	eventually(t, "the log to say whose it is", func() bool { return strings.Contains(k.host.Log(), `"event":"tenant_refused","tenant":"acme"`) })
 	for n, r := range held {
 		k.answer(w, n, r)
 	}
 	k.again("requests", "held_calls")
+}
+
+// Results of tasks that nobody fetches: one that finds no room is not kept, and its client is told so.
+func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	w := k.acme("keeper")
+	w.open("2025-11-25")
+	var made []string
+	failed := 0
+	for n := range 40 {
+		r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"bytes":4000000},"task":{"ttl":600000}}}`)
+		id, _ := splice.GetString(r.result(t, "task"), "taskId")
+		made = append(made, id)
+		eventually(t, fmt.Sprint("task ", n, " to be over"), func() bool {
+			got := string(w.post(about("tasks/get", id)).body)
+			if strings.Contains(got, `"status":"failed"`) {
+				failed++
+				why := string(w.post(about("tasks/result", id)).body)
+				if !strings.Contains(why, "there was no room to keep its result: tenant acme is overloaded: acme keeps ") || !strings.Contains(why, `"maybeExecuted":true`) {
+					t.Errorf("task %d failed with %.500s", n, why)
+				}
+				return true
+			}
+			return strings.Contains(got, `"status":"completed"`)
+		})
+	}
+	kinds := k.kinds("acme")
+	t.Logf("%d of %d results were not kept, %v; %d MiB resident", failed, len(made), kinds, k.resident())
+	if failed == 0 || failed > 30 || kinds["tasks"] > 90<<20 {
+		t.Errorf("%d results were not kept of %d: %v", failed, len(made), kinds)
+	}
+	for _, id := range made { // what was fetched makes room
+		w.post(about("tasks/result", id))
+	}
+	r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"bytes":4000000},"task":{"ttl":600000}}}`)
+	id, _ := splice.GetString(r.result(t, "task"), "taskId")
+	eventually(t, "a result to be kept again", func() bool {
+		return strings.Contains(string(w.post(about("tasks/get", id)).body), `"status":"completed"`)
+	})
+	k.again("requests")
+}
+
+func about(method, task string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":%q}}`, method, task)
+}
+
+// What is said during calls is kept for clients that come back, within the tenant's share; nobody is
+// refused for it, also not the tenant itself.
+func TestHistoriesFillTheirTenantsShare(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	for range 40 {
+		w := k.acme("keeper")
+		w.open("2025-11-25")
+		for range 4 {
+			r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"logs","arguments":{"bytes":100000,"count":9}}}`)
+			if r.status != http.StatusOK || !strings.Contains(string(r.body), `"text":"y"`) {
+				t.Fatalf("%d %.300s", r.status, r.body)
+			}
+		}
+	}
+	kinds := k.kinds("acme")
+	t.Logf("%v; %d MiB resident", kinds, k.resident())
+	if kinds["histories"] < 10<<20 || kinds["histories"] > 44<<20 {
+		t.Errorf("kept: %v; want as much as the tenant may", kinds)
+	}
+	k.again()
+}
+
+// Large results that nobody reads wait at their server once their tenant has as many as it may.
+func TestResultsThatNobodyReadsStayAtTheirServer(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	w := k.acme("keeper")
+	w.open("2025-11-25")
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"bytes":12000000}}}`
+	var all []net.Conn
+	for range 16 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(k.host.MCP, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		all = append(all, c)
+		fmt.Fprintf(c, "POST /t/acme/keeper/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer key-of-ann\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s", w.header.Get("Mcp-Session-Id"), len(body), body)
+	}
+	eventually(t, "results to wait", func() bool { return k.kinds("acme")["answers"] > 20<<20 })
+	time.Sleep(3 * time.Second)
+	t.Logf("%v; %d MiB resident", k.kinds("acme"), k.resident())
+	for _, c := range all {
+		c.Close()
+	}
+	k.again("answers", "requests")
+}
+
+// Results for which a client does not come back.
+func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	w := k.acme("keeper")
+	held := map[string]bool{}
+	for range 30 {
+		r := w.single("1", "tools/call", "early", `"arguments":{"bytes":8000000},`)
+		if k.truth(r, "held_calls") {
+			break
+		}
+		state, _ := splice.Unquote(r.result(t, "requestState"))
+		held[state] = true
+		time.Sleep(400 * time.Millisecond)
+	}
+	t.Logf("%d calls, %v; %d MiB resident", len(held), k.kinds("acme"), k.resident())
+	if got := k.kinds("acme")["held_calls"]; got < 60<<20 || got > 100<<20 {
+		t.Errorf("%v bytes of results are kept", got)
+	}
+	told := 0
+	for state := range held {
+		r := w.single("2", "tools/call", "early", `"arguments":{"bytes":8000000},"requestState":`+string(splice.Quote(state))+`,"inputResponses":{},`)
+		if strings.Contains(string(r.body), "there was no room to keep its result") {
+			told++
+		} else if len(r.body) < 8_000_000 {
+			t.Errorf("%d %.300s", r.status, r.body)
+		}
+	}
+	if len(held) == 30 && told == 0 {
+		t.Error("nobody was refused anything")
+	}
+	k.again("held_calls", "requests")
 }
