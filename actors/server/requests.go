@@ -103,7 +103,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 	err := protocol.CheckParams(m.Method, m.Params)
 	var full *quota.Refusal
 	if !goesOn(m) {
-		if full = s.o.Kept.Calls(); full == nil {
+		if full = s.o.Kept.Calls(len(m.Params)); full == nil {
 			full = s.o.Kept.Room(len(m.Params))
 		}
 	}

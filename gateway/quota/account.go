@@ -68,21 +68,21 @@ func (a *Account) limit() int64 {
 	return s.Guaranteed() + max(0, s.Free()-others)
 }
 
-// above reports whether the tenant keeps more than is guaranteed to it.
-func (a *Account) above() bool {
+// above reports whether the tenant keeps more than is guaranteed to it, with n bytes more.
+func (a *Account) above(n int) bool {
 	s := a.shares()
-	return s.Total > 0 && a.total.Load() > s.Guaranteed()
+	return s.Total > 0 && a.total.Load()+int64(n) > s.Guaranteed()
 }
 
 // Begins says why the tenant may not begin what lasts, as a session, a task or a held call; nil when
 // it may. Above its share it may not while the level is High.
-func (a *Account) Begins() *Refusal { return a.allows(Level.Begins) }
+func (a *Account) Begins() *Refusal { return a.allows(Level.Begins, 0) }
 
-// Calls says why the tenant may not make a call; nil when it may. Above its share it may not while
-// the level is Critical.
-func (a *Account) Calls() *Refusal { return a.allows(Level.Calls) }
+// Calls says why the tenant may not make a call of n bytes; nil when it may. While the level is
+// Critical it may not if that brings it above its share.
+func (a *Account) Calls(n int) *Refusal { return a.allows(Level.Calls, n) }
 
-func (a *Account) allows(does func(l Level, above bool) bool) *Refusal {
+func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	if a == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (a *Account) allows(does func(l Level, above bool) bool) *Refusal {
 		return nil
 	case !does(level, false):
 		return &Refusal{Level: level, Everybody: true}
-	case !a.above():
+	case !a.above(n):
 		return nil
 	}
 	return a.refusal(level)

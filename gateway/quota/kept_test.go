@@ -86,11 +86,14 @@ func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 		l.Of("acme").Add(HeldCalls, 26*mib)
 		l.Of("initech").Add(Requests, 25*mib)
 		begin := [2]bool{l.Of("acme").Begins() != nil, l.Of("initech").Begins() != nil}
-		call := [2]bool{l.Of("acme").Calls() != nil, l.Of("initech").Calls() != nil}
+		call := [2]bool{l.Of("acme").Calls(0) != nil, l.Of("initech").Calls(0) != nil}
 		if begin != c.begin || call != c.call {
 			t.Errorf("%v: begin %v, call %v", c.Level, begin, call)
 		}
-		if why := l.Of("acme").Calls(); c.Level == Critical && (why.Limit != 25*mib || why.Everybody) {
+		if why := l.Of("initech").Calls(1); (why != nil) != (c.Level >= Critical) {
+			t.Errorf("%v: a call that brings it above its share: %v", c.Level, why)
+		}
+		if why := l.Of("acme").Calls(0); c.Level == Critical && (why.Limit != 25*mib || why.Everybody) {
 			t.Errorf("it is told of %+v", why)
 		}
 	}
@@ -115,11 +118,11 @@ func TestRefusalTellsWhatIsKept(t *testing.T) {
 		}
 	}
 	l.memory.Set(Critical)
-	if err := a.Calls().Told(); err.RetryAfter != 2*time.Second || !strings.Contains(err.Message, "of 25.0 MiB") || !strings.Contains(err.Message, "(critical)") {
+	if err := a.Calls(0).Told(); err.RetryAfter != 2*time.Second || !strings.Contains(err.Message, "of 25.0 MiB") || !strings.Contains(err.Message, "(critical)") {
 		t.Errorf("while the memory is critical: %v, %q", err.RetryAfter, err.Message)
 	}
 	l.memory.Set(Exhausted)
-	if err := a.Calls().Told(); err.Message != "host is overloaded" {
+	if err := a.Calls(0).Told(); err.Message != "host is overloaded" {
 		t.Errorf("while nothing is left: %q", err.Message)
 	}
 }
@@ -144,7 +147,7 @@ func TestAccountOfNobodyCountsNothing(t *testing.T) {
 	r, why := a.Reserve(Tasks, 5)
 	r.Resize(7)
 	r.Release()
-	if why != nil || a.Kept() != 0 || a.Full() || a.Calls() != nil || a.Begins() != nil {
+	if why != nil || a.Kept() != 0 || a.Full() || a.Calls(0) != nil || a.Begins() != nil {
 		t.Error("it does")
 	}
 	l := new(Ledger) // without bounds everything is counted, and nothing refused
