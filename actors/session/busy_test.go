@@ -10,7 +10,7 @@ import (
 )
 
 func idleHandle() *Handle {
-	h := &Handle{streams: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}).Streams("x")}
+	h := &Handle{streams: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}).Streams("acme", "x")}
 	h.record.Store(&Record{})
 	h.asleep.Store(true)
 	return h
