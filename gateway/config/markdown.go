@@ -14,6 +14,7 @@ func Markdown() []byte {
 
 A configuration is one YAML file; JSON is YAML too. ` + "`mcpd config check`" + ` reports every mistake with its position, ` + "`mcpd config print`" + ` shows
 what applies, defaults filled in and secrets left out, and ` + "`mcpd config schema`" + ` prints a JSON Schema for editors.
+Of ` + "`env`, `headers`" + ` and the query of a URL the values are left out, of ` + "`args`" + ` what is a credential by its name (` + "`--api-key`, `TOKEN=…`" + `), its place or its looks.
 
 The file is the one named by ` + "`--config`" + `, else by the absolute path in ` + "`$MCPD_CONFIG`" + `, else the first of ` + "`./mcpd.yaml`, `$XDG_CONFIG_HOME/mcpd/mcpd.yaml`" + `
 (or ` + "`~/.config`" + `) and ` + "`/etc/mcpd/mcpd.yaml`" + ` that exists. ` + "`mcpd stdio` does not look for `./mcpd.yaml`" + `: a client starts it in the project that is open, and a file there may be somebody else's.

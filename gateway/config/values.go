@@ -183,7 +183,12 @@ func putCommand(dst any, v value) *mistake {
 }
 
 func putArg(dst any, v value) *mistake {
-	*dst.(*[]tenant.Secret) = append(*dst.(*[]tenant.Secret), tenant.NewShown(v.text, v.shown))
+	list := dst.(*[]tenant.Secret)
+	before := ""
+	if n := len(*list); n > 0 {
+		before = (*list)[n-1].Reveal()
+	}
+	*list = append(*list, tenant.NewShown(v.text, maskArg(before, v.shown)))
 	return nil
 }
 
@@ -229,6 +234,7 @@ func putURL(dst any, v value) *mistake {
 	if address, _, ok := strings.Cut(shown, "?"); ok {
 		shown = address + "?" + tenant.Redacted
 	}
+	shown = maskPath(shown)
 	*dst.(*tenant.Secret) = tenant.NewShown(v.text, shown)
 	return nil
 }

@@ -1,0 +1,150 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+
+	"mcpd/gateway/tenant"
+)
+
+// maskArg is an argument of a server as it is shown: with what is, by its name, by its place or by its looks, a credential left out. Before is the
+// argument before it. More is left out than need be where that is not certain: who wants to see it has the file.
+func maskArg(before, shown string) string {
+	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !strings.HasPrefix(shown, "--") {
+		return maskValue(before, shown)
+	}
+	if flag, value, ok := strings.Cut(shown, "="); ok && strings.HasPrefix(flag, "-") {
+		return flag + "=" + maskValue(flag, value)
+	}
+	return maskText(shown)
+}
+
+// maskValue is what is shown of the value of a flag.
+func maskValue(flag, value string) string {
+	switch name, rest, _ := strings.Cut(value, "="); {
+	case sets[flag] && rest != "":
+		return name + "=" + masked(rest)
+	case secretName(flag):
+		return masked(value)
+	}
+	if name, rest, ok := strings.Cut(value, ":"); ok && sends[flag] {
+		return name + ": " + masked(strings.TrimSpace(rest))
+	}
+	return maskText(value)
+}
+
+// sets are flags that are followed by NAME=VALUE for the environment, as docker has them: values of env are never shown either. sends are those that
+// are followed by a header field.
+var (
+	sets  = map[string]bool{"-e": true, "--env": true}
+	sends = map[string]bool{"-H": true, "--header": true, "--headers": true}
+)
+
+// What may hold a credential. The first group is shown, and the name where there is one; the one called secret is left out.
+var (
+	assigned  = regexp.MustCompile(`(?P<name>[A-Za-z][A-Za-z0-9_.-]*|-[A-Za-z0-9_.-]+)(?P<is>\s*=\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"']+)`)
+	member    = regexp.MustCompile(`["']?(?P<name>[A-Za-z][A-Za-z0-9_.-]*)["']?(?P<is>\s*:\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"'/][^;&,"'}]*)`)
+	following = regexp.MustCompile(`(?P<name>--?[A-Za-z][A-Za-z0-9_.-]*)(?P<is>\s+)(?P<secret>"[^"]*"|'[^']*'|[^\s"'-]\S*)`)
+	scheme    = regexp.MustCompile(`(?i)\b(bearer|basic)\s+(?P<secret>[^\s"']+)`)
+	userinfo  = regexp.MustCompile(`(://)(?P<secret>[^/?#\s"']*)@`)
+	dsn       = regexp.MustCompile(`^([^@:/\s]+:)(?P<secret>[^@/\s]+)@`)
+	query     = regexp.MustCompile(`(://[^?#\s"']*[?#])(?P<secret>[^\s"']+)`)
+	// looks are credentials by their form: those that begin as their issuers have them begin, JSON web tokens, and what is long and at random.
+	looks = regexp.MustCompile(`\b(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|npm|hf|pypi|dop_v1|lin_api|ntn|secret|mcpd)[-_][A-Za-z0-9_-]{12,}` +
+		`|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{12,}|SG\.[0-9A-Za-z_.-]{20,}|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)?)`)
+	uuid   = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	random = regexp.MustCompile(`^[A-Za-z0-9_=+-]{32,}$`)
+)
+
+// maskText leaves credentials out of a text.
+func maskText(s string) string {
+	if seemsRandom(s) {
+		return masked(s)
+	}
+	for _, re := range []*regexp.Regexp{assigned, member, following} {
+		s = replace(re, s, secretName)
+	}
+	for _, re := range []*regexp.Regexp{scheme, userinfo, dsn, query, looks} {
+		s = replace(re, s, nil)
+	}
+	return s
+}
+
+// maskPath leaves credentials out of the path of a URL, where some services have them.
+func maskPath(url string) string {
+	parts := strings.Split(url, "/")
+	for i := 3; i < len(parts); i++ { // scheme, nothing, host
+		if part, _, _ := strings.Cut(parts[i], "?"); seemsRandom(part) {
+			parts[i] = strings.Replace(parts[i], part, tenant.Redacted, 1)
+		}
+		parts[i] = replace(looks, parts[i], nil)
+	}
+	return strings.Join(parts, "/")
+}
+
+// seemsRandom reports whether a text is a word of the kind that programs make.
+func seemsRandom(s string) bool {
+	return uuid.MatchString(s) || random.MatchString(s) && strings.ContainsAny(s, "0123456789") && strings.ContainsAny(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") &&
+		strings.Count(s, "-")+strings.Count(s, "_") <= len(s)/16
+}
+
+// replace masks the secret in each match whose name is such.
+func replace(re *regexp.Regexp, s string, such func(name string) bool) string {
+	name, secret := re.SubexpIndex("name"), re.SubexpIndex("secret")
+	var b strings.Builder
+	for {
+		m := re.FindStringSubmatchIndex(s)
+		if m == nil {
+			return b.String() + s
+		}
+		from, to := m[2*secret], m[2*secret+1]
+		b.WriteString(s[:from])
+		if such == nil || such(s[m[2*name]:m[2*name+1]]) {
+			b.WriteString(masked(s[from:to]))
+			from = to
+		}
+		s = s[from:] // of a value that is none there may be another name and value
+	}
+}
+
+var variable = regexp.MustCompile(`\$\{env:[A-Za-z_][A-Za-z0-9_]*(?::-` + tenant.Redacted + `)?\}`)
+
+// masked is what is shown in place of a value: the variables that it is made of, and of the rest only that there is one.
+func masked(s string) string {
+	rest := variable.ReplaceAllString(s, "")
+	switch rest = strings.Trim(rest, " "); {
+	case rest == "", rest == tenant.Redacted, strings.EqualFold(rest, "Bearer"), strings.EqualFold(rest, "Basic"):
+		return s
+	}
+	return strings.Join(append(variable.FindAllString(s, -1), tenant.Redacted), "")
+}
+
+// word splits a name into its words: at what is no letter and no digit, and before capitals.
+var word = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z0-9]+`)
+
+// secretName reports whether what has that name is a credential, and not where one is.
+func secretName(name string) bool {
+	words := word.FindAllString(name, -1)
+	if len(words) == 0 {
+		return false
+	}
+	last := strings.ToLower(words[len(words)-1])
+	for _, harmless := range []string{"file", "path", "dir", "env", "url", "uri", "name", "id", "type", "ttl", "timeout"} {
+		if last == harmless {
+			return false
+		}
+	}
+	for _, w := range words {
+		w = strings.ToLower(w)
+		for _, end := range []string{"token", "secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential", "credentials", "apikey", "accesskey", "secretkey", "privatekey", "authorization", "cookie", "jwt"} {
+			if strings.HasSuffix(w, end) {
+				return true
+			}
+		}
+		switch w {
+		case "pass", "auth", "bearer", "pat", "sig", "signature":
+			return true
+		}
+	}
+	return last == "key"
+}
