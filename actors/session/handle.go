@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +40,12 @@ type Handle struct {
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
 	// last is when the peer was last heard of, in nanoseconds of clock.Steady.
-	last   atomic.Int64
+	last atomic.Int64
+	// noted is last as it was written down, and grain how far the two may be apart; 0 for a session that
+	// does not survive the host.
+	noted, grain atomic.Int64
+	keeping      sync.Mutex // held while the session is written down
+
 	closed atomic.Bool
 	ending atomic.Bool // the manager is going to end it
 	// begun says that there was an initialize, and greeted that it was answered with a result.
@@ -163,8 +169,15 @@ func (h *Handle) Subscriptions() int {
 // somebody ends them.
 func (h *Handle) InFlight() bool { return h.waiting.Load() > 0 || h.calls.Len() > 0 }
 
-// Touch notes that the peer is alive.
-func (h *Handle) Touch() { h.last.Store(clock.Steady(h.clock.Now())) }
+// Touch notes that the peer is alive. So that idle times go on over a restart of the host, it also
+// writes that down, but once in a grain only: not for each request.
+func (h *Handle) Touch() {
+	now := clock.Steady(h.clock.Now())
+	h.last.Store(now)
+	if grain, noted := h.grain.Load(), h.noted.Load(); grain > 0 && now-noted >= grain && h.noted.CompareAndSwap(noted, now) {
+		h.keep()
+	}
+}
 
 // Idle is how long the peer has not been heard of.
 func (h *Handle) Idle(now time.Time) time.Duration {

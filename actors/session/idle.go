@@ -31,6 +31,10 @@ func (m *Manager) mayIdle(h *Handle) time.Duration {
 	return limit
 }
 
+// grain is how exactly is written down when a session was last used that may idle for so long: coarse
+// enough that few requests write something, and fine enough that nobody minds the difference.
+func grain(limit time.Duration) time.Duration { return max(limit/16, time.Second) }
+
 // arm sees to it that there is a sweep in d at the latest.
 func (m *Manager) arm(d time.Duration) {
 	d = max(d, minSweep)
@@ -70,6 +74,9 @@ func (m *Manager) over(h *Handle, now time.Time) (why telemetry.Closing, is bool
 		m.arm(age - now.Sub(h.opened))
 	}
 	limit := m.mayIdle(h)
+	if h.Lasting() {
+		h.grain.Store(int64(grain(limit)))
+	}
 	left := limit - h.Idle(now)
 	if left < 0 && h.peer != nil && h.calls.Busy() {
 		left = limit

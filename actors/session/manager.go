@@ -240,6 +240,9 @@ func (m *Manager) open(call *Open) {
 	}
 	h.row = rowOf(h.id)
 	h.Touch()
+	if h.Lasting() {
+		h.grain.Store(int64(grain(m.mayIdle(h))))
+	}
 	m.index.add(h) // now, so that many who come at once count; nobody knows its id yet
 	m.opening[call] = h
 	if h.Streamed() {

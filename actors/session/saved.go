@@ -24,6 +24,7 @@ type saved struct {
 	Server       string              `json:"server,omitzero"`
 	Principal    string              `json:"principal,omitzero"`
 	Opened       time.Time           `json:"opened"`
+	Active       time.Time           `json:"active,omitzero"` // when its client was last heard of; see Handle.Touch
 	Idle         int64               `json:"idle_ns,omitzero"`
 	Terms        jsontext.Value      `json:"terms,omitzero"`
 	Version      string              `json:"version"`
@@ -61,6 +62,10 @@ func (h *Handle) Saved() store.Change {
 		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: int64(h.idle),
 		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
 	}
+	if last := h.last.Load(); last != 0 {
+		h.noted.Store(last)
+		s.Active = h.LastActive().Round(time.Millisecond).UTC()
+	}
 	if h.terms != nil {
 		s.Terms = h.terms.Declaration()
 	}
@@ -76,15 +81,20 @@ func (h *Handle) Saved() store.Change {
 	return c
 }
 
-// keep writes the session down, without waiting.
+// keep writes the session down, without waiting. Its actor and the requests of its client may do so at
+// once; what is written last is what there is.
 func (h *Handle) keep() {
-	if h.Lasting() && !h.closed.Load() {
+	h.keeping.Lock()
+	defer h.keeping.Unlock()
+	if h.Lasting() && !h.closed.Load() && h.Record() != nil {
 		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: h.Saved()})
 	}
 }
 
 // Forget takes back what was written down. Its actor does so too when its session has ended: it may have written it down meanwhile.
 func (h *Handle) Forget() {
+	h.keeping.Lock()
+	defer h.keeping.Unlock()
 	if h.Lasting() {
 		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: store.Change{Bucket: store.Sessions, Key: h.id}})
 	}
@@ -98,6 +108,9 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	}
 	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: time.Duration(s.Idle)}
 	h.asleep.Store(true)
+	if !s.Active.IsZero() {
+		h.last.Store(clock.Steady(s.Active))
+	}
 	version, known := protocol.ParseVersion(s.Version)
 	if !known || s.Tenant == "" || len(id) < minID {
 		return nil, errors.New("a session without a tenant, an id or a revision")
@@ -144,11 +157,28 @@ func (m *Manager) restore() {
 			continue
 		}
 		h.row, h.clock, h.manager, h.storage, h.index, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.o.Store.Streams(h.endpoint.Tenant, id)
-		h.last.Store(clock.Steady(now))
 		h.opened = clock.Past(now, h.opened)
+		h.last.Store(clock.Steady(now) - int64(m.idled(h, now)))
+		if why, is := m.over(h, now); is {
+			h.Forget()
+			h.streams.Close()
+			m.o.Emit(telemetry.SessionClosed{
+				Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: why, Age: now.Sub(h.opened),
+			})
+			continue
+		}
 		m.index.add(h)
-		m.arm(m.mayIdle(h))
 	}
+}
+
+// idled is how long a session of an earlier host has been idle, as far as that is known. The time
+// without a host counts: its client was not heard of then either.
+func (m *Manager) idled(h *Handle, now time.Time) time.Duration {
+	last := h.last.Load()
+	if last == 0 { // it was written down by a host that did not tell
+		return 0
+	}
+	return max(0, time.Duration(clock.Steady(now)-last)-grain(m.mayIdle(h)))
 }
 
 // restoreStreams gives the sessions that were taken over what is stored of their streams. What is of no use is forgotten; of each session is told
