@@ -35,7 +35,7 @@ type Handle struct {
 	manager  otp.Ref
 	storage  otp.Ref // who writes the session down; zero for nobody
 	index    *Index
-	told     []protocol.Fingerprint // what servers are told of it; the index guards it
+	told     []told // what servers are told of it; the index guards it
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]

@@ -73,8 +73,8 @@ func (t holdings) remove(h *Handle, now time.Duration) {
 	if h.peer == nil {
 		t[h.endpoint.Tenant].sessions--
 	}
-	for _, f := range h.told {
-		p.sets.release(f, now)
+	for _, t := range h.told {
+		p.sets.release(t.granted, now)
 	}
 	h.told = nil
 	t.tidy(h.endpoint, now)
@@ -85,9 +85,9 @@ func (p *principalHolds) resume(before sets, now time.Duration) {
 	p.sets = sets{uses: map[protocol.Fingerprint]int{}, left: before.left}
 	for _, all := range []map[*Handle]struct{}{p.sessions, p.peers} {
 		for h := range all {
-			for _, f := range h.told {
-				p.sets.uses[f]++
-				delete(p.sets.left, f)
+			for _, t := range h.told {
+				p.sets.uses[t.granted]++
+				delete(p.sets.left, t.granted)
 			}
 		}
 	}
@@ -109,19 +109,22 @@ func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 	}
 }
 
+// told is a set of capabilities that a client declares, and the one that servers are told of.
+type told struct{ declared, granted protocol.Fingerprint }
+
 // tell is the set of capabilities that servers are told of on behalf of a session whose client
-// declares f.
+// declares f. It stays the same for as long as the session lasts: its connections are found by it.
 func (t holdings) tell(h *Handle, f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	p := t.of(h.endpoint)
 	if p == nil { // the session has ended, and is told nothing more
 		return 0
 	}
-	told := p.sets.choose(f)
 	for _, before := range h.told {
-		if before == told {
-			return told
+		if before.declared == f {
+			return before.granted
 		}
 	}
-	h.told = append(h.told, p.sets.grant(f, now))
-	return h.told[len(h.told)-1]
+	granted := p.sets.grant(f, now)
+	h.told = append(h.told, told{f, granted})
+	return granted
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/internal/clock"
 	"mcpd/protocol"
+	"mcpd/transport/streamable"
 )
 
 // A principal's servers are told of eight sets at most. Whoever comes beyond that is served by one
@@ -57,5 +59,44 @@ func TestSetMakesRoomAfterItsConnections(t *testing.T) {
 	}
 	if got := s.grant(3, 2*SetLinger); got != 3 || s.empty(2*SetLinger) {
 		t.Errorf("a set that is in use: %s", got)
+	}
+}
+
+// What servers are told of a session stays the same while it lasts, also when there is room for more:
+// its connections are found by it. With its end its sets are free, and a crash of the manager loses
+// count of none.
+func TestSetOfASessionStays(t *testing.T) {
+	x := NewIndex()
+	handle := func(server string) *Handle {
+		h := idleHandle()
+		h.id, h.clock, h.index, h.endpoint = server, clock.System, x, streamable.Endpoint{Tenant: "acme", Server: server, Principal: "ci"}
+		x.add(h)
+		return h
+	}
+	var first []*Handle
+	for f := range protocol.Fingerprint(MaxSets - 1) {
+		h := handle(string(rune('a' + f)))
+		if first = append(first, h); h.Tell(f+1) != f+1 {
+			t.Fatalf("set %d is told as %s", f+1, h.Tell(f+1))
+		}
+	}
+	late := handle("late")
+	if got := late.Tell(16 | 8); got != 0 {
+		t.Errorf("without room told as %s", got)
+	}
+	x.remove(first[0])
+	x.held["acme"].principals["ci"].sets.left[1] -= SetLinger + time.Second
+	x.recount(time.Duration(clock.Steady(time.Now())))
+	if got := late.Tell(16 | 8); got != 0 {
+		t.Errorf("a session that was told nothing is told as %s", got)
+	}
+	if got := handle("next").Tell(16 | 8); got != 16|8 {
+		t.Errorf("with room, the next is told as %s", got)
+	}
+	for _, h := range x.members(group{tenant: "acme"}) {
+		x.remove(h)
+	}
+	if p := x.held["acme"].principals["ci"]; len(p.sets.uses) != 0 || len(p.sets.left) != MaxSets {
+		t.Errorf("in use %v, left %v", p.sets.uses, p.sets.left)
 	}
 }

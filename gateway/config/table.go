@@ -107,7 +107,7 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 		{"limits.session_age", span(0, 7*day), "0s", "", "24h", AtOnce,
 			"a session ends so long after it was opened, whatever goes on; 0s is no bound", func(s scope) any { return &at(s).SessionAge }},
 		{"limits.session_idle", span(time.Second, 7*day), "24h", "", "1h", AtOnce,
-			"a session without request or open stream ends after it", func(s scope) any { return &at(s).SessionIdle }},
+			"a session without request or open stream ends after it; the time goes on while the host is restarted, and while there is none", func(s scope) any { return &at(s).SessionIdle }},
 		{"limits.session_init", span(10*time.Millisecond, 10*time.Minute), "30s", "", "5s", NewOnes,
 			"a session that is not initialized by then ends", func(s scope) any { return &at(s).SessionInit }},
 		{"limits.call_timeout", span(time.Millisecond, 15*time.Minute), "60s", "", "10s", AtOnce,

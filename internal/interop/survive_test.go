@@ -111,3 +111,25 @@ func TestCallOfAKilledHostHasAnOutcome(t *testing.T) {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 }
+
+// A host that is restarted again and again does not keep a session that nobody uses, and keeps one that
+// is used.
+func TestIdleSessionEndsOverRestarts(t *testing.T) {
+	config := "limits: {session_idle: 3s}\ntenants: {default: {servers: {s: {builtin: demo}}}}\n"
+	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
+	used, unused := newWire(t, host.MCP+"/mcp", ""), newWire(t, host.MCP+"/mcp", "")
+	used.open(legacy)
+	unused.open(legacy)
+	begun := time.Now()
+	for time.Since(begun) < 8*time.Second {
+		if r := used.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.status != http.StatusOK {
+			t.Fatalf("the session that is used: %d %s", r.status, r.body)
+		}
+		time.Sleep(time.Second)
+		host.Kill()
+		host = again(t, host, config)
+	}
+	if r := unused.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.status != http.StatusNotFound {
+		t.Errorf("the session that nobody has used for %v: %d %s", time.Since(begun), r.status, r.body)
+	}
+}
