@@ -21,10 +21,13 @@ import (
 const hurtHost = "hurt-host"
 
 // hurtConfig has two tenants with a built-in server each, of which the victim has another two: a program, and one at an address.
-func hurtConfig(program, site string) string {
-	const endless = `share: tenant, intensity: {restarts: 1000, within: 1ms}`
+func hurtConfig(b budgets, program, site string) string {
+	own := `share: tenant`
+	if b == lifted {
+		own += `, intensity: {restarts: 1000, within: 1ms}`
+	}
 	return `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {bystander: {servers: {demo: {builtin: demo}}}, victim: {servers: {
-  demo: {builtin: demo, ` + endless + `}, program: {` + program + `, ` + endless + `}, site: {url: "http://` + site + `/mcp", ` + endless + `}}}}}`
+  demo: {builtin: demo, ` + own + `}, program: {` + program + `, ` + own + `}, site: {url: "http://` + site + `/mcp", ` + own + `}}}}}`
 }
 
 // hurt is such a host. It answers
@@ -34,6 +37,8 @@ func hurtConfig(program, site string) string {
 //	work MICROSECONDS CALLS     0; from then on the victim makes so many calls so often
 //	calm                        what was done since: done; or what went wrong with a call of work
 type hurt struct {
+	budgets budgets
+	spent   map[string]*allowance // of the budgets that crashes count in, by the row or server that crashes
 	host    *supervisor.Running
 	address string // of the site
 	site    *kit.Process
@@ -59,7 +64,10 @@ type done struct {
 // share is how much of a core it was.
 func (d done) share() float64 { return d.CPU / d.Took }
 
-func newHurt(string) kit.Answer { return (&hurt{}).answer }
+// newHurt makes a host with these budgets.
+func newHurt(b string) kit.Answer {
+	return (&hurt{budgets: budgets(b), spent: map[string]*allowance{}}).answer
+}
 
 func (h *hurt) answer(line string) (any, error) {
 	w := &words{left: strings.Fields(line)}
@@ -85,6 +93,9 @@ func (h *hurt) answer(line string) (any, error) {
 		close(h.enough)
 		h.enough = nil
 		e := <-h.did
+		if e.err == nil && h.budgets == released {
+			e.err = h.kept()
+		}
 		return e.done, e.err
 	default:
 		return nil, fmt.Errorf("there is no question %q", word)
@@ -103,7 +114,11 @@ func (h *hurt) begin(ctx context.Context) (base string, err error) {
 		return "", err
 	}
 	faults := fault.New(clock.System)
-	if h.host, err = subject.Open(ctx, hurtConfig(program, h.address), supervisor.Options{Faults: faults, Intensity: unlimited}); err != nil {
+	o := supervisor.Options{Faults: faults}
+	if h.budgets == lifted {
+		o.Intensity = unlimited
+	}
+	if h.host, err = subject.Open(ctx, hurtConfig(h.budgets, program, h.address), o); err != nil {
 		return "", err
 	}
 	go func() { _ = h.host.Run(ctx) }() // owner: the process, which ends with it; its end is seen by whoever calls
@@ -171,6 +186,9 @@ func crashes(one func(ctx context.Context, i int) bool) step {
 // crashRow crashes the rows in turn, each followed by a call that needs all of them back.
 func (h *hurt) crashRow(ctx context.Context, i int) bool {
 	one := &h.rows[i%len(rows)]
+	if rows[i%len(rows)] != sessionRows && !h.may(rows[i%len(rows)]) { // what ends of sessions counts in no budget
+		return false
+	}
 	ref, ok := h.host.Whereis(*one)
 	if !ok { // looked for anew only where it has moved: to walk through all there are is not what a crash takes
 		*one = h.row(i)
@@ -183,6 +201,9 @@ func (h *hurt) crashRow(ctx context.Context, i int) bool {
 
 // killProgram kills the program, which it asks for itself: that starts it when it is not there.
 func (h *hurt) killProgram(ctx context.Context, _ int) bool {
+	if !h.may(programVictim) {
+		return false
+	}
 	text, err := h.client.Ask(ctx, "tools/call", `{"name":"program__self","arguments":{}}`)
 	if err != nil {
 		return false
@@ -193,6 +214,9 @@ func (h *hurt) killProgram(ctx context.Context, _ int) bool {
 
 // killSite kills the server over HTTP while the host is connected to it, and starts it again.
 func (h *hurt) killSite(ctx context.Context, _ int) bool {
+	if !h.may(siteVictim) {
+		return false
+	}
 	if _, err := h.client.Ask(ctx, "tools/call", `{"name":"site__self","arguments":{}}`); err != nil {
 		return false
 	}
@@ -205,7 +229,10 @@ func (h *hurt) killSite(ctx context.Context, _ int) bool {
 }
 
 // rows are what of the tenant crashes: the actors at or below these paths.
-var rows = [...]string{"request_manager", "client_sup/demo", "server_sup"}
+var rows = [...]string{"request_manager", "client_sup/demo", sessionRows}
+
+// sessionRows is where the sessions of a tenant are.
+const sessionRows = "server_sup"
 
 func (h *hurt) row(i int) (path string) {
 	top := "mcpd/tenants/victim/" + rows[i%len(rows)]

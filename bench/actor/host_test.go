@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,8 +9,15 @@ import (
 )
 
 // Whatever is to crash does so more than once, which it does only when it is back in between; and what is to work does.
+// Under released budgets nothing crashes more often than they allow.
 func TestEveryVictimOfAHostCrashesAndIsBack(t *testing.T) {
-	talk, err := kit.StartTalk(t.Context(), hurtHost, "")
+	for _, b := range []budgets{released, lifted} {
+		t.Run(string(b), func(t *testing.T) { everyVictim(t, b) })
+	}
+}
+
+func everyVictim(t *testing.T, b budgets) {
+	talk, err := kit.StartTalk(t.Context(), hurtHost, string(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +49,47 @@ func TestEveryVictimOfAHostCrashesAndIsBack(t *testing.T) {
 			t.Errorf("%s: %+v, want %d times", order, all, want)
 		}
 	}
+	if b == released {
+		most(t, talk, allowed.Restarts)
+	}
 	for _, line := range []string{"crash 1000 planet", "crash often actor", "work 1000", "calm", "sing"} {
 		if err := talk.Ask(line, &did); err == nil {
 			t.Errorf("%q was done", line)
+		}
+	}
+}
+
+// most checks that a program is not killed more often than its budget allows, however often that is asked for.
+func most(t *testing.T, talk *kit.Talk, want int) {
+	t.Helper()
+	var did int
+	var d done
+	begun := time.Now()
+	if err := talk.Ask("crash 1000 "+programVictim, &did); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond)
+	if err := talk.Ask("calm", &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Times > want && time.Since(begun) < allowed.Within {
+		t.Errorf("killed %d times, and the budget is %d", d.Times, want)
+	}
+}
+
+// A budget is used up by as many ends as it has, and comes back as its window moves on.
+func TestAllowanceIsThatOfABudget(t *testing.T) {
+	var a allowance
+	now := time.Now()
+	for i := range allowed.Restarts {
+		if !a.take(now.Add(time.Duration(i) * time.Second)) {
+			t.Errorf("end %d is refused", i)
+		}
+	}
+	for after, want := range map[time.Duration]bool{10 * time.Second: false, allowed.Within: false, allowed.Within + allowedMargin + time.Nanosecond: true} {
+		b := allowance{slices.Clone(a.last)}
+		if got := b.take(now.Add(after)); got != want {
+			t.Errorf("after %v: %t, want %t", after, got, want)
 		}
 	}
 }

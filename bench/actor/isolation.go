@@ -64,20 +64,8 @@ const isolationRounds = 10
 
 // isolated adds what bystanders saw, and how that compares to when nobody is killed.
 func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
-	for _, l := range lanes {
-		if _, _, err := l.times(r, tail...); err != nil {
-			return err
-		}
-		r.Add(l.value("kills", "", func(a answer) float64 { return float64(a.Kills) }))
-		calls, failures := l.value("calls", "", func(a answer) float64 { return float64(a.Calls) }), 0
-		for _, a := range l.answers {
-			failures += a.Failures
-		}
-		calls.Calls = &load.Counts{Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures)}
-		r.Add(calls)
-		if l.subject == record.Mcpd && failures > 0 {
-			return fmt.Errorf("%s: %d calls of a bystander failed", l.name, failures)
-		}
+	if err := seen(r, lanes); err != nil {
+		return err
 	}
 	for _, subject := range subjects {
 		for _, k := range kills[1:] {
@@ -92,6 +80,26 @@ func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 			if err := l.against(r, "nobody killed, "+subject, find(lanes, kills[0].name, subject), limits); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// seen adds what bystanders saw. That one call of theirs fails is an error.
+func seen(r *kit.Run, lanes []*lane) error {
+	for _, l := range lanes {
+		if _, _, err := l.times(r, tail...); err != nil {
+			return err
+		}
+		r.Add(l.value("kills", "", func(a answer) float64 { return float64(a.Kills) }))
+		calls, failures := l.value("calls", "", func(a answer) float64 { return float64(a.Calls) }), 0
+		for _, a := range l.answers {
+			failures += a.Failures
+		}
+		calls.Calls = &load.Counts{Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures)}
+		r.Add(calls)
+		if l.subject == record.Mcpd && failures > 0 {
+			return fmt.Errorf("%s: %d calls of a bystander failed", l.name, failures)
 		}
 	}
 	return nil

@@ -24,50 +24,39 @@ const (
 const tool, argument = "demo__echo", "message"
 
 func measureHostIsolation(ctx context.Context, r *kit.Run) error {
-	talk, err := kit.StartTalk(ctx, hurtHost, "")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = talk.Stop() }() // what it had to say it has said
-	var base string
-	if err := talk.Ask("begin", &base); err != nil {
-		return err
-	}
-	sessions, err := connect(ctx, base+"/t/bystander/mcp")
-	defer func() {
-		for _, s := range sessions {
-			_ = s.(*load.Session).Close(ctx) // the host ends anyway
+	hosts := map[budgets]*hurtTalk{}
+	for _, b := range []budgets{released, lifted} {
+		h, err := startHurt(ctx, b)
+		if err != nil {
+			return err
 		}
-	}()
-	if err != nil {
-		return err
+		defer h.stop(ctx)
+		hosts[b] = h
 	}
 	last := time.Duration(kit.Either(r, 4, 1)) * time.Second
 	var lanes []*lane
-	add := func(name, order string) {
+	add := func(h *hurtTalk, name, order string) {
 		lanes = append(lanes, &lane{scenario: "isolation-host", name: name, subject: record.Mcpd, ask: func() (answer, error) {
-			a, _, err := bystander(ctx, talk, sessions, order, last)
+			a, _, err := h.bystander(ctx, order, last)
 			return a, err
 		}})
 	}
-	for _, k := range kills {
-		if k.reports == "reports" || k.victim == supervisorVictim {
-			continue // a host always writes them; its supervisors have no thousand children of one tenant
-		}
-		add(k.name, k.order())
-		if k.victim != actorVictim || k.microseconds == 0 {
+	for _, c := range hostCases() {
+		h := hosts[c.budgets]
+		add(h, c.name(), c.kill.order())
+		if !c.worked() {
 			continue
 		}
-		n, err := worth(ctx, r, talk, sessions, k, last)
+		n, err := h.worth(ctx, r, c.kill, last)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			r.Miss("isolation-host", record.Mcpd, "%s: a crash does not take the processor time of 1 to %d calls, as far as can be told: none are as much work", k.name, mostCalls)
+			r.Miss("isolation-host", record.Mcpd, "%s: a crash does not take the processor time of 1 to %d calls, as far as can be told: none are as much work", c.name(), mostCalls)
 			continue
 		}
-		r.Add(record.Measurement{Scenario: "isolation-host", Case: k.name, Subject: record.Mcpd, Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)}})
-		add(k.asCalls(), fmt.Sprintf("work %d %d", k.microseconds, n))
+		r.Add(record.Measurement{Scenario: "isolation-host", Case: c.name(), Subject: record.Mcpd, Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)}})
+		add(h, c.asCalls(), fmt.Sprintf("work %d %d", c.kill.microseconds, n))
 	}
 	if err := take(ctx, r, kit.Either(r, isolationRounds, load.MinPairs), lanes); err != nil {
 		return err
@@ -75,22 +64,75 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 	for _, l := range lanes {
 		r.Add(l.value("a core's share", "%", func(a answer) float64 { return 100 * a.Share }))
 	}
-	for _, k := range kills {
-		if calls := find(lanes, k.asCalls(), record.Mcpd); calls != nil {
-			if err := calls.against(r, "nobody killed, mcpd", find(lanes, kills[0].name, record.Mcpd), pair{}); err != nil {
-				return err
-			}
-			crashes, limits := find(lanes, k.name, record.Mcpd), tails(r, bystanderLimits)
-			if !alike(find(lanes, kills[0].name, record.Mcpd), crashes, calls) {
-				r.Miss("isolation-host", record.Mcpd, "%s: the calls in place of crashes were not as much work: see a core's share", k.name)
-				limits = pair{}
-			}
-			if err := crashes.against(r, "as much work in calls, mcpd", calls, limits); err != nil {
-				return err
-			}
+	if err := seen(r, lanes); err != nil {
+		return err
+	}
+	for _, c := range hostCases() {
+		if err := c.judge(r, lanes); err != nil {
+			return err
 		}
 	}
-	return isolated(r, lanes, []string{record.Mcpd}, tails(r, bystanderLimits))
+	return nil
+}
+
+// judge compares what a bystander saw of a case with what it saw while nobody was killed under the same budgets, and
+// with what it saw of as much work.
+func (c hostCase) judge(r *kit.Run, lanes []*lane) error {
+	none, l := find(lanes, c.budgets.of(kills[0].name), record.Mcpd), find(lanes, c.name(), record.Mcpd)
+	if l == none {
+		return nil
+	}
+	limits := pair{} // a server that starts again takes the processor, which is not what is promised
+	if c.kill.victim == actorVictim {
+		limits = tails(r, bystanderLimits)
+	}
+	if err := l.against(r, "nobody killed, mcpd", none, limits); err != nil {
+		return err
+	}
+	calls := find(lanes, c.asCalls(), record.Mcpd)
+	if calls == nil {
+		return nil
+	}
+	if err := calls.against(r, "nobody killed, mcpd", none, pair{}); err != nil {
+		return err
+	}
+	limits = tails(r, bystanderLimits)
+	if !alike(none, l, calls) {
+		r.Miss("isolation-host", record.Mcpd, "%s: the calls in place of crashes were not as much work: see a core's share", c.name())
+		limits = pair{}
+	}
+	return l.against(r, "as much work in calls, mcpd", calls, limits)
+}
+
+// hurtTalk is a host that is made to crash, and the sessions of its bystander.
+type hurtTalk struct {
+	talk     *kit.Talk
+	sessions []load.Client
+}
+
+func startHurt(ctx context.Context, b budgets) (*hurtTalk, error) {
+	talk, err := kit.StartTalk(ctx, hurtHost, string(b))
+	if err != nil {
+		return nil, err
+	}
+	h := &hurtTalk{talk: talk}
+	var base string
+	if err = talk.Ask("begin", &base); err == nil {
+		h.sessions, err = connect(ctx, base+"/t/bystander/mcp")
+	}
+	if err != nil {
+		h.stop(ctx)
+		return nil, err
+	}
+	return h, nil
+}
+
+// stop ends the host. What it had to say it has said.
+func (h *hurtTalk) stop(ctx context.Context) {
+	for _, s := range h.sessions {
+		_ = s.(*load.Session).Close(ctx)
+	}
+	_ = h.talk.Stop()
 }
 
 // order has the host do it.
@@ -116,10 +158,10 @@ func alike(none, crashes, calls *lane) bool {
 }
 
 // worth is how many calls of the victim take the processor time of one of its crashes, 0 where that is none, or more than mostCalls, or cannot be told.
-func worth(ctx context.Context, r *kit.Run, talk *kit.Talk, sessions []load.Client, k kill, last time.Duration) (int, error) {
+func (h *hurtTalk) worth(ctx context.Context, r *kit.Run, k kill, last time.Duration) (int, error) {
 	var list []float64
 	for range kit.Either(r, 3, 1) {
-		n, err := quotient(ctx, talk, sessions, k, last)
+		n, err := h.quotient(ctx, k, last)
 		if err != nil {
 			return 0, err
 		}
@@ -133,11 +175,11 @@ func worth(ctx context.Context, r *kit.Run, talk *kit.Talk, sessions []load.Clie
 }
 
 // quotient is one measurement of that.
-func quotient(ctx context.Context, talk *kit.Talk, sessions []load.Client, k kill, last time.Duration) (float64, error) {
+func (h *hurtTalk) quotient(ctx context.Context, k kill, last time.Duration) (float64, error) {
 	var spent [3]done
 	for i, order := range []string{kills[0].order(), k.order(), fmt.Sprintf("work %d 1", k.microseconds)} {
 		var err error
-		if _, spent[i], err = bystander(ctx, talk, sessions, order, last); err != nil {
+		if _, spent[i], err = h.bystander(ctx, order, last); err != nil {
 			return 0, err
 		}
 	}
@@ -159,17 +201,17 @@ func connect(ctx context.Context, url string) (sessions []load.Client, err error
 }
 
 // bystander is one round: something of another tenant crashes or works every so often while its sessions call.
-func bystander(ctx context.Context, talk *kit.Talk, sessions []load.Client, order string, last time.Duration) (a answer, d done, err error) {
+func (h *hurtTalk) bystander(ctx context.Context, order string, last time.Duration) (a answer, d done, err error) {
 	var did int
-	if err := talk.Ask(order, &did); err != nil {
+	if err := h.talk.Ask(order, &did); err != nil {
 		return a, d, err
 	}
 	// More workers than sessions, so that a call is made when it is due whatever became of those before.
-	result, err := load.Run(ctx, sessions, load.Options{
+	result, err := load.Run(ctx, h.sessions, load.Options{
 		Clock: clock.System, Run: uint64(time.Now().UnixNano()), Workers: 16 * bystanderSessions, Rate: bystanderRate,
 		Calls: int(bystanderRate * last.Seconds()), For: 2 * last, Timeout: patience,
 	})
-	if err := talk.Ask("calm", &d); err != nil {
+	if err := h.talk.Ask("calm", &d); err != nil {
 		return a, d, err
 	}
 	a = timed(result.Latency)

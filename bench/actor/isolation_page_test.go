@@ -14,28 +14,43 @@ import (
 	"mcpd/internal/load"
 )
 
-var measured = flag.String("record", "", "record of a full run, of which docs/isolation.gen.md is written")
+var measured = flag.String("record", "", "records of full runs, a comma between two, of which docs/isolation.gen.md is written: each table is of the first that has it")
 
 const isolationDoc = "../../docs/isolation.gen.md"
 
-const isolationHead = `<!-- Written by go test ./bench/actor -run IsolationPage -record FILE. Do not edit. -->
+const isolationHead = `<!-- Written by go test ./bench/actor -run IsolationPage -record FILES. Do not edit. -->
 
 # What bystanders notice
 
-Actors are made to crash while others are called. Each figure is the median of %d rounds, behind it the lowest and the highest of them, in µs; the rounds of
+Actors are made to crash while others are called. Each figure is the median of some rounds, behind it the lowest and the highest of them, in µs; the rounds of
 all rows of a table were taken in turn, in an order drawn anew each time. The maximum is that of all rounds. The ratio is that of p99 to the row in which nobody is killed, round by round,
-with its 95 %% interval.
-
-Measured on %s with %d cores (%s, %s, OTP %s) on %s. %s: %s. To reproduce it:
+with its 95 % interval. To reproduce it:
 
 ` + "```sh\nmcpd bench run isolation isolation-host --out isolation.json\ngo test ./bench/actor -run IsolationPage -record \"$PWD/isolation.json\"\n```\n"
 
-// isolationPage is a record as the page has it.
-func isolationPage(r record.Record) string {
+// isolationPage is what records have of isolation, each table from the first that has it.
+func isolationPage(records ...record.Record) string {
 	var b strings.Builder
+	b.WriteString(isolationHead)
+	for _, s := range Scenarios {
+		if s.Name != "isolation" && s.Name != "isolation-host" {
+			continue
+		}
+		for _, r := range records {
+			if table := isolationTable(r, s.Name); table != "" {
+				fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n\n%s", s.Title, s.What, measuredOn(r, s.Name), table)
+				break
+			}
+		}
+	}
+	return b.String()
+}
+
+// measuredOn says of a scenario on which machine it was measured, when, and what else that did.
+func measuredOn(r record.Record, scenario string) string {
 	rounds := 0
 	for _, m := range r.Measurements {
-		if strings.HasPrefix(m.Scenario, "isolation") {
+		if m.Scenario == scenario {
 			rounds = max(rounds, len(m.Rounds))
 		}
 	}
@@ -47,23 +62,41 @@ func isolationPage(r record.Record) string {
 	if r.Busy() {
 		calm = "the machine was busy with other things, so that ratios say something and absolute figures little"
 	}
-	fmt.Fprintf(&b, isolationHead, rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, r.Machine.Go, r.Machine.Erlang, r.Begun.Format("2006-01-02"), beside, calm)
-	for _, s := range Scenarios {
-		if s.Name != "isolation" && s.Name != "isolation-host" {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| killing | of | kills | calls | failures | p50 | p99 | p99.9 | max | p99 of none |\n|---|---|---|---|---|---|---|---|---|---|\n", s.Title, s.What)
-		for _, subject := range []string{record.Mcpd, record.OTP} {
-			for _, k := range kills {
-				for _, name := range []string{k.name, k.asCalls()} {
-					if row, ok := isolationRow(r, s.Name, name, subject); ok {
-						b.WriteString(row)
-					}
-				}
+	with := r.Machine.Go
+	if r.Machine.Erlang != "" {
+		with += ", OTP " + r.Machine.Erlang
+	}
+	return fmt.Sprintf("Measured in %d rounds on %s with %d cores (%s, %s) on %s. %s: %s.",
+		rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, with, r.Begun.Format("2006-01-02"), beside, calm)
+}
+
+// isolationTable is the table of a scenario; empty where the record has none of it.
+func isolationTable(r record.Record, scenario string) string {
+	var b strings.Builder
+	for _, subject := range []string{record.Mcpd, record.OTP} {
+		for _, name := range isolationRows() {
+			if row, ok := isolationRow(r, scenario, name, subject); ok {
+				b.WriteString(row)
 			}
 		}
 	}
-	return b.String()
+	if b.Len() == 0 {
+		return ""
+	}
+	return "| killing | of | kills | calls | failures | p50 | p99 | p99.9 | max | p99 of none |\n|---|---|---|---|---|---|---|---|---|---|\n" + b.String()
+}
+
+// isolationRows are the rows of both tables, in their order: a row that a table does not have is left out.
+func isolationRows() (names []string) {
+	for _, k := range kills {
+		names = append(names, k.name)
+	}
+	for _, c := range hostCases() {
+		if names = append(names, c.name()); c.worked() {
+			names = append(names, c.asCalls())
+		}
+	}
+	return names
 }
 
 func isolationRow(r record.Record, scenario, name, subject string) (string, bool) {
@@ -100,18 +133,22 @@ func micro(ns float64) string {
 
 func TestIsolationPage(t *testing.T) {
 	if *measured != "" {
-		data, err := os.ReadFile(*measured)
-		if err != nil {
-			t.Fatal(err)
+		var records []record.Record
+		for file := range strings.SplitSeq(*measured, ",") {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r record.Record
+			if err := json.Unmarshal(data, &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Short {
+				t.Fatalf("%s: a short run has no figures to keep", file)
+			}
+			records = append(records, r)
 		}
-		var r record.Record
-		if err := json.Unmarshal(data, &r); err != nil {
-			t.Fatal(err)
-		}
-		if r.Short {
-			t.Fatal("a short run has no figures to keep")
-		}
-		if err := os.WriteFile(isolationDoc, []byte(isolationPage(r)), 0o644); err != nil {
+		if err := os.WriteFile(isolationDoc, []byte(isolationPage(records...)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,9 +164,14 @@ func TestIsolationPage(t *testing.T) {
 		}
 	}
 	for _, k := range kills {
-		rows := []string{k.name}
-		if k.victim == actorVictim && k.microseconds > 0 && k.reports != "reports" {
-			rows = append(rows, k.asCalls())
+		if own := k.victim == actorVictim || k.victim == supervisorVictim; own && !strings.Contains(string(data), "| "+k.name+" | mcpd | ") {
+			t.Errorf("the page has no row %q: measure again", k.name)
+		}
+	}
+	for _, c := range hostCases() {
+		rows := []string{c.name()}
+		if c.worked() {
+			rows = append(rows, c.asCalls())
 		}
 		for _, row := range rows {
 			if !strings.Contains(string(data), "| "+row+" | mcpd | ") {

@@ -43,9 +43,12 @@ var Scenarios = []kit.Scenario{
 	},
 	{
 		Name: "isolation-host", Title: "What another tenant notices",
-		What: fmt.Sprintf("Tool calls of a tenant, %d/s on a schedule over HTTP, through a host of which another tenant's request manager, session and connection to its "+
-			"server are made to crash in turn: never, every 10 ms, every 1 ms; and while that tenant makes so many calls in place of a crash as take the same processor time. And while a server of the other tenant is killed and started again, every 100 ms: a program that the host starts, and "+
-			"one over HTTP. The host is a process of its own, with restart budgets that are not exceeded.", bystanderRate),
+		What: fmt.Sprintf("Tool calls of a tenant, %d/s on a schedule over HTTP, through a host of which another tenant's request manager, session and "+
+			"connection to its server are made to crash in turn, and while servers of the other tenant are killed and started again, every 100 ms: a program that "+
+			"the host starts, and one over HTTP. Under released budgets, those that a host is run with, a crash is asked for every 10 ms and made as often as the "+
+			"budget allows: %d in %v of the request manager and of each connection, and any of sessions. Under lifted budgets, which nothing exceeds, there is a crash "+
+			"every 10 ms and every 1 ms, and beside it as many calls in place of a crash as take the same processor time. Each host is a process of its own.",
+			bystanderRate, allowed.Restarts, allowed.Within),
 		Measure: measureHostIsolation,
 	},
 	{
