@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
@@ -33,6 +34,7 @@ const (
 
 // rig is one call, with boxes in the places of the request manager and of the connection to the server.
 type rig struct {
+	kept quota.Ledger
 	*stage.Stage
 	requests stage.Box
 	conn     stage.Box
@@ -73,7 +75,7 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 		}
 	}
 	stage.Run(t, children, func(s *stage.Stage) {
-		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration { return park }, Requests: s.Ref("requests")}
+		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration { return park }, Requests: s.Ref("requests"), Kept: r.kept.Of("acme")}
 		r.relay = held.NewRelay(r.out, func() seal.Binding { return binding })
 		r.x = &request.Exchange{
 			ID: 7, Version: protocol.V20260728, Downstream: jsonrpc.StringID("a"), Method: "tools/call", Sink: r.relay, Token: jsontext.Value(`"t"`),

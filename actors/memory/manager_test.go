@@ -25,6 +25,7 @@ type host struct {
 	bytes, collections atomic.Uint64 // in use, and so far
 	relieved           stage.Log
 	level              quota.Memory
+	kept               quota.Ledger
 	seen               []quota.Level // that were in force when what had been let in was measured
 }
 
@@ -35,7 +36,7 @@ func run(t *testing.T, test func(h *host)) {
 		h.Stage = s
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
-				Limit: 1000, Level: &h.level, Emit: s.Events.Emit, Faults: s.Faults,
+				Limit: 1000, Level: &h.level, Emit: s.Events.Emit, Holdings: h.kept.Snapshot, Faults: s.Faults,
 				Use:     func() memory.Use { return memory.Use{Bytes: h.bytes.Load(), Collections: h.collections.Load()} },
 				Collect: func() { h.collections.Add(1) },
 				Relieve: func(l quota.Level) { h.relieved.Add(l) }, Measured: func() { h.seen = append(h.seen, h.level.Level()) },

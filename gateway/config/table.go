@@ -74,7 +74,7 @@ var hostKeys = append([]Key{
 	{"limits.max_total_sessions", count(1, 2_000_000), "200000", "", "1000", AtOnce,
 		"open sessions of all tenants together. Half of it is guaranteed to the tenants, in equal parts that stay reserved; beyond its part a tenant uses what is left. At the cap an idle session makes room, first of the tenant that is furthest above its part; one with a call in flight or an open stream never does", func(s scope) any { return &s.config.MaxSessions }},
 	{"limits.memory", size(32<<20, 1<<44), "", "", "512MiB", Restart,
-		"memory of mcpd itself, without its servers; else GOMEMLIMIT, the limit of its cgroup, or what the machine has. Near it new sessions, then new calls are refused",
+		"memory of mcpd itself, without its servers; else GOMEMLIMIT, the limit of its cgroup, or what the machine has. Near it new sessions, then new calls are refused of tenants that keep more than their share, and of all when nothing is left",
 		func(s scope) any { return &s.config.Memory }},
 	{"limits.drain", span(time.Second, 10*time.Minute), "25s", "", "10s", Restart,
 		"what requests have to end once mcpd was told to stop; at the end of it they are answered with an error", func(s scope) any { return &s.config.Drain }},

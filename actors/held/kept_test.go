@@ -1,0 +1,70 @@
+package held_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonrpc"
+)
+
+// What a call keeps counts for its tenant, and nothing when it is over, whatever has crashed meanwhile.
+// A question that finds no room is refused, and a result is replaced by the reason.
+func TestCallCountsWhatItKeeps(t *testing.T) {
+	run(t, func(r *rig) {
+		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2000})
+		account := r.kept.Of("acme")
+		token := r.asked()
+		asked := account.Kept()
+		if asked < int64(len(form)) {
+			t.Errorf("%d bytes while it asks", asked)
+		}
+		r.Break("held_sup/*", "*held.relayed")
+		r.say("notifications/progress", `{}`)
+		r.Struck()
+		if got := account.Kept(); got != asked {
+			t.Errorf("%d bytes after a crash, want %d", got, asked)
+		}
+		r.finish(jsonrpc.Response(jsonrpc.IntID(99), jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
+		if got := account.Kept(); got < 900 || got > 1000 {
+			t.Errorf("%d bytes with its result", got)
+		}
+		if out := r.retry(token, `{}`, `{}`); out.Word() != "result" || account.Kept() != 0 {
+			t.Errorf("got %v, %d bytes are left", out.All(), account.Kept())
+		}
+	})
+	run(t, func(r *rig) {
+		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2000})
+		token := r.asked()
+		r.kept.Of("acme").Add(quota.Tasks, 1900)
+		r.ask(2, "elicitation/create", form+strings.Repeat(" ", 100))
+		if got := r.answers(); len(got) != 1 || got[0].Err == nil || !strings.Contains(got[0].Err.Message, "tenant acme is overloaded") {
+			t.Errorf("the server was answered %v", got)
+		}
+		r.finish(jsonrpc.Response(jsonrpc.IntID(99), jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
+		out := r.retry(token, `{}`, `{}`)
+		if why := out.End().Error; why == nil || !strings.Contains(why.Message, "there was no room to keep its result") || !strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+			t.Errorf("the client was told %v", out.All())
+		}
+		if got := r.kept.Of("acme").Kept(); got != 1900 {
+			t.Errorf("%d bytes are left", got)
+		}
+	})
+}
+
+// An actor that is given up lets go of what its call kept.
+func TestCallThatIsGivenUpKeepsNothing(t *testing.T) {
+	run(t, func(r *rig) {
+		r.asked()
+		for range 6 {
+			r.Break("held_sup/*", "*held.relayed")
+			_ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil))
+			r.Rest()
+		}
+		if r.there() || r.kept.Of("acme").Kept() != 0 {
+			t.Errorf("there %t, %d bytes are kept", r.there(), r.kept.Of("acme").Kept())
+		}
+	})
+}
