@@ -21,7 +21,7 @@ var Catalogue = []Entry{
 	{ID: "F08", Is: "actors wait for one another in a ring", Tests: "supervisor/otp.TestARingOfCallsEnds"},
 	{ID: "F09", Is: "messages between actors are dropped, doubled or reordered", Tests: "chaos/sim.TestNothingIsFound supervisor/otp.TestMessagesAreDuplicatedAndDropped"},
 	{ID: "F10", Is: "hundreds of servers crash at once", Tests: "transport/stdio.TestACrashLoopHoldsUpNobodyElse transport/stdio.TestStartsHaveARate transport/stdio.TestTurnsAreFair"},
-	{ID: "F11", Is: "a supervisor's budget of restarts runs out", Tests: "chaos.TestTenantWhoseBudgetRunsOutIsRestartedAlone chaos.TestServersThatCannotWorkConcernNobodyElse"},
+	{ID: "F11", Is: "a supervisor's budget of restarts runs out", Tests: "chaos.TestTenantWhoseBudgetRunsOutIsPausedAlone chaos.TestPoisonOfOneTenantHarmsNobodyElse chaos.TestServersThatCannotWorkConcernNobodyElse"},
 	{ID: "F12", Is: "memory runs short", Tests: "internal/resilience.TestMemoryIsFull gateway/quota.TestLevelsRefuseThoseAboveTheirShareFirst"},
 	{ID: "F13", Is: "goroutines and timers explode", Tests: "actors/request.TestFullManagerRefuses actors/session.TestBoundHoldsForManyAtOnce internal/interop.TestLimitsAreKept"},
 	{ID: "F14", Is: "a payload tries to overflow the stack", Tests: "protocol/jsonrpc.TestDecodeLimits protocol/jsonrpc.FuzzDecode"},

@@ -149,6 +149,9 @@ func unreachable(endpoint string, err error) error {
 		text = telemetry.Clean(status.Body, 200)
 	}
 	answer := fmt.Sprintf("%d %s: %s", status.Status, http.StatusText(status.Status), text)
+	if incident, ok := splice.GetString(jsontext.Value(status.Body), "error", "data", "incident"); ok {
+		answer += "\nincident: " + telemetry.Clean(incident, telemetry.MaxValue)
+	}
 	if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
 		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, answer)}
 	}

@@ -71,6 +71,27 @@ func TestRequirementsAreMapped(t *testing.T) {
 	}
 }
 
+var endRow = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| [^|]* \| ([^|]*) \|$`)
+
+// Every row of docs/process-end.md names a test that exists.
+func TestProcessEndsAreShown(t *testing.T) {
+	rows := endRow.FindAllStringSubmatch(page(t, "docs/process-end.md"), -1)
+	if len(rows) < 8 {
+		t.Fatal("the page has no table")
+	}
+	for _, row := range rows[2:] { // behind the head and the rule below it
+		tests := shownBy.FindAllStringSubmatch(row[1], -1)
+		if len(tests) == 0 {
+			t.Errorf("%s: names no test", row[0])
+		}
+		for _, m := range tests {
+			if !mcptest.TestExists(t, docsRoot, m[1]) {
+				t.Errorf("%s: there is no %s", row[0], m[1])
+			}
+		}
+	}
+}
+
 var limitRow = regexp.MustCompile(`(?m)^\| .* \| ([^|]*) \|$`)
 
 // Every bound of docs/limits.gen.md has a test that shows it, and every test that it names exists.
