@@ -225,18 +225,30 @@ func (h *host) release(tenant string) func(up transport.Upstream) {
 }
 
 // health is what /readyz answers. It never depends on a server.
-func (h *host) health() admin.Health {
+func (h *host) health() admin.Health { return h.healthOf(h.snapshot()) }
+
+// readiness is the same for metrics.
+func (h *host) readiness(tree otp.Node) telemetry.Readiness {
+	health := h.healthOf(tree)
+	r := telemetry.Readiness{State: health.Status(), States: admin.States, Checks: make(map[string]bool, len(health.Checks))}
+	for _, c := range health.Checks {
+		r.Checks[c.Name] = c.OK
+	}
+	return r
+}
+
+func (h *host) healthOf(tree otp.Node) admin.Health {
 	health := admin.Health{Phase: admin.Phase(h.phase.Load()), Generation: h.now().applied.Generation}
-	tree := h.snapshot()
 	for _, row := range tree.Children {
 		health.Checks = append(health.Checks, admin.Check{
 			Name: row.ID, OK: up(row), Required: row.ID != "observability", Detail: row.Status.String(),
 		})
 	}
+	log := admin.Check{Name: "log", OK: true}
 	if h.recorder.Stuck() {
-		health.Checks = append(health.Checks, admin.Check{Name: "log", Detail: "nobody reads the log"})
+		log.OK, log.Detail = false, "nobody reads the log"
 	}
-	health.Checks = append(health.Checks, h.durability(tree), h.memoryCheck(tree), h.standings(), pauses(tree))
+	health.Checks = append(health.Checks, log, h.durability(tree), h.memoryCheck(tree), h.standings(), pauses(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}

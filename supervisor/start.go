@@ -113,7 +113,7 @@ func newHost(c *config.Config, o Options) *host {
 	h.settings.Store(newSettings(c, configuration.Applied{}.Next(o.Clock.Now(), c.Digest())))
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
-		Tree: h.snapshot, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
+		Tree: h.snapshot, Readiness: h.readiness, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,

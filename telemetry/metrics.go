@@ -50,6 +50,12 @@ var metrics = []metric{
 	{name: "mcpd_build_info", kind: gauge, labels: []string{"version", "commit", "goversion"},
 		help: "The running build, always 1", direct: atScrape},
 
+	// Readiness.
+	{name: "mcpd_host_state", kind: gauge, labels: []string{"state"},
+		help: "1 for the state that /readyz says, 0 for the others", direct: atScrape},
+	{name: "mcpd_readiness_check", kind: gauge, labels: []string{"check"},
+		help: "1 when the check of /readyz is met, 0 when it is not: the host is degraded then, or starting where it needs what is checked", direct: atScrape},
+
 	// Requests.
 	{name: "mcpd_requests_total", kind: counter, labels: []string{"tenant", "server", "method", "outcome"},
 		help: "Downstream requests that have their outcome", direct: atRequests},

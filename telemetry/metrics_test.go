@@ -142,7 +142,10 @@ func TestScrapePassesPromlint(t *testing.T) {
 func busy() *Metrics {
 	m := NewMetrics(MetricsOptions{
 		Version: "1.0.0", Commit: "abc", GoVersion: "go1.26",
-		Tree:        func() otp.Node { return sampleTree },
+		Tree: func() otp.Node { return sampleTree },
+		Readiness: func(tree otp.Node) Readiness {
+			return Readiness{"degraded", []string{"ready", "degraded"}, map[string]bool{"log": false, tree.ID: true}}
+		},
 		Queues:      func() iter.Seq[Queue] { return slices.Values([]Queue{{"events", 3, 4}}) },
 		Sessions:    func() iter.Seq[*mcpdv1.Session] { return slices.Values(sampleSessions) },
 		Faults:      func() int { return 2 },
@@ -197,6 +200,10 @@ func TestScrapeReadsStates(t *testing.T) {
 		want   float64
 	}{
 		{"mcpd_build_info", []string{"1.0.0", "abc", "go1.26"}, 1},
+		{"mcpd_host_state", []string{"ready"}, 0},
+		{"mcpd_host_state", []string{"degraded"}, 1},
+		{"mcpd_readiness_check", []string{"log"}, 0},
+		{"mcpd_readiness_check", []string{"mcpd"}, 1},
 		{"mcpd_spawn_queue", nil, 3},
 		{"mcpd_queue_high_water", []string{"events"}, 3},
 		{"mcpd_queue_limit", []string{"events"}, 4},

@@ -17,6 +17,8 @@ type MetricsOptions struct {
 
 	// Tree is a snapshot of the live tree.
 	Tree func() otp.Node
+	// Readiness is what /readyz says of that tree: the state of the host, one of states, and whether each check is met.
+	Readiness func(tree otp.Node) Readiness
 	// Sessions are the downstream sessions.
 	Sessions func() iter.Seq[*mcpdv1.Session]
 	// Limits are the bounds of the host, each a gauge of its own.

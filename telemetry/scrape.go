@@ -81,7 +81,34 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 		tree := s.options.Tree()
 		s.tree(tree, send)
 		s.holdings(tree, send)
+		if s.options.Readiness != nil {
+			s.readiness(s.options.Readiness(tree), send)
+		}
 	}
+}
+
+// Readiness is what /readyz says.
+type Readiness struct {
+	State  string
+	States []string        // all that there are
+	Checks map[string]bool // whether each is met
+}
+
+func (s *scrape) readiness(r Readiness, send func(string, float64, ...string)) {
+	for _, state := range r.States {
+		send("mcpd_host_state", one(state == r.State), state)
+	}
+	for check, met := range r.Checks {
+		send("mcpd_readiness_check", one(met), check)
+	}
+}
+
+// one is 1 for yes and 0 for no.
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // reserved adds up by their names what is taken of byte budgets.

@@ -42,6 +42,9 @@ const (
 	safeMode = "safe_mode"
 )
 
+// States are the words that Health.Status has, in the order of a host's life.
+var States = []string{starting, ready, degraded, draining, safeMode}
+
 var codes = map[string]int{
 	ready:    http.StatusOK,
 	degraded: http.StatusOK,
@@ -50,9 +53,9 @@ var codes = map[string]int{
 	safeMode: http.StatusServiceUnavailable,
 }
 
-// status is the word for the host's state. A required part that is down is being
+// Status is the word for the host's state. A required part that is down is being
 // started again by its supervisor, so the host is starting.
-func (h Health) status() string {
+func (h Health) Status() string {
 	switch h.Phase {
 	case Draining:
 		return draining
@@ -83,7 +86,7 @@ func (h *handler) livez(w http.ResponseWriter, _ *http.Request) {
 // readyz answers probes from everywhere; what is wrong is for those who may read.
 func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	health := h.Health()
-	word := health.status()
+	word := health.Status()
 	body := &mcpdv1.Health{Status: word, Generation: health.Generation}
 	if h.access(r, Read) == http.StatusOK {
 		for _, c := range health.Checks {
