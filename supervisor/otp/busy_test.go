@@ -26,7 +26,7 @@ func crowd(t *testing.T) {
 	for range 40 * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for !over.Load() {
-				work(1)
+				_ = work(1)
 			}
 		})
 	}
@@ -38,7 +38,7 @@ func TestBusyIsNotStuck(t *testing.T) {
 	const hard = 500 * time.Millisecond
 	begun, rounds := time.Now(), 0
 	for ; time.Since(begun) < hard/5; rounds++ {
-		work(1)
+		_ = work(1)
 	}
 	rounds = max(1, rounds)
 	sys := NewSystem(Options{})
@@ -46,7 +46,7 @@ func TestBusyIsNotStuck(t *testing.T) {
 	took := make(chan time.Duration, 1)
 	tree, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Soft: Unwatched, Hard: hard, Start: scriptOf(script{receive: func(p *Process, _ any) error {
 		begun := time.Now()
-		work(rounds)
+		_ = work(rounds)
 		took <- time.Since(begun)
 		return nil
 	}})}))
