@@ -38,6 +38,8 @@ type arena struct {
 	admin http.Client
 	// retries is how often a client tries to get its stream back; 0 is the SDK's own number, and negative never.
 	retries int
+	// timeout is how long a call of a load may take; 0 is loadTimeout.
+	timeout time.Duration
 }
 
 // open starts the release binary. Servers is the YAML of acme's servers, a line each, "files" being the test server unless it says
@@ -169,9 +171,14 @@ func (a *arena) must(s *mcp.ClientSession, tool string, arguments map[string]any
 // eventually waits until ok says so.
 func (a *arena) eventually(what string, ok func() bool) {
 	a.t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+	a.within(patience, what, ok)
+}
+
+func (a *arena) within(most time.Duration, what string, ok func() bool) {
+	a.t.Helper()
+	for end := time.Now().Add(most); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			a.t.Fatalf("after %v: not %s", patience, what)
+			a.t.Fatalf("after %v: not %s", most, what)
 		}
 	}
 }

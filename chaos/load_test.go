@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"time"
@@ -49,7 +50,7 @@ func (a *arena) run(tenant, tool string, calls int, rate float64) *traffic {
 	l.stop = stop
 	go func() { // ends when stopped; end waits for it, and the test's context ends it otherwise
 		r, err := load.Run(ctx, clients, load.Options{
-			Clock: clock.System, Run: uint64(run.Sum32()), Workers: loadWorkers, Rate: rate, Calls: calls, For: time.Minute, Timeout: loadTimeout,
+			Clock: clock.System, Run: uint64(run.Sum32()), Workers: loadWorkers, Rate: rate, Calls: calls, For: time.Minute, Timeout: cmp.Or(a.timeout, loadTimeout),
 		})
 		if err != nil {
 			panic(err) // a mistake in the options above

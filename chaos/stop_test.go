@@ -163,13 +163,14 @@ func TestHostThatStopsAnswersWhoeverWaitsForAServer(t *testing.T) {
 			all := []waiter{
 				{"initialize", "", "silent"}, {"server/discover", "", "silent"}, {"tools/list", "", "silent"}, {"tools/call", "echo", "silent"},
 			}
+			kinds := []string{"", `{"elicitation":{}}`, `{"sampling":{}}`, `{"roots":{}}`} // so that each is a client of its own
 			for i, w := range all {
 				go func() {
-					r, err := a.post(w, fmt.Sprintf(`{"experimental":{"waiter":{"n":%d}}}`, i))
+					r, err := a.post(w, kinds[i])
 					read(w, r, err)
 				}()
 			}
-			a.eventually("waiting", func() bool { return a.metric("mcpd_sessions") == float64(len(all)+1) })
+			a.eventually("waiting", func() bool { return a.metric("mcpd_sessions")+a.metric("mcpd_peers") == float64(len(all)+1) })
 
 			if twice {
 				if err := syscall.Kill(a.PID(), syscall.SIGTERM); err != nil {
