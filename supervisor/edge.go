@@ -58,6 +58,10 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
 	}
+	limits := &now.tenants[route.Tenant].Limits
+	if full := streamable.Claim(r, route.Tenant, limits.MaxConnections); full != "" {
+		return streamable.Endpoint{}, &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
+	}
 	if err := down(h.Standing, route.Tenant, h.Clock.Now()); err != nil {
 		return streamable.Endpoint{}, err
 	}
@@ -66,12 +70,8 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 			return streamable.Endpoint{}, protocol.EndpointNotFound()
 		}
 	}
-	limits := &now.tenants[route.Tenant].Limits
 	if wait := h.requests.Take(h.Clock.Now(), route.Tenant, who.Name, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {
 		return streamable.Endpoint{}, protocol.RateLimited(wait)
-	}
-	if most := limits.MaxConnections; most > 0 && !streamable.Serves(r, route.Tenant, most) {
-		return streamable.Endpoint{}, protocol.Overloaded("tenant "+route.Tenant, second)
 	}
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
 }

@@ -74,6 +74,8 @@ type host struct {
 	dialects  sync.Map      // of remote servers, by tenant, name and URL: a *streamable.Dialect
 	phase     atomic.Uint32 // admin.Phase
 	addrs     addrs
+	// connections are those of the MCP listener, once there is one.
+	connections atomic.Pointer[streamable.Connections]
 }
 
 func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
@@ -248,7 +250,8 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 	if h.recorder.Stuck() {
 		log.OK, log.Detail = false, "nobody reads the log"
 	}
-	health.Checks = append(health.Checks, log, h.durability(tree), h.memoryCheck(tree), h.standings(), pauses(tree))
+	health.Checks = append(health.Checks, log,
+		h.durability(tree), h.memoryCheck(tree), h.connectionsCheck(), h.standings(), pauses(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}

@@ -55,7 +55,10 @@ const (
 // limits is the table, from the edge inwards.
 var limits = []limit{
 	// Connections.
-	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128", "the oldest on which nothing was asked yet is closed, or this one", "too_many_connections"},
+	{"", "connections", int(maxConnections()), "connections to the MCP listener: the files that the process may have open, less 128; an eighth is for those without an authenticated request", "the oldest without an authenticated request is closed, or this one", "too_many_connections"},
+	{"", "tenant_connections", int(tenantPart(maxConnections(), 1)), "connections that a host with one tenant has for it in any case; with more tenants, an equal part of this. Beyond, all take what is free", "the longest idle of the tenant that is furthest above its share ends, its streams with an event that says when to come back; where none is idle: 503 and Retry-After, -32010", "too_many_connections"},
+	{"", "unknown", (*host).unknownBytes, "bytes that connections without an authenticated request take: an eighth of the memory, 8 MiB at least", "the oldest of them ends", "unauthenticated_connections"},
+	{"", "address_unknown", (*host).addressBytes, "the same of one address, or of one /64 of IPv6, but for trusted proxies: half of it", "the oldest of them ends", "unauthenticated_connections"},
 	{"max_address_connections", "", nil, "connections of one address", closes, "too_many_connections"},
 	{"max_connections", "", nil, "connections of a tenant, by what they were first used for", "503 and Retry-After, -32010; the connection is closed", "overloaded"},
 	{"", "socket_buffer", int64(socketBuffer), "bytes that the kernel keeps for a connection, each way", "whoever sends waits", ""},

@@ -14,7 +14,7 @@ import (
 
 // bounded is what has to be bounded, and the gauges of its bounds.
 var bounded = []struct{ what, gauges string }{
-	{"connections: total, of an address, of a tenant", "connections max_address_connections max_connections socket_buffer_bytes"},
+	{"connections: total, of an address, of a tenant", "connections max_address_connections max_connections tenant_connections unknown_bytes address_unknown_bytes socket_buffer_bytes"},
 	{"time for the header fields, and for the handshake of TLS", "header_timeout_seconds"},
 	{"time for the body", "body_timeout_seconds"},
 	{"time unused", "idle_timeout_seconds"},
@@ -57,6 +57,9 @@ var bounded = []struct{ what, gauges string }{
 // enforced names, for each gauge, a test that fails when the bound is not kept. cmd/mcpd.TestLimitsAreShown finds them.
 var enforced = map[string]string{
 	"connections":             "transport/streamable.TestConnectionsAreCountedAndBounded transport/streamable.TestNewcomersMakeRoom",
+	"tenant_connections":      "transport/streamable.TestConnectionsAreSharedOut internal/interop.TestConnectionsEndOfOneTenant",
+	"unknown_bytes":           "transport/streamable.TestUnknownConnectionsAreBounded",
+	"address_unknown_bytes":   "transport/streamable.TestUnknownConnectionsOfAnAddressAreBounded",
 	"max_address_connections": "transport/streamable.TestConnectionsOfAnAddressAreBounded internal/interop.TestLimitsAreKept",
 	"max_connections":         "transport/streamable.TestConnectionsThatServeOneAreBounded internal/interop.TestLimitsAreKept",
 	"socket_buffer_bytes":     "supervisor.TestSocketBuffersAreBounded",

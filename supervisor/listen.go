@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/thejerf/suture/v4"
@@ -15,7 +14,6 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
-	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -81,7 +79,8 @@ func (h *host) mcp() (suture.Service, error) {
 		served = refusing()
 	}
 	row := &listener{drain: config.Drain, unread: unread}
-	connections := h.connections(trusted)
+	connections := h.newConnections(trusted)
+	h.connections.Store(connections)
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
 		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams,
@@ -117,27 +116,6 @@ func hosts(c *config.Config) []string {
 		names = append(names, name)
 	}
 	return names
-}
-
-// reserved descriptors are for what is not a client: servers, the admin listener, files.
-const reserved = 128
-
-// maxConnections is how many clients may be connected: as many as the process may have files open, less what it needs itself. 0 is no bound.
-func maxConnections() int64 {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > 1<<32 {
-		return 0
-	}
-	return max(int64(files.Cur)-reserved, 1)
-}
-
-// connections are those of the listener. A trusted proxy has as many as its clients need.
-func (h *host) connections(trusted func() []netip.Prefix) *streamable.Connections {
-	return &streamable.Connections{
-		Max: maxConnections(), PerAddress: h.now().config.Edge.AddressConnections,
-		Group:   func(a netip.Addr) (netip.Prefix, bool) { return quota.Network(a), !among(trusted(), a) },
-		Refused: h.disconnected,
-	}
 }
 
 // keepAlive finds out within 45 s that the machine of a client to which nothing is sent is gone.

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +20,7 @@ import (
 type connection struct {
 	net.Conn // with TLS, what is inside of that
 	all      *Connections
-	known    net.Conn  // as which its server knows it
+	raw      net.Conn  // with TLS, what is outside of that
 	secure   *tls.Conn // the same, or nil
 	errorLog *log.Logger
 
@@ -30,22 +32,31 @@ type connection struct {
 	faulty   atomic.Bool // framing has found a fault: nothing is read any more
 	lingered sync.Once
 
-	mu     sync.Mutex // guards the rest
-	state  *tls.ConnectionState
-	since  time.Time // when resets were counted from
-	resets int
+	tenant atomic.Pointer[holder] // whose it is; nil before its first authenticated request
+
+	// The mutex of Connections guards these.
+	group          netip.Prefix
+	counted        bool // for its address
+	ended          bool // before it was anybody's
+	came           time.Time
+	weight         int64
+	place, placeOf *list.Element // nil once it has authenticated
+
+	mu      sync.Mutex // guards the rest
+	state   *tls.ConnectionState
+	open    int       // requests on it that are being answered
+	streams []*outlet // those of them that only wait for something to say
+	changed time.Time // since when both are as they are
+	left    bool      // it was asked to end
+	since   time.Time // when resets were counted from
+	resets  int
 }
 
 type connectionKey struct{}
 
 // remember is an http.Server.ConnContext.
 func (c *Connections) remember(ctx context.Context, conn net.Conn) context.Context {
-	known, ok := conn.(*connection)
-	if !ok {
-		known = &connection{Conn: conn, all: c} // of a listener that is not ours
-		known.known = conn
-	}
-	return context.WithValue(ctx, connectionKey{}, known)
+	return context.WithValue(ctx, connectionKey{}, c.known(conn))
 }
 
 // connectionOf is nil for a request that no server of NewHTTPServer has taken.
@@ -65,6 +76,9 @@ func (c *connection) Read(p []byte) (int, error) {
 		return c.fail(p)
 	}
 	n, err := c.Conn.Read(p)
+	if n > 0 && c.tenant.Load() == nil && !c.all.heard(c, n) {
+		return 0, net.ErrClosed
+	}
 	if c.secure != nil && !c.shaken {
 		c.shaken = true
 		c.handshake(err)
@@ -158,6 +172,9 @@ func (c *connection) CloseWrite() error {
 	}
 	return nil
 }
+
+// shut closes a connection at once, whatever is written to it.
+func (c *connection) shut() { _ = c.raw.Close() }
 
 const (
 	// MaxResets is how many requests of one connection of HTTP/2 a client may take back within ResetTime. To begin and to take back costs

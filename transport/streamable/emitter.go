@@ -21,6 +21,7 @@ type emitter struct {
 	first    []byte          // what the stream begins with, before its events
 	age      time.Duration   // when the client is asked to reconnect; 0 for never
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
+	waits    *connection     // what it waits on, nil for one that is not to be ended for others
 }
 
 // run writes until the stream ends, the client goes, or the handler drains. While it waits there is no deadline: over HTTP/2 one that
@@ -34,6 +35,7 @@ func (e *emitter) run(ctx context.Context) {
 	if e.open() != nil {
 		return
 	}
+	defer e.waits.waits(e.outlet)()
 	e.outlet.ticked.Store(false)
 	timer := clock.AfterFunc(options.KeepAlive, e.outlet.tick)
 	defer func() { timer.Stop() }()
@@ -49,6 +51,9 @@ func (e *emitter) run(ctx context.Context) {
 			e.hint(e.streams.retryOf(e.outlet))
 			return
 		case phase != live || err != nil:
+			return
+		case e.outlet.parted.Load():
+			e.hint(e.handler.spread())
 			return
 		}
 		select {

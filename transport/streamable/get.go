@@ -28,6 +28,9 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, tenant: ep.Tenant, drain: h.drain,
 		age: h.options.StreamAge,
 	}
+	if out.kind == standaloneStream { // the rest of an answer is not idle
+		e.waits = connectionOf(r)
+	}
 	if session.Version().Has(protocol.PrimedStreams) {
 		e.prime()
 	}

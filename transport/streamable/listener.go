@@ -41,8 +41,9 @@ func (l *listener) Accept() (net.Conn, error) {
 		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 			return nil, err
 		}
-		if waited(l.Listener) && l.all.newcomers.yield(time.Now()) {
-			l.all.refused(tooMany, nil, "")
+		l.all.short()
+		if waited(l.Listener) {
+			l.all.makeRoom()
 		}
 		wait, cancel := context.WithTimeout(context.Background(), roomWait)
 		<-wait.Done()
@@ -51,8 +52,8 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 func (l *listener) connection(conn net.Conn) *connection {
-	c := &connection{Conn: conn, all: l.all, errorLog: l.errorLog}
-	c.known = c
+	l.all.measure(conn)
+	c := &connection{Conn: conn, all: l.all, raw: conn, errorLog: l.errorLog}
 	if l.secure != nil {
 		c.secure = tls.Server(conn, l.secure)
 		c.Conn = c.secure

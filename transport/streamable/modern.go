@@ -9,6 +9,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
+// subscribing is the request whose stream takes the place of the standing one.
+const subscribing = "subscriptions/listen"
+
 // isModern reports whether a message is for a revision without sessions: it says so in _meta, or, while it names no session, by its header.
 // Initialize never is by its header alone (2026-07-28 §basic/versioning).
 func isModern(r *http.Request, m jsonrpc.Message) bool {
@@ -59,7 +62,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	}
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
 	reply.room = h.options.Room(ep)
-	reply.version = class.Version
+	reply.version, reply.listens = class.Version, m.Method == subscribing
 	if err := peer.Call(ctx, m, fields, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, r, ep, err, class.Version, id)

@@ -10,6 +10,7 @@ import (
 type outlet struct {
 	wake   chan struct{} // holds one token: there is something to look at
 	ticked atomic.Bool   // a keep-alive period has passed
+	parted atomic.Bool   // its connection is needed for others: the client shall come back later
 
 	// Set when the outlet is put on its stream, before it is written to; but for done.
 	nonce  string     // of the session; empty where events have no ids

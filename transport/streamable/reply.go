@@ -16,6 +16,7 @@ type reply struct {
 	streams *Streams
 	resumes bool             // the client's revision has primed streams, so it can be sent away
 	batch   bool             // the JSON form is an array
+	listens bool             // the request asks for what is announced: its stream only waits
 	ask     jsonrpc.ID       // of the one request; none for a batch
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
 	room    *transport.Room  // of those whom it is for; nil has no bound

@@ -47,6 +47,9 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		e := emitter{
 			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client, tenant: ep.Tenant,
 		}
+		if p.listens {
+			e.waits = connectionOf(r)
+		}
 		if p.resumes {
 			e.prime()
 		}

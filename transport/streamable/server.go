@@ -100,11 +100,13 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS == nil {
 		r.TLS = c.tls()
 	}
+	left := c.begin()
+	defer c.finish()
 	if r.ProtoMajor != 2 {
 		s.Handler.ServeHTTP(w, r)
 		return
 	}
-	if c.wornOut() {
+	if left || c.wornOut() {
 		w.Header().Set("Connection", "close") // as which HTTP/2 sends GOAWAY
 	}
 	defer func() { // a Handler that is left panics

@@ -86,7 +86,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 func TestConnectionsAreCountedAndBounded(t *testing.T) {
 	refused := make(chan struct{}, 1)
 	connections := &Connections{Max: 2, Refused: func(string, net.Addr, string) { refused <- struct{}{} }}
-	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: authenticates, Connections: connections}, func(*http.Server) {})
 	var open []net.Conn
 	for range 3 {
 		conn, err := net.Dial("tcp", address)
@@ -108,6 +108,13 @@ func TestConnectionsAreCountedAndBounded(t *testing.T) {
 	open[0].Close()
 	waitFor(t, func() bool { return connections.Open() == 1 })
 }
+
+// authenticates answers as one who has a key.
+var authenticates = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if full := Claim(r, "acme", 0); full != "" {
+		http.Error(w, full, http.StatusServiceUnavailable)
+	}
+})
 
 // asks sends a request, and reports whether any of its response comes.
 func asks(conn net.Conn) bool {
@@ -156,10 +163,10 @@ func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	}
 }
 
-// What a connection serves is what it was used for first; past the bound it serves nothing, until another has closed.
+// A connection is of whom it serves; past the bound it serves nothing, until another has closed.
 func TestConnectionsThatServeOneAreBounded(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !Serves(r, r.URL.Path, 2) {
+		if Claim(r, r.URL.Path, 2) != "" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})

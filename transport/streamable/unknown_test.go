@@ -12,6 +12,13 @@ import (
 	"time"
 )
 
+// waiting is how many connections have not authenticated.
+func waiting(c *Connections) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unknown.len()
+}
+
 func connect(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -26,7 +33,7 @@ func connect(t *testing.T, address string) net.Conn {
 func TestNewcomersMakeRoom(t *testing.T) {
 	refused := make(chan struct{}, 10)
 	connections := &Connections{Max: 3, Refused: func(string, net.Addr, string) { refused <- struct{}{} }}
-	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: authenticates, Connections: connections}, func(*http.Server) {})
 	settled := connect(t, address)
 	if !asks(settled) {
 		t.Fatal("the first connection was closed")
@@ -55,32 +62,25 @@ func TestNewcomersMakeRoom(t *testing.T) {
 		t.Error("a connection on which something was asked was closed")
 	}
 	settled.Close()
-	waitFor(t, func() bool { return connections.newcomers.n.Load() == 0 })
+	waitFor(t, func() bool { return waiting(connections) == 0 })
 }
 
-// One that has only just come is about to ask.
+// Where others can wait, one that has only just come is left alone: it is about to ask.
 func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
-	var all newcomers
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
+	var all unknown
 	now := time.Now()
-	all.add(a, now)
-	if all.yield(now.Add(newcomerTime - 1)) {
+	conn := &connection{}
+	all.add(conn, now)
+	if all.oldest(now.Add(newcomerTime-1), newcomerTime) != nil {
 		t.Error("closed too early")
 	}
-	if !all.yield(now.Add(newcomerTime)) {
+	if all.oldest(now.Add(newcomerTime), newcomerTime) != conn {
 		t.Error("left alone for ever")
 	}
-	if _, err := a.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("after it made room: %v", err)
-	}
-	all.drop(a) // as its server does
-	if n := len(all.of); n != 0 || all.n.Load() != 0 || all.since.Len() != 0 {
-		t.Errorf("%d are kept, %d counted, %d in order", n, all.n.Load(), all.since.Len())
-	}
-	if all.yield(now.Add(time.Hour)) {
-		t.Error("nobody made room")
+	all.remove(conn)
+	all.remove(conn)
+	if all.len() != 0 || all.bytes != 0 || all.oldest(now.Add(time.Hour), 0) != nil {
+		t.Errorf("%d are kept, with %d bytes", all.len(), all.bytes)
 	}
 }
 
@@ -121,7 +121,7 @@ func (f *file) Close() error {
 func startScarce(t *testing.T, files int) (address string) {
 	t.Helper()
 	connections := &Connections{}
-	server, err := NewHTTPServer(ServerOptions{Handler: http.NotFoundHandler(), Connections: connections})
+	server, err := NewHTTPServer(ServerOptions{Handler: authenticates, Connections: connections})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestListenerMakesNoRoomForNobody(t *testing.T) {
 func TestPrefaceAsksNothing(t *testing.T) {
 	cert, key, pool := certificate(t)
 	connections := &Connections{Max: 2}
-	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), CertFile: cert, KeyFile: key, Connections: connections}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: authenticates, CertFile: cert, KeyFile: key, Connections: connections}, func(*http.Server) {})
 	get := func(c *http.Client) error {
 		resp, err := c.Get("https://" + address)
 		if err == nil {
@@ -228,7 +228,7 @@ func TestPrefaceAsksNothing(t *testing.T) {
 	if err := get(client()); err != nil {
 		t.Errorf("a client that asks is closed for one that sent its preface: %v", err)
 	}
-	if err := get(settled); err != nil || connections.newcomers.n.Load() != 0 {
-		t.Errorf("%v, %d newcomers", err, connections.newcomers.n.Load())
+	if err := get(settled); err != nil || waiting(connections) != 0 {
+		t.Errorf("%v, %d newcomers", err, waiting(connections))
 	}
 }

@@ -1,0 +1,188 @@
+package streamable
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// holder is a tenant that has connections. The mutex of Connections guards it.
+type holder struct {
+	name  string
+	conns map[*connection]struct{}
+	idle  []idler // some of them that were idle when all were looked at, the longest idle first
+}
+
+type idler struct {
+	conn  *connection
+	since time.Time
+}
+
+func (h *holder) held() int64 { return int64(len(h.conns)) }
+
+// Claim says that an authenticated request of a tenant has come over the connection of r, which
+// makes it one of the tenant's. It returns what is full, and whose it is, if the tenant may have no
+// more: most is a bound of its own, where there is one. When all connections are taken, the longest
+// idle of the tenant that is furthest above its share ends for it, with the streams on it that only
+// wait; a request that is being answered never does.
+func Claim(r *http.Request, tenant string, most int) (full string) {
+	conn := connectionOf(r)
+	if conn == nil {
+		return ""
+	}
+	if h := conn.tenant.Load(); h != nil && h.name == tenant {
+		return ""
+	}
+	return conn.all.claim(conn, tenant, most)
+}
+
+func (c *Connections) claim(conn *connection, tenant string, most int) (full string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn.ended {
+		panic(http.ErrAbortHandler) // its client has been told to try again: nothing must come of this request
+	}
+	if conn.tenant.Load() != nil && conn.shared() {
+		return "" // a proxy's, which carries requests of several tenants at the same time
+	}
+	c.release(conn)
+	h := c.tenants[tenant]
+	if h == nil {
+		h = &holder{name: tenant, conns: map[*connection]struct{}{}}
+	}
+	if most > 0 && h.held() >= int64(most) {
+		full = fmt.Sprintf("tenant %s has all the %d connections that it may have (max_connections)", tenant, most)
+	} else {
+		full = c.admit(h)
+	}
+	if full != "" {
+		if conn.place == nil { // it was another tenant's
+			c.unknown.add(conn, time.Now())
+		}
+		return full
+	}
+	if c.tenants == nil {
+		c.tenants = map[string]*holder{}
+	}
+	c.unknown.remove(conn)
+	c.tenants[tenant] = h
+	h.conns[conn] = struct{}{}
+	conn.tenant.Store(h)
+	return ""
+}
+
+// admit makes room for one more connection of a tenant, or says what is full.
+func (c *Connections) admit(h *holder) (full string) {
+	all, strange := c.most()
+	if c.Divide == nil || all == 0 {
+		return ""
+	}
+	total, now := all-strange, time.Now()
+	for {
+		d := c.Divide(total)
+		if d.Admits(h.held(), 1, c.excess(d)) {
+			return ""
+		}
+		if !c.evict(now, total, h) {
+			c.pressure.full(now, h.name, h.held(), total)
+			return fmt.Sprintf("tenant %s has all the connections that it can have now: %d of the host's %d are its own, and all of them are in use",
+				h.name, h.held(), total)
+		}
+	}
+}
+
+// excess is what all tenants have beyond their guaranteed parts.
+func (c *Connections) excess(d Division) (n int64) {
+	for _, h := range c.tenants {
+		n += d.Excess(h.held())
+	}
+	return n
+}
+
+// evict ends the longest idle connection of the tenant that is furthest above its share of total,
+// counting the one that more is about to have, or of the next if it has none. Nil is nobody.
+func (c *Connections) evict(now time.Time, total int64, more *holder) bool {
+	if c.Divide == nil {
+		return false
+	}
+	d := c.Divide(total)
+	type candidate struct {
+		*holder
+		excess int64
+	}
+	var above []candidate
+	for _, h := range c.tenants {
+		held := h.held()
+		if h == more {
+			held++
+		}
+		if excess := d.Excess(held); excess > 0 {
+			above = append(above, candidate{h, excess})
+		}
+	}
+	slices.SortFunc(above, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.excess, a.excess), cmp.Compare(b.held(), a.held()), cmp.Compare(a.name, b.name))
+	})
+	for _, h := range above {
+		if more != nil && h.excess <= d.Excess(more.held()) && h.holder != more {
+			continue // it is no further above its share than who asks
+		}
+		held := h.held()
+		conn := h.longestIdle()
+		if conn == nil {
+			continue
+		}
+		c.release(conn)
+		if c.leaving == nil {
+			c.leaving = map[*connection]time.Time{}
+		}
+		c.leaving[conn] = now
+		c.pressure.full(now, h.name, held, total)
+		c.refused(tooMany, conn, h.name)
+		return true
+	}
+	return false
+}
+
+// release takes a connection from its tenant.
+func (c *Connections) release(conn *connection) {
+	h := conn.tenant.Load()
+	if h == nil {
+		return
+	}
+	conn.tenant.Store(nil)
+	if delete(h.conns, conn); len(h.conns) == 0 {
+		delete(c.tenants, h.name)
+	}
+}
+
+// idlersAtOnce is how many of the longest idle connections are found at a time, and one in so many
+// of all if that is more: to look at all of them for each would take too long.
+const idlersAtOnce = 64
+
+// longestIdle asks the connection of a tenant that has been idle for longest to end, and returns
+// it. Nil is that none is idle.
+func (h *holder) longestIdle() *connection {
+	for looked := false; ; {
+		for len(h.idle) > 0 {
+			next := h.idle[0]
+			h.idle = h.idle[1:]
+			if next.conn.tenant.Load() == h && next.conn.leave(next.since) {
+				return next.conn
+			}
+		}
+		if looked {
+			return nil
+		}
+		looked = true
+		for conn := range h.conns {
+			if since, ok := conn.idleSince(); ok {
+				h.idle = append(h.idle, idler{conn, since})
+			}
+		}
+		slices.SortFunc(h.idle, func(a, b idler) int { return a.since.Compare(b.since) })
+		h.idle = slices.Clone(h.idle[:min(len(h.idle), max(idlersAtOnce, len(h.idle)/idlersAtOnce))])
+	}
+}
