@@ -19,9 +19,10 @@ import (
 // form selects what of the library is run: nothing, since it takes minutes; twelve experiments in short phases; or all in full.
 var form = flag.String("form", "", "run experiments of the library: short or full")
 
-// twelve are the experiments of the short form: actors of every kind, processes of servers, the configuration and clients.
+// twelve are the experiments of the short form: actors of most kinds, a tenant whose every request is
+// a crash, processes of servers, the configuration and clients.
 var twelve = []string{
-	"panic-request-manager", "panic-session", "panic-catalog", "panic-connection", "panic-dispatcher", "panic-core", "hang-request-manager",
+	"panic-request-manager", "panic-session", "panic-catalog", "panic-connection", "poison-tenant", "panic-core", "hang-request-manager",
 	"kill-busy-child", "crash-loop-child", "reload-storm", "noisy-tenant", "churn",
 }
 

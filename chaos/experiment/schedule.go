@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -106,6 +107,17 @@ func (r Roles) Expand(pattern string) string {
 	return strings.ReplaceAll(pattern, "{target}", r.Target)
 }
 
+// fill puts the target's name into parameters.
+func (r Roles) fill(with faults.Values) faults.Values {
+	out := maps.Clone(with)
+	for name, v := range out {
+		if text, ok := v.(string); ok {
+			out[name] = r.Expand(text)
+		}
+	}
+	return out
+}
+
 // Schedule is every strike, in the order of time. The same experiment, rows, roles and seed have the same one. What a line of the experiment
 // draws does not depend on the other lines, and the strikes that a shorter phase has room for are those of a longer one.
 func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
@@ -129,7 +141,7 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 			if at >= e.Phases.Fault || n > 0 && f.Every == 0 {
 				break
 			}
-			s := Strike{At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Do, Percent: f.At.Percent, With: f.With}
+			s := Strike{At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Do, Percent: f.At.Percent, With: roles.fill(f.With)}
 			if err := s.aim(f, tree, roles, draw); err != nil {
 				return nil, fmt.Errorf("fault %d, %s: %w", i+1, f.Do, err)
 			}

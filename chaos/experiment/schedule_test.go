@@ -324,3 +324,18 @@ func TestCast(t *testing.T) {
 		t.Error("a host without tenants is cast")
 	}
 }
+
+// A parameter may name the target, whoever that is.
+func TestParametersNameTheTarget(t *testing.T) {
+	e, tree := parsed(t, `  - {do: actor.panic, at: {row: mcpd/core/session_manager}, with: {caused_by: "{target}"}}`), rowsOf("acme", "globex")
+	for _, target := range tree.Tenants() {
+		roles, err := e.Cast(tree, target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		strikes, err := e.Schedule(tree, roles, 1)
+		if err != nil || len(strikes) != 1 || strikes[0].With.Text("caused_by") != target {
+			t.Errorf("%s: %v, %v", target, strikes, err)
+		}
+	}
+}

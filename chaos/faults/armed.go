@@ -28,6 +28,9 @@ func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error)
 // atRow arms a fault where a row receives.
 func atRow(ctx context.Context, s *Site, o Order) (Injected, error) {
 	o.Path, o.Kind, o.Count = s.Row, s.With.Text("message"), s.With.Number("count")
+	if _, ok := s.With[causedBy.Name]; ok {
+		o.Tenant = s.With.Text(causedBy.Name)
+	}
 	in, err := arm(ctx, s, s.Row, o)
 	if err != nil {
 		return in, err
@@ -40,6 +43,10 @@ const maxCount = 1_000_000
 
 // message is the parameter of faults that strike where a message is received.
 var message = Param{Name: "message", Type: Text, High: 128, Is: "the Go type of the message that it strikes at, as *request.Call; empty is any"}
+
+// causedBy is the parameter of faults that strike at the messages of one tenant only, where a row is
+// shared by all tenants.
+var causedBy = Param{Name: "caused_by", Type: Text, High: 63, Is: "the tenant whose messages it strikes at, {target} being the target's; empty is everybody's"}
 
 // times is the parameter of how often a fault of the registry strikes.
 func times(def string) Param {

@@ -103,6 +103,7 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 	}{
 		{actorPanic, nil, Order{Action: "panic", Path: path, Count: 1, Lease: lease}},
 		{actorPanic, Values{"count": 3, "message": "*request.Call"}, Order{Action: "panic", Path: path, Kind: "*request.Call", Count: 3, Lease: lease}},
+		{actorPanic, Values{"count": 0, "caused_by": "acme"}, Order{Action: "panic", Path: path, Tenant: "acme", Lease: lease}},
 		{actorHang, nil, Order{Action: "hang", Path: path, Count: 1, Lease: lease}},
 		{actorHang, Values{"delay": time.Second}, Order{Action: "hang", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
 		{actorSpin, nil, Order{Action: "spin", Path: path, Count: 1, Delay: time.Second, Lease: lease}},

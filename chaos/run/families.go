@@ -22,7 +22,8 @@ var families = []family{
 	{"messages", "mcpd_actor_messages", "class", nil},
 	{"monitors", "mcpd_actor_monitors", "class", nil},
 	{"watchers", "mcpd_actor_watchers", "class", nil},
-	{"timers", "mcpd_actor_timers", "class", nil},
+	// The tenant manager has a timer for a minute after a tenant was started again.
+	{"timers", "mcpd_actor_timers", "class", []string{"tenant_manager"}},
 	{"pending replies", "mcpd_actor_pending_replies", "class", nil},
 	{"reserved bytes", "mcpd_reserved_bytes", "budget", nil},
 	// Histories wait for clients that come back, tasks are kept for their time to live, and lists are what servers say.

@@ -27,6 +27,7 @@ func TestWhatIsLeftIsNamedByItsLabel(t *testing.T) {
 		{"a row more", look(`mcpd_actors{class="session",status="running"} 6`, `mcpd_actor_timers{class="catalog"} 2`), "rows of session 5 6"},
 		{"a row of one kind in the place of another", look(`mcpd_actors{class="session",status="running"} 4`, `mcpd_actors{class="task",status="running"} 1`), "rows of task 0 1"},
 		{"a timer more", look(`mcpd_actor_timers{class="catalog"} 3`), "timers of catalog 2 3"},
+		{"a timer that ends by itself", look(`mcpd_actor_timers{class="catalog"} 2`, `mcpd_actor_timers{class="tenant_manager"} 1`), ""},
 		{"bytes of a tenant", look(`mcpd_kept_bytes{tenant="acme",kind="requests"} 70`), "kept bytes of requests 0 70"},
 		{"bytes that have an end of their own", look(`mcpd_kept_bytes{tenant="acme",kind="histories"} 70`), ""},
 		{"bytes of a budget", look(`mcpd_reserved_bytes{budget="answers"} 70`), "reserved bytes of answers 0 70"},

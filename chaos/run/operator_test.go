@@ -26,11 +26,12 @@ const patience = 20 * time.Second
 
 // host is as much of an admin listener as an operator needs.
 type host struct {
-	mu     sync.Mutex // guards the fields below
-	asked  []string   // method, path and body of every request
-	events []string   // the host's, from the first on; a stream ends where they do
-	faults string     // the list of what is armed
-	trees  []string   // the tree at each time that it is asked for, the last one for ever
+	mu      sync.Mutex // guards the fields below
+	asked   []string   // method, path and body of every request
+	events  []string   // the host's, from the first on; a stream ends where they do
+	faults  string     // the list of what is armed
+	tenants string     // the list of how tenants stand
+	trees   []string   // the tree at each time that it is asked for, the last one for ever
 }
 
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,6 +45,8 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/admin/v1/tree":
 		io.WriteString(w, h.trees[0])
 		h.trees = h.trees[min(1, len(h.trees)-1):]
+	case r.URL.Path == "/admin/v1/tenants":
+		io.WriteString(w, `{"tenants":[`+h.tenants+`]}`)
 	case r.URL.Path == "/admin/v1/faults" && r.Method == http.MethodPost:
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, `{"id":"f1"}`)

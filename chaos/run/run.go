@@ -100,6 +100,9 @@ func (r *run) prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("a key: %w", err)
 		}
 	}
+	if err := r.operator.forget(ctx, r.roles.Target); err != nil {
+		return err
+	}
 	return r.able(ctx)
 }
 
