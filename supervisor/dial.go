@@ -117,13 +117,13 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 			return nil, err
 		}
 		last.Store(child)
-		return stdio.NewConn(child, stdio.Options{Queue: queued(t), Room: h.roomsOf(t.Name).answers, Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) }}), nil
+		return stdio.NewConn(child, stdio.Options{Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers, Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) }}), nil
 	}
 }
 
 func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	through := streamable.NewTransport(faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{Tenant: t.Name, Server: s.Name}))
-	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: h.pools.add(through), Room: h.roomsOf(t.Name).answers}
+	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: h.pools.add(through), Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers}
 	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name+" "+s.URL.Reveal(), streamable.NewDialect(s.Link() == tenant.SSE))
 	o.Dialect = known.(*streamable.Dialect)
 	for name, value := range s.Headers {

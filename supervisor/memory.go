@@ -72,6 +72,13 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 	}
 }
 
+// queuedOf counts the bytes that wait for the servers of a tenant. They are a copy of their own: the
+// request that they were made of counts until its outcome.
+func (h *host) queuedOf(tenant string) func(bytes int) {
+	kept := h.kept.Of(tenant)
+	return func(bytes int) { kept.Add(quota.Outgoing, bytes) }
+}
+
 // historiesOf is the account of a tenant's histories.
 type historiesOf struct{ *quota.Account }
 

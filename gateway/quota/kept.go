@@ -21,11 +21,12 @@ const (
 	Answers               // large answers that no client has read yet
 	Lists                 // what servers have listed
 	Notices               // notifications that are not dispatched yet
+	Outgoing              // messages that wait for a server to take them
 
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "notifications"}
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "notifications", "outgoing"}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }

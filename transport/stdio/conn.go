@@ -22,6 +22,9 @@ type Options struct {
 	MaxMessage int
 	// Queue is how many messages may wait for the server to read them. 0 is enough for protocol.MaxPending requests.
 	Queue int
+	// Queued is called when bytes begin to wait for the server to read them, and with a negative number
+	// when they are written or dropped. It must not wait, and may be nil.
+	Queued func(bytes int)
 	// Room is what answers need until their clients have read them. Nil has no bound.
 	Room *transport.Room
 	// Stray is called for each line of the server that is no message, in the goroutine that calls Recv. It may be nil.
@@ -74,7 +77,7 @@ func NewConn(child *Child, o Options) *Conn {
 		child:   child,
 		limits:  limits,
 		stray:   o.Stray,
-		out:     newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes, urgent: maxRepliedBytes}),
+		out:     newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes, urgent: maxRepliedBytes}, o.Queued),
 		written: make(chan struct{}),
 		stopped: sight{began: time.Now()},
 	}

@@ -36,7 +36,7 @@ func newServer(h Handler) *server {
 	stalled := make(chan struct{})
 	return &server{
 		handler:  h,
-		out:      newQueue(bounds{count: maxUnread, bytes: maxUnreadBytes, urgent: maxAnswerBytes}),
+		out:      newQueue(bounds{count: maxUnread, bytes: maxUnreadBytes, urgent: maxAnswerBytes}, nil),
 		stalled:  stalled,
 		stall:    sync.OnceFunc(func() { close(stalled) }),
 		ended:    make(chan struct{}, 1),

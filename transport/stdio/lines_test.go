@@ -84,7 +84,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 }
 
 func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
-	q := newQueue(bounds{count: 10, bytes: 100, urgent: 1000})
+	q := newQueue(bounds{count: 10, bytes: 100, urgent: 1000}, nil)
 	large := jsonrpc.Notification("n", []byte(`{"p":"`+strings.Repeat("x", 500)+`"}`))
 	small := jsonrpc.Notification("n", nil)
 	if err := q.put(large, false); err != nil {

@@ -17,7 +17,8 @@ type bounds struct {
 // queue holds messages until its writer has written them, and knows of each request whether it was.
 type queue struct {
 	bounds
-	wake chan struct{}
+	wake  chan struct{}
+	waits func(bytes int) // is told how many bytes more wait, or less where it is negative
 
 	mu     sync.Mutex // guards what follows
 	buf    []byte     // messages that wait, each with its newline
@@ -26,6 +27,7 @@ type queue struct {
 	used   []mark     // an emptied list
 	closed bool       // nothing more is taken
 	lost   []lost     // requests of which the writer could not write all
+	held   int        // bytes that wait or are being written, as waits was told
 }
 
 // mark is the end of one message in a buffer.
@@ -40,7 +42,22 @@ type lost struct {
 	begun bool // some bytes were written
 }
 
-func newQueue(b bounds) *queue { return &queue{bounds: b, wake: make(chan struct{}, 1)} }
+// newQueue makes an empty one. Waits is called with the mutex held, so it must not wait; nil counts
+// nothing.
+func newQueue(b bounds, waits func(bytes int)) *queue {
+	if waits == nil {
+		waits = func(int) {}
+	}
+	return &queue{bounds: b, wake: make(chan struct{}, 1), waits: waits}
+}
+
+// tally adds n bytes to those that wait. The mutex is held.
+func (q *queue) tally(n int) {
+	if n != 0 {
+		q.held += n
+		q.waits(n)
+	}
+}
 
 // put adds a message. One message fits an empty queue whatever its size.
 func (q *queue) put(m jsonrpc.Message, urgent bool) error {
@@ -86,6 +103,7 @@ func (q *queue) seal(buf []byte, id jsonrpc.ID, urgent bool) error {
 	if len(q.buf) > 0 && len(buf) > limit {
 		return transport.ErrSlowConsumer
 	}
+	q.tally(len(buf) - len(q.buf))
 	q.buf = buf
 	q.marks = append(q.marks, mark{id, len(buf)})
 	q.rouse()
@@ -147,6 +165,7 @@ func (q *queue) take() (chunk []byte, marks []mark, last bool) {
 func (q *queue) reuse(chunk []byte, marks []mark) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.tally(-len(chunk))
 	if cap(chunk) <= lineBuffer {
 		q.spare = chunk
 	}
@@ -172,6 +191,7 @@ func (q *queue) fail(marks []mark, n int) {
 		}
 	}
 	q.buf, q.marks = nil, nil
+	q.tally(-q.held)
 }
 
 // close refuses further messages and lists the requests that were left behind, in order. The writer must have ended.

@@ -48,6 +48,9 @@ type ClientOptions struct {
 	Transport http.RoundTripper
 	// MaxMessage bounds one message of the server, in bytes. 0 is protocol.MaxUpstreamMessage.
 	MaxMessage int
+	// Queued is called when the bytes of a message begin to wait for the server to take them, and with a
+	// negative number when they are let go of. It must not wait, and may be nil.
+	Queued func(bytes int)
 	// Room is what answers need until their clients have read them. Nil has no bound.
 	Room *transport.Room
 	// Dialect is what is known of the server; it should be shared by its clients. Nil is one of the client's own.
@@ -64,6 +67,7 @@ type Client struct {
 	limits    jsonrpc.Limits
 	dialect   *Dialect
 	room      *transport.Room
+	queued    func(bytes int)
 	known     bool                    // that the server speaks HTTP+SSE, before anything was sent
 	inbox     atomic.Pointer[url.URL] // where to post, of a server of HTTP+SSE that has said so; nil for any other
 
@@ -124,6 +128,10 @@ func NewClient(o ClientOptions) (*Client, error) {
 		inFlight:  map[jsonrpc.ID]*flight{},
 		dialect:   o.Dialect,
 		room:      o.Room,
+		queued:    o.Queued,
+	}
+	if c.queued == nil {
+		c.queued = func(int) {}
 	}
 	if c.dialect == nil {
 		c.dialect = &Dialect{}
@@ -174,6 +182,7 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	o := &outgoing{
 		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Append(make([]byte, 0, m.Size())), gate: c.gate,
 	}
+	c.queued(len(o.body))
 	if m.Kind() == jsonrpc.KindRequest {
 		o.flight.older = c.inFlight[m.ID]
 		c.inFlight[m.ID] = &o.flight

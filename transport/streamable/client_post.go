@@ -34,6 +34,12 @@ var (
 // postAccept is what a POST takes for an answer (2025-11-25 §basic/transports, "Sending Messages to the Server" 2).
 var postAccept = http.Header{"Accept": {jsonType + ", " + streamType}, "Content-Type": {jsonType}}
 
+// drop lets go of the body, which is not sent again.
+func (o *outgoing) drop() {
+	o.client.queued(-len(o.body))
+	o.body = nil
+}
+
 // pass waits until the message may go.
 func (o *outgoing) pass(ctx context.Context) error {
 	select {
@@ -52,6 +58,7 @@ func (o *outgoing) pass(ctx context.Context) error {
 
 // fly is the way of a request.
 func (o *outgoing) fly() {
+	defer o.drop()
 	o.call(&o.flight)
 	o.client.settle(o.id, &o.flight)
 }
@@ -70,7 +77,7 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 	defer resp.Body.Close()
 	if o.method != initialize { // which may be sent again elsewhere
-		o.body = nil
+		o.drop()
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		o.refused(ctx, resp, session)
@@ -198,6 +205,7 @@ func (o *outgoing) fail(ctx context.Context, err error, written bool) {
 
 // notify carries a notification or an answer.
 func (o *outgoing) notify() {
+	defer o.drop()
 	c := o.client
 	ctx, cancel := context.WithTimeout(c.all, noticeTime)
 	defer cancel()
