@@ -34,6 +34,12 @@ type townServer struct {
 
 func startTown(t *testing.T, connections *Connections) *townServer {
 	t.Helper()
+	return startTownOn(t, connections, func(l net.Listener) net.Listener { return l })
+}
+
+// startTownOn is startTown with a listener of another kind.
+func startTownOn(t *testing.T, connections *Connections, on func(net.Listener) net.Listener) *townServer {
+	t.Helper()
 	host := newTestHost(t)
 	host.route = func(r *http.Request) (Endpoint, *protocol.Error) {
 		name := r.Header.Get("Authorization")
@@ -52,7 +58,7 @@ func startTown(t *testing.T, connections *Connections) *townServer {
 	}
 	h := NewHandler(Options{Host: host, Store: host.store})
 	t.Cleanup(h.Drain)
-	address := start(t, ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections}, func(*http.Server) {})
+	address := startOn(t, ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections}, func(*http.Server) {}, on)
 	return &townServer{&testServer{t: t, handler: h, host: host, connections: connections}, "http://" + address + "/t/acme/mcp"}
 }
 
@@ -201,6 +207,33 @@ func (h *heldCalls) answered() {
 		if got := <-h.answers; !strings.Contains(got, "result") {
 			h.t.Errorf("a running call: %s", got)
 		}
+	}
+}
+
+// A process runs out of files before there are as many connections as there may be: streams of the
+// tenant that has most of them end, and the other tenant comes in.
+func TestFilesAreSharedOut(t *testing.T) {
+	const files = 16
+	s := startTownOn(t, &Connections{Max: 1000, Files: 1000}, func(l net.Listener) net.Listener {
+		return &scarce{l.(*net.TCPListener), make(chan struct{}, files)}
+	})
+	var streams []*http.Response
+	for range files + 8 {
+		id := s.open("acme")
+		resp := s.ask("acme", http.MethodGet, "", "Mcp-Session-Id", id, "Accept", streamType)
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %d %s", len(streams), resp.StatusCode, content(t, resp))
+		}
+		streams = append(streams, resp)
+	}
+	if text, err := io.ReadAll(streams[0].Body); err != nil || !strings.Contains(string(text), "retry: ") {
+		t.Errorf("the oldest stream ended with %q, %v", text, err)
+	}
+	if resp := s.ask("initech", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+		t.Errorf("the other tenant: %d %s", resp.StatusCode, content(t, resp))
+	}
+	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has") {
+		t.Errorf("what is told is %q", why)
 	}
 }
 

@@ -35,6 +35,8 @@ type Connections struct {
 	open  atomic.Int64
 	limit atomic.Int64 // how many there may be while files are short; 0 is Max
 
+	shortAt atomic.Int64 // when they were last, in Unix nanoseconds
+
 	mu       sync.Mutex               // guards the rest
 	foreign  map[net.Conn]*connection // of listeners that are not ours
 	from     map[netip.Prefix]int

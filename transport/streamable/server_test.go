@@ -36,6 +36,12 @@ func TestServerBounds(t *testing.T) {
 // start serves until the test ends and returns the address.
 func start(t *testing.T, o ServerOptions, ready func(*http.Server)) string {
 	t.Helper()
+	return startOn(t, o, ready, func(l net.Listener) net.Listener { return l })
+}
+
+// startOn is start with a listener of another kind.
+func startOn(t *testing.T, o ServerOptions, ready func(*http.Server), on func(net.Listener) net.Listener) string {
+	t.Helper()
 	s, err := NewHTTPServer(o)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,7 @@ func start(t *testing.T, o ServerOptions, ready func(*http.Server)) string {
 	if connections == nil {
 		connections = &Connections{}
 	}
-	l = connections.Listener(l)
+	l = connections.Listener(on(l))
 	if o.CertFile != "" {
 		l = connections.SecureListener(l.(*listener).Listener, s)
 	}
