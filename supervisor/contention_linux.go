@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Contention returns a function that says how long the threads of this process have run, and how long they have waited for a CPU while they could have
-// run, since its first call. It is for one goroutine at a time. Where the kernel does not tell, both stay 0.
+// Contention returns a function that says how long the threads of this process have run, and how
+// long they have waited for a CPU while they could have run, since its first call. It is for one
+// goroutine at a time. Where the kernel does not tell, both stay 0.
 func Contention() func() (ran, waited time.Duration) {
 	c := &contention{tasks: "/proc/self/task"}
 	return c.read
 }
 
-// contention sums up what the kernel says of each thread (proc(5), schedstat). A thread that has ended takes its own sums with it, so the differences
-// are summed up here.
+// contention sums up what the kernel says of each thread (proc(5), schedstat). A thread that has
+// ended takes its own sums with it, so the differences are summed up here.
 type contention struct {
 	tasks  string
 	each   map[string]scheduled

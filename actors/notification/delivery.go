@@ -11,8 +11,9 @@ import (
 // keepRoom is how many handlers' room an idle dispatcher keeps for the next delivery.
 const keepRoom = 1024
 
-// delivery is one notification on its way to everybody who wanted it when its turn came. It is a part of the heir, so that after a crash in the
-// middle nobody is told twice and nobody is left out.
+// delivery is one notification on its way to everybody who wanted it when its turn came. It is a
+// part of the heir, so that after a crash in the middle nobody is told twice and nobody is left
+// out.
 type delivery struct {
 	notice *Notice // nil when there is none
 	to     []Handler
@@ -63,7 +64,8 @@ func (v *delivery) sound() bool {
 // errPoison is what a careful call returns instead of a panic.
 var errPoison = errors.New("the handler panics")
 
-// suspect notes that a handler has crashed an incarnation. From then on its panics are caught, and the next one is its last.
+// suspect notes that a handler has crashed an incarnation. From then on its panics are caught, and
+// the next one is its last.
 func (k *kept) suspect(h Handler) {
 	if k.poison == nil {
 		k.poison = map[Handler]bool{}
@@ -73,7 +75,8 @@ func (k *kept) suspect(h Handler) {
 	}
 }
 
-// careful calls a handler that has crashed an incarnation before. A handler that panics each time would use up the restarts of everybody else.
+// careful calls a handler that has crashed an incarnation before. A handler that panics each time
+// would use up the restarts of everybody else.
 func careful(h Handler) func(p *otp.Process, n *Notice) error {
 	return func(p *otp.Process, n *Notice) (err error) {
 		defer func() {

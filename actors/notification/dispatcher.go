@@ -1,5 +1,6 @@
-// Package notification holds the notification dispatcher: the actor through which what servers announce reaches whoever wants to hear
-// it. It does not look into notifications, and knows no session's state.
+// Package notification holds the notification dispatcher: the actor through which what servers
+// announce reaches whoever wants to hear it. It does not look into notifications, and knows no
+// session's state.
 package notification
 
 import (
@@ -14,11 +15,13 @@ import (
 	"mcpd/telemetry"
 )
 
-// Bounds of one turn, which is the handling of one message. A registration, a stop or the watch for stuck actors waits no longer than that.
+// Bounds of one turn, which is the handling of one message. A registration, a stop or the watch for
+// stuck actors waits no longer than that.
 const (
 	// Burst is how many queued notifications are begun in one turn.
 	Burst = 64
-	// MaxDeliveries is how many handlers are told something in one turn, whatever the number of listeners: some milliseconds of work.
+	// MaxDeliveries is how many handlers are told something in one turn, whatever the number of
+	// listeners: some milliseconds of work.
 	MaxDeliveries = 1024
 )
 
@@ -28,7 +31,8 @@ type Options struct {
 	Emit   telemetry.Sink
 	Most   *water.Mark    // of the notifications that wait
 	Kept   *quota.Account // what the tenant keeps
-	// Forgot is called by an incarnation that does not know what those before it were asked for, so that everybody asks again. Nil asks nobody.
+	// Forgot is called by an incarnation that does not know what those before it were asked for, so
+	// that everybody asks again. Nil asks nobody.
 	Forgot func()
 }
 
@@ -51,10 +55,12 @@ type kept struct {
 	poisonous uint64
 }
 
-// drain is what the dispatcher sends itself while something is queued: one at a time, so that there is always room for it.
+// drain is what the dispatcher sends itself while something is queued: one at a time, so that there
+// is always room for it.
 type drain struct{}
 
-// Class says that a drain is owed: without it the queue would stand still until the next notification.
+// Class says that a drain is owed: without it the queue would stand still until the next
+// notification.
 func (drain) Class() otp.Class { return otp.Owed }
 
 // dispatch is the type of the one message that is lost when the dispatcher crashes on it.
@@ -63,8 +69,8 @@ var dispatch = reflect.TypeFor[*Dispatch]()
 // New makes one incarnation.
 func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 
-// Init takes over the subscriptions and the queue. The handler that was being told something when the previous incarnation crashed is not
-// told it again. The delivery goes on with the next one.
+// Init takes over the subscriptions and the queue. The handler that was being told something when
+// the previous incarnation crashed is not told it again. The delivery goes on with the next one.
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
 	var heir bool
@@ -128,7 +134,8 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Terminate counts the notification that the dispatcher crashed on before it was queued, and tells of all that were dropped.
+// Terminate counts the notification that the dispatcher crashed on before it was queued, and tells
+// of all that were dropped.
 func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 	var crash *otp.CrashReport
 	if errors.As(reason, &crash) && crash.Message == dispatch {
@@ -190,7 +197,8 @@ func (d *Dispatcher) drain() {
 	d.wake()
 }
 
-// tell hands the current notification to one handler, unless that was forgotten since the delivery began.
+// tell hands the current notification to one handler, unless that was forgotten since the delivery
+// began.
 func (d *Dispatcher) tell(h Handler) {
 	if !d.table.Has(h) {
 		return

@@ -24,7 +24,8 @@ func function(name string, call func(*notification.Notice)) *notification.Regist
 	return &notification.Register{Method: notification.Any, Handler: &notification.Function{Name: name, Call: call}}
 }
 
-// What comes while a notification is delivered to very many waits for a bounded number of deliveries only.
+// What comes while a notification is delivered to very many waits for a bounded number of
+// deliveries only.
 func TestDeliveriesOfOneTurnAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		const listeners = 3 * notification.MaxDeliveries
@@ -79,7 +80,8 @@ func TestDeliveryGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// A listener that panics at each notification costs itself: one restart, and then its subscription. All others hear everything, in order and once.
+// A listener that panics at each notification costs itself: one restart, and then its subscription.
+// All others hear everything, in order and once.
 func TestPoisonousListenerCostsItself(t *testing.T) {
 	run(t, func(r *rig) {
 		const listeners, sent = notification.MaxDeliveries + 100, 5
@@ -126,8 +128,9 @@ func (l *reader) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Busy is not stuck: with 100,000 listeners that read, 64 announcements that differ reach all of them, in order, and nobody is taken for stuck. The
-// short form has fewer listeners, and a dispatcher with less patience for it.
+// Busy is not stuck: with 100,000 listeners that read, 64 announcements that differ reach all of
+// them, in order, and nobody is taken for stuck. The short form has fewer listeners, and a
+// dispatcher with less patience for it.
 func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 	listeners, hard := 10_000, 300*time.Millisecond
 	if *full {

@@ -26,8 +26,9 @@ func self() who {
 // maxLinks bounds the symbolic links of one path, as the kernel does.
 const maxLinks = 40
 
-// trusts refuses a path when somebody other than root and the user of this process could change what is there: the file or directory itself, a directory
-// above it, or a link on the way. What is not there yet is no reason. An error says what is wrong, where, why that matters, and what to do.
+// trusts refuses a path when somebody other than root and the user of this process could change
+// what is there: the file or directory itself, a directory above it, or a link on the way. What is
+// not there yet is no reason. An error says what is wrong, where, why that matters, and what to do.
 func (w who) trusts(path, why string) error {
 	abs := path
 	if !filepath.IsAbs(path) {
@@ -81,7 +82,8 @@ func (w who) trusts(path, why string) error {
 	}
 }
 
-// split is the names of an absolute path. A ".." stays one of them: it is joined to what is resolved by then.
+// split is the names of an absolute path. A ".." stays one of them: it is joined to what is
+// resolved by then.
 func split(abs string) (names []string) {
 	for name := range strings.SplitSeq(abs, "/") {
 		if name != "" && name != "." {
@@ -91,8 +93,9 @@ func split(abs string) (names []string) {
 	return names
 }
 
-// trustsEntry is trusts of one file, directory or link. Last is the one that the path is of: of the directories above it one with the sticky bit, as
-// /tmp is, may be writable, because nobody else can take out of it what is checked next.
+// trustsEntry is trusts of one file, directory or link. Last is the one that the path is of: of the
+// directories above it one with the sticky bit, as /tmp is, may be writable, because nobody else
+// can take out of it what is checked next.
 func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -106,7 +109,8 @@ func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
 		kind = "link"
 	}
 	if stat.Uid != 0 && int(stat.Uid) != w.user {
-		return fmt.Errorf("%s: user %d owns this %s, only root and the user of this process (%d) are trusted, chown %d %s", path, stat.Uid, kind, w.user, w.user, path)
+		return fmt.Errorf("%s: user %d owns this %s, only root and the user of this process (%d) are "+
+			"trusted, chown %d %s", path, stat.Uid, kind, w.user, w.user, path)
 	}
 	shared := !last && mode.IsDir() && mode&fs.ModeSticky != 0
 	if kind == "link" || shared || mode.Perm()&0o022 == 0 || readOnly(path) {
@@ -116,15 +120,18 @@ func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
 		why = "who may write it can replace what is in it"
 	}
 	if mode.Perm()&0o002 != 0 {
-		return fmt.Errorf("%s: everyone may write this %s (mode %04o), %s, chmod o-w %s", path, kind, mode.Perm(), why, path)
+		return fmt.Errorf("%s: everyone may write this %s (mode %04o), %s, chmod o-w %s",
+			path, kind, mode.Perm(), why, path)
 	}
 	if slices.Contains(w.groups, int(stat.Gid)) {
 		return nil
 	}
-	return fmt.Errorf("%s: group %d, which this process is not in, may write this %s (mode %04o), %s, chmod g-w %s", path, stat.Gid, kind, mode.Perm(), why, path)
+	return fmt.Errorf("%s: group %d, which this process is not in, may write this %s (mode %04o), %s, "+
+		"chmod g-w %s", path, stat.Gid, kind, mode.Perm(), why, path)
 }
 
-// readOnly reports whether nobody can write to the file system, whatever the mode says: orchestrators mount configurations so.
+// readOnly reports whether nobody can write to the file system, whatever the mode says:
+// orchestrators mount configurations so.
 func readOnly(path string) bool {
 	const flag = 1 // ST_RDONLY and MNT_RDONLY
 	var stat syscall.Statfs_t

@@ -13,7 +13,8 @@ import (
 // others is a user and a group that this process is neither.
 const others = 54321
 
-// What somebody else could change is refused with a sentence, wherever on the way to it that is; what only root and we can is not.
+// What somebody else could change is refused with a sentence, wherever on the way to it that is;
+// what only root and we can is not.
 func TestOnlyOwnFilesAreTrusted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -115,7 +116,8 @@ func TestStateIsNeverInTheWorkingDirectory(t *testing.T) {
 	}
 }
 
-// A state directory that others can change is refused, and so is one with a file in it that they can.
+// A state directory that others can change is refused, and so is one with a file in it that they
+// can.
 func TestStateOfOthersIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	lock, err := lockState(dir)
@@ -137,7 +139,8 @@ func TestStateOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-// `mcpd stdio`, which editors start in any project, takes no configuration of the working directory that is not named; `mcpd serve` does.
+// `mcpd stdio`, which editors start in any project, takes no configuration of the working directory
+// that is not named; `mcpd serve` does.
 func TestStdioReadsNoFileOfTheWorkingDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

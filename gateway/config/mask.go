@@ -2,13 +2,15 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mcpd/gateway/tenant"
 )
 
-// maskArg is an argument of a server as it is shown: with what is, by its name, by its place or by its looks, a credential left out. Before is the
-// argument before it. More is left out than need be where that is not certain: who wants to see it has the file.
+// maskArg is an argument of a server as it is shown: with what is, by its name, by its place or by
+// its looks, a credential left out. Before is the argument before it. More is left out than need be
+// where that is not certain: who wants to see it has the file.
 func maskArg(before, shown string) string {
 	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !strings.HasPrefix(shown, "--") {
 		return maskValue(before, shown)
@@ -33,14 +35,15 @@ func maskValue(flag, value string) string {
 	return maskText(value)
 }
 
-// sets are flags that are followed by NAME=VALUE for the environment, as docker has them: values of env are never shown either. sends are those that
-// are followed by a header field.
+// sets are flags that are followed by NAME=VALUE for the environment, as docker has them: values of
+// env are never shown either. sends are those that are followed by a header field.
 var (
 	sets  = map[string]bool{"-e": true, "--env": true}
 	sends = map[string]bool{"-H": true, "--header": true, "--headers": true}
 )
 
-// What may hold a credential. The first group is shown, and the name where there is one; the one called secret is left out.
+// What may hold a credential. The first group is shown, and the name where there is one; the one
+// called secret is left out.
 var (
 	assigned  = regexp.MustCompile(`(?P<name>[A-Za-z][A-Za-z0-9_.-]*|-[A-Za-z0-9_.-]+)(?P<is>\s*=\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"']+)`)
 	member    = regexp.MustCompile(`["']?(?P<name>[A-Za-z][A-Za-z0-9_.-]*)["']?(?P<is>\s*:\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"'/][^;&,"'}]*)`)
@@ -49,7 +52,8 @@ var (
 	userinfo  = regexp.MustCompile(`(://)(?P<secret>[^/?#\s"']*)@`)
 	dsn       = regexp.MustCompile(`^([^@:/\s]+:)(?P<secret>[^@/\s]+)@`)
 	query     = regexp.MustCompile(`(://[^?#\s"']*[?#])(?P<secret>[^\s"']+)`)
-	// looks are credentials by their form: those that begin as their issuers have them begin, JSON web tokens, and what is long and at random.
+	// looks are credentials by their form: those that begin as their issuers have them begin, JSON
+	// web tokens, and what is long and at random.
 	looks = regexp.MustCompile(`\b(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|npm|hf|pypi|dop_v1|lin_api|ntn|secret|mcpd)[-_][A-Za-z0-9_-]{12,}` +
 		`|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{12,}|SG\.[0-9A-Za-z_.-]{20,}|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)?)`)
 	uuid   = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -109,7 +113,8 @@ func replace(re *regexp.Regexp, s string, such func(name string) bool) string {
 
 var variable = regexp.MustCompile(`\$\{env:[A-Za-z_][A-Za-z0-9_]*(?::-` + tenant.Redacted + `)?\}`)
 
-// masked is what is shown in place of a value: the variables that it is made of, and of the rest only that there is one.
+// masked is what is shown in place of a value: the variables that it is made of, and of the rest
+// only that there is one.
 func masked(s string) string {
 	rest := variable.ReplaceAllString(s, "")
 	switch rest = strings.Trim(rest, " "); {
@@ -122,6 +127,18 @@ func masked(s string) string {
 // word splits a name into its words: at what is no letter and no digit, and before capitals.
 var word = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z0-9]+`)
 
+// secretEnds are how the words of credentials end. harmlessLast are the last words of names that
+// say where one is, or something else about it.
+var (
+	secretEnds = []string{
+		"token", "secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential",
+		"credentials", "apikey", "accesskey", "secretkey", "privatekey", "authorization", "cookie", "jwt",
+	}
+	harmlessLast = []string{
+		"file", "path", "dir", "env", "url", "uri", "name", "id", "type", "ttl", "timeout",
+	}
+)
+
 // secretName reports whether what has that name is a credential, and not where one is.
 func secretName(name string) bool {
 	words := word.FindAllString(name, -1)
@@ -129,17 +146,13 @@ func secretName(name string) bool {
 		return false
 	}
 	last := strings.ToLower(words[len(words)-1])
-	for _, harmless := range []string{"file", "path", "dir", "env", "url", "uri", "name", "id", "type", "ttl", "timeout"} {
-		if last == harmless {
-			return false
-		}
+	if slices.Contains(harmlessLast, last) {
+		return false
 	}
 	for _, w := range words {
 		w = strings.ToLower(w)
-		for _, end := range []string{"token", "secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential", "credentials", "apikey", "accesskey", "secretkey", "privatekey", "authorization", "cookie", "jwt"} {
-			if strings.HasSuffix(w, end) {
-				return true
-			}
+		if slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(w, end) }) {
+			return true
 		}
 		switch w {
 		case "pass", "auth", "bearer", "pat", "sig", "signature":

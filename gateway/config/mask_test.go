@@ -81,7 +81,8 @@ func TestSecretsInArgumentsAreLeftOut(t *testing.T) {
 	}
 }
 
-// A URL shows neither its query nor what seems to be a credential in its path; what is wrong with one is said without it.
+// A URL shows neither its query nor what seems to be a credential in its path; what is wrong with
+// one is said without it.
 func TestSecretsInURLsAreLeftOut(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://host/mcp?key=s3cr3t":                             "https://host/mcp?<redacted>",

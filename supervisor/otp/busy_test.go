@@ -9,15 +9,19 @@ import (
 	"time"
 )
 
-// work takes about as long as it is told to on an idle processor, and the more of the clock the less it is let run.
-func work(rounds int) (sum uint64) {
+// work takes about as long as it is told to on an idle processor, and the more of the clock the
+// less it is let run.
+func work(rounds int) {
+	var sum uint64
 	for n := range rounds {
 		for i := range uint64(100_000) {
 			sum += i * uint64(n)
 		}
 	}
-	return sum
+	worked.Store(sum)
 }
+
+var worked atomic.Uint64 // so that the work is not optimized away
 
 // crowd keeps every processor busy with others until it is told to stop.
 func crowd(t *testing.T) {
@@ -33,7 +37,8 @@ func crowd(t *testing.T) {
 	t.Cleanup(func() { over.Store(true); all.Wait() })
 }
 
-// A worker that is busy for a moment is not stuck because it waits for a processor for a multiple of its Hard.
+// A worker that is busy for a moment is not stuck because it waits for a processor for a multiple
+// of its Hard.
 func TestBusyIsNotStuck(t *testing.T) {
 	const hard = 500 * time.Millisecond
 	begun, rounds := time.Now(), 0
@@ -103,7 +108,8 @@ func TestWhoNeverComesBackIsFound(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // they come back
 }
 
-// Who says that there is progress is left alone as long as there is; who was replaced ends when it says so.
+// Who says that there is progress is left alone as long as there is; who was replaced ends when it
+// says so.
 func TestProgressIsNotStuck(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})

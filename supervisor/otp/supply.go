@@ -2,13 +2,17 @@ package otp
 
 import "time"
 
-// supply is how much time the machine has given the program. A process is stuck when it makes no progress although it could have run, and not because
-// the clock went on: with more to run than there are processors, a process that is only busy waits most of the time.
+// supply is how much time the machine has given the program. A process is stuck when it makes no
+// progress although it could have run, and not because the clock went on: with more to run than
+// there are processors, a process that is only busy waits most of the time.
 //
-// The watch measures that on itself. It sleeps for a moment, then waits behind all goroutines that wait for a processor (runtime.Gosched), and counts
-// the moment, and nothing of the time by which it came late. So a program that is stopped, throttled, or full of goroutines that all want to run
-// counts a small part of the time that passes, which is about the part for which one goroutine of it runs. What it does not see is another program
-// that takes the CPU from a thread in the middle of work, because the system lets those run soon who mostly sleep. Options.Contention tells of that.
+// The watch measures that on itself. It sleeps for a moment, then waits behind all goroutines that
+// wait for a processor (runtime.Gosched), and counts the moment, and nothing of the time by which
+// it came late. So a program that is stopped, throttled, or full of goroutines that all want to run
+// counts a small part of the time that passes, which is about the part for which one goroutine of
+// it runs. What it does not see is another program that takes the CPU from a thread in the middle
+// of work, because the system lets those run soon who mostly sleep. Options.Contention tells of
+// that.
 type supply struct {
 	contention  func() (ran, waited time.Duration)
 	ran, waited time.Duration // as told last
@@ -22,9 +26,11 @@ type supply struct {
 }
 
 const (
-	// grace is by how much a pause may be too long and count as a whole: one turn of another goroutine, which may be the one that is stuck.
+	// grace is by how much a pause may be too long and count as a whole: one turn of another
+	// goroutine, which may be the one that is stuck.
 	grace = beat
-	// keptTicks is for how many ticks the sum is known: more than pass until a process that is busy is looked at for the first time.
+	// keptTicks is for how many ticks the sum is known: more than pass until a process that is busy
+	// is looked at for the first time.
 	keptTicks = 2 * lookEvery
 )
 
@@ -53,7 +59,8 @@ func (s *supply) at(t, now uint64) time.Duration {
 	return s.ticks[t%keptTicks]
 }
 
-// measure asks how much the machine lets the program run, once a second while anybody is suspected of being stuck.
+// measure asks how much the machine lets the program run, once a second while anybody is suspected
+// of being stuck.
 func (s *supply) measure(suspects bool) {
 	if s.contention == nil || !suspects {
 		s.share, s.known = 1, false
