@@ -30,7 +30,7 @@ func crowd(t *testing.T) {
 	for range 40 * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for !over.Load() {
-				_ = work(1)
+				work(1)
 			}
 		})
 	}
@@ -43,7 +43,7 @@ func TestBusyIsNotStuck(t *testing.T) {
 	const hard = 500 * time.Millisecond
 	begun, rounds := time.Now(), 0
 	for ; time.Since(begun) < hard/5; rounds++ {
-		_ = work(1)
+		work(1)
 	}
 	rounds = max(1, rounds)
 	sys := NewSystem(Options{})
@@ -51,7 +51,7 @@ func TestBusyIsNotStuck(t *testing.T) {
 	took := make(chan time.Duration, 1)
 	tree, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Soft: Unwatched, Hard: hard, Start: scriptOf(script{receive: func(p *Process, _ any) error {
 		begun := time.Now()
-		_ = work(rounds)
+		work(rounds)
 		took <- time.Since(begun)
 		return nil
 	}})}))
