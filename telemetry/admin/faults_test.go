@@ -101,7 +101,7 @@ func TestFaultsThatAreRefused(t *testing.T) {
 		{"lease too long", "application/json", `{"action":"panic","path":"mcpd/core/x","lease":"3600s"}`, 400},
 		{"no path", "application/json", `{"action":"panic","lease":"1s"}`, 400},
 		{"unknown action", "application/json", `{"action":"explode","path":"x","lease":"1s"}`, 400},
-		{"unknown key", "application/json", `{"action":"panic","path":"x","lease":"1s","tenant":"acme"}`, 400},
+		{"unknown key", "application/json", `{"action":"panic","path":"x","lease":"1s","tenants":"acme"}`, 400},
 		{"duplicate key", "application/json", `{"action":"panic","path":"x","path":"y","lease":"1s"}`, 400},
 		{"not JSON", "application/json", `panic`, 400},
 		{"simple request of a page", "text/plain", `{}`, 415},

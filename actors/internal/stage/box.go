@@ -53,9 +53,13 @@ type Box struct {
 	On func(msg any)
 }
 
+// boxMailbox is far more than a test sends at once, so that what a box has heard does not depend on
+// which goroutine ran first.
+const boxMailbox = 1 << 14
+
 // Child is the box as a child of a supervisor.
 func (b *Box) Child(id string) otp.Child {
-	return otp.Child{ID: id, Restart: otp.Transient, Start: otp.Worker(b.Behaviour)}
+	return otp.Child{ID: id, Restart: otp.Transient, Start: otp.Worker(b.Behaviour), Mailbox: boxMailbox}
 }
 
 // Behaviour is that of the row.
