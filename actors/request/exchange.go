@@ -79,12 +79,23 @@ type Exchange struct {
 	counted atomic.Bool
 	// fate is what has become of it: bits of written and over.
 	fate atomic.Uint32
-	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen it.
+	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen
+	// it, unless its session counted it before.
 	kept atomic.Pointer[quota.Reservation]
 }
 
 // size is how many bytes the exchange keeps.
 func (x *Exchange) size() int { return len(x.Params) + x.Beside }
+
+// Count makes what a request has counted for its tenant while it waited the exchange's own, which the
+// manager does not count again. It is for whoever submits the exchange.
+func (x *Exchange) Count(r *quota.Reservation) {
+	r.Resize(x.size())
+	x.kept.Store(r)
+}
+
+// Uncount lets go of the same when the exchange was not submitted.
+func (x *Exchange) Uncount() { x.kept.Load().Release() }
 
 // The bits of an exchange's fate.
 const (

@@ -103,13 +103,9 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 			m.reject(x, protocol.RateLimited(time.Second))
 			return nil
 		}
-		kept, full := m.o.Kept.Reserve(quota.Requests, x.size())
-		if full != nil {
+		if full := m.reserve(x); full != nil {
 			m.reject(x, full.Told())
 			return nil
-		}
-		if x.kept.Store(kept); x.failed.Load() { // this incarnation was stuck meanwhile, and given up
-			kept.Release()
 		}
 		m.table.setPending(m.o.Pending())
 		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Arrived: x.Arrived, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
@@ -139,6 +135,22 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		m.drops.Due(m.p, m.o.Emit)
 	case expire:
 		m.step(event{Op: inflight.Expire}, answer{})
+	}
+	return nil
+}
+
+// reserve counts what an exchange keeps, unless it was admitted and counted while it waited in its
+// session.
+func (m *Manager) reserve(x *Exchange) *quota.Refusal {
+	if x.kept.Load() != nil {
+		return nil
+	}
+	kept, full := m.o.Kept.Reserve(quota.Requests, x.size())
+	if full != nil {
+		return full
+	}
+	if x.kept.Store(kept); x.failed.Load() { // this incarnation was stuck meanwhile, and given up
+		kept.Release()
 	}
 	return nil
 }

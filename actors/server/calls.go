@@ -154,10 +154,11 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		return
 	}
 	s.p.Check() // before it is on the books of what outlives this incarnation
-	s.waiting.remove(o.d)
+	x.Count(s.waiting.take(o.d))
 	o.expiry.Stop() // it would hold a large request for as long as a call may take
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
+		x.Uncount()
 		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
 		// late: it is on the books, whoever takes it off.
 		_ = s.h.Send(request.Done{Exchange: x, Failed: true})

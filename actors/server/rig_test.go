@@ -156,6 +156,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		}),
 		worker("requests", func() otp.Behaviour {
 			return request.New(request.Options{
+				Kept:   r.kept.Of("acme"),
 				Tenant: "acme", Pending: func() int { return r.tenant.Limits.MaxPending }, Emit: s.Events.Emit,
 				Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) },
 			})

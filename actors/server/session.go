@@ -87,7 +87,7 @@ type (
 // Init takes up the session where its previous actor left it.
 func (s *Session) Init(p *otp.Process) error {
 	s.p, s.tenant = p, s.o.Tenant()
-	s.waiting = &waiting{waits: s.h.Waits}
+	s.waiting = &waiting{waits: s.h.Waits, kept: s.o.Kept}
 	p.SetHeir(s.waiting)
 	s.h.Listens(0) // those of the actor before this one are gone
 	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()})

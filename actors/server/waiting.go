@@ -8,6 +8,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/session"
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -18,10 +19,13 @@ import (
 // the session's heir only for what happens to an heir when there is nobody left: each goes to the session's next actor then, or is answered.
 type waiting struct {
 	waits func(more int)              // is told how many there are that somebody waits for the outcome of
+	kept  *quota.Account              // what the tenant keeps
 	mu    sync.Mutex                  // guards what follows; a session that hangs is abandoned while it runs
 	over  bool                        // all of it was given to others, and so is whatever comes later
 	all   map[*session.Deliver]uint64 // and in which order they came
 	added uint64
+	// bytes is what each counts for the tenant, but for subscriptions, which are small and stay.
+	bytes map[*session.Deliver]*quota.Reservation
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
 }
@@ -34,10 +38,11 @@ func (w *waiting) add(d *session.Deliver) uint64 {
 		return 0
 	}
 	if w.all == nil {
-		w.all = map[*session.Deliver]uint64{}
+		w.all, w.bytes = map[*session.Deliver]uint64{}, map[*session.Deliver]*quota.Reservation{}
 	}
-	if _, ok := w.all[d]; !ok {
-		w.waits(awaited(d))
+	if _, ok := w.all[d]; !ok && awaited(d) > 0 {
+		w.waits(1)
+		w.bytes[d] = w.kept.Hold(quota.Requests, len(d.Message.Params))
 	}
 	w.added++
 	w.all[d] = w.added
@@ -53,16 +58,23 @@ func awaited(d *session.Deliver) int {
 }
 
 // remove lets go of a request that is answered or passed on.
-func (w *waiting) remove(d *session.Deliver) {
+func (w *waiting) remove(d *session.Deliver) { w.take(d).Release() }
+
+// take lets go of a request that is passed on, and hands over what it counts for the tenant; nil when
+// it did not wait.
+func (w *waiting) take(d *session.Deliver) *quota.Reservation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.all[d]; ok {
 		w.waits(-awaited(d))
 	}
+	bytes := w.bytes[d]
 	delete(w.all, d)
+	delete(w.bytes, d)
 	if len(w.all) == 0 {
-		w.all = nil // an idle session keeps no empty map
+		w.all, w.bytes = nil, nil // an idle session keeps no empty map
 	}
+	return bytes
 }
 
 // inOrder goes through them as they came.
@@ -125,8 +137,8 @@ func (w *waiting) Fence() any {
 		return nil
 	}
 	defer w.mu.Unlock()
-	next := &waiting{waits: w.waits, all: w.all, added: w.added, questions: w.questions}
-	w.all, w.questions, w.over = nil, nil, true
+	next := &waiting{waits: w.waits, kept: w.kept, all: w.all, bytes: w.bytes, added: w.added, questions: w.questions}
+	w.all, w.bytes, w.questions, w.over = nil, nil, nil, true
 	return next
 }
 
@@ -136,9 +148,10 @@ func (w *waiting) Abandon(error) {
 	defer w.mu.Unlock()
 	for d := range w.inOrder() {
 		w.waits(-awaited(d))
+		w.bytes[d].Release() // before the next actor counts it
 		d.Fail(otp.ErrNoProc)
 	}
-	w.all, w.over = nil, true
+	w.all, w.bytes, w.over = nil, nil, true
 	for _, kept := range order.Of(w.questions) {
 		for _, q := range kept {
 			q.Fail(protocol.Overloaded("questions of servers", time.Second))
