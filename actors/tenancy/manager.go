@@ -225,6 +225,8 @@ func (m *Manager) settle(r *row) {
 	case at.Alive():
 		m.follow(r, at)
 		m.settled(r, s)
+	case s.Runs() && !r.ref.IsZero():
+		// It has just ended. The Down says why, and so whether it may be started now.
 	case s.Runs():
 		r.restart, r.busy = false, true
 		m.o.Starting(r.name)

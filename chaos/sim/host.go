@@ -112,6 +112,9 @@ func (s *story) dial(tenant, name string) client.Dial {
 
 // heard lets what is about to begin or to handle a message break, now and then.
 func (s *story) heard(path, kind string) {
+	if s.poison(path, kind) {
+		return
+	}
 	if s.panicked >= s.plan.panicked || !s.breakable(path) || !s.plan.panics.strikes(s.w.rand) {
 		return
 	}
@@ -145,6 +148,7 @@ func (s *story) breakable(path string) bool {
 // event looks at what happened in the tree: nothing crashes that was not made to.
 func (s *story) event(e otp.Event) {
 	s.w.Note("event", e.Where(), fmt.Sprintf("%T", e))
+	s.follow(e)
 	var crash *otp.CrashReport
 	switch e := e.(type) {
 	case otp.ChildExited:

@@ -48,6 +48,9 @@ func (s *story) judge() {
 func (s *story) judgeOutcome(k *call) {
 	switch {
 	case k.refused != nil:
+		if k.ended {
+			s.find("I1 outcome", "%s %s was refused, and has an outcome: %v", k.nonce, k.method, k.outcome.Kind())
+		}
 		if s.innocent(k) {
 			s.find("I3 bystander", "%s %s was refused: %v", k.nonce, k.method, k.refused)
 		}

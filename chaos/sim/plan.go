@@ -3,6 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"mcpd/gateway/ladder"
 )
 
 // chance is how often something happens: once in so many times. 0 is never.
@@ -37,6 +39,8 @@ type plan struct {
 	slow     chance // that a client has no room for what comes before an outcome
 	reloads  int    // how often the target is configured otherwise
 	tight    bool   // the target may have little at once
+	ends     int    // how often the target is made to end, by requests that crash what handles them
+	operates int    // how often an operator quarantines the target, and releases it
 }
 
 // calm is how many of the seeds break nothing: one in so many.
@@ -65,6 +69,17 @@ func newPlan(r *rand.Rand) (p plan) {
 	if r.IntN(3) == 0 {
 		p.reloads = 1 + r.IntN(3)
 	}
+	switch r.IntN(20) {
+	case 0: // the ladder alone, to its end: pauses, the quarantine, and probes
+		p = plan{clients: p.clients, calls: p.calls, ends: 1 + r.IntN(ladder.MaxEnds)}
+		if r.IntN(2) == 0 {
+			p.ends = ladder.MaxEnds + r.IntN(3)
+		}
+	case 1:
+		p.ends = 1 + r.IntN(3)
+	case 2:
+		p.ends, p.operates = r.IntN(3), 1+r.IntN(2)
+	}
 	return p
 }
 
@@ -84,4 +99,6 @@ const (
 	sessionIdle = 10 * time.Minute
 	// settling is what anything may take that the host does by itself: starting a server, giving it up, giving up a tenant.
 	settling = 2 * time.Minute
+	// descending is what a tenant may take that ends again and again: its pauses, and three probes.
+	descending = 3 * time.Hour
 )

@@ -45,11 +45,12 @@ func TestNothingIsFound(t *testing.T) {
 		for _, f := range r.Findings {
 			t.Errorf("seed %d: %v", r.Seed, f)
 		}
+		all.Ends, all.Probes = all.Ends+r.Ends, all.Probes+r.Probes
 		all.Steps, all.Calls, all.Faults, all.Crashes = all.Steps+r.Steps, all.Calls+r.Calls, all.Faults+r.Faults, all.Crashes+r.Crashes
 	})
 	spent = processor(t) - spent
-	t.Logf("%d seeds in %v, %v of processors: %d steps, %d requests, %d faults, %d crashes", n, time.Since(start), spent, all.Steps, all.Calls, all.Faults, all.Crashes)
-	if all.Faults == 0 || all.Crashes == 0 || all.Calls == 0 {
+	t.Logf("%d seeds in %v, %v of processors: %d steps, %d requests, %d faults, %d crashes; a tenant ended %d times, and was probed %d times", n, time.Since(start), spent, all.Steps, all.Calls, all.Faults, all.Crashes, all.Ends, all.Probes)
+	if all.Faults == 0 || all.Crashes == 0 || all.Calls == 0 || n >= 200 && (all.Ends == 0 || all.Probes == 0) {
 		t.Error("nothing happens in them")
 	}
 	if most := 2 * time.Minute * time.Duration(max(1, n/2000)); spent > most {

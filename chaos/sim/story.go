@@ -31,6 +31,8 @@ type Result struct {
 	Calls    int
 	Faults   int // that were injected
 	Crashes  int // of actors
+	Ends     int // of the target, by itself
+	Probes   int // starts of the target to find out whether it can run
 	Findings []Finding
 }
 
@@ -54,6 +56,7 @@ type story struct {
 	deaf     map[string]bool                             // actors that have crashed
 	tight    bool                                        // the target may have little at once
 	shaken   bool                                        // something broke that all tenants share
+	descent  descent
 }
 
 // Run runs a whole host with its clients and servers, breaks it as the seed says, and looks whether everybody got what is promised. Two runs
@@ -124,13 +127,30 @@ func (s *story) tell() {
 			left--
 		})
 	}
-	over := s.w.now.Add(2 * settling)
-	s.w.AfterFunc(2*settling, func() {})
+	s.descent.exact = s.plan.panics == 0 && s.plan.reloads == 0 && s.plan.operates == 0
+	if s.plan.operates > 0 {
+		left++
+		s.w.Begin("operator", func() {
+			s.operate()
+			left--
+		})
+	}
+	long := 2 * settling
+	if s.plan.ends > 0 {
+		left, long = left+1, descending
+		s.w.Begin("knocker", func() {
+			s.knock()
+			left--
+		})
+	}
+	over := s.w.now.Add(long)
+	s.w.AfterFunc(long, func() {})
 	s.w.Wait(func() bool { return left == 0 || s.w.now.After(over) })
 	if left > 0 {
 		s.find("I1 outcome", "clients wait for what never comes: %s", strings.Join(s.waiting(), ", "))
 	}
 	s.plan = plan{} // from here on all is well
+	s.serving()
 	s.w.Rest(settling)
 	s.leftovers()
 	s.restarted(standing)
@@ -164,7 +184,9 @@ func (s *story) leftovers() {
 		}
 	}
 	for id, c := range s.sessions {
-		if _, there := s.host.Edge().Index.Get(id); there == c.gone && !c.evictable() {
+		_, there := s.host.Edge().Index.Get(id)
+		idle := !there && s.w.Since() > sessionIdle // it may have been given up since
+		if there == c.gone && !c.evictable() && !idle {
 			s.find("session map", "the session of %s is in the index: %v, and is gone: %v", c.name, there, c.gone)
 		}
 	}

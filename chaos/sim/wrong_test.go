@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/actors/tenancy"
+	"mcpd/gateway/ladder"
 	"mcpd/internal/fault"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -58,6 +60,30 @@ func armed(action fault.Action, row, kind string) func(*story) {
 	}
 }
 
+// unheard is a host whose tenant manager does not get messages of a kind.
+func unheard(kind string) func(*story) {
+	return func(s *story) {
+		p := fault.Point{Place: fault.Receive, Path: "mcpd/core/tenant_manager", Kind: kind}
+		if _, err := s.faults.Arm(fault.Fault{Action: fault.Drop, Point: p, Lease: fault.MaxLease}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// hasty is a host that does not wait for the end of a pause.
+func hasty(s *story) {
+	s.w.Begin("hasty", func() {
+		for range 1000 {
+			s.pause(time.Second)
+			if s.descent.downAt.IsZero() || s.descent.put {
+				continue
+			}
+			manager, _ := s.host.Whereis("mcpd/core/tenant_manager")
+			_, _ = otp.Do[tenancy.OperateRequest, ladder.Standing](context.Background(), manager, tenancy.OperateRequest{Tenant: target, Verb: ladder.Release})
+		}
+	})
+}
+
 // A host that is wrong is found out, by the invariant that it breaks, and by the same seed each time.
 func TestAWrongHostIsFoundOut(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -82,6 +108,9 @@ func TestAWrongHostIsFoundOut(t *testing.T) {
 				panic(err)
 			}
 		}, "I1"},
+		"never starts a tenant again":      {unheard("tenancy.passed"), "ladder"},
+		"does not hear that a tenant ends": {unheard("otp.Down"), "ladder"},
+		"starts a tenant at once":          {hasty, "ladder"},
 		"leaves actors of sessions behind": {armed(fault.Drop, bystander+"/server_sup/*", "*session.Expired"), "I6"},
 		"leaves a goroutine behind":        {func(s *story) { s.w.Begin("lost", func() { s.w.Wait(func() bool { return false }) }) }, "I6"},
 	} {
@@ -89,7 +118,7 @@ func TestAWrongHostIsFoundOut(t *testing.T) {
 			for seed := range uint64(100) {
 				r := Run(seed, Options{spoil: c.spoil})
 				for _, f := range r.Findings {
-					if strings.HasPrefix(f.Invariant, c.want+" ") {
+					if f.Invariant == c.want || strings.HasPrefix(f.Invariant, c.want+" ") {
 						if again := Run(seed, Options{spoil: c.spoil}); again.Sum != r.Sum {
 							t.Errorf("seed %d is two runs", seed)
 						}
