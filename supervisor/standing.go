@@ -88,6 +88,7 @@ func down(b *ladder.Board, tenant string, now time.Time) *protocol.Error {
 // withTenants adds to a snapshot how the tenants stand. One that was down when the host started has
 // no row in the tree until it is started.
 func (h *host) withTenants(tree otp.Node) otp.Node {
+	share := int64(h.guaranteed())
 	for i := range tree.Children {
 		pool := &tree.Children[i]
 		if pool.ID != "tenants" {
@@ -108,7 +109,9 @@ func (h *host) withTenants(tree otp.Node) otp.Node {
 				ok = true
 			}
 			if ok {
-				pool.Children[j].Extra = status(name, s)
+				st := status(name, s)
+				st.Keeps = h.kept.Of(name).Holding().Above(share)
+				pool.Children[j].Extra = st
 			}
 		}
 	}

@@ -28,6 +28,7 @@ type TenantStatus struct {
 	Ending           // why it ended last; zero when that is long ago
 	Retry  time.Time // when it is started again; zero when that is not waited for
 	Times  int       // that it ended by itself in a row
+	Keeps  string    // how much it keeps, and of what; empty while that is no more than its share
 }
 
 // TenantStates are all states of a tenant. The package that decides on them says what each means.

@@ -91,6 +91,9 @@ func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
 	if n.Cause != nil {
 		words = append(words, "because "+n.GetCause())
 	}
+	if n.Keeps != nil {
+		words = append(words, "keeps "+n.GetKeeps())
+	}
 	if n.Stderr != nil {
 		words = append(words, "stderr: "+n.GetStderr())
 	}

@@ -54,6 +54,15 @@ func (h Holding) String() string {
 	return b.String()
 }
 
+// Above says how much the tenant keeps, and of what, where that is more than share; empty otherwise.
+// Share 0 is no bound.
+func (h Holding) Above(share int64) string {
+	if share == 0 || h.Kept <= share {
+		return ""
+	}
+	return fmt.Sprintf("%s, more than its share of %s: %s", mebibytes(h.Kept), mebibytes(share), h.Parts())
+}
+
 // Parts says how much of each kind there is, as "held_calls 80.0 MiB, requests 3.0 MiB".
 func (h Holding) Parts() string {
 	kinds := make([]Kind, 0, kindCount)

@@ -141,6 +141,18 @@ func TestHistoriesHaveABoundOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestHoldingSaysWhatIsAboveTheShare(t *testing.T) {
+	h := Holding{Kept: 30 * mib}
+	h.Kinds[Tasks], h.Kinds[Outgoing] = 10*mib, 20*mib
+	for share, want := range map[int64]string{
+		0: "", 30 * mib: "", 25 * mib: "30.0 MiB, more than its share of 25.0 MiB: outgoing 20.0 MiB, tasks 10.0 MiB",
+	} {
+		if got := h.Above(share); got != want {
+			t.Errorf("share %d: %q, want %q", share, got, want)
+		}
+	}
+}
+
 func TestAccountOfNobodyCountsNothing(t *testing.T) {
 	var a *Account
 	a.Add(Tasks, 5)

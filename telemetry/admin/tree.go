@@ -39,7 +39,7 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	if u, ok := telemetry.UpstreamOf(n); ok {
 		describe(out, u)
 	}
-	if t, ok := n.Extra.(telemetry.TenantStatus); ok && (t.Cause != "" || t.State != "running") {
+	if t, ok := n.Extra.(telemetry.TenantStatus); ok && (t.Cause != "" || t.State != "running" || t.Keeps != "") {
 		describeTenant(out, t)
 	}
 	shown := n.Children
@@ -94,6 +94,9 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 
 func describeTenant(out *mcpdv1.Node, t telemetry.TenantStatus) {
 	out.State = proto.String(t.State)
+	if t.Keeps != "" {
+		out.Keeps = proto.String(telemetry.Clean(t.Keeps, telemetry.MaxValue))
+	}
 	if t.Cause != "" {
 		out.Cause = proto.String(telemetry.Clean(t.Cause, telemetry.MaxValue))
 	}

@@ -34,6 +34,18 @@ func TestTreeAsJSON(t *testing.T) {
 	}
 }
 
+// A tenant that runs is described only while there is something to say of it.
+func TestTreeSaysWhatATenantKeeps(t *testing.T) {
+	row := otp.Node{ID: "acme", Type: otp.SupervisorType, Extra: telemetry.TenantStatus{Tenant: "acme", State: "running"}}
+	if n := Tree(row, false); n.State != nil || n.Keeps != nil {
+		t.Errorf("nothing is to be said, and it says %v", n)
+	}
+	row.Extra = telemetry.TenantStatus{Tenant: "acme", State: "running", Keeps: "30.0 MiB"}
+	if n := Tree(row, false); n.GetState() != "running" || n.GetKeeps() != "30.0 MiB" {
+		t.Errorf("it says %v", n)
+	}
+}
+
 // A pool shows its count, the restarts of all, and those that changed last, even
 // when the change was far below the child.
 func TestPoolsShowWhatChangedLast(t *testing.T) {

@@ -84,7 +84,9 @@ type Node struct {
 	// Of an upstream that ended: by which the log and its callers know of it.
 	Incident *string `protobuf:"bytes,27,opt,name=incident,proto3,oneof" json:"incident,omitempty"`
 	// Of an upstream that was given up: when it may be started again.
-	Retry         *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=retry,proto3,oneof" json:"retry,omitempty"`
+	Retry *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=retry,proto3,oneof" json:"retry,omitempty"`
+	// Of a tenant that keeps more memory than is guaranteed to it: how much, and of what.
+	Keeps         *string `protobuf:"bytes,33,opt,name=keeps,proto3,oneof" json:"keeps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -301,11 +303,18 @@ func (x *Node) GetRetry() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Node) GetKeeps() string {
+	if x != nil && x.Keeps != nil {
+		return *x.Keeps
+	}
+	return ""
+}
+
 var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe5\a\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\b\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -336,7 +345,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"causeClass\x88\x01\x01\x12\x1b\n" +
 	"\x06stderr\x18\x1a \x01(\tH\rR\x06stderr\x88\x01\x01\x12\x1f\n" +
 	"\bincident\x18\x1b \x01(\tH\x0eR\bincident\x88\x01\x01\x125\n" +
-	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0fR\x05retry\x88\x01\x01B\v\n" +
+	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0fR\x05retry\x88\x01\x01\x12\x19\n" +
+	"\x05keeps\x18! \x01(\tH\x10R\x05keeps\x88\x01\x01B\v\n" +
 	"\t_strategyB\a\n" +
 	"\x05_hungB\x0e\n" +
 	"\f_child_countB\t\n" +
@@ -352,7 +362,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\f_cause_classB\t\n" +
 	"\a_stderrB\v\n" +
 	"\t_incidentB\b\n" +
-	"\x06_retryB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\x06_retryB\b\n" +
+	"\x06_keepsB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_tree_proto_rawDescOnce sync.Once
