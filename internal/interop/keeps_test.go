@@ -199,7 +199,7 @@ func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
 		return r.status == http.StatusOK && strings.Contains(string(r.body), `"degraded"`) && strings.Contains(string(r.body), "refused because it keeps too much: acme keeps ")
 	})
 	tree := string(newWire(t, "", "").do(http.MethodGet, k.host.Admin+"/admin/v1/tree", "").body)
-	if strings.Count(tree, `"keeps":"`) != 1 || !strings.Contains(tree, " MiB, more than its share of 32.0 MiB: ") {
+	if strings.Count(tree, `"keeps":"`) != 1 || !strings.Contains(tree, " MiB, more than its share of 28.8 MiB: requests ") {
 		t.Errorf("the tree does not say whose it is: %s", tree)
 	}
 	eventually(t, "the log to say whose it is", func() bool { return strings.Contains(k.host.Log(), `"event":"tenant_refused","tenant":"acme"`) })
