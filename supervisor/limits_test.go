@@ -233,7 +233,7 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				k := config.Keys()[i]
 				_, ceiling, _ = strings.Cut(k.Type.Name, " to ")
 				key, value = "`"+l.key+"`", k.Default
-			} else if slices.Contains([]string{"connections", "starting", "kept_bytes", "tenant_kept_bytes", "tenant_answers_bytes", "tenant_bodies_bytes", "bodies_bytes"}, name) {
+			} else if slices.Contains([]string{"connections", "starting", "kept_bytes", "tenant_kept_bytes", "unknown_bytes", "address_unknown_bytes", "tenant_answers_bytes", "tenant_bodies_bytes", "bodies_bytes"}, name) {
 				value = "of the machine"
 			}
 			counted := l.counted

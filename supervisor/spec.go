@@ -30,12 +30,15 @@ func pausing(id string, budget otp.Intensity, children ...otp.Child) otp.Child {
 	}
 }
 
-// changing is a pausing supervisor whose children come and go while it runs: when it restarts, it has those that there are then.
+// changing is a pausing supervisor whose children come and go while it runs: when it restarts, it has those that there are then. It starts
+// without those that do not start.
 func changing(id string, budget otp.Intensity, children func() []otp.Child) otp.Child {
+	boots := backoff
+	boots.Boots = true
 	return otp.Child{
 		ID: id, Label: id, Shutdown: otp.Infinity,
 		Start: otp.SupervisorFunc(func() otp.Spec {
-			return otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: backoff, Children: children()}
+			return otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: boots, Children: children()}
 		}),
 	}
 }

@@ -73,7 +73,11 @@ func (h *host) charge(c otp.CrashCharged) {
 	if errors.As(c.Reason, &crash) {
 		why.Incident = crash.Incident()
 	}
-	_ = h.core("tenant_manager").Send(tenancy.Charged{Tenant: c.Origin, Component: c.Path, Why: why})
+	charged := tenancy.Charged{Tenant: c.Origin, Component: c.Path, Why: why}
+	_ = h.core("tenant_manager").Send(charged)
+	if errors.Is(c.Reason, otp.ErrStuck) { // everybody has waited for longer than two crashes take
+		_ = h.core("tenant_manager").Send(charged)
+	}
 }
 
 // down refuses what is asked of a tenant that does not run.

@@ -5,9 +5,12 @@ package process
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpd/internal/order"
@@ -18,6 +21,11 @@ import (
 
 // CloseTimeout bounds the closing of one transport: the ladder's six seconds for a program, and a DELETE for a remote server.
 const CloseTimeout = 8 * time.Second
+
+// maxTries is how many incarnations begin a start before it fails: it may be what they crash on.
+const maxTries = 3
+
+var errTries = errors.New("the start was broken off too often")
 
 // child is one running program and its place in the books.
 type child struct {
@@ -31,6 +39,8 @@ type child struct {
 type starting struct {
 	call   *Start
 	number uint64        // its place in the order of all starts
+	tries  int           // incarnations that have begun it, this one included
+	taken  atomic.Bool   // somebody has taken charge of the child, or ended it
 	done   chan struct{} // closed when the fields below are set
 	child  *stdio.Child
 	err    error
@@ -47,12 +57,22 @@ func (s *starting) running() bool {
 }
 
 // kept is the heir: the children outlive their manager's crash and notice nothing of it, and so do those that are being started.
+//
+// A manager that hangs can lose its heir to the next incarnation at any moment: it changes the heir
+// within change alone, which does not go on then.
 type kept struct {
+	mu       sync.Mutex // held by changes, and by Fence
 	last     *Last
 	numbers  uint64 // how many numbers were given out
 	children map[*stdio.Child]*child
 	starts   map[*starting]bool
-	releases map[transport.Upstream]uint64 // each with its number
+	releases map[transport.Upstream]closing
+}
+
+// closing is a transport that is being closed.
+type closing struct {
+	number uint64 // its place in the order of all releases
+	tenant string
 }
 
 // number is the next number. What is done for all children, starts or releases is done in the order of their numbers, so that the order of a map
@@ -70,8 +90,28 @@ func (k *kept) begun() iter.Seq2[*starting, bool] {
 	return order.By(k.starts, func(a, b *starting) int { return cmp.Compare(a.number, b.number) })
 }
 
-func (k *kept) closing() iter.Seq2[transport.Upstream, uint64] {
-	return order.By(k.releases, func(a, b transport.Upstream) int { return cmp.Compare(k.releases[a], k.releases[b]) })
+func (k *kept) closing() iter.Seq2[transport.Upstream, closing] {
+	return order.By(k.releases, func(a, b transport.Upstream) int { return cmp.Compare(k.releases[a].number, k.releases[b].number) })
+}
+
+// Fence takes the children from a manager that is stuck; see otp.Fenced.
+func (k *kept) Fence() any {
+	if !k.mu.TryLock() { // it is in the middle of a change
+		return nil
+	}
+	defer k.mu.Unlock()
+	return &kept{
+		last: k.last, numbers: k.numbers,
+		children: maps.Clone(k.children), starts: maps.Clone(k.starts), releases: maps.Clone(k.releases),
+	}
+}
+
+// change changes the heir, unless this incarnation has lost it.
+func (m *Manager) change(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.p.Check()
+	f()
 }
 
 // Abandon answers who waits for a start, ends the programs and closes what was to be closed: nobody will know of them any more. Those for
@@ -109,7 +149,10 @@ type (
 		child  *stdio.Child
 		tenant string
 	}
-	released struct{ up transport.Upstream }
+	released struct {
+		up     transport.Upstream
+		tenant string
+	}
 )
 
 // Init takes over the children of the previous incarnation and waits for their ends again.
@@ -121,22 +164,25 @@ func (m *Manager) Init(p *otp.Process) error {
 		return k.repair()
 	})
 	if !heir {
-		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]uint64{}}
+		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]closing{}}
 		p.SetHeir(m.kept)
 	}
 	for _, c := range m.running() {
 		m.follow(c)
 	}
 	for s := range m.begun() {
-		delete(m.starts, s)
-		if s.running() {
+		m.change(func() { delete(m.starts, s) })
+		switch {
+		case s.running():
 			m.enter(s)
-		} else {
-			m.begin(s.call)
+		case s.tries >= maxTries:
+			s.call.Fail(errTries)
+		default:
+			m.begin(s.call, s.tries)
 		}
 	}
-	for up := range m.closing() {
-		m.release(up)
+	for up, c := range m.closing() {
+		m.release(up, c.tenant)
 	}
 	return nil
 }
@@ -153,10 +199,10 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case otp.Down:
 		m.orphaned(msg.Ref)
 	case *Release:
-		m.releases[msg.Upstream] = m.number()
-		m.release(msg.Upstream)
+		m.change(func() { m.releases[msg.Upstream] = closing{m.number(), msg.Tenant} })
+		m.release(msg.Upstream, msg.Tenant)
 	case released:
-		delete(m.releases, msg.up)
+		m.change(func() { delete(m.releases, msg.up) })
 	case *List:
 		msg.Reply(m.list())
 	}
@@ -166,20 +212,27 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 // start begins a start. It runs in a goroutine of the manager, because a start may wait for its turn.
 func (m *Manager) start(call *Start) {
 	m.orphaned(call.Req.Owner)
-	m.begin(call)
+	m.begin(call, 0)
 }
 
 // begin starts a program for as long as somebody waits for it and this incarnation lasts. The next one begins again.
-func (m *Manager) begin(call *Start) {
-	s := &starting{call: call, number: m.number(), done: make(chan struct{})}
-	m.starts[s] = true
-	m.p.Go("start "+call.Req.Server, func(ctx context.Context) error {
+func (m *Manager) begin(call *Start, tries int) {
+	s := &starting{call: call, tries: tries + 1, done: make(chan struct{})}
+	m.change(func() {
+		s.number = m.number()
+		m.starts[s] = true
+	})
+	m.p.GoFor(call.Req.Tenant, "start "+call.Req.Server, func(ctx context.Context) error {
 		wanted, cancel := context.WithCancel(call.Context())
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
 		s.child, s.err = m.spawner.Start(wanted, call.Req.Spec)
 		close(s.done)
-		return m.p.PostWait(ctx, begun{s})
+		err := m.p.PostWait(ctx, begun{s})
+		if errors.Is(context.Cause(ctx), otp.ErrStuck) && s.child != nil && s.taken.CompareAndSwap(false, true) {
+			m.last.end(s.child.Stop) // the next incarnation has begun the start anew
+		}
+		return err
 	})
 }
 
@@ -198,14 +251,17 @@ func (s *starting) refuse(ctx context.Context, reason error) {
 
 // enter enters a child into the books and hands it out. One that nobody waits for any more is ended.
 func (m *Manager) enter(s *starting) {
-	delete(m.starts, s)
+	m.change(func() { delete(m.starts, s) })
 	if s.err != nil {
 		s.call.Fail(s.err)
 		return
 	}
+	if !s.taken.CompareAndSwap(false, true) {
+		return
+	}
 	q := s.call.Req
 	c := &child{s.child, Info{s.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner, s.number}
-	m.children[s.child] = c
+	m.change(func() { m.children[s.child] = c })
 	m.follow(c)
 	if s.call.Context().Err() != nil {
 		m.stop(c)
@@ -216,7 +272,7 @@ func (m *Manager) enter(s *starting) {
 // follow waits for the end of a child, and of whoever it runs for.
 func (m *Manager) follow(c *child) {
 	m.p.Monitor(c.owner)
-	m.p.Go("child "+c.info.Server, func(ctx context.Context) error {
+	m.p.GoFor(c.info.Tenant, "child "+c.info.Server, func(ctx context.Context) error {
 		select {
 		case <-c.Gone():
 			_ = m.p.PostWait(ctx, gone{c.Child, c.info.Tenant})
@@ -231,7 +287,7 @@ func (m *Manager) forget(key *stdio.Child) {
 	if !ok {
 		return
 	}
-	delete(m.children, key)
+	m.change(func() { delete(m.children, key) })
 	for _, other := range m.children {
 		if other.owner == c.owner {
 			return
@@ -250,7 +306,7 @@ func (m *Manager) orphaned(owner otp.Ref) {
 }
 
 func (m *Manager) stop(c *child) {
-	m.p.Go("stop "+c.info.Server, func(ctx context.Context) error {
+	m.p.GoFor(c.info.Tenant, "stop "+c.info.Server, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, CloseTimeout)
 		defer cancel()
 		return c.Stop(ctx)
@@ -258,12 +314,12 @@ func (m *Manager) stop(c *child) {
 }
 
 // release closes a transport without anybody waiting for it.
-func (m *Manager) release(up transport.Upstream) {
-	m.p.Go("close", func(ctx context.Context) error {
+func (m *Manager) release(up transport.Upstream, tenant string) {
+	m.p.GoFor(tenant, "close", func(ctx context.Context) error {
 		closing, cancel := context.WithTimeout(ctx, CloseTimeout)
 		defer cancel()
 		err := up.Close(closing)
-		_ = m.p.PostWait(ctx, released{up}) // the next incarnation releases it once more
+		_ = m.p.PostWait(ctx, released{up, tenant}) // the next incarnation releases it once more
 		return err
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // What is done for all children, starts or releases is done in the order in which they came.
 func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
-	k := &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]uint64{}}
+	k := &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]closing{}}
 	type closer struct {
 		transport.Upstream
 		_ int // so that no two have the same address
@@ -19,7 +19,7 @@ func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
 		key := &stdio.Child{}
 		k.children[key] = &child{Child: key, number: k.number()}
 		k.starts[&starting{number: k.number()}] = true
-		k.releases[&closer{}] = k.number()
+		k.releases[&closer{}] = closing{number: k.number()}
 	}
 	var children, starts, releases []uint64
 	for _, c := range k.running() {
@@ -28,8 +28,8 @@ func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
 	for s := range k.begun() {
 		starts = append(starts, s.number)
 	}
-	for _, n := range k.closing() {
-		releases = append(releases, n)
+	for _, c := range k.closing() {
+		releases = append(releases, c.number)
 	}
 	for name, numbers := range map[string][]uint64{"children": children, "starts": starts, "releases": releases} {
 		if len(numbers) != 64 || !slices.IsSorted(numbers) {

@@ -5,3 +5,4 @@ func (r StartRequest) Origin() string { return r.Tenant }
 func (r *Release) Origin() string     { return r.Tenant }
 func (b begun) Origin() string        { return b.call.Req.Tenant }
 func (g gone) Origin() string         { return g.tenant }
+func (r released) Origin() string     { return r.tenant }

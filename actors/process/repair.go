@@ -40,7 +40,7 @@ func (k *kept) repair() []otp.Dropped {
 		}
 		return true
 	})
-	maps.DeleteFunc(k.releases, func(up transport.Upstream, _ uint64) bool { return lost.If(up == nil, "release", "of nothing") })
+	maps.DeleteFunc(k.releases, func(up transport.Upstream, _ closing) bool { return lost.If(up == nil, "release", "of nothing") })
 	return lost
 }
 

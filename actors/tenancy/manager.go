@@ -168,6 +168,7 @@ func (m *Manager) forget(r *row) {
 	if s := m.o.Board.Of(r.name); !s.Clean() {
 		m.put(r.name, ladder.Standing{})
 	}
+	m.o.Board.Set(r.name, ladder.Standing{})
 	for _, call := range r.waiting {
 		call.Fail(ErrNoTenant)
 	}

@@ -16,7 +16,11 @@ import (
 //
 // OTP has no such thing. It is for supervisors near the root, whose end would be that of the process.
 // The zero Backoff is none. It goes with OneForOne only.
-type Backoff struct{ First, Max, Stable time.Duration }
+type Backoff struct {
+	First, Max, Stable time.Duration
+	// Boots has the supervisor start without children that do not start: they are paused as well.
+	Boots bool
+}
 
 func (b Backoff) isZero() bool { return b == Backoff{} }
 
@@ -36,13 +40,16 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 	f := k.failures
 	own := false
 	if k.origin != "" && !errors.Is(reason, ErrGiveUp) {
-		if n := f.charges.add(now, k.origin); n > 0 {
+		times := 0
+		if times, own = f.charges.add(now, k.origin); k.lost {
+			times = max(times, 2) // one hang takes longer than RepeatTime from everybody
+		}
+		s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times})
+		if !own {
 			k.crashes = 0 // what it was handed is not to blame
-			s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: n})
 			s.start(k, true)
 			return
 		}
-		own = true
 	}
 	pause := own || errors.Is(reason, ErrGiveUp) || !f.window.add(now)
 	if s.doubted(now, k) {

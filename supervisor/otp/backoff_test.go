@@ -49,7 +49,7 @@ func letterboxes(t *testing.T) *rig {
 	r := newRig(t)
 	var err error
 	r.tree, err = r.sys.Start(context.Background(), "top", Spec{
-		Intensity: Intensity{2, 5 * time.Second}, Backoff: Backoff{time.Second, 5 * time.Minute, time.Minute},
+		Intensity: Intensity{2, 5 * time.Second}, Backoff: Backoff{First: time.Second, Max: 5 * time.Minute, Stable: time.Minute},
 		Children: []Child{
 			{ID: "box", Start: Worker(func() Behaviour { return letterbox{} })},
 			{ID: "other", Start: Worker(func() Behaviour { return letterbox{} })},
@@ -177,7 +177,7 @@ func TestEnvelopesAndEndsHaveOrigins(t *testing.T) {
 		r.sys.origin = func(path string) string { return strings.TrimPrefix(path, "top/tenants/") }
 		var err error
 		r.tree, err = r.sys.Start(context.Background(), "top", Spec{
-			Backoff: Backoff{time.Second, time.Minute, time.Minute},
+			Backoff: Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
 			Children: []Child{
 				{ID: "watcher", Start: Worker(func() Behaviour { return onlooker{} })},
 				{ID: "tenants", Start: Supervisor(Spec{Children: []Child{
@@ -242,11 +242,11 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 					recent++
 				}
 			}
-			times := c.add(now, o)
-			if own := recent >= OwnOrigins; own != (times == 0) {
-				t.Fatalf("%d origins within %s: %d times", recent, OwnTime, times)
+			times, own := c.add(now, o)
+			if want := recent >= OwnOrigins; want != own {
+				t.Fatalf("%d origins within %s: own fault is %t", recent, OwnTime, own)
 			}
-			if again := seen && now.Sub(before) <= RepeatTime; times > 0 && again != (times > 1) {
+			if again := seen && now.Sub(before) <= RepeatTime; times > 1 && !again || !own && again && times == 1 {
 				t.Fatalf("%s after the last of %q: %d times", now.Sub(before), o, times)
 			}
 		}

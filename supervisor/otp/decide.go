@@ -284,6 +284,12 @@ func (s *state) startFailed(now time.Time, k *kid, reason error, parked bool) {
 	case reason == Ignore:
 		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 		s.answerStarter(k, nil)
+	case s.mode == booting && s.backoff.Boots:
+		if k.failures == nil {
+			k.failures = &failures{window: newWindow(s.intensity)}
+		}
+		s.pause(now, k, err)
+		return
 	case s.mode == booting:
 		s.settleIdle(k, false)
 		s.selfClose(now, ShutdownWith(err))

@@ -32,7 +32,7 @@ func newWorld(t *rapid.T) *world {
 		Intensity:    Intensity{rapid.IntRange(0, 4).Draw(t, "restarts"), 10},
 	}
 	if spec.Strategy == OneForOne && rapid.Bool().Draw(t, "backoff") {
-		spec.Backoff = Backoff{3, 20, 50}
+		spec.Backoff = Backoff{3, 20, 50, rapid.Bool().Draw(t, "boots")}
 	}
 	w := &world{T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{}, now: time.Unix(0, 0)}
 	w.s.most = rapid.IntRange(1, 3).Draw(t, "most")

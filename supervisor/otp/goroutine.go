@@ -13,7 +13,10 @@ type Done struct {
 }
 
 // routine is one owned goroutine.
-type routine struct{ name string }
+type routine struct {
+	name   string
+	origin string // whom its panic is charged to; see Attributed
+}
 
 // Go runs f in a goroutine that belongs to this incarnation: its context ends when termination of the incarnation
 // begins, its end arrives as a Done message, its panic is a crash of the incarnation, and the incarnation has not
@@ -21,9 +24,12 @@ type routine struct{ name string }
 // touch the worker's state: Post and PostWait are its way back. Go may be called from an owned goroutine too, and from
 // Terminate: once termination has begun f runs with a context that has ended already, so that what it was to answer is
 // answered. Only when the incarnation is over, which its abandoned leftovers may not know, f is not run.
-func (p *Process) Go(name string, f func(ctx context.Context) error) {
+func (p *Process) Go(name string, f func(ctx context.Context) error) { p.GoFor("", name, f) }
+
+// GoFor is Go on behalf of an origin, to which a panic of f is charged; see Attributed.
+func (p *Process) GoFor(origin, name string, f func(ctx context.Context) error) {
 	ctx := p.Context()
-	r := &routine{name}
+	r := &routine{name, origin}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {
@@ -80,7 +86,7 @@ func (p *Process) routineEnded(r *routine, done Done, crash *CrashReport) {
 	p.mu.Unlock()
 	switch {
 	case crash != nil:
-		crash.Incarnation = p.inc
+		crash.Incarnation, crash.Origin = p.inc, r.origin
 		p.guard.box.PostSystemMessage(routineCrash{p, crash})
 	case last:
 		p.guard.box.PostSystemMessage(proceed{})

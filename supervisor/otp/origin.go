@@ -23,7 +23,8 @@ const (
 	ShunTime   = time.Second
 	// MaxCharged is how many crashes of one origin may follow one another within RepeatTime before
 	// the child gets no message of it any more, not even those that nobody can be told about. It
-	// ends a loop that a child is in when its Init brings about the message it crashes on.
+	// ends a loop that a child is in when its Init brings about the message it crashes on. A child
+	// that crashes for the origin even so is at fault itself.
 	MaxCharged = 100
 	// OwnTime is the time within which crashes of OwnOrigins different origins show that the child
 	// itself is at fault. From then on its crashes are charged to it.
@@ -123,8 +124,8 @@ type charge struct {
 type charges []charge
 
 // add notes a crash. It reports how many of the origin have followed one another within RepeatTime,
-// this one included, and 0 when the child itself is at fault.
-func (c *charges) add(now time.Time, origin string) (times int) {
+// this one included, and whether the child itself is at fault.
+func (c *charges) add(now time.Time, origin string) (times int, own bool) {
 	times = 1
 	kept := (*c)[:0]
 	for _, x := range *c {
@@ -142,8 +143,5 @@ func (c *charges) add(now time.Time, origin string) (times int) {
 		kept = append(kept[:0], kept[1:]...) // the oldest of those that are others
 	}
 	*c = append(kept, charge{origin, now, times})
-	if len(*c) >= OwnOrigins {
-		return 0
-	}
-	return times
+	return times, len(*c) >= OwnOrigins || times > MaxCharged
 }

@@ -10,7 +10,7 @@ import (
 //
 //	one_for_one 2/1h any_significant { a; b transient significant 1s; s sup rest_for_one 1/5s { c; d } }
 //
-// strategy, restarts/window, auto_shutdown, backoff=first-max-stable; then children: id, restart type, "significant", shutdown, and for a
+// strategy, restarts/window, auto_shutdown, backoff=first-max-stable, -boots; then children: id, restart type, "significant", shutdown, and for a
 // supervisor "sup" and its tree. The template of a pool has the id "-".
 type treeText struct {
 	words  []string
@@ -57,7 +57,7 @@ func (p *treeText) spec() (s Spec) {
 			s.AutoShutdown = v
 		} else if text, ok := strings.CutPrefix(w, "backoff="); ok { // first-max-stable
 			f := strings.Split(text, "-")
-			s.Backoff = Backoff{duration(f[0]), duration(f[1]), duration(f[2])}
+			s.Backoff = Backoff{First: duration(f[0]), Max: duration(f[1]), Stable: duration(f[2]), Boots: len(f) > 3}
 		} else if r, within, ok := strings.Cut(w, "/"); ok {
 			fmt.Sscan(r, &s.Intensity.Restarts)
 			s.Intensity.Within = duration(within)
