@@ -40,6 +40,8 @@ type arena struct {
 	retries int
 	// timeout is how long a call of a load may take; 0 is loadTimeout.
 	timeout time.Duration
+	// rate is how many calls a second a load makes; 0 is loadRate.
+	rate float64
 }
 
 // open starts the release binary. Servers is the YAML of acme's servers, a line each, "files" being the test server unless it says

@@ -17,6 +17,9 @@ import (
 // processor that it could have had, which take longer on a machine that runs other tests too.
 const hangPatience = 50 * time.Second
 
+// hangRate leaves the machine time to find out who hangs.
+const hangRate = 50
+
 // paused is more calls than fail while a tenant is paused, because its message hung a shared component.
 const paused = 1 << 20
 
@@ -63,7 +66,7 @@ func TestChaosHungActorsAreReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := open(t, "")
-			a.timeout = hangPatience
+			a.timeout, a.rate = hangPatience, hangRate
 			a.replaces(h)
 		})
 	}
@@ -130,7 +133,14 @@ func (a *arena) replaces(h hang) {
 	} else {
 		a.t.Logf("replaced %s after the fault was armed; %d of %d calls failed: %v", took, r.Counts.Failed, r.Counts.Sent, r.Errors)
 	}
-	a.settles(atRest)
+	if h.failed < paused {
+		a.settles(atRest)
+		return
+	}
+	a.eventually("holding no more than before", func() bool { // the tenant has begun anew, with what it needs now
+		now := a.middle()
+		return now.sessions == 0 && now.inFlight == 0 && now.goroutines <= atRest.goroutines && now.files <= atRest.files && len(now.children) <= len(atRest.children)
+	})
 }
 
 // hangs arms the fault point: the next message at a path makes its actor hang until the fault is disarmed.

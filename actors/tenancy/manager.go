@@ -347,6 +347,9 @@ func (m *Manager) operate(call *Operate) {
 		call.Fail(ErrPutAway)
 		return
 	}
+	if call.Req.Verb != ladder.Quarantine {
+		m.o.Starting(r.name) // what is still held against one that runs is forgotten too
+	}
 	if m.o.Storage().IsZero() {
 		m.written(written{call: call})
 		return
