@@ -28,7 +28,9 @@ type traffic struct {
 }
 
 // load connects to a tenant and makes calls at loadRate until it is stopped. Tool echoes its argument "message".
-func (a *arena) load(tenant, tool string) *traffic { return a.run(tenant, tool, 1_000_000, cmp.Or(a.rate, loadRate)) }
+func (a *arena) load(tenant, tool string) *traffic {
+	return a.run(tenant, tool, 1_000_000, cmp.Or(a.rate, loadRate))
+}
 
 // burst is load of so many calls, as fast as they are answered.
 func (a *arena) burst(tenant, tool string, calls int) *traffic { return a.run(tenant, tool, calls, 0) }
