@@ -163,27 +163,31 @@ func TestExperimentThatHoldsPasses(t *testing.T) {
 	a.struck()
 }
 
-// Rows of the core have nothing to do while clients only call. What strikes at their messages strikes all the same.
+// Rows of the core have nothing to do while clients only call. What strikes at their messages strikes all the same. Each is struck on a host of its
+// own: two crashes on messages of one tenant pause it.
 func TestCoreIsStruckWhileItHasNothingToDo(t *testing.T) {
 	t.Parallel()
-	a := openTrial(t, "limits: {session_init: 1s}")
-	r, code, out := a.run(`
+	for _, row := range []string{"session_manager", "storage", "protocol_version"} {
+		t.Run(row, func(t *testing.T) {
+			t.Parallel()
+			a := openTrial(t, "limits: {session_init: 1s}")
+			r, code, out := a.run(`
 faults:
-  - {do: actor.panic, at: {row: mcpd/core/session_manager}, after: 200ms}
-  - {do: actor.panic, at: {row: mcpd/core/storage}, after: 800ms}
-  - {do: actor.panic, at: {row: mcpd/core/protocol_version}, after: 1400ms}
+  - {do: actor.panic, at: {row: mcpd/core/` + row + `}, after: 200ms}
 expect:
   blast: [mcpd/core/*]
   restarts: {mcpd/core/*: hits}
   target_errors: 0
 `)
-	for _, s := range r.Strikes {
-		if s.Hits != 1 {
-			t.Errorf("%s at %s has struck %d times", s.Kind, s.Target, s.Hits)
-		}
-	}
-	if code != 0 || len(r.Strikes) != 3 {
-		t.Errorf("exit code %d, strikes %+v\n%s", code, r.Strikes, out)
+			for _, s := range r.Strikes {
+				if s.Hits != 1 {
+					t.Errorf("%s at %s has struck %d times", s.Kind, s.Target, s.Hits)
+				}
+			}
+			if code != 0 || len(r.Strikes) != 1 {
+				t.Errorf("exit code %d, strikes %+v\n%s", code, r.Strikes, out)
+			}
+		})
 	}
 }
 
