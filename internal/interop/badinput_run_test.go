@@ -147,7 +147,7 @@ func trickle(base string, header http.Header) string {
 // raw are requests that no HTTP library would send. Each is refused, and its connection closed.
 var raw = []struct{ name, text, want string }{
 	{"two lengths", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}", "400"},
-	{"length and chunks", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "401"},
+	{"length and chunks", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
 	{"unknown transfer encoding", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n", "501"},
 	{"folded header", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n", "4"},
 	{"space before the colon", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization : x\r\n\r\n", "400"},

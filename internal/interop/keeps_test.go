@@ -41,6 +41,7 @@ func (k *kept) initech() *wire { return newWire(k, k.host.MCP+"/t/initech/keeper
 func (k *kept) bystander() {
 	k.Helper()
 	w := k.initech()
+	w.ctx = context.WithoutCancel(k.Context()) // which ends before what cleans up has
 	w.open("2025-11-25")
 	var calls sync.WaitGroup
 	ctx, stop := context.WithCancel(context.Background())
@@ -52,6 +53,7 @@ func (k *kept) bystander() {
 			}
 			if n%20 == 0 {
 				other := k.initech()
+				other.ctx = w.ctx
 				other.open("2025-11-25")
 				other.close()
 			}

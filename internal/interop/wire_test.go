@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -19,6 +20,7 @@ type wire struct {
 	url     string
 	header  http.Header // sent with every request
 	carrier http.RoundTripper
+	ctx     context.Context // of its requests; nil is the test's
 }
 
 // newWire makes a client of an endpoint. An empty key sends none.
@@ -44,7 +46,11 @@ type reply struct {
 // do sends one request. Each header is a name and its value; an empty value removes the header.
 func (w *wire) do(method, url, body string, headers ...string) reply {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), method, url, strings.NewReader(body))
+	ctx := w.ctx
+	if ctx == nil {
+		ctx = w.t.Context()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
