@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// What a call keeps counts for its tenant, and nothing when it is over, whatever has crashed meanwhile.
+// A held call counts the bytes it keeps for its tenant, and none once it is over, also after a crash.
 // A question that finds no room is refused, and a result is replaced by the reason.
 func TestCallCountsWhatItKeeps(t *testing.T) {
 	run(t, func(r *rig) {

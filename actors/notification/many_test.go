@@ -24,8 +24,8 @@ func function(name string, call func(*notification.Notice)) *notification.Regist
 	return &notification.Register{Method: notification.Any, Handler: &notification.Function{Name: name, Call: call}}
 }
 
-// What comes while a notification is delivered to very many waits for a bounded number of
-// deliveries only.
+// A message that arrives while a notification is delivered to very many listeners waits for a bounded
+// number of deliveries only.
 func TestDeliveriesOfOneTurnAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		const listeners = 3 * notification.MaxDeliveries

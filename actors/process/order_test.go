@@ -8,7 +8,7 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// What is done for all children, starts or releases is done in the order in which they came.
+// The manager goes through its children, starts and releases in the order in which they came.
 func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
 	k := &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]closing{}}
 	type closer struct {

@@ -149,7 +149,7 @@ func TestOneModernServerHearsOfEachCaller(t *testing.T) {
 	})
 }
 
-// Who shares a server by principal has one process for each principal.
+// A server that is shared by principal has one process for each principal.
 func TestOneInstanceForEachPrincipal(t *testing.T) {
 	run(t, func(r *rig) {
 		one(r)

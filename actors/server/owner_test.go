@@ -157,9 +157,9 @@ func words(out *stage.Sink) (stderr, incident string) {
 	return stderr, incident
 }
 
-// What a program last wrote is told to those whose it can be: to everybody before it was given a call,
-// to its only principal after that, and to nobody once it had calls of two. They get the incident, and
-// the operator the text.
+// The last words of a program reach only callers whom they can be about: everybody before it was given
+// a call, its only principal after that, and nobody once it had calls of two principals. The others get
+// the incident, and the operator the text.
 func TestLastWordsReachTheirOwner(t *testing.T) {
 	const text = "the secret of alice"
 	for _, tt := range []struct {
@@ -211,8 +211,8 @@ func TestLastWordsReachTheirOwner(t *testing.T) {
 	}
 }
 
-// Who comes later is told no more than those who were there: what a program said when it was given up
-// is of those whose calls it had, and what it says before it has any is about itself.
+// Later callers are told no more than earlier ones. The last words of a program belong to the principals
+// whose calls it had; before it has any, they are about the program itself.
 func TestLastWordsAreNotForLaterCallers(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, bob := r.as("alice", `{}`), r.as("bob", `{}`)
@@ -251,9 +251,9 @@ func TestLastWordsAreNotForLaterCallers(t *testing.T) {
 	})
 }
 
-// What names its owner reaches that and nobody else: progress its call, the withdrawal of a question
-// whoever was asked. News of tasks is under ids that no client knows, and what no revision knows is
-// passed on to nobody.
+// A message that names its owner reaches that owner alone: progress reaches its call, the withdrawal of
+// a question reaches whoever was asked. Task notifications carry ids that no client knows, and
+// notifications that no revision defines reach nobody.
 func TestMessagesThatNameTheirOwner(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, bob := r.as("alice", elicits), r.as("bob", elicits)

@@ -47,7 +47,7 @@ func TestWaitingCallsCount(t *testing.T) {
 					}
 					if sent {
 						letGo()
-						// What the server is sent has its own name of the tool.
+						// The server is sent its own name of the tool.
 						if got, want := kept(), int64(calls*(len(params)-len("files__"))); got != want {
 							t.Errorf("%d bytes count while %d calls are on their way, want %d", got, calls, want)
 						}

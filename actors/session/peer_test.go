@@ -169,7 +169,7 @@ func TestPeersAreBounded(t *testing.T) {
 	})
 }
 
-// What nobody acts on tells no peers apart: experimental capabilities, settings, the order of members.
+// Peers are not told apart by members that nobody acts on: experimental capabilities, settings, order.
 func TestPeersAreToldApartByWhatMatters(t *testing.T) {
 	perform(t, 2, func(a *actors) {
 		first := a.known(here, peerOf(`{"roots":{},"elicitation":{}}`))

@@ -62,9 +62,9 @@ func TestSetMakesRoomAfterItsConnections(t *testing.T) {
 	}
 }
 
-// What servers are told of a session stays the same while it lasts, also when there is room for more:
-// its connections are found by it. With its end its sets are free, and a crash of the manager loses
-// count of none.
+// A session's set of capabilities stays the same while the session lasts, also when there is room for
+// more sets, because its connections are found by it. The set is free when the session ends, and a
+// crash of the manager loses count of no set.
 func TestSetOfASessionStays(t *testing.T) {
 	x := NewIndex()
 	handle := func(server string) *Handle {
