@@ -252,3 +252,35 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 		}
 	})
 }
+
+// A panic in a goroutine that runs on behalf of an origin is charged to it, and the worker goes on.
+func TestGoroutineIsChargedToItsOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var err error
+		r.tree, err = r.sys.Start(context.Background(), "top", Spec{
+			Intensity: Intensity{0, time.Second}, Backoff: Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
+			Children: []Child{{ID: "box", Start: Worker(func() Behaviour { return delegator{} })}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.close()
+		_ = r.ref("box").Send("go")
+		synctest.Wait()
+		if charged := ofType[CrashCharged](r); len(charged) != 1 || charged[0].Origin != "acme" {
+			t.Errorf("charged: %+v", charged)
+		}
+		if got, want := r.state(), "box#2"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// delegator has a goroutine panic on behalf of acme.
+type delegator struct{ Base }
+
+func (delegator) Receive(p *Process, _ any) error {
+	p.GoFor("acme", "work", func(context.Context) error { panic("crash") })
+	return nil
+}
