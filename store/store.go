@@ -32,6 +32,8 @@ const (
 	Tenants Bucket = "tenants"
 	// Quarantines are by tenant and server: those that are not to be started.
 	Quarantines Bucket = "quarantines"
+	// Aside are, by bucket and key, records on which whoever read them crashed. No host reads them again.
+	Aside Bucket = "aside"
 )
 
 // How the buckets of tenants begin. Each tenant has its own, because each reads its own.

@@ -22,6 +22,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/server"
 	"mcpd/actors/session"
+	"mcpd/actors/storage"
 	"mcpd/actors/task"
 	"mcpd/gateway/config"
 	"mcpd/gateway/ladder"
@@ -56,6 +57,7 @@ type host struct {
 	last     *process.Last // closes what the process manager could not
 	store    *streamable.Store
 	state    *store.Store // nil when nothing survives this host
+	records  *storage.Restorer
 	index    *session.Index
 	edge     *Edge
 	memory   quota.Memory
@@ -94,7 +96,7 @@ func (h *host) sessionOptions() session.Options {
 		// Whoever has started an embedded host is its client, and needs no key.
 		Serves: func(ep streamable.Endpoint) bool { return h.options.Embedded || h.now().serves(ep) }, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
-		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions), Events: h.stored(store.Events),
+		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions), Events: h.stored(store.Events), Records: h.records,
 		Random: h.options.Simulation.Random,
 	}
 }
@@ -161,6 +163,7 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 		Storage:     func() otp.Ref { return h.core("storage") },
 		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
 		Quarantined: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Quarantines) },
+		Records:     h.records,
 		Draw:        h.options.Simulation.Draw,
 		Principals:  func() []string { return slices.Sorted(maps.Keys(h.now().names[t.Name])) },
 	}
@@ -251,7 +254,7 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 		log.OK, log.Detail = false, "nobody reads the log"
 	}
 	health.Checks = append(health.Checks, log,
-		h.durability(tree), h.memoryCheck(tree), h.connectionsCheck(), h.standings(), pauses(tree))
+		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(), pauses(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}

@@ -8,6 +8,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
+	"mcpd/actors/storage"
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
@@ -117,6 +118,7 @@ var limits = []limit{
 	{"max_history", "", nil, "bytes kept for the return of one session's client", forgets, ""},
 	{"max_total_history", "", nil, "bytes kept for all sessions", forgets, ""},
 	{"history_time", "", nil, "an event that is kept", forgets, ""},
+	{"", "records_aside", storage.MaxAside, "stored records that crashed whoever read them, kept in the state", "further ones are deleted", ""},
 	{"", "saved_history", int64(streamable.MaxSavedBytes), "bytes of the same on the disk, of streams that their clients have left", "the oldest is not there for the next host", ""},
 
 	// Servers.

@@ -18,7 +18,7 @@ func (h *host) safeTree() otp.Spec {
 	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Backoff: backoff, Children: []otp.Child{
 		service("admin", 1*second, h.admin),
 		sup("observability", otp.Temporary, in(10, minute), 5*second, service("event_log", 2*second, h.eventLog)),
-		pausing("listeners", in(5, minute), h.listeners()...),
+		pausing("listeners", in(5, minute), backoff, h.listeners()...),
 	}}
 }
 

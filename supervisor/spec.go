@@ -23,18 +23,22 @@ func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shut
 var backoff = otp.Backoff{First: second, Max: 5 * minute, Stable: minute}
 
 // pausing is a permanent supervisor that pauses children instead of giving up.
-func pausing(id string, budget otp.Intensity, children ...otp.Child) otp.Child {
+func pausing(id string, budget otp.Intensity, pause otp.Backoff, children ...otp.Child) otp.Child {
 	return otp.Child{
 		ID: id, Label: id, Shutdown: otp.Infinity,
-		Start: otp.Supervisor(otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: backoff, Children: children}),
+		Start: otp.Supervisor(otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: pause, Children: children}),
 	}
 }
 
-// changing is a pausing supervisor whose children come and go while it runs: when it restarts, it has those that there are then. It starts
-// without those that do not start.
+// booting is a backoff that a supervisor has from its start on: children that do not start are paused, and do not end the start.
+func booting(b otp.Backoff) otp.Backoff {
+	b.Boots = true
+	return b
+}
+
+// changing is a pausing supervisor whose children come and go while it runs: when it restarts, it has those that there are then.
 func changing(id string, budget otp.Intensity, children func() []otp.Child) otp.Child {
-	boots := backoff
-	boots.Boots = true
+	boots := booting(backoff)
 	return otp.Child{
 		ID: id, Label: id, Shutdown: otp.Infinity,
 		Start: otp.SupervisorFunc(func() otp.Spec {

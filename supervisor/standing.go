@@ -29,7 +29,7 @@ func (h *host) tenancyOptions() tenancy.Options {
 		},
 		Child:    func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
 		Starting: h.system.Forgive, Resumed: h.wakeSessions,
-		Storage: func() otp.Ref { return h.core("storage") }, Stored: h.stored(store.Tenants),
+		Storage: func() otp.Ref { return h.core("storage") }, Stored: h.stored(store.Tenants), Records: h.records,
 		Emit: h.recorder.Emit,
 	}
 }

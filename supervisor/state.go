@@ -3,6 +3,7 @@ package supervisor
 import (
 	"encoding/base64"
 	"iter"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -34,6 +35,11 @@ func (h *host) openState() {
 		}
 	}
 	h.ring = h.newRing()
+	held := 0
+	for range h.stored(store.Aside) {
+		held++
+	}
+	h.records = storage.NewRestorer(storage.RestorerOptions{Held: held, Faults: h.faults, Emit: h.recorder.Emit})
 }
 
 func (h *host) closeState() error {
@@ -156,12 +162,31 @@ func (h *host) home(t *tenant.Tenant) func(server string) string {
 
 func (h *host) taskManagerOptions(t *tenant.Tenant, o *task.Options) task.ManagerOptions {
 	return task.ManagerOptions{
-		Tasks: o, Pool: func() otp.Ref { return h.at(t, "task_sup") }, Emit: h.recorder.Emit,
+		Tasks: o, Pool: func() otp.Ref { return h.at(t, "task_sup") }, Emit: h.recorder.Emit, Records: h.records,
 		Stored: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Tasks(t.Name)) },
 		Serves: func(principal, server string) bool {
 			return h.now().serves(streamable.Endpoint{Tenant: t.Name, Principal: principal, Server: server})
 		},
 	}
+}
+
+// recordsCheck is what readiness says of stored records that crashed whoever read them.
+func (h *host) recordsCheck() admin.Check {
+	c := admin.Check{Name: "stored_records", OK: true}
+	aside := h.records.Aside()
+	if len(aside) == 0 {
+		return c
+	}
+	lines := make([]string, len(aside))
+	for i, r := range aside {
+		lines[i] = r.Kind + " " + r.Name
+		if r.Tenant != "" {
+			lines[i] += " of " + r.Tenant
+		}
+		lines[i] += ", incident " + r.Incident
+	}
+	c.OK, c.Detail = false, "set aside, because reading them crashed: "+strings.Join(lines, "; ")
+	return c
 }
 
 // durability is what readiness says of the state. Without it there is service.

@@ -43,7 +43,7 @@ func (h *host) tree() otp.Spec {
 			service("event_log", 2*second, h.eventLog),
 		),
 		// TIER 1: what all tenants need. Each row keeps its state over its own crash.
-		pausing("core", in(5, 10*second), append(h.storage(),
+		pausing("core", in(5, 10*second), booting(backoff), append(h.storage(),
 			actor("memory", 5*second, func() otp.Behaviour { return memory.New(h.memoryOptions()) }),
 			actor("protocol_version", 5*second, func() otp.Behaviour { return version.New(h.recorder.Emit) }),
 			actor("capabilities", 5*second, func() otp.Behaviour { return capability.New() }),
@@ -54,7 +54,7 @@ func (h *host) tree() otp.Spec {
 		)...),
 		changing("tenants", in(20, minute), h.tenants),
 		// Last to start, so first to stop: nothing new comes in while what is there is finished.
-		pausing("listeners", in(5, minute), h.listeners()...),
+		pausing("listeners", in(5, minute), backoff, h.listeners()...),
 	}}
 }
 

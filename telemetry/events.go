@@ -356,6 +356,13 @@ type (
 		Kind   string `key:"kind" is:"session, event, task or configuration"`
 		Reason string `key:"reason" is:"why it is of no use"`
 	}
+	RecordSetAside struct {
+		Where
+		Kind   string           `key:"kind" is:"session, events, task, tenant, list or quarantine"`
+		Name   string           `key:"name" is:"which of them; of a session and its events the row in the tree"`
+		Reason string           `key:"reason" is:"the panic's value"`
+		Report *otp.CrashReport `key:"crash" is:"the panic"`
+	}
 	StateNotWritten struct {
 		Where
 		Reason string `key:"reason" is:"the error"`

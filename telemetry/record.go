@@ -91,6 +91,8 @@ func crash(e Event) *otp.CrashReport {
 		return e.Report
 	case TerminatePanicked:
 		return e.Report
+	case RecordSetAside:
+		return e.Report
 	}
 	return nil
 }

@@ -92,6 +92,7 @@ var events = []row{
 	{SafeMode{}, "safe_mode", fail, "safe mode: only the admin listener serves", true, rare, "the host crashed too often"},
 	{StateLost{}, "state_lost", warn, "a part of the state was not readable", true, rare, "what was readable is in use"},
 	{RecordDropped{}, "record_dropped", warn, "a stored value was dropped", false, peer, "it is broken, of another version, or of what is not served any more"},
+	{RecordSetAside{}, "record_set_aside", fail, "a stored record crashed whoever read it: it is set aside", true, rare, "what reads it goes on without it, and readiness says degraded until the next start; up to 64 are kept in the state, and never read again"},
 	{StateNotWritten{}, "state_not_written", fail, "the state cannot be written", true, rare, "sessions go on, and would not survive the host"},
 	{StateWritten{}, "state_written", info, "the state is written again", false, rare, "and all that had waited for it"},
 	{MemoryLevel{}, "memory_level", warn, "memory level changed", false, rare, "how much memory is in use, and with that which new work is refused"},

@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
+	"mcpd/actors/storage"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
@@ -49,6 +50,8 @@ type Options struct {
 	Stored  func() iter.Seq2[string, jsontext.Value]
 	// Quarantined is what an earlier host has written of the servers of all tenants that were quarantined. Nil for none.
 	Quarantined func() iter.Seq2[string, jsontext.Value]
+	// Records reads both; nil sets no record aside.
+	Records *storage.Restorer
 	// Principals are those who may call.
 	Principals func() []string
 	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.

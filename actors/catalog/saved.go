@@ -100,30 +100,47 @@ func (c *Catalog) recall() {
 		return
 	}
 	for name, value := range c.o.Stored() {
-		s, key, l, err := c.decode(value)
-		if err == nil && (savedAs(s.config.Name, key) != name || len(s.lists) >= MaxListings) {
-			err = errors.New("not where it belongs")
-		}
-		if err != nil {
-			if !errors.Is(err, errAnother) {
-				c.o.Emit(telemetry.StateLost{
-					Where: telemetry.Where{Tenant: c.tenant.Name, Path: c.p.Path()}, Reason: fmt.Sprintf("what a server had listed: %v", err),
-				})
-			}
-			c.keep(name, nil)
-			continue
-		}
-		if s.lists[key] = l; !l.known {
-			s.vain = true
-		} else {
-			s.last = l
-			c.declare(s.config.Name, l.facts)
-			c.show(s)
-		}
+		c.read("list", store.Change{Bucket: store.Lists(c.tenant.Name), Key: name, Value: value}, func() { c.recallOne(name, value) })
 	}
 	for _, s := range c.servers {
 		s.vain = s.vain && s.last == nil // to whom it has listed since it was ready
 	}
+}
+
+// recallOne takes over one listing.
+func (c *Catalog) recallOne(name string, value jsontext.Value) {
+	s, key, l, err := c.decode(value)
+	if err == nil && (savedAs(s.config.Name, key) != name || len(s.lists) >= MaxListings) {
+		err = errors.New("not where it belongs")
+	}
+	if err != nil {
+		if !errors.Is(err, errAnother) {
+			c.o.Emit(telemetry.StateLost{
+				Where: telemetry.Where{Tenant: c.tenant.Name, Path: c.p.Path()}, Reason: fmt.Sprintf("what a server had listed: %v", err),
+			})
+		}
+		c.keep(name, nil)
+		return
+	}
+	if s.lists[key] = l; !l.known {
+		s.vain = true
+	} else {
+		s.last = l
+		c.declare(s.config.Name, l.facts)
+		c.show(s)
+	}
+}
+
+// read has a stored record of the tenant read.
+func (c *Catalog) read(kind string, of store.Change, read func()) {
+	if c.o.Storage == nil {
+		read()
+		return
+	}
+	name, tenant := of.Key, c.tenant.Name
+	c.o.Records.Read(c.p, storage.Reading{
+		Change: of, Kind: kind, Name: name, Of: func() string { return tenant }, To: c.o.Storage(),
+	}, read)
 }
 
 func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, error) {

@@ -99,12 +99,14 @@ func (c *Catalog) requarantine() {
 		if !mine {
 			continue
 		}
-		if s := c.servers[name]; s == nil || s.requarantine(value, c.p.Now()) != nil {
-			c.change(store.Change{Bucket: store.Quarantines, Key: key})
-		} else {
-			c.arm(name, s)
-			c.show(s)
-		}
+		c.read("quarantine", store.Change{Bucket: store.Quarantines, Key: key, Value: value}, func() {
+			if s := c.servers[name]; s == nil || s.requarantine(value, c.p.Now()) != nil {
+				c.change(store.Change{Bucket: store.Quarantines, Key: key})
+			} else {
+				c.arm(name, s)
+				c.show(s)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/storage"
 	"mcpd/internal/clock"
 	"mcpd/internal/order"
 	"mcpd/protocol"
@@ -52,7 +53,9 @@ type Options struct {
 	Restore iter.Seq2[string, jsontext.Value]
 	// Events yields what it has stored of their streams, by the keys of streamable.Saved; nil for nothing.
 	Events iter.Seq2[string, jsontext.Value]
-	Emit   telemetry.Sink
+	// Records reads what is stored; nil sets no record aside.
+	Records *storage.Restorer
+	Emit    telemetry.Sink
 	// Random is where the ids of sessions come from; nil is crypto/rand.
 	Random io.Reader
 }
@@ -140,9 +143,10 @@ func (m *Manager) Init(p *otp.Process) error {
 	if m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(m.index) }); !heir {
 		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
 		p.SetHeir(m.kept)
-		if p.Incarnation() == 1 { // the index has outlived all others
-			m.restore()
-		}
+	}
+	if m.o.Records.Due(p, "sessions") { // the index outlives the manager
+		m.restore()
+		m.o.Records.Finish("sessions")
 	}
 	m.index.Each(func(h *Handle) bool { // they say so themselves
 		if ref := h.actor(); !ref.IsZero() {

@@ -11,6 +11,7 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/internal/order"
 	"mcpd/protocol"
+	"mcpd/protocol/splice"
 	"mcpd/protocol/terms"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
@@ -133,42 +134,77 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 // minID is less than any id of ours has.
 const minID = 32
 
-// restore takes over the sessions of an earlier host. One that cannot be read, or is not served any more, is forgotten.
+// restore takes over the sessions of an earlier host. One that cannot be read, or is not served any more, is forgotten. One that crashes
+// the manager is set aside.
 func (m *Manager) restore() {
 	if m.o.Restore == nil {
 		return
 	}
-	defer m.restoreStreams()
-	now := m.o.Clock.Now()
+	events := m.savedEvents()
 	for id, value := range m.o.Restore {
-		h, err := restored(id, value)
-		if err == nil && m.o.Limit(h.endpoint.Tenant) == 0 {
-			err = errors.New("its tenant is gone")
-		}
-		if err == nil && m.index.Len() >= m.o.Total() {
-			err = errors.New("max_total_sessions is reached")
-		}
-		if err == nil && m.o.Serves != nil && !m.o.Serves(h.endpoint) {
-			err = errors.New(telemetry.ClosedUnconfigured.Phrase())
-		}
-		if err != nil {
-			_ = m.p.Send(m.o.Storage(), &storage.Keep{Change: store.Change{Bucket: store.Sessions, Key: id}})
-			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "session", Reason: err.Error()})
+		if _, ok := m.index.Get(id); ok { // an incarnation that did not become ready has taken it over
+			delete(events, id)
 			continue
 		}
-		h.row, h.clock, h.manager, h.storage, h.index, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.o.Store.Streams(h.endpoint.Tenant, id)
-		h.opened = clock.Past(now, h.opened)
-		h.last.Store(clock.Steady(now) - int64(m.idled(h, now)))
-		if why, is := m.over(h, now); is {
-			h.Forget()
-			h.streams.Close()
-			m.o.Emit(telemetry.SessionClosed{
-				Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: why, Age: now.Sub(h.opened),
-			})
+		of := func() string { t, _ := splice.GetString(value, "tenant"); return t }
+		reading := storage.Reading{
+			Change: store.Change{Bucket: store.Sessions, Key: id, Value: value}, Kind: "session", Name: rowOf(id), Of: of, To: m.o.Storage(),
+		}
+		var h *Handle
+		if !m.o.Records.Read(m.p, reading, func() { h = m.regain(id, value) }) || h == nil {
 			continue
 		}
+		m.restoreStreams(h, events[id])
+		delete(events, id)
 		m.index.add(h)
 	}
+	for id, of := range order.Of(events) {
+		for _, e := range of {
+			m.o.Store.Discard(e.Key)
+		}
+		m.dropped(id, "event", errGone)
+	}
+}
+
+// regain is a session of an earlier host, nil when it is to be forgotten.
+func (m *Manager) regain(id string, value jsontext.Value) *Handle {
+	now := m.o.Clock.Now()
+	h, err := restored(id, value)
+	if err == nil && m.o.Limit(h.endpoint.Tenant) == 0 {
+		err = errors.New("its tenant is gone")
+	}
+	if err == nil && m.index.Len() >= m.o.Total() {
+		err = errors.New("max_total_sessions is reached")
+	}
+	if err == nil && m.o.Serves != nil && !m.o.Serves(h.endpoint) {
+		err = errors.New(telemetry.ClosedUnconfigured.Phrase())
+	}
+	if err != nil {
+		tenant := ""
+		if h != nil {
+			tenant = h.endpoint.Tenant
+		}
+		_ = m.p.Send(m.o.Storage(), &storage.Keep{Tenant: tenant, Change: store.Change{Bucket: store.Sessions, Key: id}})
+		m.dropped(id, "session", err)
+		return nil
+	}
+	h.row, h.clock, h.manager, h.storage, h.index, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.o.Store.Streams(h.endpoint.Tenant, id)
+	h.opened = clock.Past(now, h.opened)
+	h.last.Store(clock.Steady(now) - int64(m.idled(h, now)))
+	if why, is := m.over(h, now); is {
+		h.Forget()
+		h.streams.Close()
+		m.o.Emit(telemetry.SessionClosed{
+			Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: why, Age: now.Sub(h.opened),
+		})
+		return nil
+	}
+	return h
+}
+
+// dropped tells of what is stored and of no use.
+func (m *Manager) dropped(id, kind string, why error) {
+	m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: kind, Reason: why.Error()})
 }
 
 // idled is how long a session of an earlier host has been idle, as far as that is known. The time
@@ -181,33 +217,55 @@ func (m *Manager) idled(h *Handle, now time.Time) time.Duration {
 	return max(0, time.Duration(clock.Steady(now)-last)-grain(m.mayIdle(h)))
 }
 
-// restoreStreams gives the sessions that were taken over what is stored of their streams. What is of no use is forgotten; of each session is told
-// once why.
-func (m *Manager) restoreStreams() {
-	if m.o.Events == nil {
-		return
-	}
+var errGone = errors.New("its session is gone")
+
+// savedEvents is what is stored of streams, by session.
+func (m *Manager) savedEvents() map[string][]streamable.Saved {
 	of := map[string][]streamable.Saved{}
+	if m.o.Events == nil {
+		return of
+	}
 	for key, value := range m.o.Events {
 		id := streamable.SavedFor(key)
 		of[id] = append(of[id], streamable.Saved{Key: key, Value: value})
 	}
-	for id, events := range order.Of(of) {
-		var dropped []error
-		if h, ok := m.index.Get(id); ok && h.Lasting() {
-			dropped = h.streams.Restore(events)
-		} else {
-			dropped = []error{errors.New("its session is gone")}
-			for _, e := range events {
-				m.o.Store.Discard(e.Key)
-			}
+	return of
+}
+
+// restoreStreams gives a session that is taken over what is stored of its streams. What is of no use is forgotten, and told of once for each
+// reason. When they crash the manager all of them are set aside, and the session begins without.
+func (m *Manager) restoreStreams(h *Handle, events []streamable.Saved) {
+	if len(events) == 0 {
+		return
+	}
+	reading := storage.Reading{
+		Change: store.Change{Bucket: store.Events, Key: h.id, Value: joined(events)}, Kind: "events", Name: h.row,
+		Of: func() string { return h.endpoint.Tenant }, To: m.o.Storage(),
+	}
+	var dropped []error
+	if !m.o.Records.Read(m.p, reading, func() { dropped = h.streams.Restore(events) }) {
+		for _, e := range events {
+			m.o.Store.Discard(e.Key)
 		}
-		told := map[string]bool{}
-		for _, err := range dropped {
-			if reason := err.Error(); !told[reason] {
-				told[reason] = true
-				m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: "event", Reason: reason})
-			}
+		h.streams = m.o.Store.Streams(h.endpoint.Tenant, h.id) // what it was in the middle of is not known
+	}
+	told := map[string]bool{}
+	for _, err := range dropped {
+		if reason := err.Error(); !told[reason] {
+			told[reason] = true
+			m.dropped(h.id, "event", err)
 		}
 	}
+}
+
+// joined is all events of a session as one value.
+func joined(events []streamable.Saved) jsontext.Value {
+	all := jsontext.Value("[")
+	for i, e := range events {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, e.Value...)
+	}
+	return append(all, ']')
 }

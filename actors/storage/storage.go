@@ -90,7 +90,7 @@ type Status struct{ Failing string } // why the state cannot be written; empty w
 // Messages that only the storage sends itself.
 type (
 	write  struct{}
-	sync   struct{}
+	flush  struct{}
 	verify struct{}
 )
 
@@ -146,7 +146,7 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 	case write:
 		s.writing = false
 		s.write()
-	case sync:
+	case flush:
 		s.p.Go("sync", s.sync)
 	case verify:
 		s.verify()
@@ -307,7 +307,7 @@ func (s *Storage) verify() {
 func (s *Storage) syncLater() {
 	if !s.syncing {
 		s.syncing = true
-		s.p.After(SyncPause, sync{})
+		s.p.After(SyncPause, flush{})
 	}
 }
 
@@ -315,7 +315,7 @@ func (s *Storage) syncLater() {
 func (s *Storage) synced(err error) {
 	s.failed(&s.unsynced, err)
 	if s.syncing = err != nil; s.syncing {
-		s.p.After(RetryPause, sync{})
+		s.p.After(RetryPause, flush{})
 	}
 }
 

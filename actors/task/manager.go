@@ -25,6 +25,8 @@ type ManagerOptions struct {
 	Stored func() iter.Seq2[string, jsontext.Value] // what is stored of the tenant's tasks, by row
 	Serves func(principal, server string) bool      // whether who has a task may use the endpoint still
 	Emit   telemetry.Sink
+	// Records reads what is stored; nil sets no record aside.
+	Records *storage.Restorer
 }
 
 // Manager is the behaviour of tenants/<t>/task_manager. It brings the tasks back that a host had which is no more, before there is a session
@@ -42,8 +44,12 @@ func (m *Manager) Init(p *otp.Process) error {
 	ctx, cancel := context.WithTimeout(p.Context(), RestoreTime)
 	defer cancel()
 	for row, value := range m.o.Stored() {
-		err := m.restore(ctx, p.Now(), row, value)
-		if err == nil {
+		reading := storage.Reading{
+			Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row, Value: value}, Kind: "task", Name: row,
+			Of: func() string { return m.o.Tasks.Tenant }, To: m.o.Tasks.Storage,
+		}
+		var err error
+		if !m.o.Records.Read(p, reading, func() { err = m.restore(ctx, p.Now(), row, value) }) || err == nil {
 			continue
 		}
 		_ = p.Send(m.o.Tasks.Storage, &storage.Keep{Tenant: m.o.Tasks.Tenant, Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row}})

@@ -43,7 +43,9 @@ type Options struct {
 	Storage func() otp.Ref
 	// Stored is what an earlier host has written down.
 	Stored iter.Seq2[string, jsontext.Value]
-	Emit   telemetry.Sink
+	// Records reads it; nil sets no record aside.
+	Records *storage.Restorer
+	Emit    telemetry.Sink
 }
 
 // Manager is the behaviour of core/tenant_manager.
@@ -97,8 +99,9 @@ type (
 // before.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	if p.Incarnation() == 1 {
+	if m.o.Records.Due(p, "tenants") {
 		m.restore()
+		m.o.Records.Finish("tenants")
 	}
 	m.look()
 	return nil

@@ -10,6 +10,7 @@ import (
 	"mcpd/actors/storage"
 	"mcpd/gateway/ladder"
 	"mcpd/store"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
 
@@ -90,14 +91,31 @@ func (m *Manager) restore() {
 		known[name] = true
 	}
 	for name, value := range m.o.Stored {
-		s, err := Parse(value, m.p.Now())
-		if err != nil {
-			m.o.Emit(telemetry.RecordDropped{Kind: "tenant", Reason: err.Error()})
+		reading := storage.Reading{
+			Change: store.Change{Bucket: store.Tenants, Key: name, Value: value}, Kind: "tenant", Name: name,
+			Of: func() string { return name }, To: m.o.Storage(),
+		}
+		var s ladder.Standing
+		var err error
+		if !m.o.Records.Read(m.p, reading, func() { s, err = Parse(value, m.p.Now()) }) {
+			s = m.unread(name)
+		} else if err != nil {
+			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Tenant: name, Path: m.p.Path()}, Kind: "tenant", Reason: err.Error()})
 		}
 		if err != nil || !known[name] {
 			m.put(name, ladder.Standing{})
 			continue
 		}
 		m.o.Board.Set(name, s)
+	}
+}
+
+// unread is how a tenant stands whose stored standing cannot be read. Only that of a tenant in trouble
+// is stored, so it is not started before a probe, or an operator says so.
+func (m *Manager) unread(name string) ladder.Standing {
+	now := m.p.Now()
+	return ladder.Standing{
+		State: ladder.Quarantined, Since: now, Times: ladder.MaxEnds, Gap: ladder.FirstProbe, Until: now.Add(ladder.FirstProbe),
+		Why: ladder.Why{Cause: "how it stood could not be read", Incident: otp.IncidentID(m.p.Path()+"/"+name, now)},
 	}
 }

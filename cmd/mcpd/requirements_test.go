@@ -71,7 +71,7 @@ func TestRequirementsAreMapped(t *testing.T) {
 	}
 }
 
-var endRow = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| [^|]* \| ([^|]*) \|$`)
+var endRow = regexp.MustCompile(`(?m)^\| [^-].* \| ([^|]*) \|$`)
 
 // Every row of docs/process-end.md names a test that exists.
 func TestProcessEndsAreShown(t *testing.T) {
@@ -79,7 +79,10 @@ func TestProcessEndsAreShown(t *testing.T) {
 	if len(rows) < 8 {
 		t.Fatal("the page has no table")
 	}
-	for _, row := range rows[2:] { // behind the head and the rule below it
+	for _, row := range rows {
+		if row[1] == "shown by" {
+			continue
+		}
 		tests := shownBy.FindAllStringSubmatch(row[1], -1)
 		if len(tests) == 0 {
 			t.Errorf("%s: names no test", row[0])

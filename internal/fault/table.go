@@ -34,6 +34,7 @@ const (
 	UpstreamRead  Place = "upstream.read"  // a message of a server has arrived
 	UpstreamWrite Place = "upstream.write" // a message is about to be written to a server
 	UpstreamDial  Place = "upstream.dial"  // the name of a server is about to be resolved, for a new connection to it
+	StoreRead     Place = "store.read"     // a record of an earlier host is about to be read
 	StoreWrite    Place = "store.write"    // state is about to be written to the kernel
 	StoreSync     Place = "store.sync"     // state is about to be synced to the disk
 	LogWrite      Place = "log.write"      // a line is about to be written to the log
@@ -65,6 +66,7 @@ var places = []row{
 	{UpstreamRead, ofWho, []Action{Drop, Duplicate, Slow, Late, Garble, Truncate, Cut}, "a message of a server has arrived", false},
 	{UpstreamWrite, ofWho, []Action{Drop, Duplicate}, "a message is about to be written to a server", false},
 	{UpstreamDial, ofWho, []Action{Fail, Slow}, "the name of a server is about to be resolved, for a new connection to it", false},
+	{StoreRead, ofWho, []Action{Panic}, "a record of an earlier host is about to be read", false},
 	{StoreWrite, ofHost, []Action{Fail, ReadOnly}, "state is about to be written to the kernel", false},
 	{StoreSync, ofHost, []Action{Fail, Slow}, "state is about to be synced to the disk", false},
 	{LogWrite, ofHost, []Action{Slow, Hang}, "a line is about to be written to the log", false},

@@ -1,0 +1,183 @@
+package storage
+
+import (
+	"crypto/sha256"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+
+	"mcpd/internal/fault"
+	"mcpd/store"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// MaxAside is how many records are kept in store.Aside, and listed. Further ones are deleted.
+const MaxAside = 64
+
+// errUnfinished is why a record is set aside that an incarnation began to read, and never finished.
+var errUnfinished = errors.New("reading it did not come to an end")
+
+// Restorer reads what an earlier host has stored, one record at a time. A record on which the reader
+// panics is set aside, so that it costs itself and never the start of the row that reads it: it is
+// moved to store.Aside, where it is not read again, and reported. A Restorer outlives actors. Its
+// methods may be called on nil, which sets nothing aside, and by several goroutines.
+type Restorer struct {
+	o RestorerOptions
+
+	mu       sync.Mutex // guards what follows
+	room     int        // how many more records fit into store.Aside
+	begun    map[digest]bool
+	aside    map[digest]bool
+	records  []Record
+	finished map[string]bool
+}
+
+// RestorerOptions are what a Restorer is made from.
+type RestorerOptions struct {
+	// Held is how many records earlier hosts have set aside.
+	Held   int
+	Faults *fault.Registry
+	Emit   telemetry.Sink
+}
+
+// Record is one that is set aside.
+type Record struct {
+	Kind, Tenant, Name string
+	Incident           string
+}
+
+// digest tells one version of a record from all others.
+type digest [sha256.Size]byte
+
+// NewRestorer makes one.
+func NewRestorer(o RestorerOptions) *Restorer {
+	return &Restorer{
+		o: o, room: MaxAside - o.Held,
+		begun: map[digest]bool{}, aside: map[digest]bool{}, finished: map[string]bool{},
+	}
+}
+
+// Reading is what there is to say of a record that is about to be read.
+type Reading struct {
+	store.Change
+	Kind string        // as in telemetry.RecordSetAside
+	Name string        // what people may be told it is called; a session's id is secret
+	Of   func() string // whose record it is; it may panic as well
+	To   otp.Ref       // the storage
+}
+
+// Due reports whether a row still has to read all records of a kind. A row whose first incarnation did
+// not become ready reads them again, but for the one that it did not finish.
+func (r *Restorer) Due(p *otp.Process, kind string) bool {
+	if r == nil {
+		return p.Incarnation() == 1
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.finished[kind]
+}
+
+// Finish notes that all records of a kind were read.
+func (r *Restorer) Finish(kind string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finished[kind] = true
+}
+
+// Read has a record read. It reports false when the record was set aside, by this call or before.
+func (r *Restorer) Read(p *otp.Process, of Reading, read func()) (ok bool) {
+	if r == nil {
+		read()
+		return true
+	}
+	key := sha256.Sum256(slices.Concat([]byte(of.Bucket), []byte{0}, []byte(of.Key), []byte{0}, of.Value))
+	r.mu.Lock()
+	aside, again := r.aside[key], r.begun[key]
+	r.begun[key] = true
+	r.mu.Unlock()
+	if aside {
+		return false
+	}
+	tenant := ""
+	defer func() {
+		switch v := recover(); {
+		case v != nil:
+			r.setAside(p, key, of, tenant, v, callers())
+			ok = false
+		case ok:
+			r.end(key)
+		}
+	}()
+	tenant = of.Of()
+	if again {
+		r.setAside(p, key, of, tenant, errUnfinished, nil)
+		return false
+	}
+	if e := r.o.Faults.At(p.Context(), fault.StoreRead, fault.Who{Tenant: tenant}); e.Action == fault.Panic {
+		panic(e)
+	}
+	read()
+	return true
+}
+
+// end forgets that a record is being read.
+func (r *Restorer) end(key digest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.begun, key)
+}
+
+// setAside moves a record out of the way and reports it.
+func (r *Restorer) setAside(p *otp.Process, key digest, of Reading, tenant string, why any, pcs []uintptr) {
+	report := &otp.CrashReport{Path: p.Path(), Incarnation: p.Incarnation(), PCs: pcs, Origin: tenant, At: p.Now()}
+	if err, is := why.(error); is {
+		report.Reason = err
+	} else {
+		report.Reason = &otp.PanicError{Value: why}
+	}
+	incident := otp.IncidentID(p.Path()+"/"+of.Kind+"/"+of.Name, p.Now())
+	r.mu.Lock()
+	if delete(r.begun, key); r.aside[key] { // an incarnation that was stuck at it has come back
+		r.mu.Unlock()
+		return
+	}
+	r.aside[key] = true
+	if len(r.records) < MaxAside {
+		r.records = append(r.records, Record{of.Kind, tenant, of.Name, incident})
+	}
+	room := r.room > 0
+	if room {
+		r.room--
+	}
+	r.mu.Unlock()
+	if room {
+		moved := store.Change{Bucket: store.Aside, Key: string(of.Bucket) + " " + of.Key, Value: of.Value}
+		_ = p.Send(of.To, &Keep{Tenant: tenant, Change: moved})
+	}
+	_ = p.Send(of.To, &Keep{Tenant: tenant, Change: store.Change{Bucket: of.Bucket, Key: of.Key}})
+	r.o.Emit(telemetry.RecordSetAside{
+		Where: telemetry.Where{Tenant: tenant, Path: p.Path(), Incident: incident},
+		Kind:  of.Kind, Name: of.Name, Reason: report.Reason.Error(), Report: report,
+	})
+}
+
+// Aside are the first MaxAside records that were set aside since the host started.
+func (r *Restorer) Aside() []Record {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.records)
+}
+
+// callers is the stack of a panic, called by the function that recovers from it.
+func callers() []uintptr {
+	var pcs [64]uintptr
+	return slices.Clone(pcs[:runtime.Callers(3, pcs[:])])
+}

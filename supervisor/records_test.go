@@ -1,0 +1,202 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/config"
+	"mcpd/internal/fault"
+	"mcpd/store"
+	"mcpd/telemetry/admin"
+)
+
+// logged is a log that a test reads.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), what)
+}
+
+var twoTenants = `
+listen: 127.0.0.1:0
+admin: {listen: "127.0.0.1:0"}
+tenants:
+  acme:
+    auth: {keys: [{name: a, sha256: ` + strings.Repeat("ab", 32) + `}]}
+    servers: {near: {builtin: demo}}
+  globex:
+    auth: {keys: [{name: a, sha256: ` + strings.Repeat("cd", 32) + `}]}
+    servers: {near: {builtin: demo}}
+`
+
+// begins starts a host with two tenants on a state directory, and ends it when f returns.
+func begins(t *testing.T, state string, faults *fault.Registry, f func(h *host, log *logged)) {
+	t.Helper()
+	c, err := config.Load([]byte(twoTenants), config.Options{Builtins: Builtins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &logged{}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, err := Start(ctx, c, Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), State: state, Faults: faults})
+	if err != nil {
+		t.Fatalf("the host does not start: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }() // owner: this function, which waits below
+	f(r.h, log)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// check is one of those that readiness looks at.
+func (h *host) check(name string) admin.Check {
+	checks := h.health().Checks
+	i := slices.IndexFunc(checks, func(c admin.Check) bool { return c.Name == name })
+	return checks[i]
+}
+
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("not %s within 10 s", what)
+		}
+	}
+}
+
+// A stored record that crashes the row which reads it is set aside and reported, whatever it is. The
+// host starts, the records of the other tenant are taken over, and the next host starts without a
+// trace of it.
+func TestStoredRecordThatCrashesIsSetAside(t *testing.T) {
+	const id, other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"
+	session := func(tenant string) jsontext.Value {
+		return jsontext.Value(`{"tenant":"` + tenant + `","principal":"a","opened":"` + time.Now().Format(time.RFC3339) +
+			`","version":"2025-11-25","capabilities":{},"offered":{},"client":{"name":"c","version":"1"},"ready":true}`)
+	}
+	records := []struct{ kind, key, tenant, value string }{
+		{"session", id, "acme", string(session("acme"))},
+		{"tenant", "acme", "acme", `{"state":"running","times":1}`},
+		{"list", "near x", "acme", `{}`},
+		{"quarantine", "acme/near", "acme", `{}`},
+		{"task", "some", "acme", `{}`},
+	}
+	buckets := map[string]store.Bucket{
+		"session": store.Sessions, "tenant": store.Tenants, "list": store.Lists("acme"), "quarantine": store.Quarantines, "task": store.Tasks("acme"),
+	}
+	for _, r := range records {
+		t.Run(r.kind, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, _, err := store.Open(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Apply([]store.Change{
+				{Bucket: buckets[r.kind], Key: r.key, Value: jsontext.Value(r.value)},
+				{Bucket: store.Sessions, Key: other, Value: session("globex")},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			faults := fault.New(nil)
+			if _, err := faults.Arm(fault.Fault{
+				Action: fault.Panic, Point: fault.Point{Place: fault.StoreRead, Who: fault.Who{Tenant: "acme"}}, Lease: time.Minute,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			begins(t, dir, faults, func(h *host, log *logged) {
+				if r.kind == "tenant" { // it was in trouble, nobody knows how much
+					if s := h.standing.Of("acme"); s.Runs() {
+						t.Errorf("acme stands as %+v, want quarantined", s)
+					}
+					if _, err := h.operateTenant(t.Context(), "acme", "release"); err != nil {
+						t.Error(err)
+					}
+				}
+				soon(t, "reported", func() bool { return log.count(`"record_set_aside"`) > 0 })
+				if n := log.count(`"record_set_aside"`); n != 1 || log.count(`"tenant":"acme"`) == 0 {
+					t.Errorf("reported %d times, or not as acme's", n)
+				}
+				if log.count(id) > 0 {
+					t.Error("a session's id is in the log")
+				}
+				if word := h.health().Status(); word != "degraded" || !strings.Contains(h.check("stored_records").Detail, r.kind) {
+					t.Errorf("readiness: %s, %+v", word, h.check("stored_records"))
+				}
+				if _, ok := h.index.Get(other); !ok {
+					t.Error("globex has lost its session")
+				}
+				if _, ok := h.index.Get(id); ok {
+					t.Error("the session that crashes is taken over")
+				}
+				soon(t, "running", func() bool {
+					_, err := h.system.Whereis("mcpd/tenants/acme/server_sup")
+					return err && h.check("components").OK
+				})
+			})
+			begins(t, dir, nil, func(h *host, log *logged) {
+				if c := h.check("stored_records"); !c.OK || log.count("record_set_aside") > 0 {
+					t.Errorf("the next host: %+v", c)
+				}
+				n := 0
+				for key := range h.stored(store.Aside) {
+					if n++; key != string(buckets[r.kind])+" "+r.key {
+						t.Errorf("aside: %q", key)
+					}
+				}
+				if n != 1 {
+					t.Errorf("%d records are kept aside", n)
+				}
+			})
+		})
+	}
+}
+
+// A shared row that does not start, whatever the cause, costs its own service until it does, and not
+// the start of the host.
+func TestSharedRowThatCrashesAtTheStartIsStartedAgain(t *testing.T) {
+	for _, row := range []string{
+		"storage", "memory", "protocol_version", "capabilities", "session_manager", "process_manager", "tenant_manager", "configuration",
+	} {
+		t.Run(row, func(t *testing.T) {
+			t.Parallel()
+			faults := fault.New(nil)
+			if _, err := faults.Arm(fault.Fault{
+				Action: fault.Panic, Point: fault.Point{Place: fault.Init, Path: "mcpd/core/" + row}, Count: 1, Lease: time.Minute,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			begins(t, t.TempDir(), faults, func(h *host, _ *logged) {
+				if word := h.health().Status(); word != "degraded" || !strings.Contains(h.check("components").Detail, row) {
+					t.Errorf("readiness: %s, %+v", word, h.check("components"))
+				}
+				soon(t, "started", func() bool { return h.core(row).Alive() })
+			})
+		})
+	}
+}
