@@ -65,10 +65,9 @@ type host struct {
 	standing ladder.Board  // of the tenants
 	pools    pools
 	marks    marks
-	rooms    sync.Map        // by tenant: a *rooms
-	bodies   *transport.Room // of all clients, until they are read; nil without a bound
-	ring     *seal.Ring      // seals what clients carry for us
-	instance string          // of this host, in what it seals
+	rooms    sync.Map   // by tenant: a *rooms
+	ring     *seal.Ring // seals what clients carry for us
+	instance string     // of this host, in what it seals
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64

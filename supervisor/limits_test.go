@@ -48,7 +48,7 @@ var bounded = []struct{ what, gauges string }{
 	{"child processes: memory, processes, files", "child_files child_file_size_bytes child_memory_bytes child_processes"},
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
 	{"stored records that crashed whoever read them", "records_aside"},
-	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes bodies_bytes"},
+	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes"},
 	{"child processes that nothing needs", "idle_stop_seconds"},
 	{"the end of the host", "drain_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
@@ -159,8 +159,7 @@ var enforced = map[string]string{
 	"kept_bytes":           "gateway/quota.TestAccountIsRefusedAtItsBound actors/request.TestBytesInFlightAreBounded",
 	"tenant_kept_bytes":    "gateway/quota.TestAccountIsRefusedAtItsBound gateway/quota.TestTenantsAboveTheirShareAreRefusedFirst",
 	"tenant_answers_bytes": "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
-	"tenant_bodies_bytes":  "transport/streamable.TestLargeBodiesWaitForRoom",
-	"bodies_bytes":         "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
+	"tenant_bodies_bytes":  "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
 	"memory_bytes":         "internal/resilience.TestMemoryIsFull",
 	"drain_seconds":        "chaos.TestHostThatStopsAnswersWhatIsInFlight",
 }
@@ -235,7 +234,7 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				k := config.Keys()[i]
 				_, ceiling, _ = strings.Cut(k.Type.Name, " to ")
 				key, value = "`"+l.key+"`", k.Default
-			} else if slices.Contains([]string{"connections", "starting", "kept_bytes", "tenant_kept_bytes", "unknown_bytes", "address_unknown_bytes", "tenant_answers_bytes", "tenant_bodies_bytes", "bodies_bytes"}, name) {
+			} else if slices.Contains([]string{"connections", "starting", "kept_bytes", "tenant_kept_bytes", "unknown_bytes", "address_unknown_bytes", "tenant_answers_bytes", "tenant_bodies_bytes"}, name) {
 				value = "of the machine"
 			}
 			counted := l.counted

@@ -72,11 +72,19 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 	}
 }
 
-// queuedOf counts the bytes that wait for the servers of a tenant. They are a copy of their own: the
-// request that they were made of counts until its outcome.
+// account counts one kind of what a tenant keeps.
+type account struct {
+	*quota.Account
+	kind quota.Kind
+}
+
+// Count implements transport.Account.
+func (a account) Count(n int) { a.Add(a.kind, n) }
+
+// queuedOf counts the bytes that wait for the servers of a tenant. The request that they are of counts
+// too, until its outcome.
 func (h *host) queuedOf(tenant string) func(bytes int) {
-	kept := h.kept.Of(tenant)
-	return func(bytes int) { kept.Add(quota.Outgoing, bytes) }
+	return account{h.kept.Of(tenant), quota.Outgoing}.Count
 }
 
 // historiesOf is the account of a tenant's histories.
@@ -114,42 +122,49 @@ func (h *host) roomsOf(tenant string) *rooms {
 	if r, ok := h.rooms.Load(tenant); ok {
 		return r.(*rooms)
 	}
-	kept := h.kept.Of(tenant)
-	r, _ := h.rooms.LoadOrStore(tenant, &rooms{transport.Counted(h.share(), func(bytes int) { kept.Add(quota.Answers, bytes) }), transport.NewRoom(h.ownBodies())})
+	r, _ := h.rooms.LoadOrStore(tenant, &rooms{
+		transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}), transport.NewRoom(h.ownBodies()),
+	})
 	return r.(*rooms)
 }
 
 const (
-	// bodiesShare is the part of the memory that large requests may fill while they are read: one in four. What is in hand has the rest.
-	bodiesShare = 4
+	// bodiesShare is the part of the memory that the large requests of one tenant may fill while they
+	// are read, since who sends slowly has it for long: one in 32.
+	bodiesShare = 32
 	// leastBodies is what a tenant has of it in any case: one request, as large as the default allows.
 	leastBodies = 4 << 20
 )
 
-// ownBodies is what of it is one tenant's, in bytes: one in eight, since who sends slowly has it for long. 0 is no bound.
+// ownBodies is what of it is one tenant's, in bytes; 0 is no bound.
 func (h *host) ownBodies() int {
 	if h.options.Memory == 0 {
 		return 0
 	}
-	return int(max(h.options.Memory/bodiesShare/tenantShare, leastBodies))
+	return int(max(h.options.Memory/bodiesShare, leastBodies))
 }
 
-// allBodies is that of all.
-func (h *host) allBodies() int {
-	if h.options.Memory == 0 {
-		return 0
+// bodiesOf is where the large requests of a tenant are while they are read.
+func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).bodies }
+
+// reserveBody counts a large request for its tenant while it is read.
+func (h *host) reserveBody(ep streamable.Endpoint, n int, again bool) (release func(), full string) {
+	kept := h.kept.Of(ep.Tenant)
+	if r := kept.TryReserve(quota.Requests, n); r != nil {
+		return r.Release, ""
 	}
-	return int(max(h.options.Memory/bodiesShare, tenantShare*leastBodies))
-}
-
-// bodiesOf is where the large requests of a tenant are while they are read, and those of all.
-func (h *host) bodiesOf(ep streamable.Endpoint) (own, all *transport.Room) {
-	return h.roomsOf(ep.Tenant).bodies, h.bodies
+	if again {
+		return nil, ""
+	}
+	if why := kept.Room(n); why != nil {
+		return nil, why.Told().Message
+	}
+	return kept.Hold(quota.Requests, n).Release, "" // there is room since
 }
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
-		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Holdings: h.kept.Snapshot, Measured: h.bodies.Settle, Emit: h.recorder.Emit,
+		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Holdings: h.kept.Snapshot, Emit: h.recorder.Emit,
 		Faults: h.faults,
 	}
 }

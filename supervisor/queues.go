@@ -42,10 +42,6 @@ var queueTable = []queue{
 	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size passes, and 0 is no bound", func(h *host) (most, limit int) {
 		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.ownBodies()
 	}},
-	{"all_body_bytes", "those of all tenants, and what was read since the memory was measured", func(h *host) (most, limit int) {
-		_, most = h.bodies.Used()
-		return most, h.allBodies()
-	}},
 	{"events", "events that are not in the log", func(h *host) (int, int) { return h.recorder.Most(), telemetry.QueueLen }},
 }
 
@@ -59,13 +55,9 @@ func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
 	return most
 }
 
-// reserved yields how much of each byte budget is taken now: of the rooms of each tenant, and of the room of all.
+// reserved yields how much of each byte budget of the tenants' rooms is taken now.
 func (h *host) reserved() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		all, _ := h.bodies.Used()
-		if !yield("all_bodies", int64(all)) {
-			return
-		}
 		h.rooms.Range(func(_, v any) bool {
 			r := v.(*rooms)
 			answers, _ := r.answers.Used()

@@ -24,8 +24,7 @@ func TestQueuesAreShown(t *testing.T) {
 		}
 	}()
 	full := &rooms{transport.NewRoom(100), transport.NewRoom(100)}
-	h.bodies = transport.NewRoom(100)
-	for i, room := range []*transport.Room{full.answers, full.bodies, h.bodies} {
+	for i, room := range []*transport.Room{full.answers, full.bodies} {
 		room.Add(9_999_990 + i) // more than events ever wait on a busy machine
 		room.Add(-9_999_990 - i)
 	}
@@ -57,7 +56,7 @@ func TestQueuesAreShown(t *testing.T) {
 			t.Errorf("%s: %v is no mark of its own, %q has it", q.name, got, taken[got])
 		}
 		taken[got] = q.name
-		if limit, there := limits[q.name]; !there || limit == 0 && !slices.Contains([]string{"answer_bytes", "body_bytes", "all_body_bytes"}, q.name) {
+		if limit, there := limits[q.name]; !there || limit == 0 && !slices.Contains([]string{"answer_bytes", "body_bytes"}, q.name) {
 			t.Errorf("%s: bound %v", q.name, limit)
 		}
 	}
@@ -73,14 +72,12 @@ func TestQueuesAreShown(t *testing.T) {
 func TestReservedBytesAreShown(t *testing.T) {
 	h := literal(t)
 	one, two := &rooms{transport.NewRoom(100), transport.NewRoom(100)}, &rooms{transport.NewRoom(100), transport.NewRoom(100)}
-	h.bodies = transport.NewRoom(100)
 	h.rooms.Store("one", one)
 	h.rooms.Store("two", two)
-	want := map[string]int64{"answers": 11, "bodies": 4, "all_bodies": 5}
+	want := map[string]int64{"answers": 11, "bodies": 4}
 	one.answers.Add(1)
 	two.answers.Add(10)
 	two.bodies.Add(4)
-	h.bodies.Add(5)
 	for range 2 {
 		got := map[string]int64{}
 		for budget, bytes := range h.reserved() {
@@ -92,7 +89,6 @@ func TestReservedBytesAreShown(t *testing.T) {
 		one.answers.Add(-1)
 		two.answers.Add(-10)
 		two.bodies.Add(-4)
-		h.bodies.Add(-5)
-		want = map[string]int64{"answers": 0, "bodies": 0, "all_bodies": 0}
+		want = map[string]int64{"answers": 0, "bodies": 0}
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
-	"mcpd/transport"
 	"mcpd/transport/stdio"
 )
 
@@ -128,9 +127,6 @@ func newHost(c *config.Config, o Options) *host {
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
 	h.kept = quota.NewLedger(&h.memory)
-	if o.Memory > 0 {
-		h.bodies = transport.NewRoom(h.allBodies())
-	}
 	h.openState()
 	h.store = h.newStore(c)
 	h.kept.Bound(h.bounds(c))

@@ -12,14 +12,21 @@ const Large = 64 << 10
 // clients, until the host has. Who sends one that finds no room is not read until there is some, so that he waits and nobody else does.
 // A nil Room has no bound. It is safe for concurrent use.
 type Room struct {
-	limit   int
-	counted func(bytes int) // is told of each change of used; nil is nobody
+	limit int
+	owner Account // of what is in it; nil is nobody
 
 	mu    sync.Mutex // guards what follows
 	used  int
-	owed  int        // of it, what Settle gives back
 	queue []*entrant // in the order in which they came
 	most  int
+}
+
+// Account is whose bytes somebody counts. Its methods return at once, and are safe for concurrent use.
+type Account interface {
+	// Count adds n bytes to those that the owner has, or takes them away where n is negative.
+	Count(n int)
+	// Fits reports whether the owner may have n bytes more.
+	Fits(n int) bool
 }
 
 // entrant waits for room.
@@ -31,9 +38,9 @@ type entrant struct {
 // NewRoom makes a Room of so many bytes.
 func NewRoom(limit int) *Room { return &Room{limit: limit} }
 
-// Counted makes a Room of so many bytes that tells somebody of all that is let in and out, without
-// waiting.
-func Counted(limit int, by func(bytes int)) *Room { return &Room{limit: limit, counted: by} }
+// Counted makes a Room of so many bytes for one owner, whose account knows of all that is in it. While
+// the owner may have no more, one message at a time is let in.
+func Counted(limit int, owner Account) *Room { return &Room{limit: limit, owner: owner} }
 
 // Add counts bytes that are there already, and with a negative size lets go of them.
 func (r *Room) Add(size int) {
@@ -58,13 +65,15 @@ func (r *Room) add(size int) {
 		r.queue = nil
 	}
 	r.most = max(r.most, r.used)
-	if r.counted != nil && r.used != before {
-		r.counted(r.used - before)
+	if r.owner != nil && r.used != before {
+		r.owner.Count(r.used - before)
 	}
 }
 
 // fits reports whether there is room. One message fits an empty room, whatever its size.
-func (r *Room) fits(size int) bool { return r.used <= 0 || r.used+size <= r.limit }
+func (r *Room) fits(size int) bool {
+	return r.used <= 0 || r.used+size <= r.limit && (r.owner == nil || r.owner.Fits(size))
+}
 
 // take waits until there is room, or ctx ends, and counts size.
 func (r *Room) take(ctx context.Context, size int) error {
@@ -93,26 +102,6 @@ func (r *Room) take(ctx context.Context, size int) error {
 	}
 	r.add(-size) // it was let in meanwhile
 	return context.Cause(ctx)
-}
-
-// Settle gives back what was left in the Room.
-func (r *Room) Settle() {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	owed := r.owed
-	r.owed = 0
-	r.add(-owed)
-}
-
-// Share is what one message of that size can have of the Room's limit.
-func (r *Room) Share(size int) int {
-	if r == nil {
-		return size
-	}
-	return min(size, r.limit)
 }
 
 // Used is how many bytes are counted now, and Most how many ever were.
@@ -150,17 +139,5 @@ func (h *Hold) Take(ctx context.Context, size int) error {
 // Free lets go of it. It is idempotent.
 func (h *Hold) Free() {
 	h.room.Add(-h.size)
-	h.size = 0
-}
-
-// Leave ends the Hold, but size bytes of what it has stay counted until the Room is settled.
-func (h *Hold) Leave(size int) {
-	if h.size == 0 {
-		return
-	}
-	h.room.mu.Lock()
-	defer h.room.mu.Unlock()
-	h.room.owed += size
-	h.room.add(size - h.size)
 	h.size = 0
 }

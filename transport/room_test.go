@@ -41,37 +41,36 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 	})
 }
 
-// What is left in a room is taken until that is settled, and is given back once.
-func TestRoomKeepsWhatIsLeftInIt(t *testing.T) {
+// While the owner of what is in a room may have no more, one message at a time is let in.
+func TestRoomOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewRoom(100)
-		left, next, end := NewHold(room), NewHold(room), make(chan error, 1)
-		if err := left.Take(t.Context(), 80); err != nil {
+		owner := &account{limit: 50}
+		room := Counted(100, owner)
+		first, next, end := NewHold(room), NewHold(room), make(chan error, 1)
+		if err := first.Take(t.Context(), 60); err != nil {
 			t.Fatal(err)
 		}
-		left.Leave(75)
-		left.Leave(75)
-		left.Free()
-		go func() { end <- next.Take(t.Context(), 30) }()
+		go func() { end <- next.Take(t.Context(), 10) }() // owner: the test waits for it
 		synctest.Wait()
-		if now, _ := room.Used(); len(end) != 0 || now != 75 {
-			t.Errorf("%d bytes are taken", now)
+		if len(end) != 0 || owner.used != 60 {
+			t.Errorf("%d bytes are counted, and another message is in: %v", owner.used, len(end) != 0)
 		}
-		room.Settle()
-		if err := <-end; err != nil {
-			t.Fatal(err)
-		}
-		room.Settle()
-		if now, _ := room.Used(); now != 30 {
-			t.Errorf("%d bytes are taken", now)
+		first.Free()
+		if err := <-end; err != nil || owner.used != 10 {
+			t.Errorf("%v, %d bytes are counted", err, owner.used)
 		}
 		next.Free()
-		var none *Room
-		none.Settle()
-		hold := NewHold(none)
-		hold.Leave(1)
+		if owner.used != 0 {
+			t.Errorf("%d bytes are counted in the end", owner.used)
+		}
 	})
 }
+
+// account is of an owner who may have so many bytes.
+type account struct{ used, limit int }
+
+func (a *account) Count(n int)     { a.used += n }
+func (a *account) Fits(n int) bool { return a.used+n <= a.limit }
 
 // Who gives up takes no room, and does not stand in the way of who comes after.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {

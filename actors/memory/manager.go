@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// SampleEvery is how long a change of level may go unnoticed. Who lets in what is large bounds how much that is meanwhile: see Measured.
+	// SampleEvery is how long a change of level may go unnoticed.
 	SampleEvery = 250 * time.Millisecond
 	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
 	// collects every two minutes.
@@ -37,8 +37,6 @@ type Options struct {
 	Relieve func(quota.Level)
 	// Holdings is what tenants keep; nil is nothing.
 	Holdings func() []quota.Holding
-	// Measured is called when the level of a sample is in force.
-	Measured func()
 	Emit     telemetry.Sink
 	// Faults may have memory taken; nil is none.
 	Faults *fault.Registry
@@ -100,7 +98,6 @@ func (m *Manager) sample() {
 	m.fill(use)
 	level := last.Next(use.Bytes, m.o.Limit)
 	m.o.Level.Set(level)
-	m.o.Measured()
 	most, refused := m.holdings()
 	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit, most, refused})
 	if level != last {

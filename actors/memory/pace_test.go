@@ -44,7 +44,7 @@ func TestManagerSetsThePace(t *testing.T) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
-				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, Measured: func() {}, Pace: func(percent int) { set.Add(percent) },
+				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, Pace: func(percent int) { set.Add(percent) },
 				Use: func() memory.Use { return memory.Use{Live: live.Load()} },
 			})
 		})}}

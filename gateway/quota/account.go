@@ -98,21 +98,40 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	return a.refusal(level)
 }
 
-// Reserve counts n bytes of a kind, or says why there is no room for them. A tenant that keeps less
-// than its share has room, whatever the size of the one message.
+// Reserve counts n bytes of a kind, or says why there is no room for them. What goes beyond the
+// tenant's share needs room in the free part, also where it is one large message.
 func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
-	r := a.Hold(k, n)
-	if a == nil {
-		return r, nil
+	r := a.TryReserve(k, n)
+	if r == nil && a != nil {
+		return nil, a.refusal(a.ledger.memory.Level())
 	}
-	s := a.shares()
+	return r, nil
+}
+
+// TryReserve is Reserve for one who waits and asks again: nil when there is no room, which is not
+// counted as a refusal.
+func (a *Account) TryReserve(k Kind, n int) *Reservation {
+	r := a.Hold(k, n)
 	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
-	held := a.total.Load()
-	if s.Total == 0 || held-int64(n) < s.Guaranteed() || a.ledger.excess(s, (*Account).all) <= s.Free() {
-		return r, nil
+	if a.fits(0) {
+		return r
 	}
 	r.Release()
-	return nil, a.refusal(a.ledger.memory.Level())
+	return nil
+}
+
+// Fits reports whether there is room for n bytes more. It counts nothing.
+func (a *Account) Fits(n int) bool { return a.fits(int64(n)) }
+
+func (a *Account) fits(n int64) bool {
+	if a == nil {
+		return true
+	}
+	s, held := a.shares(), a.total.Load()
+	if s.Total == 0 || held+n <= s.Guaranteed() {
+		return true
+	}
+	return a.ledger.excess(s, (*Account).all)-s.Excess(held)+s.Excess(held+n) <= s.Free()
 }
 
 // Room says why there is no room for n bytes more; nil when there is. It counts nothing.

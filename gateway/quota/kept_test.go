@@ -57,18 +57,25 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 	}
 }
 
-// One message of a tenant that keeps less than its share has room, however large it is.
-func TestOneMessageBelowTheShareHasRoom(t *testing.T) {
+// What goes beyond a share needs room in the free part, also where it is one large message: so all
+// tenants together never reserve more than the total.
+func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	l := ledger(Normal)
-	if _, why := l.Of("acme").Reserve(Requests, 70*mib); why != nil {
+	a, b := l.Of("acme"), l.Of("initech")
+	if _, why := a.Reserve(Requests, 70*mib); why != nil {
 		t.Fatal(why.Told())
 	}
-	b := l.Of("initech")
-	if _, why := b.Reserve(Requests, 40*mib); why != nil {
-		t.Error(why.Told())
+	if b.Fits(31*mib) || !b.Fits(30*mib) {
+		t.Error("fits is not its share of 25 MiB and the 5 MiB that are free")
 	}
-	if _, why := b.Reserve(Requests, mib); why == nil {
-		t.Error("the next one has room as well")
+	if _, why := b.Reserve(Requests, 31*mib); why == nil || b.Kept() != 0 {
+		t.Errorf("more than its share has room while nothing is free; %d are kept", b.Kept())
+	}
+	if b.TryReserve(Requests, 31*mib) != nil || b.Holding().Refused != 1 {
+		t.Errorf("who asks again counts as refused: %d", b.Holding().Refused)
+	}
+	if _, why := b.Reserve(Requests, 25*mib); why != nil {
+		t.Error(why.Told())
 	}
 }
 

@@ -290,7 +290,7 @@ func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := transport.NewRoom(10)
 		room.Add(1)
-		guard := streamable.NewHandler(streamable.Options{Bodies: func(streamable.Endpoint) (own, all *transport.Room) { return room, nil }})
+		guard := streamable.NewHandler(streamable.Options{Bodies: func(streamable.Endpoint) *transport.Room { return room }})
 		r := httptest.NewRequest("POST", "http://localhost/tool/a", strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

@@ -18,6 +18,8 @@ const (
 	bodyBuffer = 16 << 10
 	// roomTime is how long a large body may wait for room. Meanwhile nothing of it is read, and none of its own time passes.
 	roomTime = 10 * time.Second
+	// roomPoll is how often it asks whether its tenant may keep more by now.
+	roomPoll = 50 * time.Millisecond
 )
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
@@ -56,7 +58,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 				if full != "" {
 					room.free()
 					in.discard(w, r)
-					return nil, noRoom, full + " is overloaded"
+					return nil, noRoom, full
 				}
 			}
 			body = transport.Grow(body, most)[:len(body)]
@@ -71,7 +73,6 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case nil:
 		case io.EOF:
 			in.end()
-			room.all.Leave(len(body))
 			return settled(body), accepted, ""
 		default:
 			last(w, r)
@@ -98,37 +99,48 @@ func outlive(w http.ResponseWriter, r *http.Request) {
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 
-// bodyRoom is what a large body takes up while it is read: of its tenant's first, so that nobody has many that wait for everybody's. One that is larger
-// than its tenant's has all of that, and counts as no more in everybody's, where it would keep others out for as long as it comes. What it has
-// taken there the host gives back when it has next measured its memory, so that no more than that comes in between.
+// bodyRoom is what a large body takes up while it is read: of its tenant's room, so that nobody has
+// many that come at once, and of what the tenant may keep.
 type bodyRoom struct {
 	taken    bool
-	own, all transport.Hold
+	own      transport.Hold
+	reserved func() // lets go of what it counts for its tenant
 }
 
-// take waits for room for a body of at most size bytes, and says who has none.
-func (h *Handler) take(ctx context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
-	ctx, cancel := context.WithTimeout(ctx, roomTime)
+// take waits for room for a body of at most size bytes, and says why there is none.
+func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
+	ctx, cancel := context.WithTimeout(client, roomTime)
 	defer cancel()
-	own, all := h.options.Bodies(ep)
-	room.taken, room.own, room.all = true, transport.NewHold(own), transport.NewHold(all)
+	room.taken, room.own = true, transport.NewHold(h.options.Bodies(ep))
 	if room.own.Take(ctx, size) != nil {
-		return "tenant " + ep.Tenant
+		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
-	if room.all.Take(ctx, own.Share(size)) != nil {
-		return "host"
+	for full == "" {
+		room.reserved, full = h.options.Reserve(ep, size, ctx.Err() == nil)
+		if room.reserved != nil {
+			return ""
+		}
+		select {
+		case <-time.After(roomPoll):
+		case <-ctx.Done():
+		}
+		if client.Err() != nil {
+			return brokeOff
+		}
 	}
-	return ""
+	return full
 }
 
 func (r *bodyRoom) free() {
 	r.own.Free()
-	r.all.Free()
+	if r.reserved != nil {
+		r.reserved()
+	}
 }
 
-// settled is a message that is kept while it is in hand, in no larger a buffer than it needs.
+// settled is a message that is kept while it is in hand, in no much larger a buffer than it needs.
 func settled(body []byte) []byte {
-	if cap(body) <= transport.Large {
+	if cap(body) <= transport.Large || cap(body)-len(body) <= len(body)/8 {
 		return body
 	}
 	defer transport.Recycle(body)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,26 +23,33 @@ import (
 	"mcpd/transport"
 )
 
-// A large body waits for room of its tenant, and then of the host. The wait is none of its own time, has a
-// bound, and concerns neither small bodies nor other tenants.
+// A large body waits for room of its tenant, and then until the tenant may keep as much. The wait is
+// none of its own time, has a bound, and concerns neither small bodies nor other tenants.
 func TestLargeBodiesWaitForRoom(t *testing.T) {
-	for _, c := range []struct {
-		full  string // who has no room
-		other int    // the status of another tenant's large body
-	}{{"tenant acme", 200}, {"host", 503}} {
-		t.Run(c.full, func(t *testing.T) {
+	const reading = "tenant acme is overloaded: other large requests of it are being read"
+	for full, words := range map[string]string{"room": reading, "account": "acme keeps too much"} {
+		t.Run(full, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				full, rest := transport.NewRoom(10), transport.NewRoom(10)
+				room, kept := transport.NewRoom(10), 0
 				host := newTestHost(t)
 				o := Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Second}}
-				o.Bodies = func(ep Endpoint) (own, all *transport.Room) {
-					switch c.full {
-					case "host":
-						return rest, full
-					case "tenant " + ep.Tenant:
-						return full, nil
+				o.Bodies = func(ep Endpoint) *transport.Room {
+					if ep.Tenant == "acme" {
+						return room
 					}
-					return rest, nil
+					return nil
+				}
+				may, refused := full != "account", 0
+				o.Reserve = func(ep Endpoint, n int, again bool) (func(), string) {
+					switch {
+					case may || ep.Tenant != "acme":
+						kept += n
+						return sync.OnceFunc(func() { kept -= n }), ""
+					case again:
+						return nil, ""
+					}
+					refused++
+					return nil, words
 				}
 				h := NewHandler(o)
 				post := func(tenant string, size int) <-chan *httptest.ResponseRecorder {
@@ -63,69 +71,69 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 					synctest.Wait()
 					return answered
 				}
-				full.Add(1) // somebody reads a large body
+				if full == "room" {
+					room.Add(1) // somebody reads a large body
+				}
 
-				small := post("acme", 100)
-				if w := <-small; w.Code != 200 {
+				if w := <-post("acme", 100); w.Code != 200 {
 					t.Errorf("a small body: %d %s", w.Code, w.Body)
 				}
-				began, late, other := time.Now(), post("acme", 3*transport.Large), post("other", 3*transport.Large)
-				if w := <-other; w.Code != c.other {
-					t.Errorf("another tenant: %d %.200s, want %d", w.Code, w.Body, c.other)
+				began, late := time.Now(), post("acme", 3*transport.Large)
+				if w := <-post("other", 3*transport.Large); w.Code != 200 {
+					t.Errorf("another tenant: %d %.200s", w.Code, w.Body)
 				}
 				w := <-late
 				if body := w.Body.String(); w.Code != 503 || w.Header().Get("Retry-After") != "1" ||
-					!strings.Contains(body, `"message":"`+c.full+` is overloaded"`) || !strings.Contains(body, `"data":{"reason":"overloaded","retryAfterMs":1000}`) {
+					!strings.Contains(body, `"message":"`+words+`"`) || !strings.Contains(body, `"data":{"reason":"overloaded","retryAfterMs":1000}`) {
 					t.Errorf("got %d %v %.300s, want to be told to come back", w.Code, w.Header(), body)
 				}
 				if took := time.Since(began); took != roomTime {
 					t.Errorf("told after %v, want %v", took, roomTime)
 				}
+				if (refused == 1) != (full == "account") {
+					t.Errorf("%d refusals are counted", refused)
+				}
 
 				turn := post("acme", 3*transport.Large)
 				time.Sleep(roomTime - time.Second) // many times what a body may take
-				full.Add(-1)
+				if may = true; full == "room" {
+					room.Add(-1)
+				}
 				if w := <-turn; w.Code != 200 {
 					t.Errorf("whose turn came: %d %.200s", w.Code, w.Body)
 				}
-				if now, _ := full.Used(); (now > 0) != (c.full == "host") {
-					t.Errorf("%d bytes are taken until the host has measured them", now)
-				}
-				for _, room := range []*transport.Room{full, rest} {
-					room.Settle()
-					if now, _ := room.Used(); now != 0 {
-						t.Errorf("%d bytes of room are nobody's", now)
-					}
+				if now, _ := room.Used(); now != 0 || kept != 0 {
+					t.Errorf("%d bytes of room and %d that count are nobody's", now, kept)
 				}
 			})
 		})
 	}
 }
 
-// A body of as much as its tenant has fits beside those of other tenants that do, with and without its length; of one that is larger than its tenant's
-// room no more is counted in everybody's.
+// A body counts for its tenant in full while it is read, with and without its length.
 func TestLargeBodyTakesItsTenantsShare(t *testing.T) {
 	const share = 3 * transport.Large
 	for _, c := range []struct {
-		name         string
-		size, length int64
-		own, all     int
+		name               string
+		size, length, want int64
 	}{
-		{"with its length", share, share, share, share},
-		{"without", share, -1, 4 * share, share},
-		{"larger", 4 * share, 4 * share, 4 * share, share},
+		{"with its length", share, share, share},
+		{"without", share, -1, 4 * share},
+		{"larger", 4 * share, 4 * share, 4 * share},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			host, own, all := newTestHost(t), transport.NewRoom(share), transport.NewRoom(8*share)
+			host, own, kept := newTestHost(t), transport.NewRoom(share), int64(0)
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: 4 * share}},
-				Bodies: func(Endpoint) (_, _ *transport.Room) { return own, all },
+				Bodies: func(Endpoint) *transport.Room { return own },
+				Reserve: func(_ Endpoint, n int, _ bool) (func(), string) {
+					kept += int64(n)
+					return sync.OnceFunc(func() { kept -= int64(n) }), ""
+				},
 			})
 			watched := watcher{strings.NewReader(strings.Repeat("x", int(c.size))), func() {
-				mine, _ := own.Used()
-				everybodys, _ := all.Used()
-				if mine != 0 && (mine != c.own || everybodys != c.all) {
-					t.Errorf("%d and %d bytes are taken, want %d and %d", mine, everybodys, c.own, c.all)
+				if mine, _ := own.Used(); int64(mine) != kept || mine != 0 && kept != c.want {
+					t.Errorf("%d bytes are taken and %d count, want %d", mine, kept, c.want)
 				}
 			}}
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
@@ -134,8 +142,8 @@ func TestLargeBodyTakesItsTenantsShare(t *testing.T) {
 			if int64(len(body)) != c.size || why != accepted {
 				t.Errorf("read %d bytes of %d, %v %s", len(body), c.size, why, detail)
 			}
-			if _, most := own.Used(); most != c.own {
-				t.Errorf("%d bytes were taken, want %d", most, c.own)
+			if _, most := own.Used(); int64(most) != c.want || kept != 0 {
+				t.Errorf("%d bytes were taken, want %d; %d count in the end", most, c.want, kept)
 			}
 		})
 	}
@@ -177,7 +185,7 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	room := transport.NewRoom(10)
 	room.Add(1)
-	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) (own, all *transport.Room) { return room, nil }})
+	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room { return room }})
 	id := s.session(protocol.V20251125)
 	freed := time.AfterFunc(3*bodyTime, func() { room.Add(-1) })
 	defer freed.Stop()
@@ -231,7 +239,7 @@ func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host, room := newTestHost(t), transport.NewRoom(10)
 		room.Add(1)
-		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) (own, all *transport.Room) { return room, nil }})
+		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room { return room }})
 		src, w := &stuck{}, httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", src)
 		r.ContentLength = 3 * transport.Large
@@ -250,7 +258,7 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host, room := newTestHost(t), transport.NewRoom(10)
 		room.Add(1)
-		h := NewHandler(Options{Host: host, Store: host.store, Bodies: func(Endpoint) (own, all *transport.Room) { return room, nil }})
+		h := NewHandler(Options{Host: host, Store: host.store, Bodies: func(Endpoint) *transport.Room { return room }})
 		ctx, leave := context.WithTimeout(t.Context(), roomTime/2)
 		defer leave()
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(strings.Repeat("x", 3*transport.Large))).WithContext(ctx)

@@ -48,8 +48,13 @@ type Options struct {
 	Cut func(tenant string)
 	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
 	Room func(Endpoint) *transport.Room
-	// Bodies is where the large requests of an endpoint are while they are read: those of its tenant, and those of all. Nil has no bound anywhere.
-	Bodies func(Endpoint) (own, all *transport.Room)
+	// Bodies is where the large requests of an endpoint's tenant are while they are read. Nil has no
+	// bound anywhere.
+	Bodies func(Endpoint) *transport.Room
+	// Reserve counts n bytes of such a request for the tenant until release is called. A nil release
+	// says that the tenant may not have them now: then either the caller asks again, or full is what
+	// its client is told. Nil counts nothing.
+	Reserve func(ep Endpoint, n int, again bool) (release func(), full string)
 	// Dropped is told of notifications that a tenant's client was not given because it reads slower than they came. It must return at once.
 	Dropped func(tenant string, notifications int)
 }
@@ -95,7 +100,10 @@ func NewHandler(o Options) *Handler {
 		o.Room = func(Endpoint) *transport.Room { return nil }
 	}
 	if o.Bodies == nil {
-		o.Bodies = func(Endpoint) (own, all *transport.Room) { return nil, nil }
+		o.Bodies = func(Endpoint) *transport.Room { return nil }
+	}
+	if o.Reserve == nil {
+		o.Reserve = func(Endpoint, int, bool) (func(), string) { return func() {}, "" }
 	}
 	if o.Dropped == nil {
 		o.Dropped = func(string, int) {}
