@@ -12,18 +12,16 @@ import (
 //
 // A failure without id is written without the member: no revision of the schema allows null there, 2025-11-25 and later allow absence.
 func (m Message) Append(dst []byte) []byte {
-	dst = m.begin(dst)
 	switch m.Kind() {
 	case KindRequest, KindNotification:
-		dst = append(dst, `,"method":`...)
-		dst = appendText(dst, m.Method)
+		dst = m.method(dst)
 		if len(m.Params) > 0 {
-			dst = append(dst, `,"params":`...)
-			dst = appendLine(dst, m.Params)
+			dst = appendLine(append(dst, params...), m.Params)
 		}
 	case KindResult:
-		dst = appendLine(append(dst, result...), m.Result)
+		dst = appendLine(append(m.begin(dst), result...), m.Result)
 	case KindFailure:
+		dst = m.begin(dst)
 		dst = append(dst, `,"error":{"code":`...)
 		dst = strconv.AppendInt(dst, m.Error.Code, 10)
 		dst = append(dst, `,"message":`...)
@@ -33,11 +31,21 @@ func (m Message) Append(dst []byte) []byte {
 			dst = appendLine(dst, m.Error.Data)
 		}
 		dst = append(dst, '}')
+	default:
+		dst = m.begin(dst)
 	}
 	return append(dst, '}')
 }
 
-const result = `,"result":`
+const (
+	params = `,"params":`
+	result = `,"result":`
+)
+
+// method writes a request or a notification up to its params.
+func (m Message) method(dst []byte) []byte {
+	return appendText(append(m.begin(dst), `,"method":`...), m.Method)
+}
 
 // begin writes what all kinds begin with.
 func (m Message) begin(dst []byte) []byte {
@@ -49,9 +57,23 @@ func (m Message) begin(dst []byte) []byte {
 	return dst
 }
 
-// Around is what stands before and after the result of a response that succeeded, for who writes a large one where lines do not matter: it need not be copied.
-func (m Message) Around(dst []byte) (before []byte, after string) {
-	return append(m.begin(dst), result...), "}"
+// Parts is what Append writes, in pieces, for who sends large messages: params or a result of at least
+// least bytes without line breaks are not copied. Everything else is one piece.
+func (m Message) Parts(least int) [][]byte {
+	large := []byte(m.Params)
+	if m.Kind() == KindResult {
+		large = m.Result
+	}
+	if len(large) < least || hasBreaks(large) {
+		return [][]byte{m.Append(make([]byte, 0, m.Size()))}
+	}
+	switch m.Kind() {
+	case KindRequest, KindNotification:
+		return [][]byte{append(m.method(nil), params...), large, {'}'}}
+	case KindResult:
+		return [][]byte{append(m.begin(nil), result...), large, {'}'}}
+	}
+	return [][]byte{m.Append(make([]byte, 0, m.Size()))}
 }
 
 // Size is about how many bytes Append writes, for sizing its buffer.
@@ -83,7 +105,7 @@ func appendText(dst []byte, text string) []byte {
 
 // appendLine copies raw without line breaks. Inside a string they cannot stand, so those that are there separate tokens.
 func appendLine(dst []byte, raw []byte) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+	if !hasBreaks(raw) {
 		return append(dst, raw...)
 	}
 	for _, c := range raw {
@@ -92,4 +114,8 @@ func appendLine(dst []byte, raw []byte) []byte {
 		}
 	}
 	return dst
+}
+
+func hasBreaks(raw []byte) bool {
+	return bytes.IndexByte(raw, '\n') >= 0 || bytes.IndexByte(raw, '\r') >= 0
 }

@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -39,11 +40,30 @@ func TestOutlineHasNothingLong(t *testing.T) {
 	}
 }
 
-// What stands around a result is what Append writes around it.
-func TestAroundIsWhatAppendWrites(t *testing.T) {
-	m := jsonrpc.Response(jsonrpc.StringID("a"), []byte(`{"b":1}`))
-	before, after := m.Around(nil)
-	if got, want := string(before)+string(m.Result)+after, string(m.Append(nil)); got != want {
-		t.Errorf("got %s, want %s", got, want)
+// The parts of a message are what Append writes. A large member is the message's own memory, unless it
+// has line breaks.
+func TestPartsAreWhatAppendWrites(t *testing.T) {
+	large := `{"a":"` + strings.Repeat("x", 100) + `"}`
+	for _, test := range []struct {
+		m      jsonrpc.Message
+		pieces int
+	}{
+		{jsonrpc.Request(jsonrpc.IntID(1), "m", []byte(large)), 3},
+		{jsonrpc.Notification("n", []byte(large)), 3},
+		{jsonrpc.Response(jsonrpc.StringID("a"), []byte(large)), 3},
+		{jsonrpc.Request(jsonrpc.IntID(1), "m", []byte("{\n"+large[1:])), 1},
+		{jsonrpc.Request(jsonrpc.IntID(1), "m", []byte("{}")), 1},
+		{jsonrpc.Request(jsonrpc.IntID(1), "m", nil), 1},
+		{jsonrpc.Failure(jsonrpc.IntID(1), &jsonrpc.Error{Code: 1, Message: large, Data: []byte(large)}), 1},
+	} {
+		parts, want := test.m.Parts(len(large)), string(test.m.Append(nil))
+		if got := string(bytes.Join(parts, nil)); got != want || len(parts) != test.pieces {
+			t.Errorf("%d parts, %s; want %d, %s", len(parts), got, test.pieces, want)
+		}
+		if own := append([]byte(test.m.Params), test.m.Result...); test.pieces == 3 {
+			if shared := &parts[1][0]; len(test.m.Params) > 0 && shared != &test.m.Params[0] || len(parts[1]) != len(own) {
+				t.Errorf("%s is copied", parts[1])
+			}
+		}
 	}
 }

@@ -21,9 +21,12 @@ type queue struct {
 	waits func(bytes int) // is told how many bytes more wait, or less where it is negative
 
 	mu     sync.Mutex // guards what follows
-	buf    []byte     // messages that wait, each with its newline
+	parts  [][]byte   // messages that wait, each with its newline, as far as they are not in buf
+	buf    []byte     // the rest of them
+	size   int        // bytes of parts and buf
 	spare  []byte     // an emptied buffer
-	marks  []mark     // where they end, in order
+	taken  [][]byte   // an emptied list of parts
+	marks  []mark     // where the messages end, in order
 	used   []mark     // an emptied list
 	closed bool       // nothing more is taken
 	lost   []lost     // requests of which the writer could not write all
@@ -59,7 +62,8 @@ func (q *queue) tally(n int) {
 	}
 }
 
-// put adds a message. One message fits an empty queue whatever its size.
+// put adds a message. One message fits an empty queue whatever its size. The params of a large one are
+// not copied.
 func (q *queue) put(m jsonrpc.Message, urgent bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +74,10 @@ func (q *queue) put(m jsonrpc.Message, urgent bool) error {
 	if err := q.room(urgent); err != nil {
 		return err
 	}
-	return q.seal(m.Append(q.buf), id, urgent)
+	if len(m.Params) < transport.Large && len(m.Result) < transport.Large {
+		return q.seal(m.Append(q.buf), id, urgent)
+	}
+	return q.append(m.Parts(transport.Large), id, urgent)
 }
 
 // putBatch adds an array of answers, which are urgent.
@@ -96,18 +103,47 @@ func (q *queue) room(urgent bool) error {
 // seal keeps what was appended to buf, unless that is too much.
 func (q *queue) seal(buf []byte, id jsonrpc.ID, urgent bool) error {
 	buf = append(buf, '\n')
+	n := len(buf) - len(q.buf)
+	if !q.fits(n, urgent) {
+		return transport.ErrSlowConsumer
+	}
+	q.buf = buf
+	q.mark(n, id)
+	return nil
+}
+
+// append keeps a message in parts, unless that is too much.
+func (q *queue) append(parts [][]byte, id jsonrpc.ID, urgent bool) error {
+	n := 1 // the newline
+	for _, part := range parts {
+		n += len(part)
+	}
+	if !q.fits(n, urgent) {
+		return transport.ErrSlowConsumer
+	}
+	if len(q.buf) > 0 {
+		q.parts = append(q.parts, q.buf)
+	}
+	q.parts = append(q.parts, parts...)
+	q.buf = []byte{'\n'}
+	q.mark(n, id)
+	return nil
+}
+
+func (q *queue) fits(n int, urgent bool) bool {
 	limit := q.bytes
 	if urgent {
 		limit = q.urgent
 	}
-	if len(q.buf) > 0 && len(buf) > limit {
-		return transport.ErrSlowConsumer
-	}
-	q.tally(len(buf) - len(q.buf))
-	q.buf = buf
-	q.marks = append(q.marks, mark{id, len(buf)})
+	return q.size == 0 || q.size+n <= limit
+}
+
+// mark notes the end of a message of n bytes.
+func (q *queue) mark(n int, id jsonrpc.ID) {
+	q.size += n
+	q.tally(n)
+	q.marks = append(q.marks, mark{id, q.size})
 	q.rouse()
-	return nil
 }
 
 func (q *queue) rouse() {
@@ -137,38 +173,45 @@ func (q *queue) drain(w io.Writer) error {
 			if len(chunk) == 0 {
 				break
 			}
-			n, err := w.Write(chunk)
-			if err != nil {
-				q.fail(marks, n)
-				return err
+			n := 0
+			for _, part := range chunk {
+				some, err := w.Write(part)
+				if n += some; err != nil {
+					q.fail(marks, n)
+					return err
+				}
 			}
-			q.reuse(chunk, marks)
+			q.reuse(chunk, n, marks)
 		}
 	}
 	return nil
 }
 
 // take gets all that waits; last says that there is nothing and never will be.
-func (q *queue) take() (chunk []byte, marks []mark, last bool) {
+func (q *queue) take() (chunk [][]byte, marks []mark, last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.buf) == 0 {
+	if q.size == 0 {
 		return nil, nil, q.closed
 	}
-	chunk, marks = q.buf, q.marks
+	chunk, marks = append(q.parts, q.buf), q.marks
+	q.parts, q.taken = q.taken[:0], nil
 	q.buf, q.spare = q.spare[:0], nil
 	q.marks, q.used = q.used[:0], nil
+	q.size = 0
 	return chunk, marks, false
 }
 
-// reuse takes an emptied buffer back, unless a large message has made it large.
-func (q *queue) reuse(chunk []byte, marks []mark) {
+// reuse takes emptied lists back, and the last buffer, unless a large message has made it large.
+func (q *queue) reuse(chunk [][]byte, n int, marks []mark) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.tally(-len(chunk))
-	if cap(chunk) <= lineBuffer {
-		q.spare = chunk
+	q.tally(-n)
+	if buf := chunk[len(chunk)-1]; cap(buf) <= lineBuffer {
+		q.spare = buf
 	}
+	clear(chunk)
+	q.taken = chunk
 	clear(marks)
 	q.used = marks
 }
@@ -190,7 +233,7 @@ func (q *queue) fail(marks []mark, n int) {
 			q.lost = append(q.lost, lost{m.id, false})
 		}
 	}
-	q.buf, q.marks = nil, nil
+	q.parts, q.buf, q.marks, q.size = nil, nil, nil, 0
 	q.tally(-q.held)
 }
 

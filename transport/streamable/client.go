@@ -180,9 +180,9 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 		return transport.ErrSlowConsumer
 	}
 	o := &outgoing{
-		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Append(make([]byte, 0, m.Size())), gate: c.gate,
+		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Parts(transport.Large), gate: c.gate,
 	}
-	c.queued(len(o.body))
+	c.queued(size(o.body))
 	if m.Kind() == jsonrpc.KindRequest {
 		o.flight.older = c.inFlight[m.ID]
 		c.inFlight[m.ID] = &o.flight

@@ -90,25 +90,33 @@ func tokenRune(r rune) bool {
 
 // do sends one request. Redirects are not followed and cookies not kept: it goes past http.Client. Wrote says that bytes may have reached the
 // server.
-func (c *Client) do(ctx context.Context, method, session string, body []byte, extra http.Header) (resp *http.Response, wrote bool, err error) {
+func (c *Client) do(ctx context.Context, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
 	d, to := c.dressed(session, extra), c.url
 	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
 		to = inbox
-	} else if d.head != nil && method == http.MethodPost && len(body) <= smallBody {
-		return c.transport.(*Transport).post(ctx, canonical(to), d.head, body)
+	} else if d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
+		return c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
 	}
 	var reached atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { reached.Store(true) }})
 	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: d.header}).WithContext(ctx)
 	if body != nil {
-		req.ContentLength = int64(len(body))
-		sent := &sentBody{bytes: body}
+		req.ContentLength = int64(size(body))
+		sent := &sentBody{parts: body}
 		req.GetBody = sent.open
 		req.Body, _ = sent.open() // never fails
 		defer sent.drop()
 	}
 	resp, err = c.transport.RoundTrip(req)
 	return resp, reached.Load(), err
+}
+
+// size is how many bytes a body has.
+func size(body net.Buffers) (n int) {
+	for _, part := range body {
+		n += len(part)
+	}
+	return n
 }
 
 // dress is what the requests of one session that say nothing of their own have in common. It is not changed once it is kept.

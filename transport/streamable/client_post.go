@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ type outgoing struct {
 	id      jsonrpc.ID // of a request, or of an answer of ours
 	method  string
 	header  http.Header
-	body    []byte
+	body    net.Buffers
 	gate    <-chan struct{} // what to wait for first; nil for nothing
 	opens   chan struct{}   // closed when it has arrived or failed; nil for most
 	cancels jsonrpc.ID      // the request that it cancels; zero for most
@@ -36,7 +37,7 @@ var postAccept = http.Header{"Accept": {jsonType + ", " + streamType}, "Content-
 
 // drop lets go of the body, which is not sent again.
 func (o *outgoing) drop() {
-	o.client.queued(-len(o.body))
+	o.client.queued(-size(o.body))
 	o.body = nil
 }
 
@@ -153,7 +154,7 @@ func (c *Client) forgotten(ctx context.Context, status int, session string) bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()
-	resp, _, err := c.do(ctx, http.MethodPost, session, []byte(sessionPing), postAccept)
+	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{[]byte(sessionPing)}, postAccept)
 	if err != nil {
 		return false
 	}

@@ -1,38 +1,37 @@
 package streamable
 
 import (
-	"bytes"
 	"io"
+	"net"
+	"slices"
 	"sync"
 )
 
 // sentBody is the body of a request to a server. The request can last as long as its answer takes,
 // and net/http keeps it meanwhile; the bytes are let go of as soon as they are sent.
 type sentBody struct {
-	mu    sync.Mutex // guards bytes
-	bytes []byte
+	mu    sync.Mutex // guards parts
+	parts net.Buffers
 }
 
 // open is http.Request.GetBody.
 func (s *sentBody) open() (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &sentReader{}
-	r.from.Reset(s.bytes)
-	return r, nil
+	return &sentReader{from: slices.Clone(s.parts)}, nil
 }
 
 // drop says that nobody opens the body again: the response has begun, or the request has failed.
 func (s *sentBody) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes = nil
+	s.parts = nil
 }
 
 // sentReader reads the body once. Some transports close it while they read it.
 type sentReader struct {
 	mu   sync.Mutex // guards from
-	from bytes.Reader
+	from net.Buffers
 }
 
 func (r *sentReader) Read(p []byte) (int, error) {
@@ -45,6 +44,6 @@ func (r *sentReader) Read(p []byte) (int, error) {
 func (r *sentReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.from.Reset(nil)
+	r.from = nil
 	return nil
 }

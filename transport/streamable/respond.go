@@ -75,9 +75,7 @@ func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 		body = jsonrpc.AppendBatch(body, p.outcomes)
 		h.writeJSON(w, h.outcomeStatus(w, p), body)
 	case len(first.Result) >= large:
-		before, after := first.Around(body)
-		h.writeJSON(w, h.outcomeStatus(w, p), before, first.Result, []byte(after))
-		body = before
+		h.writeJSON(w, h.outcomeStatus(w, p), first.Parts(large)...)
 	default:
 		body = first.Append(body)
 		h.writeJSON(w, h.outcomeStatus(w, p), body)
