@@ -163,6 +163,7 @@ var limits = []limit{
 	{"", "tenant_kept", (*host).guaranteed, "bytes of the same that are guaranteed to each tenant: half of it in equal parts; the other half is for whoever needs it", keeps, "overloaded"},
 	{"", "tenant_answers", (*host).share, "bytes that servers have sent a tenant and its clients have not read: an eighth of the memory, 16 MiB at least", "the server is not read until clients have, or are cut", "slow_consumer"},
 	{"", "tenant_bodies", (*host).ownBodies, "bytes of requests of more than 64 KiB of a tenant that are being read: one part in 32 of the memory, 4 MiB at least; one of any size passes", inTurn, "overloaded"},
+	{"", "tenant_waiting_bodies", waitingBodies, "requests of more than 64 KiB of a tenant that wait for that", saysLater, "overloaded"},
 	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session, task or held call of a tenant that keeps more than its share, from 95 %: no new call of it, from 100 %: nothing new of anybody: 503 and Retry-After, -32010", "overloaded"},
 	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},
 }

@@ -48,7 +48,7 @@ var bounded = []struct{ what, gauges string }{
 	{"child processes: memory, processes, files", "child_files child_file_size_bytes child_memory_bytes child_processes"},
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
 	{"stored records that crashed whoever read them", "records_aside"},
-	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes"},
+	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes tenant_waiting_bodies"},
 	{"child processes that nothing needs", "idle_stop_seconds"},
 	{"the end of the host", "drain_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
@@ -154,14 +154,15 @@ var enforced = map[string]string{
 	"progress_at_once":    "actors/client.TestProgressFloodIsPaced",
 	"progress_per_second": "actors/client.TestProgressFloodIsPaced",
 
-	"list_pages":           "actors/client.TestListIsBounded",
-	"list_bytes":           "actors/client.TestListIsNotReadToItsEnd",
-	"kept_bytes":           "gateway/quota.TestAccountIsRefusedAtItsBound actors/request.TestBytesInFlightAreBounded",
-	"tenant_kept_bytes":    "gateway/quota.TestAccountIsRefusedAtItsBound gateway/quota.TestTenantsAboveTheirShareAreRefusedFirst",
-	"tenant_answers_bytes": "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
-	"tenant_bodies_bytes":  "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
-	"memory_bytes":         "internal/resilience.TestMemoryIsFull",
-	"drain_seconds":        "chaos.TestHostThatStopsAnswersWhatIsInFlight",
+	"list_pages":            "actors/client.TestListIsBounded",
+	"list_bytes":            "actors/client.TestListIsNotReadToItsEnd",
+	"kept_bytes":            "gateway/quota.TestAccountIsRefusedAtItsBound actors/request.TestBytesInFlightAreBounded",
+	"tenant_kept_bytes":     "gateway/quota.TestAccountIsRefusedAtItsBound gateway/quota.TestTenantsAboveTheirShareAreRefusedFirst",
+	"tenant_answers_bytes":  "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
+	"tenant_bodies_bytes":   "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
+	"tenant_waiting_bodies": "transport.TestRoomWithAQueue transport/streamable.TestLargeBodiesWaitForRoom",
+	"memory_bytes":          "internal/resilience.TestMemoryIsFull",
+	"drain_seconds":         "chaos.TestHostThatStopsAnswersWhatIsInFlight",
 }
 
 // docs/limits.gen.md has every bound, what happens at it and which test shows that, and every key below `limits` is a bound.

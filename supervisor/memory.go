@@ -123,7 +123,7 @@ func (h *host) roomsOf(tenant string) *rooms {
 		return r.(*rooms)
 	}
 	r, _ := h.rooms.LoadOrStore(tenant, &rooms{
-		transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}), transport.NewRoom(h.ownBodies()),
+		transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}), transport.Queue(h.ownBodies(), waitingBodies),
 	})
 	return r.(*rooms)
 }
@@ -134,6 +134,9 @@ const (
 	bodiesShare = 32
 	// leastBodies is what a tenant has of it in any case: one request, as large as the default allows.
 	leastBodies = 4 << 20
+	// waitingBodies is how many large requests of a tenant may wait for it. Of each 16 KiB have come, or
+	// 64 where it does not say how long it is.
+	waitingBodies = 64
 )
 
 // ownBodies is what of it is one tenant's, in bytes; 0 is no bound.

@@ -13,6 +13,7 @@ const Large = 64 << 10
 // A nil Room has no bound. It is safe for concurrent use.
 type Room struct {
 	limit int
+	wait  int     // how many may wait; 0 is any number
 	owner Account // of what is in it; nil is nobody
 
 	mu    sync.Mutex // guards what follows
@@ -37,6 +38,9 @@ type entrant struct {
 
 // NewRoom makes a Room of so many bytes.
 func NewRoom(limit int) *Room { return &Room{limit: limit} }
+
+// Queue makes a Room of so many bytes, and so many at most who wait for some.
+func Queue(limit, wait int) *Room { return &Room{limit: limit, wait: wait} }
 
 // Counted makes a Room of so many bytes for one owner, whose account knows of all that is in it. While
 // the owner may have no more, one message at a time is let in.
@@ -75,13 +79,18 @@ func (r *Room) fits(size int) bool {
 	return r.used <= 0 || r.used+size <= r.limit && (r.owner == nil || r.owner.Fits(size))
 }
 
-// take waits until there is room, or ctx ends, and counts size.
+// take waits until there is room, or ctx ends, and counts size. Where too many wait already it is
+// ErrSlowConsumer.
 func (r *Room) take(ctx context.Context, size int) error {
 	r.mu.Lock()
 	if len(r.queue) == 0 && r.fits(size) {
 		r.add(size)
 		r.mu.Unlock()
 		return nil
+	}
+	if r.wait > 0 && len(r.queue) >= r.wait {
+		r.mu.Unlock()
+		return ErrSlowConsumer
 	}
 	e := &entrant{size, make(chan struct{})}
 	r.queue = append(r.queue, e)

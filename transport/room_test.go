@@ -66,6 +66,27 @@ func TestRoomOfAnOwner(t *testing.T) {
 	})
 }
 
+// Who would be one too many to wait is told so at once.
+func TestRoomWithAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room, waits := Queue(100, 1), make(chan error, 1)
+		room.Add(100)
+		first, second := NewHold(room), NewHold(room)
+		go func() { waits <- first.Take(t.Context(), 10) }() // owner: the test waits for it
+		synctest.Wait()
+		if err := second.Take(t.Context(), 10); !errors.Is(err, ErrSlowConsumer) {
+			t.Errorf("one too many: %v", err)
+		}
+		room.Add(-100)
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+		if err := second.Take(t.Context(), 10); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // account is of an owner who may have so many bytes.
 type account struct{ used, limit int }
 

@@ -64,7 +64,7 @@ func TestWaitingCallsCount(t *testing.T) {
 
 // The calls of a tenant that wait are what the next one is refused for.
 func TestWaitingCallsFillTheirTenantsShare(t *testing.T) {
-	params := fmt.Sprintf(`{"name":"files__read","arguments":{"pad":"%s"}}`, strings.Repeat("x", 200<<10))
+	params := fmt.Sprintf(`{"name":"files__read","arguments":{"pad":"%s"}}`, strings.Repeat("x", 60<<10))
 	run(t, silent, func(r *rig) {
 		r.kept.Of("initech").Add(quota.Requests, 300<<10) // a share of 100 KiB, and all that is free
 		u := r.ready(`{}`)

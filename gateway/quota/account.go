@@ -99,7 +99,8 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 }
 
 // Reserve counts n bytes of a kind, or says why there is no room for them. What goes beyond the
-// tenant's share needs room in the free part, also where it is one large message.
+// tenant's share needs room in the free part, also where it is one large message. One message of any
+// size has room while nobody else uses the free part: otherwise it might never have any.
 func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	r := a.TryReserve(k, n)
 	if r == nil && a != nil {
@@ -113,7 +114,7 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 func (a *Account) TryReserve(k Kind, n int) *Reservation {
 	r := a.Hold(k, n)
 	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
-	if a.fits(0) {
+	if a.fits(-int64(n), int64(n)) {
 		return r
 	}
 	r.Release()
@@ -121,17 +122,20 @@ func (a *Account) TryReserve(k Kind, n int) *Reservation {
 }
 
 // Fits reports whether there is room for n bytes more. It counts nothing.
-func (a *Account) Fits(n int) bool { return a.fits(int64(n)) }
+func (a *Account) Fits(n int) bool { return a.fits(0, int64(n)) }
 
-func (a *Account) fits(n int64) bool {
+// fits reports whether there is room for n bytes beside what is counted, and what is beyond that.
+func (a *Account) fits(beyond, n int64) bool {
 	if a == nil {
 		return true
 	}
-	s, held := a.shares(), a.total.Load()
-	if s.Total == 0 || held+n <= s.Guaranteed() {
+	s, counted := a.shares(), a.total.Load()
+	before := counted + beyond
+	if s.Total == 0 || before+n <= s.Guaranteed() {
 		return true
 	}
-	return a.ledger.excess(s, (*Account).all)-s.Excess(held)+s.Excess(held+n) <= s.Free()
+	others := a.ledger.excess(s, (*Account).all) - s.Excess(counted)
+	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
 // Room says why there is no room for n bytes more; nil when there is. It counts nothing.

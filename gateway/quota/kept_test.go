@@ -79,6 +79,29 @@ func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	}
 }
 
+// One message of any size has room while nobody else uses the free part, and none beside it.
+func TestMessageOfAnySizeHasRoomAlone(t *testing.T) {
+	l := ledger(Normal)
+	a, b := l.Of("acme"), l.Of("initech")
+	a.Add(Lists, mib)
+	huge, why := a.Reserve(Requests, 200*mib)
+	if why != nil {
+		t.Fatal(why.Told())
+	}
+	for name, other := range map[string]*Account{"acme": a, "initech": b} {
+		if _, why := other.Reserve(Requests, 26*mib); why == nil {
+			t.Errorf("%s has room beside it", name)
+		}
+	}
+	if _, why := b.Reserve(Requests, 25*mib); why != nil {
+		t.Error(why.Told())
+	}
+	huge.Release()
+	if _, why := b.Reserve(Requests, 200*mib); why != nil {
+		t.Errorf("once nobody uses the free part: %v", why.Told())
+	}
+}
+
 func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 	for _, c := range []struct {
 		Level

@@ -18,9 +18,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Tenants that fill the memory of the host are told to come back later, each because of what it keeps.
-// A tenant below its share begins calls and sessions meanwhile, unless nothing at all is left, of which
-// the host says that it is itself; nobody loses what was begun.
+// Tenants that fill what tenants may keep are told to come back later, each because of what it keeps.
+// A tenant below its share begins calls and sessions meanwhile, and nobody loses what was begun.
 // When it is over the host is as before.
 func TestMemoryIsFull(t *testing.T) {
 	const crowd = 10 // one tenant alone has not the room to fill it
@@ -76,24 +75,21 @@ func TestMemoryIsFull(t *testing.T) {
 	eventually(t, "calls are refused", func() bool {
 		return strings.Trim(counted(t, h, `mcpd_rejections_total{reason="overloaded"}`), "0") != ""
 	})
-	calls, served := 0, 0
+	served := 0
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		calls++
-		switch a := modest.call("echo", `{"message":"x"}`); {
-		case a.says("x"):
-			served++
-		case !a.busy("host"):
+		if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
 			t.Errorf("a call of a tenant below its share: %v", a)
+		} else {
+			served++
 		}
 		opened := open("modest")
-		switch a := opened.initialize(); {
-		case a.status == http.StatusOK:
-			opened.do(http.MethodDelete, "")
-		case !a.busy("host"):
+		if a := opened.initialize(); a.status != http.StatusOK {
 			t.Errorf("a session of a tenant below its share: %v", a)
+		} else {
+			opened.do(http.MethodDelete, "")
 		}
 	}
-	if t.Logf("%d of %d calls of the tenant below its share were served", served, calls); served == 0 {
+	if t.Logf("%d calls of the tenant below its share were served", served); served == 0 {
 		t.Error("none was")
 	}
 	if a := modest.request("ping", "{}"); a.status != http.StatusOK || strings.Contains(a.body, "error") {
@@ -155,7 +151,7 @@ func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 		}
 	}
 	for over.Load() < crowd*each {
-		if a := modest.call("echo", `{"message":"x"}`); !a.says("x") && !a.busy("host") {
+		if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
 			t.Errorf("a small call of another tenant: %v", a)
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -165,7 +161,7 @@ func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 	if t.Logf("%d calls were taken, %d were not; %d MiB at most", slept.Load(), busy.Load(), kib>>10); slept.Load() == 0 {
 		t.Error("no call was taken")
 	}
-	const most = 256 // what comes before the host has looked again is let in
+	const most = 192 // half as much again, which is garbage until it is collected
 	if kib>>10 > most && !mcptest.Raced {
 		t.Errorf("the host of 128 MiB took %d MiB, for %d MiB of requests", kib>>10, crowd*each*size>>20)
 	}
@@ -254,9 +250,10 @@ func openWire(t *testing.T, h *mcptest.Host, tenant string) *wire {
 	return &wire{t, h.MCP + "/t/" + tenant + "/small/mcp", tenant, http.Header{}}
 }
 
-// refused reports that a call was told to come back, by the host, the tenant or the server: each has bounds of its own.
+// refused reports that a call was told to come back, by the tenant or the server: each has bounds of
+// its own.
 func (w *wire) refused(a answer) bool {
-	return a.busy("host") || a.busy("tenant "+w.tenant) || a.busy("input of server small")
+	return a.busy("tenant "+w.tenant) || a.busy("input of server small")
 }
 
 // answer is what came back.

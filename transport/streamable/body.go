@@ -48,9 +48,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case len(body) == most:
 			to = make([]byte, 1) // there is only its end to come
 		case len(to) == 0:
-			if cap(body) >= transport.Large && !room.taken {
+			if need := needed(cap(body), most, r.ContentLength >= 0); need > room.size {
 				paused := in.pause()
-				full := h.take(r.Context(), &room, ep, most)
+				full := h.take(r.Context(), &room, ep, need)
 				in.resume(paused)
 				if full != "" && r.Context().Err() != nil {
 					return nil, bodyBroken, brokeOff // nobody was turned away
@@ -99,19 +99,34 @@ func outlive(w http.ResponseWriter, r *http.Request) {
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 
-// bodyRoom is what a large body takes up while it is read: of its tenant's room, so that nobody has
-// many that come at once, and of what the tenant may keep.
+// needed is how many bytes a body has to have room for before a full buffer of size bytes grows: all
+// that may come, once that is known, or the body proves to be large.
+func needed(size, most int, known bool) int {
+	if !known && size < transport.Large {
+		return min(transport.Large, most)
+	}
+	return most
+}
+
+// bodyRoom is what a body takes up while it is read, beyond its first buffer: of what its tenant may
+// keep, and where it is large of its tenant's room, so that nobody has many that come at once.
 type bodyRoom struct {
-	taken    bool
+	size     int // bytes that it has room for
 	own      transport.Hold
 	reserved func() // lets go of what it counts for its tenant
 }
 
-// take waits for room for a body of at most size bytes, and says why there is none.
+// take gets room for a body of at most size bytes, and says why there is none. A large body waits.
 func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
+	room.free()
+	room.size = size
+	if size <= transport.Large {
+		room.reserved, full = h.options.Reserve(ep, size, false)
+		return full
+	}
 	ctx, cancel := context.WithTimeout(client, roomTime)
 	defer cancel()
-	room.taken, room.own = true, transport.NewHold(h.options.Bodies(ep))
+	room.own = transport.NewHold(h.options.Bodies(ep))
 	if room.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
