@@ -95,10 +95,14 @@ func (h *host) storage() []otp.Child {
 }
 
 // unsaved is what is to be written down of streams.
-func (h *host) unsaved() (part []store.Change, others bool) {
+func (h *host) unsaved() (part []storage.Keep, others bool) {
 	saved, others := h.store.Unsaved()
 	for _, e := range saved {
-		part = append(part, store.Change{Bucket: store.Events, Key: e.Key, Value: e.Value})
+		k := storage.Keep{Change: store.Change{Bucket: store.Events, Key: e.Key, Value: e.Value}}
+		if s, ok := h.index.Get(streamable.SavedFor(e.Key)); ok { // what is deleted may be of one that is gone
+			k.Tenant = s.Endpoint().Tenant
+		}
+		part = append(part, k)
 	}
 	return part, others
 }
@@ -122,7 +126,7 @@ func (h *host) forgetTenants() {
 			continue
 		}
 		for key := range h.state.All(b) {
-			_ = h.core("storage").Send(&storage.Keep{Change: store.Change{Bucket: b, Key: key}})
+			_ = h.core("storage").Send(&storage.Keep{Tenant: tenant, Change: store.Change{Bucket: b, Key: key}})
 		}
 	}
 }

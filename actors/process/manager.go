@@ -153,9 +153,18 @@ type (
 		up     transport.Upstream
 		tenant string
 	}
+	// resume is what a new incarnation has to do for a tenant.
+	resume struct {
+		tenant string
+		do     func()
+	}
 )
 
-// Init takes over the children of the previous incarnation and waits for their ends again.
+// Class says that it is owed: there is one for each program, start and transport.
+func (resume) Class() otp.Class { return otp.Owed }
+
+// Init takes over the children of the previous incarnation and waits for their ends again. It does so by
+// messages to itself, so that a crash on one of them is charged to the tenant whose it is.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
@@ -168,23 +177,31 @@ func (m *Manager) Init(p *otp.Process) error {
 		p.SetHeir(m.kept)
 	}
 	for _, c := range m.running() {
-		m.follow(c)
+		_ = p.Post(resume{c.info.Tenant, func() { m.follow(c) }})
 	}
 	for s := range m.begun() {
-		m.change(func() { delete(m.starts, s) })
-		switch {
-		case s.running():
-			m.enter(s)
-		case s.tries >= maxTries:
-			s.call.Fail(errTries)
-		default:
-			m.begin(s.call, s.tries)
-		}
+		_ = p.Post(resume{s.call.Req.Tenant, func() { m.again(s) }})
 	}
 	for up, c := range m.closing() {
-		m.release(up, c.tenant)
+		_ = p.Post(resume{c.tenant, func() { m.release(up, c.tenant) }})
 	}
 	return nil
+}
+
+// again goes on with a start that the incarnation before had begun.
+func (m *Manager) again(s *starting) {
+	if !m.starts[s] {
+		return
+	}
+	m.change(func() { delete(m.starts, s) })
+	switch {
+	case s.running():
+		m.enter(s)
+	case s.tries >= maxTries:
+		s.call.Fail(errTries)
+	default:
+		m.begin(s.call, s.tries)
+	}
 }
 
 // Receive handles one message.
@@ -196,6 +213,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		m.enter(msg.starting)
 	case gone:
 		m.forget(msg.child)
+	case resume:
+		msg.do()
 	case otp.Down:
 		m.orphaned(msg.Ref)
 	case *Release:

@@ -6,3 +6,4 @@ func (r *Release) Origin() string     { return r.Tenant }
 func (b begun) Origin() string        { return b.call.Req.Tenant }
 func (g gone) Origin() string         { return g.tenant }
 func (r released) Origin() string     { return r.tenant }
+func (r resume) Origin() string       { return r.tenant }

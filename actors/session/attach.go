@@ -133,11 +133,15 @@ func (m *Manager) unopened() {
 		return true
 	})
 	for _, h := range left {
-		m.index.remove(h)
-		h.closed.Store(true)
-		h.streams.Close()
-		m.begin(&attempt{h: h})
+		_ = m.p.Post(resume{h, func() { m.unopen(h) }})
 	}
+}
+
+func (m *Manager) unopen(h *Handle) {
+	m.index.remove(h)
+	h.closed.Store(true)
+	h.streams.Close()
+	m.begin(&attempt{h: h})
 }
 
 // again makes an attempt whose pause is over.

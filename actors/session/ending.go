@@ -58,14 +58,26 @@ func (h *Handle) End(reason telemetry.Closing) {
 	}
 }
 
-// endSome ends a batch of those that are to end, and the rest after whatever waits already.
+// endSome ends a batch of those that are to end, and the rest after whatever waits already. The end of a session is its tenant's: a crash costs
+// no other. While nothing is done for a tenant its sessions wait.
 func (m *Manager) endSome() {
+	var held []ending
+	defer func() {
+		for _, e := range held {
+			m.index.ends.add(e.h, e.reason)
+		}
+	}()
 	for range endBatch {
 		next, ok := m.index.ends.take()
 		if !ok {
+			if len(held) > 0 {
+				m.p.After(otp.FirstHold, ends{})
+			}
 			return
 		}
-		m.end(next.h, next.reason)
+		if !m.p.OnBehalf(next.h.endpoint.Tenant, func() { m.end(next.h, next.reason) }) {
+			held = append(held, next)
+		}
 	}
 	_ = m.p.Send(m.p.Self(), ends{})
 }

@@ -49,10 +49,12 @@ func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	due := map[*Handle]telemetry.Closing{}
 	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
-		why, is := m.over(h, now)
-		if is {
-			due[h] = why
-		}
+		m.p.OnBehalf(h.endpoint.Tenant, func() {
+			var why telemetry.Closing
+			if why, is = m.over(h, now); is {
+				due[h] = why
+			}
+		})
 		return is
 	}) {
 		m.index.ends.add(h, due[h])

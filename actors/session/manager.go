@@ -132,7 +132,16 @@ type (
 		err error
 	}
 	again struct{ *attempt }
+	// resume is what a new incarnation has to do for a session. It is a message, so that a crash on it
+	// is charged to the session's tenant.
+	resume struct {
+		h  *Handle
+		do func()
+	}
 )
+
+// Class says that it is owed: there is one for each start of an actor.
+func (resume) Class() otp.Class { return otp.Owed }
 
 // Init takes over the sessions' actors, and asks again for those that were being started: the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
@@ -159,10 +168,10 @@ func (m *Manager) Init(p *otp.Process) error {
 	}
 	m.unopened()
 	for call, h := range order.By(m.opening, m.earlier) {
-		m.start(call, h)
+		_ = p.Post(resume{h, func() { m.start(call, h) }})
 	}
 	for a := range order.By(m.attaching, byRow) {
-		m.begin(a)
+		_ = p.Post(resume{a.h, func() { m.begin(a) }})
 	}
 	m.arm(0)
 	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)}) // the previous incarnation may have waited for some to end
@@ -186,6 +195,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		m.attached(msg)
 	case again:
 		m.again(msg.attempt)
+	case resume:
+		msg.do()
 	case otp.Down:
 		m.down(msg)
 	case *Close:

@@ -17,7 +17,7 @@ func (m *Manager) reload(r ReloadRequest) {
 	m.spare = map[group]spares{}
 	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
 	for _, h := range m.index.InOrder(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
-		_ = m.p.Send(h, Reconfigured{}) // an actor that is not there looks at the configuration when it starts
+		m.p.OnBehalf(h.endpoint.Tenant, func() { _ = m.p.Send(h, Reconfigured{}) }) // an actor that is not there looks at the configuration when it starts
 	}
 	m.sweep()
 }
@@ -29,7 +29,10 @@ func (m *Manager) departs(h *Handle) bool { return m.o.Serves != nil && !m.o.Ser
 // or when their time is up.
 func (m *Manager) depart(d depart) {
 	last, busy := !m.o.Clock.Now().Before(d.until), false
-	for _, h := range m.index.InOrder(m.departs) {
+	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
+		m.p.OnBehalf(h.endpoint.Tenant, func() { is = m.departs(h) })
+		return is
+	}) {
 		if h.calls.Busy() && !last {
 			busy = true
 		} else {

@@ -40,7 +40,7 @@ type Options struct {
 	Store Writer
 	// More hands out changes that are gathered elsewhere, a part of them at a time, and reports whether there are others. It is not asked
 	// while nothing can be written, so whoever gathers bounds them. Nil has none.
-	More func() (part []store.Change, others bool)
+	More func() (part []Keep, others bool)
 	Emit telemetry.Sink
 	// Faults may make writes and syncs fail, and syncs slow; nil is none.
 	Faults *fault.Registry
@@ -61,7 +61,9 @@ type Storage struct {
 type kept struct {
 	waiting []*Put
 	changes []store.Change
-	places  map[name]int // of the last change of each name among them, because only that counts
+	// collected is what was gathered elsewhere and is not among the changes yet.
+	collected []Keep
+	places    map[name]int // of the last change of each name among them, because only that counts
 	// unwritten and unsynced say why the last write and the last sync failed. Whether either did is what an operator was told.
 	unwritten, unsynced string
 }
@@ -97,7 +99,7 @@ type (
 // New makes one incarnation.
 func New(o Options) *Storage {
 	if o.More == nil {
-		o.More = func() ([]store.Change, bool) { return nil, false }
+		o.More = func() ([]Keep, bool) { return nil, false }
 	}
 	return &Storage{o: o, more: true} // the last incarnation may have been told so
 }
@@ -134,11 +136,7 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 		s.keep(m.Req.Change)
 		s.due()
 	case *Keep:
-		if err := m.Check(); err != nil { // what was kept of it before is kept on
-			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
-			return nil
-		}
-		s.keep(m.Change)
+		s.take(m)
 		s.due()
 	case Collect:
 		s.more = true
@@ -220,15 +218,26 @@ func (s *Storage) collect() {
 	if !s.more || s.unwritten != "" && len(s.changes) > 0 {
 		return
 	}
-	var part []store.Change
-	part, s.more = s.o.More()
-	for _, c := range part {
-		if c.Check() != nil {
-			s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Path: s.p.Path()}, Reason: "state"})
-			continue
-		}
-		s.keep(c)
+	if len(s.collected) == 0 {
+		s.collected, s.more = s.o.More()
 	}
+	for len(s.collected) > 0 { // a crash costs the one that is taken
+		k := s.collected[0]
+		s.collected = s.collected[1:]
+		if !s.p.OnBehalf(k.Tenant, func() { s.take(&k) }) {
+			_ = s.p.Send(s.p.Self(), &k) // it waits until messages of the tenant are taken again
+		}
+	}
+	s.collected = nil
+}
+
+// take keeps a change, if it is one. What was kept of the name before is kept on otherwise.
+func (s *Storage) take(k *Keep) {
+	if k.Check() != nil {
+		s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: k.Tenant, Path: s.p.Path()}, Reason: "state"})
+		return
+	}
+	s.keep(k.Change)
 }
 
 // write writes everything that waits. After a failure it writes though nothing waits any more: only a write tells that the disk takes one.

@@ -369,10 +369,11 @@ func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 // What is gathered elsewhere is taken in parts, and not while the disk takes nothing; a part that was taken is not lost with an incarnation.
 func TestGatheredChangesAreCollected(t *testing.T) {
 	d := &disk{full: errors.New("full")}
-	parts, asked := [][]store.Change{{change("a", "1")}, {change("bad", "{"), change("b", "1")}, {change("c", "1")}}, 0
+	keep := func(key, value string) storage.Keep { return storage.Keep{Change: change(key, value)} }
+	parts, asked := [][]storage.Keep{{keep("a", "1")}, {keep("bad", "{"), keep("b", "1")}, {keep("c", "1")}}, 0
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
-			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, More: func() (part []store.Change, others bool) {
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, More: func() (part []storage.Keep, others bool) {
 				if asked++; len(parts) > 0 {
 					part, parts = parts[0], parts[1:]
 				}

@@ -145,19 +145,26 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 func (m *Manager) look() {
 	names := m.o.Tenants()
 	for _, name := range names {
-		r := m.rows[name]
-		if r == nil {
-			r = &row{name: name}
-			m.rows[name] = r
-			m.arm(r)
+		if !m.p.OnBehalf(name, func() { m.lookAt(name) }) {
+			m.lookAgain()
 		}
-		m.settle(r)
 	}
 	for name, r := range order.Of(m.rows) {
 		if !slices.Contains(names, name) {
 			m.forget(r)
 		}
 	}
+}
+
+// lookAt brings a configured tenant one step nearer to how it is to be.
+func (m *Manager) lookAt(name string) {
+	r := m.rows[name]
+	if r == nil {
+		r = &row{name: name}
+		m.rows[name] = r
+		m.arm(r)
+	}
+	m.settle(r)
 }
 
 // forget lets go of a tenant that is configured no more. Whoever has changed the configuration stops
@@ -358,7 +365,7 @@ func (m *Manager) operate(call *Operate) {
 		return
 	}
 	change := change(r.name, m.o.Board.Of(r.name))
-	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change}, func(_ struct{}, err error) any { return written{call, err} })
+	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Tenant: r.name, Change: change}, func(_ struct{}, err error) any { return written{call, err} })
 }
 
 // written goes on for an operator, who is answered when the tenant is as it is to be.

@@ -43,7 +43,7 @@ func change(tenant string, s ladder.Standing) store.Change {
 // put writes down how a tenant stands, without waiting.
 func (m *Manager) put(tenant string, s ladder.Standing) {
 	if to := m.o.Storage(); !to.IsZero() {
-		_ = m.p.Send(to, &storage.Keep{Change: change(tenant, s)}) // one that is gone keeps nothing
+		_ = m.p.Send(to, &storage.Keep{Tenant: tenant, Change: change(tenant, s)}) // one that is gone keeps nothing
 	}
 }
 

@@ -40,11 +40,9 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 	f := k.failures
 	own := false
 	if k.origin != "" && !errors.Is(reason, ErrGiveUp) {
-		times := 0
-		if times, own = f.charges.add(now, k.origin); k.lost {
-			times = max(times, 2) // one hang takes longer than RepeatTime from everybody
-		}
-		s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times})
+		times, hold := f.charges.add(now, k.origin, k.lost)
+		own = k.held || f.charges.own()
+		s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold})
 		if !own {
 			k.crashes = 0 // what it was handed is not to blame
 			s.start(k, true)

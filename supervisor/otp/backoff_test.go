@@ -230,7 +230,7 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c charges
 		now := time.Unix(0, 0)
-		last := map[string]time.Time{}
+		last, holds := map[string]time.Time{}, map[string]time.Duration{}
 		for range rapid.IntRange(1, 100).Draw(t, "crashes") {
 			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 9 * time.Second, 40 * time.Second}).Draw(t, "pause"))
 			o := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "origin")
@@ -242,13 +242,19 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 					recent++
 				}
 			}
-			times, own := c.add(now, o)
+			hang := rapid.IntRange(0, 9).Draw(t, "hang") == 0
+			times, hold := c.add(now, o, hang)
+			own := c.own()
+			if held := hold > 0; held != (hang || times >= MaxCharged) || hold > LastHold {
+				t.Fatalf("hang %t, %d times: it takes no message for %s", hang, times, hold)
+			}
 			if want := recent >= OwnOrigins; want != own {
 				t.Fatalf("%d origins within %s: own fault is %t", recent, OwnTime, own)
 			}
-			if again := seen && now.Sub(before) <= RepeatTime; times > 1 && !again || !own && again && times == 1 {
+			if again := seen && now.Sub(before) <= RepeatTime+holds[o]; times > 1 && !again || !own && again && times == 1 {
 				t.Fatalf("%s after the last of %q: %d times", now.Sub(before), o, times)
 			}
+			holds[o] = c[len(c)-1].hold
 		}
 	})
 }

@@ -84,7 +84,7 @@ func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 func CallAsync[Req, Resp any](p *Process, to Ref, req Req, wrap func(Resp, error) any) {
 	c := &Call[Req, Resp]{Req: req, ctx: p.Context()}
 	c.async = func(a answer[Resp]) {
-		p.deliver(reply(func() any { return wrap(a.resp, a.err) }))
+		p.deliver(&reply[Resp]{a, wrap, c, to})
 	}
 	if err := p.Send(to, c); err != nil {
 		c.Fail(err)

@@ -111,10 +111,7 @@ func ask[Resp, Req any](ctx context.Context, sup Ref, req Req) (Resp, error) {
 
 func askAsync[Resp, Req any](p *Process, sup Ref, req Req, wrap func(Resp, error) any) {
 	if err := isSupervisor(sup); err != nil {
-		p.deliver(reply(func() any {
-			var zero Resp
-			return wrap(zero, err)
-		}))
+		p.deliver(&reply[Resp]{answer: answer[Resp]{err: err}, wrap: wrap, to: sup})
 		return
 	}
 	CallAsync(p, sup, req, wrap)

@@ -115,6 +115,9 @@ func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 	default:
 		rep.Message, rep.own, rep.Origin = reflect.TypeOf(msg), own, g.sys.originOf(msg)
 	}
+	if of := g.behalf.Load(); of != nil {
+		rep.Origin = *of
+	}
 	return rep
 }
 

@@ -22,6 +22,7 @@ type (
 		lost   bool // it was fenced off because it hung
 		blame  blame
 		origin string // of the message it crashed on
+		held   bool   // although its row took no message of that origin
 	}
 	inTimeout struct {
 		kid   *kid // nil: the timer of a pool that stops
@@ -92,7 +93,7 @@ type action struct {
 	timer   uint32 // number of the timer to set
 	request any
 
-	origin string // of doCharge
+	origin string // of doCharge; delay is for how long the child takes no message of it
 	times  int    // that the origin has crashed the child in a row
 }
 
@@ -193,7 +194,7 @@ func (s *state) ready(now time.Time, k *kid) {
 func (s *state) exited(now time.Time, in inExit) {
 	k := in.kid
 	k.tried(in.blame)
-	k.origin = in.origin
+	k.origin, k.held = in.origin, in.held
 	switch k.stage {
 	case going:
 		s.startFailed(now, k, in.reason, in.parked)

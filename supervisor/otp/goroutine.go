@@ -10,7 +10,12 @@ import (
 type Done struct {
 	Name string
 	Err  error // what the function returned; ErrGoexit when it did not return
+
+	origin string
 }
+
+// Origin is whom the goroutine worked for: see GoFor.
+func (d Done) Origin() string { return d.origin }
 
 // routine is one owned goroutine.
 type routine struct {
@@ -62,7 +67,7 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 
 // run is the goroutine.
 func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Context) error) {
-	done := Done{Name: r.name, Err: ErrGoexit}
+	done := Done{Name: r.name, Err: ErrGoexit, origin: r.origin}
 	returned := false
 	defer func() {
 		if returned {

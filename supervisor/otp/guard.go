@@ -57,7 +57,8 @@ type guard struct {
 	abandoned atomic.Bool
 	relic     atomic.Pointer[any] // the heir that only it may touch, because it is in the middle of something
 	debts     atomic.Pointer[debts]
-	missed    atomic.Bool // it is counted among those who have not come back
+	missed    atomic.Bool            // it is counted among those who have not come back
+	behalf    atomic.Pointer[string] // on whose behalf it does a part of what it does; see Process.OnBehalf
 
 	// Written by the process, read by its supervisor and by those who abandon it.
 	current atomic.Pointer[Process] // a worker's incarnation
@@ -108,6 +109,9 @@ func (g *guard) InvokeUserMessage(msg any) {
 		g.refuse(msg, ErrKilled)
 		return
 	}
+	if g.behalf.Load() != nil { // a panic was recovered from
+		g.behalf.Store(nil)
+	}
 	if p := g.current.Load(); p != nil {
 		m, ok := p.unpack(msg)
 		if !ok {
@@ -115,7 +119,7 @@ func (g *guard) InvokeUserMessage(msg any) {
 			return
 		}
 		if pc, own := msg.(*parcel); own {
-			if g.row.shuns(m, true) {
+			if g.turnedAway(m, pc.p) {
 				return
 			}
 			g.opened = m
@@ -126,8 +130,7 @@ func (g *guard) InvokeUserMessage(msg any) {
 			return
 		}
 	}
-	if g.row.shuns(msg, false) {
-		g.refuse(msg, ErrShunned)
+	if g.turnedAway(msg, nil) {
 		return
 	}
 	if reason := g.body.receive(msg); reason != nil && g.phase == running {
@@ -268,6 +271,7 @@ func (g *guard) returned(reason error, msg any) {
 // as any other.
 func (g *guard) end(reason error, rep *CrashReport) {
 	g.phase, g.reason, g.report = ending, reason, rep
+	g.behalf.Store(nil)
 	g.box.shut()
 	if p := g.current.Load(); p != nil {
 		p.cancel(reason)

@@ -44,6 +44,7 @@ type kid struct {
 	blame     blame     // what its last end says about its heir
 	crashes   int       // ends in a row that speak against it
 	origin    string    // whose message it crashed on last, "" for nobody's
+	held      bool      // although it took no message of that origin
 	failures  *failures // where its supervisor has a Backoff
 	timer     uint32    // number of the timer set last; an older one that fires is ignored
 	starter   any       // the request that waits for the start under way

@@ -22,9 +22,24 @@ func (p *parcel) Class() Class {
 }
 
 // reply is the answer to a CallAsync; what it becomes is computed as part of the one who asked.
-type reply func() any
+type reply[Resp any] struct {
+	answer[Resp]
+	wrap func(Resp, error) any
+	call Attributed // nil when none was sent
+	to   Ref
+}
 
-func (r reply) open() (any, bool) { return r(), true }
+func (r *reply[Resp]) open() (any, bool) { return r.wrap(r.resp, r.err), true }
+
+// of is the origin of the call, or else whoever the row belongs to that has answered.
+func (r *reply[Resp]) of(s *System) string {
+	if r.call != nil {
+		if origin := r.call.Origin(); origin != "" {
+			return origin
+		}
+	}
+	return s.owner(r.to)
+}
 
 // deliver puts an envelope or a plain message into the worker's own mailbox, for this incarnation, whatever is waiting
 // there already.

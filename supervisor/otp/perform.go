@@ -141,8 +141,8 @@ func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 // from now on, so that what waits of it does not crash the next incarnations too.
 func (v *supervisor) charge(now time.Time, a action) {
 	r := a.kid.driver.row
-	if a.times > 1 {
-		r.shun(a.origin, now, a.times >= MaxCharged)
+	if a.times > 1 || a.delay > 0 {
+		r.shun(a.origin, now, a.delay)
 	}
 	v.note(CrashCharged{r.about(r.inc.Load(), now), a.origin, a.reason, a.times})
 }

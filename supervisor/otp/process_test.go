@@ -42,9 +42,9 @@ func TestAnOwnedGoroutineEndsAsAMessage(t *testing.T) {
 		f    func(context.Context) error
 		want string
 	}{
-		"nil":    {func(context.Context) error { return nil }, "1:{io <nil>}"},
-		"error":  {func(context.Context) error { return errTest }, "1:{io test}"},
-		"goexit": {func(context.Context) error { runtime.Goexit(); return nil }, "1:{io goexit}"},
+		"nil":    {func(context.Context) error { return nil }, "1:{io <nil> }"},
+		"error":  {func(context.Context) error { return errTest }, "1:{io test }"},
+		"goexit": {func(context.Context) error { runtime.Goexit(); return nil }, "1:{io goexit }"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := &recorder{}

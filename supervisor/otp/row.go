@@ -32,6 +32,7 @@ type row struct {
 	since    atomic.Int64 // nanoseconds of clock.Steady
 	extra    atomic.Pointer[any]
 	shunned  atomic.Pointer[shunned]
+	holding  holding
 
 	mu       sync.Mutex  // guards the fields below, and changes of proc and status
 	owner    *supervisor // who may change them: nobody once the supervisor was abandoned

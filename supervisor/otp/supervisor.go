@@ -144,6 +144,7 @@ func (v *supervisor) exited(e *exit) {
 	in := inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame}
 	if e.report != nil {
 		in.origin = e.report.Origin
+		_, in.held = r.held(in.origin)
 	}
 	defer v.decide(in, e.at)
 	if k.child.Start.Type() == SupervisorType {
@@ -216,7 +217,8 @@ func (v *supervisor) stuck(o overdue) {
 		k.driver.guard, k.driver.ended = nil, now
 		g.row.mark(v, Restarting, now)
 		v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
-		defer v.step(inExit{kid: k, reason: reason, lost: true, origin: o.report.Origin})
+		_, held := g.row.held(o.report.Origin)
+		defer v.step(inExit{kid: k, reason: reason, lost: true, origin: o.report.Origin, held: held})
 	}
 	cut.bereave()
 }

@@ -1,0 +1,225 @@
+package otp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// logbook writes down what it handles, of whom, and does what it is told to.
+type logbook struct {
+	Base
+	seen *[]string
+}
+
+// entry is a message of somebody that nobody can be told about.
+type entry struct{ from, do string }
+
+func (e entry) Origin() string { return e.from }
+
+// batch is a message of nobody in particular, with a part of each.
+type batch []entry
+
+func (l logbook) Init(p *Process) error {
+	if ref, ok := p.Heir().(Ref); ok {
+		p.Monitor(ref)
+	}
+	return nil
+}
+
+func (l logbook) note(format string, args ...any) {
+	*l.seen = append(*l.seen, fmt.Sprintf(format, args...))
+}
+
+func (l logbook) Receive(p *Process, msg any) error {
+	switch m := msg.(type) {
+	case Ref:
+		p.SetHeir(m)
+		p.Monitor(m)
+	case Down:
+		l.note("down")
+	case entry:
+		l.do(p, m)
+	case batch:
+		for _, e := range m {
+			if !p.OnBehalf(e.from, func() { l.do(p, e) }) {
+				l.note("%s skipped", e.from)
+			}
+		}
+	case Done:
+		panic("done")
+	}
+	return nil
+}
+
+func (l logbook) do(p *Process, e entry) {
+	switch e.do {
+	case "crash":
+		panic("crash")
+	case "hang":
+		time.Sleep(time.Hour)
+	case "later":
+		p.After(time.Second, entry{e.from, "crash"})
+	case "later hang":
+		p.After(time.Second, entry{e.from, "hang"})
+	case "work":
+		p.GoFor(e.from, "work", func(context.Context) error { return nil })
+	default:
+		l.note("%s %s", e.from, e.do)
+	}
+}
+
+func logbooks(t *testing.T) (r *rig, seen *[]string) {
+	r, seen = newRig(t), new([]string)
+	r.sys.origin = func(path string) string { s, _ := strings.CutPrefix(path, "top/of-"); return s }
+	var err error
+	r.tree, err = r.sys.Start(context.Background(), "top", Spec{
+		Intensity: Intensity{2, 5 * time.Second}, Backoff: Backoff{First: time.Second, Max: 5 * time.Minute, Stable: time.Minute},
+		Children: []Child{
+			{ID: "book", Start: Worker(func() Behaviour { return logbook{seen: seen} })},
+			{ID: "of-acme", Restart: Temporary, Start: Worker(func() Behaviour { return letterbox{} })},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, seen
+}
+
+func (r *rig) book(t *testing.T, msgs ...any) {
+	t.Helper()
+	for _, m := range msgs {
+		if err := r.ref("book").Send(m); err != nil {
+			t.Errorf("%v: %v", m, err)
+		}
+		synctest.Wait()
+	}
+}
+
+func (r *rig) charged() (origins []string) {
+	for _, e := range ofType[CrashCharged](r) {
+		origins = append(origins, e.Origin)
+	}
+	return origins
+}
+
+// A crash is charged to whose part of a batch it was, and to whoever a timer or a goroutine was for.
+func TestPartsOfMessagesHaveOrigins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, seen := logbooks(t)
+		defer r.close()
+		r.book(t, batch{{"acme", "one"}, {"initech", "crash"}, {"acme", "lost"}})
+		r.book(t, entry{"acme", "later"})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		time.Sleep(OwnTime + time.Second) // three origins in a minute would be the book's own fault
+		r.book(t, entry{"umbrella", "work"})
+		if want := []string{"initech", "acme", "umbrella"}; !slices.Equal(r.charged(), want) {
+			t.Errorf("charged to %q, want %q", r.charged(), want)
+		}
+		r.book(t, batch{{"acme", "two"}})
+		if want := []string{"acme one", "acme two"}; !slices.Equal(*seen, want) {
+			t.Errorf("handled %q, want %q", *seen, want)
+		}
+		time.Sleep(OwnTime)
+		r.book(t, batch{{"acme", "three"}}, entry{"", "crash"}) // the batch leaves no origin behind
+		if got := len(r.charged()); got != 3 {
+			t.Errorf("%d crashes are charged", got)
+		}
+	})
+}
+
+// While a child takes no message of an origin, what nobody can be told about waits, and is handled
+// afterwards: an end that is monitored, and what others have sent. The part of a batch is skipped. A
+// child that goes on so is never at fault itself.
+func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
+	for _, forgiven := range []bool{false, true} {
+		t.Run(fmt.Sprint("forgiven ", forgiven), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, seen := logbooks(t)
+				defer r.close()
+				r.book(t, r.ref("of-acme"))
+				for range MaxCharged {
+					r.book(t, entry{"acme", "crash"})
+				}
+				_ = r.ref("of-acme").Send(poison{})
+				r.book(t, entry{"acme", "waits"}, entry{"initech", "goes on"}, batch{{"acme", "part"}})
+				want := []string{"initech goes on", "acme skipped"}
+				if !slices.Equal(*seen, want) {
+					t.Errorf("handled %q, want %q", *seen, want)
+				}
+				if forgiven {
+					r.sys.Forgive("acme")
+				} else {
+					time.Sleep(FirstHold)
+				}
+				synctest.Wait()
+				rest := (*seen)[len(want):]
+				if slices.Sort(rest); !slices.Equal(rest, []string{"acme waits", "down"}) {
+					t.Errorf("afterwards %q", rest)
+				}
+				if got, want := r.state(), "book#101"; got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				for range 20 { // however often, and although it is forgiven each time
+					r.book(t, entry{"acme", "crash"})
+					r.sys.Forgive("acme")
+				}
+				if got, want := r.state(), "book#121"; got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+// One hang is enough. It is charged to whoever the message was of, also one in an envelope.
+func TestHangsAreChargedToTheirOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, seen := logbooks(t)
+		defer r.close()
+		r.book(t, entry{"acme", "later hang"})
+		time.Sleep(time.Second + DefaultHard + 2*time.Second)
+		r.book(t, entry{"acme", "waits"}, entry{"initech", "goes on"})
+		if want := []string{"acme"}; !slices.Equal(r.charged(), want) {
+			t.Errorf("charged to %q, want %q", r.charged(), want)
+		}
+		if want := []string{"initech goes on"}; !slices.Equal(*seen, want) {
+			t.Errorf("handled %q, want %q", *seen, want)
+		}
+		time.Sleep(FirstHold)
+		synctest.Wait()
+		if want := []string{"initech goes on", "acme waits"}; !slices.Equal(*seen, want) {
+			t.Errorf("handled %q, want %q", *seen, want)
+		}
+		r.book(t, batch{{"acme", "hang"}})
+		time.Sleep(DefaultHard + 2*time.Second)
+		if want := []string{"acme", "acme"}; !slices.Equal(r.charged(), want) {
+			t.Errorf("charged to %q, want %q", r.charged(), want)
+		}
+		time.Sleep(time.Hour) // they come back
+	})
+}
+
+// So many messages of others wait. Further ones are dropped.
+func TestHeldMessagesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, seen := logbooks(t)
+		defer r.close()
+		for range MaxCharged {
+			r.book(t, entry{"acme", "crash"})
+		}
+		for range MaxHeld + 10 {
+			r.book(t, entry{"acme", "waits"})
+		}
+		time.Sleep(FirstHold)
+		synctest.Wait()
+		if len(*seen) != MaxHeld {
+			t.Errorf("%d were handled, want %d", len(*seen), MaxHeld)
+		}
+	})
+}
