@@ -16,6 +16,7 @@ import (
 	"mcpd/protocol/elicitation"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/tasks"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport/stdio"
 	"mcpd/transport/streamable"
@@ -118,6 +119,7 @@ var limits = []limit{
 	{"max_history", "", nil, "bytes kept for the return of one session's client", forgets, ""},
 	{"max_total_history", "", nil, "bytes kept for all sessions", forgets, ""},
 	{"history_time", "", nil, "an event that is kept", forgets, ""},
+	{"", "held_messages", otp.MaxHeld, "messages of tenants that wait at a shared component because the tenant has crashed it a hundred times in a row, or made it hang", "further ones are dropped", ""},
 	{"", "records_aside", storage.MaxAside, "stored records that crashed whoever read them, kept in the state", "further ones are deleted", ""},
 	{"", "saved_history", int64(streamable.MaxSavedBytes), "bytes of the same on the disk, of streams that their clients have left", "the oldest is not there for the next host", ""},
 

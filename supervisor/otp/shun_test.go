@@ -5,15 +5,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
+// pages are what a logbook has written down.
+type pages struct {
+	mu   sync.Mutex // guards said
+	said []string
+}
+
+func (s *pages) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said)
+}
+
 // logbook writes down what it handles, of whom, and does what it is told to.
 type logbook struct {
 	Base
-	seen *[]string
+	seen *pages
 }
 
 // entry is a message of somebody that nobody can be told about.
@@ -32,7 +45,9 @@ func (l logbook) Init(p *Process) error {
 }
 
 func (l logbook) note(format string, args ...any) {
-	*l.seen = append(*l.seen, fmt.Sprintf(format, args...))
+	l.seen.mu.Lock()
+	defer l.seen.mu.Unlock()
+	l.seen.said = append(l.seen.said, fmt.Sprintf(format, args...))
 }
 
 func (l logbook) Receive(p *Process, msg any) error {
@@ -73,8 +88,8 @@ func (l logbook) do(p *Process, e entry) {
 	}
 }
 
-func logbooks(t *testing.T) (r *rig, seen *[]string) {
-	r, seen = newRig(t), new([]string)
+func logbooks(t *testing.T) (r *rig, seen *pages) {
+	r, seen = newRig(t), &pages{}
 	r.sys.origin = func(path string) string { s, _ := strings.CutPrefix(path, "top/of-"); return s }
 	var err error
 	r.tree, err = r.sys.Start(context.Background(), "top", Spec{
@@ -122,8 +137,8 @@ func TestPartsOfMessagesHaveOrigins(t *testing.T) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
 		}
 		r.book(t, batch{{"acme", "two"}})
-		if want := []string{"acme one", "acme two"}; !slices.Equal(*seen, want) {
-			t.Errorf("handled %q, want %q", *seen, want)
+		if want := []string{"acme one", "acme two"}; !slices.Equal(seen.all(), want) {
+			t.Errorf("handled %q, want %q", seen.all(), want)
 		}
 		time.Sleep(OwnTime)
 		r.book(t, batch{{"acme", "three"}}, entry{"", "crash"}) // the batch leaves no origin behind
@@ -149,8 +164,8 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 				_ = r.ref("of-acme").Send(poison{})
 				r.book(t, entry{"acme", "waits"}, entry{"initech", "goes on"}, batch{{"acme", "part"}})
 				want := []string{"initech goes on", "acme skipped"}
-				if !slices.Equal(*seen, want) {
-					t.Errorf("handled %q, want %q", *seen, want)
+				if !slices.Equal(seen.all(), want) {
+					t.Errorf("handled %q, want %q", seen.all(), want)
 				}
 				if forgiven {
 					r.sys.Forgive("acme")
@@ -158,7 +173,7 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 					time.Sleep(FirstHold)
 				}
 				synctest.Wait()
-				rest := (*seen)[len(want):]
+				rest := seen.all()[len(want):]
 				if slices.Sort(rest); !slices.Equal(rest, []string{"acme waits", "down"}) {
 					t.Errorf("afterwards %q", rest)
 				}
@@ -188,13 +203,13 @@ func TestHangsAreChargedToTheirOrigin(t *testing.T) {
 		if want := []string{"acme"}; !slices.Equal(r.charged(), want) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
 		}
-		if want := []string{"initech goes on"}; !slices.Equal(*seen, want) {
-			t.Errorf("handled %q, want %q", *seen, want)
+		if want := []string{"initech goes on"}; !slices.Equal(seen.all(), want) {
+			t.Errorf("handled %q, want %q", seen.all(), want)
 		}
 		time.Sleep(FirstHold)
 		synctest.Wait()
-		if want := []string{"initech goes on", "acme waits"}; !slices.Equal(*seen, want) {
-			t.Errorf("handled %q, want %q", *seen, want)
+		if want := []string{"initech goes on", "acme waits"}; !slices.Equal(seen.all(), want) {
+			t.Errorf("handled %q, want %q", seen.all(), want)
 		}
 		r.book(t, batch{{"acme", "hang"}})
 		time.Sleep(DefaultHard + 2*time.Second)
@@ -218,8 +233,8 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 		}
 		time.Sleep(FirstHold)
 		synctest.Wait()
-		if len(*seen) != MaxHeld {
-			t.Errorf("%d were handled, want %d", len(*seen), MaxHeld)
+		if len(seen.all()) != MaxHeld {
+			t.Errorf("%d were handled, want %d", len(seen.all()), MaxHeld)
 		}
 	})
 }
