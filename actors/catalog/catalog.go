@@ -66,7 +66,6 @@ type Catalog struct {
 	p      *otp.Process
 	tenant *tenant.Tenant // as it was configured when it was looked at last
 	*kept
-	views   map[group]*View
 	places  map[otp.Ref]place // of supervisors and connections
 	rows    map[string]int    // the servers' places in the configuration
 	status  Status
@@ -81,12 +80,14 @@ type Catalog struct {
 type kept struct {
 	servers map[string]*server
 	waiting []*waiter
+	views   views
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }
 
 // Abandon answers everyone who waits: there will be no other catalogue.
 func (k *kept) Abandon(reason error) {
+	k.views.clear()
 	for _, w := range k.waiting {
 		w.call.Fail(reason)
 	}
@@ -141,14 +142,15 @@ type (
 // Init takes over what was known and makes sure that every server has its supervisor.
 func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
-	c.views, c.disabled, c.experimental = map[group]*View{}, map[string]bool{}, map[string]jsontext.Value{}
+	c.disabled, c.experimental = map[string]bool{}, map[string]jsontext.Value{}
 	c.places = map[otp.Ref]place{}
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Tenant: c.o.Tenant().Name, Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	var heir bool
 	if c.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(p.Now()) }); !heir {
-		c.kept = &kept{servers: map[string]*server{}}
+		c.kept = &kept{servers: map[string]*server{}, views: views{}}
 		p.SetHeir(c.kept)
 	}
+	c.views.clear() // what crashed may have been made of them
 	for name, s := range order.Of(c.servers) {
 		if s.sup != (otp.Ref{}) {
 			c.places[s.sup] = place{name, nil}
@@ -237,6 +239,7 @@ func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
 		c.o.Kept.Set(quota.Lists, 0)
+		c.views.clear()
 	}
 }
 

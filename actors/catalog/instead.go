@@ -52,7 +52,7 @@ func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 	}
 	if best != key {
 		s.instead[key] = best
-		clear(c.views)
+		c.views.clear()
 	}
 	return best
 }
@@ -74,7 +74,7 @@ func (c *Catalog) makeRoom(s *server, key tenant.Key) {
 	before := len(s.instead)
 	maps.DeleteFunc(s.instead, func(wanted, _ tenant.Key) bool { return wanted.Group() == key.Group() })
 	if len(s.instead) < before {
-		clear(c.views)
+		c.views.clear()
 	}
 }
 

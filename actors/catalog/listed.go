@@ -40,14 +40,20 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
 	}
 	list := v.List(kind)
 	var items []jsontext.Value // nil while nothing is another
+	changed := 0               // bytes
 	for i, item := range list.Items() {
 		said := rewrite.Item(rewritten[kind], from, version, item)
 		if kind == merge.Tools && version.Has(protocol.ToolExecution) {
 			dialect, _ := v.Dialect(v.owner(item).server)
 			said = v.tasked(said, dialect)
 		}
-		if items == nil && !bytes.Equal(said, item) {
-			items = append(make([]jsontext.Value, 0, len(list.Items())), list.Items()[:i]...)
+		if same := bytes.Equal(said, item); same {
+			said = item // which is kept anyway
+		} else {
+			changed += len(said)
+			if items == nil {
+				items = append(make([]jsontext.Value, 0, len(list.Items())), list.Items()[:i]...)
+			}
 		}
 		if items != nil {
 			items = append(items, said)
@@ -55,6 +61,9 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
 	}
 	if items != nil {
 		list = merge.NewList(kind, items)
+		if !v.grow(changed + list.Whole()) {
+			return list
+		}
 	}
 	if v.lists == nil {
 		v.lists = map[listAs]merge.List{}

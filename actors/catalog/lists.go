@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"time"
 
@@ -232,7 +231,7 @@ func (c *Catalog) view(caller Caller) *View {
 	if v := c.views[g]; v != nil {
 		return v
 	}
-	v := &View{Answers: g.answers, alone: caller.Server != ""}
+	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
 		l := c.listing(c.servers[name], c.servers[name].listed(caller))
@@ -259,10 +258,7 @@ func (c *Catalog) view(caller Caller) *View {
 	}
 	v.Catalog = merge.New(servers)
 	c.extras(v)
-	if len(c.views) >= MaxListings {
-		clear(c.views)
-	}
-	c.views[g] = v
+	c.views.put(g, v)
 	return v
 }
 
@@ -345,7 +341,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 
 // outdate forgets the views of those who see what is listed over a kind of connection.
 func (c *Catalog) outdate(s *server, key tenant.Key) {
-	maps.DeleteFunc(c.views, func(g group, _ *View) bool {
+	c.views.forget(func(g group) bool {
 		return (g.server == "" || g.server == s.config.Name) && anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
 	})
 }

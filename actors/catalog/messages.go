@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
@@ -88,7 +89,11 @@ type View struct {
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental
 
-	mu       sync.Mutex // guards what follows: what was asked for before
+	account *quota.Account // of the tenant
+
+	mu       sync.Mutex         // guards what follows: what was asked for before
+	counted  *quota.Reservation // nil before it is kept
+	made     int                // bytes of lists
 	offers   map[protocol.Version]protocol.ServerCapabilities
 	lists    map[listAs]merge.List
 	mirrors  map[string][]headers.Mirror // by tool; nil before the first

@@ -20,7 +20,7 @@ func (c *Catalog) subscribed(m subscribed) {
 	for _, e := range m.state.Experimental {
 		c.experimental[e.Name] = e.Settings
 	}
-	clear(c.views)
+	c.views.clear()
 }
 
 // registered takes one change. It reaches new sessions: what an open one was offered stays (S4-29).
@@ -35,7 +35,7 @@ func (c *Catalog) registered(m capability.Changed) {
 	default:
 		c.disabled[m.Name] = true
 	}
-	clear(c.views)
+	c.views.clear()
 }
 
 // Offer is what a client of revision version can be offered of these servers: what they declare, one of them alone or all as one, without

@@ -54,7 +54,7 @@ func (c *Catalog) configure() {
 		c.show(s)
 		c.forget(s)
 	}
-	clear(c.views)
+	c.views.clear()
 	c.p.SetStatus(c.status)
 	if !c.booting {
 		c.booting = c.p.Post(boot{}) == nil

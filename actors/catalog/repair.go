@@ -18,6 +18,7 @@ import (
 func (k *kept) repair(now time.Time) []otp.Dropped {
 	var lost mend.Losses
 	mend.Map(&k.servers)
+	mend.Map(&k.views)
 	for name, s := range order.Of(k.servers) {
 		switch {
 		case lost.If(s == nil, "server", "missing"):

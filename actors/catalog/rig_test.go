@@ -18,6 +18,7 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/storage"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -39,6 +40,7 @@ type rig struct {
 	attaches            []*client.Attach
 	gate                chan struct{} // connections begin when it is closed; nil for at once
 
+	kept        quota.Ledger              // what the tenant keeps
 	full        error                     // what the storage answers
 	quarantined map[string]jsontext.Value // by an earlier host
 }
@@ -149,6 +151,7 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 				Stored:      func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
 				Quarantined: func() iter.Seq2[string, jsontext.Value] { return maps.All(r.quarantined) },
 				Principals:  func() []string { return []string{"ci", "cd"} },
+				Kept:        r.kept.Of("acme"),
 			})
 		}
 		return []otp.Child{

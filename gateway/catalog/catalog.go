@@ -42,6 +42,7 @@ type Catalog struct {
 	templates []routed
 	matched   map[string]int // templates to try, by server
 	problems  []Problem
+	size      int // bytes of items under other names, and of whole lists
 }
 
 // origin is where an item comes from.
@@ -66,9 +67,13 @@ func New(servers []Server) *Catalog {
 			items = append(items, c.take(s, k, taken)...)
 		}
 		c.lists[k] = NewList(k, items)
+		c.size += c.lists[k].Whole()
 	}
 	return c
 }
+
+// Size is how many bytes the catalog keeps beside what it was made of.
+func (c *Catalog) Size() int { return c.size }
 
 // List returns the one list of a kind.
 func (c *Catalog) List(k Kind) List { return c.lists[k] }
@@ -112,6 +117,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) []jsontext.Value
 				continue
 			}
 			item = renamed
+			c.size += len(item)
 		}
 		out = append(out, item)
 	}

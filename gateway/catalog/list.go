@@ -40,6 +40,9 @@ func NewList(k Kind, items []jsontext.Value) List {
 	return l
 }
 
+// Whole is how many bytes the list keeps beside its items.
+func (l List) Whole() int { return len(l.whole) }
+
 // Items returns the items, in order.
 func (l List) Items() []jsontext.Value { return l.items }
 

@@ -20,13 +20,14 @@ const (
 	Histories             // events that wait for a client or are kept for its return
 	Answers               // large answers that no client has read yet
 	Lists                 // what servers have listed
+	Views                 // those lists as clients see them
 	Notices               // notifications that are not dispatched yet
 	Outgoing              // messages that wait for a server to take them
 
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "notifications", "outgoing"}
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "notifications", "outgoing"}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }

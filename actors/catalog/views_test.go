@@ -1,0 +1,95 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+)
+
+// viewed is how many bytes count for what callers were shown.
+func (r *rig) viewed() int { return int(r.kept.Of("acme").Holding().Kinds[quota.Views]) }
+
+func (r *rig) mustLook(principal string) view {
+	r.T.Helper()
+	v := <-r.looks(r.caller(principal, ""))
+	if v.err != nil {
+		r.T.Fatal(v.err)
+	}
+	return v
+}
+
+// titled is a tool of which older revisions are shown less.
+var titled = jsontext.Value(`{"name":"write","title":"` + strings.Repeat("x", 1000) + `","inputSchema":{"type":"object"}}`)
+
+// Views count for their tenant, with the lists that are made of them for a revision, until they are
+// forgotten: because the lists have changed, by a crash, and at the end.
+func TestViewsAreCounted(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
+		r.Rest()
+		if got := r.viewed(); got != 0 {
+			t.Errorf("%d bytes count once the lists have changed", got)
+		}
+		first := r.mustLook("ci")
+		alone := r.viewed()
+		if alone <= 0 || alone != first.Size() {
+			t.Errorf("%d bytes count for a view of %d", alone, first.Size())
+		}
+		if r.mustLook("ci"); r.viewed() != alone {
+			t.Errorf("%d bytes count for a view that is shown again", r.viewed())
+		}
+		first.Listed(merge.Tools, protocol.V20241105)
+		more := r.viewed()
+		first.Listed(merge.Tools, protocol.V20241105)
+		if more <= alone || r.viewed() != more {
+			t.Errorf("%d bytes count with a list for a revision, and %d when it is asked for again", more, r.viewed())
+		}
+		if r.mustLook("cd"); r.viewed() <= more {
+			t.Errorf("%d bytes count with another view", r.viewed())
+		}
+
+		r.Break("catalog", "")
+		<-r.looks(r.caller("ci", ""))
+		r.Struck()
+		if r.mustLook("ci"); r.viewed() != alone {
+			t.Errorf("%d bytes count after a crash and another look, want %d", r.viewed(), alone)
+		}
+		first.Listed(merge.Tools, protocol.V20250326)
+		if got := r.viewed(); got != alone {
+			t.Errorf("%d bytes count with a list made of a view that is forgotten", got)
+		}
+
+		r.reload(func([]tenant.Server) []tenant.Server { return nil })
+		if got := r.viewed(); got != 0 {
+			t.Errorf("%d bytes count when there are no servers", got)
+		}
+	})
+}
+
+// Where the tenant has no room for another view, the others are forgotten; a list is made each time.
+func TestViewsWithoutRoom(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
+		r.Rest()
+		v := r.mustLook("ci")
+		alone := r.viewed()
+		room := int64(r.kept.Of("acme").Kept()) + 10
+		r.kept.Of("other").Add(quota.Requests, int(3*room)) // its share, and all that is free
+		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 4 * room})
+		if v.Listed(merge.Tools, protocol.V20241105); r.viewed() != alone {
+			t.Errorf("%d bytes count with a list that has no room, want %d", r.viewed(), alone)
+		}
+		if r.mustLook("cd"); r.viewed() != alone {
+			t.Errorf("%d bytes count with another view in place of the first, want %d", r.viewed(), alone)
+		}
+	})
+}
