@@ -102,10 +102,11 @@ func newHost(c *config.Config, o Options) *host {
 	o.Clock = o.Faults.Clock(o.Clock)
 	h := &host{
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
-		self:  protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		index: session.NewIndex(),
-		last:  process.NewLast(),
+		self: protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
+		last: process.NewLast(),
 	}
+	h.kept = quota.NewLedger(&h.memory)
+	h.index = session.NewIndex(h.kept)
 	var id [16]byte
 	o.Simulation.random(id[:])
 	h.instance = hex.EncodeToString(id[:])
@@ -126,7 +127,6 @@ func newHost(c *config.Config, o Options) *host {
 		Origin: func(path string) string { return locate(path).Tenant },
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
-	h.kept = quota.NewLedger(&h.memory)
 	h.openState()
 	h.store = h.newStore(c)
 	h.kept.Bound(h.bounds(c))

@@ -98,7 +98,7 @@ func search() script {
 func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 	t.Helper()
 	r := &rig{
-		index:  session.NewIndex(),
+		index:  session.NewIndex(nil),
 		script: map[string]script{"files": files(), "search": search()},
 		tenant: tenant.Tenant{
 			Name: "acme",

@@ -60,6 +60,9 @@ func (c claims) above(s quota.Shares, name, who string) int64 {
 // admit makes room for one more session or peer, or says why there is none. It never ends one that
 // has work in flight or an open stream.
 func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
+	if err := m.room(ep.Tenant); err != nil {
+		return err
+	}
 	if peer {
 		return m.admitPeer(ep)
 	}

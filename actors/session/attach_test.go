@@ -76,7 +76,7 @@ func (x *actor) Receive(_ *otp.Process, msg any) error {
 
 func perform(t *testing.T, limit int, test func(a *actors)) {
 	t.Helper()
-	(&actors{index: session.NewIndex(), limit: limit}).perform(t, test)
+	(&actors{index: session.NewIndex(nil), limit: limit}).perform(t, test)
 }
 
 func (a *actors) perform(t *testing.T, test func(a *actors)) {

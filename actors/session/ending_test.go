@@ -44,7 +44,7 @@ func TestSessionsThatEndAtOnceHoldUpNobody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				system := otp.NewSystem(otp.Options{})
 				defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-				index := session.NewIndex()
+				index := session.NewIndex(nil)
 				o := session.Options{
 					Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 2 * many },
 					Pool:  func(tenant string) (otp.Ref, bool) { return system.Whereis("top/" + tenant) },

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/gateway/quota"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
@@ -39,6 +40,8 @@ type Handle struct {
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
+	// counted is what it counts for its tenant, until it is no longer in the index.
+	counted atomic.Pointer[quota.Reservation]
 	// last is when the peer was last heard of, in nanoseconds of clock.Steady.
 	last atomic.Int64
 	// noted is last as it was written down, and grain how far the two may be apart; 0 for a session that
@@ -124,6 +127,7 @@ func (h *Handle) Record() *Record { return h.record.Load() }
 // Store replaces the record. Only the session's actor calls it.
 func (h *Handle) Store(r *Record) {
 	h.record.Store(r)
+	h.counted.Load().Resize(h.size())
 	h.keep()
 }
 

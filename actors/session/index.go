@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/gateway/quota"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/transport/streamable"
@@ -20,12 +21,14 @@ type Index struct {
 	total atomic.Int64
 	ends  endings
 
+	kept *quota.Ledger // of what tenants keep; nil counts nothing
+
 	mu   sync.Mutex // guards what follows, and Handle.told
 	held holdings
 }
 
-// NewIndex makes an empty index.
-func NewIndex() *Index { return &Index{held: holdings{}} }
+// NewIndex makes an empty index, which counts what sessions and peers keep for their tenants.
+func NewIndex(kept *quota.Ledger) *Index { return &Index{kept: kept, held: holdings{}} }
 
 // Get finds a session by its secret id.
 func (x *Index) Get(id string) (*Handle, bool) {
@@ -143,6 +146,7 @@ func (x *Index) InOrder(such func(*Handle) bool) (list []*Handle) {
 }
 
 func (x *Index) add(h *Handle) {
+	h.count(x.kept)
 	x.byID.Store(h.id, h)
 	if h.peer != nil {
 		x.peers.Store(*h.peer, h)
@@ -159,6 +163,7 @@ func (x *Index) remove(h *Handle) bool {
 	if _, ok := x.byID.LoadAndDelete(h.id); !ok {
 		return false
 	}
+	h.counted.Load().Release()
 	if h.peer != nil {
 		x.peers.CompareAndDelete(*h.peer, h)
 	} else {

@@ -11,6 +11,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/session"
+	"mcpd/gateway/quota"
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
@@ -39,6 +40,7 @@ type rig struct {
 	t      *testing.T
 	ref    otp.Ref
 	index  *session.Index
+	kept   *quota.Ledger
 	faults *fault.Registry
 	closed []telemetry.SessionClosed // written by the manager, read when everything rests
 	each   atomic.Int32              // sessions of one principal; 0 for no bound
@@ -58,7 +60,8 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 		faults := fault.New(clock.System)
 		system := otp.NewSystem(otp.Options{Faults: faults})
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-		r := &rig{t: t, index: session.NewIndex(), faults: faults, clock: clock.NewSkewed(nil)}
+		r := &rig{t: t, kept: quota.NewLedger(nil), faults: faults, clock: clock.NewSkewed(nil)}
+		r.index = session.NewIndex(r.kept)
 		o := session.Options{
 			Clock: r.clock, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },

@@ -33,7 +33,7 @@ func TestBatchThatCrashesIsChargedToOneTenant(t *testing.T) {
 			}
 		}})
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-		index := session.NewIndex()
+		index := session.NewIndex(nil)
 		o := session.Options{
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
 			Pool:  func(tenant string) (otp.Ref, bool) { return system.Whereis("top/" + tenant) },

@@ -50,7 +50,7 @@ func (s shelf) Receive(_ *otp.Process, msg any) error {
 // host runs a host for a while: what is done in it, and then it is killed.
 func (d *disk) host(t *testing.T, idle time.Duration, do func(index *session.Index, manager otp.Ref)) {
 	t.Helper()
-	system, index := otp.NewSystem(otp.Options{}), session.NewIndex()
+	system, index := otp.NewSystem(otp.Options{}), session.NewIndex(nil)
 	defer func() { system.Close(); time.Sleep(time.Millisecond) }()
 	o := session.Options{
 		Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },

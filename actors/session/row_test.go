@@ -19,7 +19,7 @@ func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 // A session whose row is taken by the actor of another session is refused: it must not share that
 // actor, whose principal is another. The same holds for a session whose id another has.
 func TestSessionsNeverShareAnActor(t *testing.T) {
-	a := &actors{index: session.NewIndex(), limit: 10, random: zeros{}}
+	a := &actors{index: session.NewIndex(nil), limit: 10, random: zeros{}}
 	a.perform(t, func(a *actors) {
 		pool, _ := a.System.Whereis("top/pool")
 		id := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(make([]byte, 33))[:52]

@@ -66,7 +66,7 @@ func TestSetMakesRoomAfterItsConnections(t *testing.T) {
 // more sets, because its connections are found by it. The set is free when the session ends, and a
 // crash of the manager loses count of no set.
 func TestSetOfASessionStays(t *testing.T) {
-	x := NewIndex()
+	x := NewIndex(nil)
 	handle := func(server string) *Handle {
 		h := idleHandle()
 		h.id, h.clock, h.index, h.endpoint = server, clock.System, x, streamable.Endpoint{Tenant: "acme", Server: server, Principal: "ci"}

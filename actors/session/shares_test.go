@@ -76,7 +76,7 @@ func full(t *testing.T, err error, status int, says ...string) {
 // A tenant that holds all that it can, with calls in flight, loses none of them to anybody, and a
 // tenant below its share is served all the same. Its idle sessions make room for the others.
 func TestTenantsShareTheSessionsOfTheHost(t *testing.T) {
-	a := &actors{index: session.NewIndex(), limit: 100, total: 12, tenants: 3}
+	a := &actors{index: session.NewIndex(nil), limit: 100, total: 12, tenants: 3}
 	a.perform(t, func(a *actors) {
 		hoard := a.several(8, "acme", "ci")
 		work(hoard)
@@ -155,7 +155,7 @@ func TestHandshakeIsWork(t *testing.T) {
 // Where a tenant has several keys each has its share of what the tenant may have, and idle sessions
 // of whoever is furthest above his make room.
 func TestPrincipalsShareTheSessionsOfTheirTenant(t *testing.T) {
-	a := &actors{index: session.NewIndex(), limit: 12, total: 100, tenants: 1, principals: 3}
+	a := &actors{index: session.NewIndex(nil), limit: 12, total: 100, tenants: 1, principals: 3}
 	a.perform(t, func(a *actors) {
 		hoard := a.several(8, "acme", "ann")
 		work(hoard)

@@ -24,7 +24,7 @@ func TestStreamsAreRestored(t *testing.T) {
 	session := h.Saved()
 	events := map[string]jsontext.Value{"gone.a": jsontext.Value(`{}`), "gone.b": jsontext.Value(`{}`), id + ".foreign": jsontext.Value(`7`)}
 	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
-	index, box := NewIndex(), &stage.Box{}
+	index, box := NewIndex(nil), &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
 			return New(Options{

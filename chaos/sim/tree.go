@@ -57,8 +57,17 @@ func (s *story) holdings() {
 			}
 		}
 	}
-	sessions := 0
-	s.host.Edge().Index.Each(func(*session.Handle) bool { sessions++; return true })
+	sessions, of := 0, map[string]int64{}
+	s.host.Edge().Index.Each(func(h *session.Handle) bool {
+		sessions++
+		of[h.Endpoint().Tenant]++
+		return true
+	})
+	for _, k := range s.host.Kept() {
+		if bytes, n := k.Kinds[quota.Sessions], of[k.Tenant]; (bytes == 0) != (n == 0) || bytes < n*session.Weight {
+			s.find("I6 leaks", "tenant %s keeps %d bytes of %d sessions", k.Tenant, bytes, n)
+		}
+	}
 	if actors > sessions {
 		s.find("I6 leaks", "rows of session: %d actors of %d sessions", actors, sessions)
 	}

@@ -23,11 +23,12 @@ const (
 	Views                 // those lists as clients see them
 	Notices               // notifications that are not dispatched yet
 	Outgoing              // messages that wait for a server to take them
+	Sessions              // sessions, clients without one, and what they have said of themselves
 
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "notifications", "outgoing"}
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "notifications", "outgoing", "sessions"}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }

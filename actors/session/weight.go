@@ -1,0 +1,45 @@
+package session
+
+import "mcpd/gateway/quota"
+
+// Weight is what a session or peer keeps beside its record, in bytes: its actor, and what is known of
+// it. docs/benchmarks.md measures it, under "What an idle session weighs".
+const Weight = 4 << 10
+
+// size is how many bytes the session keeps.
+func (h *Handle) size() int { return Weight + h.record.Load().size() }
+
+// size is how many bytes of the client's own are in the record.
+func (r *Record) size() int {
+	if r == nil {
+		return 0
+	}
+	n := len(r.Capabilities.Raw()) + len(r.Client.Raw())
+	for _, u := range r.URIs {
+		n += len(u.Server) + len(u.URI) + len(u.Own)
+	}
+	return n
+}
+
+// count begins to count the session for its tenant.
+func (h *Handle) count(kept *quota.Ledger) {
+	if kept != nil {
+		h.counted.Store(kept.Of(h.endpoint.Tenant).Hold(quota.Sessions, h.size()))
+	}
+}
+
+// room makes room for one more session or peer in what its tenant may keep, or says why there is none.
+// The longest idle one of the tenant goes first.
+func (m *Manager) room(tenant string) error {
+	if m.index.kept == nil {
+		return nil
+	}
+	kept := m.index.kept.Of(tenant)
+	if kept.Fits(Weight) || m.evictOne([]group{{tenant: tenant}, {tenant: tenant, peers: true}}) {
+		return nil
+	}
+	if full := kept.Room(Weight); full != nil {
+		return full.Told()
+	}
+	return nil
+}
