@@ -365,7 +365,7 @@ func (m *Manager) operate(call *Operate) {
 		return
 	}
 	change := change(r.name, m.o.Board.Of(r.name))
-	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Tenant: r.name, Change: change}, func(_ struct{}, err error) any { return written{call, err} })
+	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change}, func(_ struct{}, err error) any { return written{call, err} })
 }
 
 // written goes on for an operator, who is answered when the tenant is as it is to be.

@@ -238,3 +238,35 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// An origin makes a child hang more often than processes are replaced, and is forgiven each time. The
+// child is paused then, for longer each time, and comes back after each pause. Neither its sibling nor
+// its supervisor notices.
+func TestChildThatHangsTooOftenIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, seen := logbooks(t)
+		defer r.close()
+		for n := range MaxHung + 6 {
+			if err := r.ref("book").Send(entry{"acme", "hang"}); err != nil {
+				t.Fatalf("hang %d: %v", n, err)
+			}
+			time.Sleep(DefaultHard + 2*time.Second)
+			if pauses := ofType[ChildPaused](r); len(pauses) > 0 {
+				time.Sleep(pauses[len(pauses)-1].For)
+			}
+			synctest.Wait()
+			r.sys.Forgive("acme")
+			r.book(t, entry{"initech", fmt.Sprint(n)})
+		}
+		if got := len(seen.all()); got != MaxHung+6 {
+			t.Errorf("%d messages of another were handled, want %d", got, MaxHung+6)
+		}
+		if n := len(ofType[ChildPaused](r)); n == 0 {
+			t.Error("it was never paused")
+		}
+		if n := r.tree.Snapshot().Children[1]; n.Restarts != 0 || n.Status != Running {
+			t.Errorf("its sibling: %+v", n)
+		}
+		time.Sleep(2 * time.Hour) // they come back
+	})
+}
