@@ -84,6 +84,7 @@ func (h *host) mcp() (suture.Service, error) {
 	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
 		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams,
+		Panicked:    h.panicked,
 		Connections: connections, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"mcpd/gateway/tenant"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
 
@@ -22,6 +23,22 @@ func (h *host) refused(r *http.Request, of, reason string, _ int) {
 	h.recorder.Emit(telemetry.Rejected{
 		Where: telemetry.Where{Tenant: of}, Reason: reason, Method: r.Method,
 		Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
+	})
+}
+
+// panicked tells of a request whose handler has crashed. It costs the request.
+func (h *host) panicked(r *http.Request, value any, pcs []uintptr) {
+	path := r.URL.EscapedPath()
+	report := &otp.CrashReport{Path: root + "/listeners/mcp", PCs: pcs, At: h.awake.Now()}
+	if err, ok := value.(error); ok {
+		report.Reason = err
+	} else {
+		report.Reason = &otp.PanicError{Value: value}
+	}
+	h.recorder.Emit(telemetry.RequestPanicked{
+		Where:  telemetry.Where{Tenant: h.tenantOf(path), Path: report.Path, Incident: report.Incident()},
+		Method: r.Method, Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
+		Reason: report.Reason.Error(), Report: report,
 	})
 }
 

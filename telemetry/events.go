@@ -303,6 +303,14 @@ type (
 		Address string `key:"address" is:"of the client, as trusted proxies have it"`
 		URLPath string `key:"url_path" is:"what the request was for, without its query"`
 	}
+	RequestPanicked struct {
+		Where
+		Method  string           `key:"method" is:"what was asked"`
+		Address string           `key:"address" is:"of the client, as trusted proxies have it"`
+		URLPath string           `key:"url_path" is:"what the request was for, without its query"`
+		Reason  string           `key:"reason" is:"the panic's value"`
+		Report  *otp.CrashReport `key:"crash" is:"the panic"`
+	}
 	NotificationDropped struct {
 		Where
 		Method string `key:"method" is:"the notification, the last of those that this event stands for; stderr is the last words of a program that a caller was not told"`

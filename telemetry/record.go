@@ -93,6 +93,8 @@ func crash(e Event) *otp.CrashReport {
 		return e.Report
 	case RecordSetAside:
 		return e.Report
+	case RequestPanicked:
+		return e.Report
 	}
 	return nil
 }

@@ -81,6 +81,7 @@ var events = []row{
 	{ProtocolNegotiation{}, "protocol_negotiation", info, "protocol negotiated", false, peer, "which revision a client asked for and which was agreed (S4-138)"},
 	{VersionLowered{}, "version_lowered", warn, "client speaks a newer revision than was agreed", false, peer, "newer features are off in this session"},
 	{PhaseChanged{}, "phase_changed", debug, "phase changed", false, peer, "a step in the lifecycle of a connection"},
+	{RequestPanicked{}, "request_panicked", fail, "the handler of a request crashed", true, peer, "the request ends, and with HTTP/1.1 its connection; nothing else does"},
 	{Rejected{}, "rejected", info, "request rejected", false, peer, "refused before it reached a server"},
 	{NotificationDropped{}, "notification_dropped", info, "notification dropped", false, peer, "a notification that nobody will get"},
 	{ReplyDropped{}, "reply_dropped", info, "reply dropped", false, peer, "a reply that nobody waits for any more, or that its server does not read"},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
+	"slices"
 	"time"
 )
 
@@ -42,6 +44,9 @@ type ServerOptions struct {
 	// HeaderTime, IdleTime, HeaderBytes and HTTP2Streams: see the defaults, which zero means.
 	HeaderTime, IdleTime      time.Duration
 	HeaderBytes, HTTP2Streams int
+	// Panicked is told of each panic of the Handler, with its value and the stack. The request and, but
+	// for HTTP/2, its connection end. Nil leaves it to Logger.
+	Panicked func(r *http.Request, value any, pcs []uintptr)
 	// Logger gets what net/http has to say of broken connections, at debug level. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -56,7 +61,7 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	server := &http.Server{
-		Handler:           &served{o.Handler},
+		Handler:           &served{o.Handler, o.Panicked},
 		ReadHeaderTimeout: cmp.Or(o.HeaderTime, DefaultHeaderTime),
 		MaxHeaderBytes:    cmp.Or(o.HeaderBytes, DefaultHeaderBytes) - ownHeaderBytes,
 		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
@@ -92,7 +97,27 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 }
 
 // served is what every request passes first.
-type served struct{ http.Handler }
+type served struct {
+	http.Handler
+	panicked func(r *http.Request, value any, pcs []uintptr)
+}
+
+// maxFrames is how many frames of a panic are reported.
+const maxFrames = 64
+
+// report tells of a panic, which goes on as one that net/http does not log.
+func (s *served) report(r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v != http.ErrAbortHandler && s.panicked != nil {
+		var pcs [maxFrames]uintptr
+		s.panicked(r, v, slices.Clone(pcs[:runtime.Callers(2, pcs[:])]))
+		v = http.ErrAbortHandler
+	}
+	panic(v)
+}
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	deadline(w).SetWriteDeadline(time.Time{}) // that a Handler left on the connection for the end of the request before
@@ -102,6 +127,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	left := c.begin()
 	defer c.finish()
+	defer s.report(r)
 	if r.ProtoMajor != 2 {
 		s.Handler.ServeHTTP(w, r)
 		return
