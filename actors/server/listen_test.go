@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/server"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -308,6 +310,33 @@ func TestListenOutlivesTheServer(t *testing.T) {
 		next.Notify(updated, `{"uri":"test://x"}`)
 		if got := news(t, out, "1"); len(got) < 2 || got[len(got)-1] != updated || out.Word() != "none" {
 			t.Errorf("heard %v", got)
+		}
+	})
+}
+
+// A subscription counts for its tenant, with all of its request, until it has ended; a crash of the
+// session's actor changes nothing.
+func TestListenIsCounted(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		c := r.caller(`{}`)
+		params := `{"notifications":{"toolsListChanged":true},"pad":"` + strings.Repeat("x", 20<<10) + `"}`
+		out := c.ask("subscriptions/listen", params)
+		kept := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
+		if got := kept(); granted(out) == "none" || got < int64(len(params)) {
+			t.Errorf("granted %s, and %d bytes count of %d", granted(out), got, len(params))
+		}
+		before := kept()
+		r.Break("server_sup/"+c.peer().Row(), "*session.Deliver")
+		if hit := c.ask("tools/list", ""); hit.Word() != int64(-32603) {
+			t.Errorf("the request that it crashed on: %v", hit.All())
+		}
+		r.Struck()
+		if got := kept(); got != before {
+			t.Errorf("%d bytes count after a crash, want %d", got, before)
+		}
+		c.leave(out)
+		if got := kept(); got != 0 {
+			t.Errorf("%d bytes count when nobody listens any more", got)
 		}
 	})
 }

@@ -24,7 +24,7 @@ type waiting struct {
 	over  bool                        // all of it was given to others, and so is whatever comes later
 	all   map[*session.Deliver]uint64 // and in which order they came
 	added uint64
-	// bytes is what each counts for the tenant, but for subscriptions, which are small and stay.
+	// bytes is what each counts for the tenant.
 	bytes map[*session.Deliver]*quota.Reservation
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
@@ -40,8 +40,8 @@ func (w *waiting) add(d *session.Deliver) uint64 {
 	if w.all == nil {
 		w.all, w.bytes = map[*session.Deliver]uint64{}, map[*session.Deliver]*quota.Reservation{}
 	}
-	if _, ok := w.all[d]; !ok && awaited(d) > 0 {
-		w.waits(1)
+	if _, ok := w.all[d]; !ok {
+		w.waits(awaited(d))
 		w.bytes[d] = w.kept.Hold(quota.Requests, len(d.Message.Params))
 	}
 	w.added++
