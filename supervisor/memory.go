@@ -87,6 +87,14 @@ func (h *host) queuedOf(tenant string) func(bytes int) {
 	return account{h.kept.Of(tenant), quota.Outgoing}.Count
 }
 
+// unwritten is the account of a tenant's changes of the state; nil for those of the host itself.
+func (h *host) unwritten(tenant string) *quota.Account {
+	if tenant == "" {
+		return nil
+	}
+	return h.kept.Of(tenant)
+}
+
 // historiesOf is the account of a tenant's histories.
 type historiesOf struct{ *quota.Account }
 

@@ -90,7 +90,7 @@ func (h *host) storage() []otp.Child {
 		return nil
 	}
 	return []otp.Child{patient(actor("storage", 5*second, func() otp.Behaviour {
-		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Emit: h.recorder.Emit, Faults: h.faults})
+		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Kept: h.unwritten, Emit: h.recorder.Emit, Faults: h.faults})
 	}))}
 }
 

@@ -12,8 +12,9 @@ func (k *kept) repair() []otp.Dropped {
 	changes, waiting := k.changes, k.waiting
 	k.changes, k.waiting, k.places = nil, nil, map[name]int{}
 	for _, c := range changes {
+		c.counted.Release()
 		if !lost.If(c.Check() != nil, "change", "cannot be written") {
-			k.add(c)
+			k.add(c.Keep)
 		}
 	}
 	for _, p := range waiting {
@@ -23,7 +24,7 @@ func (k *kept) repair() []otp.Dropped {
 			lost.Drop("change", "cannot be written", p)
 		default:
 			if _, there := k.places[name{p.Req.Bucket, p.Req.Key}]; !there {
-				k.add(p.Req.Change)
+				k.add(Keep(p.Req))
 			}
 			k.waiting = append(k.waiting, p)
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"mcpd/gateway/quota"
 	"mcpd/internal/fault"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
@@ -41,6 +42,8 @@ type Options struct {
 	// More hands out changes that are gathered elsewhere, a part of them at a time, and reports whether there are others. It is not asked
 	// while nothing can be written, so whoever gathers bounds them. Nil has none.
 	More func() (part []Keep, others bool)
+	// Kept is what a tenant keeps; nil counts nothing. What is the host's own is of the tenant "".
+	Kept func(tenant string) *quota.Account
 	Emit telemetry.Sink
 	// Faults may make writes and syncs fail, and syncs slow; nil is none.
 	Faults *fault.Registry
@@ -59,8 +62,9 @@ type Storage struct {
 
 // kept is the heir: what is not written yet.
 type kept struct {
+	account func(tenant string) *quota.Account
 	waiting []*Put
-	changes []store.Change
+	changes []change
 	// collected is what was gathered elsewhere and is not among the changes yet.
 	collected []Keep
 	places    map[name]int // of the last change of each name among them, because only that counts
@@ -78,12 +82,31 @@ type name struct {
 	key    string
 }
 
+// change is one that counts for its tenant until it is written.
+type change struct {
+	Keep
+	counted *quota.Reservation
+}
+
+func nameOf(c store.Change) name { return name{c.Bucket, c.Key} }
+
 // Abandon answers everyone who waits: nobody will write.
 func (k *kept) Abandon(reason error) {
 	for _, p := range k.waiting {
 		p.Fail(reason)
 	}
 	k.waiting = nil
+	k.release()
+}
+
+// release lets go of what the changes count, and of the changes.
+func (k *kept) release() {
+	for _, c := range k.changes {
+		c.counted.Release()
+	}
+	clear(k.changes) // what was collected may be large
+	k.changes = k.changes[:0]
+	clear(k.places)
 }
 
 // Status is what the tree shows, and readiness looks at.
@@ -98,6 +121,9 @@ type (
 
 // New makes one incarnation.
 func New(o Options) *Storage {
+	if o.Kept == nil {
+		o.Kept = func(string) *quota.Account { return nil }
+	}
 	if o.More == nil {
 		o.More = func() ([]Keep, bool) { return nil, false }
 	}
@@ -109,7 +135,7 @@ func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
 	var heir bool
 	if s.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
-		s.kept = &kept{places: map[name]int{}}
+		s.kept = &kept{account: s.o.Kept, places: map[name]int{}}
 		p.SetHeir(s.kept)
 	} else {
 		s.syncLater() // the last incarnation may have been about to
@@ -133,7 +159,7 @@ func (s *Storage) Receive(_ *otp.Process, msg any) error {
 		} else {
 			s.waiting = append(s.waiting, m)
 		}
-		s.keep(m.Req.Change)
+		s.keep(Keep(m.Req))
 		s.due()
 	case *Keep:
 		s.take(m)
@@ -167,21 +193,23 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 }
 
 // add keeps a change until it is written.
-func (k *kept) add(c store.Change) {
-	n := name{c.Bucket, c.Key}
+func (k *kept) add(c Keep) {
+	n := nameOf(c.Change)
+	counted := k.account(c.Tenant).Hold(quota.Unwritten, len(c.Key)+len(c.Value))
 	if i, ok := k.places[n]; ok {
-		k.changes[i] = c
+		k.changes[i].counted.Release()
+		k.changes[i] = change{c, counted}
 	} else {
 		k.places[n] = len(k.changes)
-		k.changes = append(k.changes, c)
+		k.changes = append(k.changes, change{c, counted})
 	}
 }
 
 // keep keeps a change until it is written. What is not written need not be deleted: however long the disk takes nothing, what comes and goes
 // meanwhile leaves nothing behind.
-func (s *Storage) keep(c store.Change) {
+func (s *Storage) keep(c Keep) {
 	if c.Value == nil && !s.o.Store.Has(c.Bucket, c.Key) {
-		s.drop(name{c.Bucket, c.Key})
+		s.drop(nameOf(c.Change))
 		return
 	}
 	s.add(c)
@@ -191,10 +219,11 @@ func (s *Storage) keep(c store.Change) {
 func (s *Storage) drop(n name) {
 	if i, ok := s.places[n]; ok {
 		last := len(s.changes) - 1
+		s.changes[i].counted.Release()
 		moved := s.changes[last]
-		s.changes[i], s.changes[last] = moved, store.Change{}
+		s.changes[i], s.changes[last] = moved, change{}
 		s.changes = s.changes[:last]
-		s.places[name{moved.Bucket, moved.Key}] = i
+		s.places[nameOf(moved.Change)] = i
 		delete(s.places, n)
 	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(p *Put) bool {
@@ -237,13 +266,16 @@ func (s *Storage) take(k *Keep) {
 		s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: k.Tenant, Path: s.p.Path()}, Reason: "state"})
 		return
 	}
-	s.keep(k.Change)
+	s.keep(*k)
 }
 
 // write writes everything that waits. After a failure it writes though nothing waits any more: only a write tells that the disk takes one.
 func (s *Storage) write() {
 	s.collect()
-	changes := s.changes
+	changes := make([]store.Change, len(s.changes))
+	for i, c := range s.changes {
+		changes[i] = c.Change
+	}
 	if len(changes) == 0 {
 		if s.unwritten == "" {
 			s.due()
@@ -266,9 +298,7 @@ func (s *Storage) write() {
 		s.p.After(RetryPause, write{})
 		return
 	}
-	clear(s.changes) // what was collected may be large
-	s.changes = s.changes[:0]
-	clear(s.places)
+	s.release()
 	s.syncLater()
 	s.due()
 }

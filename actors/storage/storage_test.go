@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/storage"
+	"mcpd/gateway/quota"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -394,5 +396,48 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 		if got := d.String(); !strings.Contains(got, "a=1") || !strings.Contains(got, "b=1") || !strings.Contains(got, "c=1") || strings.Contains(got, "bad") {
 			t.Errorf("written %s", got)
 		}
+	})
+}
+
+// A change counts for its tenant while it waits for the disk: once, whatever becomes of the writer, and
+// no longer when it is written, or taken back.
+func TestUnwrittenChangesAreCounted(t *testing.T) {
+	var kept quota.Ledger
+	d := &disk{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Kept: kept.Of})
+		})}}
+	}, func(s *stage.Stage) {
+		counts := func(acme, initech int64) {
+			t.Helper()
+			s.Rest()
+			for tenant, want := range map[string]int64{"acme": acme, "initech": initech} {
+				if got := kept.Of(tenant).Holding(); got.Kinds[quota.Unwritten] != want || got.Kept != want {
+					t.Errorf("%s keeps %v, want %d bytes", tenant, got, want)
+				}
+			}
+		}
+		keep := func(tenant, key, value string) {
+			s.Send("storage", &storage.Keep{Tenant: tenant, Change: change(key, value)})
+		}
+		keep("acme", "a", `"12345"`)
+		counts(0, 0)
+		d.set(syscall.ENOSPC, nil)
+		keep("acme", "a", `"123"`)
+		counts(6, 0)
+		keep("acme", "a", `"12345"`) // only the last counts
+		keep("initech", "b", `"1"`)
+		keep("acme", "c", `"1"`)
+		counts(8+4, 4)
+		s.Break("storage", "*storage.Keep")
+		keep("initech", "lost", `"1"`)
+		s.Struck()
+		counts(8+4, 4)
+		keep("acme", "c", "") // which was never written
+		counts(8, 4)
+		d.set(nil, nil)
+		time.Sleep(2 * storage.RetryPause)
+		counts(0, 0)
 	})
 }

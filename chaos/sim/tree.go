@@ -51,7 +51,7 @@ func (s *story) holdings() {
 		return true
 	})
 	for _, k := range s.host.Kept() {
-		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices, quota.Outgoing} {
+		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices, quota.Outgoing, quota.Unwritten} {
 			if bytes := k.Kinds[kind]; bytes != 0 {
 				s.find("I6 leaks", "tenant %s keeps %d bytes of %s, and nothing is in flight", k.Tenant, bytes, kind)
 			}

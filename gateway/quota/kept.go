@@ -24,11 +24,12 @@ const (
 	Notices               // notifications that are not dispatched yet
 	Outgoing              // messages that wait for a server to take them
 	Sessions              // sessions, clients without one, and what they have said of themselves
+	Unwritten             // changes of the state that are not on the disk yet
 
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "notifications", "outgoing", "sessions"}
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "notifications", "outgoing", "sessions", "unwritten"}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }
