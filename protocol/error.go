@@ -230,8 +230,25 @@ func Forgotten(server string, cause error) *Error {
 // Unanswered is the error of a request to a server that ended without it, as for its deadline. MaybeExecuted is as for UpstreamLost.
 func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
 	about := *e
-	about.Data = unfinished(server, maybeExecuted)
+	about.Data = union(unfinished(server, maybeExecuted), e.Data)
 	return &about
+}
+
+// Cut is the error of a request that ended because of e, as TenantDown. Server is empty for a request
+// that no server was chosen for; maybeExecuted is as for UpstreamLost.
+func (e *Error) Cut(server string, maybeExecuted bool) *Error {
+	about := e.Unanswered(server, maybeExecuted)
+	switch {
+	case maybeExecuted && server == "":
+		about.Message += "; a server may have executed the request"
+	case maybeExecuted:
+		about.Message += "; server " + shown(server) + " may have executed the request"
+	case server == "":
+		about.Message += "; no server received the request"
+	default:
+		about.Message += "; server " + shown(server) + " did not receive the request"
+	}
+	return about
 }
 
 // reading are the requests that change nothing at a server. tools/call is not among them, whatever the tool says of itself.

@@ -10,7 +10,6 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/session"
 	"mcpd/gateway/auth"
-	"mcpd/gateway/ladder"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
@@ -31,8 +30,8 @@ type Edge struct {
 	Clock    clock.Clock
 	Index    *session.Index
 	Kept     *quota.Ledger
-	Standing *ladder.Board
-	Sessions func() otp.Ref // core/session_manager
+	Down     func(tenant string) *protocol.Error // why a tenant does not run; nil while it does
+	Sessions func() otp.Ref                      // core/session_manager
 }
 
 var _ streamable.Host = (*Edge)(nil)
@@ -62,7 +61,7 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	if full := streamable.Claim(r, route.Tenant, limits.MaxConnections); full != "" {
 		return streamable.Endpoint{}, &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
 	}
-	if err := down(h.Standing, route.Tenant, h.Clock.Now()); err != nil {
+	if err := h.Down(route.Tenant); err != nil {
 		return streamable.Endpoint{}, err
 	}
 	if route.Server != "" {
@@ -180,7 +179,7 @@ func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapab
 
 // start asks for a session and waits until it has its actor.
 func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
-	if err := down(h.Standing, r.Endpoint.Tenant, h.Clock.Now()); err != nil { // an embedded host has no other door
+	if err := h.Down(r.Endpoint.Tenant); err != nil { // an embedded host has no other door
 		return nil, err
 	}
 	if full := h.Kept.Of(r.Endpoint.Tenant).Begins(); full != nil {
@@ -197,7 +196,7 @@ func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handl
 func unopened(tenant string, err error) error {
 	switch {
 	case errors.Is(err, otp.ErrShunned):
-		return protocol.TenantDown(tenant, string(ladder.Paused), "", second)
+		return session.Shunned(tenant, err)
 	case errors.Is(err, otp.ErrNoProc), errors.Is(err, otp.ErrOverloaded):
 		return protocol.Overloaded("host", second)
 	}

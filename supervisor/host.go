@@ -63,6 +63,7 @@ type host struct {
 	memory   quota.Memory
 	kept     *quota.Ledger // what tenants keep
 	standing ladder.Board  // of the tenants
+	endings  sync.Map      // by tenant: an ending, while its supervisor ends by itself
 	pools    pools
 	marks    marks
 	rooms    sync.Map   // by tenant: a *rooms

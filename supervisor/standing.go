@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -51,14 +50,23 @@ func (h *host) wakeSessions(tenant string) {
 	}
 }
 
+// ending is the incident by which a tenant's supervisor has given up, for the moment until the tenant
+// manager has decided what becomes of the tenant.
+type ending struct{ incident string }
+
 // heard passes events on to the log and the metrics, and to the tenant manager what it has to know.
 func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
 	return func(e otp.Event) {
 		recorded(e)
 		switch e := e.(type) {
 		case otp.ChildStarted:
-			if name, ok := strings.CutPrefix(e.Path, root+"/tenants/"); ok && !strings.Contains(name, "/") {
+			if name, ok := tenantRow(e.Path); ok {
+				h.endings.Delete(name)
 				_ = h.core("tenant_manager").Send(tenancy.Started{Tenant: name}) // one that begins looks for itself
+			}
+		case otp.IntensityExceeded:
+			if name, ok := tenantRow(e.Path); ok {
+				h.endings.Store(name, ending{incidentOf(e.Err)})
 			}
 		case otp.CrashCharged:
 			h.charge(e)
@@ -66,13 +74,24 @@ func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
 	}
 }
 
+// tenantRow is the tenant whose row in the tree a path names.
+func tenantRow(path string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(path, root+"/tenants/")
+	return name, ok && !strings.Contains(name, "/")
+}
+
+// incidentOf is what the log calls the crash behind an error; empty without one.
+func incidentOf(err error) string {
+	var crash *otp.CrashReport
+	if errors.As(err, &crash) {
+		return crash.Incident()
+	}
+	return ""
+}
+
 // charge tells the tenant manager of a crash that a message of a tenant has caused.
 func (h *host) charge(c otp.CrashCharged) {
-	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/")}
-	var crash *otp.CrashReport
-	if errors.As(c.Reason, &crash) {
-		why.Incident = crash.Incident()
-	}
+	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/"), Incident: incidentOf(c.Reason)}
 	charged := tenancy.Charged{Tenant: c.Origin, Component: c.Path, Why: why}
 	_ = h.core("tenant_manager").Send(charged)
 	if errors.Is(c.Reason, otp.ErrStuck) { // everybody has waited for longer than two crashes take
@@ -80,13 +99,15 @@ func (h *host) charge(c otp.CrashCharged) {
 	}
 }
 
-// down refuses what is asked of a tenant that does not run.
-func down(b *ladder.Board, tenant string, now time.Time) *protocol.Error {
-	s := b.Of(tenant)
-	if s.Runs() {
-		return nil
+// down refuses what is asked of a tenant that does not run, or whose supervisor has just given up.
+func (h *host) down(tenant string) *protocol.Error {
+	if s := h.standing.Of(tenant); !s.Runs() {
+		return protocol.TenantDown(tenant, string(s.State), s.Incident, max(second, s.Wait(h.awake.Now())))
 	}
-	return protocol.TenantDown(tenant, string(s.State), s.Incident, max(second, s.Wait(now)))
+	if e, ok := h.endings.Load(tenant); ok {
+		return protocol.TenantDown(tenant, string(ladder.Paused), e.(ending).incident, ladder.FirstPause)
+	}
+	return nil
 }
 
 // withTenants adds to a snapshot how the tenants stand. One that was down when the host started has

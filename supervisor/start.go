@@ -133,8 +133,9 @@ func newHost(c *config.Config, o Options) *host {
 	h.beginsWith(c)
 	h.edge = &Edge{
 		now: h.now, Kept: h.kept, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
-		Sessions: func() otp.Ref { return h.core("session_manager") }, Standing: &h.standing,
+		Sessions: func() otp.Ref { return h.core("session_manager") }, Down: h.down,
 	}
+	h.index.Down, h.index.Self = h.down, h.self
 	return h
 }
 

@@ -29,6 +29,8 @@ type Exchange struct {
 	Principal string
 	// Uncounted says that the host asks it for a task, and that it is not one of its principal's requests in flight: the task counts.
 	Uncounted bool
+	// Down says why the tenant does not run, and nil while it does; nil is for one that always runs.
+	Down func() *protocol.Error
 	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
 	Owner Owner
 	// Client is who the client says it is, where the params do not say so and it is known.
@@ -136,7 +138,29 @@ func (x *Exchange) Over() (maybeExecuted bool) { return x.fate.Or(over)&written 
 // Broken ends the exchange, whose outcome a crash has taken, and is what its client is told: as of every other end without an answer, whether its
 // server may have executed it.
 func (x *Exchange) Broken(why error) error {
+	if down := x.down(); down != nil && otp.IsGone(why) {
+		return down.Cut(x.Server, x.Over()).Repeating(x.Method)
+	}
 	return protocol.InternalError(why).Unanswered(x.Server, x.Over()).Repeating(x.Method)
+}
+
+func (x *Exchange) down() *protocol.Error {
+	if x.Down == nil {
+		return nil
+	}
+	return x.Down()
+}
+
+// Explain says what the client is told of an error: that its tenant is down, where it has lost its
+// server because of that.
+func (x *Exchange) Explain(err error) error {
+	if err == nil || protocol.ConditionOf(err) != protocol.ConditionUpstreamLost {
+		return err
+	}
+	if down := x.down(); down != nil {
+		return down.Cut(x.Server, x.Over()).Repeating(x.Method)
+	}
+	return err
 }
 
 // Ended reports whether it was claimed for its end.
@@ -147,7 +171,7 @@ func (x *Exchange) Finish(result jsontext.Value, err error) bool {
 	if err == nil {
 		return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
 	}
-	m := Failure(x.Downstream, err, x.Version)
+	m := Failure(x.Downstream, x.Explain(err), x.Version)
 	if x.RewriteError != nil && len(m.Error.Data) > 0 {
 		told := *m.Error // the server's own may be in the log
 		told.Data = x.RewriteError(told.Data)

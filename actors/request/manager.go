@@ -276,6 +276,7 @@ func (m *Manager) finish(do effect, a answer) {
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
 		do.Err = late.Unanswered(x.Server, executed).Repeating(x.Method)
 	}
+	do.Err = x.Explain(do.Err)
 	release(x, do.Outcome)
 	if do.Outcome == inflight.Cancelled && do.Err == nil {
 		x.End()

@@ -133,7 +133,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
-		ID: s.o.NextID.Add(1), Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
+		ID: s.o.NextID.Add(1), Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Down: s.h.Down, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: s.sink(o), Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
@@ -159,10 +159,19 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
 		x.Uncount()
-		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
+		x.Finish(nil, s.untaken(o))
 		// late: it is on the books, whoever takes it off.
 		_ = s.h.Send(request.Done{Exchange: x, Failed: true})
 	}
+}
+
+// untaken is why the request manager does not take a request: it has too much to do, or its tenant is
+// down.
+func (s *Session) untaken(o *outgoing) error {
+	if down := s.h.Down(); down != nil {
+		return down.Cut(o.server, false)
+	}
+	return protocol.Overloaded("tenant", time.Second)
 }
 
 // left is how long a request has until its deadline.

@@ -262,6 +262,7 @@ func (s *Session) deliver(d *session.Deliver) {
 func (s *Session) refuse(d *session.Deliver, err error) {
 	s.p.Check()
 	s.waiting.remove(d)
+	err = s.h.Explain(err)
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)

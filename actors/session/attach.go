@@ -118,6 +118,10 @@ func (m *Manager) undelivered(d *Deliver) {
 	if ref := h.actor(); ref != d.to && m.p.Send(ref, d) == nil {
 		return
 	}
+	if m.index.down(h.endpoint.Tenant) != nil {
+		d.Fail(otp.ErrNoProc) // which says why
+		return
+	}
 	m.begin(&attempt{h: h, old: d.to, left: d})
 }
 

@@ -243,6 +243,9 @@ func (h *Handle) gone() error {
 
 // hand is deliver for a session that has not ended.
 func (h *Handle) hand(ctx context.Context, d *Deliver) error {
+	if down := h.Down(); down != nil {
+		return down
+	}
 	d.Version, d.handle, d.to = h.Version(), h, h.actor()
 	err := d.to.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {
@@ -265,7 +268,7 @@ func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 // unattached is why a session has no actor, as its client is told. The session is still there when
 // its tenant, or the manager, is paused.
 func (h *Handle) unattached(err error) error {
-	if !h.closed.Load() && (errors.Is(err, otp.ErrNoProc) || errors.Is(err, otp.ErrShunned)) {
+	if err = h.Explain(err); !h.closed.Load() && errors.Is(err, otp.ErrNoProc) {
 		return protocol.Overloaded("tenant "+h.endpoint.Tenant, time.Second)
 	}
 	return refuse(err)

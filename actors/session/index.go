@@ -16,6 +16,11 @@ import (
 // Index maps session ids to handles. The manager writes it, one change at a time; transports read it without asking the manager, so
 // that no request of any tenant waits for another's. It is the manager's heir.
 type Index struct {
+	// Down says why a tenant does not run, and nil while it does; nil is for tenants that always run.
+	// Self is who the host says it is. Both are set before the index is used.
+	Down func(tenant string) *protocol.Error
+	Self protocol.Implementation
+
 	byID  sync.Map // string -> *Handle; sessions and peers
 	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64

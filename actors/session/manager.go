@@ -329,10 +329,6 @@ func (m *Manager) started(s started) {
 	}
 }
 
-// unready is what whoever wants a session's actor is told when it cannot be started now: its tenant is
-// stopped, or being started again.
-func unready(h *Handle) error { return protocol.Unready("tenant "+h.endpoint.Tenant, time.Second) }
-
 // running turns the start of an actor that runs already for the same session into a success. An
 // actor of another session under the same row stays an error: its client may be somebody else.
 func running(h *Handle, ref otp.Ref, err error) (otp.Ref, error) {

@@ -71,12 +71,19 @@ func (d *Deliver) Fail(err error) {
 	}
 	why := protocol.InternalError(err)
 	if h := d.handle; h != nil {
-		if h.closed.Load() {
-			why = protocol.SessionGone()
-		}
 		_, sent := h.calls.Of(d.Out) // before the crash
 		// A retry continues a call that has been with its server since before.
 		sent = sent || mrtr.IsRetry(d.Message.Params)
+		if down := h.Down(); down != nil { // which may have ended the session too
+			d.Out.Finish(d.ended(down, sent))
+			return
+		}
+		if told := (*protocol.Error)(nil); errors.As(err, &told) {
+			why = told
+		}
+		if h.closed.Load() {
+			why = protocol.SessionGone()
+		}
 		why = why.Unanswered(h.endpoint.Server, sent).Repeating(d.Message.Method)
 	}
 	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))

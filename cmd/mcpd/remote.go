@@ -14,6 +14,7 @@ import (
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
+	"mcpd/transport/streamable"
 )
 
 // remoteSession is a client's conversation with a host elsewhere. Ids pass as they are: both ends are the client's own.
@@ -167,11 +168,29 @@ var probe = jsonrpc.StringID("mcpd stdio looks for its host")
 func (s *remoteSession) failed(ctx context.Context, in transport.Inbound) (over bool) {
 	var broken *net.OpError
 	w, ok := s.take(in.Related)
+	if refused := refusal(in.Err); ok && refused != nil { // the client may try again, as over HTTP
+		w.out.Finish(jsonrpc.Failure(in.Related, refused))
+		return false
+	}
 	if ok {
 		w.out.Finish(jsonrpc.Failure(in.Related, s.lost(in.Written, in.Err)))
 		_ = s.up.Send(ctx, s.probe) // without a place for it the next failure will do
 	}
 	return ok && w.method == "initialize" || errors.As(in.Err, &broken) && broken.Op == "dial"
+}
+
+// refusal is what the host itself said of a request that it does not take for now, as when the tenant
+// is paused; nil when it said nothing of the kind.
+func refusal(err error) *jsonrpc.Error {
+	var status *streamable.StatusError
+	if !errors.As(err, &status) || !status.Later() {
+		return nil
+	}
+	answer, err := jsonrpc.Decode([]byte(status.Body), jsonrpc.Limits{})
+	if err != nil {
+		return nil
+	}
+	return answer.Error
 }
 
 // lost says to the client what became of the host.

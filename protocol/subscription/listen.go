@@ -1,6 +1,8 @@
 package subscription
 
 import (
+	"strconv"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
@@ -39,6 +41,21 @@ func Ended(listen jsonrpc.ID, server protocol.Implementation) jsontext.Value {
 		out = append(append(out, `,"`+protocol.MetaServerInfo+`":`...), server.Raw()...)
 	}
 	return append(out, "}}"...)
+}
+
+// EndedFor is Ended with the reason, which its client finds in _meta: in words, by the incident that
+// the log calls it, and when to listen again.
+func EndedFor(why *protocol.Error, listen jsonrpc.ID, server protocol.Implementation) jsontext.Value {
+	result := Ended(listen, server)
+	told := func(name string, value jsontext.Value) { result, _ = splice.Set(result, value, "_meta", name) } // both are objects
+	told("mcpd/reason", splice.Quote(why.Message))
+	if incident, _ := splice.GetString(why.Data, "incident"); incident != "" {
+		told("mcpd/incident", splice.Quote(incident))
+	}
+	if why.RetryAfter > 0 {
+		told("mcpd/retryAfterMs", strconv.AppendInt(nil, why.RetryAfter.Milliseconds(), 10))
+	}
+	return result
 }
 
 // Wants reports whether the filter names the change of a list, by the method that tells it.

@@ -89,8 +89,9 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 		if refused != 998 {
 			t.Errorf("%d of 1,000 were refused, want all but two", refused)
 		}
-		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) {
-			t.Errorf("a harmless call of the origin: %v", err)
+		crash := new(CrashReport)
+		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) || !errors.As(err, &crash) || crash != ofType[CrashCharged](r)[1].Reason {
+			t.Errorf("a harmless call of the origin: %v, want the second crash behind it", err)
 		}
 		r.sys.Forgive("acme")
 		if got, err := r.asks("acme"); got != 1001 || err != nil {

@@ -69,6 +69,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doGiveUp:
 		r := v.guard.row
 		v.note(IntensityExceeded{r.about(r.inc.Load(), now), a.reason.(*IntensityError)})
+		v.flush() // before a child ends because of it, which may have to say why
 	case doCharge:
 		v.charge(now, a)
 	case doPause:
@@ -142,7 +143,7 @@ func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 func (v *supervisor) charge(now time.Time, a action) {
 	r := a.kid.driver.row
 	if a.times > 1 || a.delay > 0 {
-		r.shun(a.origin, now, a.delay)
+		r.shun(a.origin, now, a.delay, a.reason)
 	}
 	v.note(CrashCharged{r.about(r.inc.Load(), now), a.origin, a.reason, a.times})
 }

@@ -120,6 +120,12 @@ func (e *AbandonedError) Error() string {
 }
 func (e *AbandonedError) Unwrap() error { return ErrKilled }
 
+// IsGone reports whether a message was not handled because nothing runs at its address: it was
+// stopped, or killed because it did not stop in time.
+func IsGone(reason error) bool {
+	return errors.Is(reason, ErrNoProc) || errors.Is(reason, ErrShutdown) || errors.Is(reason, ErrKilled)
+}
+
 // IsNormal reports whether a reason is an ordinary end, after which a Transient child is not restarted: Normal,
 // ErrShutdown, or what ShutdownWith makes. An error that merely wraps one of them is not, and a panic never is.
 func IsNormal(reason error) bool {

@@ -9,8 +9,15 @@ import (
 	"mcpd/internal/clock"
 )
 
-// ErrShunned refuses a message whose origin has just crashed its receiver more than once.
+// ErrShunned refuses a message whose origin has just crashed its receiver more than once. What a
+// sender gets also wraps the last of those crashes.
 var ErrShunned = errors.New("refused: messages of this origin crash the receiver")
+
+// shunnedError is ErrShunned with the crash.
+type shunnedError struct{ crash error }
+
+func (e *shunnedError) Error() string   { return ErrShunned.Error() }
+func (e *shunnedError) Unwrap() []error { return []error{ErrShunned, e.crash} }
 
 const (
 	// ShunTime is for how long a child refuses calls of an origin that has crashed it more than once:
@@ -32,12 +39,13 @@ type shunned map[string]shun
 type shun struct {
 	told time.Time // those whose sender can be told
 	all  time.Time // all of them
+	err  error     // what senders are told
 }
 
 // shun makes the row refuse messages of an origin for a while, and take none at all for hold. Only the
 // row's supervisor calls it.
-func (r *row) shun(origin string, now time.Time, hold time.Duration) {
-	next := shunned{origin: {told: now.Add(ShunTime), all: now.Add(hold)}}
+func (r *row) shun(origin string, now time.Time, hold time.Duration, crash error) {
+	next := shunned{origin: {now.Add(ShunTime), now.Add(hold), &shunnedError{crash}}}
 	if old := r.shunned.Load(); old != nil {
 		for o, s := range *old {
 			if o != origin && (s.told.After(now) || s.all.After(now)) {
@@ -75,13 +83,13 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 	_, told := msg.(Failer)
 	switch {
 	case told && p == nil && now.Before(s.told):
-		g.refuse(msg, ErrShunned)
+		g.refuse(msg, s.err)
 	case !now.Before(s.all):
 		return false
 	case p != nil:
 		r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 0, func() { p.deliver(msg) })
 	case told:
-		g.refuse(msg, ErrShunned)
+		g.refuse(msg, s.err)
 	default:
 		r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 1, func() { _ = Ref{r}.Send(msg) })
 	}

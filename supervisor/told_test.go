@@ -1,0 +1,294 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpd/actors/session"
+	"mcpd/gateway/auth"
+	"mcpd/gateway/config"
+	"mcpd/internal/fault"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// outcome is a sink that keeps the outcome.
+type outcome struct {
+	told chan jsonrpc.Message // holds what came before it
+	once sync.Once
+	done chan struct{}
+	m    jsonrpc.Message
+}
+
+func newOutcome() *outcome {
+	return &outcome{told: make(chan jsonrpc.Message, 16), done: make(chan struct{})}
+}
+
+func (o *outcome) Send(m jsonrpc.Message) error {
+	select {
+	case o.told <- m:
+		return nil
+	default:
+		return transport.ErrSlowConsumer
+	}
+}
+
+func (o *outcome) Finish(m jsonrpc.Message) (first bool) {
+	o.once.Do(func() {
+		o.m, first = m, true
+		close(o.done)
+	})
+	return first
+}
+
+// embedded is a host without listeners that serves acme and globex, each with the demo server.
+type embedded struct {
+	*host
+	t      *testing.T
+	faults *fault.Registry
+}
+
+func startEmbedded(t *testing.T) *embedded {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "mcpd.yaml")
+	text := "tenants:\n  acme: {servers: {demo: {builtin: demo}}}\n  globex: {servers: {demo: {builtin: demo}}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Read(file, config.Options{Builtins: Builtins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := fault.New(nil)
+	running, err := Start(t.Context(), c, Options{Embedded: true, Faults: faults, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }() // owner: the cleanup waits for it
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return &embedded{running.h, t, faults}
+}
+
+var acme = streamable.Endpoint{Tenant: "acme", Principal: auth.Anonymous}
+
+// open opens a session as the stdio door does.
+func (e *embedded) open() *session.Handle {
+	e.t.Helper()
+	init := jsonrpc.Request(jsonrpc.IntID(1), "initialize", []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
+	out := newOutcome()
+	s, err := e.edge.OpenPushed(e.t.Context(), acme, init, out, func(jsonrpc.Message) error { return nil })
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.wait(out)
+	if err := s.Deliver(e.t.Context(), jsonrpc.Notification("notifications/initialized", nil), nil); err != nil {
+		e.t.Fatal(err)
+	}
+	return s
+}
+
+const slow = `{"name":"demo__slow_compute","arguments":{"seconds":60}`
+
+func (e *embedded) call(s *session.Handle, params string) *outcome {
+	out := newOutcome()
+	if err := s.Deliver(e.t.Context(), jsonrpc.Request(jsonrpc.IntID(2), "tools/call", []byte(params)), out); err != nil {
+		out.Finish(jsonrpc.Failure(jsonrpc.IntID(2), protocol.Translate(err, protocol.V20251125)))
+	}
+	return out
+}
+
+// alone sends a request that stands alone.
+func (e *embedded) alone(method, params string) *outcome {
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"}}}`
+	m := jsonrpc.Request(jsonrpc.StringID("m"), method, []byte(strings.TrimSuffix(params, "}")+","+meta))
+	out := newOutcome()
+	class, err := e.edge.Policy(acme).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	if err == nil {
+		var peer streamable.Peer
+		if peer, err = e.edge.Peer(e.t.Context(), acme, class); err == nil {
+			err = peer.Call(e.t.Context(), m, nil, out)
+		}
+	}
+	if err != nil {
+		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, protocol.V20260728)))
+	}
+	return out
+}
+
+func (e *embedded) wait(out *outcome) jsonrpc.Message {
+	e.t.Helper()
+	select {
+	case <-out.done:
+	case <-time.After(10 * time.Second):
+		e.t.Fatal("no outcome")
+	}
+	return out.m
+}
+
+// inFlight waits until calls are with the server of a tenant.
+func (e *embedded) inFlight(n int) {
+	e.t.Helper()
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		all := 0
+		e.index.Each(func(h *session.Handle) bool { all += h.Calls().Len(); return true })
+		if all == n {
+			return
+		}
+		if time.Since(begin) > 10*time.Second {
+			e.t.Fatalf("%d calls are in flight, want %d", all, n)
+		}
+	}
+}
+
+// down checks that an outcome says that acme is down, by which incident and when to come back.
+func (e *embedded) down(what string, out *outcome, state string) {
+	e.t.Helper()
+	m := e.wait(out)
+	if m.Error == nil {
+		e.t.Errorf("%s: %s, want an error", what, m.Result)
+		return
+	}
+	reason, _ := splice.GetString(m.Error.Data, "reason")
+	incident, _ := splice.GetString(m.Error.Data, "incident")
+	want := e.standing.Of("acme").Incident
+	for begin := time.Now(); want == "" && time.Since(begin) < 10*time.Second; want = e.standing.Of("acme").Incident {
+		time.Sleep(time.Millisecond) // the tenant manager has yet to decide
+	}
+	if reason != "overloaded" || incident == "" || incident != want || protocol.RetryAfter(m.Error) < time.Second/2 || !strings.Contains(m.Error.Message, "tenant acme is "+state) {
+		e.t.Errorf("%s: %d %s %s, want that acme is %s, incident %q", what, m.Error.Code, m.Error.Message, m.Error.Data, state, want)
+	}
+}
+
+// Whoever is inside a session of a tenant that an operator quarantines hears the same as everybody
+// who comes to its door, on stdio too: the incident, and when to come back. A call that it cuts says
+// whether it may have been executed.
+func TestQuarantineIsToldInsideSessions(t *testing.T) {
+	e := startEmbedded(t)
+	s := e.open()
+	cut, cutAlone := e.call(s, slow+"}"), e.alone("tools/call", slow+"}")
+	listen := e.alone("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+	select {
+	case <-listen.told:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the subscription is not acknowledged")
+	}
+	e.inFlight(2)
+	if _, err := e.operateTenant(t.Context(), "acme", "quarantine"); err != nil {
+		t.Fatal(err)
+	}
+	for what, out := range map[string]*outcome{"call": cut, "call that stands alone": cutAlone} {
+		e.down(what, out, "quarantined")
+		if !strings.Contains(string(out.m.Error.Data), `"maybeExecuted":true`) {
+			t.Errorf("%s: %s, want maybeExecuted", what, out.m.Error.Data)
+		}
+	}
+	m := e.wait(listen)
+	incident, _ := splice.GetString(m.Result, "_meta", "mcpd/incident")
+	again, _ := splice.Get(m.Result, "_meta", "mcpd/retryAfterMs")
+	kind, _ := splice.GetString(m.Result, "resultType")
+	id, _ := splice.GetString(m.Result, "_meta", protocol.MetaSubscriptionID)
+	if kind != "complete" || id != "m" || incident != e.standing.Of("acme").Incident || string(again) != "300000" {
+		t.Errorf("subscription: %v %s, want that it ends by incident %q", m.Error, m.Result, e.standing.Of("acme").Incident)
+	}
+	e.down("another call", e.call(s, slow+"}"), "quarantined")
+	e.down("another that stands alone", e.alone("tools/list", `{"a":1}`), "quarantined")
+	e.down("another subscription", e.alone("subscriptions/listen", `{"notifications":{}}`), "quarantined")
+
+	if _, err := e.operateTenant(t.Context(), "acme", "release"); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		m := e.wait(e.call(s, `{"name":"demo__echo","arguments":{"message":"back"}}`))
+		if m.Error == nil {
+			break
+		}
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("released: %s %s", m.Error.Message, m.Error.Data)
+		}
+	}
+}
+
+// The same when the tenant ends by itself: who is cut hears the incident of the crash that was one
+// too many, although nobody has decided yet how long the tenant is paused.
+func TestEndOfATenantIsToldInsideSessions(t *testing.T) {
+	e := startEmbedded(t)
+	s := e.open()
+	cut := e.call(s, slow+"}")
+	listen := e.alone("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+	<-listen.told
+	e.inFlight(1)
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: "mcpd/tenants/acme/request_manager", Kind: "*request.Submit"}, Count: 6, Lease: time.Minute}
+	if _, err := e.faults.Arm(f); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 6 {
+		if n == 3 {
+			time.Sleep(1100 * time.Millisecond) // five that follow one another at once lose what is in flight
+		}
+		e.wait(e.call(s, `{"name":"demo__echo","arguments":{"message":"x"}}`))
+	}
+	e.down("call", cut, "paused")
+	m := e.wait(listen)
+	incident, _ := splice.GetString(m.Result, "_meta", "mcpd/incident")
+	if want := e.standing.Of("acme").Incident; m.Error != nil || incident == "" || want != "" && incident != want {
+		t.Errorf("subscription: %v %s, want incident %q", m.Error, m.Result, want)
+	}
+}
+
+// Whoever comes with a handshake while a shared component refuses its tenant's messages hears that
+// the tenant is paused, by the incident of the crash, and no internal error.
+func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
+	e := startEmbedded(t)
+	s := e.open()
+	f := fault.Fault{Action: fault.Panic, Point: fault.Point{
+		Place: fault.Receive, Path: "mcpd/core/protocol_version", Kind: "*otp.Call[mcpd/actors/version.NegotiateRequest,mcpd/protocol.Agreement]",
+	}, Count: 2, Lease: time.Minute}
+	if _, err := e.faults.Arm(f); err != nil {
+		t.Fatal(err)
+	}
+	const greetings = 8
+	all := make([]*outcome, greetings)
+	for n := range all {
+		all[n] = newOutcome()
+		m := jsonrpc.Request(jsonrpc.IntID(1), "initialize", []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
+		if _, err := e.edge.OpenPushed(t.Context(), acme, m, all[n], func(jsonrpc.Message) error { return nil }); err != nil {
+			all[n].Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, protocol.V20251125)))
+		}
+	}
+	crashed := 0
+	for n, out := range all {
+		if m := e.wait(out); m.Error != nil && m.Error.Code == jsonrpc.CodeInternal {
+			crashed++
+			continue
+		}
+		e.down(fmt.Sprint("greeting ", n), out, "paused")
+	}
+	if crashed > 2 {
+		t.Errorf("%d greetings were told of a crash, want at most the two that crashed the component", crashed)
+	}
+	crash := &otp.CrashReport{Path: "mcpd/core/protocol_version"}
+	told := protocol.Translate(s.Explain(fmt.Errorf("no agreement: %w", errors.Join(otp.ErrShunned, crash))), protocol.V20251125)
+	if incident, _ := splice.GetString(told.Data, "incident"); incident == "" || !strings.Contains(told.Message, "tenant acme is ") {
+		t.Errorf("explained: %s %s", told.Message, told.Data)
+	}
+}
