@@ -97,7 +97,7 @@ var noTenant = map[string]string{
 	"actors/configuration/applied.go write": "which configuration applies",
 	"actors/configuration/manager.go begin": "an operator's reload",
 	"actors/memory/manager.go collect":      "the memory of all",
-	"actors/tenancy/manager.go operate":     "an operator's, who is to be heard whatever the tenant does",
+	"actors/tenancy/manager.go write":       "an operator's, who is to be heard whatever the tenant does",
 	"actors/storage/storage.go Receive":     "the disk's",
 }
 

@@ -18,10 +18,23 @@ func (a *arena) ask(method, path, body string) string {
 	return a.askAs(a.token, method, path, body)
 }
 
-// operates does to a tenant what an operator wants.
-func (a *arena) operates(tenant, verb string) string {
+// operates does to a tenant what an operator wants, and returns its state when that is done.
+func (a *arena) operates(tenant, verb string) (state string) {
 	a.t.Helper()
-	return a.askAs(a.write, http.MethodPost, "/admin/v1/tenants/"+tenant+"/"+verb, "")
+	a.askAs(a.write, http.MethodPost, "/admin/v1/tenants/"+tenant+"/"+verb, "")
+	a.eventually(verb+" of "+tenant, func() bool {
+		var all mcpdv1.TenantList
+		if err := protojson.Unmarshal([]byte(a.ask(http.MethodGet, "/admin/v1/tenants", "")), &all); err != nil {
+			a.t.Fatal(err)
+		}
+		for _, t := range all.GetTenants() {
+			if t.GetName() == tenant {
+				state = t.GetState()
+			}
+		}
+		return state != "stopping" && state != "starting"
+	})
+	return state
 }
 
 // greets sends initialize to a tenant's aggregate as whoever has a key, and returns the answer.

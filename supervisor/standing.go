@@ -189,17 +189,20 @@ func pauses(tree otp.Node) admin.Check {
 func (h *host) tenantList() iter.Seq[*mcpdv1.Tenant] {
 	return func(yield func(*mcpdv1.Tenant) bool) {
 		for _, name := range h.tenantNames() {
-			if !yield(tenantRecord(name, h.standing.Of(name))) {
+			if !yield(h.tenantRecord(name, h.standing.Of(name))) {
 				return
 			}
 		}
 	}
 }
 
-func tenantRecord(name string, s ladder.Standing) *mcpdv1.Tenant {
+func (h *host) tenantRecord(name string, s ladder.Standing) *mcpdv1.Tenant {
 	st := status(name, s)
 	t := &mcpdv1.Tenant{
 		Name: name, State: st.State, Ends: telemetry.Count(s.Times), Cause: st.Cause, Incident: st.Incident, ByOperator: s.Operator,
+	}
+	if move := h.standing.Move(name); move != "" {
+		t.State = string(move)
 	}
 	if !s.Since.IsZero() {
 		t.Since = timestamppb.New(s.Since)
@@ -223,5 +226,5 @@ func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Te
 	case err != nil:
 		return nil, err
 	}
-	return tenantRecord(name, s), nil
+	return h.tenantRecord(name, s), nil
 }

@@ -292,3 +292,32 @@ func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
 		t.Errorf("explained: %s %s", told.Message, told.Data)
 	}
 }
+
+// An operator is answered at once although an actor of the tenant hangs, and sees that it is being
+// stopped until it is.
+func TestOperatorOfATenantThatHangsIsAnsweredAtOnce(t *testing.T) {
+	e := startEmbedded(t)
+	f := fault.Fault{Action: fault.Hang, Point: fault.Point{Place: fault.Receive, Path: "mcpd/tenants/acme/catalog"}, Count: 1, Delay: 2 * time.Second, Lease: time.Minute}
+	if _, err := e.faults.Arm(f); err != nil {
+		t.Fatal(err)
+	}
+	e.alone("tools/list", `{"a":1}`)
+	begin := time.Now()
+	answer, err := e.operateTenant(t.Context(), "acme", "quarantine")
+	if took := time.Since(begin); err != nil || answer.GetState() != "stopping" || answer.GetIncident() == "" || took > time.Second {
+		t.Fatalf("answered after %v: %v, %v", took, answer, err)
+	}
+	for state := answer.GetState(); state != "quarantined"; time.Sleep(10 * time.Millisecond) {
+		for tenant := range e.tenantList() {
+			if tenant.GetName() == "acme" {
+				state = tenant.GetState()
+			}
+		}
+		if state != "stopping" && state != "quarantined" || time.Since(begin) > 20*time.Second {
+			t.Fatalf("it is %s after %v", state, time.Since(begin))
+		}
+	}
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("it was stopped within %v: nothing hung", took)
+	}
+}

@@ -55,17 +55,29 @@ type Manager struct {
 	p       *otp.Process
 	rows    map[string]*row
 	looking bool // a look is on its way
+	*pending
+}
+
+// pending is the heir: what operators have asked for and were not answered yet.
+type pending struct {
+	calls   []*Operate      // that wait until their decision is written down
+	restart map[string]bool // tenants to be stopped, although they are to run
+}
+
+// Abandon answers operators: there will be no other manager.
+func (p *pending) Abandon(reason error) {
+	for _, call := range p.calls {
+		call.Fail(reason)
+	}
 }
 
 // row is what the manager has in hand for a tenant.
 type row struct {
 	name    string
 	ref     otp.Ref // that is monitored; zero when none is
-	restart bool    // stop it, although it is to run
 	busy    bool    // a stop or a start is under way
 	timer   otp.Timer
-	resumed bool       // it is started after it had been down
-	waiting []*Operate // to be answered once it is as it is to be
+	resumed bool // it is started after it had been down
 }
 
 // New makes one incarnation.
@@ -103,7 +115,15 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.restore()
 		m.o.Records.Finish("tenants")
 	}
+	var ok bool
+	if m.pending, ok = otp.Inherit(p, func(*pending) []otp.Dropped { return nil }); !ok {
+		m.pending = &pending{restart: map[string]bool{}}
+		p.SetHeir(m.pending)
+	}
 	m.look()
+	for _, call := range slices.Clone(m.calls) { // the answer to the earlier incarnation is lost; to write the same again is harmless
+		m.write(call)
+	}
 	return nil
 }
 
@@ -179,9 +199,8 @@ func (m *Manager) forget(r *row) {
 		m.put(r.name, ladder.Standing{})
 	}
 	m.o.Board.Set(r.name, ladder.Standing{})
-	for _, call := range r.waiting {
-		call.Fail(ErrNoTenant)
-	}
+	m.o.Board.SetMove(r.name, "")
+	delete(m.restart, r.name)
 }
 
 // step tells the ladder what has happened to a tenant, and does what it says.
@@ -196,9 +215,13 @@ func (m *Manager) step(r *row, e ladder.Event) (refused bool) {
 	for _, x := range effects {
 		switch x {
 		case ladder.Stop:
-			r.restart = true
+			m.restart[r.name] = true
+			m.o.Board.SetMove(r.name, ladder.Stopping)
 		case ladder.Start:
 			r.resumed = true
+			if !m.restart[r.name] {
+				m.o.Board.SetMove(r.name, ladder.Starting)
+			}
 		case ladder.Refuse:
 			refused = true
 		default:
@@ -229,30 +252,27 @@ func (m *Manager) settle(r *row) {
 	switch {
 	case !sup.Alive():
 		m.lookAgain() // it starts the tenants that are to run
-	case at.Alive() && (r.restart || !s.Runs()):
-		r.restart, r.busy = false, true
+	case at.Alive() && (m.restart[r.name] || !s.Runs()):
+		r.busy = true
+		delete(m.restart, r.name)
+		m.o.Board.SetMove(r.name, ladder.Stopping)
 		m.unfollow(r)
 		otp.TerminateChildAsync(m.p, sup, r.name, func(err error) any { return stopped{r.name, err} })
 	case at.Alive():
 		m.follow(r, at)
-		m.settled(r, s)
+		m.o.Board.SetMove(r.name, "")
 	case s.Runs() && !r.ref.IsZero():
 		// It has just ended. The Down says why, and so whether it may be started now.
 	case s.Runs():
-		r.restart, r.busy = false, true
+		r.busy = true
+		delete(m.restart, r.name)
+		m.o.Board.SetMove(r.name, ladder.Starting)
 		m.o.Starting(r.name)
 		otp.RestartChildAsync(m.p, sup, r.name, func(ref otp.Ref, err error) any { return started{r.name, ref, err} })
 	default:
-		m.settled(r, s)
+		delete(m.restart, r.name)
+		m.o.Board.SetMove(r.name, "")
 	}
-}
-
-// settled answers operators: the tenant is as they wanted it, or as it became since.
-func (m *Manager) settled(r *row, s ladder.Standing) {
-	for _, call := range r.waiting {
-		call.Reply(s)
-	}
-	r.waiting = nil
 }
 
 func (m *Manager) lookAgain() {
@@ -360,25 +380,29 @@ func (m *Manager) operate(call *Operate) {
 	if call.Req.Verb != ladder.Quarantine {
 		m.o.Starting(r.name) // what is still held against one that runs is forgotten too
 	}
+	m.calls = append(m.calls, call)
+	m.write(call)
+}
+
+// write has what an operator decided written down.
+func (m *Manager) write(call *Operate) {
 	if m.o.Storage().IsZero() {
 		m.written(written{call: call})
 		return
 	}
-	change := change(r.name, m.o.Board.Of(r.name))
+	change := change(call.Req.Tenant, m.o.Board.Of(call.Req.Tenant))
 	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change}, func(_ struct{}, err error) any { return written{call, err} })
 }
 
-// written goes on for an operator, who is answered when the tenant is as it is to be.
+// written answers an operator. To stop or to start the tenant may take longer; the board shows it.
 func (m *Manager) written(w written) {
-	if w.err != nil {
+	m.calls = slices.DeleteFunc(m.calls, func(call *Operate) bool { return call == w.call })
+	switch {
+	case w.err != nil:
 		w.call.Fail(fmt.Errorf("it is done, but would not survive the host: %w", w.err))
-		return
-	}
-	r := m.rows[w.call.Req.Tenant]
-	if r == nil {
+	case m.rows[w.call.Req.Tenant] == nil:
 		w.call.Fail(ErrNoTenant)
-		return
+	default:
+		w.call.Reply(m.o.Board.Of(w.call.Req.Tenant))
 	}
-	r.waiting = append(r.waiting, w.call)
-	m.settle(r)
 }

@@ -1,6 +1,7 @@
 package tenancy_test
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"maps"
@@ -30,11 +31,14 @@ type rig struct {
 	names   []string
 	resumed []string
 
+	writes time.Duration // how long it takes to write something down
+
 	mu     sync.Mutex // guards stored
 	stored map[string]jsontext.Value
 }
 
 func (r *rig) Apply(changes []store.Change) error {
+	time.Sleep(r.writes)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range changes {
@@ -58,7 +62,13 @@ func (*rig) Sync() error   { return nil }
 
 type worker struct{ otp.Base }
 
-func (worker) Receive(*otp.Process, any) error { return errors.New("crash") }
+func (worker) Receive(_ *otp.Process, msg any) error {
+	if msg == "hang" {
+		time.Sleep(4 * time.Second)
+		return nil
+	}
+	return errors.New("crash")
+}
 
 func tenant(name string) otp.Child {
 	return otp.Child{ID: name, Restart: otp.Transient, Start: otp.Supervisor(otp.Spec{
@@ -247,6 +257,65 @@ func TestOperatorPutsATenantAway(t *testing.T) {
 			t.Errorf("restarted: %+v, %v, incarnation %d", s, err, before.Incarnation())
 		}
 	})
+}
+
+// An operator is answered as soon as the decision is written down, however long the tenant takes to
+// stop; the board shows what is under way.
+func TestOperatorDoesNotWaitForATenantThatHangs(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		before := r.Ref("tenants/acme/worker")
+		for _, verb := range []ladder.Verb{ladder.Restart, ladder.Quarantine} {
+			if err := r.Ref("tenants/acme/worker").Send("hang"); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager", tenancy.OperateRequest{Tenant: "acme", Verb: verb})
+			if took := time.Since(begin); took > time.Second || err != nil || s.Runs() == (verb == ladder.Quarantine) {
+				t.Errorf("%s: answered after %v: %+v, %v", verb, took, s, err)
+			}
+			if got := r.board.Move("acme"); got != ladder.Stopping {
+				t.Errorf("%s: under way is %q, want %q", verb, got, ladder.Stopping)
+			}
+			r.wait(10 * time.Second)
+			if got := r.board.Move("acme"); got != "" || r.runs("acme") == (verb == ladder.Quarantine) {
+				t.Errorf("%s: under way is %q in the end, it runs %t", verb, got, r.runs("acme"))
+			}
+		}
+		if before.Alive() {
+			t.Error("it was not stopped")
+		}
+	})
+}
+
+// An operator who waits when the manager crashes is answered by its next incarnation, and a tenant
+// that was to be restarted is.
+func TestOperatorIsAnsweredAfterACrashOfTheManager(t *testing.T) {
+	for _, verb := range []ladder.Verb{ladder.Quarantine, ladder.Restart} {
+		run(t, nil, func(r *rig) {
+			inc := r.Ref("tenants/acme/worker").Incarnation()
+			r.writes = 3 * time.Second
+			answer := make(chan error, 1)
+			go func() { // owner: the test reads its answer
+				ctx, cancel := context.WithTimeout(r.T.Context(), 10*time.Second)
+				defer cancel()
+				_, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, r.Ref("manager"), tenancy.OperateRequest{Tenant: "acme", Verb: verb})
+				answer <- err
+			}()
+			r.Rest()
+			r.Break("manager", "")
+			r.Send("manager", tenancy.Reconfigured{})
+			if err := <-answer; err != nil {
+				t.Errorf("%s: %v", verb, err)
+			}
+			r.wait(10 * time.Second)
+			if restarted := r.runs("acme") && r.Ref("tenants/acme/worker").Incarnation() > inc; restarted != (verb == ladder.Restart) {
+				t.Errorf("%s: runs %t, restarted %t", verb, r.runs("acme"), restarted)
+			}
+			if r.Has(store.Tenants, "acme") != (verb == ladder.Quarantine) {
+				t.Errorf("%s: stored %s", verb, r.stored)
+			}
+		})
+	}
 }
 
 // A pause goes on in the next host, and so does the count.

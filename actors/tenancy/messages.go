@@ -19,7 +19,7 @@ type Started struct{ Tenant string }
 type Reconfigured struct{}
 
 // OperateRequest is what an operator wants of a tenant. The answer is how it stands then, once that
-// is written down and done. Errors are ErrNoTenant and ErrPutAway.
+// is written down; whether it is done, the board shows (Move). Errors are ErrNoTenant and ErrPutAway.
 type OperateRequest struct {
 	Tenant string
 	Verb   ladder.Verb

@@ -186,10 +186,18 @@ func (s *story) operates(verb ladder.Verb) {
 	}
 	if s.descent.put = verb == ladder.Quarantine; !s.descent.put {
 		s.descent.ends, s.descent.gap, s.descent.probing = 0, 0, false
-	} else if s.descent.downAt.IsZero() {
+		return
+	}
+	over := s.w.now.Add(stopTime) // the operator's answer does not wait for the end of the tenant
+	s.w.AfterFunc(stopTime, func() {})
+	s.w.Wait(func() bool { return !s.descent.downAt.IsZero() || !s.w.now.Before(over) })
+	if s.descent.downAt.IsZero() {
 		s.find("ladder", "%s is quarantined, and runs", target)
 	}
 }
+
+// stopTime is how long a tenant may take to stop: longer than its rows may together.
+const stopTime = 2 * time.Minute
 
 // serving waits until the target runs again, for as long as the ladder may take.
 func (s *story) serving() {

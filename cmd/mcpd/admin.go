@@ -76,13 +76,26 @@ func adminPost(ctx context.Context, flag, path string, answer proto.Message) err
 	if err != nil {
 		return err
 	}
+	return readAnswer(body, path, answer)
+}
+
+// adminRead reads what the host shows at a path.
+func adminRead(ctx context.Context, flag, path string, answer proto.Message) error {
+	body, err := adminGet(ctx, flag, path)
+	if err != nil {
+		return err
+	}
+	return readAnswer(body, path, answer)
+}
+
+func readAnswer(body io.ReadCloser, path string, answer proto.Message) error {
 	defer body.Close()
 	raw, err := io.ReadAll(body)
 	if err == nil {
 		err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, answer)
 	}
 	if err != nil {
-		return &failure{exitUnavailable, fmt.Errorf("the answer of %s%s cannot be read: %w", addr, path, err)}
+		return &failure{exitUnavailable, fmt.Errorf("the answer at %s cannot be read: %w", path, err)}
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcpd/gateway/ladder"
 	"mcpd/gateway/tenant"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
@@ -22,6 +25,39 @@ func tenantCommand() *cobra.Command {
 	return cmd
 }
 
+// settleTime is how long a command waits for a tenant to stop or to start. One that hangs is stopped
+// all the same, within the times of its actors.
+const settleTime = 5 * time.Second
+
+// moving reports whether a tenant is being stopped or started.
+func moving(state string) bool {
+	return state == string(ladder.Stopping) || state == string(ladder.Starting)
+}
+
+// settled is the state of a tenant once nothing is under way with it, or after settleTime.
+func settled(ctx context.Context, flag string, t *mcpdv1.Tenant) (state string) {
+	state = t.GetState()
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for moving(state) {
+		select {
+		case <-ctx.Done():
+			return state
+		case <-time.After(settleTime / 100):
+		}
+		var all mcpdv1.TenantList
+		if adminRead(ctx, flag, "/admin/v1/tenants", &all) != nil {
+			return state
+		}
+		for _, now := range all.GetTenants() {
+			if now.GetName() == t.GetName() {
+				state = now.GetState()
+			}
+		}
+	}
+	return state
+}
+
 // operateTenantCommand is the command that does one thing to a tenant.
 func operateTenantCommand(verb, short string) *cobra.Command {
 	var flag string
@@ -35,7 +71,11 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 			if err := adminPost(cmd.Context(), flag, fmt.Sprintf("/admin/v1/tenants/%s/%s", url.PathEscape(names[0]), verb), &answer); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", answer.GetName(), answer.GetState())
+			state := settled(cmd.Context(), flag, &answer)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", answer.GetName(), state)
+			if moving(state) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "It is decided, and goes on by itself: `mcpd tree` shows when it is done.")
+			}
 			return nil
 		},
 	}

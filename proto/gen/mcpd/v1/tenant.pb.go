@@ -29,7 +29,7 @@ type Tenant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key in the configuration.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// running, paused, quarantined, probing.
+	// running, paused, quarantined, probing; stopping or starting while that is under way.
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	// When the state last changed; absent for a tenant that has never ended.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
