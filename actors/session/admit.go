@@ -90,13 +90,12 @@ func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
 
 // admitTo is admit for the bounds of one tenant.
 func (m *Manager) admitTo(ep streamable.Endpoint) error {
-	each := group{tenant: ep.Tenant, principal: ep.Principal, each: true}
-	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most {
-		wait := m.expiry(each)
+	own := []group{{tenant: ep.Tenant, principal: ep.Principal, each: true}}
+	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most && !m.evictOne(own) {
 		return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
-			"%s has %d sessions at tenant %s, as many as it may (max_principal_sessions); the next to end by itself does so in %v",
-			ep.Principal, m.index.Principal(ep), ep.Tenant, wait,
-		), wait)
+			"%s has %d sessions at tenant %s, as many as it may (max_principal_sessions), and each has a call in flight or an open stream",
+			ep.Principal, m.index.Principal(ep), ep.Tenant,
+		), m.wait(own))
 	}
 	most, names := m.o.Limit(ep.Tenant), m.o.Principals(ep.Tenant)
 	if most == 0 {

@@ -34,6 +34,7 @@ type actors struct {
 	random io.Reader     // where ids come from; nil for the system's source
 
 	total, tenants, principals int // 0 for 100, 1 and 1
+	each                       int // sessions of one principal; 0 for no bound
 }
 
 type actor struct {
@@ -86,8 +87,9 @@ func (a *actors) perform(t *testing.T, test func(a *actors)) {
 		o := session.Options{
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return cmp.Or(a.total, 100) },
 			Tenants: func() int { return cmp.Or(a.tenants, 1) }, Principals: func(string) int { return cmp.Or(a.principals, 1) },
-			Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
-			Limit: func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
+			OfPrincipal: func(string) int { return a.each },
+			Pool:        func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
+			Limit:       func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
 			Random: a.random,
 		}
 		return []otp.Child{

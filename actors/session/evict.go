@@ -32,9 +32,6 @@ type spares struct {
 	next  []spare
 	until time.Time // while there is none, it is not looked for again before this
 	soon  bool      // of those that are busy, one has calls only
-
-	// expires is when the first of a group ends by itself, as of the last look; see expiry.
-	expires, seen time.Time
 }
 
 // spare is a session that had not been used since last.
@@ -85,28 +82,6 @@ func idle(members []*Handle) (all []spare, soon bool) {
 	}
 	slices.SortFunc(all, func(a, b spare) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row)) })
 	return slices.Clone(all[:min(spared, len(all))]), soon
-}
-
-// expiry is how long it takes until the first session of a group ends by itself.
-func (m *Manager) expiry(g group) time.Duration {
-	now, s := m.o.Clock.Now(), m.spare[g]
-	if s.expires.IsZero() || now.Sub(s.seen) > barren || now.Before(s.seen) {
-		s.seen = now
-		for i, h := range m.index.members(g) {
-			left := m.mayIdle(h)
-			if !h.Busy() {
-				left -= h.Idle(now)
-			}
-			if age := m.o.Age(g.tenant); age > 0 {
-				left = min(left, age-now.Sub(h.opened))
-			}
-			if at := now.Add(left); i == 0 || at.Before(s.expires) {
-				s.expires = at
-			}
-		}
-		m.spare[g] = s
-	}
-	return max(s.expires.Sub(now).Round(time.Second), time.Second)
 }
 
 // members are the sessions of a group, in no order.

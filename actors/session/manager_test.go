@@ -159,12 +159,14 @@ func TestLongestIdleSessionMakesRoom(t *testing.T) {
 	})
 }
 
-// A principal has no more sessions than it may: one more is refused, and none of anybody's ends for it.
+// A principal has no more sessions than it may: with all of them busy one more is refused, and none
+// of anybody's ends for it.
 func TestSessionsOfAPrincipalAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.each.Store(2)
 		first := r.open()
-		r.open()
+		first.Waits(1)
+		r.open().Waits(1)
 		ask := func(principal string) error {
 			ep := streamable.Endpoint{Tenant: "acme", Server: "one", Principal: principal}
 			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: ep})

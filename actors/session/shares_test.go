@@ -179,18 +179,29 @@ func TestPrincipalsShareTheSessionsOfTheirTenant(t *testing.T) {
 	})
 }
 
-// At the configured bound of a principal he is told when the next of his sessions ends by itself.
-func TestPrincipalIsToldWhenToComeBack(t *testing.T) {
-	run(t, func(r *rig) {
-		r.each.Store(2)
-		r.open()
-		time.Sleep(20 * time.Minute)
-		r.open()
-		_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
-		full(t, err, 429, "ci has 2 sessions at tenant acme", `"limit":"max_principal_sessions","tenant":"acme","principal":"ci"`)
-		var e *protocol.Error
-		if errors.As(err, &e); e.RetryAfter != 40*time.Minute {
-			t.Errorf("told to come back in %v, want 40m", e.RetryAfter)
+// At the configured bound of a principal its own session that was idle longest makes room, and no
+// other principal's. A busy one never does: then the refusal says what is full and whose it is.
+func TestPrincipalAtItsBoundMakesRoomForItself(t *testing.T) {
+	a := &actors{index: session.NewIndex(), limit: 10, total: 100, tenants: 1, principals: 2, each: 3}
+	a.perform(t, func(a *actors) {
+		other := a.several(2, "acme", "bob")
+		own := a.several(3, "acme", "ann")
+		own[0].Touch()
+		work(own[1:2])
+		a.several(1, "acme", "ann")
+		if closed(own) != 1 || !own[2].Closed() || closed(other) != 0 {
+			t.Errorf("the longest idle: %t; %d of its own and %d of others made room", own[2].Closed(), closed(own), closed(other))
+		}
+		work(own[:1])
+		next := a.several(2, "acme", "ann")
+		work(next[1:])
+		_, err := a.openAs("acme", "ann")
+		full(t, err, 429, "ann has 3 sessions at tenant acme", "each has a call in flight", `"limit":"max_principal_sessions","tenant":"acme","principal":"ann"`)
+		if closed(own) != 1 || closed(next) != 1 || closed(other) != 0 {
+			t.Errorf("%d, %d and %d sessions made room", closed(own), closed(next), closed(other))
+		}
+		if _, err := a.openAs("acme", "bob"); err != nil {
+			t.Errorf("another principal: %v", err)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 		{"limits.max_sessions", count(1, 1_000_000), "100000", "", "500", AtOnce,
 			"open sessions of a tenant; at the cap the longest idle makes room, and one with a call in flight or an open stream never does", func(s scope) any { return &at(s).MaxSessions }},
 		{"limits.max_principal_sessions", count(0, 1_000_000), "0", "", "50", AtOnce,
-			"open sessions of one principal: one more is refused. With 0, max_sessions is shared out between the keys of a tenant that has several, as max_total_sessions is between tenants: half of it in equal parts that stay reserved, the other half to whoever comes first, so that one key never has more than its part and that half; a tenant with one key or none has no such bound", func(s scope) any { return &at(s).MaxPrincipalSessions }},
+			"open sessions of one principal: at the bound its own longest idle session makes room, and with all of them busy one more is refused. With 0, max_sessions is shared out between the keys of a tenant that has several, as max_total_sessions is between tenants: half of it in equal parts that stay reserved, the other half to whoever comes first, so that one key never has more than its part and that half; a tenant with one key or none has no such bound", func(s scope) any { return &at(s).MaxPrincipalSessions }},
 		{"limits.max_connections", count(0, 1_000_000), "0", "", "1000", AtOnce,
 			"connections of a tenant's clients; 0 is no bound", func(s scope) any { return &at(s).MaxConnections }},
 		{"limits.max_rate", count(0, 1_000_000), "0", "", "500", AtOnce,

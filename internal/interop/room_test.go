@@ -69,6 +69,9 @@ tenants:
 	}
 	at("initech", "ian").open("2025-11-25") // an idle one of its own makes room
 	at("umbrella", "una").open("2025-11-25")
+	busy := at("umbrella", "una") // the idle one makes room
+	busy.open("2025-11-25")
+	busy.listens(t)
 	refused(at("umbrella", "una").post(hello), http.StatusTooManyRequests, "una has 1 sessions at tenant umbrella", `"limit":"max_principal_sessions"`, `"principal":"una"`)
 	at("umbrella", "ulf").open("2025-11-25")
 	if err := os.WriteFile(over, nil, 0o600); err != nil {

@@ -115,6 +115,25 @@ func (w *wire) close() {
 	}
 }
 
+// listens opens the session's GET stream, which keeps it busy until the test ends.
+func (w *wire) listens(t testing.TB) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = w.header.Clone()
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := w.carrier.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("GET: %s", answer.Status)
+	}
+}
+
 // message is the JSON-RPC outcome in a reply: its body, or the last message of its stream.
 func (r reply) message(t testing.TB) jsonrpc.Message {
 	t.Helper()
