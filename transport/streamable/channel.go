@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"sync"
 	"time"
 
@@ -39,6 +40,38 @@ type channel struct {
 	ended    bool
 	silent   clock.Timer // how long the client may go without a session
 	inFlight map[jsonrpc.ID]struct{}
+	rest     channelRest
+}
+
+// channelRest is what the stream of a channel needs to make room for others: while no request is in
+// flight it only waits, as a GET stream does. The mutex of the channel guards it.
+type channelRest struct {
+	conn   *connection
+	outlet *outlet
+	end    func() // ends the waiting; nil while it does not wait
+}
+
+// begin has the stream wait, on a connection.
+func (r *channelRest) begin(conn *connection, o *outlet) {
+	r.conn, r.outlet = conn, o
+	r.end = conn.waits(o)
+}
+
+// wake is called before a request is taken. It is false when the stream is about to end: its answer
+// would not come.
+func (r *channelRest) wake() bool {
+	if r.end != nil {
+		r.end()
+		r.end = nil
+	}
+	return r.outlet == nil || !r.outlet.parted.Load()
+}
+
+// sleep is called when no request is in flight any more.
+func (r *channelRest) sleep() {
+	if r.outlet != nil && r.end == nil {
+		r.end = r.conn.waits(r.outlet)
+	}
 }
 
 // channels are those that are open.
@@ -186,6 +219,8 @@ func (c *channel) end(ctx context.Context) {
 	c.mu.Lock()
 	session := c.session
 	c.ended = true
+	c.rest.wake()
+	c.rest = channelRest{}
 	c.silent.Stop()
 	c.mu.Unlock()
 	if session == nil {
@@ -209,6 +244,8 @@ func (c *channel) take(ctx context.Context, m jsonrpc.Message) error {
 	out := &exchange{channel: c, id: m.ID}
 	err := c.begin(m.ID)
 	switch {
+	case errors.Is(err, ErrNoSession):
+		return err
 	case err != nil: // the one under that id goes on
 		c.say(jsonrpc.Failure(m.ID, protocol.Translate(err, c.version())))
 		return nil
@@ -239,6 +276,9 @@ func (c *channel) begin(id jsonrpc.ID) error {
 	if len(c.inFlight) >= protocol.MaxPendingPerSession {
 		return protocol.Overloaded("session", 0)
 	}
+	if len(c.inFlight) == 0 && !c.rest.wake() {
+		return ErrNoSession
+	}
 	c.inFlight[id] = struct{}{}
 	return nil
 }
@@ -247,6 +287,15 @@ func (c *channel) forget(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.inFlight, id)
+}
+
+// settle is called when an answer is on the stream.
+func (c *channel) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.inFlight) == 0 {
+		c.rest.sleep()
+	}
 }
 
 // say sends an answer. A client that leaves too many unread is given up.
@@ -292,5 +341,6 @@ func (a *exchange) Finish(m jsonrpc.Message) bool {
 	if m.Kind() != jsonrpc.KindInvalid {
 		a.channel.say(m)
 	}
+	a.channel.settle()
 	return true
 }

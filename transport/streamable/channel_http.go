@@ -26,11 +26,19 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		h.refuseGET(w, r, ep, err, 0)
 		return
 	}
+	c.waits(connectionOf(r), &out)
 	e := emitter{
 		handler: h, response: w, control: deadline(w), streams: c.streams, outlet: &out, client: c, tenant: ep.Tenant, drain: h.drain,
 		first: appendEvent(nil, Event{Name: "endpoint", Data: []byte(r.URL.EscapedPath() + "/message?ticket=" + ticket)}),
 	}
 	e.run(r.Context())
+}
+
+// waits has the stream make room for others while no request is in flight.
+func (c *channel) waits(conn *connection, o *outlet) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rest.begin(conn, o)
 }
 
 // message takes what a client of HTTP+SSE posts. The answer to a request comes on the stream, whatever it is.

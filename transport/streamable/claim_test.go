@@ -130,6 +130,80 @@ func TestConnectionsAreSharedOut(t *testing.T) {
 	running.answered()
 }
 
+// An idle channel of HTTP+SSE makes room as an idle GET stream does. One with a request in flight
+// does not, and its answer comes.
+func TestIdleChannelsMakeRoom(t *testing.T) {
+	const most = 16 // of which 14 are for tenants: 3 for each of two, and 8 for who comes
+	s := startTown(t, &Connections{Max: most})
+	held := make(chan func(), 1)
+	s.host.scripts["wait"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		held <- func() { out.Finish(jsonrpc.Response(m.ID, nil)) }
+	}
+	at := strings.TrimSuffix(s.url, "/mcp") + "/sse"
+	post := func(to, body string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSuffix(at, "/t/acme/sse")+to, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "acme")
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := content(t, resp); resp.StatusCode != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", body, resp.StatusCode, text)
+		}
+	}
+	s.url = at
+	var streams []*events
+	var addresses []string
+	for range 8 {
+		e := readStream(t, s.ask("acme", http.MethodGet, "", "Accept", streamType))
+		to := string(e.next().Data)
+		post(to, initializeBody(protocol.V20241105))
+		e.next()
+		streams, addresses = append(streams, e), append(addresses, to)
+	}
+	post(addresses[0], call("wait"))
+	for range 10 {
+		readStream(t, s.ask("acme", http.MethodGet, "", "Accept", streamType)).next()
+	}
+	for _, e := range streams[1:3] {
+		if more := e.rest(); len(more) > 0 {
+			t.Errorf("an idle channel got %s before its end", more)
+		}
+	}
+	(<-held)()
+	if got := string(streams[0].next().Data); !strings.Contains(got, "result") {
+		t.Errorf("the channel with a request in flight got %s", got)
+	}
+	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has") {
+		t.Errorf("what is told is %q", why)
+	}
+}
+
+// A new connection for which there is none left is accepted all the same: it is not known yet whose
+// it is, and the longest idle stream of who is above its share ends for it.
+func TestNewConnectionFindsRoom(t *testing.T) {
+	s := startTown(t, &Connections{Max: 1000})
+	var streams []*http.Response
+	for range 20 {
+		id := s.open("acme")
+		streams = append(streams, s.ask("acme", http.MethodGet, "", "Mcp-Session-Id", id, "Accept", streamType))
+	}
+	waitFor(t, func() bool { return s.connections.Open() == 20 })
+	s.connections.shortAt.Store(time.Now().UnixNano()) // as when files run out
+	s.connections.limit.Store(20)
+	if resp := s.ask("initech", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+		t.Errorf("a new connection: %d %s", resp.StatusCode, content(t, resp))
+	}
+	if text, err := io.ReadAll(streams[0].Body); err != nil || !strings.Contains(string(text), "retry: ") {
+		t.Errorf("the oldest stream ended with %q, %v", text, err)
+	}
+}
+
 // Where nothing waits, who asks for more is refused, and no running call ends.
 func TestRunningCallsKeepTheirConnections(t *testing.T) {
 	s := startTown(t, &Connections{Max: 16}) // 14 for tenants: 3 for each of two, and 8 for who comes

@@ -53,7 +53,9 @@ func (e *emitter) run(ctx context.Context) {
 		case phase != live || err != nil:
 			return
 		case e.outlet.parted.Load():
-			e.hint(e.handler.spread())
+			if _, err := e.drainOutlet(); err == nil { // what came before it was asked to end
+				e.hint(e.handler.spread())
+			}
 			return
 		}
 		select {
