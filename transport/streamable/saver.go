@@ -23,9 +23,16 @@ type saver struct {
 	mu    sync.Mutex // guards the rest
 	used  int
 	live  map[string]*list.Element
-	order list.List               // of *savedRecord, oldest first
-	dirty map[string]*savedRecord // that differ from what was handed out; nil for those that are to go
+	order list.List // of *savedRecord, oldest first
+	dirty map[string]*list.Element
+	turn  list.List // of unsavedChange: what differs from what was handed out, in the order in which it came to
 	woken bool
+}
+
+// unsavedChange is that something is to be written, or with nil deleted.
+type unsavedChange struct {
+	key    string
+	record *savedRecord
 }
 
 type savedRecord struct {
@@ -37,7 +44,7 @@ type savedRecord struct {
 }
 
 func newSaver(wake func(), bytes int) *saver {
-	return &saver{wake: wake, bytes: bytes, live: map[string]*list.Element{}, dirty: map[string]*savedRecord{}}
+	return &saver{wake: wake, bytes: bytes, live: map[string]*list.Element{}, dirty: map[string]*list.Element{}}
 }
 
 // save lists an event. The oldest make room for it.
@@ -86,14 +93,25 @@ func (s *saver) drop(e *list.Element) {
 	s.used -= r.size
 	if r.handed {
 		s.change(r.key, nil)
-	} else {
-		delete(s.dirty, r.key)
+	} else if e := s.dirty[r.key]; e != nil {
+		s.written(e)
 	}
+}
+
+// written takes a change off the list of what is to be written.
+func (s *saver) written(e *list.Element) unsavedChange {
+	c := s.turn.Remove(e).(unsavedChange)
+	delete(s.dirty, c.key)
+	return c
 }
 
 // change has a key written, or with nil deleted.
 func (s *saver) change(key string, r *savedRecord) {
-	s.dirty[key] = r
+	if e := s.dirty[key]; e != nil {
+		e.Value = unsavedChange{key, r}
+	} else {
+		s.dirty[key] = s.turn.PushBack(unsavedChange{key, r})
+	}
 	if !s.woken {
 		s.woken = true
 		s.wake()
@@ -105,10 +123,12 @@ func (s *saver) unsaved() (part []Saved, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := 0
-	for key, r := range s.dirty {
+	for s.turn.Len() > 0 {
 		if size > savedPart {
 			return part, true
 		}
+		next := s.written(s.turn.Front())
+		key, r := next.key, next.record
 		change := Saved{Key: key}
 		if r != nil {
 			var err error
@@ -119,7 +139,6 @@ func (s *saver) unsaved() (part []Saved, more bool) {
 		}
 		size += len(key) + len(change.Value)
 		part = append(part, change)
-		delete(s.dirty, key)
 	}
 	s.woken = false
 	return part, false
