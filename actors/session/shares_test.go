@@ -182,7 +182,7 @@ func TestPrincipalsShareTheSessionsOfTheirTenant(t *testing.T) {
 // At the configured bound of a principal its own session that was idle longest makes room, and no
 // other principal's. A busy one never does: then the refusal says what is full and whose it is.
 func TestPrincipalAtItsBoundMakesRoomForItself(t *testing.T) {
-	a := &actors{index: session.NewIndex(), limit: 10, total: 100, tenants: 1, principals: 2, each: 3}
+	a := &actors{index: session.NewIndex(nil), limit: 10, total: 100, tenants: 1, principals: 2, each: 3}
 	a.perform(t, func(a *actors) {
 		other := a.several(2, "acme", "bob")
 		own := a.several(3, "acme", "ann")
