@@ -254,7 +254,7 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 		log.OK, log.Detail = false, "nobody reads the log"
 	}
 	health.Checks = append(health.Checks, log,
-		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(), pauses(tree))
+		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(), components(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/config"
+	"mcpd/gateway/ladder"
 	"mcpd/internal/fault"
 	"mcpd/store"
 	"mcpd/telemetry/admin"
@@ -199,4 +200,43 @@ func TestSharedRowThatCrashesAtTheStartIsStartedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A shared row that is stuck at a message, or was paused and is tried again, makes the host degraded,
+// and so does a tenant that is started again.
+func TestReadinessTellsOfRowsInTrouble(t *testing.T) {
+	faults := fault.New(nil)
+	begins(t, "", faults, func(h *host, _ *logged) {
+		degraded := func(check, detail string) bool {
+			return h.health().Status() == "degraded" && strings.Contains(h.check(check).Detail, detail)
+		}
+		id, err := faults.Arm(fault.Fault{Action: fault.Hang, Point: fault.Point{Path: "mcpd/core/capabilities"}, Count: 1, Lease: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = h.core("capabilities").Send(struct{}{})
+		soon(t, "degraded", func() bool { return degraded("components", "stuck at one message: core/capabilities") })
+		faults.Disarm(id)
+		soon(t, "ready", func() bool { return h.health().Status() == "ready" })
+
+		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "mcpd/core/capabilities"}, Count: 6, Lease: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		for range 6 {
+			_ = h.core("capabilities").Send(struct{}{})
+		}
+		soon(t, "degraded", func() bool { return degraded("components", "paused, because it ends too often: core/capabilities") })
+		soon(t, "started again", func() bool { return h.core("capabilities").Alive() })
+		if !degraded("components", "not stable yet: core/capabilities") {
+			t.Errorf("tried again, it is %s: %+v", h.health().Status(), h.check("components"))
+		}
+
+		s := h.standing.Of("acme")
+		s, _ = ladder.Step(s, h.awake.Now(), ladder.Ended{Why: ladder.Why{Incident: "abcdefgh"}})
+		s, _ = ladder.Step(s, h.awake.Now().Add(ladder.FirstPause), ladder.Passed{})
+		h.standing.Set("acme", s)
+		if c := h.check("tenant_state"); c.OK || !strings.Contains(c.Detail, "acme is started again (ends in a row: 1), incident abcdefgh") {
+			t.Errorf("a tenant that is started again: %+v", c)
+		}
+	})
 }

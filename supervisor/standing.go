@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -154,13 +155,17 @@ func status(tenant string, s ladder.Standing) telemetry.TenantStatus {
 	return out
 }
 
-// standings is what readiness says of the tenants. One that is down takes nobody else's service.
+// standings is what readiness says of the tenants. One that is down takes nobody else's service. One
+// that is started again counts until it has run for a while.
 func (h *host) standings() admin.Check {
 	c := admin.Check{Name: "tenant_state", OK: true}
 	var lines []string
 	for _, name := range h.tenantNames() {
-		if s := h.standing.Of(name); !s.Runs() || s.State == ladder.Probing {
+		switch s := h.standing.Of(name); {
+		case !s.Runs() || s.State == ladder.Probing:
 			lines = append(lines, name+" is "+string(s.State)+", incident "+s.Incident)
+		case !s.Clean():
+			lines = append(lines, name+" is started again (ends in a row: "+strconv.Itoa(s.Times)+"), incident "+s.Incident)
 		}
 	}
 	if len(lines) > 0 {
@@ -169,20 +174,42 @@ func (h *host) standings() admin.Check {
 	return c
 }
 
-// pauses is what readiness says of rows that end too often and are paused.
-func pauses(tree otp.Node) admin.Check {
-	c := admin.Check{Name: "components", OK: true}
-	var paths []string
-	tree.Walk(func(n otp.Node) bool {
-		if n.Status == otp.Paused {
-			paths = append(paths, strings.TrimPrefix(n.Path, root+"/"))
+// components is what readiness says of rows that end too often, or are stuck: those that all tenants
+// share, and of each tenant those that all its clients share.
+func components(tree otp.Node) admin.Check {
+	var paused, tried, stuck []string
+	var walk func(n otp.Node)
+	walk = func(n otp.Node) {
+		switch path := strings.TrimPrefix(n.Path, root+"/"); {
+		case n.Status == otp.Paused:
+			paused = append(paused, path)
+		case n.Unstable:
+			tried = append(tried, path)
+		case n.Stuck:
+			stuck = append(stuck, path)
 		}
-		return true
-	})
-	if len(paths) > 0 {
-		c.OK, c.Detail = false, "paused, because it ends too often: "+strings.Join(paths, ", ")
+		if n.Strategy == otp.SimpleOneForOne {
+			return
+		}
+		for _, c := range n.Children {
+			walk(c)
+		}
 	}
-	return c
+	walk(tree)
+	var lines []string
+	for _, l := range []struct {
+		what string
+		rows []string
+	}{
+		{"paused, because it ends too often: ", paused},
+		{"started again after such a pause, and not stable yet: ", tried},
+		{"stuck at one message: ", stuck},
+	} {
+		if len(l.rows) > 0 {
+			lines = append(lines, l.what+strings.Join(l.rows, ", "))
+		}
+	}
+	return admin.Check{Name: "components", OK: len(lines) == 0, Detail: strings.Join(lines, "; ")}
 }
 
 // tenantList is what the admin listener shows of the tenants.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"mcpd/internal/clock"
 )
 
 // perform does one thing that the state has decided. Nothing in it waits. Somebody else's code comes last in it, as it may take the goroutine with it.
@@ -75,6 +77,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doPause:
 		r := a.kid.driver.row
 		r.mark(v, Paused, now)
+		r.unstable.Store(clock.Steady(now.Add(a.delay + v.state.backoff.Stable)))
 		v.note(ChildPaused{r.about(r.inc.Load(), now), a.reason, a.delay})
 	case doClose:
 		v.closing = true

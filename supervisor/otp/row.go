@@ -31,6 +31,8 @@ type row struct {
 	strategy atomic.Uint32
 	since    atomic.Int64 // nanoseconds of clock.Steady
 	extra    atomic.Pointer[any]
+	stuck    atomic.Bool  // written by the watch
+	unstable atomic.Int64 // nanoseconds of clock.Steady until which it has to run to be stable again
 	shunned  atomic.Pointer[shunned]
 	holding  holding
 

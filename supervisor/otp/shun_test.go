@@ -270,3 +270,37 @@ func TestChildThatHangsTooOftenIsPaused(t *testing.T) {
 		time.Sleep(2 * time.Hour) // they come back
 	})
 }
+
+// A snapshot tells which child is stuck, as long as it is, and which one was paused, until it has run
+// for as long as its supervisor wants.
+func TestSnapshotTellsOfTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := logbooks(t)
+		defer r.close()
+		is := func(when string, stuck, unstable bool, status Status) {
+			t.Helper()
+			synctest.Wait()
+			n := r.tree.Snapshot().Children[0]
+			if n.Stuck != stuck || n.Unstable != unstable || n.Status != status {
+				t.Errorf("%s: stuck %t, unstable %t, %s", when, n.Stuck, n.Unstable, n.Status)
+			}
+		}
+		is("at first", false, false, Running)
+		r.book(t, entry{"acme", "hang"})
+		time.Sleep(DefaultSoft + 2*time.Second)
+		is("in the middle of a hang", true, false, Running)
+		time.Sleep(DefaultHard)
+		is("replaced", false, false, Running)
+		for range 3 {
+			r.book(t, entry{"", "crash"})
+		}
+		is("paused", false, true, Paused)
+		time.Sleep(time.Second)
+		is("started again", false, true, Running)
+		time.Sleep(time.Minute - time.Second)
+		is("nearly stable", false, true, Running)
+		time.Sleep(2 * time.Second)
+		is("stable", false, false, Running)
+		time.Sleep(time.Hour) // what hung comes back
+	})
+}

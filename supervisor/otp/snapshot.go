@@ -38,9 +38,12 @@ type Node struct {
 	Incarnation uint64
 	Mailbox     int // messages waiting
 	Holds       Holdings
-	Hung        int // instances that were fenced off here or below and have not come back: goroutines that nobody can end
-	Extra       any // what SetStatus published last
-	Children    []Node
+	// Stuck: it is at one message for longer than its Soft. Unstable: it was paused because it ended too
+	// often, and has not run for as long as its supervisor's Backoff asks for (Stable).
+	Stuck, Unstable bool
+	Hung            int // instances that were fenced off here or below and have not come back: goroutines that nobody can end
+	Extra           any // what SetStatus published last
+	Children        []Node
 }
 
 // Walk calls f for the node and everything below it, parents first, until f returns false.
@@ -74,6 +77,7 @@ func (r *row) snapshot() Node {
 	}
 	n.Holds = r.holdings()
 	n.Hung = int(r.hung.Load())
+	n.Stuck, n.Unstable = r.stuck.Load(), clock.Steady(r.sys.clock.Now()) < r.unstable.Load()
 	if g := r.proc.Load(); g != nil {
 		n.Mailbox = g.box.UserMessageCount()
 	}

@@ -165,6 +165,9 @@ func (w *watch) below(r *row, tick uint64) {
 	if g := r.proc.Load(); g != nil {
 		since := g.box.hand.at()
 		if s := w.suspects[g]; since != 0 && since.tick() < tick && (s == nil || s.since != since) {
+			if s != nil && s.told {
+				r.stuck.Store(false)
+			}
 			w.suspects[g] = &suspect{since: since, from: w.supply.at(since.tick()+1, tick)}
 		} else if since != 0 { // it may have just begun, and nobody may wake up again before it has to be looked at
 			w.stirred.Store(true)
@@ -185,6 +188,9 @@ func (w *watch) below(r *row, tick uint64) {
 func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 	if g.box.hand.at() != s.since || g.abandoned.Load() {
 		delete(w.suspects, g)
+		if s.told {
+			g.row.stuck.Store(false)
+		}
 		return
 	}
 	child := g.row.child()
@@ -192,6 +198,7 @@ func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 	at := w.supply.sum - s.from // at least: it was begun somewhen within its tick
 	if child.Soft != Unwatched && at >= child.Soft && !s.told {
 		s.told = true
+		g.row.stuck.Store(true)
 		s.report = w.report(g, s.since, tick, now)
 		w.sys.emit(Stuck{g.row.about(g.inc(), now), at, s.report})
 	}
