@@ -101,7 +101,7 @@ var limits = []limit{
 	{"max_sessions", "", nil, "sessions of a tenant", idleEnds, ended},
 	{"max_total_sessions", "", nil, "sessions of all tenants: half of it is kept for them in equal parts; a tenant below its part is always served", idleEnds, ended},
 	{"", "peers", session.MaxPeers, "kinds of clients without a session (2026-07-28) of one principal: they differ in what they declare, as far as it matters", "the longest idle is forgotten; with requests of all in flight 429 and Retry-After, -32010", "rate_limited"},
-	{"", "capability_sets", session.MaxSets, "sets of capabilities that servers are told of for one principal of a tenant, and so the connections to a server that it causes by varying them", "a client is served by the largest set that has nothing it lacks", ""},
+	{"", "capability_sets", session.MaxSets, "sets of capabilities that servers are told of for one principal of a tenant, in both eras together, and so the connections to a server that it causes by varying them", "a client is served by the largest set that has nothing it lacks", ""},
 	{"max_principal_initialize_rate", "", nil, "sessions that one principal may open a second, twice as many at once", saysRetry, "rate_limited"},
 	{"max_initialize_rate", "", nil, "the same of a tenant", saysRetry, "rate_limited"},
 	{"session_init", "", nil, "a session from its opening to its last handshake message", ends, ended},

@@ -12,7 +12,8 @@ import (
 )
 
 // OperateTenant does to a tenant what an operator wants: restart, quarantine or release it. The
-// answer is how it stands then. Errors are ErrNoTenant and ErrPutAway.
+// answer is how it stands when that is written down; the state says if it is being stopped or started.
+// Errors are ErrNoTenant and ErrPutAway.
 type OperateTenant func(ctx context.Context, tenant, verb string) (*mcpdv1.Tenant, error)
 
 // ErrNoTenant says that no such tenant is configured.
