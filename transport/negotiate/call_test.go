@@ -61,6 +61,8 @@ func TestErrorsHaveAStatus(t *testing.T) {
 		{protocol.Timeout(time.Second), 504},
 		{protocol.Overloaded("session", time.Second), 503},
 		{protocol.UpstreamLost("files", true, nil), 502},
+		{protocol.TenantDown("acme", "paused", "i", time.Second).Cut("files", false), 503},
+		{protocol.TenantDown("acme", "paused", "i", time.Second).Cut("files", true), 502},
 		{protocol.UpstreamUnavailable("files", 0, nil), 503},
 		{&jsonrpc.Error{Code: -32603, Message: "of the server"}, 500},
 		{&jsonrpc.Error{Code: 7, Message: "of the server", Data: jsontext.Value(`{"x":1}`)}, 500},

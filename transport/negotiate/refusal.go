@@ -79,7 +79,7 @@ var outcomes = map[string]int{
 
 // failed answers a request that ended with an error.
 func (h *Handler) failed(w http.ResponseWriter, e *jsonrpc.Error) {
-	if wait := protocol.RetryAfter(e); wait > 0 {
+	if wait := protocol.RetryAfter(e); wait > 0 && !mayBeExecuted(e) {
 		retryAfter(w, wait)
 	}
 	h.guard.WriteJSON(w, statusOf(e), failureOf(e))
@@ -88,6 +88,9 @@ func (h *Handler) failed(w http.ResponseWriter, e *jsonrpc.Error) {
 func statusOf(e *jsonrpc.Error) int {
 	reason, _ := splice.GetString(e.Data, "reason")
 	if status, ok := outcomes[reason]; ok {
+		if reason == protocol.ConditionOverloaded.String() && mayBeExecuted(e) {
+			return http.StatusBadGateway
+		}
 		return status
 	}
 	switch e.Code {
@@ -101,6 +104,10 @@ func statusOf(e *jsonrpc.Error) int {
 	}
 	return http.StatusInternalServerError
 }
+
+// mayBeExecuted reports whether a server may have acted on the request: then nothing is to send it
+// again by itself, as proxies and HTTP libraries do after a 503.
+func mayBeExecuted(e *jsonrpc.Error) bool { return splice.Kind(e.Data, "maybeExecuted") == 't' }
 
 func retryAfter(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))

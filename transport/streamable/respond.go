@@ -87,7 +87,7 @@ func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 }
 
 // outcomeStatus is 200, except that a request which was turned away for now has the status and the header that proxies and HTTP libraries
-// know.
+// know. By these they send it again, so one that may have been executed does not have them.
 func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	e := p.outcomes[0].Error
 	if p.batch || e == nil {
@@ -96,7 +96,7 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	reason, _ := splice.GetString(e.Data, "reason")
 	status, busy := turnedAway[reason]
 	wait := protocol.RetryAfter(e)
-	if !busy || wait <= 0 {
+	if !busy || wait <= 0 || splice.Kind(e.Data, "maybeExecuted") == 't' {
 		return errorStatus(e, p.version)
 	}
 	setRetryAfter(w, wait)
