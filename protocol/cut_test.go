@@ -1,0 +1,47 @@
+package protocol_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
+)
+
+// A request that ended with its tenant says so, by which incident, when to come back, and whether a
+// server may have acted on it.
+func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
+	down := protocol.TenantDown("acme", "paused", "abc", 2*time.Second)
+	for _, c := range []struct {
+		err  *protocol.Error
+		says string
+		data string
+	}{
+		{down.Cut("files", true), `; server "files" may have executed the request`, `"server":"files","maybeExecuted":true,"retryable":false,"incident":"abc"`},
+		{down.Cut("files", false), `; server "files" did not receive the request`, `"server":"files","maybeExecuted":false,"retryable":true,"incident":"abc"`},
+		{down.Cut("", true), `; a server may have executed the request`, `"maybeExecuted":true,"retryable":false,"incident":"abc"`},
+		{down.Cut("", false), `; no server received the request`, `"maybeExecuted":false,"retryable":true,"incident":"abc"`},
+		{down.Cut("files", true).Repeating("tools/list"), "", `"maybeExecuted":true,"retryable":true,"incident":"abc"`},
+	} {
+		told := protocol.Translate(c.err, protocol.V20251125)
+		if !strings.HasPrefix(told.Message, "tenant acme is paused") || !strings.Contains(told.Message, c.says) ||
+			!strings.Contains(string(told.Data), c.data) || protocol.RetryAfter(told) != 2*time.Second {
+			t.Errorf("%s %s, want %s and %s", told.Message, told.Data, c.says, c.data)
+		}
+	}
+	if string(down.Data) != `{"incident":"abc"}` {
+		t.Errorf("the error that others are told has changed: %s", down.Data)
+	}
+	ended := subscription.EndedFor(down, jsonrpc.IntID(7), protocol.Implementation{})
+	want := `{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":7,` +
+		`"mcpd/reason":"tenant acme is paused","mcpd/incident":"abc","mcpd/retryAfterMs":2000}}`
+	if string(ended) != want {
+		t.Errorf("got %s, want %s", ended, want)
+	}
+	if id, _ := splice.GetString(ended, "_meta", "mcpd/incident"); id != "abc" {
+		t.Errorf("incident %q", id)
+	}
+}
