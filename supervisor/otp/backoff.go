@@ -41,9 +41,8 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 	own := false
 	if k.origin != "" && !errors.Is(reason, ErrGiveUp) {
 		times, hold := f.charges.add(now, k.origin, k.lost)
-		own = k.held || f.charges.own()
-		s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold})
-		if !own {
+		if own = k.held || f.charges.own(); !own {
+			s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold})
 			k.crashes = 0 // what it was handed is not to blame
 			s.start(k, true)
 			return

@@ -124,6 +124,9 @@ func TestReceiverThatThreeOriginsCrashIsPaused(t *testing.T) {
 		for _, from := range []string{"acme", "initech", "umbrella"} {
 			_ = r.poisons(from)
 		}
+		if got, want := r.charged(), []string{"acme", "initech"}; !slices.Equal(got, want) {
+			t.Errorf("charged to %q, want %q: the third shows that it is nobody's", got, want)
+		}
 		if _, err := r.asks("initech"); !errors.Is(err, ErrNoProc) {
 			t.Errorf("paused, it answers %v", err)
 		}
