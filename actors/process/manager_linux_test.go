@@ -3,8 +3,10 @@ package process_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +19,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
+	"mcpd/transport/stdio"
 )
 
 // A program runs for its owner, is listed while it does, and ends when the owner does.
@@ -126,6 +129,41 @@ func TestStartsOutliveTheManager(t *testing.T) {
 				t.Errorf("%d refused, want %d; %d faults left", got, lost, len(r.faults.Active()))
 			}
 			r.eventually("in the books", func() bool { return len(r.list()) == 2-int(lost) })
+		})
+	}
+}
+
+// A start that three incarnations have begun and none has ended fails: it may be what they crash on. One
+// that is begun for the third time succeeds. A start waits here for as long as another program has the
+// only place of those that start.
+func TestStartIsBegunThreeTimesAtMost(t *testing.T) {
+	for crashes, ok := range map[int]bool{2: true, 3: false} {
+		t.Run(fmt.Sprint(crashes, " crashes"), func(t *testing.T) {
+			r := startWith(t, stdio.SpawnerOptions{Instance: "test", Starting: 1})
+			r.must("one")
+			result := make(chan error, 1)
+			manager := r.ref("manager")
+			go func() { // owner: the test, which waits for the result
+				_, err := r.cat(t.Context(), "two")
+				result <- err
+			}()
+			for n := range crashes {
+				r.eventually("begun", func() bool { waiting, _ := r.spawns.Waiting(); return waiting == 1 })
+				r.breaks("string")
+				_ = manager.Send("crash")
+				r.eventually("restarted", func() bool { return manager.Incarnation() == uint64(n+2) && len(r.list()) == 1 })
+			}
+			switch err := <-result; {
+			case ok && err != nil:
+				t.Errorf("after %d crashes: %v", crashes, err)
+			case !ok && (err == nil || !strings.Contains(err.Error(), "broken off too often")):
+				t.Errorf("after %d crashes: %v", crashes, err)
+			}
+			want := 1
+			if ok {
+				want = 2
+			}
+			r.eventually("in the books", func() bool { return len(r.list()) == want })
 		})
 	}
 }

@@ -26,15 +26,21 @@ type rig struct {
 	tree   *otp.Tree
 	faults *fault.Registry
 	last   *process.Last
+	spawns *stdio.Spawner
 	heirs  stage.Heirs
 }
 
 func start(t *testing.T) *rig {
 	t.Helper()
+	return startWith(t, stdio.SpawnerOptions{Instance: "test"})
+}
+
+func startWith(t *testing.T, o stdio.SpawnerOptions) *rig {
+	t.Helper()
 	r := &rig{t: t, faults: fault.New(clock.System)}
 	r.system = otp.NewSystem(otp.Options{Faults: r.faults})
-	spawner := stdio.NewSpawner(stdio.SpawnerOptions{Instance: "test"})
-	r.last = process.NewLast()
+	spawner := stdio.NewSpawner(o)
+	r.last, r.spawns = process.NewLast(), spawner
 	var err error
 	r.tree, err = r.system.Start(t.Context(), "top", otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
 		{ID: "manager", Shutdown: 10 * time.Second, Start: r.heirs.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
