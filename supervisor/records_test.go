@@ -12,10 +12,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/version"
 	"mcpd/gateway/config"
 	"mcpd/gateway/ladder"
 	"mcpd/internal/fault"
+	"mcpd/protocol"
 	"mcpd/store"
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry/admin"
 )
 
@@ -37,7 +40,7 @@ func (l *logged) count(what string) int {
 	return strings.Count(l.text.String(), what)
 }
 
-var twoTenants = `
+var someTenants = `
 listen: 127.0.0.1:0
 admin: {listen: "127.0.0.1:0"}
 tenants:
@@ -47,12 +50,15 @@ tenants:
   globex:
     auth: {keys: [{name: a, sha256: ` + strings.Repeat("cd", 32) + `}]}
     servers: {near: {builtin: demo}}
+  initech:
+    auth: {keys: [{name: a, sha256: ` + strings.Repeat("ef", 32) + `}]}
+    servers: {near: {builtin: demo}}
 `
 
-// begins starts a host with two tenants on a state directory, and ends it when f returns.
+// begins starts a host with three tenants on a state directory, and ends it when f returns.
 func begins(t *testing.T, state string, faults *fault.Registry, f func(h *host, log *logged)) {
 	t.Helper()
-	c, err := config.Load([]byte(twoTenants), config.Options{Builtins: Builtins})
+	c, err := config.Load([]byte(someTenants), config.Options{Builtins: Builtins})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +243,55 @@ func TestReadinessTellsOfRowsInTrouble(t *testing.T) {
 		h.standing.Set("acme", s)
 		if c := h.check("tenant_state"); c.OK || !strings.Contains(c.Detail, "acme is started again (ends in a row: 1), incident abcdefgh") {
 			t.Errorf("a tenant that is started again: %+v", c)
+		}
+	})
+}
+
+// Messages of three tenants crash a shared row within a minute: it is at fault itself. It is paused, and
+// for longer when it goes on so, the host is degraded, and no tenant is paused for it.
+func TestSharedRowThatIsAtFaultItselfIsPaused(t *testing.T) {
+	const row = "mcpd/core/protocol_version"
+	faults := fault.New(nil)
+	begins(t, "", faults, func(h *host, log *logged) {
+		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: row}, Lease: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		crash := func(tenant string) {
+			t.Helper()
+			soon(t, "there", func() bool { return h.core("protocol_version").Alive() })
+			_, err := otp.Do[version.NegotiateRequest, protocol.Agreement](t.Context(), h.core("protocol_version"), version.NegotiateRequest{Tenant: tenant})
+			if err == nil {
+				t.Error("it does not crash")
+			}
+		}
+		for _, tenant := range h.tenantNames() {
+			crash(tenant)
+		}
+		is := func(what string, times int) {
+			t.Helper()
+			soon(t, what, func() bool { return log.count(`"child_paused"`) == times })
+			if word := h.health().Status(); word != "degraded" || !strings.Contains(h.check("components").Detail, "core/protocol_version") {
+				t.Errorf("%s: %s, %+v", what, word, h.check("components"))
+			}
+		}
+		is("paused", 1)
+		crash("acme")
+		is("paused again", 2)
+		if n := log.count(`"retry":"2s"`) + log.count(`"retry":2000`); n == 0 {
+			t.Error("the second pause is not longer")
+		}
+		for _, tenant := range h.tenantNames() {
+			if s := h.standing.Of(tenant); !s.Clean() {
+				t.Errorf("%s stands as %+v", tenant, s)
+			}
+		}
+		if n := log.count(`"crash_charged"`); n != 2 {
+			t.Errorf("%d crashes are charged to tenants, want those of the first two", n)
+		}
+		for _, n := range h.snapshot().Children {
+			if n.Restarts != 0 {
+				t.Errorf("%s was restarted %d times", n.Path, n.Restarts)
+			}
 		}
 	})
 }
