@@ -40,6 +40,9 @@ func newInstrument(m metric, to prometheus.Registerer) *instrument {
 		i.histograms = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: m.help, Buckets: bucketsOf(m)}, m.labels)
 		to.MustRegister(i.histograms)
 	}
+	if len(m.labels) == 0 && (m.kind == counter || m.zero) {
+		i.add(0)
+	}
 	return i
 }
 

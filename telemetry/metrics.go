@@ -29,6 +29,7 @@ type metric struct {
 	also   string // the name the requirements or OpenTelemetry have for it
 	from   []feed // the events that feed it; none: see direct
 	direct string // what else feeds it
+	zero   bool   // a gauge without labels that is 0 before the first event, and not absent
 }
 
 // What feeds an instrument that no event feeds.
@@ -233,6 +234,7 @@ var metrics = []metric{
 		help: "What a tenant keeps beyond the messages that brought it, by kind: 0 for each when all is let go of", direct: atScrape},
 	{name: "mcpd_overload_level", kind: gauge, labels: none,
 		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
+		zero: true,
 		from: []feed{sum(func(e MemoryLevel) (float64, []string) { return float64(e.Step), none })}},
 	{name: "mcpd_config_info", kind: gauge, labels: []string{"hash"},
 		help: "Digest of the configuration in force, always 1", direct: atScrape},

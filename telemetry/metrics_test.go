@@ -327,3 +327,23 @@ func BenchmarkRequest(b *testing.B) {
 		}
 	})
 }
+
+// Counters without labels, and the level of the memory, are there before anything has happened.
+func TestMetricsBeginAtZero(t *testing.T) {
+	families, err := NewMetrics(MetricsOptions{}).Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, f := range families {
+		shown[f.GetName()] = true
+	}
+	for _, row := range metrics {
+		if row.kind == counter && len(row.labels) == 0 && row.direct == "" && !shown[row.name] {
+			t.Errorf("%s is missing", row.name)
+		}
+	}
+	if !shown["mcpd_overload_level"] {
+		t.Error("mcpd_overload_level is missing")
+	}
+}

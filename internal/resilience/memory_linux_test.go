@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,8 +38,9 @@ func TestMemoryIsFull(t *testing.T) {
 		}
 	}
 
-	// Each call holds its arguments until it is told to end. Some come all the time, so that whoever asks finds the memory full.
-	const held, coming = 2 << 20, 16
+	// Each call holds its arguments until it is told to end. More come than there is room for, so that
+	// whoever asks finds it full.
+	const held, coming = 2 << 20, 100
 	end := filepath.Join(t.TempDir(), "end")
 	body := call("hold", `{"file":"`+end+`","pad":"`+strings.Repeat("x", held)+`"}`)
 	var senders sync.WaitGroup
@@ -54,24 +54,19 @@ func TestMemoryIsFull(t *testing.T) {
 		senders.Wait()
 	}
 	defer ends()
-	slots := make(chan struct{}, coming)
-	senders.Go(func() {
-		for n := 0; sending.Err() == nil; n++ {
-			slots <- struct{}{}
-			greedy := all[2+n%crowd]
-			senders.Go(func() {
-				leave := sync.OnceFunc(func() { <-slots }) // when the call is sent or refused
-				defer leave()
-				sent := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { leave() }}
-				switch a := greedy.send(httptrace.WithClientTrace(context.Background(), sent), http.MethodPost, body); {
+	for n := range coming {
+		greedy := all[2+n%crowd]
+		senders.Go(func() {
+			for sending.Err() == nil {
+				switch a := greedy.do(http.MethodPost, body); {
 				case a.says("held"):
 					taken.Add(1)
 				case !greedy.refused(a):
 					t.Errorf("a call that was taken: %v", a)
 				}
-			})
-		}
-	})
+			}
+		})
+	}
 	eventually(t, "calls are refused", func() bool {
 		return strings.Trim(counted(t, h, `mcpd_rejections_total{reason="overloaded"}`), "0") != ""
 	})
@@ -303,10 +298,8 @@ func request(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 }
 
-func (w *wire) do(method, body string) answer { return w.send(context.Background(), method, body) }
-
-func (w *wire) send(ctx context.Context, method, body string) (a answer) {
-	r, err := http.NewRequestWithContext(ctx, method, w.url, strings.NewReader(body))
+func (w *wire) do(method, body string) (a answer) {
+	r, err := http.NewRequestWithContext(context.Background(), method, w.url, strings.NewReader(body))
 	if err != nil {
 		return answer{err: err}
 	}
