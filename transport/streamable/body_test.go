@@ -254,27 +254,39 @@ func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 	})
 }
 
-// Who leaves while his body waits for room was not turned away.
+// A client that leaves while its body waits was not turned away, and nothing stays reserved for it.
 func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		host, room := newTestHost(t), transport.NewRoom(10)
-		room.Add(1)
-		h := NewHandler(Options{Host: host, Store: host.store, Bodies: func(Endpoint) *transport.Room { return room }})
-		ctx, leave := context.WithTimeout(t.Context(), roomTime/2)
-		defer leave()
-		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(strings.Repeat("x", 3*transport.Large))).WithContext(ctx)
-		began := time.Now()
-		if _, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"}); why != bodyBroken {
-			t.Errorf("refused as %v: %s", why, detail)
-		}
-		if took := time.Since(began); took != roomTime/2 {
-			t.Errorf("took %v", took)
-		}
-		room.Add(-1)
-		if now, _ := room.Used(); now != 0 {
-			t.Errorf("%d bytes of room are nobody's", now)
-		}
-	})
+	for _, waits := range []string{"room", "account"} {
+		t.Run(waits, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				host, room, full := newTestHost(t), transport.NewRoom(10), 0
+				if waits == "room" {
+					full = 1
+				}
+				room.Add(full)
+				h := NewHandler(Options{
+					Host: host, Store: host.store, Bodies: func(Endpoint) *transport.Room { return room },
+					Reserve: func(Endpoint, int, bool) (func(), string) { return nil, "" }, // not yet
+				})
+				ctx, leave := context.WithTimeout(t.Context(), roomTime/2)
+				defer leave()
+				body := strings.NewReader(strings.Repeat("x", 3*transport.Large))
+				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body).WithContext(ctx)
+				began := time.Now()
+				_, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				if why != bodyBroken {
+					t.Errorf("refused as %v: %s", why, detail)
+				}
+				if took := time.Since(began); took != roomTime/2 {
+					t.Errorf("took %v", took)
+				}
+				room.Add(-full)
+				if now, most := room.Used(); now != 0 || (most > full) != (waits == "account") {
+					t.Errorf("%d bytes of room stay taken, %d were", now, most)
+				}
+			})
+		})
+	}
 }
 
 // stuck is a body that comes as far as it needs room, and then no further.
