@@ -48,7 +48,7 @@ bench-full: build ## Measures everything in full, for a machine that does nothin
 resilience: ## Kills servers, actors and the host, and prints a table of what that cost; in full it writes it to internal/resilience/results. FORM=short takes a minute.
 	cd internal/resilience && go test -count=1 -timeout=60m $(if $(filter full,$(FORM)),-full,-v -run='^TestResilience$$')
 
-chaos: ## Breaks a host in twelve ways, some seconds each, and writes the report to chaos/results/short.
+chaos: ## Breaks two hosts in fourteen ways, some seconds each, and writes the report to chaos/results/short.
 	go test -count=1 -timeout=15m -v -run='^TestLibrary$$' ./chaos -form=short
 
 chaos-full: ## Runs every experiment in full, up to 45 minutes at a time, and writes the report to chaos/results/full. Run it again to go on.

@@ -18,17 +18,20 @@ var clientHoard = Kind{
 		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 20_000, Is: "how many connections, all of one address"},
 		{Name: "after", Type: Text, Default: "request", Words: []string{"request", "header"}, Is: "what they have sent: a request that was answered, or half a header"},
 		{Name: "bytes", Type: Number, Default: "8192", Low: 1, High: 1 << 20, Is: "how much of a header"},
+		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how soon a connection that the host has ended is opened again; they begin one after the other within it"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients := s.With.Number("clients")
+		clients, cut := affordable(s.With.Number("clients"), descriptorsLeft())
+		every := s.With.Duration("every")
+		apart := every / time.Duration(clients)
 		if s.With.Text("after") == "header" {
-			return halfHeaders(ctx, s, clients, s.With.Number("bytes")), nil
+			return halfHeaders(ctx, s, clients, cut), nil
 		}
 		session, err := s.Client.session(ctx)
 		if err != nil {
 			return Injected{}, err
 		}
-		return inSession(session, begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+		return inSession(session, beginApart(ctx, s, clients, every, apart, func(ctx context.Context, _ int) (int, error) {
 			conn, err := s.Client.asked(ctx, session.Headers(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 			if err != nil {
 				return 0, err
@@ -37,7 +40,7 @@ var clientHoard = Kind{
 			defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 			_, _ = io.Copy(io.Discard, conn) // until the host has enough of it, or the fault is over
 			return 1, nil
-		}).injected(fmt.Sprintf("the listener, by %d connections of %s", clients, s.Tenant))), nil
+		}).injected(fmt.Sprintf("the listener, by %d connections of %s%s", clients, s.Tenant, cut))), nil
 	},
 }
 
@@ -70,8 +73,9 @@ func (c Client) asked(ctx context.Context, header http.Header, method, body stri
 
 // halfHeaders opens connections, sends so much of a header on each, and keeps them until the host has enough of it.
 // None of them says who it is.
-func halfHeaders(ctx context.Context, s *Site, clients, bytes int) Injected {
-	return begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+func halfHeaders(ctx context.Context, s *Site, clients int, cut string) Injected {
+	bytes, every := s.With.Number("bytes"), s.With.Duration("every")
+	return beginApart(ctx, s, clients, every, every/time.Duration(clients), func(ctx context.Context, _ int) (int, error) {
 		conn, u, err := s.Client.dial(ctx)
 		if err != nil {
 			return 0, err
@@ -85,5 +89,18 @@ func halfHeaders(ctx context.Context, s *Site, clients, bytes int) Injected {
 		}
 		_, _ = io.Copy(io.Discard, conn)
 		return 1, nil
-	}).injected(fmt.Sprintf("the listener, by %d connections with half a header of %d bytes", clients, bytes))
+	}).injected(fmt.Sprintf("the listener, by %d connections with half a header of %d bytes%s", clients, bytes, cut))
+}
+
+// spareDescriptors are those that a run needs beside the connections of a fault.
+const spareDescriptors = 500
+
+// affordable is how many of so many connections this process has descriptors for when so many are left, and says so when
+// that is fewer.
+func affordable(clients, left int) (int, string) {
+	most := max(1, left-spareDescriptors)
+	if clients <= most {
+		return clients, ""
+	}
+	return most, fmt.Sprintf(" (of %d: there are no more descriptors, see ulimit -n)", clients)
 }

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -20,6 +22,7 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 	}
 	const clients, bytes = 3, 100
 	heads := make(chan string, clients)
+	var accepted atomic.Int32
 	var conns sync.WaitGroup
 	conns.Go(func() { // owner: this test, whose end closes the listener
 		for {
@@ -27,6 +30,7 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 			if err != nil {
 				return
 			}
+			accepted.Add(1)
 			conns.Go(func() {
 				defer conn.Close()
 				text, _ := io.ReadAll(conn) // until the client leaves
@@ -34,11 +38,12 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 			})
 		}
 	})
-	s := atClient(clientHoard, "http://"+l.Addr().String()+"/mcp", Values{"clients": clients, "after": "header", "bytes": bytes})
+	s := atClient(clientHoard, "http://"+l.Addr().String()+"/mcp", Values{"clients": clients, "after": "header", "bytes": bytes, "every": 3 * time.Millisecond})
 	in, err := clientHoard.Inject(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	until(t, "all are connected", func() bool { return accepted.Load() == clients })
 	time.Sleep(50 * time.Millisecond)
 	if n := len(heads); n > 0 {
 		t.Errorf("%d of them have left", n)
@@ -51,10 +56,58 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 	if hits, err := in.Hits(t.Context()); hits != clients || err != nil {
 		t.Errorf("struck %d times, %v, want %d", hits, err, clients)
 	}
+	if len(heads) != clients {
+		t.Fatalf("%d half headers have come, want %d", len(heads), clients)
+	}
 	for range clients {
 		head := <-heads
 		if !strings.HasPrefix(head, "POST /mcp HTTP/1.1\r\n") || strings.Contains(head, "\r\n\r\n") || strings.Count(head, "x") != bytes {
 			t.Errorf("the half header is %q", head)
+		}
+	}
+}
+
+// A fault opens no more connections than there are descriptors for, and says so.
+func TestConnectionsAreAsManyAsThereAreDescriptorsFor(t *testing.T) {
+	for _, c := range []struct {
+		clients, left, want int
+		cut                 bool
+	}{
+		{18_000, 19_000, 18_000, false},
+		{18_000, 18_500, 18_000, false},
+		{18_000, 18_499, 17_999, true},
+		{18_000, 1024, 524, true},
+		{18_000, 100, 1, true},
+	} {
+		n, says := affordable(c.clients, c.left)
+		if n != c.want || strings.Contains(says, "of 18000: there are no more descriptors") != c.cut {
+			t.Errorf("%d of %d: %d%s, want %d", c.clients, c.left, n, says, c.want)
+		}
+	}
+	if left := descriptorsLeft(); left < 10 {
+		t.Errorf("%d descriptors are left", left)
+	}
+}
+
+// A host that refuses a client is wrong where everybody has to be served, and nowhere else.
+func TestClientsThatHaveToBeServed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	for _, served := range []string{"any", "all"} {
+		with := Values{"clients": 1, "every": time.Millisecond, "served": served}
+		in, err := clientChurn.Inject(t.Context(), atClient(clientChurn, server.URL+"/mcp", with))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		if err := in.Heal(t.Context()); err == nil {
+			t.Errorf("served %s: nothing is told of the refusals", served)
+		}
+		_, err = in.Hits(t.Context())
+		if wrong := errors.Is(err, errWrong); wrong != (served == "all") {
+			t.Errorf("served %s: %v", served, err)
 		}
 	}
 }

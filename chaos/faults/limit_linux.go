@@ -2,6 +2,8 @@ package faults
 
 import (
 	"fmt"
+	"math"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,4 +21,17 @@ func setDescriptors(pid int, soft uint64) error {
 		return fmt.Errorf("limit of process %d: %w", pid, err)
 	}
 	return nil
+}
+
+// descriptorsLeft is how many descriptors this process can still open.
+func descriptorsLeft() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxInt
+	}
+	used, err := descriptors(os.Getpid())
+	if err != nil {
+		return math.MaxInt
+	}
+	return int(min(limit.Cur, math.MaxInt32)) - len(used)
 }
