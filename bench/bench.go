@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 		case err != nil:
 			r.Record.Missing = append(r.Record.Missing, record.Missing{Scenario: s.Name, Reason: err.Error(), Broken: true})
 		}
-		excuse(r.Record.Comparisons)
+		excuse(&r.Record)
 	}
 	r.Record.Seconds = time.Since(begun).Seconds()
 	r.Record.Others = used().others(before) / r.Record.Seconds

@@ -125,8 +125,11 @@ func (c *Comparison) beyond() string {
 		limit = "at least"
 	}
 	text := strings.TrimSpace(fmt.Sprintf("%.3g (%.3g to %.3g), must be %s %.3g %s", c.Ratio, c.Low, c.High, limit, c.Gate, c.Unit))
-	if c.Had != 0 {
-		text += fmt.Sprintf(", and has become worse than the %.3g that it is owed at", c.Had)
+	if c.Had != 0 && c.Verdict == load.Fail {
+		text += fmt.Sprintf(", and has become worse than the %.3g that it is owed at, or its interval is too wide to tell", c.Had)
+	}
+	if c.Had != 0 && c.Verdict == load.Unclear {
+		text += fmt.Sprintf(", and is owed at %.3g", c.Had)
 	}
 	if c.Verdict == load.Unclear {
 		text += ": its interval is too wide to judge it"
