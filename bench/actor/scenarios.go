@@ -95,10 +95,14 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 		{"paced", "quiet", "message"}, {"tight", "quiet", "message"}, {"paced", "quiet", "call"}, {"paced", "reports", "call"},
 	}) {
 		var lanes []*lane
-		for _, n := range siblings {
-			lanes = append(lanes, s.lanes("restart", c.name(n), question{"restart", n, c.pace, c.reports, c.how, kit.Either(r, 1000, 200)})...)
+		crashes := pacedCrashes(r)
+		if c.pace == "tight" {
+			crashes = tightCrashes(r)
 		}
-		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+		for _, n := range siblings {
+			lanes = append(lanes, s.lanes("restart", c.name(n), question{"restart", n, c.pace, c.reports, c.how, crashes})...)
+		}
+		if err := take(ctx, r, manyRounds(r), lanes); err != nil {
 			return err
 		}
 		for _, l := range lanes {
@@ -139,14 +143,14 @@ func everyWay() (all []crashed) {
 
 func measurePool(ctx context.Context, r *kit.Run) error {
 	return growing(ctx, r, "pool", "%s children", kit.Either(r, []int{1, 1_000, 10_000, 100_000}, []int{1, 10_000}), func(n int) question {
-		return question{"pool", n, kit.Either(r, 1000, 200)}
-	}, func(int) pair { return tails(r, quietLimits) })
+		return question{"pool", n, pacedCrashes(r)}
+	}, manyRounds(r), func(int) pair { return tails(r, quietLimits) })
 }
 
 func measureSubtree(ctx context.Context, r *kit.Run) error {
 	return growing(ctx, r, "subtree", "%s children", []int{10, 100, 1_000}, func(n int) question {
 		return question{"subtree", n, kit.Either(r, 30, 10)}
-	}, func(n int) pair {
+	}, roundsOf(r), func(n int) pair {
 		if n < 1_000 { // what starts and ends a supervisor itself is most of it
 			return pair{}
 		}
@@ -155,7 +159,7 @@ func measureSubtree(ctx context.Context, r *kit.Run) error {
 }
 
 // growing asks both sides a question of several sizes.
-func growing(ctx context.Context, r *kit.Run, scenario, name string, sizes []int, q func(n int) question, limits func(n int) pair) error {
+func growing(ctx context.Context, r *kit.Run, scenario, name string, sizes []int, q func(n int) question, rounds int, limits func(n int) pair) error {
 	s, err := open(ctx, r, scenario)
 	if err != nil {
 		return err
@@ -163,7 +167,7 @@ func growing(ctx context.Context, r *kit.Run, scenario, name string, sizes []int
 	defer s.close()
 	for _, n := range sizes {
 		lanes := s.lanes(scenario, fmt.Sprintf(name, thousands(n)), q(n))
-		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+		if err := take(ctx, r, rounds, lanes); err != nil {
 			return err
 		}
 		if err := sideBySide(r, lanes, limits(n)); err != nil {

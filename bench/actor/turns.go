@@ -187,3 +187,10 @@ func (l *lane) against(r *kit.Run, of string, baseline *lane, limits pair) error
 
 // roundsOf are as many as an interval needs, or as make one narrow.
 func roundsOf(r *kit.Run) int { return kit.Either(r, 15, load.MinPairs) }
+
+// Rounds differ by what the machine did meanwhile, whatever their length. So that an interval is narrow enough to judge
+// its gate, crashes are taken in many short rounds. In tight rounds a crash takes microseconds: there are more of them,
+// because the 99th percentile of a few milliseconds is whether the garbage was collected meanwhile.
+func manyRounds(r *kit.Run) int   { return kit.Either(r, 40, load.MinPairs) }
+func pacedCrashes(r *kit.Run) int { return kit.Either(r, 500, 200) }
+func tightCrashes(r *kit.Run) int { return kit.Either(r, 5000, 200) }

@@ -94,10 +94,11 @@ type figures map[string]map[string]*record.Measurement
 
 func (f figures) of(target, quantity string) record.Measurement { return *f[target][quantity] }
 
-// rounds is how often each target is measured, and span for how long each time.
-func rounds(r *kit.Run) int { return kit.Either(r, 9, load.MinPairs) }
+// rounds is how often each target is measured, and span for how long each time. Rounds differ by what the machine did
+// meanwhile more than by their length, so that many short ones make a narrower interval than few long ones.
+func rounds(r *kit.Run) int { return kit.Either(r, 25, load.MinPairs) }
 
-func span(r *kit.Run) time.Duration { return kit.Either(r, 2*time.Second, 400*time.Millisecond) }
+func span(r *kit.Run) time.Duration { return kit.Either(r, time.Second, 400*time.Millisecond) }
 
 // run opens the sessions, warms up, and takes the targets in turn, from the other end in every second round, so that a drift of the machine
 // favours none.
