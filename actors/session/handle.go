@@ -224,6 +224,9 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	g := h.greet(d)
 	err := h.hand(ctx, d)
 	if err != nil {
+		if down := h.Down(); down != nil { // whatever has come of that meanwhile
+			err = down
+		}
 		d.Taken()
 		if g != nil {
 			g.refuse()
@@ -235,6 +238,9 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 // gone is what whoever comes to a session that has ended is told. A peer's clients know of no session,
 // and the next request makes another peer.
 func (h *Handle) gone() error {
+	if down := h.Down(); down != nil { // which may have ended the session too
+		return down
+	}
 	if h.peer != nil {
 		return protocol.Unready("what serves clients of this kind", time.Second)
 	}
@@ -252,7 +258,7 @@ func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 		return refuse(err)
 	}
 	if h.closed.Load() {
-		return streamable.ErrNoSession
+		return h.gone()
 	}
 	ref, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h, Gone: d.to})
 	if err != nil {
