@@ -47,7 +47,7 @@ func (a *armed) status() Status {
 }
 
 // at reports whether an actor's place is the fault's.
-func (a *armed) at(place Place, path string, msg any) bool {
+func (a *armed) at(place Place, path string, msg any, caused func(msg any) string) bool {
 	p := &a.fault.Point
 	if a.prefix {
 		if !strings.HasPrefix(path, a.path) {
@@ -56,15 +56,7 @@ func (a *armed) at(place Place, path string, msg any) bool {
 	} else if path != a.path {
 		return false
 	}
-	return p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) && (p.Tenant == "" || causedBy(msg) == p.Tenant)
-}
-
-// causedBy is who has caused a message, empty when it does not say.
-func causedBy(msg any) string {
-	if m, ok := msg.(interface{ Origin() string }); ok {
-		return m.Origin()
-	}
-	return ""
+	return p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) && (p.Tenant == "" || caused(msg) == p.Tenant)
 }
 
 // of reports whether a place that is no actor's is the fault's.

@@ -39,7 +39,8 @@ type Point struct {
 	// Kind is the message's Go type without the package's directory, as %T prints it ("*request.Call"). Only Receive has one.
 	Kind string
 	// Who limits it to a tenant, a server, a session. Places of actors have the path for that; Receive
-	// takes a tenant as well, which limits it to messages that the tenant has caused (otp.Attributed).
+	// and Routine take a tenant as well, which limits them to what the tenant has caused
+	// (otp.Attributed).
 	Who
 }
 
@@ -119,7 +120,7 @@ func (f Fault) check() error {
 		return wrong(ErrPoint, "%s has no path and no kind", row.place)
 	case row.by == ofActor && (f.Point.Server != "" || f.Point.Session != ""):
 		return wrong(ErrPoint, "an actor's path says whose it is; leave out server and session")
-	case row.by == ofActor && row.place != Receive && f.Point.Tenant != "":
+	case row.place == Init && f.Point.Tenant != "":
 		return wrong(ErrPoint, "%s has no message, so nobody who has caused it", row.place)
 	case row.by == ofHost && f.Point.Who != (Who{}):
 		return wrong(ErrPoint, "%s is the host's; leave out tenant, server and session", row.place)

@@ -18,6 +18,9 @@ type Registry struct {
 	// live is what those who ask read: nil while nothing is armed, else a list that is never changed in place.
 	live atomic.Pointer[[]*armed]
 
+	// caused says who has caused a message, empty when that is nobody in particular.
+	caused atomic.Pointer[func(msg any) string]
+
 	mu   sync.Mutex // guards the fields below, every replacement of live, and what armed says so
 	next uint64
 	tell func(Change)
@@ -29,6 +32,21 @@ func New(c clock.Clock) *Registry {
 		c = clock.System
 	}
 	return &Registry{clock: c}
+}
+
+// Attribute has who has caused a message found by f: see Point.Who.
+func (r *Registry) Attribute(f func(msg any) string) {
+	if r != nil {
+		r.caused.Store(&f)
+	}
+}
+
+// causedBy is who has caused a message, empty when that is nobody in particular.
+func (r *Registry) causedBy(msg any) string {
+	if f := r.caused.Load(); f != nil {
+		return (*f)(msg)
+	}
+	return ""
 }
 
 // Change is one thing that happened to a fault.

@@ -22,7 +22,7 @@ func (r *Registry) Receive(path string, msg any) (times int) {
 func (r *Registry) receive(path string, msg any) int {
 	times := 1
 	for _, a := range r.list() {
-		if !a.at(Receive, path, msg) || !r.strike(a) {
+		if !a.at(Receive, path, msg, r.causedBy) || !r.strike(a) {
 			continue
 		}
 		switch a.fault.Action {
@@ -41,6 +41,26 @@ func (r *Registry) receive(path string, msg any) int {
 	return times
 }
 
+// Run is called by a goroutine of an actor at path before it does anything. Tenant is whom it works for,
+// empty for nobody in particular. Where a fault makes it wait it waits until ctx ends at most.
+func (r *Registry) Run(ctx context.Context, path, tenant string) {
+	if !r.Idle() {
+		r.run(ctx, path, tenant)
+	}
+}
+
+func (r *Registry) run(ctx context.Context, path, tenant string) {
+	for _, a := range r.list() {
+		if !a.at(Routine, path, nil, func(any) string { return tenant }) || !r.strike(a) {
+			continue
+		}
+		if a.fault.Action == Panic {
+			panic(Injected{a.id, Panic, path})
+		}
+		r.wait(ctx, a)
+	}
+}
+
 // Begin is called by an actor at path before it begins an incarnation. An error is one with which the start has to fail.
 func (r *Registry) Begin(path string) error {
 	if r.Idle() {
@@ -51,7 +71,7 @@ func (r *Registry) Begin(path string) error {
 
 func (r *Registry) begin(path string) error {
 	for _, a := range r.list() {
-		if !a.at(Init, path, nil) || !r.strike(a) {
+		if !a.at(Init, path, nil, r.causedBy) || !r.strike(a) {
 			continue
 		}
 		switch a.fault.Action {

@@ -278,10 +278,43 @@ func (c caused) Origin() string { return string(c) }
 // A fault at an actor can be limited to the messages that a tenant has caused.
 func TestAnActorsFaultIsNarrowedByWhoCausedTheMessage(t *testing.T) {
 	r := New(clock.System)
+	r.Attribute(func(msg any) string { of, _ := msg.(caused); return string(of) })
 	Fault{Action: Drop, Point: Point{Path: "core/x", Who: Who{Tenant: "acme"}}}.in(t, r)
 	for msg, want := range map[any]int{caused("acme"): 0, caused("globex"): 1, caused(""): 1, "of nobody": 1} {
 		if got := r.Receive("core/x", msg); got != want {
 			t.Errorf("%v is handled %d times, want %d", msg, got, want)
 		}
 	}
+}
+
+// A goroutine is struck where it works for the tenant, and nowhere else.
+func TestGoroutinesOfATenantAreStruck(t *testing.T) {
+	bubble(t, func(t *testing.T, r *Registry) {
+		Fault{Action: Panic, Point: Point{Place: Routine, Path: "core/*", Who: Who{Tenant: "acme"}}}.in(t, r)
+		for _, c := range []struct {
+			path, tenant string
+			want         bool
+		}{{"core/x", "acme", true}, {"core/x", "globex", false}, {"core/x", "", false}, {"admin", "acme", false}} {
+			func() {
+				defer func() {
+					if _, struck := recover().(Injected); struck != c.want {
+						t.Errorf("%+v: struck %t", c, struck)
+					}
+				}()
+				r.Run(t.Context(), c.path, c.tenant)
+			}()
+			if r.Receive(c.path, nil) != 1 {
+				t.Errorf("%+v: a message is struck", c)
+			}
+		}
+		slow := Fault{Action: Slow, Point: Point{Place: Routine, Path: "slow"}, Delay: time.Hour}.in(t, r)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		before := time.Now()
+		r.Run(ctx, "slow", "")
+		if took := time.Since(before); took != time.Second {
+			t.Errorf("it waited for %s, and its context ended after a second", took)
+		}
+		r.Disarm(slow)
+	})
 }

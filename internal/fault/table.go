@@ -30,6 +30,7 @@ type Place string
 // Places.
 const (
 	Receive       Place = "receive"        // an actor is about to handle a message
+	Routine       Place = "routine"        // a goroutine of an actor is about to run
 	Init          Place = "init"           // an actor is about to begin an incarnation
 	UpstreamRead  Place = "upstream.read"  // a message of a server has arrived
 	UpstreamWrite Place = "upstream.write" // a message is about to be written to a server
@@ -62,6 +63,7 @@ type row struct {
 
 var places = []row{
 	{Receive, ofActor, []Action{Panic, Hang, Slow, Spin, Drop, Duplicate}, "an actor is about to handle a message", false},
+	{Routine, ofActor, []Action{Panic, Slow, Hang}, "a goroutine of an actor is about to run", false},
 	{Init, ofActor, []Action{Fail, Panic, Slow, Hang}, "an actor is about to begin an incarnation", false},
 	{UpstreamRead, ofWho, []Action{Drop, Duplicate, Slow, Late, Garble, Truncate, Cut}, "a message of a server has arrived", false},
 	{UpstreamWrite, ofWho, []Action{Drop, Duplicate}, "a message is about to be written to a server", false},

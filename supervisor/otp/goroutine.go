@@ -80,6 +80,7 @@ func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Contex
 		}
 		p.routineEnded(r, done, nil) // Goexit
 	}()
+	p.guard.sys.faults.Run(ctx, p.guard.row.path, r.origin)
 	done.Err = f(ctx)
 	returned = true
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcpd/internal/fault"
 )
 
 // pages are what a logbook has written down.
@@ -302,5 +304,36 @@ func TestSnapshotTellsOfTrouble(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		is("stable", false, false, Running)
 		time.Sleep(time.Hour) // what hung comes back
+	})
+}
+
+// A fault can be limited to what a tenant has caused, also to the end of a row of its own and to
+// goroutines that work for it.
+func TestFaultStrikesEndsAndGoroutinesOfAnOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, seen := logbooks(t)
+		defer r.close()
+		faults := fault.New(nil)
+		faults.Attribute(r.sys.originOf)
+		r.sys.faults = faults
+		arm := func(place fault.Place, tenant string) {
+			t.Helper()
+			p := fault.Point{Place: place, Path: "top/book", Who: fault.Who{Tenant: tenant}}
+			if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: p, Count: 1, Lease: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.book(t, r.ref("of-acme"))
+		arm(fault.Receive, "acme")
+		_ = r.ref("of-acme").Send(poison{})
+		synctest.Wait()
+		arm(fault.Routine, "initech")
+		r.book(t, entry{"initech", "work"})
+		if want := []string{"acme", "initech"}; !slices.Equal(r.charged(), want) || len(faults.Active()) != 0 {
+			t.Errorf("charged to %q, want %q; %d faults are left", r.charged(), want, len(faults.Active()))
+		}
+		if got := seen.all(); !slices.Equal(got, []string{"down", "down"}) { // both incarnations after a crash have asked again
+			t.Errorf("handled %q", got)
+		}
 	})
 }

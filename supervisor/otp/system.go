@@ -82,6 +82,7 @@ func NewSystem(o Options) *System {
 	if o.Throughput <= 0 {
 		o.Throughput = DefaultThroughput
 	}
+	s.faults.Attribute(s.originOf)
 	s.watch.start(s, o.Contention)
 	s.runners.throughput = o.Throughput
 	if s.dispatch = &s.runners; s.scheduler != nil {
