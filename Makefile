@@ -67,6 +67,7 @@ nightly: race ## Looks for what is rare, some hours long: every test ten times, 
 	go test -count=1 -timeout=4h -v -run='^TestNothingIsFound$$' ./chaos/sim -first=$$(date +%Y%m%d000000) -seeds=$(SEEDS)
 	go test -count=1 -timeout=4h $$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}' ./...) -rapid.checks=$(CHECKS)
 	go test -count=1 -timeout=30m -v -run='^TestManyListenersHearEveryAnnouncement$$' ./actors/notification -full
+	go test -count=1 -timeout=1h -v -run='^TestHangOfOneTenantHarmsNobodyElse$$' ./chaos -long
 	$(MAKE) fuzz FUZZTIME=5m
 
 check: ## Runs everything that must pass before a change goes in.

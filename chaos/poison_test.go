@@ -3,9 +3,11 @@ package chaos
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,12 +22,17 @@ import (
 // poisonous is how many requests are sent while every message of theirs at one row is a panic.
 const poisonous = 1000
 
-// poisoned are the rows at which messages of acme's can be made to panic. Those of core are shared.
-var poisoned = []struct {
-	row    string
-	prefix bool // of rows that come and go
-	shared bool
-}{
+// hanging is how many are sent while they hang, and how long their clients wait for each.
+const (
+	hanging  = 64
+	hangWait = 2 * time.Second
+)
+
+var long = flag.Bool("long", false, "let requests of a tenant hang each row that they reach; without it, the session manager")
+
+// poisoned are the rows at which messages of acme's can be made to panic, or to hang. Those of core are
+// shared.
+var poisoned = []poisonedRow{
 	{row: "mcpd/tenants/acme/request_manager"},
 	{row: "mcpd/tenants/acme/notification_dispatcher"},
 	{row: "mcpd/tenants/acme/catalog"},
@@ -39,8 +46,21 @@ var poisoned = []struct {
 	{row: "mcpd/core/storage", shared: true},
 	{row: "mcpd/core/protocol_version", shared: true},
 	{row: "mcpd/core/capabilities", shared: true},
-	{row: "mcpd/core/session_manager", shared: true},
+	{row: "mcpd/core/session_manager", shared: true, hangs: true},
 	{row: "mcpd/core/process_manager", shared: true},
+	{row: "mcpd/core/process_manager", shared: true, place: "routine"},
+}
+
+type poisonedRow struct {
+	row    string
+	prefix bool // of rows that come and go
+	shared bool
+	hangs  bool   // without -long too
+	place  string // of the fault; empty is where messages are received
+}
+
+func (p poisonedRow) String() string {
+	return strings.Trim(strings.ReplaceAll(p.row, "/", "_")+"_"+p.place, "_")
 }
 
 // A thousand poisonous requests to each row of a tenant, and to each shared row that its messages
@@ -48,11 +68,27 @@ var poisoned = []struct {
 // and the first is back as soon as its operator says so.
 func TestPoisonOfOneTenantHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
+	harmless(t, "panic", poisonous, 10*time.Second, poisoned)
+}
+
+// The same when its requests hang: what is shared is stuck until the process that hangs is replaced, and
+// takes nothing of the tenant then. The other tenant's sessions notice nothing.
+func TestHangOfOneTenantHarmsNobodyElse(t *testing.T) {
+	t.Parallel()
+	rows := poisoned
+	if !*long {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(p poisonedRow) bool { return !p.hangs })
+	}
+	harmless(t, "hang", hanging, hangWait, rows)
+}
+
+func harmless(t *testing.T, action string, requests int, wait time.Duration, rows []poisonedRow) {
+	t.Helper()
 	a := open(t, fmt.Sprintf("demo: {builtin: demo}\nold: {command: %q, max_version: 2025-11-25}", mcptest.Server(t)))
 	kept, _ := a.client(globex, nil)
 	a.must(kept, "files__echo", map[string]any{"message": "x"})
-	for _, p := range poisoned {
-		t.Run(strings.ReplaceAll(p.row, "/", "_"), func(t *testing.T) {
+	for _, p := range rows {
+		t.Run(p.String(), func(t *testing.T) {
 			a := &arena{Host: a.Host, t: t, token: a.token, write: a.write, home: a.home}
 			bystander := a.load(globex, "files__echo")
 			bystander.flows(globex, 20)
@@ -65,16 +101,16 @@ func TestPoisonOfOneTenantHarmsNobodyElse(t *testing.T) {
 				tenant = acme
 			}
 			a.operates(acme, "restart") // nothing waits any more for clients that are gone
-			id := a.poison(path, tenant)
+			id := a.poison(action, p.place, path, tenant)
 			if p.shared {
 				a.operates(acme, "restart") // what starts with the tenant is a message too
 			}
-			told := a.batters(poisonous)
+			told := a.batters(requests, wait)
 			struck := a.heals(id)
 			bystander.flows(globex, 20)
 			a.clean(globex, bystander.end())
 			if struck == 0 {
-				t.Errorf("none of %d requests reached %s: %v", poisonous, p.row, told)
+				t.Errorf("none of %d requests reached %s: %v", requests, p.row, told)
 			}
 			for path, n := range a.rows().restarted(before) {
 				if !strings.HasPrefix(path, "mcpd/tenants/acme") && path != p.row {
@@ -97,11 +133,48 @@ func TestPoisonOfOneTenantHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// poison arms a panic at each message of a row, or at each that a tenant has caused.
-func (a *arena) poison(path, tenant string) (id string) {
+// A tenant one of whose rows crashes at each start does not start: it is paused, for longer each time,
+// and its clients are told so. The other tenant notices nothing. It is back when it can be.
+func TestTenantThatCrashesAtItsStartHarmsNobodyElse(t *testing.T) {
+	t.Parallel()
+	a := open(t, "")
+	kept, _ := a.client(globex, nil)
+	a.must(kept, "files__echo", map[string]any{"message": "x"})
+	bystander := a.load(globex, "files__echo")
+	for _, row := range []string{"", "/request_manager", "/task_manager"} {
+		bystander.flows(globex, 20)
+		id := a.poison("panic", "init", "mcpd/tenants/acme"+row, "")
+		before := a.rows()
+		if got := a.operates(acme, "restart"); got != "paused" {
+			t.Errorf("%q: restarted, acme is %s", row, got)
+		}
+		if status, header, body := a.greets(acme, key(acme)); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(body, `"incident":"`) {
+			t.Errorf("%q: its client is told %d, Retry-After %q, %s", row, status, header.Get("Retry-After"), body)
+		}
+		a.eventually("tried again", func() bool { return len(a.ofKind("tenant_resumed")) > 0 })
+		if struck := a.heals(id); struck == 0 {
+			t.Errorf("%q does not crash", row)
+		}
+		a.operates(acme, "release")
+		s, end := a.client(acme, nil)
+		a.must(s, "files__echo", map[string]any{"message": "back"})
+		end()
+		for path, n := range a.rows().restarted(before) {
+			if !strings.HasPrefix(path, "mcpd/tenants/acme") {
+				t.Errorf("%q: %s was restarted %d times", row, path, n)
+			}
+		}
+	}
+	bystander.flows(globex, 20)
+	a.clean(globex, bystander.end())
+	a.must(kept, "files__echo", map[string]any{"message": "the session of the beginning"})
+}
+
+// poison arms a fault at each message of a row, or at each that a tenant has caused.
+func (a *arena) poison(action, place, path, tenant string) (id string) {
 	a.t.Helper()
 	var f mcpdv1.Fault
-	text := a.ask(http.MethodPost, "/admin/v1/faults", fmt.Sprintf(`{"action":"panic","path":%q,"tenant":%q,"lease":"60s"}`, path, tenant))
+	text := a.ask(http.MethodPost, "/admin/v1/faults", fmt.Sprintf(`{"action":%q,"place":%q,"path":%q,"tenant":%q,"lease":"90s"}`, action, place, path, tenant))
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), &f); err != nil {
 		a.t.Fatalf("%v in %s", err, text)
 	}
@@ -131,7 +204,7 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 
 // batters sends so many requests of all kinds as acme, eight at a time, and returns how many were
 // answered with each status. What they are answered is acme's loss.
-func (a *arena) batters(requests int) map[int]int {
+func (a *arena) batters(requests int, wait time.Duration) map[int]int {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), 50*time.Second)
 	defer cancel()
@@ -145,7 +218,9 @@ func (a *arena) batters(requests int) map[int]int {
 		all.Go(func() {
 			session := ""
 			for n := range next {
-				status, id := a.batter(ctx, client, session, n)
+				limited, cancel := context.WithTimeout(ctx, wait)
+				status, id := a.batter(limited, client, session, n)
+				cancel()
 				if id != "" {
 					session = id
 				}
@@ -191,9 +266,7 @@ func (a *arena) batter(ctx context.Context, client *http.Client, session string,
 		method, modern = "tools/list", true
 		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, strings.Replace(modernMeta, "form", fmt.Sprintf("form%d", n), 1))
 	}
-	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(limited, http.MethodPost, a.url(acme), bytes.NewReader([]byte(body)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url(acme), bytes.NewReader([]byte(body)))
 	if err != nil {
 		panic(err) // the URL is the test's own
 	}
