@@ -95,7 +95,7 @@ func (h *host) charge(c otp.CrashCharged) {
 	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/"), Incident: incidentOf(c.Reason)}
 	charged := tenancy.Charged{Tenant: c.Origin, Component: c.Path, Why: why}
 	_ = h.core("tenant_manager").Send(charged)
-	if errors.Is(c.Reason, otp.ErrStuck) { // everybody has waited for longer than two crashes take
+	if c.Hold > 0 { // it has hung, or crashed too often: the component takes nothing of it, so it must not seem to run
 		_ = h.core("tenant_manager").Send(charged)
 	}
 }

@@ -67,7 +67,8 @@ type (
 		Row
 		Origin string
 		Reason error
-		Times  int // that it has done so in a row, each within RepeatTime of the one before
+		Times  int           // that it has done so in a row, each within RepeatTime of the one before
+		Hold   time.Duration // for which the child takes no message of the origin now
 	}
 
 	// SupervisorStopped: a supervisor and everything below it has ended.

@@ -148,7 +148,7 @@ func (v *supervisor) charge(now time.Time, a action) {
 	if a.times > 1 || a.delay > 0 {
 		r.shun(a.origin, now, a.delay, a.reason)
 	}
-	v.note(CrashCharged{r.about(r.inc.Load(), now), a.origin, a.reason, a.times})
+	v.note(CrashCharged{r.about(r.inc.Load(), now), a.origin, a.reason, a.times, a.delay})
 }
 
 func (v *supervisor) arm(a action) {

@@ -27,7 +27,7 @@ const (
 	// are handled afterwards. The time doubles while the origin goes on crashing it.
 	FirstHold = RepeatTime
 	LastHold  = 5 * time.Minute
-	// MaxHeld is how many messages of others wait then. More are dropped. What the child has asked for
+	// MaxHeld is how many messages of others wait then. More are dropped, and reported as Overloaded. What the child has asked for
 	// itself, such as a Down, is not counted: there is one for each question.
 	MaxHeld = 1024
 )
@@ -91,7 +91,9 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 	case told:
 		g.refuse(msg, s.err)
 	default:
-		r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 1, func() { _ = Ref{r}.Send(msg) })
+		if !r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 1, func() { _ = Ref{r}.Send(msg) }) {
+			g.sys.emit(Overloaded{r.about(g.inc(), now), MaxHeld})
+		}
 	}
 	return true
 }
@@ -110,12 +112,13 @@ type heldBack struct {
 	timer   clock.Timer
 }
 
-// keep keeps a message for as long as that. Strange is 1 for one that somebody else has sent.
-func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange int, send func()) {
+// keep keeps a message for as long as that, if there is room. Strange is 1 for one that somebody else
+// has sent.
+func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange int, send func()) (kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.strange+strange > MaxHeld {
-		return
+	if strange > 0 && h.strange >= MaxHeld {
+		return false
 	}
 	b := h.of[origin]
 	if b == nil {
@@ -127,6 +130,7 @@ func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange
 		h.of[origin] = b
 	}
 	b.send, b.strange, h.strange = append(b.send, send), b.strange+strange, h.strange+strange
+	return true
 }
 
 // let sends what is kept of an origin: b, or whatever there is (nil).

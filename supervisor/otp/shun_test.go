@@ -235,8 +235,8 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 		}
 		time.Sleep(FirstHold)
 		synctest.Wait()
-		if len(seen.all()) != MaxHeld {
-			t.Errorf("%d were handled, want %d", len(seen.all()), MaxHeld)
+		if len(seen.all()) != MaxHeld || len(ofType[Overloaded](r)) != 10 {
+			t.Errorf("%d were handled, want %d; %d are reported as dropped", len(seen.all()), MaxHeld, len(ofType[Overloaded](r)))
 		}
 	})
 }
