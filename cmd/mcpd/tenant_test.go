@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A command waits for a moment until its tenant has stopped. One that takes longer is shown as it is,
+// with how to watch it, and that is no failure.
+func TestTenantThatStopsSlowlyIsShownAsStopping(t *testing.T) {
+	for _, row := range []struct {
+		after     int32 // how often it is looked at until it has stopped
+		out, errs string
+	}{
+		{0, "acme: quarantined\n", ""},
+		{3, "acme: quarantined\n", ""},
+		{1 << 30, "acme: stopping\n", "mcpd tree"},
+	} {
+		var looks atomic.Int32
+		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			state := "quarantined"
+			if n := looks.Add(1); n <= row.after {
+				state = "stopping"
+			}
+			body := fmt.Sprintf(`{"name":"acme","state":%q}`, state)
+			if r.Method == http.MethodGet {
+				body = `{"tenants":[{"name":"globex","state":"running"},` + body + `]}`
+			}
+			_, _ = io.WriteString(w, body)
+		}))
+		var out, errs strings.Builder
+		cmd := tenantCommand()
+		cmd.SetArgs([]string{"quarantine", "acme", "--admin", strings.TrimPrefix(host.URL, "http://")})
+		cmd.SetOut(&out)
+		cmd.SetErr(&errs)
+		begin := time.Now()
+		err := cmd.ExecuteContext(t.Context())
+		host.Close()
+		if took := time.Since(begin); err != nil || out.String() != row.out || !strings.Contains(errs.String(), row.errs) ||
+			row.errs == "" && errs.Len() > 0 || took > 2*settleTime {
+			t.Errorf("%d looks: %v, %q, %q after %v", row.after, err, out.String(), errs.String(), took)
+		}
+	}
+}
