@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/tenancy"
 	"mcpd/actors/version"
 	"mcpd/gateway/config"
 	"mcpd/gateway/ladder"
@@ -292,6 +293,40 @@ func TestSharedRowThatIsAtFaultItselfIsPaused(t *testing.T) {
 			if n.Restarts != 0 {
 				t.Errorf("%s was restarted %d times", n.Path, n.Restarts)
 			}
+		}
+	})
+}
+
+// What the tenant manager does for one tenant crashes it, time and again, so that it does nothing for
+// that tenant for a while. An operator is heard all the same.
+func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
+	faults := fault.New(nil)
+	begins(t, "", faults, func(h *host, log *logged) {
+		id, err := faults.Arm(fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "mcpd/core/tenant_manager", Who: fault.Who{Tenant: "acme"}}, Lease: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := h.core("tenant_manager")
+		soon(t, "crashed often enough", func() bool {
+			_ = at.Send(tenancy.Started{Tenant: "acme"})
+			return at.Incarnation() > otp.MaxCharged
+		})
+		faults.Disarm(id)
+		for _, verb := range []string{"quarantine", "release", "restart"} {
+			if _, err := h.operateTenant(t.Context(), "acme", verb); err != nil {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+		soon(t, "running", func() bool { ref, ok := h.system.Whereis("mcpd/tenants/acme/catalog"); return ok && ref.Alive() })
+		for _, tenant := range h.tenantNames() {
+			if s := h.standing.Of(tenant); !s.Runs() {
+				t.Errorf("%s stands as %+v", tenant, s)
+			}
+		}
+		if n := log.count(`"child_paused"`); n != 0 {
+			t.Errorf("the tenant manager is paused %d times", n)
 		}
 	})
 }

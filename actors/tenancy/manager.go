@@ -76,6 +76,7 @@ type row struct {
 	name    string
 	ref     otp.Ref // that is monitored; zero when none is
 	busy    bool    // a stop or a start is under way
+	armed   bool    // the timer was set once
 	timer   otp.Timer
 	resumed bool // it is started after it had been down
 }
@@ -165,7 +166,12 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 func (m *Manager) look() {
 	names := m.o.Tenants()
 	for _, name := range names {
-		if !m.p.OnBehalf(name, func() { m.lookAt(name) }) {
+		r := m.rows[name]
+		if r == nil { // an operator may want something of it although nothing is done on its behalf now
+			r = &row{name: name}
+			m.rows[name] = r
+		}
+		if !m.p.OnBehalf(name, func() { m.lookAt(r) }) {
 			m.lookAgain()
 		}
 	}
@@ -177,11 +183,9 @@ func (m *Manager) look() {
 }
 
 // lookAt brings a configured tenant one step nearer to how it is to be.
-func (m *Manager) lookAt(name string) {
-	r := m.rows[name]
-	if r == nil {
-		r = &row{name: name}
-		m.rows[name] = r
+func (m *Manager) lookAt(r *row) {
+	if !r.armed {
+		r.armed = true
 		m.arm(r)
 	}
 	m.settle(r)
