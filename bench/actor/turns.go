@@ -193,4 +193,4 @@ func roundsOf(r *kit.Run) int { return kit.Either(r, 15, load.MinPairs) }
 // because the 99th percentile of a few milliseconds is whether the garbage was collected meanwhile.
 func manyRounds(r *kit.Run) int   { return kit.Either(r, 40, load.MinPairs) }
 func pacedCrashes(r *kit.Run) int { return kit.Either(r, 500, 200) }
-func tightCrashes(r *kit.Run) int { return kit.Either(r, 5000, 200) }
+func tightCrashes(r *kit.Run) int { return kit.Either(r, 2000, 200) }
