@@ -99,6 +99,9 @@ const (
 	sessionIdle = 10 * time.Minute
 	// settling is what anything may take that the host does by itself: starting a server, giving it up, giving up a tenant.
 	settling = 2 * time.Minute
+	// operating is what an operator may take who quarantines the target and releases it: his pauses, twenty tries of each,
+	// and the time in which the target stops.
+	operating = 10 * time.Minute
 	// descending is what a tenant may take that ends again and again: its pauses, and three probes.
 	descending = 3 * time.Hour
 )

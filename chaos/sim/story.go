@@ -128,18 +128,22 @@ func (s *story) tell() {
 		})
 	}
 	s.descent.exact = s.plan.panics == 0 && s.plan.reloads == 0 && s.plan.operates == 0
+	long, operator, knocker := 2*settling, true, true // whether they are at home
 	if s.plan.operates > 0 {
-		left++
+		left, long = left+1, time.Duration(s.plan.operates)*operating
+		operator = false
 		s.w.Begin("operator", func() {
 			s.operate()
+			operator = true
 			left--
 		})
 	}
-	long := 2 * settling
 	if s.plan.ends > 0 {
 		left, long = left+1, descending
+		knocker = false
 		s.w.Begin("knocker", func() {
 			s.knock()
+			knocker = true
 			left--
 		})
 	}
@@ -147,7 +151,7 @@ func (s *story) tell() {
 	s.w.AfterFunc(long, func() {})
 	s.w.Wait(func() bool { return left == 0 || s.w.now.After(over) })
 	if left > 0 {
-		s.find("I1 outcome", "clients wait for what never comes: %s", strings.Join(s.waiting(), ", "))
+		s.find("I1 outcome", "those who wait for what never comes: %s", strings.Join(s.waiting(operator, knocker), ", "))
 	}
 	s.plan = plan{} // from here on all is well
 	s.serving()
@@ -164,8 +168,14 @@ func (s *story) tell() {
 	}
 }
 
-// waiting are the clients that have not done all that they came for.
-func (s *story) waiting() (names []string) {
+// waiting are those that have not done all that they came for. The operator and the knocker are told apart from clients.
+func (s *story) waiting(operator, knocker bool) (names []string) {
+	if !operator {
+		names = append(names, "the operator")
+	}
+	if !knocker {
+		names = append(names, "the knocker")
+	}
 	for _, c := range s.visitors {
 		if !c.home {
 			names = append(names, c.name)
