@@ -28,7 +28,7 @@ var clientChurn = Kind{
 				return 0, mistaken(all, err)
 			}
 			_, err = c.Ask(ctx, "tools/list", "{}")
-			return 1, errors.Join(mistaken(all, err), c.Close(ctx))
+			return 1, errors.Join(mistaken(all, err), c.Close(context.WithoutCancel(ctx)))
 		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients)), nil
 	},
 }

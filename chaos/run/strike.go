@@ -100,9 +100,10 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	return out
 }
 
-// Of several faults at once one may find its aim gone, or its client refused, for what another has broken: it tries again so often, so far apart.
+// One of several faults may find its aim gone, or its client refused, because of what another has broken. It tries again
+// this often, for longer than a tenant is paused after its first ends: 1, 2 and 4 s.
 const (
-	injectTries = 4
+	injectTries = 20
 	injectPause = 500 * time.Millisecond
 )
 

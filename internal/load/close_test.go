@@ -4,33 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// A session that the host has no time to end is ended later, and given up when there is none left.
-func TestCloseIsTriedAgainWhenItIsTooMuch(t *testing.T) {
+// A session that the host cannot end now is ended later, and given up when there is no time left.
+func TestCloseIsTriedAgainWhenItIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name    string
+		status  int
 		refused int64
 		within  time.Duration
 		want    error
-	}{{"soon", 2, time.Minute, nil}, {"never", 1 << 40, 3 * closePause / 2, context.DeadlineExceeded}} {
+	}{
+		{"soon", http.StatusTooManyRequests, 2, time.Minute, nil},
+		{"paused", http.StatusServiceUnavailable, 2, time.Minute, nil},
+		{"crashed", http.StatusInternalServerError, 1, time.Minute, nil},
+		{"never", http.StatusTooManyRequests, 1 << 40, 3 * closePause / 2, context.DeadlineExceeded},
+		{"gone", http.StatusNotFound, 0, time.Minute, nil},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			var ends atomic.Int64
 			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.Method == http.MethodDelete && ends.Add(1) <= test.refused:
-					w.WriteHeader(http.StatusTooManyRequests)
+					w.WriteHeader(test.status)
+				case r.Method == http.MethodDelete && test.refused == 0:
+					w.WriteHeader(test.status)
 				case r.Method == http.MethodDelete:
 					w.WriteHeader(http.StatusNoContent)
 				default:
-					w.Header().Set("Content-Type", "application/json")
-					w.Header().Set("Mcp-Session-Id", "a")
-					fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+					opens(w)
 				}
 			}))
 			defer host.Close()
@@ -44,5 +53,31 @@ func TestCloseIsTriedAgainWhenItIsTooMuch(t *testing.T) {
 				t.Errorf("%v after %d requests", err, ends.Load())
 			}
 		})
+	}
+}
+
+func opens(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Mcp-Session-Id", "a")
+	fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+}
+
+// A session whose handshake breaks off once it is open is ended.
+func TestSessionWhoseHandshakeFailsIsEnded(t *testing.T) {
+	var ended atomic.Int64
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case r.Method == http.MethodDelete:
+			ended.Add(1)
+		case strings.Contains(string(body), "initialized"):
+			panic(http.ErrAbortHandler)
+		default:
+			opens(w)
+		}
+	}))
+	defer host.Close()
+	if _, err := Connect(t.Context(), SessionOptions{URL: host.URL}); err == nil || ended.Load() != 1 {
+		t.Errorf("%v, ended %d times", err, ended.Load())
 	}
 }

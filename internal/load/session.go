@@ -73,10 +73,19 @@ func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
 		return s, nil
 	}
 	if err := s.handshake(ctx); err != nil {
-		s.http.CloseIdleConnections()
+		s.abandon(ctx)
 		return nil, fmt.Errorf("session with %s: %w", o.URL, err)
 	}
 	return s, nil
+}
+
+// abandon ends a session whose handshake failed, as far as the server has opened one.
+func (s *Session) abandon(ctx context.Context) {
+	if s.headers.Get("Mcp-Session-Id") == "" {
+		s.http.CloseIdleConnections()
+		return
+	}
+	_ = s.Close(context.WithoutCancel(ctx)) // what matters is why the handshake failed
 }
 
 func (s *Session) handshake(ctx context.Context) error {
@@ -147,13 +156,15 @@ func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
 // Rest closes the connections that no call uses now. The next call opens another.
 func (s *Session) Rest() { s.http.CloseIdleConnections() }
 
-// A Close that is refused for its rate is tried again after closePause, and in all for closeTime: what it leaves behind would be taken for the host's.
+// A Close that is refused for its rate, or because the host cannot serve it now, is tried again after closePause, and in
+// all for closeTime: a session that stays open would be taken for a leak of the host.
 const (
 	closePause = 100 * time.Millisecond
 	closeTime  = 5 * time.Second
 )
 
-// Close ends the session with the server, whose answer does not matter unless it is that too much is asked of it, and closes the connections.
+// Close ends the session with the server and closes the connections. It asks again where the server answers that it
+// cannot do so now; any other answer does not matter.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.http.CloseIdleConnections()
 	if s.options.Modern {
@@ -172,7 +183,7 @@ func (s *Session) Close(ctx context.Context) error {
 			return err
 		}
 		_ = discard(response)
-		if response.StatusCode != http.StatusTooManyRequests {
+		if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
 			return nil
 		}
 		select {
