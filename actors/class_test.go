@@ -103,7 +103,7 @@ var classes = map[string]struct {
 	"storage.Collect":        {storage.Collect{}, otp.Owed},
 	"storage.Keep":           {&storage.Keep{}, otp.Owed},
 	"storage.Put":            {&storage.Put{}, otp.Owed},
-	"tenancy.Charged":        {tenancy.Charged{}, otp.Ordinary},
+	"tenancy.Charged":        {tenancy.Charged{}, otp.Sheddable},
 	"tenancy.Operate":        {&tenancy.Operate{}, otp.Ordinary},
 	"tenancy.Reconfigured":   {tenancy.Reconfigured{}, otp.Owed},
 	"tenancy.Started":        {tenancy.Started{}, otp.Owed},

@@ -313,10 +313,17 @@ func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
 			_ = at.Send(tenancy.Started{Tenant: "acme"})
 			return at.Incarnation() > otp.MaxCharged
 		})
+		for range ladder.MaxCharges { // they wait, like all of acme's
+			h.charge(otp.CrashCharged{Row: otp.Row{Path: "mcpd/core/storage", At: h.awake.Now()}, Origin: "acme"})
+		}
 		faults.Disarm(id)
 		for _, verb := range []string{"quarantine", "release", "restart"} {
 			if _, err := h.operateTenant(t.Context(), "acme", verb); err != nil {
 				t.Errorf("%s: %v", verb, err)
+			}
+			time.Sleep(50 * time.Millisecond) // what has waited is handled
+			if s := h.standing.Of("acme"); s.Runs() != (verb != "quarantine") {
+				t.Errorf("after %s acme stands as %+v", verb, s)
 			}
 		}
 		soon(t, "running", func() bool { ref, ok := h.system.Whereis("mcpd/tenants/acme/catalog"); return ok && ref.Alive() })

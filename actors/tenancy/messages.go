@@ -28,10 +28,11 @@ type OperateRequest struct {
 // Operate is that call.
 type Operate = otp.Call[OperateRequest, ladder.Standing]
 
-// The classes. A Charged is ordinary: when there are more than the mailbox holds, one less matters
-// little.
+// The classes. A Charged is sheddable: when there are more than the manager takes, one less matters
+// little, and one that had waited would be held against a tenant that was released meanwhile.
 //
 //	Started        owed: one for each start of a tenant
 //	Reconfigured   owed: one for each reload
+func (Charged) Class() otp.Class      { return otp.Sheddable }
 func (Started) Class() otp.Class      { return otp.Owed }
 func (Reconfigured) Class() otp.Class { return otp.Owed }

@@ -72,7 +72,7 @@ func (r *row) held(origin string) (until time.Time, held bool) {
 
 // turnedAway reports whether a message is not handled now because of its origin. Its sender is told, if
 // that can be; what nobody can be told about, and what the process p has sent itself (p is nil of any
-// other), waits.
+// other), waits, but for what is Sheddable.
 func (g *guard) turnedAway(msg any, p *Process) bool {
 	r := g.row
 	if r.shunned.Load() == nil {
@@ -90,6 +90,7 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 		r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 0, func() { p.deliver(msg) })
 	case told:
 		g.refuse(msg, s.err)
+	case classOf(msg) == Sheddable: // nobody misses it
 	default:
 		if !r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 1, func() { _ = Ref{r}.Send(msg) }) {
 			g.sys.emit(Overloaded{r.about(g.inc(), now), MaxHeld})
