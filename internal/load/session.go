@@ -160,7 +160,7 @@ func (s *Session) Rest() { s.http.CloseIdleConnections() }
 // all for closeTime: a session that stays open would be taken for a leak of the host.
 const (
 	closePause = 100 * time.Millisecond
-	closeTime  = 5 * time.Second
+	closeTime  = 10 * time.Second
 )
 
 // Close ends the session with the server and closes the connections. It asks again where the server answers that it
