@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type rig struct {
 	*stage.Stage
 	tenant              tenant.Tenant // as it is configured now
 	dispatcher, session stage.Box
+	noting              sync.Mutex     // guards retired, while connections are told
 	retired             []otp.Ref      // connections that were told to end when they are not used any more
 	regained            []*client.Left // what connections got back
 	storage             stage.Box
@@ -90,6 +92,8 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 	case client.Restart:
 		x.tell(p, report{state: client.Starting})
 	case client.Retire:
+		x.r.noting.Lock()
+		defer x.r.noting.Unlock()
 		x.r.retired = append(x.r.retired, p.Self())
 	case client.Describe:
 		again := x.last
