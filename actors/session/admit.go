@@ -60,9 +60,14 @@ func (c claims) above(s quota.Shares, name, who string) int64 {
 // admit makes room for one more session or peer, or says why there is none. It never ends one that
 // has work in flight or an open stream.
 func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
-	if err := m.room(ep.Tenant); err != nil {
+	if err := m.admitCount(ep, peer); err != nil {
 		return err
 	}
+	return m.room(ep, peer)
+}
+
+// admitCount is admit for the bounds of how many there are.
+func (m *Manager) admitCount(ep streamable.Endpoint, peer bool) error {
 	if peer {
 		return m.admitPeer(ep)
 	}

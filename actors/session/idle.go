@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
 
@@ -49,12 +50,14 @@ func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	due := map[*Handle]telemetry.Closing{}
 	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
-		m.p.OnBehalf(h.endpoint.Tenant, func() {
+		if !m.p.OnBehalf(h.endpoint.Tenant, func() {
 			var why telemetry.Closing
 			if why, is = m.over(h, now); is {
 				due[h] = why
 			}
-		})
+		}) {
+			m.arm(otp.FirstHold) // nothing is done for its tenant now
+		}
 		return is
 	}) {
 		m.index.ends.add(h, due[h])

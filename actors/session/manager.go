@@ -69,6 +69,7 @@ type Manager struct {
 	// leaving holds the attempts that wait for an actor which takes nothing any more to leave its row.
 	leaving map[otp.Ref][]*attempt
 	timer   otp.Timer // of the next sweep
+	holding bool      // endHeld is on its way
 	due     time.Time // when it fires; zero when it is not set
 	// spare are those sessions that make room next.
 	spare map[group]spares
@@ -175,7 +176,8 @@ func (m *Manager) Init(p *otp.Process) error {
 	}
 	m.arm(0)
 	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)}) // the previous incarnation may have waited for some to end
-	return p.Send(p.Self(), ends{})                              // there may be some
+	m.index.ends.release()
+	return p.Send(p.Self(), ends{}) // there may be some
 }
 
 // Receive handles one message.
@@ -206,6 +208,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 		msg.Reply(struct{}{})
 	case ends:
 		m.endSome()
+	case endHeld:
+		m.endAgain()
 	case *Sweep:
 		msg.Reply(m.sweep())
 	case sweep:

@@ -19,30 +19,100 @@ import (
 // All others end, the crashes are charged to that tenant, and the manager is not paused for them.
 func TestBatchThatCrashesIsChargedToOneTenant(t *testing.T) {
 	const each = 10
+	runBatch(t, func(b *batch) {
+		for range each {
+			b.open("acme")
+			b.open("globex")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.closed["acme"] != each || b.closed["globex"] != each || b.index.Len() != 0 {
+			t.Errorf("ended: %v, and %d are left", b.closed, b.index.Len())
+		}
+		if b.charged["acme"] != each || len(b.charged) != 1 || b.paused != 0 {
+			t.Errorf("charged: %v, paused %d times", b.charged, b.paused)
+		}
+	})
+}
+
+// While the manager does nothing for a tenant whose messages have crashed it too often, sessions of
+// others end at once, however many of that tenant are to end, and the manager rests. Later they end.
+func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
+	const each = otp.MaxCharged + 70 // more than a batch are left when it is held
+	runBatch(t, func(b *batch) {
+		var all []*session.Handle
+		for range each {
+			all = append(all, b.open("acme"))
+		}
+		other := b.open("globex")
+		for _, h := range all {
+			h.End(telemetry.ClosedNormally)
+		}
+		synctest.Wait() // never, if it is busy
+		if left := b.index.Tenant("acme"); left == 0 || left == each {
+			t.Fatalf("%d of %d are left", left, each)
+		}
+		other.End(telemetry.ClosedNormally)
+		synctest.Wait()
+		if left := b.index.Tenant("globex"); left != 0 {
+			t.Error("the session of another tenant has not ended")
+		}
+		time.Sleep(24 * time.Hour) // one crashes the manager each time that the tenant is let in
+		synctest.Wait()
+		if left := b.index.Len(); left != 0 {
+			t.Errorf("%d are left in the end", left)
+		}
+	})
+}
+
+// batch is a manager of sessions that last a minute, whose closing crashes it where they are of acme.
+type batch struct {
+	t       *testing.T
+	index   *session.Index
+	manager otp.Ref
+
+	mu              sync.Mutex // guards what follows
+	charged, closed map[string]int
+	paused          int
+}
+
+func (b *batch) open(tenant string) *session.Handle {
+	b.t.Helper()
+	q := session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: tenant}}
+	h, err := otp.Do[session.OpenRequest, *session.Handle](b.t.Context(), b.manager, q)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	h.Store(&session.Record{Version: protocol.V20251125})
+	return h
+}
+
+func runBatch(t *testing.T, test func(b *batch)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // guards what follows
-		charged, paused, closed := map[string]int{}, 0, map[string]int{}
+		b := &batch{t: t, index: session.NewIndex(nil), charged: map[string]int{}, closed: map[string]int{}}
 		system := otp.NewSystem(otp.Options{Events: func(e otp.Event) {
-			mu.Lock()
-			defer mu.Unlock()
+			b.mu.Lock()
+			defer b.mu.Unlock()
 			switch e := e.(type) {
 			case otp.CrashCharged:
-				charged[e.Origin]++
+				b.charged[e.Origin]++
 			case otp.ChildPaused:
-				paused++
+				b.paused++
 			}
 		}})
 		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-		index := session.NewIndex(nil)
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 1000 },
 			Pool:  func(tenant string) (otp.Ref, bool) { return system.Whereis("top/" + tenant) },
-			Limit: func(string) int { return 100 }, Idle: func(string) time.Duration { return time.Minute },
+			Limit: func(string) int { return 1000 }, Idle: func(string) time.Duration { return time.Minute },
 			Emit: func(e telemetry.Event) {
-				mu.Lock()
-				defer mu.Unlock()
+				b.mu.Lock()
+				defer b.mu.Unlock()
 				if c, ok := e.(telemetry.SessionClosed); ok {
-					if closed[c.Tenant]++; c.Tenant == "acme" {
+					if b.closed[c.Tenant]++; c.Tenant == "acme" {
 						panic("crash")
 					}
 				}
@@ -56,33 +126,14 @@ func TestBatchThatCrashesIsChargedToOneTenant(t *testing.T) {
 		tree, err := system.Start(t.Context(), "top", otp.Spec{
 			Intensity: otp.Intensity{Restarts: 5, Within: 10 * time.Second}, Backoff: otp.Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
 			Children: []otp.Child{
-				{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, index) })}, pool("acme"), pool("globex"),
+				{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, b.index) })}, pool("acme"), pool("globex"),
 			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = tree.Shutdown(context.Background()) }()
-		manager, _ := system.Whereis("top/manager")
-		for range each {
-			for _, tenant := range []string{"acme", "globex"} {
-				q := session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: tenant}}
-				h, err := otp.Do[session.OpenRequest, *session.Handle](t.Context(), manager, q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				h.Store(&session.Record{Version: protocol.V20251125})
-			}
-		}
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		mu.Lock()
-		defer mu.Unlock()
-		if closed["acme"] != each || closed["globex"] != each || index.Len() != 0 {
-			t.Errorf("ended: %v, and %d are left", closed, index.Len())
-		}
-		if charged["acme"] != each || len(charged) != 1 || paused != 0 {
-			t.Errorf("charged: %v, paused %d times", charged, paused)
-		}
+		b.manager, _ = system.Whereis("top/manager")
+		test(b)
 	})
 }

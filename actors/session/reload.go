@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
 
@@ -28,9 +29,11 @@ func (m *Manager) departs(h *Handle) bool { return m.o.Serves != nil && !m.o.Ser
 // depart ends the sessions that nobody may use any more. Nothing new reaches them; one that has requests in flight goes when they have ended,
 // or when their time is up.
 func (m *Manager) depart(d depart) {
-	last, busy := !m.o.Clock.Now().Before(d.until), false
+	last, busy, held := !m.o.Clock.Now().Before(d.until), false, false
 	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
-		m.p.OnBehalf(h.endpoint.Tenant, func() { is = m.departs(h) })
+		if !m.p.OnBehalf(h.endpoint.Tenant, func() { is = m.departs(h) }) {
+			held = true
+		}
 		return is
 	}) {
 		if h.calls.Busy() && !last {
@@ -40,7 +43,10 @@ func (m *Manager) depart(d depart) {
 		}
 	}
 	m.endSome()
-	if busy {
+	switch {
+	case busy:
 		m.p.After(lookEvery, d)
+	case held: // nothing is done for their tenants now
+		m.p.After(otp.FirstHold, d)
 	}
 }

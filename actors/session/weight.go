@@ -1,6 +1,9 @@
 package session
 
-import "mcpd/gateway/quota"
+import (
+	"mcpd/gateway/quota"
+	"mcpd/transport/streamable"
+)
 
 // Weight is what a session or peer keeps beside its record, in bytes: its actor, and what is known of
 // it. docs/benchmarks.md measures it, under "What an idle session weighs".
@@ -29,13 +32,13 @@ func (h *Handle) count(kept *quota.Ledger) {
 }
 
 // room makes room for one more session or peer in what its tenant may keep, or says why there is none.
-// The longest idle one of the tenant goes first.
-func (m *Manager) room(tenant string) error {
+// The longest idle one of the same principal goes first: nobody else's, and no session for a peer.
+func (m *Manager) room(ep streamable.Endpoint, peer bool) error {
 	if m.index.kept == nil {
 		return nil
 	}
-	kept := m.index.kept.Of(tenant)
-	if kept.Fits(Weight) || m.evictOne([]group{{tenant: tenant}, {tenant: tenant, peers: true}}) {
+	kept := m.index.kept.Of(ep.Tenant)
+	if kept.Fits(Weight) || m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true, peers: peer}) {
 		return nil
 	}
 	if full := kept.Room(Weight); full != nil {
