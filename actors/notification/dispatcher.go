@@ -104,7 +104,7 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
-		full := d.o.Kept.Room(n.size()) != nil && !subscription.Change(n.Method) // which says little, and is missed
+		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size()) // a change says little, and would be missed
 		if full || !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}, n) {
 			d.dropped(n, "queue_full")
 			return nil

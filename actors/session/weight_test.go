@@ -58,13 +58,27 @@ func TestSessionsAreCounted(t *testing.T) {
 	})
 }
 
-// Where its tenant may keep no more, the longest idle session of the tenant makes room for another;
-// where none is idle, the client is told what fills the tenant's share.
+// Where its tenant may keep no more, the longest idle session of the same principal makes room for
+// another, and nobody else's; none does for a client without a session. Where there is none, the client
+// is told what fills the tenant's share.
 func TestSessionNeedsRoom(t *testing.T) {
 	run(t, func(r *rig) {
+		opens := func(principal string, peer *session.Peer) error {
+			ep := streamable.Endpoint{Tenant: "acme", Principal: principal}
+			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: ep, Peer: peer})
+			return err
+		}
 		idle := r.open()
 		kept := r.kept.Of("acme")
 		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2*session.Weight + 1000})
+		for name, err := range map[string]error{
+			"another principal":        whenFull(kept, func() error { return opens("cd", nil) }),
+			"a client without session": whenFull(kept, func() error { return opens("ci", &session.Peer{Version: protocol.V20260728}) }),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "tenant acme is overloaded") || !r.there(idle) {
+				t.Errorf("%s: %v, and the idle session is there %t", name, err, r.there(idle))
+			}
+		}
 		rest := kept.Hold(quota.Requests, 2*session.Weight)
 		next := r.open()
 		if r.there(idle) || !r.there(next) {
@@ -78,4 +92,11 @@ func TestSessionNeedsRoom(t *testing.T) {
 		rest.Release()
 		r.open()
 	})
+}
+
+// whenFull does something while the tenant keeps all that it may.
+func whenFull(kept *quota.Account, do func() error) error {
+	r := kept.Hold(quota.Requests, 3*session.Weight)
+	defer r.Release()
+	return do()
 }

@@ -109,8 +109,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 // why there is none even so.
 func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
 	for {
-		full := kept.Room(n)
-		if full == nil {
+		if kept.Fits(n) {
 			return nil
 		}
 		i.mu.Lock()
@@ -125,7 +124,7 @@ func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
 		}
 		i.mu.Unlock()
 		if old == nil {
-			return full
+			return kept.Room(n)
 		}
 		_ = old.actor.Send(Drop{})
 	}

@@ -64,8 +64,17 @@ func (a *Account) limit() int64 {
 	if s.Total == 0 {
 		return 0
 	}
-	others := a.ledger.excess(s, (*Account).all) - s.Excess(a.total.Load())
-	return s.Guaranteed() + max(0, s.Free()-others)
+	return s.Guaranteed() + max(0, s.Free()-a.others(s))
+}
+
+// others is how much of the free part other tenants have taken.
+func (a *Account) others(s Shares) (sum int64) {
+	for other := range a.ledger.each {
+		if other != a {
+			sum += s.Excess(other.total.Load())
+		}
+	}
+	return sum
 }
 
 // above reports whether the tenant keeps more than is guaranteed to it, with n bytes more.
@@ -95,7 +104,7 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	case !a.above(n):
 		return nil
 	}
-	return a.refusal(level)
+	return a.refusal(level, n)
 }
 
 // Reserve counts n bytes of a kind, or says why there is no room for them. What goes beyond the
@@ -104,7 +113,7 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	r := a.TryReserve(k, n)
 	if r == nil && a != nil {
-		return nil, a.refusal(a.ledger.memory.Level())
+		return nil, a.refusal(Normal, n)
 	}
 	return r, nil
 }
@@ -134,11 +143,12 @@ func (a *Account) fits(beyond, n int64) bool {
 	if s.Total == 0 || before+n <= s.Guaranteed() {
 		return true
 	}
-	others := a.ledger.excess(s, (*Account).all) - s.Excess(counted)
+	others := a.others(s)
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
-// Room says why there is no room for n bytes more; nil when there is. It counts nothing.
+// Room refuses the tenant n bytes more, and says why; nil when there is room. It reserves nothing. Who
+// refuses nothing asks Fits.
 func (a *Account) Room(n int) *Refusal {
 	r, why := a.Reserve(Requests, n)
 	r.Release()
@@ -170,9 +180,11 @@ func (a *Account) Full() bool {
 	return s.Total > 0 && a.kinds[Histories].Load() > s.Guaranteed() && a.ledger.excess(s, (*Account).histories) > s.Free()
 }
 
-func (a *Account) refusal(level Level) *Refusal {
+// refusal counts that the tenant was refused n bytes more, at a level of memory, or at Normal because
+// there is no room for them.
+func (a *Account) refusal(level Level, n int) *Refusal {
 	a.refused.Add(1)
-	r := &Refusal{Level: level, Holding: a.Holding()}
+	r := &Refusal{Level: level, Size: int64(n), Holding: a.Holding()}
 	if level >= High {
 		r.Limit = a.shares().Guaranteed()
 	}

@@ -263,3 +263,35 @@ func TestLedgerIsExactUnderContention(t *testing.T) {
 		t.Errorf("%+v is left", h)
 	}
 }
+
+// A refusal tells why in words that are true: of what the tenant keeps, or of what others do.
+func TestRefusalsAreTrue(t *testing.T) {
+	for _, c := range []struct {
+		level        Level
+		acme, others int
+		asks         int
+		want         string
+	}{
+		{Normal, 75, 0, 1, "acme keeps 75.0 MiB of 75.0 MiB: held_calls 75.0 MiB, as much as it may; it is served again when it has let go of some of that"},
+		{Normal, 0, 75, 26, "acme keeps 0.0 MiB of 25.0 MiB, 26.0 MiB more have no room beside what others keep; less has, or the same later"},
+		{Normal, 30, 60, 20, "acme keeps 30.0 MiB of 40.0 MiB: held_calls 30.0 MiB, 20.0 MiB more have no room beside what others keep; less has, or the same later"},
+		{Critical, 30, 0, 1, "acme keeps 30.0 MiB of 25.0 MiB: held_calls 30.0 MiB, more than its share of a memory of which little is left (critical); it is served again when it has let go of some of that"},
+		{Critical, 20, 0, 6, "acme keeps 20.0 MiB of 25.0 MiB: held_calls 20.0 MiB, 6.0 MiB more are beyond its share of a memory of which little is left (critical); it is served again when it has let go of some of that"},
+	} {
+		l := ledger(c.level)
+		a := l.Of("acme")
+		a.Add(HeldCalls, c.acme*mib)
+		l.Of("initech").Add(Requests, c.others*mib)
+		why := a.Calls(c.asks * mib)
+		if why == nil {
+			why = a.Room(c.asks * mib)
+		}
+		if why == nil {
+			t.Errorf("%+v is not refused", c)
+			continue
+		}
+		if got := why.Told().Message; got != "tenant acme is overloaded: "+c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

@@ -15,9 +15,10 @@ const refusedFor = time.Second
 // Refusal says why a tenant may not begin something: because of what it keeps, or because of the
 // memory of the whole host.
 type Refusal struct {
-	Level     Level
-	Everybody bool // nobody may: Holding is nobody's
-	Holding        // Limit is what the tenant may keep at this level
+	Level     Level // Normal where it is for want of room
+	Size      int64 // bytes that were asked for
+	Everybody bool  // nobody may: Holding is nobody's
+	Holding         // Limit is what the tenant may keep at this level
 }
 
 // Told is the refusal as its client is told.
@@ -26,13 +27,24 @@ func (r *Refusal) Told() *protocol.Error {
 		return protocol.Overloaded("host", r.Level.Retry())
 	}
 	err := protocol.Overloaded("tenant "+r.Tenant, max(refusedFor, r.Level.Retry()))
-	why := "as much as it may"
-	if r.Level >= High {
-		why = "more than its share of a memory of which little is left (" + r.Level.String() + ")"
-	}
-	err.Message += ": " + r.Holding.String() + ", " + why + "; it is served again when it has let go of some of that"
+	err.Message += ": " + r.Holding.String() + ", " + r.why()
 	err.Data = r.data()
 	return err
+}
+
+// why is the reason in words, and what to do.
+func (r *Refusal) why() string {
+	const again = "; it is served again when it has let go of some of that"
+	little := "of a memory of which little is left (" + r.Level.String() + ")" + again
+	switch {
+	case r.Level >= High && r.Kept > r.Limit:
+		return "more than its share " + little
+	case r.Level >= High:
+		return mebibytes(r.Size) + " more are beyond its share " + little
+	case r.Kept >= r.Limit:
+		return "as much as it may" + again
+	}
+	return mebibytes(r.Size) + " more have no room beside what others keep; less has, or the same later"
 }
 
 // data is the same for programs, in bytes.
