@@ -93,7 +93,7 @@ func incidentOf(err error) string {
 // charge tells the tenant manager of a crash that a message of a tenant has caused.
 func (h *host) charge(c otp.CrashCharged) {
 	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/"), Incident: incidentOf(c.Reason)}
-	charged := tenancy.Charged{Tenant: c.Origin, Component: c.Path, Why: why}
+	charged := tenancy.Charged{Tenant: c.Origin, Why: why}
 	_ = h.core("tenant_manager").Send(charged)
 	if c.Hold > 0 { // it has hung, or crashed too often: the component takes nothing of it, so it must not seem to run
 		_ = h.core("tenant_manager").Send(charged)
@@ -145,7 +145,7 @@ func (h *host) withTenants(tree otp.Node) otp.Node {
 }
 
 func status(tenant string, s ladder.Standing) telemetry.TenantStatus {
-	out := telemetry.TenantStatus{Tenant: tenant, State: string(s.State), Retry: s.Until, Times: s.Times}
+	out := telemetry.TenantStatus{Tenant: tenant, State: string(s.State), Retry: s.Until}
 	if s.State == "" {
 		out.State = string(ladder.Running)
 	}

@@ -45,7 +45,7 @@ var why = map[string]string{
 	"mcpd/core/process_manager":                "owns every child process; its crash is felt by none of them",
 	"mcpd/core/tenant_manager":                 "starts a tenant again that ended by itself, after a pause, and does what operators want of tenants",
 	"mcpd/core/configuration":                  "applies the configuration file when it is told to, each time as a whole",
-	"mcpd/tenants":                             "a row for every configured tenant, and a wall between any two",
+	"mcpd/tenants":                             "a row for every configured tenant, each a failure domain",
 	"mcpd/tenants/T":                           "one tenant; when its budget runs out it ends alone, and the tenant manager starts it again after a pause",
 	"mcpd/tenants/T/request_manager":           "every request in flight, its deadline, and its one outcome",
 	"mcpd/tenants/T/notification_dispatcher":   "who wants to hear what servers announce, and what was not delivered yet",

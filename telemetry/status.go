@@ -27,7 +27,6 @@ type TenantStatus struct {
 	State  string    // one of the TenantStates
 	Ending           // why it ended last; zero when that is long ago
 	Retry  time.Time // when it is started again; zero when that is not waited for
-	Times  int       // that it ended by itself in a row
 	Keeps  string    // how much it keeps, and of what; empty while that is no more than its share
 }
 

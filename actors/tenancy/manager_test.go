@@ -204,7 +204,7 @@ func TestTenantClimbsTheLadder(t *testing.T) {
 // Two messages of a tenant that crash what all share stop the tenant.
 func TestChargedTenantIsPaused(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		charge := tenancy.Charged{Tenant: "acme", Component: "top/core/x", Why: ladder.Why{Cause: "poison", Incident: "abc"}}
+		charge := tenancy.Charged{Tenant: "acme", Why: ladder.Why{Cause: "poison", Incident: "abc"}}
 		r.Send("manager", charge)
 		if !r.runs("acme") {
 			t.Error("it is stopped for one crash")

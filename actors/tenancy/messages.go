@@ -7,8 +7,7 @@ import (
 
 // Charged says that a message of a tenant has crashed a component that all tenants share.
 type Charged struct {
-	Tenant    string
-	Component string // path of its row
+	Tenant string
 	ladder.Why
 }
 

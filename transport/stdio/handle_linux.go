@@ -3,6 +3,7 @@ package stdio
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -102,6 +103,10 @@ func exited(kind, id, options int) bool {
 	return err != nil || info.Signo != 0
 }
 
+// expendable is how much rather than the host the kernel kills a child when memory runs out, of 1000:
+// so that what a child takes ends no host, and its own children before it.
+const expendable = 500
+
 // limit bounds what a running child may use. It forks nothing before its first instruction is run, so the first few may run unbounded.
 func limit(pid int, spec Spec) error {
 	for _, l := range []struct {
@@ -122,7 +127,19 @@ func limit(pid int, spec Spec) error {
 			return os.NewSyscallError("prlimit", err)
 		}
 	}
+	preferred(pid)
 	return nil
+}
+
+// preferred makes a child the one that the kernel kills when memory runs out, unless it is already more
+// so. Where /proc cannot be written it is not, which ends no start.
+func preferred(pid int) {
+	file := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
+	if text, err := os.ReadFile(file); err == nil {
+		if now, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && now < expendable {
+			_ = os.WriteFile(file, strconv.AppendInt(nil, expendable, 10), 0)
+		}
+	}
 }
 
 // onlyZombies reports whether no process of the group runs any more, by reading the state of every process.

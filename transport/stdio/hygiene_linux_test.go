@@ -172,3 +172,16 @@ func outcry() {
 	os.Stderr.WriteString(strings.Repeat("at nothing in particular\n", 40_000) + "no database\n")
 	os.Exit(1)
 }
+
+// When memory runs out the kernel kills a child rather than the host, and what a child starts as well.
+func TestKernelPrefersChildrenWhenMemoryRunsOut(t *testing.T) {
+	own, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		t.Skip(err)
+	}
+	child := start(t, newTestSpawner(t), spec("deaf"))
+	got, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", child.Pid()))
+	if err != nil || strings.TrimSpace(string(got)) != strconv.Itoa(expendable) {
+		t.Errorf("the child has %q, %v; the host has %q", got, err, own)
+	}
+}

@@ -86,7 +86,7 @@ func (c *Connections) admit(h *holder) (full string) {
 			return ""
 		}
 		if !c.evict(now, total, h) {
-			c.pressure.full(now, h.name, h.held(), total)
+			c.pressure.none(now, h.name)
 			return fmt.Sprintf("tenant %s has all the connections that it can have now: %d of the host's %d are its own, and all of them are in use",
 				h.name, h.held(), total)
 		}

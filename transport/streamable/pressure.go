@@ -12,6 +12,8 @@ const pressTime = 10 * time.Second
 // pressure is when connections were last short, and for whom.
 type pressure struct {
 	shared, strange        time.Time
+	refused                time.Time
+	asker                  string // who was
 	tenant                 string
 	held, total, strangers int64
 	from                   netip.Prefix
@@ -21,6 +23,9 @@ type pressure struct {
 func (p *pressure) full(now time.Time, tenant string, held, total int64) {
 	p.shared, p.tenant, p.held, p.total = now, tenant, held, total
 }
+
+// none takes note of a tenant for which no connection was idle.
+func (p *pressure) none(now time.Time, asker string) { p.refused, p.asker = now, asker }
 
 // unknown takes note of an address whose connections, which have not authenticated, ended.
 func (p *pressure) unknown(now time.Time, from netip.Prefix, bound int64) {
@@ -34,6 +39,12 @@ func (c *Connections) Pressure() string {
 	defer c.mu.Unlock()
 	p, now := &c.pressure, time.Now()
 	switch {
+	case now.Sub(p.refused) < pressTime:
+		why := fmt.Sprintf("tenant %s is refused connections: all are in use", p.asker)
+		if most := c.largest(); most != nil {
+			why += fmt.Sprintf(", and tenant %s has the most, %d", most.name, most.held())
+		}
+		return why
 	case now.Sub(p.shared) < pressTime:
 		return fmt.Sprintf("tenant %s has %d of the %d connections that there are for tenants: its longest idle streams end for others",
 			p.tenant, p.held, p.total)
@@ -54,15 +65,20 @@ func (c *Connections) crowded() string {
 	if c.excess(d) < d.Free() {
 		return ""
 	}
-	var most *holder
-	for _, h := range c.tenants {
-		if most == nil || h.held() > most.held() || h.held() == most.held() && h.name < most.name {
-			most = h
-		}
-	}
+	most := c.largest()
 	if most == nil {
 		return ""
 	}
 	return fmt.Sprintf("tenant %s has %d of the %d connections that there are for tenants: what is not reserved for others is taken",
 		most.name, most.held(), all-strange)
+}
+
+// largest is the tenant that has the most connections; nil for none.
+func (c *Connections) largest() (most *holder) {
+	for _, h := range c.tenants {
+		if most == nil || h.held() > most.held() || h.held() == most.held() && h.name < most.name {
+			most = h
+		}
+	}
+	return most
 }

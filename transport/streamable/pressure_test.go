@@ -1,0 +1,38 @@
+package streamable
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is told of a shortage names who was refused and who has the most, and says that connections end
+// for others only where they do.
+func TestPressureNamesWhoHasTheMost(t *testing.T) {
+	c := &Connections{tenants: map[string]*holder{
+		"acme":    {name: "acme", conns: some(3)},
+		"initech": {name: "initech", conns: some(1)},
+	}}
+	if why := c.Pressure(); why != "" {
+		t.Errorf("at rest: %q", why)
+	}
+	c.pressure.none(time.Now(), "initech")
+	now := c.Pressure()
+	if want := "tenant initech is refused connections: all are in use, and tenant acme has the most, "; !strings.HasPrefix(now, want) {
+		t.Errorf("got %q, want %q", now, want)
+	}
+	c.pressure = pressure{}
+	c.pressure.full(time.Now(), "acme", 3, 4)
+	if now = c.Pressure(); !strings.Contains(now, "its longest idle streams end for others") || strings.Contains(now, "refused") {
+		t.Errorf("got %q", now)
+	}
+}
+
+// some are n connections.
+func some(n int) map[*connection]struct{} {
+	all := map[*connection]struct{}{}
+	for range n {
+		all[&connection{}] = struct{}{}
+	}
+	return all
+}
