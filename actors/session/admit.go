@@ -88,7 +88,7 @@ func (m *Manager) admitCount(ep streamable.Endpoint, peer bool) error {
 		return nil
 	}
 	return protocol.Full(false, "max_total_sessions", ep.Tenant, "", fmt.Sprintf(
-		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for all are used up, and no session can make room: each has a call in flight or an open stream",
+		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for all are used up, and no session beyond a share can make room: each has a call in flight or an open stream",
 		ep.Tenant, all[ep.Tenant], shares.Guaranteed(), shares.Free(),
 	), m.wait(groups))
 }
@@ -130,7 +130,7 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 		return nil
 	}
 	return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
-		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for all keys are used up, and no session can make room: each has a call in flight or an open stream",
+		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for all keys are used up, and no session beyond a share can make room: each has a call in flight or an open stream",
 		ep.Principal, all[ep.Principal], ep.Tenant, shares.Guaranteed(), shares.Free(),
 	), m.wait(groups))
 }
