@@ -161,7 +161,7 @@ var limits = []limit{
 	{"", "log_lines_per_second", int(time.Second / lineRate.Every), "and in a second, beyond those", "as above", "mcpd_upstream_noise_lines_total"},
 
 	// The host.
-	{"", "kept", (*host).keepable, "bytes that all tenants keep beyond the messages that brought them (requests in flight, held calls, tasks, histories, unread answers, lists and what clients are shown of them, notifications, messages for servers, sessions, changes of the state that are not written): half of the memory, and one message of any size while nobody uses more than a share", keeps, "overloaded"},
+	{"", "kept", (*host).keepable, "bytes that all tenants keep (requests in flight or being read, held calls, tasks, histories, unread answers, lists and what clients are shown of them, notifications, messages for servers, sessions, changes of the state that are not written): half of the memory, and one message of any size while nobody uses more than a share", keeps, "overloaded"},
 	{"", "tenant_kept", (*host).guaranteed, "bytes of the same that are guaranteed to each tenant: half of it in equal parts; the other half is for whoever needs it", keeps, "overloaded"},
 	{"", "tenant_answers", (*host).share, "bytes that servers have sent a tenant and its clients have not read: an eighth of the memory, 16 MiB at least", "the server is not read until clients have, or are cut", "slow_consumer"},
 	{"", "tenant_bodies", (*host).ownBodies, "bytes of requests of more than 64 KiB of a tenant that are being read: one part in 32 of the memory, 4 MiB at least; one of any size passes", inTurn, "overloaded"},

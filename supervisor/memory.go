@@ -39,10 +39,9 @@ func (h *host) newStore(c *config.Config) *streamable.Store {
 	return streamable.NewStore(s)
 }
 
-// keptShare is the part of the memory that all tenants together may keep beyond the messages that
-// brought it: one in two. The rest is for the host itself, for what is being read and written, and
-// for a second copy of what is on its way, so that tenants at their bounds do not bring the host to
-// refuse everybody.
+// keptShare is the part of the memory that all tenants together may keep: one in two. The rest is for
+// the host itself, for what is being written, and for garbage that is not collected yet, so that
+// tenants at their bounds do not bring the host to refuse everybody.
 const keptShare = 2
 
 // bounds are what tenants may keep, of all kinds and of histories alone.

@@ -231,7 +231,7 @@ var metrics = []metric{
 		help: "Generation of the configuration in force",
 		from: []feed{sum(func(e ConfigLoaded) (float64, []string) { return float64(e.Generation), none })}},
 	{name: "mcpd_kept_bytes", kind: gauge, labels: []string{"tenant", "kind"}, unit: "bytes",
-		help: "What a tenant keeps beyond the messages that brought it, by kind: 0 for each when all is let go of", direct: atScrape},
+		help: "What a tenant keeps, by kind: requests in flight or being read, sessions, lists and so on", direct: atScrape},
 	{name: "mcpd_overload_level", kind: gauge, labels: none,
 		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
 		zero: true,

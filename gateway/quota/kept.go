@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Kind is a kind of bytes that outlive the message which brought them.
+// Kind is a kind of bytes that a tenant keeps: those of messages in hand, and what outlives them.
 type Kind uint8
 
 // The kinds.
