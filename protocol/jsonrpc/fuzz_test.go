@@ -1,8 +1,12 @@
 package jsonrpc_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -55,6 +59,44 @@ func FuzzDecode(f *testing.F) {
 		}
 		for _, m := range messages {
 			checkRoundTrip(t, m)
+		}
+	})
+}
+
+// What DecodeLenient reads is strict JSON, and means what encoding/json makes of the input, which reads
+// as JSON.parse does.
+func FuzzDecodeLenient(f *testing.F) {
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"a":"\ud83d","b":[1,{"c":1,"c":2}],"a":null},"error":null}`,
+		`{"jsonrpc":"2.0","id":1.0,"result":{"a":{"x":1},"a":2,"\u0061":3}}`,
+		`{"jsonrpc":"2.0","method":"n","params":{"a":1,"a":"\udead\ud83d\ude00"}}`,
+		`{"result":{},"jsonrpc":"2.0","id":"5","id":"5","method":null}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := jsonrpc.DecodeLenient(data, jsonrpc.Limits{})
+		if err != nil {
+			return
+		}
+		if again, err := jsonrpc.Decode(m.Append(nil), jsonrpc.Limits{}); err != nil || again.Kind() != m.Kind() {
+			t.Fatalf("%q is not strict JSON: %v", m.Append(nil), err)
+		}
+		if !utf8.Valid(data) { // of which encoding/json makes one U+FFFD for each byte
+			return
+		}
+		var in struct{ Result, Params any }
+		if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &in); err != nil {
+			return // names in other cases, and numbers that are no float64
+		}
+		for read, meant := range map[string]any{string(m.Result): in.Result, string(m.Params): in.Params} {
+			var got any
+			if read == "" {
+				continue
+			}
+			if err := json.Unmarshal([]byte(read), &got); err != nil || !reflect.DeepEqual(got, meant) {
+				t.Fatalf("read %s of %s, %v", read, data, err)
+			}
 		}
 	})
 }

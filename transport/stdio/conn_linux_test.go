@@ -205,8 +205,8 @@ func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
 	want := []string{
 		"1 too_large: 200045 bytes, more than 102400 at byte 102400",
 		"2 too_large: 200036 bytes, more than 102400 at byte 102400",
-		`3 parse: a second member "a" at byte 40`,
-		`4 parse: a second member "a" at byte 17`,
+		`3 parse: 'a' where a member's name should be at byte 40`,
+		`4 parse: 'a' where a member's name should be at byte 17`,
 		`5 invalid_request: no "method", "result" or "error" at byte 0`,
 		"6 limits: deeper than 64 at byte 100",
 		"7 limits: deeper than 64 at byte 77",

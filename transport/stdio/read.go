@@ -33,7 +33,7 @@ func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
 	case line[0] != '{':
 		return in, false, c.astray(line, errNotObject)
 	}
-	m, err := jsonrpc.Decode(line, c.limits)
+	m, err := jsonrpc.DecodeLenient(line, c.limits)
 	if err != nil {
 		return in, false, c.refuse(line, err)
 	}
@@ -52,7 +52,7 @@ func (c *Conn) sane() {
 
 // readBatch reads an array (2025-03-26 §basic/transports). Its good messages count even if others are refused.
 func (c *Conn) readBatch(line []byte) error {
-	messages, _, err := jsonrpc.DecodeBatch(line, c.limits)
+	messages, _, err := jsonrpc.DecodeBatchLenient(line, c.limits)
 	for _, m := range messages {
 		c.sane()
 		c.ready = append(c.ready, transport.Inbound{Message: m})

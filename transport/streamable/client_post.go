@@ -121,7 +121,7 @@ func (o *outgoing) call(ctx context.Context) {
 func (o *outgoing) refused(ctx context.Context, resp *http.Response, session string) {
 	c := o.client
 	body := excuse(resp)
-	m, bad := jsonrpc.Decode(body, c.limits)
+	m, bad := jsonrpc.DecodeLenient(body, c.limits)
 	failure := media(resp.Header) == jsonType && bad == nil && m.Kind() == jsonrpc.KindFailure
 	answer := failure && m.ID == o.id
 	if failure && !answer && !m.ID.IsZero() {
@@ -177,13 +177,13 @@ func (o *outgoing) take(body []byte) error {
 // each delivers what a body or an event holds, one message or in 2025-03-26 an array of them, and reports whether one was the answer.
 func (c *Client) each(data []byte, deliver func(jsonrpc.Message) (answers bool)) (answered bool, err error) {
 	if c.has(protocol.Batching) {
-		messages, _, err := jsonrpc.DecodeBatch(data, c.limits)
+		messages, _, err := jsonrpc.DecodeBatchLenient(data, c.limits)
 		for _, m := range messages {
 			answered = deliver(m) || answered
 		}
 		return answered, err
 	}
-	m, err := jsonrpc.Decode(data, c.limits)
+	m, err := jsonrpc.DecodeLenient(data, c.limits)
 	return err == nil && deliver(m), err
 }
 

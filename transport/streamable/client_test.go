@@ -177,7 +177,7 @@ func TestClientOutcomes(t *testing.T) {
 		{"not found without a session", status(404), `1 failed, written=false: status 404 Not Found`},
 		{"stream too large", func(w http.ResponseWriter) { stream(w, "data: "+strings.Repeat("x", 9000)) }, `1 failed, written=true: sse event too large: `},
 		{"stream without an answer", func(w http.ResponseWriter) { stream(w, ": nothing") }, `1 failed, written=true: the stream ended before the answer, and cannot be resumed: EOF`},
-		{"unreadable answer in a stream", func(w http.ResponseWriter) { stream(w, `data: {"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}`) }, `1 failed, written=true: the answer: parse: a second member "a" at byte 40`},
+		{"unreadable answer in a stream", func(w http.ResponseWriter) { stream(w, `data: {"jsonrpc":"2.0","id":1,"result":{"a":1,a:2}}`) }, `1 failed, written=true: the answer: parse: 'a' where a member's name should be at byte 40`},
 		{"broken answer in a stream", func(w http.ResponseWriter) { stream(w, `data: {"jsonrpc":"2.0","id":1,"result":1,"error":2}`) }, `1 failed, written=true: the answer: invalid_request: `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,208 @@
+package jsonrpc
+
+import (
+	"math/big"
+	"slices"
+)
+
+// sieve passes over text as a scanner does, and finds what has to go for it to be strict JSON that means
+// the same: earlier members of the same name, and what answers have in the place of nothing.
+type sieve struct {
+	scanner
+	edits []edit
+}
+
+// edit puts text in the place of a part of the input.
+type edit struct {
+	span
+	text string
+}
+
+// member is one member of an open object: from its name to the end of its value, and to the name of the
+// next, 0 for the last.
+type member struct {
+	from, value, to, next int
+	dropped               bool
+}
+
+// sift makes the edits. It reports false where the text is no JSON.
+func (s *sieve) sift() ([]byte, bool) {
+	s.space()
+	if s.peek() == '[' {
+		s.elements(1, true)
+	} else {
+		s.pass(1, true)
+	}
+	if s.err != nil || !s.end() {
+		return nil, false
+	}
+	return s.edited(), true
+}
+
+// pass passes over one value. Message says that it is one, and not a part of one.
+func (s *sieve) pass(depth int, message bool) bool {
+	switch s.peek() {
+	case '{':
+		return s.members(depth, message)
+	case '[':
+		return s.elements(depth, false)
+	}
+	return s.value(depth)
+}
+
+func (s *sieve) elements(depth int, messages bool) bool {
+	if !s.open(depth) {
+		return false
+	}
+	for more := s.peek() != ']'; more; {
+		if !s.pass(depth+1, messages) {
+			return false
+		}
+		s.space()
+		switch s.peek() {
+		case ',':
+			s.pos++
+			s.space()
+		case ']':
+			more = false
+		default:
+			return s.broken("',' or ']'")
+		}
+	}
+	s.pos++
+	s.last = s.pos
+	return true
+}
+
+func (s *sieve) members(depth int, message bool) bool {
+	if !s.open(depth) {
+		return false
+	}
+	var all []member
+	places := map[string]int{}
+	for more := s.peek() != '}'; more; {
+		m := member{from: s.pos}
+		if s.peek() != '"' {
+			return s.broken("a member's name")
+		}
+		k, ok := s.text()
+		if !ok {
+			return false
+		}
+		s.settle(&k)
+		name := string(s.meant(k))
+		s.texts = s.texts[:0]
+		s.space()
+		if s.peek() != ':' {
+			return s.broken("':'")
+		}
+		s.pos++
+		s.space()
+		m.value = s.pos
+		if !s.pass(depth+1, false) {
+			return false
+		}
+		m.to = s.last
+		if more = s.comma(); s.err != nil {
+			return false
+		}
+		if more {
+			m.next = s.pos
+		}
+		if before, there := places[name]; there {
+			all[before].dropped = true
+		}
+		places[name] = len(all)
+		all = append(all, m)
+	}
+	s.pos++
+	s.last = s.pos
+	if message {
+		s.envelope(all, places)
+	}
+	s.drop(all)
+	return true
+}
+
+// envelope settles what an answer has in the place of nothing, and how its id is written.
+func (s *sieve) envelope(all []member, places map[string]int) {
+	is := func(name, want string) bool {
+		i, ok := places[name]
+		return ok && (want == "" || string(s.data[all[i].value:all[i].to]) == want)
+	}
+	if is("method", "") && !is("method", "null") {
+		return
+	}
+	for _, name := range []string{"method", "params"} {
+		if is(name, "null") {
+			all[places[name]].dropped = true
+		}
+	}
+	switch {
+	case is("error", "null") && is("result", ""):
+		all[places["error"]].dropped = true
+	case is("result", "null") && is("error", ""):
+		all[places["result"]].dropped = true
+	}
+	if i, ok := places["id"]; ok {
+		if n, whole := whole(string(s.data[all[i].value:all[i].to])); whole {
+			s.edits = append(s.edits, edit{span{all[i].value, all[i].to}, n})
+		}
+	}
+}
+
+// whole is a number with a fraction or an exponent as digits, where it is a whole one that JavaScript
+// holds exactly.
+func whole(raw string) (digits string, ok bool) {
+	if len(raw) > 32 || raw == "" || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return "", false
+	}
+	f, _, err := big.ParseFloat(raw, 10, 128, big.ToNearestEven)
+	if err != nil || !f.IsInt() || f.MantExp(nil) > 53 {
+		return "", false
+	}
+	n, _ := f.Int(nil)
+	return n.String(), n.String() != raw
+}
+
+// drop makes the edits that take members out of an object.
+func (s *sieve) drop(all []member) {
+	end := -1 // of the last that stays
+	for i, m := range all {
+		switch {
+		case !m.dropped:
+			end = m.to
+		case m.next > 0:
+			s.edits = append(s.edits, edit{span: span{m.from, m.next}})
+		case end >= 0:
+			s.edits = append(s.edits, edit{span: span{end, m.to}})
+		default:
+			s.edits = append(s.edits, edit{span: span{all[0].from, all[i].to}})
+		}
+	}
+}
+
+// edited is the text with the edits made. One within another is not looked at.
+func (s *sieve) edited() []byte {
+	if len(s.edits) == 0 {
+		return s.data
+	}
+	slices.SortFunc(s.edits, func(a, b edit) int {
+		if a.from != b.from {
+			return a.from - b.from
+		}
+		return b.to - a.to
+	})
+	out, done := make([]byte, 0, len(s.data)), 0
+	for _, e := range s.edits {
+		if e.from < done {
+			if e.to > done {
+				done = e.to
+			}
+			continue
+		}
+		out = append(append(out, s.data[done:e.from]...), e.text...)
+		done = e.to
+	}
+	return append(out, s.data[done:]...)
+}

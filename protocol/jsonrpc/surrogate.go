@@ -1,0 +1,67 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+)
+
+// repairStrings has lone surrogates and bytes that are not UTF-8 mean U+FFFD, as a decoder of text and
+// JSON.parse have it. Where there are none it returns data itself.
+func repairStrings(data []byte) []byte { return repairSurrogates(repairUTF8(data)) }
+
+// repairUTF8 replaces what is not UTF-8 as WHATWG Encoding has it: each longest beginning of a character
+// by one U+FFFD, and each other byte by one.
+func repairUTF8(data []byte) []byte {
+	if utf8.Valid(data) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+64)
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if r != utf8.RuneError || n > 1 {
+			out, data = append(out, data[:n]...), data[n:]
+			continue
+		}
+		out, data = append(out, "\uFFFD"...), data[begun(data):]
+	}
+	return out
+}
+
+// begun is the length of the longest beginning of a character that data begins with, 1 at least.
+func begun(data []byte) int {
+	n := 1
+	for n < len(data) && !utf8.FullRune(data[:n+1]) {
+		n++
+	}
+	return n
+}
+
+// repairSurrogates replaces each lone surrogate in an escape by \ufffd, which is as long.
+func repairSurrogates(data []byte) []byte {
+	out := data
+	for at := 0; ; {
+		next := bytes.IndexByte(data[at:], '\\')
+		if next < 0 {
+			return out
+		}
+		at += next
+		n := escape(data[at:])
+		if n > 0 {
+			at += n
+			continue
+		}
+		if _, hex := hex4(data[min(at+2, len(data)):]); hex && data[at+1] == 'u' {
+			if &out[0] == &data[0] {
+				out = slices.Clone(data)
+			}
+			copy(out[at:], `\ufffd`)
+			at += 6
+			continue
+		}
+		at++ // a broken escape, which nothing mends
+		if at < len(data) {
+			at++
+		}
+	}
+}
