@@ -19,6 +19,11 @@ const (
 	MaxMetaDepth = 8
 	MaxMetaKeys  = 64
 
+	// MaxAnswerDepth and MaxAnswerMembers bound what is nested in a message of a server, and the members
+	// of one object of it, unless the configuration says otherwise.
+	MaxAnswerDepth   = 1000
+	MaxAnswerMembers = 1_000_000
+
 	// MaxDeclaration bounds capabilities and clientInfo of initialize, each of which a session keeps for its life. An icon as a data URI
 	// fits.
 	MaxDeclaration = 64 << 10
@@ -62,7 +67,8 @@ const (
 // RequestLimits bounds a message of a client.
 func RequestLimits() jsonrpc.Limits { return jsonrpc.Limits{Bytes: MaxRequestBody} }
 
-// UpstreamLimits bounds a message of a server.
+// UpstreamLimits bounds a message of a server. The official SDKs have no bound of the depth and the
+// members of what they read.
 func UpstreamLimits() jsonrpc.Limits {
-	return jsonrpc.Limits{Bytes: MaxUpstreamMessage, Tokens: 4 << 20}
+	return jsonrpc.Limits{Bytes: MaxUpstreamMessage, Tokens: 4 << 20, Depth: MaxAnswerDepth, Keys: MaxAnswerMembers}
 }

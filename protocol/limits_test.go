@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -29,6 +30,27 @@ func TestMessageLimits(t *testing.T) {
 	}
 	if _, err := jsonrpc.Decode(body, protocol.UpstreamLimits()); err != nil {
 		t.Error(err)
+	}
+}
+
+// What servers nest, and how many members an object of theirs has, is bounded far beyond what any says.
+func TestAnswerLimits(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	members := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"%d":0`, i)
+		}
+		return "{" + b.String()[1:] + "}"
+	}
+	for result, fits := range map[string]bool{
+		nested(protocol.MaxAnswerDepth - 1): true, nested(protocol.MaxAnswerDepth): false,
+		members(protocol.MaxAnswerMembers): true, members(protocol.MaxAnswerMembers + 1): false,
+	} {
+		text := []byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`)
+		if _, err := jsonrpc.DecodeLenient(text, protocol.UpstreamLimits()); (err == nil) != fits {
+			t.Errorf("%.20s of %d bytes: %v", result, len(result), err)
+		}
 	}
 }
 

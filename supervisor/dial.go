@@ -117,7 +117,12 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 			return nil, err
 		}
 		last.Store(child)
-		return stdio.NewConn(child, stdio.Options{Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers, Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) }}), nil
+		edge := &h.now().config.Edge
+		return stdio.NewConn(child, stdio.Options{
+			Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers,
+			MaxDepth: edge.AnswerDepth, MaxMembers: edge.AnswerMembers,
+			Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) },
+		}), nil
 	}
 }
 
@@ -129,7 +134,11 @@ func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	for name, value := range s.Headers {
 		o.Header.Set(name, value.Reveal())
 	}
-	return func(context.Context, otp.Ref) (transport.Upstream, error) { return streamable.NewClient(o) }
+	return func(context.Context, otp.Ref) (transport.Upstream, error) {
+		o := o
+		o.MaxDepth, o.MaxMembers = h.now().config.Edge.AnswerDepth, h.now().config.Edge.AnswerMembers
+		return streamable.NewClient(o)
+	}
 }
 
 // dialBuiltin starts an instance of the built-in server beside its connection, under the same supervisor.

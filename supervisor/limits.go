@@ -78,6 +78,8 @@ var limits = []limit{
 	{"max_depth", "", nil, "nested objects and arrays", refuses, "limits"},
 	{"max_tokens", "", nil, "names, values, beginnings and ends", refuses, "limits"},
 	{"max_members", "", nil, "members of one object", refuses, "limits"},
+	{"max_answer_depth", "", nil, "nested objects and arrays of a message of a server", "its request fails; the connection goes on", ""},
+	{"max_answer_members", "", nil, "members of one object of it", "its request fails; the connection goes on", ""},
 	{"", "json_digits", jsonrpc.DefaultDigits, "bytes of one number", refuses, "limits"},
 	{"max_batch", "", nil, "messages of one array of 2025-03-26", refuses, "limits"},
 	{"max_id", "", nil, "bytes of a request's id", refuses, "limits"},

@@ -14,6 +14,8 @@ type Edge struct {
 	Depth              int // of JSON
 	Tokens             int
 	Members            int
+	AnswerDepth        int
+	AnswerMembers      int
 	Batch              int   // messages of one array
 	ID                 int64 // bytes of a request's id
 	HTTP2Streams       int
@@ -52,6 +54,10 @@ var edgeKeys = []Key{
 		"names, values, and beginnings and ends of objects and arrays in a request", func(s scope) any { return &s.config.Edge.Tokens }},
 	{"limits.max_members", count(100, 100_000), "10000", "", "1000", AtOnce,
 		"members of one object in a request", func(s scope) any { return &s.config.Edge.Members }},
+	{"limits.max_answer_depth", count(64, 10_000), "1000", "", "100", AtOnce,
+		"nested objects and arrays of a message of a server; for connections that begin after it changes", func(s scope) any { return &s.config.Edge.AnswerDepth }},
+	{"limits.max_answer_members", count(10_000, 2_000_000), "1000000", "", "100000", AtOnce,
+		"members of one object in a message of a server", func(s scope) any { return &s.config.Edge.AnswerMembers }},
 	{"limits.max_batch", count(1, 200), "50", "", "10", AtOnce,
 		"messages of one array, in the revision that has them", func(s scope) any { return &s.config.Edge.Batch }},
 	{"limits.max_id", size(36, 1<<10), "256B", "", "64B", AtOnce,

@@ -20,6 +20,9 @@ import (
 type Options struct {
 	// MaxMessage bounds one message of the server, in bytes. 0 is MaxMessage.
 	MaxMessage int
+	// MaxDepth and MaxMembers bound what is nested in one, and the members of one object. 0 is
+	// protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
+	MaxDepth, MaxMembers int
 	// Queue is how many messages may wait for the server to read them. 0 is enough for protocol.MaxPending requests.
 	Queue int
 	// Queued is called when bytes begin to wait for the server to read them, and with a negative number
@@ -70,6 +73,7 @@ var _ transport.Upstream = (*Conn)(nil)
 // NewConn connects to a child and starts its writer, which ends with Close.
 func NewConn(child *Child, o Options) *Conn {
 	limits := protocol.UpstreamLimits()
+	limits.Depth, limits.Keys = cmp.Or(o.MaxDepth, limits.Depth), cmp.Or(o.MaxMembers, limits.Keys)
 	if o.MaxMessage > 0 {
 		limits.Bytes = o.MaxMessage
 	}

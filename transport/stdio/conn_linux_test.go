@@ -188,7 +188,7 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 
 // An answer that is too long, or cannot be read, fails its own request at once and disturbs nobody else's.
 func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
-	c := NewConn(start(t, newTestSpawner(t), spec("unreadable")), Options{MaxMessage: small})
+	c := NewConn(start(t, newTestSpawner(t), spec("unreadable")), Options{MaxMessage: small, MaxDepth: 64})
 	defer c.Close(context.Background())
 	all, _ := ended(t, c)
 	var got []string

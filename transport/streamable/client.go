@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -48,6 +49,9 @@ type ClientOptions struct {
 	Transport http.RoundTripper
 	// MaxMessage bounds one message of the server, in bytes. 0 is protocol.MaxUpstreamMessage.
 	MaxMessage int
+	// MaxDepth and MaxMembers bound what is nested in one, and the members of one object. 0 is
+	// protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
+	MaxDepth, MaxMembers int
 	// Queued is called when the bytes of a message begin to wait for the server to take them, and with a
 	// negative number when they are let go of. It must not wait, and may be nil.
 	Queued func(bytes int)
@@ -137,6 +141,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		c.dialect = &Dialect{}
 	}
 	c.known = c.dialect.sse.Load()
+	c.limits.Depth, c.limits.Keys = cmp.Or(o.MaxDepth, c.limits.Depth), cmp.Or(o.MaxMembers, c.limits.Keys)
 	if o.MaxMessage > 0 {
 		c.limits.Bytes = o.MaxMessage
 	}
