@@ -143,6 +143,7 @@ var limits = []limit{
 	{"", "elicitations", elicitation.MaxAll, "pages that the sessions of one connection were asked to visit, and have not heard the end of", "the oldest of whoever has most is forgotten: its end is told to nobody", "mcpd_notifications_dropped_total"},
 	{"", "elicitations_of_session", elicitation.MaxOwned, "the same of one session", "its oldest is forgotten", "mcpd_notifications_dropped_total"},
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "those behind are left out", listsCut},
+	{"", "askers", client.MaxAskers, "tools and prompts of one connection of which it is remembered that they ask their user", "a further one is called, and its question refused, while all instances are in use and users are asked", ""},
 	{"", "list_pages", client.MaxPages, "pages of one list", "no further page is asked for", listsCut},
 	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", listsCut},
 	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", listsCut},

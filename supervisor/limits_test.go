@@ -41,6 +41,7 @@ var bounded = []struct{ what, gauges string }{
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_wait_seconds start_timeout_seconds"},
 	{"what a server says unasked", "news_at_once news_per_second deliveries_at_once"},
 	{"progress of a call", "progress_at_once progress_per_second"},
+	{"tools that ask their user", "askers"},
 	{"elicitations whose end is awaited", "elicitations elicitations_of_session"},
 	{"lists of servers", "list_pages list_bytes tools tool_bytes description_bytes"},
 	{"schemas of tools", "schema_bytes"},
@@ -158,6 +159,7 @@ var enforced = map[string]string{
 	"progress_at_once":    "actors/client.TestProgressFloodIsPaced",
 	"progress_per_second": "actors/client.TestProgressFloodIsPaced",
 
+	"askers":                "actors/client.TestAskersAreBounded",
 	"list_pages":            "actors/client.TestListIsBounded",
 	"list_bytes":            "actors/client.TestListIsNotReadToItsEnd",
 	"kept_bytes":            "gateway/quota.TestAccountIsRefusedAtItsBound actors/request.TestBytesInFlightAreBounded",

@@ -26,6 +26,8 @@ type flight struct {
 	done func(err error) // what to settle here once the server has answered; nil for most
 	// reports is what its client hears of its progress; nil while the server has reported none.
 	reports *reports
+	// beside says that it was written out of turn, beside a call whose user is being asked.
+	beside bool
 }
 
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
@@ -74,7 +76,7 @@ func (c *Connection) write(x *request.Exchange) {
 	}
 	c.written[x.ID] = x
 	c.served.add(x.Principal)
-	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done}
+	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done, beside: !c.free(x)}
 	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return

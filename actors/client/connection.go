@@ -119,6 +119,8 @@ type Connection struct {
 	stuffed        bool                  // the first in the queue found no room in the server's input
 	trying         bool                  // it is going to be tried again
 	growing        bool                  // another instance was asked for, or is not for a while
+	denied         bool                  // none could be had
+	askers         map[string]bool       // tools and prompts that have asked their user, MaxAskers at most
 	asides         int                   // what was asked for wishes and not answered
 	following      map[string]*following // by the URI of the resource
 	leveling       bool                  // the server is being asked for a level

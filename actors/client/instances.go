@@ -32,6 +32,7 @@ type instance struct {
 	busy bool      // it has calls
 	idle time.Time // since when it has none
 	has  *handed   // the call that it was handed last, while it is busy
+	at   time.Time // when that was
 	last uint64    // how many it was handed
 }
 
@@ -92,7 +93,14 @@ type (
 
 // spread hands calls that wait for their turn to instances that have nothing to do, once what they wait for has lasted. If none has, another
 // is started.
+//
+// Calls that no instance can take are written beside a call whose user is being asked.
 func (c *Connection) spread() {
+	c.handOut()
+	c.writeBeside()
+}
+
+func (c *Connection) handOut() {
 	for c.waits() {
 		if wait := Patience - c.p.Now().Sub(c.since()); wait > 0 && c.program() {
 			c.lookAgain(wait)
@@ -111,7 +119,7 @@ func (c *Connection) spread() {
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
-		to.busy, to.has, to.last = true, call, call.number
+		to.busy, to.has, to.at, to.last = true, call, c.p.Now(), call.number
 		c.pop()
 	}
 }
@@ -168,6 +176,8 @@ func (c *Connection) joined(m another) {
 	}
 	if m.err != nil {
 		c.p.After(InstanceRetry, regrow{})
+		c.denied = true
+		c.spread()
 		return
 	}
 	c.growing = false
@@ -280,7 +290,7 @@ func (c *Connection) amongInstances(msg any) {
 		c.patient = false
 		c.spread()
 	case regrow:
-		c.growing = false
+		c.growing, c.denied = false, false
 		c.spread()
 	case another:
 		c.joined(m)

@@ -30,6 +30,8 @@ type open struct {
 	bound   bool             // and nobody can answer it any more when that has ended
 	drive   *drive           // that asks in the server's name; nil for a request of the server
 	number  int              // of the question there
+	since   time.Time        // when it was asked; zero for a question of a drive
+	late    *Answer          // waits until the server can be told it; nil for none
 }
 
 // question passes a request of the server to the client it is meant for, or refuses it here.
@@ -46,14 +48,14 @@ func (c *Connection) question(in transport.Inbound) {
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
 	to, session, ok := c.address(q, in.Related)
 	if !ok {
-		c.refuse(m.ID, m.Method, protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for"))
+		c.refuse(m.ID, m.Method, c.unaddressed())
 		return
 	}
 	if err := c.beyond(session, m.Method, m.Params); err != nil {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
-	o := &open{id: m.ID, method: m.Method, session: to}
+	o := &open{id: m.ID, method: m.Method, session: to, since: c.p.Now()}
 	switch {
 	case q.Exchange != nil:
 		o.call, o.client = q.Exchange.ID, q.Exchange.Version
@@ -74,6 +76,9 @@ func (c *Connection) question(in transport.Inbound) {
 	case err != nil:
 		delete(c.open, m.ID.Raw())
 		c.refuse(m.ID, m.Method, protocol.SessionGone())
+	case q.Exchange != nil:
+		c.noteAsker(q.Exchange)
+		c.spread()
 	}
 }
 
@@ -95,6 +100,10 @@ func (c *Connection) mayAsk(m jsonrpc.Message) error {
 func (c *Connection) answer(a *Answer) {
 	o, ok := c.open[a.Question.Raw()]
 	if !ok {
+		return
+	}
+	if c.comesLate(o) {
+		o.late = a
 		return
 	}
 	delete(c.open, a.Question.Raw())

@@ -44,6 +44,7 @@ func (c *Connection) behind(x *request.Exchange) bool {
 // takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
 func (c *Connection) takeTurns() {
 	c.stuffed = false
+	c.answerLate()
 	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]); n-- {
 		c.write(c.pop())
 	}

@@ -1,0 +1,165 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"mcpd/actors/request"
+	"mcpd/internal/order"
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// A call whose user is being asked lasts for minutes. When every instance of a server has such a
+// call, the calls that wait for their turn are written beside it: otherwise a few users who do not
+// answer would keep everybody else from the server. A question that could then be of more than one
+// call is refused, so a question still never reaches the wrong user.
+
+const (
+	// MaxAskers bounds the tools and prompts of which it is remembered that they ask their user.
+	MaxAskers = 256
+	// askerName is the longest name that is remembered, in bytes.
+	askerName = 256
+	// askersRetry is when a caller is told to try again that was refused because users are asked.
+	askersRetry = 5 * time.Second
+)
+
+// writeBeside writes the calls that wait for their turn beside a call whose user has been asked for a
+// while. A call of which it is known that it asks its user is refused: its question would be.
+func (c *Connection) writeBeside() {
+	for n := len(c.queue); n > 0 && c.state == Ready && c.primary == (otp.Ref{}) && !c.stuffed; n-- {
+		if x := c.queue[0]; c.free(x) || c.mayGrow(x) {
+			return
+		}
+		since, ok := c.askedSince()
+		if !ok {
+			return
+		}
+		if wait := Patience - c.p.Now().Sub(since); wait > 0 {
+			c.lookAgain(wait)
+			return
+		}
+		asks := c.askers[asker(c.queue[0])] && !c.again[c.queue[0].ID]
+		if wait := Patience - c.p.Now().Sub(c.lastHanded()); wait > 0 && asks && c.o.Instances > 1 {
+			c.lookAgain(wait) // an instance may soon be free
+			return
+		}
+		x := c.pop()
+		if asks {
+			c.settled(x.ID)
+			complete(c.o.Requests, x, nil, c.usersAsked())
+			continue
+		}
+		c.write(x)
+	}
+}
+
+// mayGrow reports whether another instance can be had for a call that waits for its turn.
+func (c *Connection) mayGrow(x *request.Exchange) bool {
+	return c.o.Instances > 1 && !x.Stays && !c.denied && len(c.instances)+1 < c.most()
+}
+
+// lastHanded is when an instance was handed the newest call that any has; zero when none has one.
+func (c *Connection) lastHanded() (last time.Time) {
+	for _, i := range c.instances {
+		if i.busy && i.at.After(last) {
+			last = i.at
+		}
+	}
+	return last
+}
+
+// askedSince is when the newest question was asked that a call in flight waits for. It reports false
+// unless all calls in flight either wait for their user or were themselves written beside one that does.
+func (c *Connection) askedSince() (since time.Time, ok bool) {
+	waits := map[uint64]time.Time{}
+	for _, o := range c.open {
+		if o.drive == nil && o.late == nil && o.since.After(waits[o.call]) {
+			waits[o.call] = o.since
+		}
+	}
+	for _, f := range c.calls {
+		at, asked := waits[f.x.ID]
+		switch {
+		case f.beside || !interactive[f.x.Method]:
+		case !asked:
+			return time.Time{}, false
+		case at.After(since):
+			since, ok = at, true
+		}
+	}
+	return since, ok
+}
+
+// usersAsked refuses a call that would ask its user while no instance can tell whom that would be for.
+func (c *Connection) usersAsked() error {
+	return &protocol.Error{Condition: protocol.ConditionOverloaded, RetryAfter: askersRetry, Message: fmt.Sprintf(
+		"every instance of server %s that there may be is in use, users are being asked there, and this call asks its user too", c.o.Server)}
+}
+
+// unaddressed refuses a question that could be of several calls, or of none.
+func (c *Connection) unaddressed() error {
+	if c.hasBeside() {
+		return &protocol.Error{Condition: protocol.ConditionOverloaded, RetryAfter: askersRetry, Message: "another user is being asked, " +
+			"and this does not say during which call it is asked"}
+	}
+	return protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for")
+}
+
+func (c *Connection) hasBeside() bool {
+	for _, f := range c.calls {
+		if f.beside {
+			return true
+		}
+	}
+	return false
+}
+
+// noteAsker remembers that calls such as x ask their user.
+func (c *Connection) noteAsker(x *request.Exchange) {
+	for _, f := range c.calls {
+		if f.x == x {
+			f.beside = false // others may be written beside it from now on
+		}
+	}
+	if name := asker(x); name != "" && len(c.askers) < MaxAskers && c.exclusive() {
+		if c.askers == nil {
+			c.askers = map[string]bool{}
+		}
+		c.askers[name] = true
+	}
+}
+
+// asker names the tool, prompt or resource of a call; empty when the name is too long to be remembered.
+func asker(x *request.Exchange) string {
+	member := "name"
+	if x.Method == "resources/read" {
+		member = "uri"
+	}
+	name, _ := splice.GetString(x.Params, member)
+	if len(name) > askerName {
+		return ""
+	}
+	return x.Method + " " + name
+}
+
+// comesLate reports whether the answer to a question has to wait: the server would go on with the
+// call, and could ask again while others are written beside it.
+func (c *Connection) comesLate(o *open) bool {
+	for _, f := range c.calls {
+		if f.x.ID == o.call {
+			return o.drive == nil && !f.beside && c.hasBeside()
+		}
+	}
+	return false
+}
+
+// answerLate passes on the answers that waited for the end of the calls beside their own.
+func (c *Connection) answerLate() {
+	for _, o := range order.Of(c.open) {
+		if a := o.late; a != nil && !c.comesLate(o) {
+			c.answer(a)
+		}
+	}
+}
