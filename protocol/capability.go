@@ -220,6 +220,22 @@ func (c ServerCapabilities) Without(paths ...string) ServerCapabilities {
 	return ServerCapabilities{c.without(paths...)}
 }
 
+// Bare is which of the standard capabilities there are, and the tasks extension, with nothing that a
+// server says beside. Its size has a bound.
+func (c ServerCapabilities) Bare() (bare ServerCapabilities) {
+	for _, path := range append([]string{"extensions." + ExtensionTasks, "tasks.requests.tools.call"}, shapes[Server]...) {
+		_, flag, nested := strings.Cut(path, ".")
+		switch {
+		case path == "experimental" || path == "extensions" || !c.Has(path) || bare.Has(path):
+		case nested && (strings.HasSuffix(flag, "listChanged") || flag == "subscribe"):
+			bare = bare.With(path, jsontext.Value("true"))
+		default:
+			bare = bare.With(path, jsontext.Value("{}"))
+		}
+	}
+	return bare
+}
+
 // Union is what several servers declare together: a flag is set if one sets it. Where their settings differ the first one counts.
 func (c ServerCapabilities) Union(others ...ServerCapabilities) ServerCapabilities {
 	raw := c.raw

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -143,6 +144,9 @@ func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error
 	}
 	if r.Version == "" {
 		return InitializeResult{}, InvalidParams("protocolVersion is missing")
+	}
+	if len(r.Version) > MaxDetail { // an error that says which it was is kept
+		r.Version = strings.Clone(r.Version[:MaxDetail])
 	}
 	r.Capabilities.raw, r.Info.raw = slices.Clone(r.Capabilities.raw), slices.Clone(r.Info.raw)
 	return r, nil

@@ -182,6 +182,9 @@ func (h *host) memoryOptions() memory.Options {
 // relieve lets go of what is kept for convenience.
 func (h *host) relieve(level quota.Level) {
 	h.pools.closeIdle()
+	if level >= quota.High {
+		h.kept.DropCached()
+	}
 	h.index.Each(func(s *session.Handle) bool {
 		s.Streams().Trim(level >= quota.High)
 		return true

@@ -39,7 +39,7 @@ func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, 
 		page, err = splice.Set(page, append(items, ']'), kind.String())
 	}
 	if err == nil && kind == merge.Tools && version.Has(protocol.ToolExecution) {
-		page = v.Tasked(v.Servers[0].Name, page)
+		page = v.Tasked(v.Servers[0].Name)(page)
 	}
 	return page, err
 }

@@ -80,7 +80,7 @@ type Catalog struct {
 type kept struct {
 	servers map[string]*server
 	waiting []*waiter
-	views   views
+	views   *views
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }
@@ -147,10 +147,11 @@ func (c *Catalog) Init(p *otp.Process) error {
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Tenant: c.o.Tenant().Name, Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	var heir bool
 	if c.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(p.Now()) }); !heir {
-		c.kept = &kept{servers: map[string]*server{}, views: views{}}
+		c.kept = &kept{servers: map[string]*server{}, views: &views{}}
 		p.SetHeir(c.kept)
 	}
 	c.views.clear() // what crashed may have been made of them
+	c.o.Kept.Cached(quota.Views, c.views.clear)
 	for name, s := range order.Of(c.servers) {
 		if s.sup != (otp.Ref{}) {
 			c.places[s.sup] = place{name, nil}
@@ -239,6 +240,7 @@ func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
 		c.o.Kept.Set(quota.Lists, 0)
+		c.o.Kept.Cached(quota.Views, nil)
 		c.views.clear()
 	}
 }

@@ -304,6 +304,7 @@ func (c *Catalog) report(r *client.Report) {
 		}
 		s.took(conn, r, c.p.Now())
 	}
+	defer c.countLists() // once it is learnt
 	if !s.current(r.Key) {
 		return
 	}

@@ -45,7 +45,7 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
 		said := rewrite.Item(rewritten[kind], from, version, item)
 		if kind == merge.Tools && version.Has(protocol.ToolExecution) {
 			dialect, _ := v.Dialect(v.owner(item).server)
-			said = v.tasked(said, dialect)
+			said = tasked(said, dialect)
 		}
 		if same := bytes.Equal(said, item); same {
 			said = item // which is kept anyway
@@ -117,7 +117,7 @@ func (v *View) Support(server, tool string) tasks.Support {
 
 // tasked is a tool as clients of 2025-11-25 see it when its server has tasks of the extension: any may become one. One of a server without
 // tasks says nothing of them.
-func (v *View) tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
+func tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
 	switch dialect {
 	case tasks.Extension:
 		tool, _ = splice.Set(tool, jsontext.Value(`{"taskSupport":"optional"}`), "execution")
@@ -127,15 +127,17 @@ func (v *View) tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value
 	return tool
 }
 
-// Tasked is a page of tools of one server, as such clients see it.
-func (v *View) Tasked(server string, page jsontext.Value) jsontext.Value {
+// Tasked makes a page of tools of one server into what such clients see. It does not keep the view.
+func (v *View) Tasked(server string) func(page jsontext.Value) jsontext.Value {
 	dialect, _ := v.Dialect(server)
-	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
-		if !m.Is("tools") {
-			return m.Value, true
-		}
-		return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) { return v.tasked(tool, dialect), true }), true
-	})
+	return func(page jsontext.Value) jsontext.Value {
+		return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
+			if !m.Is("tools") {
+				return m.Value, true
+			}
+			return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) { return tasked(tool, dialect), true }), true
+		})
+	}
 }
 
 // Mirrors are the arguments of a tool which its schema, as modern clients see it, wants repeated in header fields. That is so of a modern

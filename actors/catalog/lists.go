@@ -30,9 +30,9 @@ type listing struct {
 	since   time.Time // when it was first waited for
 }
 
-// size is how many bytes the lists keep.
-func (l *listing) size() (n int) {
-	for _, items := range l.lists {
+// sizeOf is how many bytes lists keep.
+func sizeOf(lists *client.Lists) (n int) {
+	for _, items := range lists {
 		for _, item := range items {
 			n += len(item)
 		}
@@ -40,12 +40,25 @@ func (l *listing) size() (n int) {
 	return n
 }
 
-// countLists counts the lists of all servers.
+// beside is how many bytes a connection keeps beside the listing that came from it, if any.
+func (c *conn) beside(l *listing) int {
+	for k, items := range c.report.Lists {
+		if len(items) > 0 && (l == nil || len(l.lists[k]) == 0 || &l.lists[k][0] != &items[0]) {
+			return c.said
+		}
+	}
+	return c.report.Facts.Size()
+}
+
+// countLists counts the lists of all servers, and what else they have said of themselves.
 func (c *Catalog) countLists() {
 	n := 0
 	for _, s := range c.servers {
 		for _, l := range s.lists {
-			n += l.size()
+			n += l.facts.Size() + sizeOf(&l.lists)
+		}
+		for key, conn := range s.conns {
+			n += conn.beside(s.lists[anyRevision(key)])
 		}
 	}
 	c.o.Kept.Set(quota.Lists, n)
@@ -228,7 +241,7 @@ func (c *Catalog) group(caller Caller) group {
 // view is what the caller sees now. It is made once for all who see the same, and again after a change.
 func (c *Catalog) view(caller Caller) *View {
 	g := c.group(caller)
-	if v := c.views[g]; v != nil {
+	if v := c.views.get(g); v != nil {
 		return v
 	}
 	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept}
@@ -331,9 +344,6 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	}
 	l.known, l.stale, l.stored, l.until, l.facts, l.lists = true, false, false, time.Time{}, r.Facts, r.Lists
 	s.last = l
-	if changed {
-		c.countLists()
-	}
 	if changed || another || !l.saved {
 		c.save(s, key, l)
 	}

@@ -89,11 +89,12 @@ type View struct {
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental
 
-	account *quota.Account // of the tenant
+	account *quota.Account     // of the tenant
+	counted *quota.Reservation // nil before it is kept
+	handle  *Handle            // as well
 
-	mu       sync.Mutex         // guards what follows: what was asked for before
-	counted  *quota.Reservation // nil before it is kept
-	made     int                // bytes of lists
+	mu       sync.Mutex // guards what follows: what was asked for before
+	made     int        // bytes of lists
 	offers   map[protocol.Version]protocol.ServerCapabilities
 	lists    map[listAs]merge.List
 	mirrors  map[string][]headers.Mirror // by tool; nil before the first

@@ -18,7 +18,9 @@ import (
 func (k *kept) repair(now time.Time) []otp.Dropped {
 	var lost mend.Losses
 	mend.Map(&k.servers)
-	mend.Map(&k.views)
+	if k.views == nil {
+		k.views = &views{}
+	}
 	for name, s := range order.Of(k.servers) {
 		switch {
 		case lost.If(s == nil, "server", "missing"):

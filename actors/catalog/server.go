@@ -69,6 +69,7 @@ type conn struct {
 	modern    bool                        // their revision has no handshake
 	dismissed bool                        // it was told to end when it is not used any more
 	report    client.Report
+	said      int       // bytes of its lists and facts
 	since     time.Time // when it became ready
 	arriving  int       // sessions that were sent there, and of which it has not said that they are
 }
@@ -101,6 +102,7 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	s.release(key.Principal)
 	s.in[conn.report.State]--
 	delete(s.lacks, key)
+	c.countLists()
 }
 
 // release counts one connection less for a principal.
@@ -113,7 +115,7 @@ func (s *server) release(principal string) {
 // took takes note of what a connection reported last. One that was ready for a while has earned short pauses again.
 func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 	before := conn.report.State
-	conn.report = *r
+	conn.report, conn.said = *r, r.Facts.Size()+sizeOf(&r.Lists)
 	s.in[before]--
 	s.in[r.State]++
 	delete(s.lacks, r.Key)

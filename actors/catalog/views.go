@@ -2,26 +2,66 @@ package catalog
 
 import (
 	"maps"
+	"sync"
+	"sync/atomic"
 
 	"mcpd/gateway/quota"
 )
 
 // views are what callers were shown and may be shown again, by who sees the same. They are kept for
-// convenience: one that is not there is made anew.
-type views map[group]*View
+// convenience: one that is not there is made anew. The catalogue fills them, and anybody may clear
+// them where the memory is needed for something else.
+type views struct {
+	mu sync.Mutex
+	by map[group]*View
+}
+
+// Handle leads to a view for as long as the catalogue keeps it. Sessions remember the handle between
+// their requests and not the view: after a change of the lists each would keep another one.
+type Handle struct{ view atomic.Pointer[View] }
+
+// View is nil once the catalogue has let go of it.
+func (h *Handle) View() *View {
+	if h == nil {
+		return nil
+	}
+	return h.view.Load()
+}
+
+// Handle is what a session remembers of the view.
+func (v *View) Handle() *Handle { return v.handle }
+
+// get is the view of those who see the same; nil if there is none.
+func (vs *views) get(g group) *View {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	return vs.by[g]
+}
 
 // put keeps a view. Where the tenant has no room for it, or there are too many, the others go.
-func (vs views) put(g group, v *View) {
-	if len(vs) >= MaxListings || !v.account.Fits(v.size()) {
-		vs.forget(func(group) bool { return true })
+func (vs *views) put(g group, v *View) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if len(vs.by) >= MaxListings || !v.account.Spare(v.size()) {
+		vs.drop(func(group) bool { return true })
 	}
-	vs[g] = v
+	if vs.by == nil {
+		vs.by = map[group]*View{}
+	}
 	v.keep()
+	vs.by[g] = v
 }
 
 // forget lets go of those that which says.
-func (vs views) forget(which func(group) bool) {
-	maps.DeleteFunc(vs, func(g group, v *View) bool {
+func (vs *views) forget(which func(group) bool) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	vs.drop(which)
+}
+
+// drop is forget with the mutex held.
+func (vs *views) drop(which func(group) bool) {
+	maps.DeleteFunc(vs.by, func(g group, v *View) bool {
 		if !which(g) {
 			return false
 		}
@@ -33,22 +73,21 @@ func (vs views) forget(which func(group) bool) {
 }
 
 // clear lets go of all.
-func (vs views) clear() { vs.forget(func(group) bool { return true }) }
+func (vs *views) clear() { vs.forget(func(group) bool { return true }) }
 
 // size is how many bytes the view keeps beside the lists that it was made of.
 func (v *View) size() int { return v.Catalog.Size() }
 
-// keep counts the view for its tenant until it is forgotten.
+// keep counts a new view for its tenant until it is forgotten.
 func (v *View) keep() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.counted = v.account.Hold(quota.Views, v.size()+v.made)
+	v.counted, v.handle = v.account.Hold(quota.Views, v.size()), &Handle{}
+	v.handle.view.Store(v)
 }
 
 // grow counts n bytes more that were made of the view. It reports false where the tenant has no room
 // for them, and they are not to be kept. The mutex is held.
 func (v *View) grow(n int) bool {
-	if !v.account.Fits(n) {
+	if !v.account.Spare(n) {
 		return false
 	}
 	v.made += n
@@ -56,9 +95,9 @@ func (v *View) grow(n int) bool {
 	return true
 }
 
-// forget lets go of what the view counts. Whoever has it still may use it.
+// forget lets go of what the view counts. A request that has it still may use it. The mutex of the
+// view is not waited for: whoever has it may be slow.
 func (v *View) forget() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.counted.Release()
+	v.handle.view.Store(nil)
 }

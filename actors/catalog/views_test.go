@@ -93,3 +93,45 @@ func TestViewsWithoutRoom(t *testing.T) {
 		}
 	})
 }
+
+// What a call needs room for, views make room for.
+func TestViewsMakeRoomForCalls(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
+		r.Rest()
+		handle := r.mustLook("ci").Handle()
+		if handle.View() == nil {
+			t.Error("the view is not kept")
+		}
+		a, viewed := r.kept.Of("acme"), r.viewed()
+		room := a.Kept() + 10
+		r.kept.Of("other").Add(quota.Requests, int(3*room))
+		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 4 * room})
+		if _, full := a.Reserve(quota.Requests, viewed); full != nil {
+			t.Errorf("a call is refused: %s", full.Told().Message)
+		}
+		if handle.View() != nil || r.viewed() != 0 {
+			t.Errorf("%d bytes of views are kept", r.viewed())
+		}
+		r.mustLook("ci")
+	})
+}
+
+// What a server says of itself counts, with the list and for the connection that it is of.
+func TestFactsAreCounted(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		listed := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Lists] }
+		before := listed()
+		caps := `{"tools":{"listChanged":true},"experimental":{"x":{"y":"` + strings.Repeat("x", 10000) + `"}}}`
+		r.reports(files, report{state: client.Ready, caps: caps})
+		if got := listed(); got < before+2*10000 { // the listing, and the connection
+			t.Errorf("%d bytes count, %d before", got, before)
+		}
+		r.reports(files, report{state: client.Ready})
+		if got := listed(); got > before {
+			t.Errorf("%d bytes count when it says less again, %d before", got, before)
+		}
+	})
+}

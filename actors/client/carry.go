@@ -49,6 +49,8 @@ type carry struct {
 	unusable []string
 	// cuts are what exceeded the bounds of each.
 	cuts [Kinds][]catalog.Cut
+	// factCuts are what exceeded the bounds of the handshake.
+	factCuts []catalog.Cut
 	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance, and last how many those were.
 	instances []*instance
 	primary   otp.Ref

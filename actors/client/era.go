@@ -82,7 +82,7 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 				if c.answered != nil {
 					_ = c.step(session.Refuse) // the handshake is not gone on with
 				}
-				c.agreed(Facts{Version: v, Capabilities: r.Capabilities, Server: r.Info, Instructions: r.Instructions})
+				c.agreed(c.bounds(Facts{Version: v, Capabilities: r.Capabilities, Server: r.Info, Instructions: r.Instructions}))
 				return c.learnAll()
 			}
 		}

@@ -56,7 +56,7 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 		}
 		return c.greeted
 	}
-	greeted := Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions}
+	greeted := c.bounds(Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions})
 	if c.info().Stateless && !c.probed && c.may(protocol.Modern) {
 		c.answered = &greeted
 		return c.probe()

@@ -130,7 +130,7 @@ func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error)
 	return c.fetched(k, c.usable(k, c.bounded(k, items, nil)))
 }
 
-// bounded is a list within its bounds. An operator is told once of the same things that exceed them; cuts are those of its end.
+// bounded is a list within its bounds, without the rest of the message that it came in. An operator is told once of the same things that exceed them; cuts are those of its end.
 func (c *Connection) bounded(k catalog.Kind, items []jsontext.Value, cuts []catalog.Cut) []jsontext.Value {
 	within, more := catalog.Bound(k, items)
 	cuts = append(cuts, more...)
@@ -142,6 +142,9 @@ func (c *Connection) bounded(k catalog.Kind, items []jsontext.Value, cuts []cata
 		}
 	}
 	c.cuts[k] = cuts
+	for i := range within {
+		within[i] = within[i].Clone()
+	}
 	return within
 }
 

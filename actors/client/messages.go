@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"errors"
 	"time"
 
@@ -202,20 +201,6 @@ const (
 // States are all of them, as they follow one another when a server does badly.
 func States() []State {
 	return []State{Idle, Starting, Ready, Degraded, Backoff, CrashLoop, Quarantined, Stopped}
-}
-
-// Facts are what the handshake established about a server.
-type Facts struct {
-	Version      protocol.Version
-	Capabilities protocol.ServerCapabilities
-	Server       protocol.Implementation
-	Instructions string
-}
-
-// Same reports whether nobody can tell two servers apart by these.
-func (f Facts) Same(so Facts) bool {
-	return f.Version == so.Version && f.Instructions == so.Instructions &&
-		bytes.Equal(f.Capabilities.Raw(), so.Capabilities.Raw()) && bytes.Equal(f.Server.Raw(), so.Server.Raw())
 }
 
 // Report is what a connection tells the catalogue: its state, and when it is ready everything that was learnt.

@@ -213,19 +213,19 @@ func (s *Session) address(d *session.Deliver) {
 
 // route reports whether the request is on its way, or refused for good because the view is the last word.
 func (s *Session) route(d *session.Deliver, last bool) bool {
-	method, view := d.Message.Method, s.view
-	target, err := view.Route(method, d.Message.Params)
+	method, addresses := d.Message.Method, s.view.Addresses
+	target, err := addresses.Route(method, d.Message.Params)
 	if err != nil {
 		if last {
 			s.refuse(d, err)
 		}
 		return last
 	}
-	server := target.Server // the functions last as long as the call, and the request need not
+	server := target.Server // the functions last as long as the call, and neither request nor view need
 	s.toServer(&outgoing{
 		d: d, server: server, params: target.Params,
-		rewrite:      func(result jsontext.Value) jsontext.Value { return view.Result(server, method, result) },
-		rewriteError: func(data jsontext.Value) jsontext.Value { return view.Error(server, method, data) },
+		rewrite:      func(result jsontext.Value) jsontext.Value { return addresses.Result(server, method, result) },
+		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(server, method, data) },
 	})
 	return true
 }
@@ -258,7 +258,7 @@ func (s *Session) looked(m looked) {
 		s.refuse(m.d, m.err)
 		return
 	}
-	s.view = m.view
+	s.saw(m.view)
 	if s.modern() {
 		s.store(func(r *session.Record) { r.Offered = r.Offered.Union(s.view.Offer(r.Version)) }) // a list that there was is empty at worst
 	}

@@ -120,7 +120,7 @@ func (s *Session) introduced(m introduced) {
 		s.refuse(m.h.d, err)
 		return
 	}
-	s.view = m.view
+	s.saw(m.view)
 	offered := m.view.Offer(m.h.agreed.Version)
 	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered, Client: m.h.client}
 	s.save(s.record)

@@ -82,7 +82,7 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 func (s *Session) through(d *session.Deliver) *outgoing {
 	o := &outgoing{d: d, server: s.h.Endpoint().Server, params: d.Message.Params}
 	if view := s.view; view != nil && d.Message.Method == "tools/list" && s.record.Version.Has(protocol.ToolExecution) {
-		o.rewrite = func(page jsontext.Value) jsontext.Value { return view.Tasked(o.server, page) }
+		o.rewrite = view.Tasked(o.server)
 	}
 	return o
 }

@@ -61,7 +61,8 @@ type Session struct {
 	leaving []otp.Ref      // connections that others took the place of, and that this session has calls on the way to
 	life    *lifecycle.Lifecycle
 	timer   otp.Timer
-	view    *catalog.View   // of the aggregate, as it was last looked at
+	view    *catalog.View   // while a message is handled: of the aggregate, as it was last looked at
+	seen    *catalog.Handle // leads to the same, as long as the catalogue keeps it
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
 	waiting *waiting
@@ -150,8 +151,19 @@ func (s *Session) perform(effects []lifecycle.Effect) {
 	}
 }
 
-// Receive handles one message.
+// Receive handles one message. Between two messages the session keeps no view: after changes of the
+// lists there would be another one for each session.
 func (s *Session) Receive(_ *otp.Process, msg any) error {
+	s.view = s.seen.View()
+	err := s.receive(msg)
+	s.view = nil
+	return err
+}
+
+// saw takes note of a view that was asked for.
+func (s *Session) saw(v *catalog.View) { s.view, s.seen = v, v.Handle() }
+
+func (s *Session) receive(msg any) error {
 	switch m := msg.(type) {
 	case *session.Deliver:
 		s.deliver(m)

@@ -27,6 +27,11 @@ const (
 	ManyItems       Reason = "items"       // those behind MaxItems are left out
 	ManyPages       Reason = "pages"       // no further page was asked for
 	ManyBytes       Reason = "bytes"       // no further page was asked for
+
+	// These are about what a server says of itself, in the answer to initialize or server/discover.
+	LongInstructions  Reason = "instructions" // the rest is cut off
+	LargeCapabilities Reason = "capabilities" // all but the standard ones is left out
+	LargeServerInfo   Reason = "server_info"  // all but name and version is left out
 )
 
 // Cut is one thing that was done to a list so that it is within its bounds.
@@ -46,7 +51,7 @@ func Bound(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut)
 			}
 		}
 		name, _ := splice.GetString(item, kinds[k].key)
-		cuts = append(cuts, Cut{r, n, ellipsis(name, MaxName)})
+		cuts = append(cuts, Cut{r, n, Ellipsis(name, MaxName)})
 	}
 	if more := len(items) - MaxItems; more > 0 {
 		note(ManyItems, items[MaxItems], more)
@@ -82,15 +87,15 @@ func Fit(item jsontext.Value) (fits jsontext.Value, why Reason) {
 	if len(text) <= MaxDescription {
 		return item, ""
 	}
-	short, err := splice.Set(item, splice.Quote(ellipsis(text, MaxDescription)), "description")
+	short, err := splice.Set(item, splice.Quote(Ellipsis(text, MaxDescription)), "description")
 	if err != nil {
 		return nil, LongDescription
 	}
 	return short, LongDescription
 }
 
-// ellipsis is as much of a text as fits, with a mark when that is not all of it.
-func ellipsis(text string, most int) string {
+// Ellipsis is as much of a text as fits, with a mark when that is not all of it.
+func Ellipsis(text string, most int) string {
 	const mark = "…"
 	if len(text) <= most {
 		return text

@@ -35,14 +35,20 @@ func (p Problem) String() string {
 
 // Catalog is many servers as one. It is never changed after it was made, and safe for concurrent use.
 type Catalog struct {
+	*Addresses
+	lists    [kindCount]List
+	problems []Problem
+	size     int // bytes of items under other names, of whole lists, and of URIs
+}
+
+// Addresses say which server a name or URI is of. They do not keep the lists: a call needs them until
+// it has its result, whatever becomes of the lists meanwhile.
+type Addresses struct {
 	servers   map[string]bool
-	lists     [kindCount]List
 	cut       [kindCount]map[string]origin // external names that cannot be split
 	owners    map[string]string            // listed URI -> the server that keeps it
 	templates []routed
 	matched   map[string]int // templates to try, by server
-	problems  []Problem
-	size      int // bytes of items under other names, and of whole lists
 }
 
 // origin is where an item comes from.
@@ -56,7 +62,7 @@ type routed struct {
 
 // New makes the catalog of servers in the order of the configuration, which decides who keeps a URI that two have.
 func New(servers []Server) *Catalog {
-	c := &Catalog{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}
+	c := &Catalog{Addresses: &Addresses{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}}
 	for _, s := range servers {
 		c.servers[s.Name] = true
 	}
@@ -148,6 +154,7 @@ func (c *Catalog) place(server string, k Kind, name string, taken map[string]boo
 	case Resources:
 		if !strings.HasPrefix(name, scheme) && !taken[name] {
 			c.owners[name] = server
+			c.size += len(name)
 			return name, ""
 		}
 		return Wrap(server, name), ""
@@ -185,5 +192,6 @@ func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (ext
 		}
 	}
 	c.templates = append(c.templates, t)
+	c.size += len(external)
 	return external, why
 }

@@ -19,23 +19,23 @@ type Target struct {
 // its server too.
 type address struct {
 	member []string
-	find   func(*Catalog, string) (origin, error)
+	find   func(*Addresses, string) (origin, error)
 	apart  func(string) (server, name string, ok bool)
 }
 
 // addressed are the requests that do.
 var addressed = map[string]address{
-	"tools/call":            {[]string{"name"}, (*Catalog).tool, split},
-	"prompts/get":           {[]string{"name"}, (*Catalog).prompt, split},
-	"resources/read":        {[]string{"uri"}, (*Catalog).resource, unwrap},
-	"resources/subscribe":   {[]string{"uri"}, (*Catalog).resource, unwrap},
-	"resources/unsubscribe": {[]string{"uri"}, (*Catalog).resource, unwrap},
+	"tools/call":            {[]string{"name"}, (*Addresses).tool, split},
+	"prompts/get":           {[]string{"name"}, (*Addresses).prompt, split},
+	"resources/read":        {[]string{"uri"}, (*Addresses).resource, unwrap},
+	"resources/subscribe":   {[]string{"uri"}, (*Addresses).resource, unwrap},
+	"resources/unsubscribe": {[]string{"uri"}, (*Addresses).resource, unwrap},
 }
 
 // references are the kinds of completion/complete's ref, by its type.
 var references = map[string]address{
-	"ref/prompt":   {[]string{"ref", "name"}, (*Catalog).prompt, split},
-	"ref/resource": {[]string{"ref", "uri"}, (*Catalog).reference, unwrap},
+	"ref/prompt":   {[]string{"ref", "name"}, (*Addresses).prompt, split},
+	"ref/resource": {[]string{"ref", "uri"}, (*Addresses).reference, unwrap},
 }
 
 // addressOf is where a request names what it is for; false is for one that does not, or not as it should.
@@ -62,7 +62,7 @@ func Named(method string, params jsontext.Value) string {
 
 // Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. The method is
 // one whose requests name what they are for; for any other it panics.
-func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
+func (a *Addresses) Route(method string, params jsontext.Value) (Target, error) {
 	row, ok := addressOf(method, params)
 	switch {
 	case ok:
@@ -75,7 +75,7 @@ func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
 	if !ok || name == "" {
 		return Target{}, protocol.InvalidParams(strings.Join(row.member, ".") + " is missing or no text")
 	}
-	found, err := row.find(c, name)
+	found, err := row.find(a, name)
 	if err != nil {
 		return Target{}, err
 	}
@@ -87,46 +87,46 @@ func (c *Catalog) Route(method string, params jsontext.Value) (Target, error) {
 	return Target{found.server, params}, nil
 }
 
-func (c *Catalog) tool(external string) (origin, error) {
-	if found, ok := c.named(Tools, external); ok {
+func (a *Addresses) tool(external string) (origin, error) {
+	if found, ok := a.named(Tools, external); ok {
 		return found, nil
 	}
 	return origin{}, protocol.ToolNotFound(external)
 }
 
-func (c *Catalog) prompt(external string) (origin, error) {
-	if found, ok := c.named(Prompts, external); ok {
+func (a *Addresses) prompt(external string) (origin, error) {
+	if found, ok := a.named(Prompts, external); ok {
 		return found, nil
 	}
 	return origin{}, protocol.PromptNotFound(external)
 }
 
 // named looks a tool or prompt up. One that is not listed goes to the server that its name begins with, which knows best.
-func (c *Catalog) named(k Kind, external string) (origin, bool) {
-	if found, ok := c.cut[k][external]; ok {
+func (a *Addresses) named(k Kind, external string) (origin, bool) {
+	if found, ok := a.cut[k][external]; ok {
 		return found, true
 	}
 	server, name, ok := split(external)
-	return origin{server, name}, ok && c.servers[server]
+	return origin{server, name}, ok && a.servers[server]
 }
 
-func (c *Catalog) resource(uri string) (origin, error) {
-	if found, ok := c.locate(uri); ok {
+func (a *Addresses) resource(uri string) (origin, error) {
+	if found, ok := a.locate(uri); ok {
 		return found, nil
 	}
 	return origin{}, protocol.ResourceNotFound(uri)
 }
 
 // locate looks a URI up: wrapped, listed, and then by template in order.
-func (c *Catalog) locate(uri string) (origin, bool) {
+func (a *Addresses) locate(uri string) (origin, bool) {
 	if strings.HasPrefix(uri, scheme) {
 		server, inner, ok := unwrap(uri)
-		return origin{server, inner}, ok && c.servers[server]
+		return origin{server, inner}, ok && a.servers[server]
 	}
-	if server, ok := c.owners[uri]; ok {
+	if server, ok := a.owners[uri]; ok {
 		return origin{server, uri}, true
 	}
-	for _, t := range c.templates {
+	for _, t := range a.templates {
 		if t.template != nil && t.matches(uri) {
 			return origin{t.server, uri}, true
 		}
@@ -135,11 +135,11 @@ func (c *Catalog) locate(uri string) (origin, bool) {
 }
 
 // reference looks up what a completion is for: a template as it is listed, or else a URI.
-func (c *Catalog) reference(uri string) (origin, error) {
-	for _, t := range c.templates {
+func (a *Addresses) reference(uri string) (origin, error) {
+	for _, t := range a.templates {
 		if t.external == uri {
 			return t.origin, nil
 		}
 	}
-	return c.resource(uri)
+	return a.resource(uri)
 }

@@ -47,7 +47,7 @@ func Instructions(all []Instruction) string {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString("# " + i.Server + "\n\n" + ellipsis(text, MaxInstructions))
+		b.WriteString("# " + i.Server + "\n\n" + Ellipsis(text, MaxInstructions))
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ type Account struct {
 	total   atomic.Int64
 	kinds   [kindCount]atomic.Int64
 	refused atomic.Uint64
+	cache   atomic.Pointer[cache]
 }
 
 func (a *Account) all() *atomic.Int64       { return &a.total }
@@ -123,15 +124,19 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 func (a *Account) TryReserve(k Kind, n int) *Reservation {
 	r := a.Hold(k, n)
 	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
-	if a.fits(-int64(n), int64(n)) {
+	if a.fits(-int64(n), int64(n)) || a.dropFor(-int64(n), int64(n)) {
 		return r
 	}
 	r.Release()
 	return nil
 }
 
-// Fits reports whether there is room for n bytes more. It counts nothing.
-func (a *Account) Fits(n int) bool { return a.fits(0, int64(n)) }
+// Fits reports whether there is room for n bytes more, once what is cached has made room. It counts
+// nothing.
+func (a *Account) Fits(n int) bool { return a.Spare(n) || a.dropFor(0, int64(n)) }
+
+// Spare reports whether there is room for n bytes more beside what is cached. It counts nothing.
+func (a *Account) Spare(n int) bool { return a.fits(0, int64(n)) }
 
 // fits reports whether there is room for n bytes beside what is counted, and what is beyond that.
 func (a *Account) fits(beyond, n int64) bool {

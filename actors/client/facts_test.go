@@ -1,0 +1,57 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/gateway/catalog"
+	"mcpd/telemetry"
+)
+
+// What a server says of itself has a bound: the rest of its instructions is cut off, and of large
+// capabilities and a large serverInfo the parts that hosts go by are kept. The operator is told.
+func TestServerThatSaysTooMuchOfItself(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Reply(p.Expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true,"x":"`+huge+
+			`"},"resources":{"subscribe":true},"experimental":{"x":{"y":"`+huge+`"}}},"serverInfo":{"name":"peer","version":"1","title":"`+huge+
+			`"},"instructions":"`+huge+`"}`)
+		p.Expect("notifications/initialized")
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
+		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
+		r.Rest()
+		f := r.report().Facts
+		if n := f.Size(); n > client.MaxInstructions+1024 {
+			t.Errorf("%d bytes are kept", n)
+		}
+		for _, path := range []string{"tools.listChanged", "resources.subscribe"} {
+			if !f.Capabilities.Has(path) {
+				t.Errorf("%s is lost", path)
+			}
+		}
+		if f.Server.Name != "peer" || f.Server.Version != "1" || !strings.HasSuffix(f.Instructions, "x…") {
+			t.Errorf("it is %s %s, and says %d bytes", f.Server.Name, f.Server.Version, len(f.Instructions))
+		}
+		told := map[string]int{}
+		for _, e := range stage.Of[telemetry.ListCut](&r.Events) {
+			told[e.List+" "+e.Reason]++
+		}
+		for _, reason := range []catalog.Reason{catalog.LongInstructions, catalog.LargeCapabilities, catalog.LargeServerInfo} {
+			if told["initialize "+string(reason)] != 1 {
+				t.Errorf("told of %v", told)
+			}
+		}
+	})
+}
+
+// What is within its bounds stays as it was said.
+func TestFactsWithinTheirBounds(t *testing.T) {
+	f := client.Facts{Instructions: strings.Repeat("x", client.MaxInstructions)}
+	if got, cuts := f.Bound(); !got.Same(f) || len(cuts) > 0 {
+		t.Errorf("%v are cut", cuts)
+	}
+}
