@@ -34,8 +34,11 @@ const (
 	MaxPendingPerSession = 256
 	// MaxNotifications is how many notifications one dispatcher holds before it drops (S4-65).
 	MaxNotifications = 1000
-	// MaxSubscribedURIs bounds the resources of one subscriptions/listen; each costs an entry on both sides.
+	// MaxSubscribedURIs bounds the resources of one subscriptions/listen, and those that a session is subscribed to; each costs an
+	// entry on both sides.
 	MaxSubscribedURIs = 256
+	// MaxSubscribedBytes bounds the URIs of the latter: they are written down with the session after each change.
+	MaxSubscribedBytes = 256 << 10
 	// MaxHistory is how many finished requests are remembered, and HistoryTTL for how long (S4-133): enough to tell a late answer from
 	// one that was never asked for.
 	MaxHistory = 1024

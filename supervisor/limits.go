@@ -112,7 +112,9 @@ var limits = []limit{
 
 	// Streams.
 	{"max_streams", "", nil, "GET streams of one session", saysRetry, "too_many_streams"},
-	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen", "-32602", "invalid_params"},
+	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen; and those that a session is subscribed to", "-32602", "invalid_params"},
+	{"", "subscribed", int64(protocol.MaxSubscribedBytes), "bytes of the URIs of the latter", "-32602", "invalid_params"},
+	{"", "uri", int64(catalog.MaxURI), "bytes of the URI of a resource", "-32602; one that a server lists is left out", "invalid_params"},
 	{"max_stream_events", "", nil, "events that wait for a client; and that are kept for its return", queues, "mcpd_notifications_dropped_total"},
 	{"max_stream_size", "", nil, "bytes of the same", queues, "mcpd_notifications_dropped_total"},
 	{"stall_timeout", "", nil, "a write of which nothing is read", "the stream is cut; its client may resume it", "slow_consumer"},
@@ -148,6 +150,8 @@ var limits = []limit{
 	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", listsCut},
 	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", listsCut},
 	{"", "description", int64(catalog.MaxDescription), "its description", "the rest of it is cut off", listsCut},
+	{"", "instructions", int64(client.MaxInstructions), "the instructions of a server", "the rest of them is cut off", listsCut},
+	{"", "declared", int64(client.MaxDeclared), "the capabilities that a server declares; and the same of its serverInfo", "all but the standard capabilities, name and version is left out", listsCut},
 	{"", "schema", int64(catalog.MaxSchema), "a schema of a tool, which is passed on: the host checks nothing against it and fetches nothing for it", "the tool is left out", listsCut},
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},

@@ -11,6 +11,7 @@ import (
 
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
@@ -77,6 +78,9 @@ type agreement struct {
 // not agree is left out.
 func (s *Session) subscribe(d *session.Deliver) {
 	wanted, err := subscription.ParseFilter(d.Message.Params)
+	for _, uri := range wanted.URIs {
+		err = cmp.Or(err, merge.CheckURI(uri))
+	}
 	if err != nil {
 		s.refuse(d, err)
 		return

@@ -57,7 +57,9 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 	}
 	want := session.Subscription{Server: o.server, Asking: exchange}
 	want.URI, _ = splice.GetString(o.d.Message.Params, "uri")
-	want.Own, _ = splice.GetString(o.params, "uri")
+	if want.Own, _ = splice.GetString(o.params, "uri"); want.Own == want.URI {
+		want.Own = want.URI // in the same memory
+	}
 	same := func(u session.Subscription) bool {
 		return u.Server == want.Server && u.URI == want.URI && u.Own == want.Own
 	}
@@ -66,11 +68,26 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 		s.unsubscribed(same)
 	case slices.ContainsFunc(s.record.URIs, same):
 	case len(s.record.URIs) >= protocol.MaxSubscribedURIs:
-		return protocol.InvalidParams(fmt.Sprintf("this session has subscribed to %d resources, and to more it cannot", protocol.MaxSubscribedURIs))
+		return fullOf(fmt.Sprintf("%d resources", len(s.record.URIs)))
+	case bytesOf(s.record.URIs)+bytesOf([]session.Subscription{want}) > protocol.MaxSubscribedBytes:
+		return fullOf(fmt.Sprintf("resources with URIs of %d bytes, of %d", bytesOf(s.record.URIs), protocol.MaxSubscribedBytes))
 	default:
 		s.store(func(r *session.Record) { r.URIs = append(slices.Clone(r.URIs), want) })
 	}
 	return nil
+}
+
+// fullOf refuses one subscription more.
+func fullOf(what string) error {
+	return protocol.InvalidParams("this session is subscribed to " + what + ", and cannot be to more: unsubscribe from one first, or use another session")
+}
+
+// bytesOf is how many bytes the URIs of subscriptions are.
+func bytesOf(all []session.Subscription) (n int) {
+	for _, u := range all {
+		n += len(u.URI) + len(u.Own)
+	}
+	return n
 }
 
 // unsubscribed forgets subscriptions.

@@ -1,15 +1,44 @@
 package catalog
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/splice"
 )
 
 // scheme begins the URIs that name a server. A server's own URI that begins so is always wrapped: it could pose as another's.
 const scheme = "mcpd://"
 
-// MaxURI bounds what is looked for among resources and templates.
+// MaxURI bounds the bytes of a resource's URI: of a server's, which is not listed otherwise, and of a
+// client's.
 const MaxURI = 8 << 10
+
+// CheckURI says why a URI of a client is refused: it is too long. A wrapped one counts as what is
+// wrapped.
+func CheckURI(uri string) error {
+	own := uri
+	if server, inner, ok := unwrap(uri); ok && len(server) <= MaxName {
+		own = inner
+	}
+	if len(own) <= MaxURI {
+		return nil
+	}
+	return protocol.InvalidParams(fmt.Sprintf("a resource's URI has %d bytes, and may have %d: use a shorter one", len(own), MaxURI))
+}
+
+// CheckURIOf is CheckURI of the URI that the params of a method name a resource by, if they do.
+func CheckURIOf(method string, params jsontext.Value) error {
+	if row := addressed[method]; len(row.member) == 1 && row.member[0] == "uri" {
+		uri, _ := splice.GetString(params, row.member...)
+		return CheckURI(uri)
+	}
+	return nil
+}
 
 // Wrap is the form of a resource's URI that names its server. It is accepted for every resource, and is how a resource is listed whose
 // plain URI means another one: mcpd://{server}/{percent-encoded URI}.
