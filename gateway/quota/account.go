@@ -121,10 +121,14 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 
 // TryReserve is Reserve for one who waits and asks again: nil when there is no room, which is not
 // counted as a refusal.
-func (a *Account) TryReserve(k Kind, n int) *Reservation {
+func (a *Account) TryReserve(k Kind, n int) *Reservation { return a.TryMore(k, 0, n) }
+
+// TryMore is TryReserve for n bytes more of a message of which had bytes are counted already: there is
+// room for them where there would be for the whole message.
+func (a *Account) TryMore(k Kind, had, n int) *Reservation {
 	r := a.Hold(k, n)
 	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
-	if a.fits(-int64(n), int64(n)) || a.dropFor(-int64(n), int64(n)) {
+	if all := int64(had + n); a.fits(-all, all) || a.dropFor(-all, all) {
 		return r
 	}
 	r.Release()

@@ -295,3 +295,25 @@ func TestRefusalsAreTrue(t *testing.T) {
 		}
 	}
 }
+
+// A message that is counted in steps has room while it would have it as a whole, of any size while
+// nobody else uses the free part.
+func TestMessageThatGrowsHasRoomAsAWhole(t *testing.T) {
+	l := ledger(Normal)
+	a, b := l.Of("acme"), l.Of("initech")
+	first := a.TryReserve(Requests, 30*mib)
+	next := a.TryMore(Requests, 30*mib, 170*mib)
+	if first == nil || next == nil || a.Kept() != 200*mib {
+		t.Fatalf("a message alone has no room: %d bytes are kept", a.Kept())
+	}
+	other := b.TryReserve(Requests, 20*mib)
+	if b.TryMore(Requests, 20*mib, 6*mib) != nil || b.Kept() != 20*mib {
+		t.Errorf("another has room beyond its share; %d bytes are kept", b.Kept())
+	}
+	other.Release()
+	next.Release()
+	first.Release()
+	if a.Kept() != 0 {
+		t.Errorf("%d bytes are kept in the end", a.Kept())
+	}
+}
