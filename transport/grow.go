@@ -1,19 +1,30 @@
 package transport
 
-import "sync"
+import (
+	"math/bits"
+	"sync"
+)
 
 // grown are buffers in which large messages were read, for the next one of anybody. To make such a buffer, to fill it with zeros and to get it from the
 // kernel page by page costs more than to copy a message out of it. The collector takes those that nobody needs.
-var grown = sync.Pool{New: func() any { return new([]byte) }}
+// Each pool has one size, twice that of the pool before: a larger buffer than was asked for would be
+// memory that no Room counts.
+var grown [12]sync.Pool
 
-// Grow is a buffer of at least twice the size of one that is full, and of most bytes at most, which begins with what that holds. The full one must
+// class is the index of the pool of buffers of so many bytes; false when there is none.
+func class(size int) (int, bool) {
+	n := bits.Len(uint(size/Large)) - 2 // 0 for twice Large
+	return n, 0 <= n && n < len(grown) && size == Large<<(n+1)
+}
+
+// Grow is a buffer of twice the size of one that is full, and of most bytes at most, which begins with what that holds. The full one must
 // not be used any more.
 func Grow(full []byte, most int) []byte {
 	want := min(2*len(full), most)
 	var larger []byte
-	if want > Large {
-		if kept := grown.Get().(*[]byte); cap(*kept) >= want {
-			larger = (*kept)[:min(cap(*kept), most)]
+	if n, ok := class(want); ok {
+		if kept, ok := grown[n].Get().(*[]byte); ok {
+			larger = (*kept)[:want]
 		}
 	}
 	if larger == nil {
@@ -24,9 +35,9 @@ func Grow(full []byte, most int) []byte {
 	return larger
 }
 
-// Recycle gives back a buffer that Grow has made, once nothing refers to it any more. One that is not large is left to the collector.
+// Recycle gives back a buffer that Grow has made, once nothing refers to it any more. One of another size is left to the collector.
 func Recycle(buf []byte) {
-	if cap(buf) > Large {
-		grown.Put(&buf)
+	if n, ok := class(cap(buf)); ok {
+		grown[n].Put(&buf)
 	}
 }

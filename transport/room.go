@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -10,6 +11,12 @@ const Large = 64 << 10
 
 // Room bounds the bytes of large messages that are somewhere at once: of a tenant's servers, until its clients have read them, or of
 // clients, until the host has. Who sends one that finds no room is not read until there is some, so that he waits and nobody else does.
+//
+// A message counts as much as its buffer has grown to, not what it may become, so one that stops
+// half-way holds little. Messages that have begun could then all wait for each other: so one of them
+// at a time, the first that finds no room, has an overdraft and grows as far as it must. A Room
+// therefore holds its limit and one message at most.
+//
 // A nil Room has no bound. It is safe for concurrent use.
 type Room struct {
 	limit int
@@ -18,7 +25,9 @@ type Room struct {
 
 	mu    sync.Mutex // guards what follows
 	used  int
-	queue []*entrant // in the order in which they came
+	queue []*entrant // who wait to begin a message, in the order in which they came
+	grow  []*entrant // who have begun one, and wait for more
+	over  bool       // one of those has the overdraft
 	most  int
 }
 
@@ -33,6 +42,7 @@ type Account interface {
 // entrant waits for room.
 type entrant struct {
 	size int
+	over bool          // it has the overdraft; set before in is closed
 	in   chan struct{} // closed when it has it
 }
 
@@ -59,6 +69,7 @@ func (r *Room) Add(size int) {
 func (r *Room) add(size int) {
 	before := r.used
 	r.used += size
+	r.grow = slices.DeleteFunc(r.grow, r.grows)
 	for len(r.queue) > 0 && r.fits(r.queue[0].size) {
 		first := r.queue[0]
 		r.queue = r.queue[1:]
@@ -72,6 +83,19 @@ func (r *Room) add(size int) {
 	if r.owner != nil && r.used != before {
 		r.owner.Count(r.used - before)
 	}
+}
+
+// grows lets a message grow that fits, or that can have the overdraft, and reports whether it did.
+func (r *Room) grows(e *entrant) bool {
+	if !r.fits(e.size) {
+		if r.over {
+			return false
+		}
+		r.over, e.over = true, true
+	}
+	r.used += e.size
+	close(e.in)
+	return true
 }
 
 // fits reports whether there is room. One message fits an empty room, whatever its size.
@@ -92,9 +116,25 @@ func (r *Room) take(ctx context.Context, size int) error {
 		r.mu.Unlock()
 		return ErrSlowConsumer
 	}
-	e := &entrant{size, make(chan struct{})}
+	e := &entrant{size: size, in: make(chan struct{})}
 	r.queue = append(r.queue, e)
 	r.mu.Unlock()
+	return r.await(ctx, e)
+}
+
+// more waits until a message that has begun has room for size bytes more, and reports whether it has
+// the overdraft for that.
+func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
+	e := &entrant{size: size, in: make(chan struct{})}
+	r.mu.Lock()
+	r.grow = append(r.grow, e)
+	r.add(0)
+	r.mu.Unlock()
+	err = r.await(ctx, e)
+	return e.over && err == nil, err
+}
+
+func (r *Room) await(ctx context.Context, e *entrant) error {
 	select {
 	case <-e.in:
 		return nil
@@ -102,15 +142,27 @@ func (r *Room) take(ctx context.Context, size int) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, other := range r.queue {
-		if other == e {
-			r.queue = append(r.queue[:i:i], r.queue[i+1:]...)
-			r.add(0) // the next one may be smaller
-			return context.Cause(ctx)
-		}
+	select {
+	case <-e.in: // meanwhile
+		r.over = r.over && !e.over
+		r.add(-e.size)
+	default:
+		same := func(other *entrant) bool { return other == e }
+		r.queue, r.grow = slices.DeleteFunc(r.queue, same), slices.DeleteFunc(r.grow, same)
+		r.add(0) // the next one may be smaller
 	}
-	r.add(-size) // it was let in meanwhile
 	return context.Cause(ctx)
+}
+
+// free lets go of a message's bytes, and of the overdraft if it has that.
+func (r *Room) free(size int, over bool) {
+	if r == nil || size == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = r.over && !over
+	r.add(-size)
 }
 
 // Used is how many bytes are counted now, and Most how many ever were.
@@ -128,25 +180,33 @@ func (r *Room) Used() (now, most int) {
 type Hold struct {
 	room *Room
 	size int
+	over bool // it has the overdraft of the room
 }
 
 // NewHold makes the Hold of a reader.
 func NewHold(r *Room) Hold { return Hold{room: r} }
 
-// Take waits for room for a message of at most size bytes, unless it has some.
-func (h *Hold) Take(ctx context.Context, size int) error {
-	if h.room == nil || h.size > 0 {
+// Take waits until the message has room for size bytes in all, unless it has that. When ctx ends
+// before, it keeps what it had.
+func (h *Hold) Take(ctx context.Context, size int) (err error) {
+	switch more := size - h.size; {
+	case h.room == nil || more <= 0:
 		return nil
+	case h.size == 0:
+		err = h.room.take(ctx, size)
+	case h.over:
+		h.room.Add(more)
+	default:
+		h.over, err = h.room.more(ctx, more)
 	}
-	if err := h.room.take(ctx, size); err != nil {
-		return err
+	if err == nil {
+		h.size = size
 	}
-	h.size = size
-	return nil
+	return err
 }
 
 // Free lets go of it. It is idempotent.
 func (h *Hold) Free() {
-	h.room.Add(-h.size)
-	h.size = 0
+	h.room.free(h.size, h.over)
+	h.size, h.over = 0, false
 }

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -120,4 +121,93 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 		}
 		none.Free()
 	})
+}
+
+// Messages that have begun and do not all fit grow one after the other, in the order in which they
+// came. The room holds one more than its limit then. One that stops half-way keeps what it has, and
+// who gives up leaves his turn to the next.
+func TestRoomOfMessagesThatGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room, holds := NewRoom(100), make([]Hold, 5)
+		for i := range holds {
+			holds[i] = NewHold(room)
+			if err := holds[i].Take(t.Context(), 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, failed := make(chan int, len(holds)), make(chan error, 1)
+		grow := func(i, size int) {
+			go func() { // owner: the test waits for it
+				if holds[i].Take(t.Context(), size) == nil {
+					got <- i
+				}
+			}()
+			synctest.Wait()
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		grow(1, 40)
+		go func() { failed <- holds[2].Take(leaving, 40) }() // owner: the test waits for it
+		synctest.Wait()
+		grow(3, 40)
+		grow(4, 30)
+		grow(1, 200) // it has its turn until it is done
+		if a, b := <-got, <-got; a != 1 || b != 1 || len(got) != 0 {
+			t.Fatalf("%d and %d grow, and %d more; want only the first", a, b, len(got))
+		}
+		if now, _ := room.Used(); now != 280 {
+			t.Errorf("%d bytes are taken", now)
+		}
+		leave()
+		if err := <-failed; !errors.Is(err, context.Canceled) || holds[2].size != 20 {
+			t.Errorf("who gave up: %v, and has %d bytes", err, holds[2].size)
+		}
+		holds[1].Free() // 80 of 100 are taken
+		synctest.Wait()
+		if a, b := <-got, <-got; min(a, b) != 3 || max(a, b) != 4 {
+			t.Errorf("%d and %d grow, want the next one that fits and the one behind it, which has the turn", a, b)
+		}
+		if now, _ := room.Used(); now != 110 {
+			t.Errorf("%d bytes are taken", now)
+		}
+		for i := range holds {
+			holds[i].Free()
+		}
+		if now, most := room.Used(); now != 0 || most != 280 || room.over {
+			t.Errorf("%d bytes are taken by nobody, %d were at most", now, most)
+		}
+	})
+}
+
+// Who gives up just as his turn comes takes nothing, and the turn goes on to the next one.
+func TestTurnOfWhoGivesUp(t *testing.T) {
+	for range 500 {
+		room, holds := NewRoom(100), make([]Hold, 3)
+		for i := range holds {
+			holds[i] = NewHold(room)
+			if err := holds[i].Take(t.Context(), 30); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := holds[0].Take(t.Context(), 200); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			_ = holds[1].Take(ctx, 200)
+			holds[1].Free()
+		})
+		waiting.Go(func() {
+			if err := holds[2].Take(t.Context(), 300); err != nil {
+				t.Error(err)
+			}
+			holds[2].Free()
+		})
+		waiting.Go(cancel)
+		holds[0].Free()
+		waiting.Wait()
+		if now, _ := room.Used(); now != 0 || room.over {
+			t.Fatalf("%d bytes are taken by nobody, overdraft %t", now, room.over)
+		}
+	}
 }

@@ -149,7 +149,7 @@ func (l *lines) take(n, end int) []byte {
 	return line
 }
 
-// fill reads more, making room first. A line that fills the buffer is read on when the tenant has room for all that it may be. The buffer doubles up to one byte over the longest line.
+// fill reads more, making room first. A line that fills the buffer is read on when the tenant has room for the next one. The buffer doubles up to one byte over the longest line.
 func (l *lines) fill(ctx context.Context) error {
 	if l.at > 0 {
 		l.end = copy(l.buf, l.buf[l.at:l.end])
@@ -157,7 +157,7 @@ func (l *lines) fill(ctx context.Context) error {
 	}
 	if l.end == len(l.buf) {
 		if l.end >= transport.Large && l.long == nil {
-			if err := l.room.Take(ctx, l.max); err != nil {
+			if err := l.room.Take(ctx, min(2*l.end, l.max)); err != nil {
 				return err
 			}
 		}

@@ -140,7 +140,7 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 		const size = 3 * lineBuffer
 		text := "small\n" + strings.Repeat("x", size) + "\nsmall\n"
 		room := transport.NewRoom(2 * size)
-		room.Add(size)
+		room.Add(2 * size)
 		l := lines{src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, room: transport.NewHold(room)}
 		want := func(n int) {
 			t.Helper()
@@ -154,14 +154,43 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 		if line, err := l.next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("without room: %d bytes and %v", len(line), err)
 		}
-		room.Add(-size)
+		room.Add(-2 * size)
 		want(size)
-		if now, _ := room.Used(); now != 2*size {
+		if now, _ := room.Used(); now != 4*lineBuffer {
 			t.Errorf("the line in hand has %d bytes of room", now)
 		}
 		want(5)
 		if now, _ := room.Used(); now != 0 {
 			t.Errorf("%d bytes of room are nobody's", now)
 		}
+	})
+}
+
+// A line counts as much as there is of it, or twice that, whatever it may become: one that stops
+// half-way holds no more.
+func TestLineCountsWhatHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const came, most = 100_000, 16 << 20
+		room := transport.NewRoom(most)
+		rest, end := io.Pipe()
+		l := lines{src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", came)), rest)}, max: most, room: transport.NewHold(room)}
+		got := make(chan int)
+		go func() { // owner: the test, which waits for it
+			line, _ := l.next(t.Context())
+			got <- len(line)
+		}()
+		synctest.Wait()
+		if now, _ := room.Used(); now < came || now > 2*came {
+			t.Errorf("room for %d bytes is taken, %d are there", now, came)
+		}
+		end.Write(bytes.Repeat([]byte("y"), most-came))
+		end.Write([]byte("\n"))
+		if n := <-got; n != most {
+			t.Errorf("got %d bytes", n)
+		}
+		if now, _ := room.Used(); now != most {
+			t.Errorf("room for %d bytes is taken by a line of %d", now, most)
+		}
+		l.room.Free()
 	})
 }

@@ -212,7 +212,7 @@ func media(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// readAnswer reads a body up to max bytes. What is large waits for room before it is read.
+// readAnswer reads a body up to max bytes. What is large waits for room before more of it is read.
 func readAnswer(ctx context.Context, resp *http.Response, max int, room *transport.Hold) ([]byte, error) {
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, fmt.Errorf("the answer is encoded as %q, which was not asked for", encoding)
@@ -236,7 +236,7 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 	for {
 		if len(body) == cap(body) {
 			if len(body) >= transport.Large {
-				if err := room.Take(ctx, most); err != nil {
+				if err := room.Take(ctx, min(2*len(body), most)); err != nil {
 					return nil, fmt.Errorf("read the answer: %w", err)
 				}
 			}

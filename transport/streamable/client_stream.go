@@ -179,7 +179,7 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 	f.room = transport.NewHold(f.client.room)
 	return NewReader(resp.Body, ReaderLimits{
-		Event: f.client.limits.Bytes + readerBuffer, Large: func() error { return f.room.Take(ctx, f.client.limits.Bytes) },
+		Event: f.client.limits.Bytes + readerBuffer, Large: func(size int) error { return f.room.Take(ctx, size) },
 		Free: f.room.Free, Rest: func(long time.Duration) { f.client.rest(ctx, long) },
 	})
 }

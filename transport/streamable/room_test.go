@@ -53,3 +53,37 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 		})
 	}
 }
+
+// An answer counts as much as there is of it, or twice that, whatever it may become: one that stops
+// half-way holds no more.
+func TestAnswerCountsWhatHasCome(t *testing.T) {
+	const came = 100_000
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			part := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", came)
+			rest := make(chan bool)
+			p.posts["large"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+				w.Header().Set("Content-Type", kind)
+				if kind == "text/event-stream" {
+					part = "data: " + part
+				}
+				_, _ = w.Write([]byte(part))
+				<-rest
+				_, _ = w.Write([]byte("\"}\n\n"))
+			}
+			room := transport.NewRoom(16 << 20)
+			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+			shake(t, c, protocol.V20251125)
+			send(t, c, call(1, "large"))
+			synctest.Wait()
+			if now, _ := room.Used(); now < came || now > 2*came {
+				t.Errorf("%s: room for %d bytes is taken, %d are there", kind, now, came)
+			}
+			close(rest)
+			if in := recv(t, c); in.Err != nil || len(in.Message.Result) < came {
+				t.Errorf("%s: got %.100s", kind, show(in))
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"strconv"
 	"time"
 
@@ -63,9 +64,10 @@ var keepAlive = []byte(": keep-alive\n\n")
 type ReaderLimits struct {
 	// Event is the most bytes of one event, and of one line. The default is DefaultEventBytes.
 	Event int
-	// Large is called before more than transport.Large bytes of an event are read, perhaps more than once. Its error ends the stream. Nil
-	// lets all of it be read.
-	Large func() error
+	// Large is called before more than transport.Large bytes of an event are read, with how many bytes
+	// it is going to take at most, and again before it takes more. Its error ends the stream. Nil lets
+	// all of it be read.
+	Large func(size int) error
 	// Free is called when what was read after Large turned out to be of no event. Nil has nothing to let go.
 	Free func()
 	// Rest waits for so long, where what is no message comes too fast. Nil sleeps.
@@ -88,7 +90,7 @@ var ErrEventTooLarge = errors.New("sse event too large")
 type Reader struct {
 	src     io.Reader
 	max     int
-	large   func() error
+	large   func(size int) error
 	free    func()
 	rest    func(time.Duration)
 	buf     []byte
@@ -108,7 +110,7 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 		limits.Event = DefaultEventBytes
 	}
 	if limits.Large == nil {
-		limits.Large = func() error { return nil }
+		limits.Large = func(int) error { return nil }
 	}
 	if limits.Free == nil {
 		limits.Free = func() {}
@@ -213,7 +215,7 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 		}
 		if len(event.Data) >= transport.Large {
 			r.roomy = true
-			if err := r.large(); err != nil {
+			if err := r.large(step(len(event.Data)+1+len(value), r.max)); err != nil {
 				return false, err
 			}
 		}
@@ -242,6 +244,10 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 	}
 	return true, nil
 }
+
+// step is the size that a buffer is counted with which holds size bytes and at most max: it doubles,
+// as that of a line does.
+func step(size, max int) int { return min(1<<bits.Len(uint(size-1)), max) }
 
 // line returns the next line without its end, valid until the next call. A line may end in LF, CR LF or CR alone; after a CR it never
 // waits for the byte that follows.
@@ -306,7 +312,7 @@ func (r *Reader) fill() error {
 		}
 		if r.end >= transport.Large {
 			r.roomy = true
-			if r.err = r.large(); r.err != nil {
+			if r.err = r.large(min(2*r.end, r.max)); r.err != nil {
 				return r.err
 			}
 		}
