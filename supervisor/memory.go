@@ -157,19 +157,19 @@ func (h *host) ownBodies() int {
 // bodiesOf is where the large requests of a tenant are while they are read.
 func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).bodies }
 
-// reserveBody counts a large request for its tenant while it is read.
-func (h *host) reserveBody(ep streamable.Endpoint, n int, again bool) (release func(), full string) {
+// reserveBody counts more bytes of a large request for its tenant while it is read.
+func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (release func(), full string) {
 	kept := h.kept.Of(ep.Tenant)
-	if r := kept.TryReserve(quota.Requests, n); r != nil {
+	if r := kept.TryMore(quota.Requests, had, more); r != nil {
 		return r.Release, ""
 	}
 	if again {
 		return nil, ""
 	}
-	if why := kept.Room(n); why != nil {
+	if why := kept.Room(more); why != nil {
 		return nil, why.Told().Message
 	}
-	return kept.Hold(quota.Requests, n).Release, "" // there is room since
+	return kept.Hold(quota.Requests, more).Release, "" // there is room since
 }
 
 func (h *host) memoryOptions() memory.Options {

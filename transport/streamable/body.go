@@ -40,7 +40,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	}
 	in := timed{src: src, timing: newTiming(w, bounds.BodyTime)}
 	body := make([]byte, 0, min(bodyBuffer, most))
-	var room bodyRoom
+	room := bodyRoom{patience: roomTime}
 	defer room.free()
 	for {
 		to := body[len(body):cap(body)]
@@ -57,6 +57,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 				}
 				if full != "" {
 					room.free()
+					body = nil
 					in.discard(w, r)
 					return nil, noRoom, full
 				}
@@ -99,13 +100,15 @@ func outlive(w http.ResponseWriter, r *http.Request) {
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 
-// needed is how many bytes a body has to have room for before a full buffer of size bytes grows: all
-// that may come, once that is known, or the body proves to be large.
+// needed is how many bytes a body has to have room for before a full buffer of size bytes grows to
+// twice that: so what it counts is in proportion to what has come, whatever length it announces. One
+// that is known to be large begins as such, since it may wait for room.
 func needed(size, most int, known bool) int {
-	if !known && size < transport.Large {
-		return min(transport.Large, most)
+	first := transport.Large
+	if known && most > first {
+		first *= 2
 	}
-	return most
+	return min(max(first, 2*size), most)
 }
 
 // bodyRoom is what a body takes up while it is read, beyond its first buffer: of what its tenant may
@@ -113,26 +116,36 @@ func needed(size, most int, known bool) int {
 type bodyRoom struct {
 	size     int // bytes that it has room for
 	own      transport.Hold
-	reserved func() // lets go of what it counts for its tenant
+	reserved []func()      // let go of what it counts for its tenant
+	patience time.Duration // how much longer it waits, of all its steps together
 }
 
-// take gets room for a body of at most size bytes, and says why there is none. A large body waits.
+// take gets room for size bytes of a body in all, and says why there is none. A large body waits.
 func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
-	room.free()
-	room.size = size
+	reserve := func(again bool) bool {
+		release, why := h.options.Reserve(ep, room.size, size-room.size, again)
+		if full = why; release == nil {
+			return false
+		}
+		room.size, room.reserved = size, append(room.reserved, release)
+		return true
+	}
 	if size <= transport.Large {
-		room.reserved, full = h.options.Reserve(ep, size, false)
+		reserve(false)
 		return full
 	}
-	ctx, cancel := context.WithTimeout(client, roomTime)
+	began := time.Now()
+	defer func() { room.patience -= time.Since(began) }()
+	ctx, cancel := context.WithTimeout(client, room.patience)
 	defer cancel()
-	room.own = transport.NewHold(h.options.Bodies(ep))
+	if room.size <= transport.Large {
+		room.own = transport.NewHold(h.options.Bodies(ep))
+	}
 	if room.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
 	for full == "" {
-		room.reserved, full = h.options.Reserve(ep, size, ctx.Err() == nil)
-		if room.reserved != nil {
+		if reserve(ctx.Err() == nil) {
 			return ""
 		}
 		select {
@@ -148,9 +161,10 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size
 
 func (r *bodyRoom) free() {
 	r.own.Free()
-	if r.reserved != nil {
-		r.reserved()
+	for _, release := range r.reserved {
+		release()
 	}
+	r.reserved = nil
 }
 
 // settled is a message that is kept while it is in hand, in no much larger a buffer than it needs.

@@ -39,12 +39,19 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 					}
 					return nil
 				}
+				var counting sync.Mutex // guards what the account is
 				may, refused := full != "account", 0
-				o.Reserve = func(ep Endpoint, n int, again bool) (func(), string) {
+				o.Reserve = func(ep Endpoint, _, n int, again bool) (func(), string) {
+					counting.Lock()
+					defer counting.Unlock()
 					switch {
 					case may || ep.Tenant != "acme":
 						kept += n
-						return sync.OnceFunc(func() { kept -= n }), ""
+						return func() {
+							counting.Lock()
+							defer counting.Unlock()
+							kept -= n
+						}, ""
 					case again:
 						return nil, ""
 					}
@@ -96,7 +103,10 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 
 				turn := post("acme", 3*transport.Large)
 				time.Sleep(roomTime - time.Second) // many times what a body may take
-				if may = true; full == "room" {
+				counting.Lock()
+				may = true
+				counting.Unlock()
+				if full == "room" {
 					room.Add(-1)
 				}
 				if w := <-turn; w.Code != 200 {
@@ -110,55 +120,136 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 	}
 }
 
-// A body counts for its tenant in full while it is read, with and without its length.
-func TestLargeBodyTakesItsTenantsShare(t *testing.T) {
-	const share = 3 * transport.Large
-	for _, c := range []struct {
-		name               string
-		size, length, want int64
-	}{
-		{"with its length", share, share, share},
-		{"without", share, -1, 4 * share},
-		{"larger", 4 * share, 4 * share, 4 * share},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			host, own, kept := newTestHost(t), transport.NewRoom(share), int64(0)
+// A body counts for its tenant while it is read, with and without its length: all that has come, and
+// at most twice that once it is large. What it announces, or might become, counts nothing.
+func TestLargeBodyCountsWhatHasCome(t *testing.T) {
+	const size, limit = 3 * transport.Large, 64 * transport.Large
+	for name, length := range map[string]int64{"with its length": size, "of which much is to come": limit, "without": -1} {
+		t.Run(name, func(t *testing.T) {
+			host, own, kept := newTestHost(t), transport.NewRoom(size), 0
 			h := NewHandler(Options{
-				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: 4 * share}},
+				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
 				Bodies: func(Endpoint) *transport.Room { return own },
-				Reserve: func(_ Endpoint, n int, _ bool) (func(), string) {
-					kept += int64(n)
-					return sync.OnceFunc(func() { kept -= int64(n) }), ""
+				Reserve: func(_ Endpoint, had, n int, _ bool) (func(), string) {
+					if had != kept {
+						t.Errorf("%d bytes more than %d are asked for, %d count", n, had, kept)
+					}
+					kept += n
+					return sync.OnceFunc(func() { kept -= n }), ""
 				},
 			})
-			watched := watcher{strings.NewReader(strings.Repeat("x", int(c.size))), func() {
+			watched := &watcher{Reader: strings.NewReader(strings.Repeat("x", size))}
+			watched.look = func(came int) {
 				mine, _ := own.Used()
-				if large := kept > transport.Large; large != (mine > 0) || large && (int64(mine) != c.want || kept != c.want) {
-					t.Errorf("%d bytes are taken and %d count, want %d", mine, kept, c.want)
+				if large := kept > transport.Large; large != (mine > 0) || large && mine != kept {
+					t.Errorf("%d bytes are taken and %d count", mine, kept)
 				}
-			}}
-			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
-			r.ContentLength = c.length
-			body, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
-			if int64(len(body)) != c.size || why != accepted {
-				t.Errorf("read %d bytes of %d, %v %s", len(body), c.size, why, detail)
+				if kept > max(2*transport.Large, 2*came) || came > bodyBuffer && kept < came {
+					t.Errorf("%d bytes count when %d have come", kept, came)
+				}
 			}
-			if _, most := own.Used(); int64(most) != c.want || kept != 0 {
-				t.Errorf("%d bytes were taken, want %d; %d count in the end", most, c.want, kept)
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
+			r.ContentLength = length
+			body, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+			if length != limit && (len(body) != size || why != accepted) {
+				t.Errorf("read %d bytes of %d, %v %s", len(body), size, why, detail)
+			}
+			if now, most := own.Used(); now != 0 || most < size || kept != 0 {
+				t.Errorf("%d bytes were taken, %d are, and %d count in the end", most, now, kept)
 			}
 		})
 	}
 }
 
-// watcher looks at each read.
-type watcher struct {
-	io.Reader
-	look func()
+// Bodies that come slowly do not keep others of their tenant out before they fill its room.
+func TestSlowBodiesLeaveRoom(t *testing.T) {
+	const limit = 64 * transport.Large
+	for _, length := range []int64{limit, -1} {
+		synctest.Test(t, func(t *testing.T) {
+			host, own := newTestHost(t), transport.NewRoom(limit)
+			h := NewHandler(Options{
+				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
+				Bodies: func(Endpoint) *transport.Room { return own },
+			})
+			read := func(body io.Reader, length int64) (int, refusal) {
+				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body)
+				r.ContentLength = length
+				got, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				return len(got), why
+			}
+			const slow = 10
+			var ends []io.Closer
+			ended := make(chan bool, slow)
+			for range slow {
+				rest, end := io.Pipe()
+				ends = append(ends, end)
+				go func() { // owner: the test waits for it
+					read(io.MultiReader(strings.NewReader(strings.Repeat("x", 100_000)), rest), length)
+					ended <- true
+				}()
+			}
+			synctest.Wait()
+			for _, length := range []int64{100_000, -1} {
+				began := time.Now()
+				if n, why := read(strings.NewReader(strings.Repeat("x", 100_000)), length); n != 100_000 || why != accepted {
+					t.Errorf("another body of the tenant: %v, %d bytes after %v", why, n, time.Since(began))
+				}
+			}
+			for _, end := range ends {
+				end.Close()
+				<-ended
+			}
+			if now, _ := own.Used(); now != 0 {
+				t.Errorf("%d bytes are nobody's", now)
+			}
+		})
+	}
 }
 
-func (w watcher) Read(p []byte) (int, error) {
-	w.look()
-	return w.Reader.Read(p)
+// Large bodies that have begun and do not fit all together are read one after the other, and the
+// room holds one more than its limit at most.
+func TestBodiesThatGrowTakeTurns(t *testing.T) {
+	const size, limit = 32 * transport.Large, 40 * transport.Large
+	synctest.Test(t, func(t *testing.T) {
+		host, own := newTestHost(t), transport.NewRoom(limit)
+		h := NewHandler(Options{
+			Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: size}},
+			Bodies: func(Endpoint) *transport.Room { return own },
+		})
+		ended := make(chan refusal)
+		const many = 10
+		for range many {
+			go func() { // owner: the test waits for it
+				chunks := &watcher{Reader: strings.NewReader(strings.Repeat("x", size)), look: func(int) { time.Sleep(time.Millisecond) }}
+				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", chunks)
+				r.ContentLength = size
+				_, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				ended <- why
+			}()
+		}
+		for range many {
+			if why := <-ended; why != accepted {
+				t.Errorf("a body is refused: %v", why)
+			}
+		}
+		if now, most := own.Used(); now != 0 || most > limit+size {
+			t.Errorf("%d bytes of room are nobody's, and %d were taken", now, most)
+		}
+	})
+}
+
+// watcher looks at each read, with how much came before.
+type watcher struct {
+	io.Reader
+	came int
+	look func(came int)
+}
+
+func (w *watcher) Read(p []byte) (int, error) {
+	w.look(w.came)
+	n, err := w.Reader.Read(p)
+	w.came += n
+	return n, err
 }
 
 // A body has as many bytes as it may, with its length and without, and not one more.
@@ -266,7 +357,7 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 				room.Add(full)
 				h := NewHandler(Options{
 					Host: host, Store: host.store, Bodies: func(Endpoint) *transport.Room { return room },
-					Reserve: func(Endpoint, int, bool) (func(), string) { return nil, "" }, // not yet
+					Reserve: func(Endpoint, int, int, bool) (func(), string) { return nil, "" }, // not yet
 				})
 				ctx, leave := context.WithTimeout(t.Context(), roomTime/2)
 				defer leave()

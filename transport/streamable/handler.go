@@ -51,10 +51,10 @@ type Options struct {
 	// Bodies is where the large requests of an endpoint's tenant are while they are read. Nil has no
 	// bound anywhere.
 	Bodies func(Endpoint) *transport.Room
-	// Reserve counts n bytes of such a request for the tenant until release is called. A nil release
-	// says that the tenant may not have them now: then either the caller asks again, or full is what
-	// its client is told. Nil counts nothing.
-	Reserve func(ep Endpoint, n int, again bool) (release func(), full string)
+	// Reserve counts more bytes of such a request for the tenant until release is called, beside those
+	// that the request had counted before. A nil release says that the tenant may not have them now:
+	// then either the caller asks again, or full is what its client is told. Nil counts nothing.
+	Reserve func(ep Endpoint, had, more int, again bool) (release func(), full string)
 	// Dropped is told of notifications that a tenant's client was not given because it reads slower than they came. It must return at once.
 	Dropped func(tenant string, notifications int)
 }
@@ -103,7 +103,7 @@ func NewHandler(o Options) *Handler {
 		o.Bodies = func(Endpoint) *transport.Room { return nil }
 	}
 	if o.Reserve == nil {
-		o.Reserve = func(Endpoint, int, bool) (func(), string) { return func() {}, "" }
+		o.Reserve = func(Endpoint, int, int, bool) (func(), string) { return func() {}, "" }
 	}
 	if o.Dropped == nil {
 		o.Dropped = func(string, int) {}
