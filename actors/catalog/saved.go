@@ -169,6 +169,7 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 	l.facts = client.Facts{Version: version, Instructions: v.Instructions}
 	l.facts.Capabilities, errs[0] = protocol.ParseServerCapabilities(v.Capabilities)
 	l.facts.Server, errs[1] = protocol.ParseImplementation(v.Info)
+	l.facts, _ = l.facts.Bound() // an earlier host may have had other bounds
 	for _, k := range merge.Kinds() {
 		l.lists[k] = v.Lists[k.String()]
 		for _, item := range l.lists[k] {
