@@ -4,10 +4,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Large is the size from which a message needs room. Smaller ones are bounded well enough by their number.
 const Large = 64 << 10
+
+// ownerPoll is how often who waits for room asks whether its owner may have more by now.
+const ownerPoll = 100 * time.Millisecond
 
 // Room bounds the bytes of large messages that are somewhere at once: of a tenant's servers, until its clients have read them, or of
 // clients, until the host has. Who sends one that finds no room is not read until there is some, so that he waits and nobody else does.
@@ -134,11 +138,25 @@ func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
 	return e.over && err == nil, err
 }
 
+// await waits until e is let in, or ctx ends. Nobody tells when the owner may have more again, because
+// of what other rooms or owners let go, so it asks.
 func (r *Room) await(ctx context.Context, e *entrant) error {
-	select {
-	case <-e.in:
-		return nil
-	case <-ctx.Done():
+	var again <-chan time.Time
+	if r.owner != nil {
+		ticks := time.NewTicker(ownerPoll)
+		defer ticks.Stop()
+		again = ticks.C
+	}
+	for ctx.Err() == nil {
+		select {
+		case <-e.in:
+			return nil
+		case <-again:
+			r.mu.Lock()
+			r.add(0)
+			r.mu.Unlock()
+		case <-ctx.Done():
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

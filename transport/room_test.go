@@ -67,6 +67,31 @@ func TestRoomOfAnOwner(t *testing.T) {
 	})
 }
 
+// Who waits because the owner may have no more goes on when that is over, whoever has let go of what.
+func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		owner := &account{limit: 50, used: 50}
+		room := Counted(100, owner)
+		first, ends := NewHold(room), make(chan error, 1)
+		if err := first.Take(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		go func() { // owner: the test waits for it
+			next := NewHold(room)
+			defer next.Free()
+			ends <- next.Take(t.Context(), 10)
+		}()
+		synctest.Wait()
+		room.mu.Lock() // guards the owner too
+		owner.used -= 50
+		room.mu.Unlock()
+		if err := <-ends; err != nil {
+			t.Error(err)
+		}
+		first.Free()
+	})
+}
+
 // Who would be one too many to wait is told so at once.
 func TestRoomWithAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
