@@ -150,7 +150,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		c.kept = &kept{servers: map[string]*server{}, views: &views{}}
 		p.SetHeir(c.kept)
 	}
-	c.views.clear() // what crashed may have been made of them
+	c.views.outlive() // what crashed may have been made of them
 	c.o.Kept.Cached(quota.Views, c.views.clear)
 	for name, s := range order.Of(c.servers) {
 		if s.sup != (otp.Ref{}) {

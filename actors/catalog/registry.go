@@ -20,7 +20,7 @@ func (c *Catalog) subscribed(m subscribed) {
 	for _, e := range m.state.Experimental {
 		c.experimental[e.Name] = e.Settings
 	}
-	c.views.clear()
+	c.views.outlive() // sessions that have one were offered what it says
 }
 
 // registered takes one change. It reaches new sessions: what an open one was offered stays (S4-29).

@@ -29,6 +29,7 @@ type (
 // configure makes the servers those that the tenant has now. One that is declared as before keeps all it has. The connections of one that is
 // not, or that is gone, end when they are not used any more; those who ask from here on get new ones.
 func (c *Catalog) configure() {
+	reloaded := c.tenant != nil // and not begun anew
 	c.tenant = c.o.Tenant()
 	c.rows = map[string]int{}
 	c.status = Status{records: make([]atomic.Pointer[Record], len(c.tenant.Servers))}
@@ -54,7 +55,9 @@ func (c *Catalog) configure() {
 		c.show(s)
 		c.forget(s)
 	}
-	c.views.clear()
+	if reloaded {
+		c.views.clear()
+	}
 	c.p.SetStatus(c.status)
 	if !c.booting {
 		c.booting = c.p.Post(boot{}) == nil

@@ -14,6 +14,9 @@ import (
 type views struct {
 	mu sync.Mutex
 	by map[group]*View
+	// old are those of an incarnation that crashed. They are shown to nobody, but sessions that have
+	// them need not wait for the next one.
+	old map[group]*View
 }
 
 // Handle leads to a view for as long as the catalogue keeps it. Sessions remember the handle between
@@ -50,6 +53,29 @@ func (vs *views) put(g group, v *View) {
 	}
 	v.keep()
 	vs.by[g] = v
+	if before := vs.old[g]; before != nil {
+		delete(vs.old, g)
+		before.forget()
+	}
+}
+
+// outlive keeps the views of an incarnation that crashed for those who have them.
+func (vs *views) outlive() {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	for g, v := range vs.by {
+		if v == nil { // after a crash it may be
+			continue
+		}
+		if vs.old == nil {
+			vs.old = map[group]*View{}
+		}
+		if before := vs.old[g]; before != nil {
+			before.forget()
+		}
+		vs.old[g] = v
+	}
+	vs.by = nil
 }
 
 // forget lets go of those that which says.
@@ -61,15 +87,17 @@ func (vs *views) forget(which func(group) bool) {
 
 // drop is forget with the mutex held.
 func (vs *views) drop(which func(group) bool) {
-	maps.DeleteFunc(vs.by, func(g group, v *View) bool {
-		if !which(g) {
-			return false
-		}
-		if v != nil { // after a crash it may be
-			v.forget()
-		}
-		return true
-	})
+	for _, kept := range []map[group]*View{vs.by, vs.old} {
+		maps.DeleteFunc(kept, func(g group, v *View) bool {
+			if !which(g) {
+				return false
+			}
+			if v != nil { // after a crash it may be
+				v.forget()
+			}
+			return true
+		})
+	}
 }
 
 // clear lets go of all.

@@ -55,13 +55,21 @@ func TestViewsAreCounted(t *testing.T) {
 		if r.mustLook("cd"); r.viewed() <= more {
 			t.Errorf("%d bytes count with another view", r.viewed())
 		}
+		both := r.viewed() - more + alone
 
 		r.Break("catalog", "")
 		<-r.looks(r.caller("ci", ""))
 		r.Struck()
-		if r.mustLook("ci"); r.viewed() != alone {
-			t.Errorf("%d bytes count after a crash and another look, want %d", r.viewed(), alone)
+		if first.Handle().View() == nil {
+			t.Error("whoever has the view of before the crash has lost it")
 		}
+		if r.mustLook("ci"); first.Handle().View() != nil {
+			t.Error("the view of before the crash is kept beside another")
+		}
+		if r.mustLook("cd"); r.viewed() != both {
+			t.Errorf("%d bytes count after a crash and another look, want %d", r.viewed(), both)
+		}
+		alone = both
 		first.Listed(merge.Tools, protocol.V20250326)
 		if got := r.viewed(); got != alone {
 			t.Errorf("%d bytes count with a list made of a view that is forgotten", got)
