@@ -5,6 +5,7 @@ import (
 	"iter"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"mcpd/actors/memory"
 	"mcpd/actors/session"
@@ -119,6 +120,7 @@ func (h *host) share() int {
 type rooms struct {
 	answers, // of servers, until clients have read them
 	bodies *transport.Room // of clients, until they are read
+	beyond atomic.Bool // one of them is read without room in what the tenant may keep
 }
 
 // roomsOf is a tenant's rooms, which have no bound where the memory has none.
@@ -130,7 +132,8 @@ func (h *host) roomsOf(tenant string) *rooms {
 		return r.(*rooms)
 	}
 	r, _ := h.rooms.LoadOrStore(tenant, &rooms{
-		transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}), transport.Queue(h.ownBodies(), waitingBodies),
+		answers: transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}),
+		bodies:  transport.Queue(h.ownBodies(), waitingBodies),
 	})
 	return r.(*rooms)
 }
@@ -170,6 +173,20 @@ func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (r
 		return nil, why.Told().Message
 	}
 	return kept.Hold(quota.Requests, more).Release, "" // there is room since
+}
+
+// beyondRoom counts bytes of the one large request of a tenant that is read without room.
+func (h *host) beyondRoom(ep streamable.Endpoint, n int, first bool) (release func()) {
+	rooms := h.roomsOf(ep.Tenant)
+	if first && !rooms.beyond.CompareAndSwap(false, true) {
+		return nil
+	}
+	r := h.kept.Of(ep.Tenant).Hold(quota.Requests, n)
+	return func() {
+		if r.Release(); first {
+			rooms.beyond.Store(false)
+		}
+	}
 }
 
 func (h *host) memoryOptions() memory.Options {

@@ -23,7 +23,7 @@ func TestQueuesAreShown(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	full := &rooms{transport.NewRoom(100), transport.NewRoom(100)}
+	full := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
 	for i, room := range []*transport.Room{full.answers, full.bodies} {
 		room.Add(9_999_990 + i) // more than events ever wait on a busy machine
 		room.Add(-9_999_990 - i)
@@ -71,7 +71,7 @@ func TestQueuesAreShown(t *testing.T) {
 // The scrape shows what is taken of every byte budget, and nothing once it was given back.
 func TestReservedBytesAreShown(t *testing.T) {
 	h := literal(t)
-	one, two := &rooms{transport.NewRoom(100), transport.NewRoom(100)}, &rooms{transport.NewRoom(100), transport.NewRoom(100)}
+	one, two := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}, &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
 	h.rooms.Store("one", one)
 	h.rooms.Store("two", two)
 	want := map[string]int64{"answers": 11, "bodies": 4}

@@ -20,6 +20,8 @@ const (
 	roomTime = 10 * time.Second
 	// roomPoll is how often it asks whether its tenant may keep more by now.
 	roomPoll = 50 * time.Millisecond
+	// beyondAfter is how long it waits until it may be the one of its tenant that is read without room.
+	beyondAfter = 500 * time.Millisecond
 )
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
@@ -118,6 +120,7 @@ type bodyRoom struct {
 	own      transport.Hold
 	reserved []func()      // let go of what it counts for its tenant
 	patience time.Duration // how much longer it waits, of all its steps together
+	beyond   bool          // it is the one of its tenant that is read without room
 }
 
 // take gets room for size bytes of a body in all, and says why there is none. A large body waits.
@@ -145,7 +148,7 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
 	for full == "" {
-		if reserve(ctx.Err() == nil) {
+		if reserve(ctx.Err() == nil && !room.beyond) || h.beyond(room, ep, size, time.Since(began)) {
 			return ""
 		}
 		select {
@@ -157,6 +160,21 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size
 		}
 	}
 	return full
+}
+
+// beyond reads on without room, where a body has waited for some for a moment, and no other of its
+// tenant is read so: it may answer what is in hand, which the tenant has to do to let go of anything.
+// One that begins something is refused when it is read.
+func (h *Handler) beyond(room *bodyRoom, ep Endpoint, size int, waited time.Duration) bool {
+	if !room.beyond && waited < beyondAfter {
+		return false
+	}
+	release := h.options.Beyond(ep, size-room.size, !room.beyond)
+	if release == nil {
+		return false
+	}
+	room.beyond, room.size, room.reserved = true, size, append(room.reserved, release)
+	return true
 }
 
 func (r *bodyRoom) free() {

@@ -500,3 +500,62 @@ func TestOvertimeOfABody(t *testing.T) {
 		}
 	})
 }
+
+// Where a tenant may keep no more, one of its large bodies at a time is read all the same, after a
+// moment: it may answer what is in hand. Another waits, and has its turn when that one is read.
+func TestOneBodyIsReadWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, kept, taken := newTestHost(t), 0, false
+		h := NewHandler(Options{
+			Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Minute},
+			Reserve: func(_ Endpoint, had, _ int, again bool) (func(), string) {
+				if again {
+					return nil, ""
+				}
+				return nil, "acme keeps too much"
+			},
+			Beyond: func(_ Endpoint, n int, first bool) func() {
+				if first && taken {
+					return nil
+				}
+				taken, kept = true, kept+n
+				return func() {
+					if kept -= n; first {
+						taken = false
+					}
+				}
+			},
+		})
+		read := func(r io.Reader, size int) <-chan refusal {
+			done := make(chan refusal, 1)
+			req := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", r)
+			req.ContentLength = int64(size)
+			go func() { // owner: the test, which waits for it
+				_, why, _ := h.readBody(httptest.NewRecorder(), req, Endpoint{Tenant: "acme"})
+				done <- why
+			}()
+			return done
+		}
+		const size = 5 * transport.Large
+		slow, rest := io.Pipe()
+		began := time.Now()
+		first := read(slow, size)
+		rest.Write(make([]byte, size-1))
+		if time.Since(began) < beyondAfter || kept < size/2 {
+			t.Errorf("read after %v, and %d bytes count", time.Since(began), kept)
+		}
+		second := read(strings.NewReader(strings.Repeat("x", size)), size)
+		time.Sleep(2 * time.Second)
+		if len(second) != 0 {
+			t.Errorf("another was not made to wait: %v", <-second)
+		}
+		rest.Write(make([]byte, 1))
+		rest.Close()
+		if why := <-first; why != accepted {
+			t.Errorf("the first: %v", why)
+		}
+		if why := <-second; why != accepted || kept != 0 || taken {
+			t.Errorf("the second: %v; %d bytes count in the end", why, kept)
+		}
+	})
+}

@@ -55,6 +55,10 @@ type Options struct {
 	// that the request had counted before. A nil release says that the tenant may not have them now:
 	// then either the caller asks again, or full is what its client is told. Nil counts nothing.
 	Reserve func(ep Endpoint, had, more int, again bool) (release func(), full string)
+	// Beyond counts n bytes of such a request that has no room, for the one of a tenant at a time that
+	// is read all the same; first says that it has no such bytes yet. A nil release says that another
+	// is read so. Nil is never.
+	Beyond func(ep Endpoint, n int, first bool) (release func())
 	// Dropped is told of notifications that a tenant's client was not given because it reads slower than they came. It must return at once.
 	Dropped func(tenant string, notifications int)
 }
@@ -101,6 +105,9 @@ func NewHandler(o Options) *Handler {
 	}
 	if o.Bodies == nil {
 		o.Bodies = func(Endpoint) *transport.Room { return nil }
+	}
+	if o.Beyond == nil {
+		o.Beyond = func(Endpoint, int, bool) func() { return nil }
 	}
 	if o.Reserve == nil {
 		o.Reserve = func(Endpoint, int, int, bool) (func(), string) { return func() {}, "" }
