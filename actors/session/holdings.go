@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/transport/streamable"
 )
 
@@ -81,7 +82,7 @@ func (t holdings) remove(h *Handle, now time.Duration) {
 
 // resume takes the sets over from before a crash, and counts their uses anew.
 func (p *principalHolds) resume(before sets, now time.Duration) {
-	p.sets = sets{uses: map[set]int{}, left: before.left}
+	p.sets = sets{uses: map[protocol.Fingerprint]int{}, left: before.left}
 	for _, all := range []map[*Handle]struct{}{p.sessions, p.peers} {
 		for h := range all {
 			for _, t := range h.told {
@@ -109,14 +110,14 @@ func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 }
 
 // told is a set of capabilities that a client declares, and the one that servers are told of.
-type told struct{ declared, granted set }
+type told struct{ declared, granted protocol.Fingerprint }
 
 // tell is the set of capabilities that servers are told of on behalf of a session whose client
 // declares f. It stays the same for as long as the session lasts: its connections are found by it.
-func (t holdings) tell(h *Handle, f set, now time.Duration) set {
+func (t holdings) tell(h *Handle, f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	p := t.of(h.endpoint)
 	if p == nil { // the session has ended, and is told nothing more
-		return set{}
+		return 0
 	}
 	for _, before := range h.told {
 		if before.declared == f {

@@ -127,7 +127,7 @@ func (x *Index) Holds(tenant string) (n int) {
 func (h *Handle) Tell(f protocol.Fingerprint) protocol.Fingerprint {
 	h.index.mu.Lock()
 	defer h.index.mu.Unlock()
-	return h.index.held.tell(h, set{f, h.Version().Era() == protocol.Modern}, h.since()).Fingerprint
+	return h.index.held.tell(h, f, h.since())
 }
 
 // since is the time by which sets are remembered.

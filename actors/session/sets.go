@@ -10,18 +10,12 @@ import (
 )
 
 // MaxSets bounds the sets of capabilities that servers are told of for one principal of a tenant.
-// A server has a connection of its own for each set and era, so this also bounds the connections, and
-// the processes, that a principal can cause by saying different things of its clients.
+// A server has a connection of its own for each set, so this also bounds the connections, and the
+// processes, that a principal can cause by saying different things of its clients.
 //
-// A client beyond that is served by the largest set of its era that has nothing which the client
-// lacks. There always is one, because a place is kept for the empty set of each era.
+// A client beyond that is served by the largest set that has nothing which the client lacks. There
+// always is one, because the last place is kept for the empty set.
 const MaxSets = 8
-
-// set is what servers are told of clients of one era.
-type set struct {
-	protocol.Fingerprint
-	modern bool
-}
 
 // SetLinger is how long a set counts after its last session has ended. A connection that was told of
 // it stays for less than that.
@@ -29,15 +23,15 @@ const SetLinger = 10 * time.Minute
 
 // sets are those of one principal. The zero value has none.
 type sets struct {
-	uses map[set]int           // by sessions and peers
-	left map[set]time.Duration // of those without use: when that ended, on any one clock
+	uses map[protocol.Fingerprint]int           // by sessions and peers
+	left map[protocol.Fingerprint]time.Duration // of those without use: when that ended, on any one clock
 }
 
 // grant is the set under which servers are told of a client that declares f. It counts one use.
-func (s *sets) grant(f set, now time.Duration) set {
+func (s *sets) grant(f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	s.forget(now)
 	if s.uses == nil {
-		s.uses, s.left = map[set]int{}, map[set]time.Duration{}
+		s.uses, s.left = map[protocol.Fingerprint]int{}, map[protocol.Fingerprint]time.Duration{}
 	}
 	f = s.choose(f)
 	s.uses[f]++
@@ -46,22 +40,19 @@ func (s *sets) grant(f set, now time.Duration) set {
 }
 
 // choose is f where it is known or has room, and the best substitute otherwise.
-func (s *sets) choose(f set) set {
+func (s *sets) choose(f protocol.Fingerprint) protocol.Fingerprint {
 	known := slices.Collect(maps.Keys(s.uses))
 	known = slices.AppendSeq(known, maps.Keys(s.left))
 	count := len(known)
-	for _, modern := range []bool{false, true} {
-		if !slices.Contains(known, set{0, modern}) {
-			count++ // the place of the empty set is kept
-		}
+	if !slices.Contains(known, 0) {
+		count++ // the place of the empty set is kept
 	}
-	if slices.Contains(known, f) || f.Fingerprint == 0 || count < MaxSets {
+	if slices.Contains(known, f) || f == 0 || count < MaxSets {
 		return f
 	}
-	best := set{0, f.modern}
+	best := protocol.Fingerprint(0)
 	for _, k := range known {
-		if k.modern == f.modern && k.Within(f.Fingerprint) &&
-			cmp.Or(cmp.Compare(k.Size(), best.Size()), cmp.Compare(k.Fingerprint, best.Fingerprint)) > 0 {
+		if k.Within(f) && cmp.Or(cmp.Compare(k.Size(), best.Size()), cmp.Compare(k, best)) > 0 {
 			best = k
 		}
 	}
@@ -69,7 +60,7 @@ func (s *sets) choose(f set) set {
 }
 
 // release ends one use of a set.
-func (s *sets) release(f set, now time.Duration) {
+func (s *sets) release(f protocol.Fingerprint, now time.Duration) {
 	if s.uses[f]--; s.uses[f] <= 0 {
 		delete(s.uses, f)
 		s.left[f] = now
@@ -78,7 +69,7 @@ func (s *sets) release(f set, now time.Duration) {
 
 // forget drops the sets whose connections have ended.
 func (s *sets) forget(now time.Duration) {
-	maps.DeleteFunc(s.left, func(_ set, at time.Duration) bool { return now-at > SetLinger })
+	maps.DeleteFunc(s.left, func(_ protocol.Fingerprint, at time.Duration) bool { return now-at > SetLinger })
 }
 
 // empty reports whether nothing has to be remembered.
