@@ -505,7 +505,14 @@ func TestOvertimeOfABody(t *testing.T) {
 // moment: it may answer what is in hand. Another waits, and has its turn when that one is read.
 func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host, kept, taken := newTestHost(t), 0, false
+		host := newTestHost(t)
+		var mu sync.Mutex // guards what follows
+		kept, taken := 0, false
+		now := func() (int, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			return kept, taken
+		}
 		h := NewHandler(Options{
 			Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Minute},
 			Reserve: func(_ Endpoint, had, _ int, again bool) (func(), string) {
@@ -515,11 +522,15 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 				return nil, "acme keeps too much"
 			},
 			Beyond: func(_ Endpoint, n int, first bool) func() {
+				mu.Lock()
+				defer mu.Unlock()
 				if first && taken {
 					return nil
 				}
 				taken, kept = true, kept+n
 				return func() {
+					mu.Lock()
+					defer mu.Unlock()
 					if kept -= n; first {
 						taken = false
 					}
@@ -541,8 +552,8 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 		began := time.Now()
 		first := read(slow, size)
 		rest.Write(make([]byte, size-1))
-		if time.Since(began) < beyondAfter || kept < size/2 {
-			t.Errorf("read after %v, and %d bytes count", time.Since(began), kept)
+		if bytes, _ := now(); time.Since(began) < beyondAfter || bytes < size/2 {
+			t.Errorf("read after %v, and %d bytes count", time.Since(began), bytes)
 		}
 		second := read(strings.NewReader(strings.Repeat("x", size)), size)
 		time.Sleep(2 * time.Second)
@@ -554,8 +565,9 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 		if why := <-first; why != accepted {
 			t.Errorf("the first: %v", why)
 		}
-		if why := <-second; why != accepted || kept != 0 || taken {
-			t.Errorf("the second: %v; %d bytes count in the end", why, kept)
+		why := <-second
+		if bytes, taken := now(); why != accepted || bytes != 0 || taken {
+			t.Errorf("the second: %v; %d bytes count in the end", why, bytes)
 		}
 	})
 }
