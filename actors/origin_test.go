@@ -102,7 +102,7 @@ var noTenant = map[string]string{
 	"actors/storage/storage.go Receive":     "the disk's",
 }
 
-// What is written down, and what a goroutine of a shared row does, names its tenant too.
+// Stored records and goroutines of shared rows name their tenant too.
 func TestStoredChangesAndGoroutinesHaveAnOrigin(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

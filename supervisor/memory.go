@@ -169,7 +169,7 @@ func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (r
 	if again {
 		return nil, ""
 	}
-	if why := kept.Room(more); why != nil {
+	if why := kept.Keeps(more); why != nil {
 		return nil, why.Told().Message
 	}
 	return kept.Hold(quota.Requests, more).Release, "" // there is room since

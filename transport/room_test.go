@@ -42,7 +42,7 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 	})
 }
 
-// While the owner of what is in a room may have no more, one message at a time is let in.
+// A room lets in one message at a time while its owner may have no more.
 func TestRoomOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50}
@@ -92,7 +92,7 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	})
 }
 
-// Who would be one too many to wait is told so at once.
+// A message that would be one too many to wait is refused at once.
 func TestRoomWithAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room, waits := Queue(100, 1), make(chan error, 1)

@@ -82,7 +82,7 @@ func TestViewsAreCounted(t *testing.T) {
 	})
 }
 
-// Where the tenant has no room for another view, the others are forgotten; a list is made each time.
+// A view that has no room takes the place of the others; a list that has none is made each time.
 func TestViewsWithoutRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -102,7 +102,7 @@ func TestViewsWithoutRoom(t *testing.T) {
 	})
 }
 
-// What a call needs room for, views make room for.
+// Views are dropped when a call needs their room.
 func TestViewsMakeRoomForCalls(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -126,7 +126,7 @@ func TestViewsMakeRoomForCalls(t *testing.T) {
 	})
 }
 
-// What a server says of itself counts, with the list and for the connection that it is of.
+// A server's description of itself counts, with its list and for its connection.
 func TestFactsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()

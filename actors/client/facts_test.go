@@ -48,7 +48,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 	})
 }
 
-// What is within its bounds stays as it was said.
+// A description within its bounds is not changed.
 func TestFactsWithinTheirBounds(t *testing.T) {
 	f := client.Facts{Instructions: strings.Repeat("x", client.MaxInstructions)}
 	if got, cuts := f.Bound(); !got.Same(f) || len(cuts) > 0 {

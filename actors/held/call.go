@@ -73,7 +73,7 @@ func (c *Call) Receive(_ *otp.Process, msg any) error {
 	}
 	switch m := msg.(type) {
 	case *client.Question:
-		if full := c.o.Kept.Room(len(m.Params)); full != nil {
+		if full := c.o.Kept.Keeps(len(m.Params)); full != nil {
 			m.Fail(full.Told())
 			return nil
 		}
@@ -124,8 +124,10 @@ func (c *Call) finished(m *finished) error {
 		in.Err = m.m.Error
 	case m.m.Result != nil:
 		in.Result = m.m.Result
-		if full := c.o.Kept.Room(len(in.Result)); full != nil && c.call.Phase() == held.Published {
-			in.Result, in.Err = nil, unkept(full, c.a.Exchange.Server)
+		if c.call.Phase() == held.Published { // otherwise it is handed over, and not kept
+			if full := c.o.Kept.Keeps(len(in.Result)); full != nil {
+				in.Result, in.Err = nil, unkept(full, c.a.Exchange.Server)
+			}
 		}
 	default:
 		for sink := range order.Of(c.open) {

@@ -107,7 +107,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 	var full *quota.Refusal
 	if !goesOn(m) {
 		if full = s.o.Kept.Calls(len(m.Params)); full == nil {
-			full = s.o.Kept.Room(len(m.Params))
+			full = s.o.Kept.Keeps(len(m.Params))
 		}
 	}
 	switch {

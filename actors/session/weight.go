@@ -41,7 +41,7 @@ func (m *Manager) room(ep streamable.Endpoint, peer bool) error {
 	if kept.Fits(Weight) || m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true, peers: peer}) {
 		return nil
 	}
-	if full := kept.Room(Weight); full != nil {
+	if full := kept.Keeps(Weight); full != nil {
 		return full.Told()
 	}
 	return nil

@@ -58,9 +58,9 @@ func TestSessionsAreCounted(t *testing.T) {
 	})
 }
 
-// Where its tenant may keep no more, the longest idle session of the same principal makes room for
-// another, and nobody else's; none does for a client without a session. Where there is none, the client
-// is told what fills the tenant's share.
+// The longest idle session of a principal makes room for its next one when the tenant may keep no
+// more; no other session does, and none for a client without a session. If there is none, the client is
+// told what fills the tenant's share.
 func TestSessionNeedsRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		opens := func(principal string, peer *session.Peer) error {

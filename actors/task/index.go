@@ -124,7 +124,7 @@ func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
 		}
 		i.mu.Unlock()
 		if old == nil {
-			return kept.Room(n)
+			return kept.Keeps(n)
 		}
 		_ = old.actor.Send(Drop{})
 	}

@@ -156,9 +156,9 @@ func (a *Account) fits(beyond, n int64) bool {
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
-// Room refuses the tenant n bytes more, and says why; nil when there is room. It reserves nothing. Who
-// refuses nothing asks Fits.
-func (a *Account) Room(n int) *Refusal {
+// Keeps says why the tenant may not keep n bytes more; nil when it may. It reserves nothing, and why
+// counts as a refusal: who refuses nothing asks Fits.
+func (a *Account) Keeps(n int) *Refusal {
 	r, why := a.Reserve(Requests, n)
 	r.Release()
 	return why

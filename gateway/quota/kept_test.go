@@ -57,8 +57,8 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 	}
 }
 
-// What goes beyond a share needs room in the free part, also where it is one large message: so all
-// tenants together never reserve more than the total.
+// A message that goes beyond its tenant's share needs room in the free part, however large it is: so
+// all tenants together never reserve more than the total while others use that part.
 func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	l := ledger(Normal)
 	a, b := l.Of("acme"), l.Of("initech")
@@ -284,7 +284,7 @@ func TestRefusalsAreTrue(t *testing.T) {
 		l.Of("initech").Add(Requests, c.others*mib)
 		why := a.Calls(c.asks * mib)
 		if why == nil {
-			why = a.Room(c.asks * mib)
+			why = a.Keeps(c.asks * mib)
 		}
 		if why == nil {
 			t.Errorf("%+v is not refused", c)

@@ -82,15 +82,7 @@ func (s *scanner) batch() (messages []Message, refused []*DecodeError) {
 		} else {
 			messages = append(messages, m)
 		}
-		s.space()
-		switch s.peek() {
-		case ',':
-			s.pos++
-			s.space()
-		case ']':
-			more = false
-		default:
-			s.broken("',' or ']'")
+		if more = s.another(']'); s.err != nil {
 			return nil, nil
 		}
 	}

@@ -63,8 +63,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What DecodeLenient reads is strict JSON, and means what encoding/json makes of the input, which reads
-// as JSON.parse does.
+// DecodeLenient returns strict JSON that means what encoding/json makes of the input, which reads as
+// JSON.parse does.
 func FuzzDecodeLenient(f *testing.F) {
 	for _, text := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"a":"\ud83d","b":[1,{"c":1,"c":2}],"a":null},"error":null}`,

@@ -8,7 +8,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// What servers write is read as JSON.parse reads it, and comes out as strict JSON.
+// DecodeLenient reads messages of servers as JSON.parse does, and returns strict JSON.
 func TestDecodeLenient(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"strict", `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`},
@@ -63,8 +63,8 @@ func TestDecodeLenient(t *testing.T) {
 	}
 }
 
-// What is read is data's own memory where nothing is to be repaired, and data is not changed where
-// something is.
+// DecodeLenient returns data's own memory where nothing is to be repaired, and does not change data
+// where something is.
 func TestDecodeLenientLeavesItsInput(t *testing.T) {
 	data := []byte(`{"jsonrpc":"2.0","id":1,"result":{"a":"\ud83d","a":"\ud83d"}}`)
 	before := bytes.Clone(data)

@@ -200,17 +200,20 @@ func (s *scanner) object(depth int) bool {
 }
 
 // comma passes over what stands between two members and reports whether another one follows.
-func (s *scanner) comma() bool {
+func (s *scanner) comma() bool { return s.another('}') }
+
+// another is comma for what ends with end.
+func (s *scanner) another(end byte) bool {
 	s.space()
 	switch s.peek() {
 	case ',':
 		s.pos++
 		s.space()
 		return true
-	case '}':
+	case end:
 		return false
 	}
-	return s.broken("',' or '}'")
+	return s.broken("',' or '" + string(end) + "'")
 }
 
 // shut passes over the end of an object and forgets its names.

@@ -58,15 +58,8 @@ func (s *sieve) elements(depth int, messages bool) bool {
 		if !s.pass(depth+1, messages) {
 			return false
 		}
-		s.space()
-		switch s.peek() {
-		case ',':
-			s.pos++
-			s.space()
-		case ']':
-			more = false
-		default:
-			return s.broken("',' or ']'")
+		if more = s.another(']'); s.err != nil {
+			return false
 		}
 	}
 	s.pos++

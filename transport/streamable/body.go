@@ -148,7 +148,7 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
 	for full == "" {
-		if reserve(ctx.Err() == nil && !room.beyond) || h.beyond(room, ep, size, time.Since(began)) {
+		if reserve(ctx.Err() == nil || room.beyond) || h.beyond(room, ep, size, time.Since(began)) {
 			return ""
 		}
 		select {

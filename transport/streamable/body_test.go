@@ -501,8 +501,8 @@ func TestOvertimeOfABody(t *testing.T) {
 	})
 }
 
-// Where a tenant may keep no more, one of its large bodies at a time is read all the same, after a
-// moment: it may answer what is in hand. Another waits, and has its turn when that one is read.
+// One large body at a time of a tenant that may keep no more is read all the same, after a moment: it
+// may answer a call in hand. Another waits, and has its turn when that one is read.
 func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := newTestHost(t)
@@ -516,10 +516,10 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 		h := NewHandler(Options{
 			Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Minute},
 			Reserve: func(_ Endpoint, had, _ int, again bool) (func(), string) {
-				if again {
-					return nil, ""
+				if !again {
+					t.Error("a body that is read is counted as refused")
 				}
-				return nil, "acme keeps too much"
+				return nil, ""
 			},
 			Beyond: func(_ Endpoint, n int, first bool) func() {
 				mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What is told of a shortage names who was refused and who has the most, and says that connections end
-// for others only where they do.
+// Pressure names who was refused and who has the most connections, and says that connections end for
+// others only where they do.
 func TestPressureNamesWhoHasTheMost(t *testing.T) {
 	c := &Connections{tenants: map[string]*holder{
 		"acme":    {name: "acme", conns: some(3)},
