@@ -114,7 +114,7 @@ var limits = []limit{
 	{"max_streams", "", nil, "GET streams of one session", saysRetry, "too_many_streams"},
 	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen; and those that a session is subscribed to", "-32602", "invalid_params"},
 	{"", "subscribed", int64(protocol.MaxSubscribedBytes), "bytes of the URIs of the latter", "-32602", "invalid_params"},
-	{"", "uri", int64(catalog.MaxURI), "bytes of the URI of a resource", "-32602; one that a server lists is left out", "invalid_params"},
+	{"", "uri", int64(catalog.MaxURI), "bytes of the URI of a resource that a server lists or a client subscribes to", "-32602; one that a server lists is left out", "invalid_params"},
 	{"max_stream_events", "", nil, "events that wait for a client; and that are kept for its return", queues, "mcpd_notifications_dropped_total"},
 	{"max_stream_size", "", nil, "bytes of the same", queues, "mcpd_notifications_dropped_total"},
 	{"stall_timeout", "", nil, "a write of which nothing is read", "the stream is cut; its client may resume it", "slow_consumer"},

@@ -103,7 +103,7 @@ func newHost(c *config.Config, o Options) *host {
 	h := &host{
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
 		self: protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		last: process.NewLast(),
+		last: process.NewLast(o.Simulation.Scheduler != nil),
 	}
 	h.kept = quota.NewLedger(&h.memory)
 	h.index = session.NewIndex(h.kept)

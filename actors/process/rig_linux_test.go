@@ -40,7 +40,7 @@ func startWith(t *testing.T, o stdio.SpawnerOptions) *rig {
 	r := &rig{t: t, faults: fault.New(clock.System)}
 	r.system = otp.NewSystem(otp.Options{Faults: r.faults})
 	spawner := stdio.NewSpawner(o)
-	r.last, r.spawns = process.NewLast(), spawner
+	r.last, r.spawns = process.NewLast(false), spawner
 	var err error
 	r.tree, err = r.system.Start(t.Context(), "top", otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
 		{ID: "manager", Shutdown: 10 * time.Second, Start: r.heirs.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},

@@ -102,7 +102,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 	r, ok := routes[m.Method]
 	err := protocol.CheckParams(m.Method, m.Params)
 	if err == nil {
-		err = merge.CheckURIOf(m.Method, m.Params)
+		err = merge.CheckSubscribedURI(m.Method, m.Params)
 	}
 	var full *quota.Refusal
 	if !goesOn(m) {

@@ -14,12 +14,12 @@ import (
 // scheme begins the URIs that name a server. A server's own URI that begins so is always wrapped: it could pose as another's.
 const scheme = "mcpd://"
 
-// MaxURI bounds the bytes of a resource's URI: of a server's, which is not listed otherwise, and of a
-// client's.
+// MaxURI bounds the bytes of a resource's URI that is kept: a server's, which is not listed otherwise,
+// and a client's, which it cannot subscribe to otherwise. Any other is bounded by its message.
 const MaxURI = 8 << 10
 
-// CheckURI says why a URI of a client is refused: it is too long. A wrapped one counts as what is
-// wrapped.
+// CheckURI says why a client cannot subscribe to a URI: it is too long. A wrapped one counts as what
+// is wrapped.
 func CheckURI(uri string) error {
 	own := uri
 	if server, inner, ok := unwrap(uri); ok && len(server) <= MaxName {
@@ -31,13 +31,14 @@ func CheckURI(uri string) error {
 	return protocol.InvalidParams(fmt.Sprintf("a resource's URI has %d bytes, and may have %d: use a shorter one", len(own), MaxURI))
 }
 
-// CheckURIOf is CheckURI of the URI that the params of a method name a resource by, if they do.
-func CheckURIOf(method string, params jsontext.Value) error {
-	if row := addressed[method]; len(row.member) == 1 && row.member[0] == "uri" {
-		uri, _ := splice.GetString(params, row.member...)
-		return CheckURI(uri)
+// CheckSubscribedURI is CheckURI of the URI that the params of a subscription name. No other method
+// keeps a client's URI.
+func CheckSubscribedURI(method string, params jsontext.Value) error {
+	if method != "resources/subscribe" {
+		return nil
 	}
-	return nil
+	uri, _ := splice.GetString(params, "uri")
+	return CheckURI(uri)
 }
 
 // Wrap is the form of a resource's URI that names its server. It is accepted for every resource, and is how a resource is listed whose
