@@ -1,0 +1,192 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's clients do
+
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/gateway/catalog"
+)
+
+// oddTime bounds every ask, and each opening of a session.
+const oddTime = 10 * time.Second
+
+// oddTarget is where a client connects: a URL, or a program in an environment.
+type oddTarget struct {
+	URL     string            `json:"url,omitempty"`
+	SSE     bool              `json:"sse,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+// oddJob is one session of a client and what it asks there, in order.
+type oddJob struct {
+	ID     string    `json:"id"`
+	Target oddTarget `json:"target"`
+	Asks   []wireAsk `json:"asks"`
+}
+
+type wireAsk struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// wired are the asks of a server, under the names of the aggregate if that is asked.
+func (s oddServer) wired(aggregate bool) (all []wireAsk) {
+	for _, a := range s.asks {
+		params := json.RawMessage(strings.ReplaceAll(a.params, "$SERVER", s.name))
+		if aggregate {
+			params = external(s.name, a.method, params)
+		}
+		all = append(all, wireAsk{a.method, params})
+	}
+	return all
+}
+
+// external are params with the aggregate's name of a tool or prompt.
+func external(server, method string, params json.RawMessage) json.RawMessage {
+	var members map[string]any
+	if method != "tools/call" && method != "prompts/get" || json.Unmarshal(params, &members) != nil {
+		return params
+	}
+	if name, ok := members["name"].(string); ok {
+		members["name"] = catalog.External(server, name)
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return params
+	}
+	return text
+}
+
+// goClient does a job with the official Go client.
+func goClient(ctx context.Context, job oddJob) []oddOutcome {
+	all := make([]oddOutcome, len(job.Asks))
+	fail := func(why string) []oddOutcome {
+		for i := range all {
+			all[i] = oddOutcome{Failed: why}
+		}
+		return all
+	}
+	heard := make(chan string, 1000)
+	hear := func(method string) { heard <- method }
+	sdk := mcp.NewClient(&mcp.Implementation{Name: "odd-go", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { hear("notifications/tools/list_changed") },
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { hear("notifications/prompts/list_changed") },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { hear("notifications/resources/list_changed") },
+		ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) {
+			hear("notifications/resources/updated")
+		},
+		LoggingMessageHandler:       func(context.Context, *mcp.LoggingMessageRequest) { hear("notifications/message") },
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { hear("notifications/progress") },
+	})
+	opening, cancel := context.WithTimeout(ctx, 2*oddTime)
+	defer cancel()
+	connections := &http.Transport{}
+	defer connections.CloseIdleConnections()
+	session, err := sdk.Connect(opening, job.Target.goTransport(connections), &mcp.ClientSessionOptions{ProtocolVersion: legacy})
+	if err != nil {
+		return fail(oddNoSession)
+	}
+	defer session.Close()
+	for i, a := range job.Asks {
+		asking, cancel := context.WithTimeout(ctx, oddTime)
+		all[i] = goAsk(asking, session, heard, a)
+		cancel()
+	}
+	return all
+}
+
+func (t oddTarget) goTransport(connections *http.Transport) mcp.Transport {
+	client := &http.Client{Transport: connections}
+	switch {
+	case t.SSE:
+		return &mcp.SSEClientTransport{Endpoint: t.URL, HTTPClient: client}
+	case t.URL != "":
+		return &mcp.StreamableClientTransport{Endpoint: t.URL, HTTPClient: client}
+	}
+	command := exec.Command(t.Command)
+	command.Env = os.Environ()
+	for name, value := range t.Env {
+		command.Env = append(command.Env, name+"="+value)
+	}
+	return &mcp.CommandTransport{Command: command}
+}
+
+// goAsk asks one thing.
+func goAsk(ctx context.Context, s *mcp.ClientSession, heard <-chan string, a wireAsk) oddOutcome {
+	if method, ok := strings.CutPrefix(a.Method, "await "); ok {
+		for {
+			select {
+			case got := <-heard:
+				if got == method {
+					return oddOutcome{Result: json.RawMessage(`"notified"`)}
+				}
+			case <-ctx.Done():
+				return oddOutcome{Failed: oddNoAnswer}
+			}
+		}
+	}
+	ask, ok := goMethods[a.Method]
+	if !ok {
+		return oddOutcome{Failed: oddCannot}
+	}
+	got, err := ask(ctx, s, a.Params)
+	var refused *jsonrpc.Error
+	switch {
+	case err == nil:
+		text, err := json.Marshal(got)
+		if err != nil {
+			return oddOutcome{Failed: oddRejected}
+		}
+		return oddOutcome{Result: canonical(text)}
+	case errors.As(err, &refused):
+		return oddOutcome{Code: refused.Code, Message: refused.Message}
+	case ctx.Err() != nil:
+		return oddOutcome{Failed: oddNoAnswer}
+	}
+	return oddOutcome{Failed: oddRejected}
+}
+
+// oddCannot is the outcome of a method that a client has no call for.
+const oddCannot = "has no such method"
+
+type goMethod = func(ctx context.Context, s *mcp.ClientSession, params json.RawMessage) (any, error)
+
+// goMethods are the calls of the Go client by method.
+var goMethods = map[string]goMethod{
+	"tools/list":               asked((*mcp.ClientSession).ListTools),
+	"tools/call":               asked((*mcp.ClientSession).CallTool),
+	"prompts/list":             asked((*mcp.ClientSession).ListPrompts),
+	"prompts/get":              asked((*mcp.ClientSession).GetPrompt),
+	"resources/list":           asked((*mcp.ClientSession).ListResources),
+	"resources/templates/list": asked((*mcp.ClientSession).ListResourceTemplates),
+	"resources/read":           asked((*mcp.ClientSession).ReadResource),
+	"completion/complete":      asked((*mcp.ClientSession).Complete),
+	"initialize": func(_ context.Context, s *mcp.ClientSession, _ json.RawMessage) (any, error) {
+		r := s.InitializeResult()
+		return map[string]any{"serverInfo": r.ServerInfo, "instructions": r.Instructions}, nil
+	},
+}
+
+func asked[P, R any](call func(*mcp.ClientSession, context.Context, *P) (R, error)) goMethod {
+	return func(ctx context.Context, s *mcp.ClientSession, params json.RawMessage) (any, error) {
+		p := new(P)
+		if len(params) > 0 {
+			if err := json.Unmarshal(params, p); err != nil {
+				return nil, err
+			}
+		}
+		return call(s, ctx, p)
+	}
+}

@@ -1,0 +1,182 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcpd/gateway/catalog"
+)
+
+// oddOutcome is what an ask came to, as a client's user sees it.
+type oddOutcome struct {
+	Result  json.RawMessage // what the client made of the result, in canonical form
+	Code    int64           // of the server's error; 0 for none
+	Message string          // of the server's error
+	Failed  string          // why there is neither: the client rejected the answer, or none came
+}
+
+// canonical is JSON with sorted members.
+func canonical(text []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return text
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+// oddKeys are the members of lists' results, and what names an item of each.
+var oddKeys = []struct{ list, key string }{
+	{"tools", "name"}, {"prompts", "name"}, {"resources", "uri"}, {"resourceTemplates", "uriTemplate"},
+}
+
+// String is an outcome for the page and for oddAsk: names of a list, texts of a result, or what failed.
+func (o oddOutcome) String() string {
+	switch {
+	case o.Failed != "":
+		return o.Failed
+	case o.Code != 0:
+		return fmt.Sprintf("error %d: %s", o.Code, o.Message)
+	}
+	var result map[string]json.RawMessage
+	if json.Unmarshal(o.Result, &result) != nil {
+		return shortened(string(o.Result))
+	}
+	for _, k := range oddKeys {
+		if list, ok := result[k.list]; ok {
+			return listed(list, k.key)
+		}
+	}
+	var texts struct {
+		Content, Contents []struct{ Text string }
+		Messages          []struct{ Content struct{ Text string } }
+		IsError           bool
+		StructuredContent json.RawMessage
+	}
+	if json.Unmarshal(o.Result, &texts) != nil {
+		return shortened(string(o.Result))
+	}
+	var all []string
+	for _, c := range slices.Concat(texts.Content, texts.Contents) {
+		all = append(all, c.Text)
+	}
+	for _, m := range texts.Messages {
+		all = append(all, m.Content.Text)
+	}
+	if len(all) == 0 || texts.StructuredContent != nil {
+		return shortened(string(o.Result))
+	}
+	said := fmt.Sprintf("%q", shortened(strings.Join(all, "|")))
+	if texts.IsError {
+		said = "isError " + said
+	}
+	return said
+}
+
+// listed are the names in a list.
+func listed(list json.RawMessage, key string) string {
+	var items []map[string]any
+	if json.Unmarshal(list, &items) != nil {
+		return shortened(string(list))
+	}
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		names = append(names, fmt.Sprint(item[key]))
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+func shortened(s string) string {
+	if len(s) > 120 {
+		return catalog.Ellipsis(s, 120)
+	}
+	return s
+}
+
+// own is what came through the aggregate, reduced to one server: other servers' items are left out, and
+// names are the server's own again.
+func (o oddOutcome) own(server string) oddOutcome {
+	var result map[string]any
+	if o.Result == nil || json.Unmarshal(o.Result, &result) != nil {
+		return o
+	}
+	for _, k := range oddKeys {
+		if items, ok := result[k.list].([]any); ok {
+			result[k.list] = slices.DeleteFunc(items, func(item any) bool { return !owns(server, item, k.key) })
+		}
+	}
+	text, err := json.Marshal(ownNames(server, result))
+	if err != nil {
+		return o
+	}
+	o.Result = text
+	return o
+}
+
+// owns reports whether an item of the aggregate is a server's: its name begins with the server's, or its
+// URI has the server's name in it.
+func owns(server string, item any, key string) bool {
+	members, _ := item.(map[string]any)
+	name, _ := members[key].(string)
+	return strings.HasPrefix(name, server+"__") || strings.Contains(name, "//"+server+"/")
+}
+
+// ownNames replaces the aggregate's names by those of one server.
+func ownNames(server string, value any) any {
+	switch v := value.(type) {
+	case string:
+		if rest, ok := strings.CutPrefix(v, "mcpd://"+server+"/"); ok {
+			if plain, err := url.PathUnescape(rest); err == nil {
+				return plain
+			}
+		}
+		return strings.ReplaceAll(v, server+"__", "")
+	case []any:
+		for i := range v {
+			v[i] = ownNames(server, v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = ownNames(server, v[k])
+		}
+	}
+	return value
+}
+
+// worse says why what came through mcpd is worse than what came directly: empty when it is the same, or
+// better. Where the client itself failed directly nothing is worse, but for an answer that never comes.
+func worse(direct, through oddOutcome) string {
+	switch {
+	case direct.Failed != "":
+		if through.Failed == oddNoAnswer && direct.Failed != oddNoAnswer {
+			return "no answer"
+		}
+		return ""
+	case through.Failed != "":
+		return through.Failed
+	case direct.Code != through.Code || direct.Message != through.Message:
+		return fmt.Sprintf("%s instead of %s", through, direct)
+	case !bytes.Equal(direct.Result, through.Result):
+		return fmt.Sprintf("%s instead of %s", through.Result, direct.Result)
+	}
+	return ""
+}
+
+// Ways in which a client fails by itself.
+const (
+	oddNoAnswer  = "no answer"
+	oddRejected  = "rejects the answer"
+	oddNoSession = "cannot connect"
+)

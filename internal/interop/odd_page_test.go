@@ -1,0 +1,136 @@
+package interop
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const oddDoc = "../../docs/parity-odd.gen.md"
+
+const oddHead = `<!-- Written by go generate ./internal/interop from what its test saw. Do not edit. -->
+
+# Odd servers
+
+A scripted server for each row, all of them behind one mcpd. The official clients of TypeScript (1.x, which decides) and Go ask each
+server directly, at ` + "`/SERVER/mcp`" + `, and in the aggregate among all the others. "Same" is what the client gets directly, compared member
+by member. The column "worse through mcpd" is empty: the test fails otherwise.
+
+`
+
+// compare checks a generated page, or writes it.
+func compare(t *testing.T, file, page string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(file); err != nil || string(have) != page {
+		t.Errorf("%s is not current (%v): run go generate ./internal/interop", file, err)
+	}
+}
+
+// oddLine is one line of the page.
+type oddLine struct {
+	over []string
+	rest string
+}
+
+// oddPage is the page.
+func oddPage(servers []oddServer, saw oddSeen) string {
+	var b strings.Builder
+	b.WriteString(oddHead)
+	count := make([]map[string]bool, len(oddParts))
+	for _, s := range servers {
+		if count[s.part] == nil {
+			count[s.part] = map[string]bool{}
+		}
+		count[s.part][s.oddRow.name] = true
+	}
+	b.WriteString("| part | odd servers |\n|---|---|\n")
+	for part, title := range oddParts {
+		if title != "" {
+			fmt.Fprintf(&b, "| %s | %d |\n", title, len(count[part]))
+		}
+	}
+	for part, title := range oddParts {
+		if len(count[part]) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| server | over | odd | asked | direct | through `/SERVER/mcp` | through the aggregate | worse through mcpd |\n%s\n",
+			title, strings.Repeat("|---", 8)+"|")
+		for _, line := range oddLines(part, servers, saw) {
+			b.WriteString(strings.Replace(line.rest, "$OVER", strings.Join(line.over, ", "), 1))
+		}
+	}
+	return b.String()
+}
+
+// oddLines are the lines of a part. Transports over which all is the same share one.
+func oddLines(part int, servers []oddServer, saw oddSeen) (lines []oddLine) {
+	for _, s := range servers {
+		if s.part != part {
+			continue
+		}
+		for i, a := range s.asks {
+			rest := fmt.Sprintf("| %s | $OVER | %s | `%s` | %s |\n", s.oddRow.name, s.odd, cmp.Or(strings.TrimSpace(a.method+" "+short(a.params)), a.method),
+				strings.Join(cells(s, i, a, saw), " | "))
+			at := slices.IndexFunc(lines, func(l oddLine) bool { return l.rest == rest })
+			if at < 0 {
+				at, lines = len(lines), append(lines, oddLine{rest: rest})
+			}
+			lines[at].over = append(lines[at].over, s.over)
+		}
+	}
+	return lines
+}
+
+func short(s string) string { return cell30(strings.ReplaceAll(s, "|", `\|`)) }
+
+func cell30(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}
+
+// cells are what each way came to, and what is worse.
+func cells(s oddServer, i int, a oddAsk, saw oddSeen) []string {
+	of := func(way string) string {
+		var said []string
+		for _, client := range []string{"TypeScript", "Go"} {
+			got, direct := saw[client][s.name][way][i], saw[client][s.name][oddDirect][i]
+			text := shown(got)
+			if way != oddDirect && direct.Failed == "" && worse(direct, got) == "" {
+				text = "same"
+			}
+			said = append(said, text)
+		}
+		if said[1] == oddCannot || said[0] == said[1] {
+			return said[0]
+		}
+		return "TypeScript: " + said[0] + "; Go: " + said[1]
+	}
+	aggregate := of(oddAggregate)
+	if a.alone {
+		aggregate = "–"
+	}
+	var bad []string
+	for _, client := range []string{"TypeScript", "Go"} {
+		for _, way := range []string{oddThrough, oddAggregate} {
+			if why := a.wrong(way, saw[client][s.name], i); why != "" {
+				bad = append(bad, client+", "+way+": "+why)
+			}
+		}
+	}
+	return []string{of(oddDirect), of(oddThrough), aggregate, strings.Join(bad, "; ")}
+}
+
+// shown is an outcome for a cell.
+func shown(o oddOutcome) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(o.String())
+}

@@ -1,0 +1,176 @@
+package interop
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// oddRow is one row of the corpus of odd servers: a scripted server whose output is sloppy, what a
+// client asks it, and what comes through mcpd. TestOddServers runs all rows against one host, with
+// the official clients directly and through mcpd, and writes docs/parity-odd.gen.md.
+//
+// To add a row, append it to the list of its part (oddAnswers and so on in odd_PART_test.go) and run
+// `go generate ./internal/interop`. A row passes when each client gets through `/SERVER/mcp` and
+// through the aggregate what it gets directly, or better: see worse. Where a direct client fails, what
+// comes through is not determined by that: name it in oddAsk.
+//
+//	{
+//		part: 1, name: "lone-surrogate", odd: "a lone surrogate in a text",
+//		says: says{"tools/call cut": {result(`{"content":[{"type":"text","text":"a\ud83d"}]}`)}},
+//		asks: []oddAsk{{method: "tools/call", params: `{"name":"cut"}`}},
+//	},
+type oddRow struct {
+	part int    // part of the corpus: see oddParts
+	name string // name of the server: lower case, digits and hyphens; no row's name begins with another's and "__"
+	odd  string // what is odd, in a few words, for the page
+
+	// over are the transports: oddStdio, oddJSON, oddEvents, oddSSE. Empty means stdio and oddJSON. Each is
+	// a server of its own, which is named NAME-TRANSPORT.
+	over []string
+	// says is the script. What it does not have is answered by oddDefaults.
+	says says
+	asks []oddAsk
+
+	settings string // more of the server's configuration, as `start: eager, share: session`
+	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
+}
+
+// says is a script. Its keys are methods, or a method and the name or URI that a request is for, as
+// "tools/call echo". The n-th request of a connection gets the n-th reply, later ones the last.
+type says map[string][]oddReply
+
+// oddAsk is what a client asks. The method "await METHOD" waits for a notification. What is expected
+// through mcpd is written as oddOutcome.String has it; empty means the same as directly.
+type oddAsk struct {
+	method string
+	params string // JSON; names and URIs are the server's own
+
+	through   string // what comes through /SERVER/mcp
+	aggregate string // what comes through the aggregate
+	alone     bool   // ask only /SERVER/mcp: the aggregate answers otherwise by a documented rule
+}
+
+// oddReply is what a server writes for one request. The zero oddReply is a request that is never
+// answered.
+type oddReply struct {
+	text     string        // the message; $ID is the id of the request, as it came
+	before   []string      // messages ahead of it
+	after    []string      // messages behind it
+	wait     time.Duration // before it
+	encoding string        // of the HTTP body
+	bom      bool          // begins the HTTP body with a byte order mark
+}
+
+// result is a reply with this result.
+func result(json string) oddReply {
+	return oddReply{text: `{"jsonrpc":"2.0","id":$ID,"result":` + json + `}`}
+}
+
+// rawly is a reply as it is written.
+func rawly(text string) oddReply { return oddReply{text: text} }
+
+// failure is a reply with an error.
+func failure(code int, message string) oddReply {
+	return rawly(fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"error":{"code":%d,"message":%q}}`, code, message))
+}
+
+// oddTool is a tool of this name as a list has it.
+func oddTool(name string) string {
+	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
+}
+
+// text is the result of a call that has this text, which is JSON without quotes.
+func text(s string) string { return fmt.Sprintf(`{"content":[{"type":"text","text":"%s"}]}`, s) }
+
+// The transports of odd servers.
+const (
+	oddStdio  = "stdio"
+	oddJSON   = "json"   // Streamable HTTP that answers with a JSON body
+	oddEvents = "events" // Streamable HTTP that answers with an event stream
+	oddSSE    = "sse"    // HTTP+SSE of 2024-11-05
+)
+
+// oddParts are the headings of the page.
+var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names"}
+
+// oddRows is the whole corpus. Each part is in a file of its own.
+func oddRows() []oddRow {
+	return slices.Concat(oddAnswers(), oddItems())
+}
+
+// oddServer is a row over one transport.
+type oddServer struct {
+	*oddRow
+	name, over string
+}
+
+// oddServers are all servers of the corpus by name.
+func oddServers() (all []oddServer) {
+	for _, row := range oddRows() {
+		over := row.over
+		if len(over) == 0 {
+			over = []string{oddStdio, oddJSON}
+		}
+		for _, o := range over {
+			all = append(all, oddServer{&row, row.name + "-" + o, o})
+		}
+	}
+	return all
+}
+
+// oddNamed finds a server of the corpus.
+func oddNamed(name string) oddServer {
+	for _, s := range oddServers() {
+		if s.name == name {
+			return s
+		}
+	}
+	panic("no odd server " + name)
+}
+
+// defaults is what a server answers that its script does not have: it declares what the script's keys
+// need, and lists a tool for each "tools/call NAME", and so on.
+func (r *oddRow) defaults() says {
+	d := says{"ping": {result(`{}`)}}
+	declared := map[string]bool{}
+	named := map[string][]string{} // by method of the list
+	for _, key := range slices.Sorted(maps.Keys(r.says)) {
+		method, of, _ := strings.Cut(key, " ")
+		group, _, _ := strings.Cut(method, "/")
+		switch group {
+		case "tools", "prompts", "resources":
+			declared[group] = true
+		case "completion":
+			declared["completions"] = true
+		}
+		switch {
+		case of == "":
+		case method == "tools/call":
+			named["tools"] = append(named["tools"], oddTool(of))
+		case method == "prompts/get":
+			named["prompts"] = append(named["prompts"], fmt.Sprintf(`{"name":%q}`, of))
+		case method == "resources/read":
+			named["resources"] = append(named["resources"], fmt.Sprintf(`{"uri":%q,"name":"r"}`, of))
+		}
+	}
+	for list := range declared {
+		d[list+"/list"] = []oddReply{result(`{"` + list + `":[` + strings.Join(named[list], ",") + `]}`)}
+	}
+	if declared["resources"] {
+		d["resources/templates/list"] = []oddReply{result(`{"resourceTemplates":[]}`)}
+	}
+	var capabilities []string
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		capabilities = append(capabilities, fmt.Sprintf(`%q:{}`, name))
+	}
+	d["initialize"] = []oddReply{greeting(`{` + strings.Join(capabilities, ",") + `}`)}
+	return d
+}
+
+// greeting is the answer to initialize with these capabilities.
+func greeting(capabilities string) oddReply {
+	return result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"odd","version":"1"}}`)
+}

@@ -1,0 +1,72 @@
+package interop
+
+import (
+	"fmt"
+	"testing"
+)
+
+//go:generate go test -run ^TestOddServers$ . -update
+
+// The ways to an odd server.
+const (
+	oddDirect    = "direct"
+	oddThrough   = "through"   // /SERVER/mcp
+	oddAggregate = "aggregate" // /mcp
+)
+
+// oddSeen are outcomes by client, server and way.
+type oddSeen map[string]map[string]map[string][]oddOutcome
+
+// Any odd server is as good through mcpd as it is directly, alone and among all the others: each answer
+// comes through as an official client gets it directly, or better. The table is the documentation.
+func TestOddServers(t *testing.T) {
+	b := newOddBench(t)
+	saw := oddSeen{"Go": b.goSaw()}
+	typescript := b.typescriptSaw() // nil where there is no Node
+	if typescript != nil {
+		saw["TypeScript"] = typescript
+	}
+	failed := false
+	for _, s := range b.servers {
+		t.Run(s.name, func(t *testing.T) {
+			for i, a := range s.asks {
+				for client, by := range saw {
+					for _, way := range []string{oddThrough, oddAggregate} {
+						if why := a.wrong(way, by[s.name], i); why != "" {
+							t.Errorf("%s %s, %s client, %s: %s", a.method, a.params, client, way, why)
+							failed = true
+						}
+					}
+				}
+			}
+		})
+	}
+	if typescript == nil || failed && !*update {
+		return
+	}
+	compare(t, oddDoc, oddPage(b.servers, saw))
+}
+
+// wrong says what is wrong with what came one way, or nothing.
+func (a oddAsk) wrong(way string, by map[string][]oddOutcome, i int) string {
+	got, want := by[way][i], a.through
+	if way == oddAggregate {
+		if a.alone {
+			return ""
+		}
+		want = a.aggregate
+	}
+	direct := by[oddDirect][i]
+	if direct.Failed == oddCannot {
+		return ""
+	}
+	if want != "" {
+		if got.String() != want {
+			return fmt.Sprintf("%s, want %s", got, want)
+		}
+		if direct.Failed != "" || direct.String() != want {
+			return "" // a row says that this is right, and why
+		}
+	}
+	return worse(direct, got)
+}

@@ -1,0 +1,156 @@
+package interop
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at /VIEW/SERVER/sse.
+// VIEW keeps apart who connects. Each session is a peer of its own.
+type oddWeb struct {
+	mu    sync.Mutex
+	peers map[string]*oddSession
+}
+
+// oddSession is a session over HTTP.
+type oddSession struct {
+	*oddPeer
+	stream chan string // messages of an HTTP+SSE session; nil for others
+}
+
+func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if len(parts) != 3 {
+		http.NotFound(out, r)
+		return
+	}
+	server := oddNamed(parts[1])
+	switch {
+	case parts[2] == "sse" && r.Method == http.MethodGet:
+		w.listen(out, r, server)
+	case parts[2] == "message" && r.Method == http.MethodPost:
+		w.message(out, r)
+	case parts[2] == "mcp" && r.Method == http.MethodPost:
+		w.post(out, r, server)
+	case r.Method == http.MethodDelete:
+		out.WriteHeader(http.StatusNoContent)
+	default:
+		out.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// session finds a session, or makes a new one under another id where there is none.
+func (w *oddWeb) session(id string, server oddServer) (string, *oddSession) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.peers[id]; s != nil {
+		return id, s
+	}
+	if w.peers == nil {
+		w.peers = map[string]*oddSession{}
+	}
+	id = fmt.Sprint("odd-", len(w.peers)+1)
+	w.peers[id] = &oddSession{oddPeer: newOddPeer(server)}
+	if server.over == oddSSE {
+		w.peers[id].stream = make(chan string, 1000)
+	}
+	return id, w.peers[id]
+}
+
+func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	id, session := w.session(r.Header.Get("Mcp-Session-Id"), server)
+	out.Header().Set("Mcp-Session-Id", id)
+	reply, ok := session.take(body)
+	if !ok {
+		out.WriteHeader(http.StatusAccepted)
+		return
+	}
+	select {
+	case <-time.After(reply.wait):
+	case <-r.Context().Done():
+		return
+	}
+	if len(reply.lines()) == 0 {
+		<-r.Context().Done()
+		return
+	}
+	if server.over == oddJSON {
+		out.Header().Set("Content-Type", "application/json")
+		reply.body(out, []byte(reply.text))
+		return
+	}
+	out.Header().Set("Content-Type", "text/event-stream")
+	var events strings.Builder
+	for _, line := range reply.lines() {
+		fmt.Fprintf(&events, "event: message\ndata: %s\n\n", line)
+	}
+	reply.body(out, []byte(events.String()))
+}
+
+// body writes an HTTP body as the reply's encoding has it.
+func (r oddReply) body(out http.ResponseWriter, text []byte) {
+	if r.bom {
+		text = append([]byte("\xef\xbb\xbf"), text...)
+	}
+	if r.encoding == "" {
+		_, _ = out.Write(text) // who asked may be gone
+		return
+	}
+	out.Header().Set("Content-Encoding", r.encoding)
+	var coded bytes.Buffer
+	to := io.WriteCloser(gzip.NewWriter(&coded))
+	if r.encoding == "deflate" {
+		to = zlib.NewWriter(&coded)
+	}
+	_, _ = to.Write(text) // to memory
+	_ = to.Close()
+	_, _ = out.Write(coded.Bytes())
+}
+
+// listen is the stream of an HTTP+SSE session.
+func (w *oddWeb) listen(out http.ResponseWriter, r *http.Request, server oddServer) {
+	id, session := w.session("", server)
+	out.Header().Set("Content-Type", "text/event-stream")
+	at := strings.TrimSuffix(r.URL.Path, "/sse") + "/message?session=" + id
+	fmt.Fprintf(out, "event: endpoint\ndata: %s\n\n", at)
+	for {
+		_ = http.NewResponseController(out).Flush()
+		select {
+		case line := <-session.stream:
+			fmt.Fprintf(out, "event: message\ndata: %s\n\n", line)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// message takes one message of an HTTP+SSE session.
+func (w *oddWeb) message(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	session := w.peers[r.URL.Query().Get("session")]
+	w.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil || session == nil {
+		out.WriteHeader(http.StatusNotFound)
+		return
+	}
+	out.WriteHeader(http.StatusAccepted)
+	if reply, ok := session.take(body); ok {
+		time.AfterFunc(reply.wait, func() {
+			for _, line := range reply.lines() {
+				session.stream <- line
+			}
+		})
+	}
+}
