@@ -38,6 +38,12 @@ func Claim(r *http.Request, tenant string, most int) (full string) {
 	return conn.all.claim(conn, tenant, most)
 }
 
+// claimed says that the connection of r is a tenant's.
+func claimed(r *http.Request) bool {
+	conn := connectionOf(r)
+	return conn != nil && conn.tenant.Load() != nil
+}
+
 func (c *Connections) claim(conn *connection, tenant string, most int) (full string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

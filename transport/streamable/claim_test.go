@@ -49,6 +49,9 @@ func startTownOn(t *testing.T, connections *Connections, on func(net.Listener) n
 		if full := Claim(r, name, 0); full != "" {
 			return Endpoint{}, &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: time.Second}
 		}
+		if name == "paused" {
+			return Endpoint{}, protocol.TenantDown(name, "paused", "", time.Second)
+		}
 		return Endpoint{Tenant: name}, nil
 	}
 	connections.Divide = func(total int64) Division { return halves(total) }
@@ -128,6 +131,16 @@ func TestConnectionsAreSharedOut(t *testing.T) {
 		}
 	}
 	running.answered()
+}
+
+// Clients of a tenant that does not run keep their connections: a new one for each request would
+// cost the host more than the answer.
+func TestClientsOfAPausedTenantKeepTheirConnections(t *testing.T) {
+	s := startTown(t, &Connections{Max: 64})
+	resp := s.ask("paused", http.MethodPost, initializeBody(protocol.V20251125))
+	if text := content(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Close {
+		t.Errorf("%d (close %v) %s", resp.StatusCode, resp.Close, text)
+	}
 }
 
 // An idle channel of HTTP+SSE makes room as an idle GET stream does. One with a request in flight

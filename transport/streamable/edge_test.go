@@ -222,7 +222,7 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	}
 }
 
-// Who is told to come back later is told to hang up meanwhile.
+// A connection that is refused because there is no room for it is closed.
 func TestConnectionThatIsTurnedAwayIsClosed(t *testing.T) {
 	host := newTestHost(t)
 	host.route = func(*http.Request) (Endpoint, *protocol.Error) {

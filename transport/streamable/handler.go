@@ -152,8 +152,8 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 	}
 	ep, at, err := h.options.Host.Route(r)
 	if err != nil {
-		if err.Condition == protocol.ConditionOverloaded {
-			last(w, r) // who shall come back later needs none meanwhile
+		if err.Condition == protocol.ConditionOverloaded && !claimed(r) {
+			last(w, r) // there is no room for the connection
 		}
 		of := ep // a copy, so that ep is not on the heap for requests that are served
 		return nil, of, func() { h.refuseError(w, r, of, err, 0, jsonrpc.ID{}) }
