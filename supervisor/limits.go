@@ -138,6 +138,8 @@ var limits = []limit{
 	{"", "progress_at_once", client.ProgressBurst, "reports of one call's progress that its client is sent one right after the other", paced, "mcpd_notifications_dropped_total"},
 	{"", "progress_per_second", client.ProgressRate, "and in a second, beyond those", paced, "mcpd_notifications_dropped_total"},
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
+	{"list_timeout", "", nil, "a page of a list that the host asks a server for", "as if the server had not answered; it is asked again later", ""},
+	{"", "list_grace", client.ListGrace, "lists that a server still owes when it has shaken hands", "calls are sent to it; what it lists later is announced", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
 	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},

@@ -85,10 +85,15 @@ func (s *settings) limits(name string) tenant.Limits {
 	return tenant.Limits{}
 }
 
-// requestTimeout, pending, ofPrincipal and parkTime are limits as those read them who have no other use for the tenant.
+// requestTimeout, listTimeout, pending, ofPrincipal and parkTime are limits as those read them who have no other use for the tenant.
 func (h *host) requestTimeout(t *tenant.Tenant) func() time.Duration {
 	now := h.current(t)
 	return func() time.Duration { return now().Limits.RequestTimeout }
+}
+
+func (h *host) listTimeout(t *tenant.Tenant) func() time.Duration {
+	now := h.current(t)
+	return func() time.Duration { return now().Limits.ListTimeout }
 }
 
 func (h *host) pending(t *tenant.Tenant) func() int {

@@ -10,16 +10,21 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// answers reports whether the server that a caller sees alone can be asked for its lists now: the caller's connection is ready with all of them.
-// Before a session has one of its own, that is the one which its lists come from.
+// answers reports whether the server that a caller sees alone can be asked for its lists now: the
+// caller's connection is ready. Before a session has one of its own, that is the one which its lists
+// come from.
 func (s *server) answers(caller Caller) bool {
 	key := s.at(Key(s.config, caller))
 	if s.conns[key] == nil {
 		key = s.at(ListKey(s.config, caller))
 	}
 	conn := s.conns[key]
-	return conn != nil && conn.report.State == client.Ready && s.lacks[key] == ""
+	return conn != nil && conn.report.State == client.Ready
 }
+
+// Stands reports whether the list of the server that is seen alone, as it is known, can stand for
+// the server's own answer.
+func (v *View) Stands(kind merge.Kind) bool { return v.short[kind].State.Own() }
 
 // Page is a list of the server that is seen alone, in full and under the server's own names, as the server would answer a client of a revision.
 func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, error) {

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
@@ -14,10 +12,14 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// listAs is a list as a revision shows it.
-type listAs struct {
-	kind    merge.Kind
-	version protocol.Version
+// MaxKeptPages bounds the pages of lists that a view keeps once they were made.
+const MaxKeptPages = 64
+
+// pageAs is a page of a list as a revision shows it.
+type pageAs struct {
+	kind          merge.Kind
+	version       protocol.Version
+	scope, cursor string
 }
 
 // rewritten are the kinds of items by the lists they stand in.
@@ -25,51 +27,40 @@ var rewritten = map[merge.Kind]rewrite.Kind{
 	merge.Tools: rewrite.Tool, merge.Prompts: rewrite.Prompt, merge.Resources: rewrite.Resource, merge.Templates: rewrite.Template,
 }
 
-// Listed is a list as clients of a revision see it. Servers of several revisions stand in one list: an item is taken for one of the era
-// that the client is not of, so that all is left out which the client's own revision has no place for.
-func (v *View) Listed(kind merge.Kind, version protocol.Version) merge.List {
+// Listed is a page of a list as clients of a revision see it; see merge.List.Page. Servers of several
+// revisions stand in one list: an item is taken for one of the era that the client is not of, so that
+// all is left out which the client's own revision has no place for. The page is shared: it is not to
+// be changed.
+func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor string) (jsontext.Value, error) {
 	from := protocol.Latest
 	if version.Era() == protocol.Modern {
 		from = protocol.LatestLegacy
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	key := listAs{kind, version}
-	if list, ok := v.lists[key]; ok {
-		return list
+	key := pageAs{kind, version, scope, cursor}
+	if page, ok := v.pages[key]; ok {
+		return page, nil
 	}
-	list := v.List(kind)
-	var items []jsontext.Value // nil while nothing is another
-	changed := 0               // bytes
-	for i, item := range list.Items() {
-		said := rewrite.Item(rewritten[kind], from, version, item)
+	page, err := v.List(kind).Page(scope, cursor, func(server string, item jsontext.Value) jsontext.Value {
+		item = rewrite.Item(rewritten[kind], from, version, item)
 		if kind == merge.Tools && version.Has(protocol.ToolExecution) {
-			dialect, _ := v.Dialect(v.owner(item).server)
-			said = tasked(said, dialect)
+			dialect, _ := v.Dialect(server)
+			item = tasked(item, dialect)
 		}
-		if same := bytes.Equal(said, item); same {
-			said = item // which is kept anyway
-		} else {
-			changed += len(said)
-			if items == nil {
-				items = append(make([]jsontext.Value, 0, len(list.Items())), list.Items()[:i]...)
-			}
-		}
-		if items != nil {
-			items = append(items, said)
-		}
+		return item
+	})
+	if err != nil {
+		return nil, err
 	}
-	if items != nil {
-		list = merge.NewList(kind, items)
-		if !v.grow(changed + list.Whole()) {
-			return list
+	page = merge.WithIncomplete(page, v.incomplete[kind])
+	if len(v.pages) < MaxKeptPages && v.grow(len(page)) {
+		if v.pages == nil {
+			v.pages = map[pageAs]jsontext.Value{}
 		}
+		v.pages[key] = page
 	}
-	if v.lists == nil {
-		v.lists = map[listAs]merge.List{}
-	}
-	v.lists[key] = list
-	return list
+	return page, nil
 }
 
 // Dialect is how a server speaks of tasks, as far as it is known.
@@ -85,30 +76,17 @@ func (v *View) Dialect(server string) (tasks.Dialect, client.Facts) {
 // owned is a tool by its server and that server's own name of it.
 type owned struct{ server, name string }
 
-// owner finds the server of a tool in the list, which may be under another name there.
-func (v *View) owner(tool jsontext.Value) owned {
-	name, _ := splice.Get(tool, "name")
-	params, err := splice.Set(nil, name, "name")
-	if err != nil {
-		return owned{}
-	}
-	to, err := v.Route("tools/call", params)
-	if err != nil {
-		return owned{}
-	}
-	own, _ := splice.GetString(to.Params, "name")
-	return owned{to.Server, own}
-}
-
 // Support is what a tool says of tasks, by the name that its server has for it.
 func (v *View) Support(server, tool string) tasks.Support {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.supports == nil {
 		v.supports = map[owned]tasks.Support{}
-		for _, item := range v.List(merge.Tools).Items() {
-			if s := tasks.SupportOf(item); s != tasks.Forbidden {
-				v.supports[v.owner(item)] = s
+		for _, part := range v.List(merge.Tools).Parts() {
+			for i, item := range part.Items {
+				if s := tasks.SupportOf(item); s != tasks.Forbidden {
+					v.supports[owned{part.Server, part.Names[i]}] = s
+				}
 			}
 		}
 	}

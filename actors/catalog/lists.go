@@ -21,13 +21,14 @@ type listing struct {
 	declare protocol.ClientCapabilities // by those who see it
 	facts   client.Facts
 	lists   client.Lists
-	known   bool
-	stale   bool      // it is what the server listed before it was declared otherwise
-	until   time.Time // it is that of another program, and is shown until then; zero when it is not
-	stored  bool      // it is what the server listed to an earlier host
-	saved   bool      // it was written down as it is
-	served  bool      // a client was given a view while this one was as it is, or not yet known
-	since   time.Time // when it was first waited for
+	short   [client.Kinds]client.Shortfall // how each of the lists is less than what the server has
+	known   bool                           // there are facts, and lists but for what is short
+	stale   bool                           // it is what the server listed before it was declared otherwise
+	until   time.Time                      // it is that of another program, and is shown until then; zero when it is not
+	stored  bool                           // it is what the server listed to an earlier host
+	saved   bool                           // it was written down as it is
+	served  bool                           // a client was given a view while this one was as it is, or not yet known
+	since   time.Time                      // when it was first waited for
 }
 
 // sizeOf is how many bytes lists keep.
@@ -135,11 +136,21 @@ func (c *Catalog) mustWait(w *waiter) bool {
 		if only != "" && only != name {
 			continue
 		}
-		if !l.known && s.startingUp(s.at(key), only == name) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
+		if s.owes(key, w.call.Req, only == name) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
 			return true
 		}
 	}
 	return false
+}
+
+// owes reports whether a server is on its way to what a request is answered with; again counts one
+// that has failed and is being started again.
+func (s *server) owes(key tenant.Key, r LookRequest, again bool) bool {
+	l := s.lists[key]
+	if !l.known {
+		return s.startingUp(s.at(key), again)
+	}
+	return s.conns[s.at(key)] != nil && slices.ContainsFunc(r.Lists, func(k merge.Kind) bool { return l.short[k].State == client.Waiting })
 }
 
 // startingUp reports whether a connection is on its way to its first list; again counts one that has failed and is being started again.
@@ -245,6 +256,13 @@ func (c *Catalog) view(caller Caller) *View {
 		return v
 	}
 	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept}
+	var words [client.Kinds]map[string]string // of lists that are less than what their servers have
+	told := func(k merge.Kind, name, text string) {
+		if words[k] == nil {
+			words[k] = map[string]string{}
+		}
+		words[k][name] = text
+	}
 	var servers []merge.Server
 	for _, name := range c.scope(caller) {
 		l := c.listing(c.servers[name], c.servers[name].listed(caller))
@@ -258,18 +276,29 @@ func (c *Catalog) view(caller Caller) *View {
 				}
 			}
 			v.Servers = append(v.Servers, Known{name, l.facts})
+			for _, k := range merge.Kinds() {
+				if l.short[k].State != client.Complete && !c.withheld(caller, name, k) {
+					told(k, name, l.short[k].Words)
+				}
+			}
 			if v.alone {
-				v.own = l.lists
+				v.own, v.short = l.lists, l.short
 			}
 			if v.alone && l.facts.Version.Era() == protocol.Modern {
 				v.annotated = l.lists[merge.Tools]
 			}
 		} else {
 			v.Missing = append(v.Missing, name)
+			for _, k := range merge.Kinds() {
+				told(k, name, "it has not listed anything yet")
+			}
 		}
 		servers = append(servers, item)
 	}
 	v.Catalog = merge.New(servers)
+	for _, k := range merge.Kinds() {
+		v.incomplete[k] = merge.Incomplete(words[k])
+	}
 	c.extras(v)
 	c.views.put(g, v)
 	return v
@@ -324,10 +353,11 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if conn := s.conns[r.Key]; conn != nil {
 		l.declare = declared(s.config, conn.declare)
 	}
-	changed := false
+	lists, short := l.merge(r)
+	changed := short != l.short
 	var news []merge.Kind
 	for _, k := range merge.Kinds() {
-		differs := l.known && merge.Diff(k, l.lists[k], r.Lists[k]).Any() || !l.known && len(r.Lists[k]) > 0
+		differs := l.known && merge.Diff(k, l.lists[k], lists[k]).Any() || !l.known && len(lists[k]) > 0
 		if changed = changed || differs; differs || slices.Contains(r.Changed, k) {
 			news = append(news, k)
 		}
@@ -342,11 +372,29 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if changed || another {
 		c.outdate(s, key)
 	}
-	l.known, l.stale, l.stored, l.until, l.facts, l.lists = true, false, false, time.Time{}, r.Facts, r.Lists
+	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
 	s.last = l
 	if changed || another || !l.saved {
 		c.save(s, key, l)
 	}
+}
+
+// merge is what is known of the lists after a report. One that the server owes its new connection is
+// shown as it was before, unless that was another program's.
+func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Shortfall) {
+	lists, short := r.Lists, r.Short
+	for k := range lists {
+		if !short[k].State.Provisional() || !l.known || !l.until.IsZero() || l.short[k].State.Provisional() {
+			continue
+		}
+		lists[k] = l.lists[k]
+		if short[k].State == client.Failed {
+			short[k].State = client.Older
+		} else {
+			short[k] = l.short[k]
+		}
+	}
+	return lists, short
 }
 
 // outdate forgets the views of those who see what is listed over a kind of connection.

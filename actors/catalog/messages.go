@@ -73,7 +73,9 @@ type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration
 	For    string // the one server that the answer is needed for, also while it is started again; another is not waited for. Empty is for all
-	Anew   bool   // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
+	// Lists are the kinds that the answer is made of; none where it is what servers are.
+	Lists []merge.Kind
+	Anew  bool // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
 }
 
 // View is what a caller sees of its servers. It is never changed after it was made, and safe to share.
@@ -83,8 +85,10 @@ type View struct {
 	Missing []string // those that have not
 	Answers bool     // the one server that is seen can be asked for its lists itself
 
-	alone        bool         // one server is seen as it is
-	own          client.Lists // of that one
+	alone        bool                           // one server is seen as it is
+	own          client.Lists                   // of that one
+	short        [client.Kinds]client.Shortfall // as well
+	incomplete   [client.Kinds]jsontext.Value   // what a list does not have, and why; nil for nothing
 	disabled     []string
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental
@@ -94,9 +98,9 @@ type View struct {
 	handle  *Handle            // as well
 
 	mu       sync.Mutex // guards what follows: what was asked for before
-	made     int        // bytes of lists
+	made     int        // bytes of pages
 	offers   map[protocol.Version]protocol.ServerCapabilities
-	lists    map[listAs]merge.List
+	pages    map[pageAs]jsontext.Value
 	mirrors  map[string][]headers.Mirror // by tool; nil before the first
 	supports map[owned]tasks.Support     // of tools that have any; nil before the first
 }

@@ -54,6 +54,11 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	all := merge.Capabilities(known, len(v.Missing) == 0)
 	if v.alone && len(known) == 1 {
 		all = known[0]
+		for _, list := range []string{"tools", "prompts", "resources"} {
+			if !v.Answers && all.Has(list) { // what is shown may be another when the server is there
+				all = all.With(list+".listChanged", jsontext.Value("true"))
+			}
+		}
 	}
 	all = all.Without("tasks", tasks.Extended)
 	switch follow := slices.ContainsFunc(v.Servers, follows); {

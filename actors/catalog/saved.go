@@ -22,18 +22,21 @@ const MaxSaved = 2 << 20
 
 // saved is a listing in the store. One without a revision was waited for in vain.
 type saved struct {
-	Server       string                      `json:"server"`
-	Identity     string                      `json:"identity"` // see tenant.Server
-	Share        tenant.Share                `json:"share"`
-	Principal    string                      `json:"principal,omitzero"`
-	Fingerprint  protocol.Fingerprint        `json:"capabilities,omitzero"` // of the client
-	Modern       bool                        `json:"modern,omitzero"`
-	Client       jsontext.Value              `json:"client,omitzero"` // what it declared
-	Version      string                      `json:"version,omitzero"`
-	Capabilities jsontext.Value              `json:"declared,omitzero"`
-	Info         jsontext.Value              `json:"info,omitzero"`
-	Instructions string                      `json:"instructions,omitzero"`
-	Lists        map[string][]jsontext.Value `json:"lists,omitzero"` // by what the protocol calls each
+	Server       string               `json:"server"`
+	Identity     string               `json:"identity"` // see tenant.Server
+	Share        tenant.Share         `json:"share"`
+	Principal    string               `json:"principal,omitzero"`
+	Fingerprint  protocol.Fingerprint `json:"capabilities,omitzero"` // of the client
+	Modern       bool                 `json:"modern,omitzero"`
+	Client       jsontext.Value       `json:"client,omitzero"` // what it declared
+	Version      string               `json:"version,omitzero"`
+	Capabilities jsontext.Value       `json:"declared,omitzero"`
+	Info         jsontext.Value       `json:"info,omitzero"`
+	Instructions string               `json:"instructions,omitzero"`
+	// Lists has each list that the server ever listed to the end, by what the protocol calls it, and
+	// Short what a bound left out of it, in words.
+	Lists map[string][]jsontext.Value `json:"lists,omitzero"`
+	Short map[string]string           `json:"short,omitzero"`
 }
 
 func savedAs(server string, key tenant.Key) string { return server + " " + key.String() }
@@ -74,10 +77,15 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 	if l.known {
 		v.Version, v.Instructions, v.Lists = l.facts.Version.String(), l.facts.Instructions, map[string][]jsontext.Value{}
 		v.Capabilities, v.Info = l.facts.Capabilities.Raw(), l.facts.Server.Raw()
+		v.Short = map[string]string{}
 	}
 	for _, k := range merge.Kinds() {
-		if l.lists[k] != nil {
-			v.Lists[k.String()] = l.lists[k]
+		if !l.known || !l.facts.Offers(k) || l.short[k].State.Provisional() {
+			continue
+		}
+		v.Lists[k.String()] = append([]jsontext.Value{}, l.lists[k]...)
+		if l.short[k].State == client.Shortened {
+			v.Short[k.String()] = l.short[k].Words
 		}
 	}
 	value, err := json.Marshal(v, jsontext.PreserveRawStrings(true), json.Deterministic(true))
@@ -171,7 +179,12 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 	l.facts.Server, errs[1] = protocol.ParseImplementation(v.Info)
 	l.facts, _ = l.facts.Bound() // an earlier host may have had other bounds
 	for _, k := range merge.Kinds() {
-		l.lists[k] = v.Lists[k.String()]
+		var listed bool
+		if l.lists[k], listed = v.Lists[k.String()]; !listed && l.facts.Offers(k) {
+			l.short[k] = client.Shortfall{State: client.Failed, Words: k.Method() + ": it had no answer when it was asked last"}
+		} else if words := v.Short[k.String()]; words != "" {
+			l.short[k] = client.Shortfall{State: client.Shortened, Words: words}
+		}
 		for _, item := range l.lists[k] {
 			if item.Kind() != '{' {
 				return nil, key, nil, fmt.Errorf("an item of %s is not an object", k)

@@ -46,9 +46,9 @@ func TestViewsAreCounted(t *testing.T) {
 		if r.mustLook("ci"); r.viewed() != alone {
 			t.Errorf("%d bytes count for a view that is shown again", r.viewed())
 		}
-		first.Listed(merge.Tools, protocol.V20241105)
+		first.Listed(merge.Tools, protocol.V20241105, "", "")
 		more := r.viewed()
-		first.Listed(merge.Tools, protocol.V20241105)
+		first.Listed(merge.Tools, protocol.V20241105, "", "")
 		if more <= alone || r.viewed() != more {
 			t.Errorf("%d bytes count with a list for a revision, and %d when it is asked for again", more, r.viewed())
 		}
@@ -70,7 +70,7 @@ func TestViewsAreCounted(t *testing.T) {
 			t.Errorf("%d bytes count after a crash and another look, want %d", r.viewed(), both)
 		}
 		alone = both
-		first.Listed(merge.Tools, protocol.V20250326)
+		first.Listed(merge.Tools, protocol.V20250326, "", "")
 		if got := r.viewed(); got != alone {
 			t.Errorf("%d bytes count with a list made of a view that is forgotten", got)
 		}
@@ -93,7 +93,7 @@ func TestViewsWithoutRoom(t *testing.T) {
 		room := int64(r.kept.Of("acme").Kept()) + 10
 		r.kept.Of("other").Add(quota.Requests, int(3*room)) // its share, and all that is free
 		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 4 * room})
-		if v.Listed(merge.Tools, protocol.V20241105); r.viewed() != alone {
+		if v.Listed(merge.Tools, protocol.V20241105, "", ""); r.viewed() != alone {
 			t.Errorf("%d bytes count with a list that has no room, want %d", r.viewed(), alone)
 		}
 		if other := r.mustLook("cd"); r.viewed() != other.Size() {

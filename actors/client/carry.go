@@ -42,8 +42,10 @@ type carry struct {
 	elicitations elicitation.Table[request.Owner]
 	// wants are the wishes not granted yet, the last of each session.
 	wants map[string]*Want
-	// lists are what the server listed last, listed whether it ever has.
+	// lists are what the server listed last, and had says which of them it ever listed to the end.
+	// listed says that a connection was ready.
 	lists  Lists
+	had    [Kinds]bool
 	listed bool
 	// unusable are the tools that are left out of it, by name.
 	unusable []string

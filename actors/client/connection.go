@@ -46,7 +46,8 @@ type Options struct {
 	// program is started again. Zero is never.
 	Intensity      tenant.Intensity
 	StartTimeout   time.Duration        // from dialling to ready
-	RequestTimeout func() time.Duration // of each thing the host itself asks the server
+	RequestTimeout func() time.Duration // of each thing the host itself asks the server, but lists
+	ListTimeout    func() time.Duration // of each page of a list that the host asks for
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so that what that has admitted is not
 	// refused here.
 	Pending func() int
@@ -245,6 +246,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		}
 	case refetch:
 		c.relist(m.kind)
+	case listsLate:
+		c.listsLate(m)
 	case gapTold:
 		c.missedAny()
 	case startExpired:

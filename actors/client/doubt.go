@@ -113,7 +113,7 @@ func (c *Connection) spoke() dialect { return dialect{c.facts.Version.Era(), c.u
 func (c *Connection) mismatched(id jsonrpc.ID, m jsonrpc.Message) bool {
 	x := c.calls[id].x
 	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" || c.piped() || c.again[x.ID] ||
-		!c.facts.offers(catalog.Tools) || c.state != Ready || c.drives[x.ID] != nil {
+		!c.facts.Offers(catalog.Tools) || c.state != Ready || c.drives[x.ID] != nil {
 		return false
 	}
 	c.again[x.ID] = true

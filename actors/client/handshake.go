@@ -17,8 +17,9 @@ import (
 
 // ask is a request that the host itself made.
 type ask struct {
-	then  func(result jsontext.Value, err error) error
-	timer otp.Timer
+	then    func(result jsontext.Value, err error) error
+	timer   otp.Timer
+	timeout time.Duration
 }
 
 // step takes an event of the handshake and does what is to be done then.
@@ -80,23 +81,36 @@ func (c *Connection) learnAll() error {
 		return c.maybeReady()
 	}
 	for _, k := range catalog.Kinds() {
-		c.fetching[k].busy = c.facts.offers(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
+		c.fetching[k].busy = c.facts.Offers(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
 	}
 	for _, k := range catalog.Kinds() {
-		if c.facts.offers(k) {
+		if c.facts.Offers(k) {
 			c.fetch(k)
 		} else {
 			c.learn(k, nil)
 		}
 	}
+	c.p.After(ListGrace, listsLate{c.attempt})
 	return c.maybeReady()
 }
 
-// maybeReady restores what clients had asked for and opens the connection to calls, once every list is known.
+// maybeReady opens the connection to calls once every list is known, or ListGrace is over.
 func (c *Connection) maybeReady() error {
-	if c.state == Ready || c.listing() {
-		return nil
+	if c.state != Ready && !c.listing() {
+		c.takeCalls()
 	}
+	return nil
+}
+
+// listsLate opens the connection to calls without the lists that are still to come.
+func (c *Connection) listsLate(m listsLate) {
+	if m.attempt == c.attempt && c.state == Starting {
+		c.takeCalls()
+	}
+}
+
+// takeCalls restores what clients had asked for and opens the connection to calls.
+func (c *Connection) takeCalls() {
 	c.restore()
 	c.state, c.listed = Ready, true
 	c.start.Stop()
@@ -109,7 +123,6 @@ func (c *Connection) maybeReady() error {
 	c.staysAwake(c.o.Idle)
 	c.maybeSleep()
 	c.resume()
-	return nil
 }
 
 // request asks the server something on the host's own behalf. With no timeout somebody else sees to it that it ends. After an error
@@ -130,7 +143,7 @@ func (c *Connection) ask(
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
 		params = protocol.Meta{Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.o.Self}.Set(params)
 	}
-	a := ask{then: then}
+	a := ask{then: then, timeout: timeout}
 	if timeout > 0 {
 		a.timer = c.p.After(timeout, askExpired{id})
 	}
@@ -153,5 +166,5 @@ func (c *Connection) askExpired(id jsonrpc.ID) error {
 	}
 	delete(c.asked, id)
 	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, "timeout")))
-	return a.then(nil, protocol.Timeout(c.o.RequestTimeout()))
+	return a.then(nil, protocol.Timeout(a.timeout))
 }

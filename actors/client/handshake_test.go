@@ -118,8 +118,8 @@ func (r *rig) cuts(want ...catalog.Cut) {
 	}
 }
 
-// A tool that says too much is cut or left out, for those who see many servers as one and those who see this one as it is. The operator is told
-// once, and again when it is another.
+// A tool that says too much is cut or left out, for those who see many servers as one. Those who see
+// this one as it is get it as it is. The operator is told once, and again when it is another.
 func TestToolsThatSayTooMuch(t *testing.T) {
 	tools := func(n int) string {
 		long := fmt.Sprintf(`{"description":%q,"name":"long"}`, strings.Repeat("é", catalog.MaxDescription/2+1))
@@ -145,8 +145,7 @@ func TestToolsThatSayTooMuch(t *testing.T) {
 		r.cuts(long, huge, catalog.Cut{Reason: catalog.LongDescription, Count: 2, First: "long"})
 		x := r.forward("one", "tools/list", `{}`)
 		p.Reply(p.Expect("tools/list"), tools(1))
-		want := `{"tools":[` + string(list[0]) + `,` + string(list[1]) + `]}`
-		if got := r.outcome(x); got.Err != nil || string(got.Result) != want {
+		if got := r.outcome(x); got.Err != nil || string(got.Result) != tools(1) {
 			t.Errorf("a client that sees this server as it is gets %.200s, %v", got.Result, got.Err)
 		}
 	})
@@ -159,17 +158,57 @@ func TestServerWithoutItsListIsReady(t *testing.T) {
 		p.Handshake(`{"tools":{},"prompts":{}}`)
 		p.Refuse(p.Expect("tools/list"), -32603, "broken")
 		p.Expect("prompts/list")
-		time.Sleep(4 * time.Second)
+		time.Sleep(client.ListGrace - time.Millisecond)
 		r.Rest()
 		if got := r.report().State; got != client.Starting {
 			t.Errorf("state %s", got)
 		}
-		time.Sleep(2 * time.Second)
-		p.Expect("notifications/cancelled")
+		time.Sleep(time.Millisecond)
 		r.Rest()
 		if got := r.report().State; got != client.Ready {
-			t.Errorf("state %s, want ready after the request timeout", got)
+			t.Errorf("state %s, want ready when the lists had their time", got)
 		}
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`) // it is asked for once more
+		p.ExpectNothing(49*time.Second - time.Millisecond)
+		time.Sleep(time.Millisecond)
+		p.Expect("notifications/cancelled")
+		r.Rest()
+		short := r.report().Short
+		if got := short[catalog.Prompts]; got.State != client.Failed || !strings.Contains(got.Words, "prompts/list: ") {
+			t.Errorf("then %+v", got)
+		}
+	})
+}
+
+// A list that takes 7 s appears: calls are taken meanwhile, what is known is told, and the list is
+// announced when it is there.
+func TestLateListIsAnnounced(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{},"prompts":{}}`)
+		late := p.Expect("tools/list")
+		p.Reply(p.Expect("prompts/list"), `{"prompts":[{"name":"p"}]}`)
+		time.Sleep(client.ListGrace)
+		r.Rest()
+		got := r.report()
+		if got.State != client.Ready || len(got.Lists[catalog.Prompts]) != 1 || got.Short[catalog.Tools].State != client.Waiting ||
+			!strings.Contains(got.Lacks, "tools/list: no answer yet") || got.Short[catalog.Prompts].State != client.Complete {
+			t.Errorf("state %s, lacks %q, prompts %s", got.State, got.Lacks, got.Lists[catalog.Prompts])
+		}
+		x := r.call("one")
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		if got := r.outcome(x); got.Err != nil {
+			t.Errorf("a call meanwhile: %v", got.Err)
+		}
+		time.Sleep(6 * time.Second)
+		p.Reply(late, `{"tools":[{"name":"a"}]}`)
+		r.Rest()
+		got = r.report()
+		if len(got.Lists[catalog.Tools]) != 1 || got.Short != ([client.Kinds]client.Shortfall{}) || got.Lacks != "" ||
+			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+			t.Errorf("tools %s, short %+v, changed %v", got.Lists[catalog.Tools], got.Short, got.Changed)
+		}
+		p.ExpectNothing(time.Hour)
 	})
 }
 

@@ -137,7 +137,7 @@ func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {
 		}
 		p.Refuse(p.Expect("tools/list"), -32603, "warming up")
 		p.Expect("tools/list") // without an answer
-		time.Sleep(5 * time.Second)
+		time.Sleep(50 * time.Second)
 		p.Expect("notifications/cancelled")
 		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
 		r.Rest()

@@ -31,8 +31,8 @@ const (
 // needs is the capability under which a server has each list.
 var needs = [Kinds]string{catalog.Tools: "tools", catalog.Prompts: "prompts", catalog.Resources: "resources", catalog.Templates: "resources"}
 
-// offers reports whether the server has a list of this kind at all.
-func (f Facts) offers(k catalog.Kind) bool { return f.Capabilities.Has(needs[k]) }
+// Offers reports whether the server has a list of this kind at all.
+func (f Facts) Offers(k catalog.Kind) bool { return f.Capabilities.Has(needs[k]) }
 
 // fetching is how far one list is. It is fetched once at a time, and at most one more time is to come.
 type fetching struct {
@@ -43,6 +43,14 @@ type fetching struct {
 	why   error // it could not be had when it was asked for last; nil when it could
 	pace  pace
 }
+
+// ListGrace is how long a connection that has shaken hands waits for its server's lists before it
+// takes calls. A list that comes later is announced. Most come within milliseconds, and then calls
+// find the schemas of their tools.
+const ListGrace = time.Second
+
+// listsLate says that ListGrace is over.
+type listsLate struct{ attempt uint64 }
 
 func newFetching() (all [Kinds]fetching) {
 	for k := range all {
@@ -86,7 +94,7 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 	if cursor != nil {
 		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
-	err := c.request(k.Method(), params, c.o.RequestTimeout(), func(result jsontext.Value, err error) error {
+	err := c.request(k.Method(), params, c.o.ListTimeout(), func(result jsontext.Value, err error) error {
 		if err != nil {
 			return c.unlisted(k, items, err)
 		}
@@ -110,7 +118,7 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 				return nil
 			}
 		}
-		c.fetching[k].why = nil
+		c.fetching[k].why, c.had[k] = nil, true
 		return c.fetched(k, c.usable(k, c.bounded(k, items, cuts)))
 	})
 	if err != nil {
@@ -121,12 +129,14 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 // unlisted makes do without a list that could not be had. A server that does not know the method is not asked again.
 func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error) error {
 	var refusal *jsonrpc.Error
-	if !errors.As(err, &refusal) || refusal.Code != jsonrpc.CodeMethodNotFound {
+	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound
+	if !none {
 		c.fetching[k].again, c.fetching[k].why = true, err
 	}
-	if c.listed {
+	if c.had[k] {
 		return c.fetched(k, c.lists[k])
 	}
+	c.had[k] = none // an empty list is all that it has
 	return c.fetched(k, c.usable(k, c.bounded(k, items, nil)))
 }
 
@@ -148,12 +158,31 @@ func (c *Connection) bounded(k catalog.Kind, items []jsontext.Value, cuts []cata
 	return within
 }
 
+// short says what is wrong with each list.
+func (c *Connection) short() (all [Kinds]Shortfall) {
+	for k := range all {
+		f, kind := &c.fetching[k], catalog.Kind(k)
+		switch {
+		case f.why != nil && c.had[k]:
+			all[k] = Shortfall{Older, kind.Method() + ": an earlier list is shown, because " + f.why.Error()}
+		case f.why != nil:
+			all[k] = Shortfall{Failed, kind.Method() + ": " + f.why.Error()}
+		case f.busy && !c.had[k]:
+			all[k] = Shortfall{Waiting, kind.Method() + ": no answer yet"}
+		case len(c.cuts[k]) > 0:
+			all[k] = Shortfall{Shortened, catalog.Words(kind, c.cuts[k])}
+		}
+		all[k].Words = telemetry.Clean(all[k].Words, protocol.MaxDetail)
+	}
+	return all
+}
+
 // lacks says which lists could not be had, and why; empty when there are all.
-func (c *Connection) lacks() string {
+func lacks(short [Kinds]Shortfall) string {
 	var list []string
-	for k := range c.fetching {
-		if err := c.fetching[k].why; err != nil {
-			list = append(list, telemetry.Clean(catalog.Kind(k).Method()+": "+err.Error(), protocol.MaxDetail))
+	for _, s := range short {
+		if s.State.Lacks() {
+			list = append(list, s.Words)
 		}
 	}
 	return strings.Join(list, "; ")
@@ -200,7 +229,7 @@ func (c *Connection) report() {
 func (c *Connection) changed(k catalog.Kind) {
 	f := &c.fetching[k]
 	switch {
-	case !c.facts.offers(k) || f.due || c.o.Key.Instance > 0:
+	case !c.facts.Offers(k) || f.due || c.o.Key.Instance > 0:
 	case f.busy || c.state != Ready:
 		f.again = true
 	default:
@@ -211,7 +240,7 @@ func (c *Connection) changed(k catalog.Kind) {
 // resume fetches what was announced as changed, or could not be had, before the server was ready.
 func (c *Connection) resume() {
 	for _, k := range catalog.Kinds() {
-		if c.fetching[k].again {
+		if f := &c.fetching[k]; f.again && !f.busy {
 			c.later(k)
 		}
 	}

@@ -58,25 +58,19 @@ func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []json
 	return good
 }
 
-// usablePage is a result of a list's request within the same bounds, for a client that sees this server as it is.
+// usablePage is the result of a list request without the same tools, for a client that sees this
+// server as it is. Nothing else is left out or shortened.
 func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Value {
-	k, is := catalog.Listed(method)
-	mirrored := k == catalog.Tools && c.facts.Version.Era() == protocol.Modern
-	if !is || len(page) <= catalog.MaxDescription && !mirrored {
+	if k, is := catalog.Listed(method); !is || k != catalog.Tools || c.facts.Version.Era() != protocol.Modern {
 		return page
 	}
 	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
-		if !m.Is(k.String()) {
+		if !m.Is(catalog.Tools.String()) {
 			return m.Value, true
 		}
 		return splice.MapElements(m.Value, func(item jsontext.Value) (jsontext.Value, bool) {
-			item, _ = catalog.Fit(item)
-			if mirrored && item != nil {
-				if _, err := mirrorsOf(item); err != nil {
-					return nil, false
-				}
-			}
-			return item, item != nil
+			_, err := mirrorsOf(item)
+			return item, err == nil
 		}), true
 	})
 }

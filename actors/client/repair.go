@@ -46,7 +46,7 @@ func (c *carry) repair() []otp.Dropped {
 		return lost.If(i == nil || mend.Again(seen, i.Ref), "instance", "not another")
 	})
 	if !c.listed {
-		c.lists, c.unusable = Lists{}, nil
+		c.lists, c.had, c.unusable = Lists{}, [Kinds]bool{}, nil
 	}
 	return lost
 }

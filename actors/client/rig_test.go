@@ -61,7 +61,8 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe", Target: "files",
 				Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
 				Pending: func() int { return pending }, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
-				Requests: r.Ref("requests"), Dispatcher: r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
+				ListTimeout: func() time.Duration { return 50 * time.Second },
+				Requests:    r.Ref("requests"), Dispatcher: r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
 				Close: func(up transport.Upstream) {
 					_ = up.Close(context.Background())
 					r.closed <- up

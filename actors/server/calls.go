@@ -208,7 +208,7 @@ func (s *Session) address(d *session.Deliver) {
 	if s.view != nil && s.route(d, false) {
 		return
 	}
-	s.look(d, s.o.Tenant().Limits.ListWait, func(d *session.Deliver) { s.route(d, true) })
+	s.look(d, s.o.Tenant().Limits.ListWait, looksIn(d.Message.Method), func(d *session.Deliver) { s.route(d, true) })
 }
 
 // route reports whether the request is on its way, or refused for good because the view is the last word.
@@ -230,12 +230,25 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	return true
 }
 
-// look asks for a fresh view, for which it does not wait beyond the deadline of the request, nor for a server other than the one that the request
-// names, and then goes on with that.
-func (s *Session) look(d *session.Deliver, wait time.Duration, then func(*session.Deliver)) {
+// looksIn are the lists that say which server a request is for.
+func looksIn(method string) []merge.Kind {
+	switch kind := routes[method].kind; {
+	case kind == merge.Resources:
+		return []merge.Kind{merge.Resources, merge.Templates}
+	case method == "completion/complete":
+		return []merge.Kind{merge.Prompts, merge.Resources, merge.Templates}
+	default:
+		return []merge.Kind{kind}
+	}
+}
+
+// look asks for a fresh view, for which it does not wait beyond the deadline of the request, nor for
+// a server other than the one that the request names, and then goes on with that. Lists are those
+// that the answer needs.
+func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kind, then func(*session.Deliver)) {
 	s.waiting.add(d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
-		Caller: s.caller(), Wait: min(wait, s.left(d)), For: s.named(d.Message),
+		Caller: s.caller(), Wait: min(wait, s.left(d)), For: s.named(d.Message), Lists: lists,
 	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 
@@ -278,8 +291,8 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 			return
 		}
 	}
-	s.look(d, s.o.Tenant().Limits.ListWait, func(d *session.Deliver) {
-		page, err := s.view.Listed(kind, s.record.Version).Page(s.h.Endpoint().Principal, cursor)
+	s.look(d, s.o.Tenant().Limits.ListWait, []merge.Kind{kind}, func(d *session.Deliver) {
+		page, err := s.view.Listed(kind, s.record.Version, s.h.Endpoint().Principal, cursor)
 		if err == nil {
 			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page, rewrite.Options{Server: s.o.Self})
 		}
@@ -309,7 +322,7 @@ func (s *Session) recalled(m recalled) {
 	if !s.waiting.has(m.d) { // cancelled meanwhile
 		return
 	}
-	if m.err != nil || m.view.Answers {
+	if m.err != nil || m.view.Answers || !m.view.Stands(m.kind) {
 		s.toServer(s.through(m.d))
 		return
 	}

@@ -89,7 +89,7 @@ func (s *Session) subscribe(d *session.Deliver) {
 		s.refuse(d, protocol.CapabilityRequired(tasks.Extended))
 		return
 	}
-	s.look(d, s.firstWait(), func(d *session.Deliver) {
+	s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 		if len(s.listens) >= MaxListens {
 			s.refuse(d, protocol.Overloaded("subscriptions", 0))
 			return

@@ -19,7 +19,7 @@ func (s *Session) standalone(d *session.Deliver) {
 	case err == nil:
 		s.dispatch(d)
 	case protocol.ConditionOf(err) == protocol.ConditionCapabilityNotSupported:
-		s.look(d, s.firstWait(), func(d *session.Deliver) {
+		s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 			if err := s.gate().Check(protocol.Client, d.Message.Method, d.Message.Params); err != nil {
 				s.refuse(d, err)
 				return
@@ -34,7 +34,7 @@ func (s *Session) standalone(d *session.Deliver) {
 // discover says what there is (2026-07-28 §server/discover): the revisions that this endpoint serves, the newest first, and what servers
 // offer together.
 func (s *Session) discover(d *session.Deliver) {
-	s.look(d, s.firstWait(), func(d *session.Deliver) {
+	s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 		if s.transparent() && len(s.view.Servers) == 0 {
 			s.refuse(d, protocol.UpstreamLost(s.h.Endpoint().Server, false, nil))
 			return
@@ -48,7 +48,7 @@ func (s *Session) discover(d *session.Deliver) {
 // fresh looks at the schema anew when the one that this session knows says something else than the header fields: the client may know a
 // newer one.
 func (s *Session) fresh(o *outgoing) {
-	s.look(o.d, s.firstWait(), func(*session.Deliver) {
+	s.look(o.d, s.firstWait(), nil, func(*session.Deliver) {
 		o.fresh = true
 		s.toServer(o)
 	})

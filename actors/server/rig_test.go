@@ -104,7 +104,7 @@ func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 			Name: "acme",
 			Limits: tenant.Limits{
 				MaxSessions: 100, MaxPending: 100, MaxSessionPending: 5, SessionIdle: time.Hour, SessionInit: 30 * time.Second,
-				CallTimeout: time.Minute, CallTimeoutMax: 15 * time.Minute, RequestTimeout: 5 * time.Second, ListWait: 10 * time.Second, ParkTime: 5 * time.Minute,
+				CallTimeout: time.Minute, CallTimeoutMax: 15 * time.Minute, RequestTimeout: 5 * time.Second, ListTimeout: 50 * time.Second, ListWait: 10 * time.Second, ParkTime: 5 * time.Minute,
 			},
 			Servers: []tenant.Server{
 				{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
@@ -219,7 +219,8 @@ func (r *rig) connection(
 	o := client.Options{
 		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
 		Self: self, ShareLogs: s.ShareLogs, Instances: s.Instances, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
-		Pending: func() int { return 100 },
+		ListTimeout: func() time.Duration { return 50 * time.Second },
+		Pending:     func() int { return 100 },
 		Forgot: func(from otp.Ref) {
 			r.index.Each(func(h *session.Handle) bool { _ = h.Send(client.Forgotten{Server: s.Name, From: from}); return true })
 		},

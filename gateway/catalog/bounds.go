@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,6 +41,32 @@ type Cut struct {
 	Reason Reason
 	Count  int    // of items, as far as they have been seen
 	First  string // what names one of them, where that could be read
+}
+
+// words say what each reason did to a list.
+var words = map[Reason]string{
+	LongDescription: "%d have shortened descriptions",
+	LargeSchema:     "%d are left out because of their large schemas",
+	LargeItem:       "%d are left out because they are too large",
+	ManyItems:       "%d are left out because there are too many",
+	ManyPages:       "further pages are left out because there are too many",
+	ManyBytes:       "further pages are left out because the list is too large",
+}
+
+// Words says what was done to a list, in a sentence for people.
+func Words(k Kind, cuts []Cut) string {
+	var all []string
+	for _, c := range cuts {
+		text, ok := words[c.Reason]
+		switch {
+		case !ok:
+			text = string(c.Reason)
+		case strings.Contains(text, "%d"):
+			text = fmt.Sprintf(text, c.Count)
+		}
+		all = append(all, text)
+	}
+	return "of its " + k.String() + " " + strings.Join(all, ", ")
 }
 
 // Bound returns what of a server's items is passed on. The bytes of an item that exceeds nothing stay what they are.

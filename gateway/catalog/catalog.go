@@ -38,7 +38,7 @@ type Catalog struct {
 	*Addresses
 	lists    [kindCount]List
 	problems []Problem
-	size     int // bytes of items under other names, of whole lists, and of URIs
+	size     int // bytes of items under other names, and of URIs
 }
 
 // Addresses say which server a name or URI is of. They do not keep the lists: a call needs them until
@@ -67,13 +67,14 @@ func New(servers []Server) *Catalog {
 		c.servers[s.Name] = true
 	}
 	for _, k := range Kinds() {
-		var items []jsontext.Value
+		var parts []Part
 		taken := map[string]bool{}
 		for _, s := range servers {
-			items = append(items, c.take(s, k, taken)...)
+			if part := c.take(s, k, taken); len(part.Items) > 0 {
+				parts = append(parts, part)
+			}
 		}
-		c.lists[k] = NewList(k, items)
-		c.size += c.lists[k].Whole()
+		c.lists[k] = NewList(k, parts)
 	}
 	return c
 }
@@ -88,14 +89,14 @@ func (c *Catalog) List(k Kind) List { return c.lists[k] }
 func (c *Catalog) Problems() []Problem { return c.problems }
 
 // take returns the items of one server for the one list. taken are the external names so far.
-func (c *Catalog) take(s Server, k Kind, taken map[string]bool) []jsontext.Value {
+func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	report := func(item, why string) { c.problems = append(c.problems, Problem{s.Name, k, item, why}) }
 	items := s.Items[k]
 	if len(items) > MaxItems {
 		report("", fmt.Sprintf("only the first %d of %d items are listed", MaxItems, len(items)))
 		items = items[:MaxItems]
 	}
-	var out []jsontext.Value
+	out := Part{Server: s.Name}
 	own := map[string]bool{}
 	for _, item := range items {
 		name, why := nameOf(k, item)
@@ -125,7 +126,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) []jsontext.Value
 			item = renamed
 			c.size += len(item)
 		}
-		out = append(out, item)
+		out.Names, out.Items = append(out.Names, name), append(out.Items, item)
 	}
 	return out
 }

@@ -1,9 +1,9 @@
 package catalog
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
+	"cmp"
+	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,103 +14,133 @@ import (
 // second page.
 const PageSize = 1000
 
-// List is one list, ready to be sent. It is never changed after it was made.
+// List is one list of many servers. It is never changed after it was made.
 type List struct {
-	kind   Kind
-	items  []jsontext.Value
-	digest [sha256.Size]byte // of the items in order; only where there is more than one page
-	whole  jsontext.Value    // the result, where there is one page
+	kind  Kind
+	parts []Part // as their servers are configured
+	size  int    // items
 }
 
-// NewList makes a list of items, which are kept and not copied.
-func NewList(k Kind, items []jsontext.Value) List {
-	l := List{kind: k, items: items}
-	if len(items) <= PageSize {
-		l.whole = l.result(items, "")
-		return l
+// Part is what one server has in a list: items as clients see them, and the names by which the
+// server knows them.
+type Part struct {
+	Server string
+	Names  []string
+	Items  []jsontext.Value
+}
+
+// NewList makes a list of parts, which are kept and not copied. No server has two.
+func NewList(k Kind, parts []Part) List {
+	l := List{kind: k, parts: parts}
+	for _, p := range parts {
+		l.size += len(p.Items)
 	}
-	h := sha256.New()
-	for _, item := range items {
-		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(item)))
-		h.Write(size[:])
-		h.Write(item)
-	}
-	h.Sum(l.digest[:0])
 	return l
 }
 
-// Whole is how many bytes the list keeps beside its items.
-func (l List) Whole() int { return len(l.whole) }
+// Parts are what each server has in the list, as they are configured.
+func (l List) Parts() []Part { return l.parts }
 
 // Items returns the items, in order.
-func (l List) Items() []jsontext.Value { return l.items }
-
-// Page returns the result of a list request; cursor is that of the request, "" for none. Scope is who may use the cursors: whoever else
-// presents one, or presents it after the list has changed, gets an error of the condition state_invalid, which is -32602. The result is
-// shared: it is not to be changed.
-func (l List) Page(scope, cursor string) (jsontext.Value, error) {
-	if cursor == "" && l.whole != nil {
-		return l.whole, nil
+func (l List) Items() []jsontext.Value {
+	items := make([]jsontext.Value, 0, l.size)
+	for _, p := range l.parts {
+		items = append(items, p.Items...)
 	}
-	from := 0
+	return items
+}
+
+// Page returns the result of a list request, with each item as show says. Cursor is that of the
+// request, "" for none, and scope is who may use the cursors: any other cursor gets an error of the
+// condition state_invalid, which is -32602.
+//
+// A list that fits in one page is in the order of its servers. Pages of a longer one go through it
+// by the names of servers and of items, and a cursor is such a name. So a list may change between
+// two pages: no item comes twice, and one that is there all the while comes once.
+func (l List) Page(scope, cursor string, show func(server string, item jsontext.Value) jsontext.Value) (jsontext.Value, error) {
+	if cursor == "" && l.size <= PageSize {
+		out := l.begin(l.size)
+		for _, p := range l.parts {
+			for _, item := range p.Items {
+				out.add(show(p.Server, item))
+			}
+		}
+		return out.end(""), nil
+	}
+	var after position
 	if cursor != "" {
 		var ok bool
-		if from, ok = l.open(scope, cursor); !ok {
+		if after, ok = l.open(scope, cursor); !ok {
 			return nil, protocol.StateInvalid("cursor")
 		}
 	}
-	to := min(from+PageSize, len(l.items))
-	next := ""
-	if to < len(l.items) {
-		next = l.seal(scope, to)
-	}
-	return l.result(l.items[from:to], next), nil
-}
-
-func (l List) result(items []jsontext.Value, next string) jsontext.Value {
-	size := 64
-	for _, item := range items {
-		size += len(item) + 1
-	}
-	out := make([]byte, 0, size)
-	out = append(append(append(out, `{"`...), kinds[l.kind].member...), `":[`...)
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
+	out, last := l.begin(PageSize), position{}
+	for at, item := range l.behind(after) {
+		if out.items == PageSize {
+			return out.end(l.seal(scope, last)), nil
 		}
-		out = append(out, item...)
+		out.add(show(at.server, item))
+		last = at
 	}
-	out = append(out, ']')
+	return out.end(""), nil
+}
+
+// behind goes through the items behind a position, by name. It looks at no part before it, and sorts
+// no part that it does not come to.
+func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
+	return func(yield func(position, jsontext.Value) bool) {
+		parts := make([]*Part, 0, len(l.parts))
+		for i := range l.parts {
+			if l.parts[i].Server >= after.server {
+				parts = append(parts, &l.parts[i])
+			}
+		}
+		slices.SortFunc(parts, func(a, b *Part) int { return cmp.Compare(a.Server, b.Server) })
+		for _, p := range parts {
+			for _, i := range p.behind(after) {
+				if !yield(position{p.Server, p.Names[i]}, p.Items[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// behind are the places of a part's items behind a position, by name.
+func (p *Part) behind(after position) []int {
+	places := make([]int, 0, len(p.Names))
+	for i, name := range p.Names {
+		if p.Server != after.server || name > after.name {
+			places = append(places, i)
+		}
+	}
+	slices.SortFunc(places, func(a, b int) int { return cmp.Compare(p.Names[a], p.Names[b]) })
+	return places
+}
+
+// page is a result that is being written.
+type page struct {
+	out   []byte
+	items int
+}
+
+func (l List) begin(items int) *page {
+	const typical = 512 // bytes of an item
+	out := make([]byte, 0, 64+min(items, l.size)*typical)
+	return &page{out: append(append(append(out, `{"`...), kinds[l.kind].member...), `":[`...)}
+}
+
+func (p *page) add(item jsontext.Value) {
+	if p.items++; p.items > 1 {
+		p.out = append(p.out, ',')
+	}
+	p.out = append(p.out, item...)
+}
+
+func (p *page) end(next string) jsontext.Value {
+	p.out = append(p.out, ']')
 	if next != "" {
-		out = append(append(append(out, `,"nextCursor":"`...), next...), '"')
+		p.out = append(append(append(p.out, `,"nextCursor":"`...), next...), '"')
 	}
-	return append(out, '}')
-}
-
-// A cursor is a position in the list and a digest of that, the scope and the list. It holds no secret and needs none: it opens nothing
-// that its bearer may not ask for anyway, and one that was made up fits no list.
-const cursorDigest = 16
-
-func (l List) seal(scope string, position int) string {
-	cursor := binary.BigEndian.AppendUint32(nil, uint32(position))
-	return base64.RawURLEncoding.EncodeToString(append(cursor, l.sum(scope, cursor)...))
-}
-
-func (l List) open(scope, cursor string) (position int, ok bool) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) != 4+cursorDigest || string(l.sum(scope, raw[:4])) != string(raw[4:]) {
-		return 0, false
-	}
-	position = int(binary.BigEndian.Uint32(raw))
-	return position, position > 0 && position < len(l.items) && position%PageSize == 0
-}
-
-func (l List) sum(scope string, position []byte) []byte {
-	h := sha256.New()
-	h.Write(l.digest[:])
-	h.Write([]byte{byte(l.kind)})
-	h.Write(position)
-	h.Write([]byte(scope))
-	return h.Sum(nil)[:cursorDigest]
+	return append(p.out, '}')
 }

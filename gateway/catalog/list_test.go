@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,62 +13,175 @@ import (
 	"mcpd/protocol"
 )
 
-// S37: a cursor fits one list of one kind, seen by one scope, at one time.
-func TestPages(t *testing.T) {
-	items := func(n int) (items []jsontext.Value) {
-		for i := range n {
-			items = append(items, jsontext.Value(fmt.Sprintf(`{"name":"%d"}`, i)))
+// bare shows an item as it is.
+func bare(_ string, item jsontext.Value) jsontext.Value { return item }
+
+// named is a list of tools with these names, by server.
+func named(k Kind, servers map[string][]string) List {
+	var parts []Part
+	for server, names := range servers {
+		p := Part{Server: server, Names: names}
+		for _, name := range names {
+			p.Items = append(p.Items, jsontext.Value(fmt.Sprintf(`{"name":"%s/%s"}`, server, name)))
 		}
-		return items
+		parts = append(parts, p)
 	}
-	l := NewList(Tools, items(2*PageSize+1))
-	var got []string
-	cursor, pages := "", 0
-	var cursors []string
-	for {
-		raw, err := l.Page("acme", cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var result struct {
-			Tools      []struct{ Name string }
-			NextCursor string
-		}
-		if err := json.Unmarshal(raw, &result); err != nil {
-			t.Fatal(err)
-		}
-		for _, tool := range result.Tools {
-			got = append(got, tool.Name)
-		}
-		if pages++; result.NextCursor == "" {
+	return NewList(k, parts)
+}
+
+// numbered are n names.
+func numbered(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint(i))
+	}
+	return names
+}
+
+// read takes a page apart.
+func read(t *testing.T, raw jsontext.Value, err error) (names []string, next string) {
+	t.Helper()
+	var result struct {
+		Tools      []struct{ Name string }
+		NextCursor string
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &result)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range result.Tools {
+		names = append(names, tool.Name)
+	}
+	return names, result.NextCursor
+}
+
+// S37: a cursor fits lists of one kind, seen by one scope, whatever else changes.
+func TestPages(t *testing.T) {
+	one := func(k Kind, n int) List { return named(k, map[string][]string{"one": numbered(n)}) }
+	l := one(Tools, 2*PageSize+1)
+	var got, cursors []string
+	for cursor := ""; ; {
+		raw, err := l.Page("acme", cursor, bare)
+		names, next := read(t, raw, err)
+		got = append(got, names...)
+		if cursors = append(cursors, next); next == "" {
 			break
 		}
-		cursor = result.NextCursor
-		cursors = append(cursors, cursor)
+		cursor = next
 	}
-	if pages != 3 || len(got) != 2*PageSize+1 || got[2*PageSize] != fmt.Sprint(2*PageSize) {
-		t.Errorf("%d pages with %d items", pages, len(got))
+	if all := slices.Compact(slices.Sorted(slices.Values(got))); len(cursors) != 3 || len(got) != 2*PageSize+1 || len(all) != len(got) {
+		t.Errorf("%d pages with %d items, %d of them different", len(cursors), len(got), len(all))
 	}
+	cursor := cursors[1]
 	for name, try := range map[string]func() (jsontext.Value, error){
-		"another tenant":  func() (jsontext.Value, error) { return l.Page("other", cursor) },
-		"another kind":    func() (jsontext.Value, error) { return NewList(Prompts, items(2*PageSize+1)).Page("acme", cursor) },
-		"a changed list":  func() (jsontext.Value, error) { return NewList(Tools, items(2*PageSize+2)).Page("acme", cursor) },
-		"a short list":    func() (jsontext.Value, error) { return NewList(Tools, items(1)).Page("acme", cursor) },
-		"garbage":         func() (jsontext.Value, error) { return l.Page("acme", "%%%") },
-		"half of one":     func() (jsontext.Value, error) { return l.Page("acme", cursor[:len(cursor)/2]) },
-		"one more letter": func() (jsontext.Value, error) { return l.Page("acme", cursor+"A") },
-		"two mixed":       func() (jsontext.Value, error) { return l.Page("acme", cursors[0][:6]+cursors[1][6:]) },
-		"a made up place": func() (jsontext.Value, error) { return l.Page("acme", l.seal("acme", 7)) },
-		"past the end":    func() (jsontext.Value, error) { return l.Page("acme", l.seal("acme", 5*PageSize)) },
+		"another tenant":  func() (jsontext.Value, error) { return l.Page("other", cursor, bare) },
+		"another kind":    func() (jsontext.Value, error) { return one(Prompts, 2*PageSize+1).Page("acme", cursor, bare) },
+		"garbage":         func() (jsontext.Value, error) { return l.Page("acme", "%%%", bare) },
+		"too short":       func() (jsontext.Value, error) { return l.Page("acme", "AAAA", bare) },
+		"half of one":     func() (jsontext.Value, error) { return l.Page("acme", cursor[:len(cursor)/2], bare) },
+		"one more letter": func() (jsontext.Value, error) { return l.Page("acme", cursor+"A", bare) },
+		"two mixed":       func() (jsontext.Value, error) { return l.Page("acme", cursors[0][:12]+cursor[12:], bare) },
 	} {
 		if _, err := try(); !errors.Is(err, protocol.ConditionStateInvalid) {
 			t.Errorf("%s: %v, want an invalid cursor", name, err)
 		}
 	}
-	for n, want := range map[int]string{0: `{"tools":[]}`, 2: `{"tools":[{"name":"0"},{"name":"1"}]}`} {
-		if got, err := NewList(Tools, items(n)).Page("acme", ""); err != nil || string(got) != want {
+	for n, want := range map[int]string{0: `{"tools":[]}`, 2: `{"tools":[{"name":"one/0"},{"name":"one/1"}]}`} {
+		if got, err := one(Tools, n).Page("acme", "", bare); err != nil || string(got) != want {
 			t.Errorf("%d items: %s, %v, want %s", n, got, err, want)
 		}
+	}
+	for _, n := range []int{1, PageSize + 500} { // of a list that is shorter now
+		raw, err := one(Tools, n).Page("acme", cursors[0], bare)
+		names, next := read(t, raw, err)
+		again := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(got[:PageSize], name) })
+		if next != "" || again || n > PageSize && len(names) == 0 {
+			t.Errorf("of %d items %d come behind the first page, and then %q", n, len(names), next)
+		}
+	}
+}
+
+// Whatever comes, goes, changes its order or is configured in another order between two pages: no
+// item comes twice, and each that is there all the while comes once.
+func TestCursorsSurviveChanges(t *testing.T) {
+	for seed := range uint64(20) {
+		draw := rand.New(rand.NewPCG(seed, 1))
+		servers, stays := map[string][]string{}, map[string]bool{}
+		for i := range 60 { // of which 30 stay as they are
+			name := fmt.Sprintf("s%d", i)
+			servers[name] = numbered(20 + draw.IntN(150))
+			for _, item := range servers[name] {
+				if i%2 == 0 {
+					stays[name+"/"+item] = true
+				}
+			}
+		}
+		seen := map[string]int{}
+		for cursor, pages := "", 0; ; pages++ {
+			raw, err := named(Tools, servers).Page("acme", cursor, bare)
+			names, next := read(t, raw, err)
+			for _, name := range names {
+				seen[name]++
+			}
+			if cursor = next; next == "" {
+				if pages < 2 {
+					t.Fatalf("%d pages are too few to see anything", pages)
+				}
+				break
+			}
+			for i := 1; i < 60; i += 2 {
+				switch name := fmt.Sprintf("s%d", i); draw.IntN(4) {
+				case 0:
+					delete(servers, name)
+				case 1:
+					servers[name] = numbered(draw.IntN(300))
+				case 2:
+					draw.Shuffle(len(servers[name]), func(i, j int) {
+						servers[name][i], servers[name][j] = servers[name][j], servers[name][i]
+					})
+				}
+			}
+		}
+		for name, n := range seen {
+			if n > 1 {
+				t.Errorf("seed %d: %s comes %d times", seed, name, n)
+			}
+		}
+		for name := range stays {
+			if seen[name] != 1 {
+				t.Errorf("seed %d: %s is there all the while and comes %d times", seed, name, seen[name])
+			}
+		}
+	}
+}
+
+// A page makes the items that it holds, and allocates no more for a list a hundred times as long.
+func TestPageCostsWhatItHolds(t *testing.T) {
+	cost := func(servers int) (shown, allocated int64) {
+		all := map[string][]string{}
+		for i := range servers {
+			all[fmt.Sprintf("s%04d", i)] = numbered(100)
+		}
+		l := named(Tools, all)
+		raw, err := l.Page("acme", "", bare)
+		_, next := read(t, raw, err)
+		count := func(_ string, item jsontext.Value) jsontext.Value { shown++; return item }
+		bytes := testing.Benchmark(func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				shown = 0
+				if _, err := l.Page("acme", next, count); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}).AllocedBytesPerOp()
+		return shown, bytes
+	}
+	few, fewBytes := cost(30)
+	many, manyBytes := cost(1000)
+	if few != PageSize || many != PageSize || manyBytes > fewBytes*3/2 {
+		t.Errorf("of 3,000 items %d are made in %d bytes, of 100,000 %d in %d", few, fewBytes, many, manyBytes)
 	}
 }
 

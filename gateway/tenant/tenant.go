@@ -48,7 +48,8 @@ type Limits struct {
 	SessionInit    time.Duration // a session ends when it is not initialized by then
 	CallTimeout    time.Duration // tools/call, prompts/get, resources/read; progress starts it anew
 	CallTimeoutMax time.Duration // the same call at most, however much progress it reports
-	RequestTimeout time.Duration // what the host itself asks an upstream: lists, probes, pings
+	RequestTimeout time.Duration // what the host itself asks an upstream: probes, pings
+	ListTimeout    time.Duration // each page of a list that the host asks an upstream for
 	ListWait       time.Duration // how long a list waits for servers that were never listed and are starting
 	StartTimeout   time.Duration // an upstream from spawn to the end of its handshake
 	IdleStop       time.Duration // a program that is not needed for so long ends; 0 is never, while sessions use it

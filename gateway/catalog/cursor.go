@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// position is a place in a list: behind an item, by the name of its server and the server's own name
+// of it. The zero position is before all items.
+type position struct{ server, name string }
+
+// A cursor is a position and a digest of that, the scope and the kind of list. It holds no secret and
+// needs none: it opens nothing that its bearer may not ask for anyway.
+const cursorDigest = 16
+
+func (l List) seal(scope string, at position) string {
+	text := at.server + "\x00" + at.name // no server has NUL in its name
+	return base64.RawURLEncoding.EncodeToString(append(l.sum(scope, text), text...))
+}
+
+func (l List) open(scope, cursor string) (at position, ok bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < cursorDigest {
+		return position{}, false
+	}
+	text := string(raw[cursorDigest:])
+	if at.server, at.name, ok = strings.Cut(text, "\x00"); !ok || string(l.sum(scope, text)) != string(raw[:cursorDigest]) {
+		return position{}, false
+	}
+	return at, true
+}
+
+func (l List) sum(scope, text string) []byte {
+	h := sha256.New()
+	h.Write([]byte{byte(l.kind)})
+	h.Write([]byte(text))
+	h.Write([]byte{0})
+	h.Write([]byte(scope))
+	return h.Sum(nil)[:cursorDigest]
+}
