@@ -49,6 +49,7 @@ type rig struct {
 
 // report makes a connection report; an error makes it end.
 type report struct {
+	short client.Shortfall // of its tools
 	state client.State
 	cause error
 	tools []string
@@ -117,7 +118,7 @@ func (x *place) tell(p *otp.Process, m report) {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
-	r.Changed = m.told
+	r.Changed, r.Short[merge.Tools] = m.told, m.short
 	x.last = r
 	_ = x.cat.Send(&r)
 }

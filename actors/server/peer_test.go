@@ -48,6 +48,9 @@ const unknown = "-32002"
 // visit is the line of a server whose user must visit a page first.
 const visit = "-32042"
 
+// offline is the line of a server that cannot reach what its list is made of.
+const offline = "-32603"
+
 // answered is what a line answers: a result, or the error of a modern server that wants its client to follow tasks, or that of visit.
 func answered(id jsonrpc.ID, line string) jsonrpc.Message {
 	switch line {
@@ -56,6 +59,8 @@ func answered(id jsonrpc.ID, line string) jsonrpc.Message {
 	case visit:
 		return jsonrpc.Failure(id, protocol.Translate(protocol.URLElicitationRequired("log in first",
 			jsontext.Value(`[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]`)), protocol.V20251125))
+	case offline:
+		return jsonrpc.Failure(id, &jsonrpc.Error{Code: -32603, Message: "no network"})
 	case "-32021":
 		return jsonrpc.Failure(id, protocol.Translate(protocol.CapabilityRequired("extensions."+protocol.ExtensionTasks), protocol.Latest))
 	}

@@ -1,0 +1,92 @@
+package catalog_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol"
+)
+
+// A list that a server has not answered yet does not take the place of one that it listed before. One
+// that could not be had is shown as it was before, and is marked.
+func TestListThatIsOwedLeavesTheOneBefore(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		for _, state := range []client.Completeness{client.Waiting, client.Failed} {
+			r.reports(files, report{state: client.Ready, short: client.Shortfall{State: state, Words: "tools/list: no"}})
+			r.Rest()
+			v := r.mustLook("ci")
+			if got := len(v.List(merge.Tools).Items()); got != 2 {
+				t.Errorf("%d tools are shown, want those of before", got)
+			}
+		}
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+			t.Errorf("announced %v", got)
+		}
+	})
+}
+
+// A list that a host never had, or that a bound has shortened, is not taken for the answer of its
+// server: not by that host, and not by the next.
+func TestShortListsDoNotStandForTheirServer(t *testing.T) {
+	for state, tools := range map[client.Completeness][]string{client.Waiting: nil, client.Failed: nil, client.Shortened: {"read"}, client.Complete: {"read"}} {
+		first := &rig{}
+		see := func(r *rig) *view {
+			v := <-r.look(lookAlone(r))
+			if v.err != nil {
+				t.Fatal(v.err)
+			}
+			return &v
+		}
+		first.run(t, func(r *rig) {
+			answer := r.looks(r.caller("ci", ""))
+			r.reports(files, report{state: client.Ready, tools: tools, short: client.Shortfall{State: state, Words: "why"}})
+			r.reports(search, report{state: client.Ready})
+			time.Sleep(time.Minute)
+			<-answer
+			if v := see(r); v.Stands(merge.Tools) != (state == client.Complete) || !v.Answers {
+				t.Errorf("state %d: stands %v, answers %v", state, v.Stands(merge.Tools), v.Answers)
+			}
+			first.stored, _ = r.written()
+		})
+		next := &rig{stored: first.stored}
+		next.run(t, func(r *rig) {
+			if v := see(r); v.Stands(merge.Tools) != (state == client.Complete) || v.Answers || !v.Stands(merge.Prompts) {
+				t.Errorf("state %d, in the next host: stands %v, answers %v", state, v.Stands(merge.Tools), v.Answers)
+			}
+		})
+	}
+}
+
+// What is shown of a server that does not run may change when it does. So listChanged is declared,
+// and only of lists that the server has.
+func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
+	first := &rig{}
+	first.run(t, func(r *rig) {
+		answer := r.looks(r.caller("ci", ""))
+		r.reports(files, report{state: client.Ready, caps: `{"tools":{}}`})
+		r.reports(search, report{state: client.Ready})
+		<-answer
+		if v := <-r.look(lookAlone(r)); v.Offer(protocol.V20251125).Has("tools.listChanged") {
+			t.Error("declared for a server that runs and has not declared it")
+		}
+		first.stored, _ = r.written()
+	})
+	next := &rig{stored: first.stored}
+	next.run(t, func(r *rig) {
+		offer := (<-r.look(lookAlone(r))).Offer(protocol.V20251125)
+		if !offer.Has("tools.listChanged") || offer.Has("prompts") {
+			t.Errorf("declared for one that does not run: %s", offer.Raw())
+		}
+	})
+}
+
+// lookAlone asks for what a client sees of "files" alone.
+func lookAlone(r *rig) catalog.LookRequest {
+	return catalog.LookRequest{Caller: r.caller("ci", "files")}
+}
