@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,7 +60,14 @@ func TestListOfAServerThatRunsIsItsAnswer(t *testing.T) {
 // A first list that cannot be had is an error for who sees its server alone, and is missing from the
 // list of all, which says so. What comes later is announced to both.
 func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
-	run(t, func(r *rig) { r.script["files"]["tools/list"] = result(offline) }, func(r *rig) {
+	var online atomic.Bool
+	list := func(jsontext.Value) string {
+		if online.Load() {
+			return `{"tools":[{"name":"read","inputSchema":{"type":"object"}}]}`
+		}
+		return offline
+	}
+	run(t, func(r *rig) { r.script["files"]["tools/list"] = list }, func(r *rig) {
 		u, alone := r.ready(`{}`), r.seesAlone()
 		got := string(u.ask("tools/list", "").End().Result)
 		if !strings.Contains(got, "search__find") || !strings.Contains(got, `"mcpd/incomplete":{"files":"tools/list: `) || !strings.Contains(got, "no network") {
@@ -71,7 +79,7 @@ func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
 		if out := alone.ask("tools/list", ""); out.Word() != int64(-32603) {
 			t.Errorf("of the one server: %v", out.All())
 		}
-		r.script["files"]["tools/list"] = result(`{"tools":[{"name":"read","inputSchema":{"type":"object"}}]}`)
+		online.Store(true)
 		time.Sleep(time.Minute)
 		r.Rest()
 		for name, who := range map[string]*user{"all": u, "one": alone} {
