@@ -41,14 +41,18 @@ func CheckCapabilityForRequest(method string, client ClientCapabilities, require
 }
 
 // Check reports why that side may not send the message, as an *Error: the revision lacks the method, or a capability that it needs was
-// not declared. A refused request is answered with the error, a refused notification is dropped.
+// not declared. A refused request is answered with the error, a refused notification is dropped. A method that MCP does not know may pass
+// where both sides have declared an extension in common, whose it may be.
 func (g Gate) Check(from Side, method string, params jsontext.Value) error {
 	m, ok := methods[method]
-	if !ok || !m.Allows(g.Version, from) {
+	if ok && !m.Allows(g.Version, from) || !ok && !g.Extended() {
 		return MethodNotFound(method)
 	}
 	if params.Kind() == '[' {
 		return InvalidParams("params is not an object")
+	}
+	if !ok {
+		return nil
 	}
 	if m.Extension(g.Version) {
 		return g.extension()

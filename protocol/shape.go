@@ -67,7 +67,7 @@ func exists(shapes []shape, v Version, path string) bool {
 
 // Fingerprint is what a server can tell apart about its client. Connections to a legacy server are shared only between clients with equal
 // fingerprints.
-type Fingerprint uint8
+type Fingerprint uint64
 
 // The bits of a fingerprint.
 const (
@@ -81,11 +81,18 @@ const (
 	CanTasks
 )
 
+// OfOthers are the bits of a fingerprint that tell the extensions apart which are passed on as they
+// are: a digest, which is the same or another as a whole.
+const (
+	hostedBits             = 8
+	OfOthers   Fingerprint = ^Fingerprint(1<<hostedBits - 1)
+)
+
 // Asks reports whether a server may ask its client something.
 func (f Fingerprint) Asks() bool { return f != f.Unasked() }
 
 // Unasked is the fingerprint of a client that is asked nothing.
-func (f Fingerprint) Unasked() Fingerprint { return f & (CanUI | CanTasks) }
+func (f Fingerprint) Unasked() Fingerprint { return f & (CanUI | CanTasks | OfOthers) }
 
 var fingerprints = []struct {
 	bit  Fingerprint
@@ -108,7 +115,7 @@ func (c ClientCapabilities) Fingerprint() (f Fingerprint) {
 			f |= row.bit
 		}
 	}
-	return f
+	return f | c.others()
 }
 
 // String lists the capabilities, "none" for none.
@@ -118,6 +125,9 @@ func (f Fingerprint) String() string {
 		if f&row.bit != 0 {
 			text += "," + row.path
 		}
+	}
+	if f&OfOthers != 0 {
+		text += ",other extensions"
 	}
 	if text == "" {
 		return "none"

@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
+	"mcpd/actors/server"
 	"mcpd/actors/session"
 	"mcpd/actors/storage"
 	"mcpd/actors/task"
@@ -114,6 +115,8 @@ var limits = []limit{
 	{"max_streams", "", nil, "GET streams of one session", saysRetry, "too_many_streams"},
 	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen; and those that a session is subscribed to", "-32602", "invalid_params"},
 	{"", "subscribed", int64(protocol.MaxSubscribedBytes), "bytes of the URIs of the latter", "-32602", "invalid_params"},
+	{"", "references", catalog.MaxReferences, "URIs of one principal that servers have given beside their lists, and that lead back to whoever gave them", "the oldest is forgotten: it is not found by that any more", ""},
+	{"", "references", int64(catalog.MaxReferenceBytes), "bytes of the same", "as above", ""},
 	{"", "uri", int64(catalog.MaxURI), "bytes of the URI of a resource that a server lists or a client subscribes to", "-32602; one that a server lists is left out", "invalid_params"},
 	{"max_stream_events", "", nil, "events that wait for a client; and that are kept for its return", queues, "mcpd_notifications_dropped_total"},
 	{"max_stream_size", "", nil, "bytes of the same", queues, "mcpd_notifications_dropped_total"},
@@ -144,6 +147,8 @@ var limits = []limit{
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
 	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
+	{"", "telling", server.MaxTelling, "notifications of an extension from one client that wait for the connection to their server", "they are dropped", "mcpd_notifications_dropped_total"},
+	{"", "untold", client.MaxTells, "the same that wait at a connection whose server is not ready", "they are dropped", "mcpd_notifications_dropped_total"},
 	{"", "elicitations", elicitation.MaxAll, "pages that the sessions of one connection were asked to visit, and have not heard the end of", "the oldest of whoever has most is forgotten: its end is told to nobody", "mcpd_notifications_dropped_total"},
 	{"", "elicitations_of_session", elicitation.MaxOwned, "the same of one session", "its oldest is forgotten", "mcpd_notifications_dropped_total"},
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "those behind are left out", listsCut},
@@ -170,7 +175,7 @@ var limits = []limit{
 	{"", "log_lines_per_second", int(time.Second / lineRate.Every), "and in a second, beyond those", "as above", "mcpd_upstream_noise_lines_total"},
 
 	// The host.
-	{"", "kept", (*host).keepable, "bytes that all tenants keep (requests in flight or being read, held calls, tasks, histories, unread answers, lists and what clients are shown of them, notifications, messages for servers, sessions, changes of the state that are not written): half of the memory, and one message of any size while nobody uses more than a share", keeps, "overloaded"},
+	{"", "kept", (*host).keepable, "bytes that all tenants keep (requests in flight or being read, held calls, tasks, histories, unread answers, lists, what clients are shown of them and references beside them, notifications, messages for servers, sessions, changes of the state that are not written): half of the memory, and one message of any size while nobody uses more than a share", keeps, "overloaded"},
 	{"", "tenant_kept", (*host).guaranteed, "bytes of the same that are guaranteed to each tenant: half of it in equal parts; the other half is for whoever needs it", keeps, "overloaded"},
 	{"", "tenant_answers", (*host).share, "bytes that servers have sent a tenant and its clients have not read, a message of more than 64 KiB as far as it has come, rounded up to twice that at most: an eighth of the memory, 16 MiB at least, and one message of any size beyond it", "the server is not read until clients have, or are cut", "slow_consumer"},
 	{"", "tenant_bodies", (*host).ownBodies, "bytes of requests of more than 64 KiB of a tenant that are being read, each as far as it has come, rounded up to twice that at most: one part in 32 of the memory, 4 MiB at least; one of any size passes", inTurn, "overloaded"},

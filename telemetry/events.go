@@ -314,7 +314,7 @@ type (
 	NotificationDropped struct {
 		Where
 		Method string `key:"method" is:"the notification, the last of those that this event stands for; stderr is the last words of a program that a caller was not told"`
-		Reason string `key:"reason" is:"queue_full, undeclared, unowned, invalid, too_fast, unsubscribed, slow_consumer, poisonous"`
+		Reason string `key:"reason" is:"queue_full, undeclared, unowned, unreachable, invalid, too_fast, unsubscribed, slow_consumer, poisonous"`
 		Count  uint32 `key:"count" is:"how many this event stands for: the first of a server and a reason is told at once, what follows at most once a second"`
 	}
 	ReplyDropped struct {

@@ -15,6 +15,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/storage"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
@@ -81,6 +82,8 @@ type kept struct {
 	servers map[string]*server
 	waiting []*waiter
 	views   *views
+	// references are the URIs that servers have given to clients beside their lists.
+	references *merge.References
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }
@@ -88,6 +91,7 @@ type kept struct {
 // Abandon answers everyone who waits: there will be no other catalogue.
 func (k *kept) Abandon(reason error) {
 	k.views.clear()
+	k.references.Clear()
 	for _, w := range k.waiting {
 		w.call.Fail(reason)
 	}
@@ -149,6 +153,9 @@ func (c *Catalog) Init(p *otp.Process) error {
 	if c.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(p.Now()) }); !heir {
 		c.kept = &kept{servers: map[string]*server{}, views: &views{}}
 		p.SetHeir(c.kept)
+	}
+	if c.references == nil {
+		c.references = merge.NewReferences(c.o.Kept.Spare, func(n int) { c.o.Kept.Add(quota.References, n) })
 	}
 	c.views.outlive() // what crashed may have been made of them
 	c.o.Kept.Cached(quota.Views, c.views.clear)
@@ -242,6 +249,7 @@ func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 		c.o.Kept.Set(quota.Lists, 0)
 		c.o.Kept.Cached(quota.Views, nil)
 		c.views.clear()
+		c.references.Clear()
 	}
 }
 

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"maps"
-	"math/bits"
 
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
@@ -60,8 +59,7 @@ func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 // misfit is how badly a connection suits a caller with another key: the server may ask what the
 // caller cannot be asked, or does not know that it may ask, or the era is another.
 func misfit(connection, caller tenant.Key) int {
-	n := 4*bits.OnesCount8(uint8(connection.Fingerprint&^caller.Fingerprint)) +
-		2*bits.OnesCount8(uint8(caller.Fingerprint&^connection.Fingerprint))
+	n := 4*(connection.Fingerprint&^caller.Fingerprint).Size() + 2*(caller.Fingerprint&^connection.Fingerprint).Size()
 	if connection.Modern != caller.Modern {
 		n++
 	}

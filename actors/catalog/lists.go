@@ -224,6 +224,24 @@ type group struct {
 	modern            bool
 	withheld          string // see Catalog.withheld
 	answers           bool   // see server.answers
+	pending           string // the first server that may have URIs which nobody knows; see mayOwn
+}
+
+// mayOwn reports whether a server has not told a caller its resources yet, and may still do so. One
+// that is quarantined, or whose list fails, may not: it would keep URIs from all servers behind it for
+// as long as it is broken.
+func (c *Catalog) mayOwn(s *server, caller Caller) bool {
+	key := s.listed(caller)
+	if l := s.lists[key]; l != nil && l.known {
+		return l.awaited()
+	}
+	p := s.pauses[s.at(key)]
+	return s.whole == nil && (p == nil || !p.quarantined())
+}
+
+// awaited reports whether the server has been asked for its resources and has never answered.
+func (l *listing) awaited() bool {
+	return l.short[merge.Resources].State == client.Waiting || l.short[merge.Templates].State == client.Waiting
 }
 
 // withheld reports whether the policy of a server keeps a list from clients that cannot do what the caller cannot. Who sees the server
@@ -235,11 +253,14 @@ func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 
 // group is whose view a caller sees.
 func (c *Catalog) group(caller Caller) group {
-	g := group{caller.Principal, caller.Server, caller.fingerprint(), caller.Modern, "", false}
+	g := group{principal: caller.Principal, server: caller.Server, fingerprint: caller.fingerprint(), modern: caller.Modern}
 	if caller.Server != "" {
 		g.answers = c.servers[caller.Server].answers(caller)
 	}
 	for _, name := range c.scope(caller) {
+		if g.pending == "" && caller.Server == "" && c.mayOwn(c.servers[name], caller) {
+			g.pending = name
+		}
 		for _, k := range merge.Kinds() {
 			if c.withheld(caller, name, k) {
 				g.withheld += name + " " + k.String() + " "
@@ -255,7 +276,7 @@ func (c *Catalog) view(caller Caller) *View {
 	if v := c.views.get(g); v != nil {
 		return v
 	}
-	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept}
+	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept, References: c.references}
 	var words [client.Kinds]map[string]string // of lists that are less than what their servers have
 	told := func(k merge.Kind, name, text string) {
 		if words[k] == nil {
@@ -267,7 +288,7 @@ func (c *Catalog) view(caller Caller) *View {
 	for _, name := range c.scope(caller) {
 		l := c.listing(c.servers[name], c.servers[name].listed(caller))
 		l.served = true
-		item := merge.Server{Name: name}
+		item := merge.Server{Name: name, Pending: name == g.pending}
 		if l.known {
 			item.Items = l.lists
 			for _, k := range merge.Kinds() {
@@ -372,6 +393,9 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if changed || another {
 		c.outdate(s, key)
 	}
+	if (!l.known || l.awaited()) && l.served && c.frees(s, r) {
+		c.announce(r, []merge.Kind{merge.Resources})
+	}
 	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
 	s.last = l
 	if changed || another || !l.saved {
@@ -395,6 +419,20 @@ func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Sh
 		}
 	}
 	return lists, short
+}
+
+// frees reports whether servers behind one that has listed for the first time have resources, which
+// may have kept their own URIs from no client because of it.
+func (c *Catalog) frees(s *server, r *client.Report) bool {
+	if len(r.Lists[merge.Resources])+len(r.Lists[merge.Templates]) > 0 {
+		return false // that is told anyway
+	}
+	for _, config := range c.tenant.Servers[slices.IndexFunc(c.tenant.Servers, func(t tenant.Server) bool { return t.Name == r.Server })+1:] {
+		if behind := c.servers[config.Name]; behind.last != nil && len(behind.last.lists[merge.Resources])+len(behind.last.lists[merge.Templates]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // outdate forgets the views of those who see what is listed over a kind of connection.

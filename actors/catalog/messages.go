@@ -84,6 +84,8 @@ type View struct {
 	Servers []Known  // those that have been listed, in configuration order
 	Missing []string // those that have not
 	Answers bool     // the one server that is seen can be asked for its lists itself
+	// References are the URIs that servers have given to clients beside their lists.
+	References *merge.References
 
 	alone        bool                           // one server is seen as it is
 	own          client.Lists                   // of that one

@@ -106,8 +106,17 @@ func (c *Connection) withdrew(x *request.Exchange) {
 	c.withdrawnUntil = c.p.Now().Add(WithdrawnFor)
 }
 
-// audience is who may hear what came on the stream of a request, or on none.
+// audience is who may hear a log line that came on the stream of a request, or on none.
 func (c *Connection) audience(related jsonrpc.ID) audience {
+	a := c.owner(related)
+	if a == (audience{}) && c.o.ShareLogs {
+		return everybody
+	}
+	return a
+}
+
+// owner is whoever it may be about.
+func (c *Connection) owner(related jsonrpc.ID) audience {
 	if f := c.calls[related]; f != nil {
 		return audience{call: f.x}
 	}
@@ -121,9 +130,5 @@ func (c *Connection) audience(related jsonrpc.ID) audience {
 	if c.p.Now().After(c.withdrawnUntil) {
 		withdrawn = served{}
 	}
-	a := audienceOf(calls, withdrawn, c.served)
-	if a == (audience{}) && c.o.ShareLogs {
-		return everybody
-	}
-	return a
+	return audienceOf(calls, withdrawn, c.served)
 }

@@ -82,7 +82,7 @@ func (c *Connection) askedSince() (since time.Time, ok bool) {
 	for _, f := range c.calls {
 		at, asked := waits[f.x.ID]
 		switch {
-		case f.beside || !interactive[f.x.Method]:
+		case f.beside || !interactive(f.x.Method):
 		case !asked:
 			return time.Time{}, false
 		case at.After(since):

@@ -40,6 +40,8 @@ type carry struct {
 	served served
 	// elicitations are the pages that sessions were asked to visit, and have not heard the end of.
 	elicitations elicitation.Table[request.Owner]
+	// untold are notifications of clients that wait until the server is ready.
+	untold []*Tell
 	// wants are the wishes not granted yet, the last of each session.
 	wants map[string]*Want
 	// lists are what the server listed last, and had says which of them it ever listed to the end.
@@ -126,6 +128,7 @@ func (c *carry) Abandon(reason error) {
 	}
 	c.queue = nil
 	withheld.tell(c.o)
+	c.dropTells()
 	for _, m := range order.Of(c.wants) {
 		m.Fail(reason)
 	}

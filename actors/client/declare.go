@@ -10,9 +10,10 @@ import (
 	"mcpd/protocol"
 )
 
-// carried is what a server may ask of a client through this host.
+// carried is what a server may ask of a client through this host. Extensions are passed on as they are,
+// whatever they are.
 const carried = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},` +
-	`"extensions":{"` + protocol.ExtensionUI + `":{},"` + protocol.ExtensionTasks + `":{}}}`
+	`"extensions":{},"experimental":{}}`
 
 // Carried is what of a client's capabilities can be declared to a server: never more than the client declared, nor than the host passes
 // on. A server that believes in a capability nobody has may wait for ever.

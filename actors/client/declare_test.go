@@ -12,10 +12,10 @@ import (
 func TestOnlyWhatIsCarriedIsDeclared(t *testing.T) {
 	for _, c := range []struct{ declared, want string }{
 		{`{}`, `{}`},
-		{`{"roots":{"listChanged":true},"sampling":{},"tasks":{"list":{}},"experimental":{"x":{}}}`, `{"roots":{"listChanged":true},"sampling":{}}`},
+		{`{"roots":{"listChanged":true},"sampling":{},"tasks":{"list":{}},"experimental":{"x":{}}}`, `{"roots":{"listChanged":true},"sampling":{},"experimental":{"x":{}}}`},
 		{`{"elicitation":{}}`, `{"elicitation":{}}`},
 		{`{"elicitation":{"url":{},"later":{}}}`, `{"elicitation":{"url":{}}}`},
-		{`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
+		{`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`},
 	} {
 		declared, err := protocol.ParseClientCapabilities(jsontext.Value(c.declared))
 		if err != nil {

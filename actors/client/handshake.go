@@ -118,6 +118,7 @@ func (c *Connection) takeCalls() {
 	c.tellReady()
 	c.lostAt, c.cause, c.incident = time.Time{}, nil, ""
 	c.grant()
+	c.writeTells()
 	c.takeTurns()
 	c.maybeLinger()
 	c.staysAwake(c.o.Idle)

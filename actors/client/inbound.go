@@ -53,6 +53,10 @@ func (c *Connection) notified(in transport.Inbound) {
 	case "notifications/message":
 		c.logged(in)
 	default:
+		if !protocol.Known(m.Method) {
+			c.extended(in)
+			return
+		}
 		lists := catalog.Touched(m.Method)
 		if len(lists) == 0 {
 			c.dispatch(m, everybody)

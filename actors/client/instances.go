@@ -144,7 +144,7 @@ func (c *Connection) most() int {
 func (c *Connection) since() time.Time {
 	first := c.p.Now()
 	for _, f := range c.calls {
-		if interactive[f.x.Method] && f.at.Before(first) {
+		if interactive(f.x.Method) && f.at.Before(first) {
 			first = f.at
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -140,10 +141,13 @@ type Wish struct {
 	URIs    []string // of resources it has subscribed to, as the server names them
 }
 
-// Tell passes a notification of a client on to the server (roots/list_changed, progress on a question). Nothing comes back.
+// Tell passes a notification of a client on to the server (roots/list_changed, progress on a question, one of an extension). Nothing
+// comes back. One of an extension waits until the server is ready.
 type Tell struct {
 	Method string
 	Params jsontext.Value
+	From   protocol.Version   // of the client; zero for what is the same in every revision that has it
+	Kept   *quota.Reservation // of the memory that it takes; whoever is done with it releases it
 }
 
 // Question is what the connection sends to a session when the server asks its client something. Answer comes back.

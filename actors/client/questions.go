@@ -116,7 +116,7 @@ func (c *Connection) answer(a *Answer) {
 		return
 	}
 	result := a.Result
-	if o.client != 0 {
+	if o.client != 0 && protocol.Known(o.method) {
 		var err error
 		if result, err = rewrite.Answer(o.method, o.client, c.facts.Version, a.Result); err != nil {
 			c.refuse(a.Question, o.method, protocol.InternalError(err))
@@ -128,7 +128,7 @@ func (c *Connection) answer(a *Answer) {
 
 // worded puts a question into the words of the revision of whoever is asked. What that has no words for is refused.
 func (c *Connection) worded(q *Question, o *open) error {
-	if o.client == 0 {
+	if o.client == 0 || !protocol.Known(q.Method) {
 		return nil
 	}
 	params, err := rewrite.Question(q.Method, c.facts.Version, o.client, q.Params, "")
@@ -193,12 +193,5 @@ func (c *Connection) refuse(id jsonrpc.ID, method string, err error) {
 func (c *Connection) reply(method string, m jsonrpc.Message) {
 	if errors.Is(c.put(m), transport.ErrSlowConsumer) {
 		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Method: method, Reason: "queue_full", Count: 1})
-	}
-}
-
-// tell passes a client's notification on, when the server can know it.
-func (c *Connection) tell(m *Tell) {
-	if c.state == Ready {
-		c.send(jsonrpc.Notification(m.Method, m.Params))
 	}
 }

@@ -47,7 +47,7 @@ func (c *Connection) needs(result jsontext.Value) {
 // needed reports whether the server has something in hand, or is to tell of something. Lists are no such thing: a server that sleeps does
 // not change them, and what another program changed is seen when it is back.
 func (c *Connection) needed() bool {
-	inHand := len(c.calls) + len(c.queue) + len(c.drives) + len(c.open) + len(c.instances) + len(c.wants) + len(c.doubted) + c.asides
+	inHand := len(c.calls) + len(c.queue) + len(c.drives) + len(c.open) + len(c.instances) + len(c.wants) + len(c.doubted) + len(c.untold) + c.asides
 	return inHand+len(c.uris)+len(c.holders) > 0 || len(c.asked) > len(c.listens) // the host itself asks something, which no listen is
 }
 

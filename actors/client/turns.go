@@ -9,8 +9,15 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// interactive are the requests during which a server may ask its client something (2025-11-25 §client/sampling, §client/elicitation).
-var interactive = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
+// interactive reports whether a server may ask its client something during a request (2025-11-25 §client/sampling, §client/elicitation).
+// One of an extension may be such a request.
+func interactive(method string) bool {
+	switch method {
+	case "tools/call", "prompts/get", "resources/read":
+		return true
+	}
+	return !protocol.Known(method)
+}
 
 // exclusive reports whether a question of the server might be anybody's, if calls of several clients were in flight: it may ask, and need
 // not say during which call. Over Streamable HTTP it can, and published servers do not always.
@@ -25,11 +32,11 @@ func (c *Connection) exclusive() bool {
 // free reports whether a call may be written beside those in flight: where a question could be anybody's, they must all be one client's. A
 // request that stands alone does not say whose it is, so that it has the server for itself.
 func (c *Connection) free(x *request.Exchange) bool {
-	if !interactive[x.Method] || !c.exclusive() {
+	if !interactive(x.Method) || !c.exclusive() {
 		return true
 	}
 	for _, f := range c.calls {
-		if interactive[f.x.Method] && (f.x.Session != x.Session || x.Version.Has(protocol.MultiRoundTrip)) {
+		if interactive(f.x.Method) && (f.x.Session != x.Session || x.Version.Has(protocol.MultiRoundTrip)) {
 			return false
 		}
 	}
@@ -38,7 +45,7 @@ func (c *Connection) free(x *request.Exchange) bool {
 
 // behind reports whether others wait for their turn, or for room, already, who were here first.
 func (c *Connection) behind(x *request.Exchange) bool {
-	return len(c.queue) > 0 && (c.stuffed || interactive[x.Method] && c.exclusive())
+	return len(c.queue) > 0 && (c.stuffed || interactive(x.Method) && c.exclusive())
 }
 
 // takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
@@ -56,7 +63,7 @@ func (c *Connection) takeTurns() {
 // for it.
 func (c *Connection) during() (calls []*request.Exchange) {
 	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
-		if interactive[f.x.Method] {
+		if interactive(f.x.Method) {
 			calls = append(calls, f.x)
 		}
 	}
@@ -64,7 +71,7 @@ func (c *Connection) during() (calls []*request.Exchange) {
 		return calls
 	}
 	for _, x := range c.queue {
-		if interactive[x.Method] {
+		if interactive(x.Method) {
 			calls = append(calls, x)
 		}
 	}

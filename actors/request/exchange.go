@@ -64,7 +64,8 @@ type Exchange struct {
 	Sink transport.Sink
 	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
-
+	// Extended says that during the call the client may be sent what its server says of an extension.
+	Extended bool
 	// RewriteError does the same with the data of an error.
 	RewriteError func(data jsontext.Value) jsontext.Value
 	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25

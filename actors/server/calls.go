@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -137,6 +138,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: s.sink(o), Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
+		Extended: s.extended(),
 	}
 	if o.own {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" { // which the other era has in another shape
@@ -205,29 +207,78 @@ func (s *Session) done(m request.Done) {
 // address sends a request to the server that has what its params name. What the session's view does not know is looked for once more
 // in a fresh one, which waits for servers that are starting.
 func (s *Session) address(d *session.Deliver) {
+	if d.Message.Method == "resources/unsubscribe" && s.undo(d) {
+		return
+	}
 	if s.view != nil && s.route(d, false) {
 		return
 	}
 	s.look(d, s.o.Tenant().Limits.ListWait, looksIn(d.Message.Method), func(d *session.Deliver) { s.route(d, true) })
 }
 
+// undo takes a request to unsubscribe from a resource to the server where that was subscribed to,
+// whose ever the URI is by now. It reports false for what was not subscribed to.
+func (s *Session) undo(d *session.Deliver) bool {
+	uri, _ := splice.GetString(d.Message.Params, "uri")
+	at := slices.IndexFunc(s.record.URIs, func(u session.Subscription) bool { return u.URI == uri })
+	if at < 0 {
+		return false
+	}
+	made := s.record.URIs[at]
+	if slices.ContainsFunc(s.record.URIs, func(u session.Subscription) bool {
+		return u != made && u.Server == made.Server && u.Own == made.Own && u.URI != uri
+	}) { // the client wants to hear of it under another name still
+		s.unsubscribed(func(u session.Subscription) bool { return u == made })
+		s.answer(d, nil)
+		return true
+	}
+	params, err := splice.Set(d.Message.Params, splice.Quote(made.Own), "uri")
+	if err != nil {
+		return false
+	}
+	s.toServer(&outgoing{
+		d: d, server: made.Server, params: params,
+		rewriteError: func(data jsontext.Value) jsontext.Value {
+			return new(merge.Addresses).Error(merge.Reading{Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own}, data)
+		},
+	})
+	return true
+}
+
 // route reports whether the request is on its way, or refused for good because the view is the last word.
 func (s *Session) route(d *session.Deliver, last bool) bool {
 	method, addresses := d.Message.Method, s.view.Addresses
-	target, err := addresses.Route(method, d.Message.Params)
+	target, err := addresses.Route(method, d.Message.Params, s.giver())
 	if err != nil {
 		if last {
 			s.refuse(d, err)
 		}
 		return last
 	}
-	server := target.Server // the functions last as long as the call, and neither request nor view need
+	// The functions last as long as the call, which needs neither the request nor the view.
+	reading := s.reading(target.Server, method)
+	if method == "resources/read" {
+		reading.Asked, _ = splice.GetString(d.Message.Params, "uri")
+		reading.Own, _ = splice.GetString(target.Params, "uri")
+	}
 	s.toServer(&outgoing{
-		d: d, server: server, params: target.Params,
-		rewrite:      func(result jsontext.Value) jsontext.Value { return addresses.Result(server, method, result) },
-		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(server, method, data) },
+		d: d, server: target.Server, params: target.Params,
+		rewrite:      func(result jsontext.Value) jsontext.Value { return addresses.Result(reading, result) },
+		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(reading, data) },
 	})
 	return true
+}
+
+// reading is how answers of a server are rewritten for a client of the list of all servers.
+func (s *Session) reading(server, method string) merge.Reading {
+	references, principal := s.view.References, s.h.Endpoint().Principal
+	return merge.Reading{Server: server, Method: method, Given: func(uri string) { references.Give(principal, server, uri) }}
+}
+
+// giver finds the server that gave this principal a URI.
+func (s *Session) giver() func(uri string, order []string) (string, bool) {
+	references, principal := s.view.References, s.h.Endpoint().Principal
+	return func(uri string, order []string) (string, bool) { return references.Giver(principal, uri, order) }
 }
 
 // looksIn are the lists that say which server a request is for.

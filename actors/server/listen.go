@@ -105,7 +105,7 @@ func (s *Session) subscribe(d *session.Deliver) {
 		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool { return !s.watchTask(l, id) })
 		for _, uri := range l.granted.URIs {
 			params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
-			target, err := s.view.Route("resources/subscribe", params)
+			target, err := s.view.Route("resources/subscribe", params, s.giver())
 			if err != nil {
 				continue
 			}
@@ -160,7 +160,7 @@ func (s *Session) announce(n *notification.Notice) {
 		}
 		params, ok := n.Params, false
 		if n.Method == "notifications/resources/updated" {
-			params, ok = renamed(l.uris, n)
+			params, ok = s.renamed(l.uris, n)
 		} else {
 			ok = l.granted.Wants(n.Method)
 		}
@@ -220,16 +220,31 @@ func (s *Session) hangUp() {
 }
 
 // renamed is the notification that a resource has changed, under the name by which it was asked for.
-func renamed(uris []session.Subscription, n *notification.Notice) (jsontext.Value, bool) {
+func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) (jsontext.Value, bool) {
 	for _, want := range uris {
 		if want.Server != n.Server || !covers(want.Own, n.URI) {
 			continue
 		}
-		if want.Own != n.URI || want.URI == want.Own {
+		named := want.URI
+		if want.Own != n.URI { // below it
+			named = s.outward(n.Server, n.URI)
+		}
+		if named == n.URI {
 			return n.Params, true
 		}
-		params, err := splice.Set(n.Params, splice.Quote(want.URI), "uri")
+		params, err := splice.Set(n.Params, splice.Quote(named), "uri")
 		return params, err == nil
 	}
 	return nil, false
+}
+
+// outward is a URI of a server by which the client can come back with it.
+func (s *Session) outward(server, uri string) string {
+	switch {
+	case s.transparent():
+		return uri
+	case s.view != nil:
+		return s.view.URI(server, uri)
+	}
+	return merge.Wrap(server, uri)
 }

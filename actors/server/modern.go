@@ -18,7 +18,7 @@ func (s *Session) standalone(d *session.Deliver) {
 	switch {
 	case err == nil:
 		s.dispatch(d)
-	case protocol.ConditionOf(err) == protocol.ConditionCapabilityNotSupported:
+	case protocol.ConditionOf(err) == protocol.ConditionCapabilityNotSupported, s.mayExtend(d.Message.Method):
 		s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 			if err := s.gate().Check(protocol.Client, d.Message.Method, d.Message.Params); err != nil {
 				s.refuse(d, err)
@@ -29,6 +29,11 @@ func (s *Session) standalone(d *session.Deliver) {
 	default:
 		s.refuse(d, err)
 	}
+}
+
+// mayExtend reports whether a method may be of an extension that the one server is not known to have.
+func (s *Session) mayExtend(method string) bool {
+	return s.transparent() && !protocol.Known(method) && s.record.Capabilities.Extends()
 }
 
 // discover says what there is (2026-07-28 §server/discover): the revisions that this endpoint serves, the newest first, and what servers

@@ -20,6 +20,9 @@ func (s *Session) notice(n *notification.Notice) {
 	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
 		return
 	}
+	if !protocol.Known(n.Method) && !s.transparent() { // this client knows nothing of its extension
+		return
+	}
 	if s.modern() {
 		s.announce(n)
 		return
@@ -32,7 +35,7 @@ func (s *Session) notice(n *notification.Notice) {
 		}
 	case "notifications/resources/updated":
 		var ok bool
-		if params, ok = renamed(s.record.URIs, n); !ok {
+		if params, ok = s.renamed(s.record.URIs, n); !ok {
 			return
 		}
 	}

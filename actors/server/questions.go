@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
+	merge "mcpd/gateway/catalog"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -34,6 +35,13 @@ type askExpired struct{ id jsonrpc.ID }
 
 // question passes a server's request to the client, under an id of this session, on the stream of the call it belongs to.
 func (s *Session) question(q *client.Question) {
+	if !s.transparent() {
+		if !protocol.Known(q.Method) {
+			q.Fail(protocol.MethodNotFound(q.Method))
+			return
+		}
+		q.Params = s.addresses().Question(q.Server, q.Method, q.Params)
+	}
 	if s.modern() {
 		s.delegate(q)
 		return
@@ -82,6 +90,15 @@ func (s *Session) question(q *client.Question) {
 		s.asked = map[jsonrpc.ID]*asked{}
 	}
 	s.asked[id] = a
+}
+
+// addresses are those of the servers as they were seen last. Without any, each URI is one that names
+// its server.
+func (s *Session) addresses() *merge.Addresses {
+	if s.view != nil {
+		return s.view.Addresses
+	}
+	return &merge.Addresses{}
 }
 
 // answered passes the client's answer to the server that asked. Others are dropped: the question is closed, or never was.

@@ -111,7 +111,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 		}
 	}
 	switch {
-	case !ok:
+	case !ok && !s.transparent():
 		s.refuse(d, protocol.MethodNotFound(m.Method))
 	case err != nil:
 		s.refuse(d, err)
@@ -119,6 +119,8 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.refuse(d, full.Told())
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
+	case !ok: // the gate has let it in: it is of an extension
+		s.toServer(s.through(d))
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":
 		s.refuse(d, protocol.CapabilityRequired(s.lacks("", m.Method)))
 	case m.Method == "server/discover":
@@ -175,6 +177,10 @@ func (s *Session) notified(m jsonrpc.Message) {
 			for _, target := range order.Of(s.targets) {
 				_ = s.p.Send(target, &client.Tell{Method: m.Method, Params: m.Params})
 			}
+		}
+	default:
+		if s.extends(protocol.Client, m.Method, m.Params) {
+			s.pass(m)
 		}
 	}
 }

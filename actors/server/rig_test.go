@@ -59,6 +59,8 @@ type rig struct {
 	home    string // of the servers, when they live on without their host
 	disk    *disk  // nil when nothing is written down
 	tools   int    // how often those of "files" were changed
+	// countsCatalog has the catalogue count what it keeps.
+	countsCatalog bool
 }
 
 // Scripts of a server with a tool, and its handshake.
@@ -167,7 +169,12 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			}})
 		}),
 		worker("catalog", func() otp.Behaviour {
+			var kept *quota.Account
+			if r.countsCatalog {
+				kept = r.kept.Of("acme")
+			}
 			return catalog.New(catalog.Options{
+				Kept:   kept,
 				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Upstreams: func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
 				Connection: r.connection, Dispatcher: s.Ref("notices"), Registry: s.Ref("capabilities"), Emit: s.Events.Emit,
 			})

@@ -204,6 +204,8 @@ func (s *Session) receive(msg any) error {
 		s.connected(m)
 	case connectExpired:
 		s.connectExpired(m.o)
+	case told:
+		s.told(m)
 	case resumed:
 		if m.err == nil {
 			s.use(m.server, m.ref, nil, func(error) {})
@@ -319,10 +321,15 @@ func (s *Session) caller() catalog.Caller {
 	return c
 }
 
-// withhold takes from what servers are told of a caller what its principal has no room for.
+// withhold takes from what servers are told of a caller what its principal has no room for, and the
+// extensions whose methods it has no way to use: those of which the list of all servers knows nothing.
 func (s *Session) withhold(c *catalog.Caller) {
 	f := c.Capabilities.Fingerprint()
-	c.Withheld = f &^ s.h.Tell(f)
+	tell := f
+	if !s.transparent() {
+		tell &^= protocol.OfOthers
+	}
+	c.Withheld = f &^ s.h.Tell(tell)
 }
 
 // modern reports whether the requests of this session stand alone: nobody has opened it, and it may serve many clients.

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/seal"
@@ -66,7 +67,11 @@ func (s *Session) task(d *session.Deliver) {
 		return
 	}
 	params, _ := splice.Set(d.Message.Params, state.Upstream, "taskId") // it was found there
+	addresses, alone := s.addresses(), s.transparent()
 	s.toServer(&outgoing{d: d, server: state.Instance, params: params, rewrite: func(result jsontext.Value) jsontext.Value {
+		if !alone {
+			result = addresses.Result(merge.Reading{Server: state.Instance, Method: "tasks/get"}, result)
+		}
 		if _, named := splice.Get(result, "taskId"); named {
 			result, _ = splice.Set(result, raw, "taskId")
 		}

@@ -28,6 +28,8 @@ type waiting struct {
 	bytes map[*session.Deliver]*quota.Reservation
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
+	// tells are notifications of the client for which there is no connection yet.
+	tells map[*telling]bool
 }
 
 // add keeps a request and says the how manieth it is.
@@ -139,6 +141,7 @@ func (w *waiting) Fence() any {
 	defer w.mu.Unlock()
 	next := &waiting{waits: w.waits, kept: w.kept, all: w.all, bytes: w.bytes, added: w.added, questions: w.questions}
 	w.all, w.bytes, w.questions, w.over = nil, nil, nil, true
+	w.dropTells()
 	return next
 }
 
@@ -152,6 +155,7 @@ func (w *waiting) Abandon(error) {
 		d.Fail(otp.ErrNoProc)
 	}
 	w.all, w.bytes, w.over = nil, nil, true
+	w.dropTells()
 	for _, kept := range order.Of(w.questions) {
 		for _, q := range kept {
 			q.Fail(protocol.Overloaded("questions of servers", time.Second))

@@ -145,7 +145,11 @@ type peerKey struct {
 }
 
 func (p *Peer) key(ep streamable.Endpoint) peerKey {
-	return peerKey{ep, p.Version, p.Capabilities.Fingerprint(), p.Meets, p.Info.Name}
+	f := p.Capabilities.Fingerprint()
+	if ep.Server == "" { // the list of all servers has no other extensions
+		f &^= protocol.OfOthers
+	}
+	return peerKey{ep, p.Version, f, p.Meets, p.Info.Name}
 }
 
 // Wake asks the manager for an actor behind the handle of a session that has had none in this host: its client is back.

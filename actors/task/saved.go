@@ -91,7 +91,7 @@ func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 	var rewrite func(jsontext.Value) jsontext.Value
 	if s.Endpoint == "" { // whatever else is listed, links in this form lead to the server
 		rewrite = func(result jsontext.Value) jsontext.Value {
-			return new(merge.Catalog).Result(s.Server, "tools/call", result)
+			return new(merge.Addresses).Result(merge.Reading{Server: s.Server, Method: "tools/call"}, result)
 		}
 	}
 	task, err := tasks.Load(s.Task, s.Server, rewrite)
@@ -101,6 +101,9 @@ func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 	caller := catalog.Caller{Principal: s.Principal, Modern: s.Modern, Server: s.Endpoint}
 	var errs [2]error
 	caller.Capabilities, errs[0] = protocol.ParseClientCapabilities(s.Capabilities)
+	if s.Endpoint == "" {
+		caller.Withheld = caller.Capabilities.Fingerprint() & protocol.OfOthers
+	}
 	caller.Info, errs[1] = protocol.ParseImplementation(s.Client)
 	return Args{
 		Row: row, Task: task.Options(), Server: s.Server, Caller: caller, Session: s.Session, Owner: owner{o, s.Session},

@@ -19,6 +19,9 @@ const MaxMatched = 100
 type Server struct {
 	Name  string
 	Items [kindCount][]jsontext.Value // by Kind
+	// Pending says that the server has not listed its resources yet and may still do so. Until then
+	// no server behind it keeps a URI or a template as it is, because it might have the same.
+	Pending bool
 }
 
 // Problem is an item that is not in the one list, or not under its own name.
@@ -45,8 +48,10 @@ type Catalog struct {
 // it has its result, whatever becomes of the lists meanwhile.
 type Addresses struct {
 	servers   map[string]bool
+	order     []string                     // of the servers
+	pending   []string                     // those of which Server.Pending is true
 	cut       [kindCount]map[string]origin // external names that cannot be split
-	owners    map[string]string            // listed URI -> the server that keeps it
+	owners    map[string]string            // listed URI -> the server that it is of without a server's name in it
 	templates []routed
 	matched   map[string]int // templates to try, by server
 }
@@ -65,13 +70,18 @@ func New(servers []Server) *Catalog {
 	c := &Catalog{Addresses: &Addresses{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}}
 	for _, s := range servers {
 		c.servers[s.Name] = true
+		c.order = append(c.order, s.Name)
 	}
 	for _, k := range Kinds() {
 		var parts []Part
 		taken := map[string]bool{}
+		c.pending = nil
 		for _, s := range servers {
 			if part := c.take(s, k, taken); len(part.Items) > 0 {
 				parts = append(parts, part)
+			}
+			if s.Pending {
+				c.pending = append(c.pending, s.Name)
 			}
 		}
 		c.lists[k] = NewList(k, parts)
@@ -98,6 +108,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	}
 	out := Part{Server: s.Name}
 	own := map[string]bool{}
+	external := c.namer(s.Name, k, items, taken)
 	for _, item := range items {
 		name, why := nameOf(k, item)
 		if why != "" {
@@ -109,7 +120,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 			continue
 		}
 		own[name] = true
-		external, why := c.place(s.Name, k, name, taken)
+		external, why := external(name)
 		if why != "" {
 			report(name, why)
 		}
@@ -117,16 +128,12 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 			continue
 		}
 		taken[external] = true
-		if external != name {
-			renamed, err := splice.Set(item, splice.Quote(external), kinds[k].key)
-			if err != nil {
-				report(name, err.Error())
-				continue
-			}
-			item = renamed
-			c.size += len(item)
+		shown, err := c.shown(s.Name, k, item, name, external)
+		if err != nil {
+			report(name, err.Error())
+			continue
 		}
-		out.Names, out.Items = append(out.Names, name), append(out.Items, item)
+		out.Names, out.Items = append(out.Names, name), append(out.Items, shown)
 	}
 	return out
 }
@@ -149,42 +156,90 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	return name, ""
 }
 
-// place finds the external name of an item and remembers the way back. "" means that it cannot be listed.
-func (c *Catalog) place(server string, k Kind, name string, taken map[string]bool) (external, why string) {
+// shown is an item as clients see it: under its external name, and with links to pages that lead back
+// to its server.
+func (c *Catalog) shown(server string, k Kind, item jsontext.Value, name, external string) (jsontext.Value, error) {
+	changed := item
+	if external != name {
+		var err error
+		if changed, err = splice.Set(item, splice.Quote(external), kinds[k].key); err != nil {
+			return nil, err
+		}
+	}
+	if k == Tools {
+		changed = outward{Addresses: c.Addresses, server: server}.withMeta(changed)
+	}
+	if len(changed) != len(item) || &changed[0] != &item[0] {
+		c.size += len(changed)
+	}
+	return changed, nil
+}
+
+// namer returns the function that finds the external name of each item of one list of a server and
+// remembers the way back. "" means that the item cannot be listed.
+func (c *Catalog) namer(server string, k Kind, items []jsontext.Value, taken map[string]bool) func(name string) (external, why string) {
 	switch k {
 	case Resources:
-		if !strings.HasPrefix(name, scheme) && !taken[name] {
-			c.owners[name] = server
-			c.size += len(name)
-			return name, ""
-		}
-		return Wrap(server, name), ""
+		return func(name string) (string, string) { return c.placeResource(server, name), "" }
 	case Templates:
-		return c.placeTemplate(server, name, taken)
+		return func(name string) (string, string) { return c.placeTemplate(server, name, taken) }
 	}
-	external = External(server, name)
-	if taken[external] {
-		return "", "another of its items is listed under the same name"
-	}
-	if plain := server + separator + name; external != plain {
-		if c.cut[k] == nil {
-			c.cut[k] = map[string]origin{}
+	give := func(name string) string { return External(server, name) }
+	if k == Tools {
+		names := map[string]bool{}
+		for _, item := range items {
+			if name, why := nameOf(k, item); why == "" {
+				names[name] = true
+			}
 		}
-		c.cut[k][external] = origin{server, name}
+		give = namesOfTools(server, names).external
 	}
-	return external, ""
+	return func(name string) (external, why string) {
+		external = give(name)
+		if taken[external] {
+			return "", "another of its items is listed under the same name"
+		}
+		if plain := server + separator + name; external != plain {
+			if c.cut[k] == nil {
+				c.cut[k] = map[string]origin{}
+			}
+			c.cut[k][external] = origin{server, name}
+		}
+		return external, ""
+	}
+}
+
+// own reports whether a URI or template of a server stays as it is for the list of all servers.
+func (c *Catalog) own(uri string, taken bool) bool {
+	return !taken && len(c.pending) == 0 && !strings.HasPrefix(uri, scheme) && !isPage(uri)
+}
+
+// placeResource finds the external URI of a resource. A page keeps its own URI as a second one, which
+// is understood and not listed.
+func (c *Catalog) placeResource(server, uri string) string {
+	_, taken := c.owners[uri]
+	page := isPage(uri) && !strings.HasPrefix(uri, paged) && !taken && len(c.pending) == 0
+	if !c.own(uri, taken) && !page {
+		return Wrap(server, uri)
+	}
+	c.owners[uri] = server
+	c.size += len(uri)
+	if page {
+		return Wrap(server, uri)
+	}
+	return uri
 }
 
 func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (external, why string) {
 	external = name
-	if strings.HasPrefix(name, scheme) || taken[name] {
+	if !c.own(name, taken[name]) {
 		external = wrapTemplate(server, name)
 	}
 	if taken[external] {
 		return "", "another of its items is listed under the same name"
 	}
 	t := routed{origin{server, name}, external, nil}
-	if external == name { // a wrapped one is found by its server's name
+	if external == name || isPage(name) && !strings.HasPrefix(name, paged) && len(c.pending) == 0 { // another is found by its server's name
 		var err error
 		if t.template, err = compile(name); err != nil {
 			why = "its resources cannot be found, " + err.Error()

@@ -83,7 +83,7 @@ func TestEveryListedNameLeadsBack(t *testing.T) {
 					}
 					seen[external] = true
 					params := jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, splice.Quote(external)))
-					got, err := c.Route(method, params)
+					got, err := c.Route(method, params, nil)
 					back, _ := splice.GetString(got.Params, kinds[k].key)
 					if err != nil || got.Server != s.Name || back != name {
 						t.Fatalf("%q of %s is listed as %q, which leads to %q of %s, %v", name, s.Name, external, back, got.Server, err)
@@ -147,7 +147,7 @@ func TestClashingResources(t *testing.T) {
 		{"unknown:x", "", ""},
 		{"file:///" + strings.Repeat("x", MaxURI), "", ""},
 	} {
-		got, err := c.Route("resources/read", jsontext.Value(`{"uri":`+string(splice.Quote(row.uri))+`}`))
+		got, err := c.Route("resources/read", jsontext.Value(`{"uri":`+string(splice.Quote(row.uri))+`}`), nil)
 		own, _ := splice.GetString(got.Params, "uri")
 		if got.Server != row.server || own != row.own {
 			t.Errorf("%.60q leads to %q of %q, %v, want %q of %q", row.uri, own, got.Server, err, row.own, row.server)
@@ -174,7 +174,7 @@ func TestRequestsFindTheirServer(t *testing.T) {
 		if named := Named(row.method, jsontext.Value(row.params)); named != "" && named != row.server || named == "" && strings.Contains(row.params, "__") {
 			t.Errorf("%s %s names %q, want %s", row.method, row.params, named, row.server)
 		}
-		got, err := c.Route(row.method, jsontext.Value(row.params))
+		got, err := c.Route(row.method, jsontext.Value(row.params), nil)
 		if err != nil || got.Server != row.server || string(got.Params) != row.want {
 			t.Errorf("%s %s = %s %s, %v, want %s %s", row.method, row.params, got.Server, got.Params, err, row.server, row.want)
 		}
@@ -198,7 +198,7 @@ func TestRequestsFindTheirServer(t *testing.T) {
 		{"completion/complete", `{"ref":{"type":"ref/prompt"}}`, protocol.ConditionInvalidParams},
 		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"y:"}}`, protocol.ConditionResourceNotFound},
 	} {
-		if got, err := c.Route(row.method, jsontext.Value(row.params)); !errors.Is(err, row.want) {
+		if got, err := c.Route(row.method, jsontext.Value(row.params), nil); !errors.Is(err, row.want) {
 			t.Errorf("%s %s = %v, %v, want %v", row.method, row.params, got, err, row.want)
 		}
 	}
@@ -231,14 +231,14 @@ func TestURIsOutward(t *testing.T) {
 	}
 	for _, row := range []struct{ method, in, want string }{
 		{"tools/call", `{"content":[{"type":"text","text":"file:///x"},{"uri":"file:///x","type":"resource_link"}]}`, `{"content":[{"type":"text","text":"file:///x"},{"uri":"mcpd://b/file%3A%2F%2F%2Fx","type":"resource_link"}]}`},
-		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"file:///x"}}]}`, `{"content":[{"type":"resource","resource":{"uri":"file:///x"}}]}`},
+		{"tools/call", `{"content":[{"type":"resource","resource":{"uri":"file:///x"}}]}`, `{"content":[{"type":"resource","resource":{"uri":"mcpd://b/file%3A%2F%2F%2Fx"}}]}`},
 		{"prompts/get", `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"file:///x"}}]}`, `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"mcpd://b/file%3A%2F%2F%2Fx"}}]}`},
 		{"resources/read", `{"contents":[{"uri":"file:///x","text":"x"},{"uri":7}]}`, `{"contents":[{"uri":"mcpd://b/file%3A%2F%2F%2Fx","text":"x"},{"uri":7}]}`},
 		{"tools/list", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
 		{"tools/call", `{"content":"resource_link"}`, `{"content":"resource_link"}`},
 		{"resources/read", `null`, `null`},
 	} {
-		if got := string(c.Result("b", row.method, jsontext.Value(row.in))); got != row.want {
+		if got := string(c.Result(Reading{Server: "b", Method: row.method}, jsontext.Value(row.in))); got != row.want {
 			t.Errorf("%s %s = %s, want %s", row.method, row.in, got, row.want)
 		}
 	}
@@ -249,15 +249,9 @@ func TestURIsOutward(t *testing.T) {
 		{"tools/call", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
 		{"tools/list", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
 	} {
-		if got := string(c.Error("b", row.method, jsontext.Value(row.in))); got != row.want {
+		if got := string(c.Error(Reading{Server: "b", Method: row.method}, jsontext.Value(row.in))); got != row.want {
 			t.Errorf("an error of %s with %s is told as %s, want %s", row.method, row.in, got, row.want)
 		}
-	}
-	if got := string(c.Notification("b", "notifications/resources/updated", jsontext.Value(`{"uri":"file:///x"}`))); got != `{"uri":"mcpd://b/file%3A%2F%2F%2Fx"}` {
-		t.Errorf("updated is told as %s", got)
-	}
-	if got := string(c.Notification("b", "notifications/message", jsontext.Value(`{"uri":"file:///x"}`))); got != `{"uri":"file:///x"}` {
-		t.Errorf("a message is told as %s", got)
 	}
 }
 

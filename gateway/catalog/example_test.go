@@ -16,7 +16,7 @@ func Example() {
 
 	page, _ := c.List(catalog.Tools).Page("acme", "", func(_ string, item jsontext.Value) jsontext.Value { return item })
 	fmt.Println(page)
-	target, _ := c.Route("tools/call", jsontext.Value(`{"name":"search__read","arguments":{}}`))
+	target, _ := c.Route("tools/call", jsontext.Value(`{"name":"search__read","arguments":{}}`), nil)
 	fmt.Println(target.Server, target.Params)
 	// Output:
 	// {"tools":[{"name":"files__read"},{"name":"search__read"}]}

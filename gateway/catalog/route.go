@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,8 +62,9 @@ func Named(method string, params jsontext.Value) string {
 }
 
 // Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. The method is
-// one whose requests name what they are for; for any other it panics.
-func (a *Addresses) Route(method string, params jsontext.Value) (Target, error) {
+// one whose requests name what they are for; for any other it panics. Giver, if any, says which of
+// several servers, in the order of the configuration, has given a URI that leads to none by itself.
+func (a *Addresses) Route(method string, params jsontext.Value, giver func(uri string, order []string) (server string, ok bool)) (Target, error) {
 	row, ok := addressOf(method, params)
 	switch {
 	case ok:
@@ -76,6 +78,11 @@ func (a *Addresses) Route(method string, params jsontext.Value) (Target, error) 
 		return Target{}, protocol.InvalidParams(strings.Join(row.member, ".") + " is missing or no text")
 	}
 	found, err := row.find(a, name)
+	if err != nil && row.member[len(row.member)-1] == "uri" && giver != nil {
+		if server, ok := giver(name, a.order); ok {
+			found, err = origin{server, name}, nil
+		}
+	}
 	if err != nil {
 		return Target{}, err
 	}
@@ -114,12 +121,17 @@ func (a *Addresses) resource(uri string) (origin, error) {
 	if found, ok := a.locate(uri); ok {
 		return found, nil
 	}
-	return origin{}, protocol.ResourceNotFound(uri)
+	err := protocol.ResourceNotFound(uri)
+	if len(a.pending) > 0 {
+		err.Message += fmt.Sprintf("; server %s, whose URIs come before those of the servers behind it, has not listed its resources yet: "+
+			"retry later, or use the URI from the list", a.pending[0])
+	}
+	return origin{}, err
 }
 
 // locate looks a URI up: wrapped, listed, and then by template in order.
 func (a *Addresses) locate(uri string) (origin, bool) {
-	if strings.HasPrefix(uri, scheme) {
+	if strings.HasPrefix(uri, scheme) || strings.HasPrefix(uri, paged) {
 		server, inner, ok := unwrap(uri)
 		return origin{server, inner}, ok && a.servers[server]
 	}

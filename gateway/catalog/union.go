@@ -11,9 +11,9 @@ import (
 // Capabilities is what many servers as one declare: what any of them does. complete says that all of them are known; until then
 // everything is declared that the host can answer for, because a server that is still starting may have it and a client that was told
 // otherwise never asks. The lists of many are the host's own: it announces that they change, because one of the servers came, went or
-// started anew, whether that declares it or not.
+// started anew, whether that declares it or not. What cannot be answered for many together is not declared.
 func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
-	all := protocol.ServerCapabilities{}.Union(known...)
+	all := protocol.ServerCapabilities{}.Union(known...).Merged()
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if all.Has(list) || !complete {
 			all = all.With(list+".listChanged", jsontext.Value("true"))
@@ -25,6 +25,9 @@ func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.S
 			if !all.Has(each) {
 				all = all.With(each, jsontext.Value("{}"))
 			}
+		}
+		if page := "extensions." + protocol.ExtensionUI; !all.Has(page) {
+			all = all.With(page, jsontext.Value("{}"))
 		}
 	}
 	return all

@@ -14,6 +14,13 @@ import (
 // scheme begins the URIs that name a server. A server's own URI that begins so is always wrapped: it could pose as another's.
 const scheme = "mcpd://"
 
+// pages begins the URIs of user interfaces (MCP Apps, SEP-1865). Clients take no other scheme for
+// them, so that one which names its server keeps it: its authority is mcpd, which is ours.
+const (
+	pages = "ui://"
+	paged = pages + "mcpd/"
+)
+
 // MaxURI bounds the bytes of a resource's URI that is kept: a server's, which is not listed otherwise,
 // and a client's, which it cannot subscribe to otherwise. Any other is bounded by its message.
 const MaxURI = 8 << 10
@@ -41,15 +48,33 @@ func CheckSubscribedURI(method string, params jsontext.Value) error {
 	return CheckURI(uri)
 }
 
-// Wrap is the form of a resource's URI that names its server. It is accepted for every resource, and is how a resource is listed whose
-// plain URI means another one: mcpd://{server}/{percent-encoded URI}.
-func Wrap(server, uri string) string { return scheme + server + "/" + escape(uri) }
+// isPage reports whether a URI is that of a user interface.
+func isPage(uri string) bool { return strings.HasPrefix(uri, pages) && len(uri) > len(pages) }
+
+// Wrap is the form of a resource's URI that names its server: mcpd://{server}/{percent-encoded URI},
+// and ui://mcpd/{server}/{rest} for ui://{rest}. It is accepted for every resource, and is how a
+// resource is listed whose own URI means another one, or is a page's.
+func Wrap(server, uri string) string {
+	if isPage(uri) {
+		return paged + server + "/" + uri[len(pages):]
+	}
+	return scheme + server + "/" + escape(uri)
+}
 
 // wrapTemplate keeps a template a template. Expanding it gives a URI that was not percent-encoded, which unwrap takes as it stands.
-func wrapTemplate(server, template string) string { return scheme + server + "/" + template }
+func wrapTemplate(server, template string) string {
+	if isPage(template) {
+		return Wrap(server, template)
+	}
+	return scheme + server + "/" + template
+}
 
 // unwrap takes a wrapped URI apart. Percent-encoding leaves no colon and every URI has one, so a rest with a colon was not encoded.
 func unwrap(wrapped string) (server, uri string, ok bool) {
+	if rest, ok := strings.CutPrefix(wrapped, paged); ok {
+		server, uri, _ = strings.Cut(rest, "/")
+		return server, pages + uri, server != "" && uri != ""
+	}
 	rest, ok := strings.CutPrefix(wrapped, scheme)
 	if !ok {
 		return "", "", false
@@ -82,4 +107,9 @@ func escape(s string) string {
 // ofWeb says that clients fetch the URI themselves (2025-11-25 §server/resources, Common URI Schemes).
 func ofWeb(uri string) bool {
 	return strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")
+}
+
+// ofItself says that a URI has its content in itself (RFC 2397), or in its own message (RFC 2392).
+func ofItself(uri string) bool {
+	return strings.HasPrefix(uri, "data:") || strings.HasPrefix(uri, "cid:")
 }

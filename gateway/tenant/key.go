@@ -66,7 +66,7 @@ func (k Key) String() string {
 		id += "=" + digest(k.Session)
 	}
 	if k.Fingerprint != 0 {
-		id += fmt.Sprintf(",caps=%02x", uint8(k.Fingerprint))
+		id += fmt.Sprintf(",caps=%02x", uint64(k.Fingerprint))
 	}
 	if k.Modern {
 		id += ",modern"

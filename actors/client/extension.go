@@ -1,0 +1,93 @@
+package client
+
+import (
+	"errors"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rewrite"
+	"mcpd/transport"
+)
+
+// Extensions that a client and its server have both declared have methods of which this host knows
+// nothing. Calls of them are calls like others, and so is what a server asks; notifications name
+// nobody, and are here.
+
+// MaxTells bounds the notifications of clients that wait until a server is ready.
+const MaxTells = 64
+
+// extended passes a notification of an extension on to whoever it belongs to, as a log line. One that
+// may be about calls of several principals is dropped and counted.
+func (c *Connection) extended(in transport.Inbound) {
+	m := in.Message
+	if c.gate().Check(protocol.Server, m.Method, m.Params) != nil {
+		c.undelivered(m.Method, "undeclared")
+		return
+	}
+	switch to := c.owner(in.Related); {
+	case to.call != nil && to.call.Extended:
+		params, err := rewrite.Notification(m.Method, c.facts.Version, to.call.Version, m.Params)
+		if err != nil {
+			c.undelivered(m.Method, "invalid")
+			return
+		}
+		c.p.Check()
+		if to.call.Sink.Send(jsonrpc.Notification(m.Method, params)) != nil {
+			c.undelivered(m.Method, "slow_consumer")
+		}
+	case to.sharing:
+		c.dispatch(m, to)
+	default:
+		c.undelivered(m.Method, unowned)
+	}
+}
+
+// tell passes a client's notification on, when the server can know it. One of an extension waits until
+// the server is ready; what else a client says is said anew to a server that starts.
+func (c *Connection) tell(m *Tell) {
+	switch {
+	case c.state == Ready:
+		c.writeTell(m)
+	case protocol.Known(m.Method):
+		m.Kept.Release()
+	case len(c.untold) >= MaxTells:
+		m.Kept.Release()
+		c.undelivered(m.Method, "queue_full")
+	default:
+		c.untold = append(c.untold, m)
+		c.wake()
+	}
+}
+
+// writeTell writes a client's notification.
+func (c *Connection) writeTell(m *Tell) {
+	defer m.Kept.Release()
+	params := m.Params
+	if m.From != 0 {
+		var err error
+		if params, err = rewrite.Request(m.Method, m.From, c.facts.Version, params); err != nil {
+			c.undelivered(m.Method, "invalid")
+			return
+		}
+	}
+	if errors.Is(c.put(jsonrpc.Notification(m.Method, params)), transport.ErrSlowConsumer) {
+		c.undelivered(m.Method, "slow_consumer")
+	}
+}
+
+// writeTells writes those that have waited for the server.
+func (c *Connection) writeTells() {
+	all := c.untold
+	c.untold = nil
+	for _, m := range all {
+		c.writeTell(m)
+	}
+}
+
+// dropTells lets go of those that no server will get.
+func (c *carry) dropTells() {
+	for _, m := range c.untold {
+		m.Kept.Release()
+	}
+	c.untold = nil
+}

@@ -1,0 +1,48 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/gateway/quota"
+	"mcpd/protocol"
+	"mcpd/telemetry"
+)
+
+// Notifications of an extension wait until the server is ready, bounded and counted.
+func TestNotificationsThatWaitAreBounded(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		account := quota.NewLedger(nil).Of("acme")
+		tell := func() {
+			r.send(&client.Tell{Method: "notifications/things", Params: jsontext.Value(`{}`), From: protocol.V20251125, Kept: account.Hold(quota.Requests, 2)})
+		}
+		r.attach("one")
+		for range client.MaxTells + 3 {
+			tell()
+		}
+		r.Rest()
+		if n := account.Kept(); n != 2*client.MaxTells {
+			t.Errorf("%d bytes count", n)
+		}
+		p := r.ready(`{"tools":{}}`)
+		for range client.MaxTells {
+			p.Expect("notifications/things")
+		}
+		tell()
+		p.Expect("notifications/things")
+		r.Rest()
+		if n := account.Kept(); n != 0 {
+			t.Errorf("%d bytes count afterwards", n)
+		}
+		dropped := uint32(0)
+		for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+			dropped += e.Count
+		}
+		if dropped == 0 {
+			t.Error("nothing is told of those beyond")
+		}
+	})
+}

@@ -1,0 +1,271 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/server"
+	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// acme is a client that has declared the extension of the same server.
+const acme = `{"extensions":{"acme/things":{"pages":true}}}`
+
+// extends makes "files" a server with an extension, and with what is said of one before there were
+// extensions, whose method answers what it was asked.
+func extends(r *rig) {
+	silent(r)
+	r.script["files"]["initialize"] = offers(`{"tools":{},"resources":{},"extensions":{"acme/things":{"n":1}},"experimental":{"acme/old":{}},"events":{}}`)
+	r.script["files"]["things/list"] = func(params jsontext.Value) string { return `{"things":[1],"asked":` + string(params) + `}` }
+	r.script["files"]["things/wait"] = nil
+}
+
+// alone is a client of the endpoint of "files".
+func (r *rig) alone(principal, capabilities string) *user {
+	r.T.Helper()
+	u := r.open(principal, "files")
+	u.shake(capabilities)
+	return u
+}
+
+// An extension that both ends have declared is passed on: its requests as calls, with what is in them.
+func TestMethodsOfAnExtensionArePassedOn(t *testing.T) {
+	run(t, extends, func(r *rig) {
+		for _, caps := range []string{acme, `{"experimental":{"acme/old":{}}}`} {
+			u := r.alone("ci", caps)
+			out := u.ask("things/list", `{"cursor":"c"}`)
+			if got := string(out.End().Result); got != `{"things":[1],"asked":{"cursor":"c"}}` {
+				t.Errorf("%s: %v", caps, out.All())
+			}
+			p := r.hearing("things/list")
+			if got, _ := splice.Get(p.heard("initialize")[0].Params, "capabilities"); string(got) != caps {
+				t.Errorf("the server was told %s, want %s", got, caps)
+			}
+			if out := u.ask("things/unknown", `{}`); out.Word() != int64(-32601) || len(p.heard("things/unknown")) != 1 {
+				t.Errorf("the server's own refusal: %v", out.All())
+			}
+			if out := u.ask("things/list", `[]`); out.Word() != int64(-32602) {
+				t.Errorf("params that are no object: %v", out.All())
+			}
+		}
+		if out := r.alone("ci", `{"extensions":{"acme/others":{}}}`).ask("things/list", `{}`); out.Word() != int64(-32601) {
+			t.Errorf("nothing in common: %v", out.All())
+		}
+		all := r.ready(acme)
+		if out := all.ask("things/list", `{}`); out.Word() != int64(-32601) {
+			t.Errorf("the list of all servers: %v", out.All())
+		}
+	})
+}
+
+// The same for a client whose requests stand alone, also with the first of them.
+func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
+	run(t, func(r *rig) {
+		modern(r)
+		r.script["files"]["server/discover"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"acme/things":{}}}}`)
+		r.script["files"]["things/list"] = result(`{"resultType":"acme","things":[1]}`)
+	}, func(r *rig) {
+		c := r.caller(acme)
+		c.server = "files"
+		out := c.ask("things/list", `{}`)
+		if got, _ := splice.Get(out.End().Result, "things"); string(got) != "[1]" {
+			t.Errorf("got %v", out.All())
+		}
+		p := r.peer("files")
+		if got, _ := splice.Get(p.heard("things/list")[0].Params, "_meta", "io.modelcontextprotocol/clientCapabilities"); string(got) != acme {
+			t.Errorf("the server was told %s", got)
+		}
+		if kind, _ := splice.GetString(out.End().Result, "resultType"); kind != "acme" {
+			t.Errorf("the type is %s", kind)
+		}
+		d := r.caller(`{}`)
+		d.server = "files"
+		if out := d.ask("things/list", `{}`); out.Word() != int64(-32601) {
+			t.Errorf("nothing declared: %v", out.All())
+		}
+	})
+}
+
+// Such a request has a deadline, can be cancelled and is answered once, as a call.
+func TestRequestsOfAnExtensionEnd(t *testing.T) {
+	run(t, extends, func(r *rig) {
+		u := r.alone("ci", acme)
+		late := u.askAs(jsonrpc.IntID(70), "things/wait", `{}`)
+		p := r.hearing("things/wait")
+		time.Sleep(r.tenant.Limits.CallTimeout + time.Second)
+		r.Rest()
+		if late.Word() == "none" || len(p.heard("notifications/cancelled")) != 1 {
+			t.Errorf("at its deadline: %v, and the server heard %v", late.All(), p.heard("notifications/cancelled"))
+		}
+		gone := u.askAs(jsonrpc.IntID(71), "things/wait", `{}`)
+		u.tell("notifications/cancelled", `{"requestId":71}`)
+		if len(p.heard("notifications/cancelled")) != 2 {
+			t.Errorf("cancelled: %v", gone.All())
+		}
+		cut := u.askAs(jsonrpc.IntID(72), "things/wait", `{}`)
+		p.dies("")
+		r.Rest()
+		if sent, _ := splice.Get(cut.End().Error.Data, "mayHaveExecuted"); cut.End().Error == nil || string(sent) == "false" {
+			t.Errorf("its server died: %v", cut.All())
+		}
+	})
+}
+
+// A client's notification reaches the server, also one that sleeps or has yet to start.
+func TestNotificationsOfAnExtensionReachTheServer(t *testing.T) {
+	run(t, extends, func(r *rig) {
+		u := r.alone("ci", acme)
+		u.tell("notifications/things/seen", `{"n":1}`)
+		p := r.hearing("notifications/things/seen")
+		u.tell("notifications/things/seen", `{"n":2}`)
+		if got := p.heard("notifications/things/seen"); len(got) != 2 || string(got[0].Params) != `{"n":1}` || string(got[1].Params) != `{"n":2}` {
+			t.Errorf("the server heard %v", got)
+		}
+		r.alone("ci", `{}`).tell("notifications/things/seen", `{"n":3}`)
+		r.ready(acme).tell("notifications/things/seen", `{"n":4}`)
+		if got := p.heard("notifications/things/seen"); len(got) != 2 {
+			t.Errorf("the server heard %v", got)
+		}
+		if n := r.kept.Of("acme").Holding().Kinds[0]; n != 0 {
+			t.Errorf("%d bytes are counted", n)
+		}
+	})
+}
+
+// What a server says of its extension reaches the only one whom it can be about. What may be another
+// principal's is dropped and counted.
+func TestNotificationsOfAnExtensionReachTheirOwner(t *testing.T) {
+	const method = "notifications/things/changed"
+	run(t, extends, func(r *rig) {
+		alice, bob, plain := r.alone("alice", acme), r.alone("bob", acme), r.alone("alice", `{}`)
+		during := alice.ask("things/wait", `{}`)
+		p := r.hearing("things/wait")
+		p.Notify(method, `{"n":1}`)
+		if got := during.Sent(); len(got) != 1 || got[0].Method != method {
+			t.Errorf("during her call alice heard %v", got)
+		}
+		p.answer("things/wait", `{}`)
+		p.Notify(method, `{"n":2}`)
+		if a, others := len(alice.heard(method)), len(bob.heard(method))+len(plain.heard(method)); a != 1 || others != 0 {
+			t.Errorf("after it alice heard %d, the others %d", a, others)
+		}
+		first, second := alice.ask("things/wait", `{}`), bob.ask("things/wait", `{}`)
+		p.Notify(method, `{"n":3}`)
+		if got := fmt.Sprint(first.Sent(), second.Sent()); got != "[] []" {
+			t.Errorf("what may be either's is told to %s", got)
+		}
+		if n := r.dropped("unowned"); n != 1 {
+			t.Errorf("%d are counted", n)
+		}
+	})
+}
+
+// The list of all servers hears nothing of an extension, though a server is shared with a client that does.
+func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
+	run(t, func(r *rig) {
+		extends(r)
+		one(r)
+	}, func(r *rig) {
+		alice, all := r.alone("ci", acme), r.ready(acme)
+		during := all.call()
+		p := r.hearing("tools/call")
+		p.Notify("notifications/things/changed", `{}`)
+		if got := len(during.Sent()) + len(all.heard("notifications/things/changed")); got != 0 {
+			t.Errorf("it heard %d", got)
+		}
+		p.answer("tools/call", `{"content":[]}`)
+		asked := alice.ask("things/wait", `{}`)
+		p.Ask(jsonrpc.StringID("q"), "things/ask", `{"what":"?"}`)
+		r.Rest()
+		if got := asked.Sent(); len(got) != 1 || got[0].Method != "things/ask" {
+			t.Fatalf("the question reached %v; the server heard %v", got, stage.Of[jsonrpc.Message](&p.got))
+		}
+		alice.answer(asked.Sent()[0].ID, `{"so":1}`)
+		r.Rest()
+		if got := stage.Of[jsonrpc.Message](&p.got); !answeredWith(got, `{"so":1}`) {
+			t.Errorf("the server heard %v", got)
+		}
+	})
+}
+
+// hearing is the server's end of the last connection over which a method came.
+func (r *rig) hearing(method string) (last *peer) {
+	r.T.Helper()
+	r.Rest()
+	for _, p := range stage.Of[*peer](&r.dialled) {
+		if len(p.heard(method)) > 0 {
+			last = p
+		}
+	}
+	if last == nil {
+		r.T.Fatalf("nobody heard %s", method)
+	}
+	return last
+}
+
+func answeredWith(all []jsonrpc.Message, result string) bool {
+	for _, m := range all {
+		if string(m.Result) == result {
+			return true
+		}
+	}
+	return false
+}
+
+// What many servers are offered to do together is what the host can answer for all of them.
+func TestTheAggregateDeclaresWhatItMerges(t *testing.T) {
+	run(t, func(r *rig) {
+		extends(r)
+		r.script["search"]["initialize"] = offers(`{"tools":{},"extensions":{"io.modelcontextprotocol/ui":{}}}`)
+	}, func(r *rig) {
+		declared := func(server string) string {
+			out := r.open("ci", server).ask("initialize", greeting("2025-11-25", acme))
+			caps, _ := splice.Get(out.End().Result, "capabilities")
+			return string(caps)
+		}
+		if got, want := declared("files"), `{"tools":{},"resources":{},"extensions":{"acme/things":{"n":1}},"experimental":{"acme/old":{}},"events":{}}`; got != want {
+			t.Errorf("one declares %s, want %s", got, want)
+		}
+		if got, want := declared(""), `{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"io.modelcontextprotocol/ui":{}}}`; got != want {
+			t.Errorf("all declare %s, want %s", got, want)
+		}
+	})
+}
+
+// Notifications that wait for a connection are bounded and counted, also when the session crashes.
+func TestNotificationsThatWaitAreBounded(t *testing.T) {
+	run(t, extends, func(r *rig) {
+		u := r.alone("ci", acme)
+		letGo := r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		counted := func() int64 { return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
+		for range server.MaxTelling + 2 {
+			u.tell("notifications/things/seen", `{"n":10}`)
+		}
+		if want := int64(server.MaxTelling * len(`{"n":10}`)); counted() != want {
+			t.Errorf("%d bytes count, want %d", counted(), want)
+		}
+		letGo()
+		if p := r.hearing("notifications/things/seen"); len(p.heard("notifications/things/seen")) != server.MaxTelling {
+			t.Errorf("the server heard %d", len(p.heard("notifications/things/seen")))
+		}
+		if n := r.dropped("queue_full"); n != 2 || counted() != 0 {
+			t.Errorf("%d are dropped, and %d bytes count afterwards", n, counted())
+		}
+		letGo = r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		v := r.alone("ci", acme)
+		v.tell("notifications/things/seen", `{"n":10}`)
+		r.Break("server_sup/*", "*session.Deliver")
+		v.ask("ping", "")
+		r.Struck()
+		letGo()
+		if r.Rest(); counted() != 0 {
+			t.Errorf("%d bytes count after a crash", counted())
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package catalog
+
+import (
+	"slices"
+	"sync"
+)
+
+// Bounds of the references that are remembered for one principal. Beyond them the oldest is forgotten.
+const (
+	MaxReferences     = 1000
+	MaxReferenceBytes = 128 << 10
+)
+
+// References remembers which server gave which URI to which principal, for URIs that are in no list
+// and fit no template. It is safe for concurrent use; make it with NewReferences.
+type References struct {
+	room  func(n int) bool // reports whether there is room for so many bytes more
+	count func(n int)      // is told each change of how many bytes there are
+
+	mu sync.Mutex
+	by map[string]*remembered
+}
+
+// remembered are those of one principal.
+type remembered struct {
+	servers map[string][]string // that gave a URI
+	order   []reference         // as they were given first
+	bytes   int
+}
+
+type reference struct{ uri, server string }
+
+// NewReferences makes an empty one. Room reports whether there is room for so many bytes more; count is
+// told each change of how many it keeps.
+func NewReferences(room func(n int) bool, count func(n int)) *References {
+	return &References{room: room, count: count, by: map[string]*remembered{}}
+}
+
+// Give remembers that a server gave a URI to a principal, if there is room.
+func (r *References) Give(principal, server, uri string) {
+	if r == nil || len(uri) > MaxURI || !r.room(size(uri)) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.by[principal]
+	if own == nil {
+		own = &remembered{servers: map[string][]string{}}
+		r.by[principal] = own
+	}
+	if slices.Contains(own.servers[uri], server) {
+		return
+	}
+	before := own.bytes
+	own.servers[uri] = append(own.servers[uri], server)
+	own.order = append(own.order, reference{uri, server})
+	own.bytes += size(uri)
+	for len(own.order) > MaxReferences || own.bytes > MaxReferenceBytes {
+		own.forget()
+	}
+	r.count(own.bytes - before)
+}
+
+// size is how many bytes count for one reference: its URI, and about what it takes to find it.
+func size(uri string) int { return len(uri) + 64 }
+
+// forget drops the oldest.
+func (own *remembered) forget() {
+	oldest := own.order[0]
+	own.order[0] = reference{}
+	own.order = own.order[1:]
+	own.bytes -= size(oldest.uri)
+	left := slices.DeleteFunc(own.servers[oldest.uri], func(s string) bool { return s == oldest.server })
+	if own.servers[oldest.uri] = left; len(left) == 0 {
+		delete(own.servers, oldest.uri)
+	}
+}
+
+// Giver is the first server in an order that gave a URI to a principal.
+func (r *References) Giver(principal, uri string, order []string) (server string, ok bool) {
+	if r == nil {
+		return "", false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own := r.by[principal]; own != nil {
+		for _, server := range order {
+			if slices.Contains(own.servers[uri], server) {
+				return server, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Clear forgets all.
+func (r *References) Clear() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for principal, own := range r.by {
+		delete(r.by, principal)
+		r.count(-own.bytes)
+	}
+}
