@@ -14,11 +14,11 @@ import (
 func TestPeerKeepsWhatMatters(t *testing.T) {
 	for declared, want := range map[string]string{
 		`{}`: `{}`,
-		`{"roots":{"listChanged":true},"experimental":{"x":{"a":1},"y":{}}}`: `{"roots":{"listChanged":true},"experimental":{"x":{"a":1}}}`,
+		`{"roots":{"listChanged":true},"experimental":{"x":{"a":1},"y":{}}}`: `{"roots":{"listChanged":true},"experimental":{"x":{"a":1},"y":{}}}`,
 		`{"elicitation":{}}`:                                    `{"elicitation":{}}`,
 		`{"elicitation":{"url":{}},"sampling":{}}`:              `{"elicitation":{"url":{}},"sampling":{}}`,
 		`{"sampling":{"tools":{},"context":{},"more":{}}}`:      `{"sampling":{"tools":{},"context":{}}}`,
-		`{"extensions":{"acme.org/x":{"n":[1]}},"tasks":{}}`:    `{"extensions":{}}`,
+		`{"extensions":{"acme.org/x":{"n":[1]}},"tasks":{}}`:    `{"extensions":{"acme.org/x":{"n":[1]}}}`,
 		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:   `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`,
 		`{"extensions":{"io.modelcontextprotocol/ui":{"m":1}}}`: `{"extensions":{"io.modelcontextprotocol/ui":{"m":1}}}`,
 	} {

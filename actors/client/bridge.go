@@ -82,7 +82,11 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if err := c.sound(x, m); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
-	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, c.usablePage(x.Method, m.Result), rewrite.Options{Server: c.facts.Server})
+	result := c.usablePage(x.Method, m.Result)
+	if x.Rename != nil {
+		result = x.Rename(result)
+	}
+	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, result, rewrite.Options{Server: c.facts.Server})
 	if err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}

@@ -62,7 +62,10 @@ type Exchange struct {
 	MaxTimeout time.Duration
 
 	Sink transport.Sink
-	// Rewrite turns a result of the upstream into what this client sees (names and URIs of the aggregate). Nil keeps it as it is.
+	// Rename gives the URIs in a result of the upstream the names of the aggregate, before the result is put into the words of the client's
+	// revision: an older one has links as texts. Nil keeps them.
+	Rename func(jsontext.Value) jsontext.Value
+	// Rewrite turns the result into what this client sees. Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
 	// Extended says that during the call the client may be sent what its server says of an extension.
 	Extended bool

@@ -23,6 +23,7 @@ type outgoing struct {
 	d            *session.Deliver
 	server       string
 	params       jsontext.Value // with the server's own names
+	rename       func(jsontext.Value) jsontext.Value
 	rewrite      func(jsontext.Value) jsontext.Value
 	rewriteError func(data jsontext.Value) jsontext.Value
 	made         uint32 // how often it was sent before, and ended for want of a visit
@@ -137,7 +138,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		ID: s.o.NextID.Add(1), Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Down: s.h.Down, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(o), Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
+		Sink: s.sink(o), Rename: o.rename, Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
 		Extended: s.extended(),
 	}
 	if o.own {
@@ -263,7 +264,7 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	}
 	s.toServer(&outgoing{
 		d: d, server: target.Server, params: target.Params,
-		rewrite:      func(result jsontext.Value) jsontext.Value { return addresses.Result(reading, result) },
+		rename:       func(result jsontext.Value) jsontext.Value { return addresses.Result(reading, result) },
 		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(reading, data) },
 	})
 	return true

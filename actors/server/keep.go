@@ -126,7 +126,7 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.h,
 		Task: tasks.Options{
 			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server, Params: params, TTL: ttl,
-			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rewrite,
+			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rename,
 		},
 	}
 	if s.h.Lasting() {

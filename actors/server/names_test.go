@@ -187,3 +187,19 @@ func TestChangedNamesLeadBack(t *testing.T) {
 		}
 	})
 }
+
+// A revision without links has them as texts, with the URI by which the client can read it.
+func TestLinksInTextsLeadBack(t *testing.T) {
+	run(t, func(r *rig) {
+		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"test://hidden","name":"x"}]}`)
+	}, func(r *rig) {
+		u := r.open("ci", "")
+		if out := u.ask("initialize", greeting("2025-03-26", `{}`)); out.Word() != "result" {
+			t.Fatal(out.All())
+		}
+		u.tell("notifications/initialized", "")
+		if got := string(u.call().End().Result); !strings.Contains(got, "mcpd://files/test%3A%2F%2Fhidden") {
+			t.Errorf("got %s", got)
+		}
+	})
+}

@@ -76,6 +76,11 @@ func (t toolNames) external(name string) string {
 	return t.server + separator + fit
 }
 
+// ToolName is the external name of a tool of which no other tool of its server has the changed name.
+func ToolName(server, name string) string {
+	return namesOfTools(server, map[string]bool{name: true}).external(name)
+}
+
 // split takes a name of the one list apart.
 func split(external string) (server, name string, ok bool) {
 	server, name, ok = strings.Cut(external, separator)

@@ -96,9 +96,9 @@ func (b *oddBench) through(s oddServer, all bool) oddTarget {
 func (b *oddBench) jobs(client string) (all []oddJob) {
 	for _, s := range b.servers {
 		all = append(all,
-			oddJob{s.name + " " + oddDirect, b.direct(client, s), s.wired(false)},
-			oddJob{s.name + " " + oddThrough, b.through(s, false), s.wired(false)},
-			oddJob{s.name + " " + oddAggregate, b.through(s, true), s.wired(true)})
+			oddJob{s.name + " " + oddDirect, b.direct(client, s), s.wired(false), json.RawMessage(s.client)},
+			oddJob{s.name + " " + oddThrough, b.through(s, false), s.wired(false), json.RawMessage(s.client)},
+			oddJob{s.name + " " + oddAggregate, b.through(s, true), s.wired(true), json.RawMessage(s.client)})
 	}
 	return all
 }

@@ -34,6 +34,8 @@ type oddJob struct {
 	ID     string    `json:"id"`
 	Target oddTarget `json:"target"`
 	Asks   []wireAsk `json:"asks"`
+	// Capabilities are what the client declares; empty for nothing.
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }
 
 type wireAsk struct {
@@ -53,14 +55,23 @@ func (s oddServer) wired(aggregate bool) (all []wireAsk) {
 	return all
 }
 
-// external are params with the aggregate's name of a tool or prompt.
+// external are params with the aggregate's name of a tool, a prompt or a resource.
 func external(server, method string, params json.RawMessage) json.RawMessage {
+	names := map[string]struct {
+		member string
+		name   func(server, own string) string
+	}{
+		"tools/call":     {"name", catalog.ToolName},
+		"prompts/get":    {"name", catalog.External},
+		"resources/read": {"uri", catalog.Wrap},
+	}
 	var members map[string]any
-	if method != "tools/call" && method != "prompts/get" || json.Unmarshal(params, &members) != nil {
+	row, ok := names[method]
+	if !ok || json.Unmarshal(params, &members) != nil {
 		return params
 	}
-	if name, ok := members["name"].(string); ok {
-		members["name"] = catalog.External(server, name)
+	if name, ok := members[row.member].(string); ok {
+		members[row.member] = row.name(server, name)
 	}
 	text, err := json.Marshal(members)
 	if err != nil {

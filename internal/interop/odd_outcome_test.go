@@ -130,13 +130,16 @@ func (o oddOutcome) own(server string) oddOutcome {
 func owns(server string, item any, key string) bool {
 	members, _ := item.(map[string]any)
 	name, _ := members[key].(string)
-	return strings.HasPrefix(name, server+"__") || strings.Contains(name, "//"+server+"/")
+	return strings.HasPrefix(name, server+"__") || strings.Contains(name, "//"+server+"/") || strings.HasPrefix(name, "ui://mcpd/"+server+"/")
 }
 
 // ownNames replaces the aggregate's names by those of one server.
 func ownNames(server string, value any) any {
 	switch v := value.(type) {
 	case string:
+		if rest, ok := strings.CutPrefix(v, "ui://mcpd/"+server+"/"); ok {
+			return "ui://" + rest
+		}
 		if rest, ok := strings.CutPrefix(v, "mcpd://"+server+"/"); ok {
 			if plain, err := url.PathUnescape(rest); err == nil {
 				return plain

@@ -34,6 +34,7 @@ type oddRow struct {
 	says says
 	asks []oddAsk
 
+	client   string // what the client declares, as JSON; empty for nothing
 	settings string // more of the server's configuration, as `start: eager, share: session`
 	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
 }
@@ -42,7 +43,8 @@ type oddRow struct {
 // "tools/call echo". The n-th request of a connection gets the n-th reply, later ones the last.
 type says map[string][]oddReply
 
-// oddAsk is what a client asks. The method "await METHOD" waits for a notification. What is expected
+// oddAsk is what a client asks. The method "await METHOD" waits for a notification, "notify METHOD"
+// sends one. What is expected
 // through mcpd is written as oddOutcome.String has it; empty means the same as directly.
 type oddAsk struct {
 	method string
@@ -56,7 +58,7 @@ type oddAsk struct {
 // oddReply is what a server writes for one request. The zero oddReply is a request that is never
 // answered.
 type oddReply struct {
-	text     string        // the message; $ID is the id of the request, as it came
+	text     string        // the message; $ID is the id of the request, as it came, $SERVER the server's name, $OWN the methods heard that are not MCP's
 	before   []string      // messages ahead of it
 	after    []string      // messages behind it
 	wait     time.Duration // before it
@@ -98,7 +100,7 @@ var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: 
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddItems())
+	return slices.Concat(oddAnswers(), oddItems(), oddExtensions(), oddNames())
 }
 
 // oddServer is a row over one transport.

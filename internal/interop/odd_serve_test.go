@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"mcpd/protocol"
 )
 
 // serveOddly makes the test binary an odd server over stdio. Its value is the server's name.
@@ -16,6 +19,7 @@ const serveOddly = "INTEROP_SERVE_ODD"
 
 // oddPeer is one connection of an odd server. It is safe for concurrent use.
 type oddPeer struct {
+	server   string
 	script   says
 	defaults says
 
@@ -25,7 +29,7 @@ type oddPeer struct {
 }
 
 func newOddPeer(s oddServer) *oddPeer {
-	return &oddPeer{script: s.says, defaults: s.defaults(), count: map[string]int{}}
+	return &oddPeer{server: s.name, script: s.says, defaults: s.defaults(), count: map[string]int{}}
 }
 
 // oddMessage is what a peer reads of a message.
@@ -48,10 +52,16 @@ func (p *oddPeer) take(data []byte) (r oddReply, ok bool) {
 		return oddReply{}, false
 	}
 	r = p.next(m)
-	heard, _ := json.Marshal(p.heard)
-	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", strings.ReplaceAll(string(heard), `"`, `'`))
+	own := slices.DeleteFunc(slices.Clone(p.heard), protocol.Known)
+	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", quoted(p.heard), "$OWN", quoted(own), "$SERVER", p.server)
 	r.text = fill.Replace(r.text)
 	return r, true
+}
+
+// quoted are methods for a text in JSON.
+func quoted(methods []string) string {
+	text, _ := json.Marshal(methods)
+	return strings.ReplaceAll(string(text), `"`, `'`)
 }
 
 // next is the reply to a request.

@@ -46,6 +46,11 @@ async function ask(client, heard, { method, params }) {
     }
     return { Failed: 'no answer' };
   }
+  const notify = /^notify (.*)/.exec(method);
+  if (notify) {
+    await client.notification({ method: notify[1], params });
+    return { Result: 'sent' };
+  }
   try {
     const call = methods[method] ?? ((c, p, o) => c.request({ method, params: p }, ResultSchema, o));
     return { Result: await call(client, params, { timeout }) };
@@ -54,8 +59,8 @@ async function ask(client, heard, { method, params }) {
   }
 }
 
-async function work({ target, asks }) {
-  const client = new Client({ name: 'odd-typescript', version: '1' }, { capabilities: {} });
+async function work({ target, asks, capabilities = {} }) {
+  const client = new Client({ name: 'odd-typescript', version: '1' }, { capabilities });
   const heard = [];
   client.fallbackNotificationHandler = async (n) => { heard.push(n.method); };
   client.onerror = () => {}; // what it means is seen in the outcome
@@ -75,5 +80,4 @@ const queue = [...jobs];
 await Promise.all(Array.from({ length: width }, async () => {
   for (let job; (job = queue.shift());) seen[job.id] = await work(job);
 }));
-console.log(JSON.stringify(seen));
-process.exit(0);
+process.stdout.write(JSON.stringify(seen), () => process.exit(0)); // a pipe takes a part at a time
