@@ -6,9 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,10 +115,18 @@ func goClient(ctx context.Context, job oddJob) []oddOutcome {
 	defer session.Close()
 	for i, a := range job.Asks {
 		asking, cancel := context.WithTimeout(ctx, oddTime)
+		if a.Method == "follow" && i > 0 {
+			a = wireAsk{"resources/read", json.RawMessage(fmt.Sprintf(`{"uri":%q}`, followed(all[i-1].Result)))}
+		}
 		all[i] = goAsk(asking, session, heard, a)
 		cancel()
 	}
 	return all
+}
+
+// followed is the first URI of a resource in a result, in alphabetical order.
+func followed(result json.RawMessage) string {
+	return slices.Min(append(regexp.MustCompile(`(ui|mcpd|test|skill)://[^"]+`).FindAllString(string(result), -1), "~none"))
 }
 
 func (t oddTarget) goTransport(connections *http.Transport) mcp.Transport {

@@ -37,9 +37,9 @@ func apps(meta string, listed bool) says {
 	return script
 }
 
-// askApp lists the tool, calls it and reads its page.
+// askApp lists the tool, calls it and reads its page, which it finds in what the server said.
 var askApp = []oddAsk{
-	{method: "tools/list"}, {method: "tools/call", params: `{"name":"show"}`},
+	{method: "tools/list"}, {method: "tools/call", params: `{"name":"show"}`}, {method: "follow"},
 	{method: "resources/list"}, {method: "resources/read", params: `{"uri":"ui://widget/main.html"}`},
 }
 

@@ -30,6 +30,9 @@ func linked(uri string) string {
 // askEmbedded calls the tool and gets the prompt.
 var askEmbedded = []oddAsk{{method: "tools/call", params: `{"name":"it"}`}, {method: "prompts/get", params: `{"name":"it"}`}}
 
+// askFollowed does so, and reads each time what the result names.
+var askFollowed = []oddAsk{askEmbedded[0], {method: "follow"}, askEmbedded[1], {method: "follow"}}
+
 // oddNames are the rows of part 5: names and URIs of servers among others.
 func oddNames() []oddRow {
 	// tool is a server with a tool of this name, which says who was called.
@@ -58,14 +61,14 @@ func oddNames() []oddRow {
 
 		{part: 5, name: "uri-shared", odd: "a resource that other servers have too", over: everywhere, says: embeds(``),
 			asks: []oddAsk{{method: "resources/read", params: `{"uri":"test://shared"}`}}},
-		{part: 5, name: "uri-embedded", odd: "it embedded in content", says: embeds(embedded("test://shared")), asks: askEmbedded},
-		{part: 5, name: "uri-hidden", odd: "an embedded resource that is not listed", says: embeds(embedded("test://hidden")), asks: askEmbedded},
+		{part: 5, name: "uri-embedded", odd: "it embedded in content", says: embeds(embedded("test://shared")), asks: askFollowed},
+		{part: 5, name: "uri-hidden", odd: "an embedded resource that is not listed", says: embeds(embedded("test://hidden")), asks: askFollowed},
 		{part: 5, name: "uri-data", odd: "an embedded `data:` URI", says: embeds(embedded("data:text/plain,x")), asks: askEmbedded},
 		{part: 5, name: "uri-web", odd: "a link to the web", says: embeds(linked("https://example.com/x")), asks: askEmbedded},
-		{part: 5, name: "uri-link", odd: "a link to what is not listed", says: embeds(linked("skill://x/SKILL.md")), asks: askEmbedded},
-		{part: 5, name: "uri-escaped", odd: "escapes in the member's name", says: embeds(`{"type":"resource","resource":{"\u0075ri":"test://shared","text":"x"}}`), asks: askEmbedded},
-		{part: 5, name: "uri-posing", odd: "a URI that poses as another server's", says: embeds(embedded("mcpd://uri-shared-stdio/test%3A%2F%2Fshared")), asks: askEmbedded},
-		{part: 5, name: "uri-page-posing", odd: "a page that poses as another server's", says: embeds(linked("ui://mcpd/app-listed-stdio/widget/main.html")), asks: askEmbedded},
+		{part: 5, name: "uri-link", odd: "a link to what is not listed", says: embeds(linked("skill://x/SKILL.md")), asks: askFollowed},
+		{part: 5, name: "uri-escaped", odd: "escapes in the member's name", says: embeds(`{"type":"resource","resource":{"\u0075ri":"test://shared","text":"x"}}`), asks: askFollowed},
+		{part: 5, name: "uri-posing", odd: "a URI that poses as another server's", says: embeds(embedded("mcpd://uri-shared-stdio/test%3A%2F%2Fshared")), asks: askFollowed},
+		{part: 5, name: "uri-page-posing", odd: "a page that poses as another server's", says: embeds(linked("ui://mcpd/app-listed-stdio/widget/main.html")), asks: askFollowed},
 		{part: 5, name: "uri-unknown", odd: "a URI that the server does not know",
 			says: says{"resources/list": {result(`{"resources":[]}`)}, "resources/read": {rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32002,"message":"no such resource","data":{"uri":"test://none"}}}`)}},
 			asks: []oddAsk{{method: "resources/read", params: `{"uri":"test://none"}`}}},

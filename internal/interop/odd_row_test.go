@@ -44,7 +44,7 @@ type oddRow struct {
 type says map[string][]oddReply
 
 // oddAsk is what a client asks. The method "await METHOD" waits for a notification, "notify METHOD"
-// sends one. What is expected
+// sends one, and "follow" reads the resource whose URI stands in the last result. What is expected
 // through mcpd is written as oddOutcome.String has it; empty means the same as directly.
 type oddAsk struct {
 	method string

@@ -70,7 +70,13 @@ async function work({ target, asks, capabilities = {} }) {
     return asks.map(() => ({ Failed: 'cannot connect' }));
   }
   const outcomes = [];
-  for (const a of asks) outcomes.push(await ask(client, heard, a));
+  for (let a of asks) {
+    if (a.method === 'follow') { // the first URI of a resource in the last result, in alphabetical order
+      const uris = JSON.stringify(outcomes.at(-1)).match(/(ui|mcpd|test|skill):\/\/[^"]+/g) ?? [];
+      a = { method: 'resources/read', params: { uri: uris.sort()[0] ?? '~none' } };
+    }
+    outcomes.push(await ask(client, heard, a));
+  }
   await client.close().catch(() => {});
   return outcomes;
 }
