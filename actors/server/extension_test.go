@@ -269,3 +269,37 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Also where MCP Apps, which the aggregate does declare, are an extension in common.
+func TestTheAggregateHearsNothingBesideApps(t *testing.T) {
+	const both = `{"extensions":{"io.modelcontextprotocol/ui":{},"acme/things":{}}}`
+	run(t, func(r *rig) {
+		extends(r)
+		r.script["files"]["initialize"] = offers(`{"tools":{},"extensions":{"io.modelcontextprotocol/ui":{},"acme/things":{}}}`)
+	}, func(r *rig) {
+		all := r.ready(both)
+		during := all.call()
+		p := r.hearing("tools/call")
+		if got, want := p.told(), `{"extensions":{"io.modelcontextprotocol/ui":{}}}`; got != want {
+			t.Errorf("the server was told %s, want %s", got, want)
+		}
+		p.Notify("notifications/things/changed", `{}`)
+		p.Ask(jsonrpc.StringID("q"), "things/ask", `{}`)
+		r.Rest()
+		p.answer("tools/call", `{"content":[]}`)
+		p.Notify("notifications/things/changed", `{}`)
+		if got := len(during.Sent()) + len(all.heard("")); got != 0 {
+			t.Errorf("it heard %v and %v", during.Sent(), all.heard(""))
+		}
+		refused := false
+		for _, m := range stage.Of[jsonrpc.Message](&p.got) {
+			refused = refused || m.ID == jsonrpc.StringID("q") && m.Error != nil && m.Error.Code == -32601
+		}
+		if !refused {
+			t.Error("the question is not refused")
+		}
+		if out := all.ask("things/list", `{}`); out.Word() != int64(-32601) {
+			t.Errorf("got %v", out.All())
+		}
+	})
+}
