@@ -2,8 +2,6 @@ package interop
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -12,11 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-)
 
-// npmTime bounds the installation of the packages, 50 MB from the registry when no cache has them.
-const npmTime = 3 * time.Minute
+	"mcpd/internal/mcptest"
+)
 
 // packages installs what testdata/npm locks, at most once for each lock on a machine. Where there is no Node or no registry the test is skipped; under CI=true it fails.
 func packages(t *testing.T) (dir string) {
@@ -32,51 +28,7 @@ func packages(t *testing.T) (dir string) {
 	return ""
 }
 
-var installed = sync.OnceValues(func() (string, error) {
-	if _, err := exec.LookPath("npx"); err != nil {
-		return "", err
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	lock, err := os.ReadFile("testdata/npm/package-lock.json")
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(lock)
-	dir := filepath.Join(cache, "mcpd-interop", hex.EncodeToString(sum[:8]))
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	return dir, install(dir)
-})
-
-// install fills a folder of its own first, so that a half-done one is never taken for the whole.
-func install(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), "install-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
-	if err := os.CopyFS(work, os.DirFS("testdata/npm")); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), npmTime)
-	defer cancel()
-	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = work
-	if output, err := npm.CombinedOutput(); err != nil {
-		return errors.Join(errors.New("npm ci: "+strings.TrimSpace(string(output))), err)
-	}
-	if err := os.Rename(work, dir); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return nil
-}
+var installed = sync.OnceValues(func() (string, error) { return mcptest.Packages("testdata/npm") })
 
 // seen is what a script reports.
 type seen struct {

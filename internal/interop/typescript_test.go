@@ -52,7 +52,7 @@ tenants:
 func remote(t *testing.T, dir, kind, path string) string {
 	t.Helper()
 	var said string
-	for deadline := time.Now().Add(npmTime); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(mcptest.NPMTime); time.Now().Before(deadline); {
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func remote(t *testing.T, dir, kind, path string) string {
 		killGroup(server, ended)
 		said = output.String()
 	}
-	t.Fatalf("%s does not listen within %v:\n%s", everything, npmTime, said)
+	t.Fatalf("%s does not listen within %v:\n%s", everything, mcptest.NPMTime, said)
 	return ""
 }
 
