@@ -93,14 +93,16 @@ func (v *View) Support(server, tool string) tasks.Support {
 	return v.supports[owned{server, tool}]
 }
 
-// tasked is a tool as clients of 2025-11-25 see it when its server has tasks of the extension: any may become one. One of a server without
-// tasks says nothing of them.
+// tasked is a tool as clients of 2025-11-25 see it. When its server has tasks of the extension, any
+// call may become one. When its server has none, the tool cannot say that a call may.
 func tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
 	switch dialect {
 	case tasks.Extension:
 		tool, _ = splice.Set(tool, jsontext.Value(`{"taskSupport":"optional"}`), "execution")
 	case tasks.None:
-		tool, _ = splice.Delete(tool, "execution")
+		if tasks.SupportOf(tool) != tasks.Forbidden {
+			tool, _ = splice.Delete(tool, "execution")
+		}
 	}
 	return tool
 }
