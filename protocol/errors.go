@@ -139,7 +139,8 @@ func (c Condition) Status(v Version, session bool) int {
 	return 200
 }
 
-// CodeStatus is the HTTP status for an error that a server sent and that is passed on with its code (2026-07-28 §basic/transports).
+// CodeStatus is the HTTP status of an error with this code that whoever answers HTTP has itself
+// (2026-07-28 §basic/transports). [AnswerStatus] is for errors that may be those of a server.
 func CodeStatus(code int64, v Version) int {
 	if v.Era() == Modern {
 		switch code {

@@ -84,6 +84,27 @@ func HTTPStatus(err error, v Version, session bool) int {
 	return ConditionInternal.Status(v, session)
 }
 
+// AnswerStatus is the HTTP status of an error that answers a request. An error that a server sent
+// is passed on with 200, because it is an answer and no failure of HTTP: clients show the status
+// of others in place of the code. Only -32021 has its status wherever it comes from.
+func AnswerStatus(e *jsonrpc.Error, v Version) int {
+	reason, _ := splice.GetString(e.Data, "reason")
+	if e.Code == CodeMissingCapability || isReason(reason) {
+		return CodeStatus(e.Code, v)
+	}
+	return 200
+}
+
+// isReason says that a word is a condition's, which Translate puts into data.reason.
+func isReason(word string) bool {
+	for i := range conditions {
+		if conditions[i].word == word {
+			return true
+		}
+	}
+	return false
+}
+
 // condition finds what err amounts to.
 func condition(err error) (*Error, bool) {
 	if e, ok := err.(*Error); ok { // as most are: a search takes ten times as long

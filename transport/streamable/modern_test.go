@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -178,5 +179,37 @@ func TestLeavingCancels(t *testing.T) {
 	case <-host.peer.cancelled:
 		t.Error("a request that was answered is cancelled")
 	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+// An error that a server sent is an answer: its status is 200, whatever its code, so that clients
+// show the code and not the status. Only -32021 has a status of its own wherever it comes from.
+func TestErrorsOfServersAreAnswers(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{})
+	for _, tt := range []struct {
+		code   int64
+		data   string
+		status int
+	}{
+		{-32601, ``, 200},
+		{-32601, `{"reason":"anything"}`, 200},
+		{-32601, `{"reason":"method_not_found"}`, 404},
+		{-32600, ``, 200},
+		{-32700, ``, 200},
+		{-32602, ``, 200},
+		{-32020, ``, 200},
+		{-32021, ``, 400},
+		{-1, ``, 200},
+	} {
+		host.scripts["fails"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+			out.Finish(jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: tt.code, Message: "no", Data: jsontext.Value(tt.data)}))
+		}
+		body, header := standalone("fails", "1")
+		resp := s.post(body, header...)
+		want := fmt.Sprintf(`"code":%d`, tt.code)
+		if text := content(t, resp); resp.StatusCode != tt.status || !strings.Contains(text, want) {
+			t.Errorf("%d %s: got %d %s, want %d", tt.code, tt.data, resp.StatusCode, text, tt.status)
+		}
 	}
 }

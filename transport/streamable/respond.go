@@ -115,7 +115,7 @@ func errorStatus(e *jsonrpc.Error, v protocol.Version) int {
 	if e == nil {
 		return http.StatusOK
 	}
-	return protocol.CodeStatus(e.Code, v)
+	return protocol.AnswerStatus(e, v)
 }
 
 // writeJSON writes a whole answer, within the time that each part of it may take.
