@@ -1,0 +1,135 @@
+package parity
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"encoding/json"
+)
+
+// stepTime bounds each request of the Go client.
+const stepTime = 30 * time.Second
+
+// goSurvey surveys with the official Go SDK.
+func goSurvey(t *testing.T, sessions []session) (all []seen) {
+	t.Helper()
+	for _, s := range sessions {
+		all = append(all, goSession(t.Context(), s))
+	}
+	return all
+}
+
+func goSession(ctx context.Context, s session) seen {
+	connecting, cancel := context.WithTimeout(ctx, surveyTime)
+	defer cancel()
+	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{}},
+		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "sampled"}}, nil
+		},
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann", "check": true}}, nil
+		},
+	})
+	client.AddRoots(&mcp.Root{URI: s.Root, Name: "root"})
+	connected, err := client.Connect(connecting, s.transport(), nil)
+	if err != nil {
+		return seen{Name: s.Name, Refused: failure(err)}
+	}
+	defer connected.Close()
+	greeting := connected.InitializeResult()
+	saw := seen{Name: s.Name, Greeting: plain(map[string]any{
+		"capabilities": greeting.Capabilities, "serverInfo": greeting.ServerInfo,
+		"instructions": greeting.Instructions,
+	})}
+	for _, one := range s.Steps {
+		saw.Steps = append(saw.Steps, outcome(ctx, connected, one))
+	}
+	return saw
+}
+
+func (s session) transport() mcp.Transport {
+	switch {
+	case s.SSE:
+		return &mcp.SSEClientTransport{Endpoint: s.URL}
+	case s.URL != "":
+		return &mcp.StreamableClientTransport{Endpoint: s.URL}
+	}
+	command := exec.Command(s.Command, s.Args...)
+	command.Dir = s.Dir
+	for name, value := range s.Env {
+		command.Env = append(command.Env, name+"="+value)
+	}
+	return &mcp.CommandTransport{Command: command}
+}
+
+// failure is an error as a client shows it.
+func failure(err error) map[string]any {
+	told := map[string]any{"message": err.Error()}
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		told["code"] = wire.Code
+		if wire.Data != nil {
+			told["data"] = wire.Data
+		}
+	}
+	return plain(told).(map[string]any)
+}
+
+func outcome(ctx context.Context, s *mcp.ClientSession, one step) any {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	result, err := ask(ctx, s, one)
+	if err != nil {
+		return map[string]any{"error": failure(err)}
+	}
+	return map[string]any{"result": plain(result)}
+}
+
+func ask(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
+	switch one.Method {
+	case "tools/call":
+		return asked(ctx, one, s.CallTool)
+	case "resources/read":
+		return asked(ctx, one, s.ReadResource)
+	case "prompts/get":
+		return asked(ctx, one, s.GetPrompt)
+	case "completion/complete":
+		return asked(ctx, one, s.Complete)
+	case "tools/list":
+		return listed(s.Tools(ctx, nil), "tools")
+	case "prompts/list":
+		return listed(s.Prompts(ctx, nil), "prompts")
+	case "resources/list":
+		return listed(s.Resources(ctx, nil), "resources")
+	case "resources/templates/list":
+		return listed(s.ResourceTemplates(ctx, nil), "resourceTemplates")
+	}
+	panic("parity: no step " + one.Method)
+}
+
+// asked sends params as they are in the plan.
+func asked[P, R any](ctx context.Context, one step, send func(context.Context, *P) (R, error)) (R, error) {
+	var params P
+	if err := json.Unmarshal(one.Params, &params); err != nil {
+		panic(err)
+	}
+	return send(ctx, &params)
+}
+
+// listed reads a list to its end.
+func listed[T any](items func(func(T, error) bool), member string) (any, error) {
+	all := []T{}
+	for item, err := range items {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
+	}
+	return map[string]any{member: all}, nil
+}

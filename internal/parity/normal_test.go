@@ -1,0 +1,34 @@
+package parity
+
+import "regexp"
+
+// varying is what a server says differently each time, and what stands for it in comparisons.
+var varying = []struct {
+	what    string
+	pattern *regexp.Regexp
+	instead string
+}{
+	{"times, as 2026-01-02T03:04:05.678Z", regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "$$TIME"},
+	{"times of day, as 3:04:05 AM", regexp.MustCompile(`\d\d?:\d\d:\d\d [AP]M`), "$$TIME"},
+	{"times of day in base64, in blobs of server-everything", regexp.MustCompile(`IGNyZWF0ZWQgYXQg[A-Za-z0-9+/]{14,16}=*`), "$$TIME"},
+}
+
+// normal is a JSON value in which what varies is replaced.
+func normal(v any) any {
+	switch v := v.(type) {
+	case string:
+		for _, each := range varying {
+			v = each.pattern.ReplaceAllString(v, each.instead)
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = normal(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = normal(v[name])
+		}
+	}
+	return v
+}

@@ -1,0 +1,155 @@
+package parity
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// docsPage is the page that a survey of all servers writes.
+const docsPage = "../../docs/parity.md"
+
+// page is the report as a document.
+func (r *report) page(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString(`<!-- Written by make parity from what its test saw. Do not edit. -->
+
+# Parity
+
+Clients of the official SDKs surveyed published servers three ways: directly, through
+` + "`/SERVER/mcp`" + `, and through the aggregate of one tenant with all of the servers. A survey
+reads every list to its end, calls tools, reads resources, gets prompts, asks for completions, and
+asks for what is not there with wrong names and wrong arguments. What the client saw through mcpd
+was compared member by member with what it saw directly, with the released settings of mcpd.
+
+Every difference is of a kind listed below, which says why it is right. The test fails when it
+finds any other, and when it no longer finds one that is listed. Servers marked * are surveyed by
+every run of the tests, all of them by ` + "`make parity`" + ` and ` + "`make nightly`" + `. Where a
+server needs other settings than the released ones, they stand beside its transport.
+
+`)
+	fmt.Fprintf(&b, "Clients: %s. ", strings.Join(clients(t), ", "))
+	total, differing := 0, 0
+	for _, s := range r.all {
+		total += r.compared[s.name]
+		for _, applied := range r.applied {
+			differing += applied[s.name]
+		}
+	}
+	fmt.Fprintf(&b, "Members compared: %d, of which %d differ.\n", total, differing)
+	b.WriteString("\n## Servers\n\nThe last column counts differences by the number of their kind.\n\n" +
+		"| server | package | transport | members compared | differences |\n|---|---|---|---|---|\n")
+	for _, s := range r.all {
+		fmt.Fprintf(&b, "%s %d | %s |\n", serverRow(t, s), r.compared[s.name], r.counts(s.name))
+	}
+	b.WriteString("\n## Differences\n\n| | what | why it is right | found |\n|---|---|---|---|\n")
+	for i, rule := range rules {
+		n := 0
+		for _, of := range r.applied[rule.name] {
+			n += of
+		}
+		fmt.Fprintf(&b, "%s %d |\n", ruleRow(i), n)
+	}
+	b.WriteString("\n## What varies by itself\n\nReplaced on both sides before the comparison:\n\n")
+	for _, each := range varying {
+		fmt.Fprintf(&b, "- %s\n", each.what)
+	}
+	return b.String()
+}
+
+// serverRow is the beginning of a server's row, which does not depend on what the survey saw.
+func serverRow(t *testing.T, s published) string {
+	mark := ""
+	if s.quick {
+		mark = " *"
+	}
+	over := string(s.kind)
+	if s.settings != "" {
+		over += ", `" + s.settings + "`"
+	}
+	return fmt.Sprintf("| %s%s | %s %s | %s |", s.name, mark, s.pkg, version(t, s.folder(), s.pkg), over)
+}
+
+func ruleRow(i int) string {
+	return fmt.Sprintf("| %d | %s | %s |", i+1, rules[i].name, rules[i].cites)
+}
+
+// counts says how many differences of each kind a server has.
+func (r *report) counts(server string) string {
+	var all []string
+	for i, rule := range rules {
+		if n := r.applied[rule.name][server]; n > 0 {
+			all = append(all, fmt.Sprintf("%d: %d", i+1, n))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// clients are the SDKs with their versions.
+func clients(t *testing.T) []string {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sdk = "github.com/modelcontextprotocol/go-sdk "
+	_, after, _ := strings.Cut(string(mod), sdk)
+	goVersion, _, _ := strings.Cut(after, "\n")
+	return []string{
+		"@modelcontextprotocol/sdk " + version(t, "npm", "@modelcontextprotocol/sdk"),
+		"@modelcontextprotocol/client " + version(t, "npm", "@modelcontextprotocol/client"),
+		sdk + goVersion,
+	}
+}
+
+// version is the one that a folder of testdata locks.
+func version(t *testing.T, folder, pkg string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", folder, "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock struct {
+		Packages map[string]struct{ Version string }
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		t.Fatal(err)
+	}
+	found := lock.Packages["node_modules/"+pkg].Version
+	if found == "" {
+		t.Fatalf("testdata/%s locks no %s", folder, pkg)
+	}
+	return found
+}
+
+// The page has the servers, versions and rules of the tables here, and no others.
+func TestPageIsCurrent(t *testing.T) {
+	text, err := os.ReadFile(docsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	wants := func(row string) {
+		rows++
+		if !strings.Contains(string(text), "\n"+row) {
+			t.Errorf("docs/parity.md has no row %q: run make parity", row)
+		}
+	}
+	for _, s := range servers(true) {
+		wants(serverRow(t, s))
+	}
+	for i := range rules {
+		wants(ruleRow(i))
+	}
+	for _, each := range clients(t) {
+		if !strings.Contains(string(text), each) {
+			t.Errorf("docs/parity.md is about another version than %s: run make parity", each)
+		}
+	}
+	const heads = 2 * 2 // of two lines each
+	if got := strings.Count(string(text), "\n| ") + strings.Count(string(text), "\n|---"); got != rows+heads {
+		t.Errorf("docs/parity.md has %d rows, the tables here have %d: run make parity", got-heads, rows)
+	}
+}

@@ -1,0 +1,313 @@
+package parity
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/gateway/catalog"
+	"mcpd/internal/mcptest"
+)
+
+// A client that reaches a published server through mcpd sees what it sees directly. Each
+// difference is one that a rule says is right, and each rule has a difference.
+func TestParity(t *testing.T) {
+	all := servers(*full)
+	direct, single, whole := newPlace(t, "way-1", all), newPlace(t, "way-2", all), newPlace(t, "way-3", all)
+	report := newReport(all)
+	for _, client := range sdks {
+		t.Run(client.name, func(t *testing.T) {
+			host := mcptest.Start(t, mcptest.HostOptions{
+				Config: "tenants:\n" + single.tenant(t, "single", all) + whole.tenant(t, "joint", all),
+			})
+			r := &run{t: t, client: client, all: all, report: report}
+			r.refill(direct, single, whole)
+			r.direct(direct)
+			r.own(single, host.MCP+"/t/single")
+			r.joint(whole, host.MCP+"/t/joint/mcp")
+		})
+	}
+	report.judge(t)
+}
+
+// run is the survey with one client.
+type run struct {
+	t      *testing.T
+	client sdk
+	all    []published
+	report *report
+	base   map[string]seen // what the client saw directly, by server
+}
+
+func (r *run) refill(places ...*place) {
+	for _, p := range places {
+		for _, s := range r.all {
+			if s.kind != stdio {
+				continue
+			}
+			if err := p.fill(s); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (r *run) direct(p *place) {
+	var sessions []session
+	for _, s := range r.all {
+		sessions = append(sessions, p.direct(r.t, s))
+	}
+	r.base = map[string]seen{}
+	for i, saw := range r.survey(p, sessions) {
+		switch {
+		case saw.Refused == nil:
+		case broken(saw.Refused):
+			saw.Greeting = saw.Refused
+			for range sessions[i].Steps {
+				saw.Steps = append(saw.Steps, saw.Refused)
+			}
+		default:
+			r.t.Fatalf("%s directly: %v", saw.Name, saw.Refused)
+		}
+		r.base[saw.Name] = saw
+	}
+}
+
+// own surveys each server at its own endpoint.
+func (r *run) own(p *place, url string) {
+	var sessions []session
+	for _, s := range r.all {
+		sessions = append(sessions, session{
+			Name: s.name, URL: url + "/" + s.name + "/mcp", Root: p.root(),
+			Steps: append(listSteps(), in(p.dir(s), s.steps)...),
+		})
+	}
+	for i, saw := range r.survey(p, sessions) {
+		r.compare(about{server: r.all[i], way: own}, saw)
+	}
+}
+
+// joint surveys all servers at the endpoint that has them all.
+func (r *run) joint(p *place, url string) {
+	lists := r.settled(p, url)
+	one := session{Name: "all", URL: url, Root: p.root(), Steps: listSteps()}
+	parts := map[string]*part{}
+	for _, s := range r.all {
+		parts[s.name] = partOf(s, r.base[s.name], lists)
+		for _, step := range in(p.dir(s), s.steps) {
+			one.Steps = append(one.Steps, step.aggregated(s.name, parts[s.name].owned))
+		}
+	}
+	saw := r.survey(p, []session{one})[0]
+	if saw.Refused != nil {
+		r.t.Fatalf("the aggregate: %v", saw.Refused)
+	}
+	next := len(lists)
+	for _, s := range r.all {
+		now := partOf(s, r.base[s.name], saw.Steps[:len(lists)])
+		mine := seen{Name: s.name, Greeting: saw.Greeting, Steps: append(now.lists, saw.Steps[next:next+len(s.steps)]...)}
+		next += len(s.steps)
+		r.compare(about{server: s, way: joint, known: now.known}, mine)
+	}
+}
+
+// settleTime bounds how long the aggregate may take to list every server.
+const settleTime = 3 * time.Minute
+
+// settled waits until the aggregate lists tools of all servers, and returns its lists.
+func (r *run) settled(p *place, url string) []any {
+	for deadline := time.Now().Add(settleTime); ; {
+		saw := r.survey(p, []session{{Name: "all", URL: url, Root: p.root(), Steps: listSteps()}})[0]
+		if saw.Refused != nil {
+			r.t.Fatalf("the aggregate: %v", saw.Refused)
+		}
+		missing := ""
+		for _, s := range r.all {
+			if part := partOf(s, r.base[s.name], saw.Steps); len(items(part.lists[0], "tools")) == 0 {
+				missing += " " + s.name
+			}
+		}
+		if missing == "" {
+			return saw.Steps
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the aggregate lists no tools of%s within %v", missing, settleTime)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func (r *run) survey(p *place, sessions []session) []seen {
+	all := r.client.survey(r.t, sessions)
+	hide := strings.NewReplacer(p.base, "$BASE")
+	for i := range all {
+		for j, step := range all[i].Steps {
+			all[i].Steps[j] = normal(replaced(step, hide))
+		}
+	}
+	return all
+}
+
+// compare compares what was seen through mcpd with what was seen directly.
+func (r *run) compare(a about, saw seen) {
+	a.sdk = r.client.name
+	if saw.Refused != nil {
+		r.t.Errorf("%s at %s: %v", a.server.name, a.way, saw.Refused)
+		return
+	}
+	base := r.base[a.server.name]
+	a.greeting, a.step, a.broken = base.Greeting, "greeting", broken(base.Greeting)
+	r.found(a, "greeting", base.Greeting, saw.Greeting)
+	steps := append(listSteps(), a.server.steps...)
+	for i, step := range steps {
+		a.step, a.broken = step.Method, broken(base.Steps[i])
+		direct, through := base.Steps[i], saw.Steps[i]
+		if i < len(lists) {
+			direct, through = byName(direct, i, nil), byName(through, i, a.known)
+		}
+		r.found(a, step.String(), direct, through)
+	}
+}
+
+// broken says that the Go SDK has ended the connection at a line that is no JSON.
+func broken(outcome any) bool { return strings.Contains(short(outcome), "invalid character") }
+
+func (r *run) found(a about, what string, direct, through any) {
+	differences, compared := compare("", direct, through)
+	r.report.add(a, what, differences, compared)
+}
+
+// part is what of the aggregate belongs to one server.
+type part struct {
+	lists []any             // its lists, with the results of the four steps
+	owned map[string]bool   // the URIs and templates that are its own there
+	known map[string]string // its own names, by the names that items have there
+}
+
+// partOf picks the items of a server from the aggregate's lists.
+func partOf(s published, base seen, steps []any) *part {
+	p := &part{owned: map[string]bool{}, known: map[string]string{}}
+	for i, l := range lists {
+		all := items(steps[i], l.member)
+		mine := []any{}
+		there := map[string]bool{}
+		for _, item := range all {
+			there[item.(map[string]any)[l.key].(string)] = true
+		}
+		wanted := map[string]bool{}
+		for _, item := range items(base.Steps[i], l.member) {
+			name := item.(map[string]any)[l.key].(string)
+			switch wrapped := wrap(l.member, s.name, name); {
+			case there[wrapped]:
+				wanted[wrapped], p.known[wrapped] = true, name
+			case l.key != "name" && there[name]:
+				wanted[name], p.owned[name] = true, true
+			}
+		}
+		for _, item := range all {
+			if name := item.(map[string]any)[l.key].(string); wanted[name] || strings.HasPrefix(name, s.name+"__") {
+				mine = append(mine, item)
+			}
+		}
+		result := map[string]any{"result": map[string]any{l.member: mine}}
+		if failed, ok := steps[i].(map[string]any)["error"]; ok {
+			result = map[string]any{"error": failed}
+		}
+		p.lists = append(p.lists, result)
+	}
+	return p
+}
+
+// wrap is how the aggregate lists what another server has under the same name.
+func wrap(member, server, name string) string {
+	switch member {
+	case "resources":
+		return catalog.Wrap(server, name)
+	case "resourceTemplates":
+		return wrapTemplate(server, name)
+	}
+	return catalog.External(server, name)
+}
+
+// items are those of a list's result.
+func items(outcome any, member string) []any {
+	result, _ := outcome.(map[string]any)["result"].(map[string]any)
+	all, _ := result[member].([]any)
+	return all
+}
+
+// byName is a list with its items by the names that their server has for them, so that one that
+// is missing does not move the others, and the order of the names beside it. Known has those names
+// by the aggregate's.
+func byName(outcome any, i int, known map[string]string) any {
+	all := items(outcome, lists[i].member)
+	if all == nil {
+		return outcome
+	}
+	named, order := map[string]any{}, []any{}
+	for _, item := range all {
+		name, _ := item.(map[string]any)[lists[i].key].(string)
+		if own, ok := known[name]; ok {
+			name = own
+		}
+		for named[name] != nil {
+			name += " (again)"
+		}
+		named[name] = item
+		order = append(order, name)
+	}
+	return map[string]any{"order": order, "items": named}
+}
+
+// report is what a survey came to.
+type report struct {
+	all      []published
+	compared map[string]int            // by server
+	applied  map[string]map[string]int // by rule, by server
+	wrong    []string
+}
+
+func newReport(all []published) *report {
+	return &report{all: all, compared: map[string]int{}, applied: map[string]map[string]int{}}
+}
+
+func (r *report) add(a about, what string, differences []difference, compared int) {
+	r.compared[a.server.name] += compared
+	for _, d := range differences {
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.holds(a, d) })
+		if i < 0 {
+			r.wrong = append(r.wrong, fmt.Sprintf("%s, %s, %s, %s%s", a.server.name, a.sdk, a.way, what, d))
+			continue
+		}
+		if r.applied[rules[i].name] == nil {
+			r.applied[rules[i].name] = map[string]int{}
+		}
+		r.applied[rules[i].name][a.server.name]++
+	}
+}
+
+// judge fails the test for each difference without a rule, and each rule without a difference.
+func (r *report) judge(t *testing.T) {
+	for _, wrong := range r.wrong {
+		t.Error(wrong)
+	}
+	for _, rule := range rules {
+		if len(r.applied[rule.name]) == 0 && (*full || rule.quick) {
+			t.Errorf("the rule %q no longer applies: remove it", rule.name)
+		}
+	}
+	total := 0
+	for n := range maps.Values(r.compared) {
+		total += n
+	}
+	t.Logf("%d servers, %d members compared", len(r.all), total)
+	if *update && *full && !t.Failed() {
+		if err := os.WriteFile(docsPage, []byte(r.page(t)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package parity
+
+import "slices"
+
+// kind is how a server is reached.
+type kind string
+
+const (
+	stdio kind = "stdio"
+	https kind = "Streamable HTTP" // at /mcp
+	sse   kind = "HTTP+SSE"        // at /sse
+)
+
+// published is a server as npm has it. In arguments, variables and steps, $DIR stands for a
+// folder that only this server has, $PORT for the port that it listens on.
+type published struct {
+	name     string // what the configuration of mcpd calls it
+	pkg      string
+	bin      string // its program, within the package
+	kind     kind
+	args     []string
+	env      []string
+	files    map[string]string // what is in $DIR before it starts
+	settings string            // further keys of its configuration in mcpd
+	quick    bool              // it is surveyed on every run
+	steps    []step
+}
+
+// servers are all that are surveyed, in the order of the configuration. Nothing that they are
+// asked for needs a network: tools that would call a service are called with wrong arguments only.
+func servers(full bool) (all []published) {
+	for _, group := range [][]published{reference, apps, services, tools, remotes} {
+		for _, s := range group {
+			if s.steps = append(slices.Clip(s.steps), wrongNames...); full || s.quick {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// wrongNames are asked of every server.
+var wrongNames = []step{
+	call("no_such_tool", `{"a": 1}`),
+	prompt("no_such_prompt", `{}`),
+	read("nothing://is/here"),
+}
+
+// reference are the reference servers of the specification's project.
+var reference = []published{{
+	name: "everything", pkg: "@modelcontextprotocol/server-everything", bin: "dist/index.js",
+	kind: stdio, quick: true, steps: everything,
+}, {
+	name: "files", pkg: "@modelcontextprotocol/server-filesystem", bin: "dist/index.js",
+	kind: stdio, args: []string{"$DIR"}, quick: true,
+	files: map[string]string{"hello.txt": "hello\nfrom a file\n", "inner/note.md": "# Note\n"},
+	steps: []step{
+		call("list_allowed_directories", `{}`),
+		call("read_text_file", `{"path": "$DIR/hello.txt"}`),
+		call("read_text_file", `{"path": "$DIR/hello.txt", "head": 1}`),
+		call("read_multiple_files", `{"paths": ["$DIR/hello.txt", "$DIR/missing.txt"]}`),
+		call("read_media_file", `{"path": "$DIR/hello.txt"}`),
+		call("list_directory", `{"path": "$DIR"}`),
+		call("directory_tree", `{"path": "$DIR"}`),
+		call("search_files", `{"path": "$DIR", "pattern": "**/*.md"}`),
+		call("write_file", `{"path": "$DIR/new.txt", "content": "grüße 😀"}`),
+		call("edit_file", `{"path": "$DIR/new.txt", "edits": [{"oldText": "grüße", "newText": "hallo"}]}`),
+		call("move_file", `{"source": "$DIR/new.txt", "destination": "$DIR/moved.txt"}`),
+		call("read_text_file", `{"path": "/etc/passwd"}`),
+		call("read_text_file", `{"path": 5}`),
+		call("read_text_file", `{}`),
+	},
+}, {
+	name: "memory", pkg: "@modelcontextprotocol/server-memory", bin: "dist/index.js",
+	kind: stdio, env: []string{"MEMORY_FILE_PATH=$DIR/memory.jsonl"}, quick: true,
+	steps: []step{
+		call("create_entities", `{"entities": [{"name": "ann", "entityType": "person", "observations": ["sings"]}, {"name": "bob", "entityType": "person", "observations": []}]}`),
+		call("create_relations", `{"relations": [{"from": "ann", "to": "bob", "relationType": "knows"}]}`),
+		call("add_observations", `{"observations": [{"entityName": "bob", "contents": ["plays"]}]}`),
+		call("add_observations", `{"observations": [{"entityName": "nobody", "contents": ["x"]}]}`),
+		call("search_nodes", `{"query": "sings"}`),
+		call("open_nodes", `{"names": ["bob"]}`),
+		call("read_graph", `{}`),
+		read("memory://knowledge-graph"),
+		call("delete_entities", `{"entityNames": ["ann"]}`),
+		call("create_entities", `{"entities": "ann"}`),
+	},
+}, {
+	name: "thinking", pkg: "@modelcontextprotocol/server-sequential-thinking", bin: "dist/index.js",
+	kind: stdio, steps: []step{
+		call("sequentialthinking", `{"thought": "first", "nextThoughtNeeded": true, "thoughtNumber": 1, "totalThoughts": 2}`),
+		call("sequentialthinking", `{"thought": "second", "nextThoughtNeeded": "false", "thoughtNumber": 2, "totalThoughts": 2}`),
+		call("sequentialthinking", `{"thought": 1}`),
+	},
+}}
+
+// everything is asked of the server that has everything, however it is reached.
+var everything = []step{
+	call("echo", `{"message": "grüße 😀 <&>\u2028"}`),
+	call("get-sum", `{"a": 2, "b": 40}`),
+	call("get-annotated-message", `{"messageType": "error", "includeImage": true}`),
+	call("get-resource-links", `{"count": 3}`),
+	call("get-resource-reference", `{"resourceType": "Text", "resourceId": 1}`),
+	call("get-resource-reference", `{"resourceType": "Blob", "resourceId": 2}`),
+	call("get-structured-content", `{"location": "Chicago"}`),
+	call("get-tiny-image", `{}`),
+	call("trigger-long-running-operation", `{"duration": 0.1, "steps": 2}`),
+	call("trigger-sampling-request", `{"prompt": "a question", "maxTokens": 5}`),
+	call("trigger-elicitation-request", `{}`),
+	call("get-roots-list", `{}`),
+	call("gzip-file-as-resource", `{"name": "a.gz", "data": "data:text/plain;base64,aGVsbG8=", "outputType": "resourceLink"}`),
+	read("demo://resource/session/a.gz"),
+	call("get-sum", `{"a": "x"}`),
+	call("get-sum", `{}`),
+	call("echo", `{"message": null}`),
+	read("demo://resource/static/document/features.md"),
+	read("demo://resource/dynamic/text/1"),
+	read("demo://resource/dynamic/blob/2"),
+	read("demo://resource/dynamic/text/none"),
+	prompt("simple-prompt", `{}`),
+	prompt("args-prompt", `{"city": "Paris", "state": "Texas"}`),
+	prompt("args-prompt", `{}`),
+	prompt("completable-prompt", `{"department": "Sales", "name": "David"}`),
+	prompt("resource-prompt", `{"resourceType": "Text", "resourceId": "1"}`),
+	complete("ref/prompt", "name", "completable-prompt", `{"name": "department", "value": "S"}`),
+	complete("ref/resource", "uri", "demo://resource/dynamic/text/{resourceId}", `{"name": "resourceId", "value": "1"}`),
+	complete("ref/prompt", "name", "no_such_prompt", `{"name": "x", "value": "1"}`),
+}

@@ -1,0 +1,96 @@
+package parity
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpd/gateway/catalog"
+)
+
+// step is one request of a survey. A list is read to its end.
+type step struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// lists are the first steps of every survey, with the member of the result that has the items and
+// the member of an item that names it.
+var lists = []struct{ method, member, key string }{
+	{"tools/list", "tools", "name"},
+	{"prompts/list", "prompts", "name"},
+	{"resources/list", "resources", "uri"},
+	{"resources/templates/list", "resourceTemplates", "uriTemplate"},
+}
+
+func listSteps() (steps []step) {
+	for _, l := range lists {
+		steps = append(steps, step{Method: l.method})
+	}
+	return steps
+}
+
+func call(tool, arguments string) step {
+	return step{"tools/call", json.RawMessage(fmt.Sprintf(`{"name": %q, "arguments": %s}`, tool, arguments))}
+}
+
+func prompt(name, arguments string) step {
+	return step{"prompts/get", json.RawMessage(fmt.Sprintf(`{"name": %q, "arguments": %s}`, name, arguments))}
+}
+
+func read(uri string) step {
+	return step{"resources/read", json.RawMessage(fmt.Sprintf(`{"uri": %q}`, uri))}
+}
+
+func complete(kind, member, name, argument string) step {
+	return step{"completion/complete", json.RawMessage(fmt.Sprintf(`{"ref": {"type": %q, %q: %q}, "argument": %s}`, kind, member, name, argument))}
+}
+
+// String names the step in reports.
+func (s step) String() string {
+	if s.Params == nil {
+		return s.Method
+	}
+	return s.Method + " " + string(s.Params)
+}
+
+// in puts a folder in the place of $DIR.
+func in(dir string, steps []step) []step {
+	steps = slices.Clone(steps)
+	for i, s := range steps {
+		steps[i].Params = json.RawMessage(strings.ReplaceAll(string(s.Params), "$DIR", dir))
+	}
+	return steps
+}
+
+// aggregated is the step for a server as the aggregate knows it. Owned says which resources and
+// templates the server has under their own names there.
+func (s step) aggregated(server string, owned map[string]bool) step {
+	var params map[string]any
+	if err := json.Unmarshal(s.Params, &params); err != nil {
+		panic(err)
+	}
+	rename := func(object map[string]any) {
+		if name, ok := object["name"].(string); ok {
+			object["name"] = catalog.External(server, name)
+		}
+		if uri, ok := object["uri"].(string); ok && !owned[uri] {
+			object["uri"] = catalog.Wrap(server, uri)
+			if strings.Contains(uri, "{") {
+				object["uri"] = wrapTemplate(server, uri)
+			}
+		}
+	}
+	if rename(params); s.Method == "completion/complete" {
+		rename(params["ref"].(map[string]any))
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		panic(err)
+	}
+	return step{s.Method, text}
+}
+
+// wrapTemplate is how the aggregate lists a template whose own name another server has.
+func wrapTemplate(server, template string) string { return "mcpd://" + server + "/" + template }
