@@ -158,13 +158,13 @@ var rules = []rule{{
 	},
 }, {
 	name:  "a missing method is 404",
-	cites: "2026-07-28 §basic/transports/streamable-http: the status of -32601 is 404, which the SDKs show",
+	cites: "2026-07-28 §basic/transports/streamable-http: the status of a method that is not there is 404, which the SDKs show; here one of a capability that the server does not declare",
 	quick: true,
 	holds: func(a about, d difference) bool {
 		text := short(d.through)
-		return modern(a) && (d.path == ".error.code" && d.direct == -32601.0 && d.through == "CLIENT_HTTP_NOT_IMPLEMENTED" ||
-			d.path == ".error.data" && d.direct == absent{} && strings.Contains(text, `{"status":404`) && strings.Contains(text, `-32601`) ||
-			d.path == ".error.message" && (strings.Contains(text, "rejected by transport: Not Found") || strings.Contains(text, "Error POSTing to endpoint") && strings.Contains(text, "-32601")))
+		return modern(a) && a.way == own && (d.path == ".error.code" && d.direct == -32601.0 && d.through == "CLIENT_HTTP_NOT_IMPLEMENTED" ||
+			d.path == ".error.data" && d.direct == absent{} && strings.Contains(text, `{"status":404`) && strings.Contains(text, "capability_not_supported") ||
+			d.path == ".error.message" && strings.Contains(text, "is not supported") && (strings.Contains(text, "rejected by transport: Not Found") || strings.Contains(text, "Error POSTing to endpoint")))
 	},
 }, {
 	name:  "announcements need a stream",
