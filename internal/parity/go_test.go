@@ -1,7 +1,10 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what servers of older revisions ask for
+
 package parity
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os/exec"
 	"testing"
@@ -9,8 +12,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"encoding/json"
 )
 
 // stepTime bounds each request of the Go client.
