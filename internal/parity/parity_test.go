@@ -150,7 +150,8 @@ func (r *run) settled(p *place, url string) []any {
 
 func (r *run) survey(p *place, sessions []session) []seen {
 	all := r.client.survey(r.t, sessions)
-	hide := strings.NewReplacer(p.base, "$BASE")
+	hide := strings.NewReplacer(p.base, "$BASE",
+		strings.ReplaceAll(p.base, "/", "%2F"), "%24BASE") // within a URI that is wrapped
 	for i := range all {
 		for j, step := range all[i].Steps {
 			all[i].Steps[j] = normal(replaced(step, hide))
