@@ -42,8 +42,8 @@ func Direct(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be reached; nil is Direct. It uses no proxy,
-// whatever the environment says, because a proxy would be dialled in the server's place; it does not ask for compressed bodies, because
-// those have no bound; and it keeps as many idle connections to one server as may be in use.
+// whatever the environment says, because a proxy would be dialled in the server's place; it does not ask for compressed bodies,
+// see decode; and it keeps as many idle connections to one server as may be in use.
 func NewTransport(dial Dial) *Transport {
 	if dial == nil {
 		dial = Direct
@@ -95,7 +95,11 @@ func (c *Client) do(ctx context.Context, method, session string, body net.Buffer
 	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
 		to = inbox
 	} else if d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
-		return c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
+		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
+		if err == nil {
+			decode(resp)
+		}
+		return resp, wrote, err
 	}
 	var reached atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { reached.Store(true) }})
@@ -107,7 +111,9 @@ func (c *Client) do(ctx context.Context, method, session string, body net.Buffer
 		req.Body, _ = sent.open() // never fails
 		defer sent.drop()
 	}
-	resp, err = c.transport.RoundTrip(req)
+	if resp, err = c.transport.RoundTrip(req); err == nil {
+		decode(resp)
+	}
 	return resp, reached.Load(), err
 }
 
@@ -134,13 +140,14 @@ func (c *Client) dressed(session string, extra http.Header) *dress {
 	if kept := c.dress.Load(); common && kept != nil && kept.session == session && kept.version == v {
 		return kept
 	}
-	d := &dress{session: session, version: v, header: make(http.Header, len(c.given)+6)}
+	d := &dress{session: session, version: v, header: make(http.Header, len(c.given)+7)}
 	for name, values := range c.given {
 		d.header[http.CanonicalHeaderKey(name)] = values
 	}
 	if d.header["User-Agent"] == nil {
 		d.header["User-Agent"] = []string{"mcpd"}
 	}
+	d.header["Accept-Encoding"] = identity
 	if session != "" {
 		d.header["Mcp-Session-Id"] = []string{session}
 	}
@@ -214,9 +221,6 @@ func media(h http.Header) string {
 
 // readAnswer reads a body up to max bytes. What is large waits for room before more of it is read.
 func readAnswer(ctx context.Context, resp *http.Response, max int, room *transport.Hold) ([]byte, error) {
-	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, fmt.Errorf("the answer is encoded as %q, which was not asked for", encoding)
-	}
 	if resp.ContentLength > int64(max) {
 		return nil, protocol.TooLarge("answer of the server", max)
 	}

@@ -62,7 +62,7 @@ func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 			expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
 			c.Close(t.Context())
 
-			always := http.Header{"Authorization": {"Bearer t"}, "X-Team": {"a", "b"}, "User-Agent": {"mcpd"}}
+			always := http.Header{"Authorization": {"Bearer t"}, "X-Team": {"a", "b"}, "User-Agent": {"mcpd"}, "Accept-Encoding": {"identity"}}
 			post := http.Header{"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"}}
 			later := http.Header{"Mcp-Session-Id": {"s1"}}
 			if tt.header != "" {
@@ -163,7 +163,18 @@ func TestClientOutcomes(t *testing.T) {
 		{"broken", body(200, json, `{"jsonrpc":"2.0","id":1,`), `1 failed, written=true: the answer: parse: `},
 		{"two lives", body(200, json, `[{"jsonrpc":"2.0","id":1,"result":{}}]`), `1 failed, written=true: the answer: invalid_request: `},
 		{"a page", body(200, "text/html", "<html>"), `1 failed, written=true: the answer is of type "text/html"`},
-		{"compressed", func(w http.ResponseWriter) { w.Header().Set("Content-Encoding", "gzip"); body(200, json, "x")(w) }, `1 failed, written=true: the answer is encoded as "gzip", which was not asked for`},
+		{"not gzip", coded("gzip", strings.Clone, 200, json, "x"), `1 failed, written=true: read the answer: decode "gzip": `},
+		{"of an unknown coding", coded("br", strings.Clone, 200, json, "x"), `1 failed, written=true: read the answer: the body is encoded as "br", which was not asked for`},
+		{"gzip", coded("gzip", gzipped, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"x-gzip, other case", coded(" X-GZip", gzipped, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"deflate", coded("deflate", zlibbed, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"deflate without a head", coded("deflate", deflated, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"gzip of a stream", coded("gzip", gzipped, 200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"gzip that is cut", coded("gzip", func(s string) string { s = gzipped(s); return s[:len(s)-9] }, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1 failed, written=true: read the answer: unexpected EOF`},
+		{"gzip of too much", coded("gzip", gzipped, 200, json, `{"jsonrpc":"2.0","id":1,"result":{"x":"`+strings.Repeat("x", 1<<20)+`"}}`), `1 failed, written=true: answer of the server exceeds 4096 bytes`},
+		{"gzip of a stream of too much", coded("gzip", gzipped, 200, "text/event-stream", "data: "+strings.Repeat("x", 1<<20)), `1 failed, written=true: sse event too large: `},
+		{"gzip of an error", coded("gzip", gzipped, 400, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`},
+		{"gzip of a status", coded("gzip", gzipped, 403, "text/plain", "no"), `1 failed, written=false: status 403 Forbidden: "no"`},
 		{"too large", body(200, json, `{"jsonrpc":"2.0","id":1,"result":{"x":"`+strings.Repeat("x", 5000)+`"}}`), `1 failed, written=true: answer of the server exceeds 4096 bytes`},
 		{"redirect", status(307, "Location", "http://elsewhere/mcp?t=1"), `1 failed, written=false: status 307 Temporary Redirect: redirect to "elsewhere/mcp" not followed`},
 		{"unauthorised", body(401, "text/plain", "who is Bearer "+secret+"?\n\x1b[1m"), `1 failed, written=false: status 401 Unauthorized: "who is [redacted]?  [1m"`},

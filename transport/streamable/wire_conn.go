@@ -157,7 +157,11 @@ func (b *wireBody) spoil() { b.w.spoilt.Store(true) }
 
 // spoil says that a response was not to the request that it came for. Whatever the connection says next may be late as well.
 func spoil(resp *http.Response) {
-	if b, ok := resp.Body.(*wireBody); ok {
+	body := resp.Body
+	if coded, ok := body.(*codedBody); ok {
+		body = coded.ReadCloser
+	}
+	if b, ok := body.(*wireBody); ok {
 		b.spoil()
 	}
 }
