@@ -83,10 +83,13 @@ func present(raw jsontext.Value, depth int) jsontext.Value {
 	})
 }
 
-// ParseServerCapabilities does the same for a server.
+// ParseServerCapabilities does the same for a server. null declares nothing, all of it or a part.
 func ParseServerCapabilities(raw jsontext.Value) (ServerCapabilities, error) {
+	if raw.Kind() == 'n' {
+		return ServerCapabilities{}, nil
+	}
 	c, err := parseCapabilities(raw, Server)
-	return ServerCapabilities{c}, err
+	return ServerCapabilities{capabilities{present(c.raw, 2)}}, err
 }
 
 func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {

@@ -66,8 +66,8 @@ func TestUnionOfServers(t *testing.T) {
 		serverCaps(t, `{"prompts":{},"extensions":{"a":{"y":2},"b":{}},"logging":{},"tasks":{"list":{}}}`),
 		protocol.ServerCapabilities{},
 	)
-	want := `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":false},"extensions":{"a":{"x":1},"b":{}},"logging":{},` +
-		`"tasks":{"requests":{"tools":{"call":{}}},"list":{}},"prompts":{}}`
+	want := `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":false},"extensions":{"a":{"x":1},"b":{}},` +
+		`"tasks":{"requests":{"tools":{"call":{}}},"list":{}},"prompts":{},"logging":{}}`
 	if string(got.Raw()) != want {
 		t.Errorf("got  %s\nwant %s", got.Raw(), want)
 	}

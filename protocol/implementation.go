@@ -28,6 +28,33 @@ func ParseImplementation(raw jsontext.Value) (Implementation, error) {
 	return Implementation{Name: name, Version: version, raw: raw}, nil
 }
 
+// serverInfo reads who a server says it is. What is missing, null or no object is empty, as the Go SDK
+// reads it, so that the object which clients are told has what every revision requires.
+func serverInfo(raw jsontext.Value) Implementation {
+	if raw.Kind() != '{' {
+		return Implementation{}
+	}
+	i := Implementation{raw: present(raw, 1)}
+	i.Name, i.raw = saidText(i.raw, "name")
+	i.Version, i.raw = saidText(i.raw, "version")
+	return i
+}
+
+// saidText is a member of an object as text, and the object with that. A number is its digits, as in
+// "version": 1.2; anything else is empty.
+func saidText(object jsontext.Value, name string) (string, jsontext.Value) {
+	said, _ := splice.Get(object, name)
+	text, ok := splice.Unquote(said)
+	if ok {
+		return text, object
+	}
+	if said.Kind() == '0' {
+		text = string(said)
+	}
+	object, _ = splice.Set(object, splice.Quote(text), name) // an object has a place for it
+	return text, object
+}
+
 // Raw is the object as it was sent, or made of name and version.
 func (i Implementation) Raw() jsontext.Value {
 	if len(i.raw) > 0 {

@@ -125,7 +125,7 @@ func (r InitializeResult) result(info jsontext.Value) jsontext.Value {
 	return append(d, '}')
 }
 
-// ParseInitializeResult reads it, and copies what it keeps. A server without serverInfo is forgiven; one without a version is not.
+// ParseInitializeResult reads it, and copies what it keeps. Only protocolVersion must be there; see serverInfo, and capabilities may be null.
 func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error) {
 	for m := range splice.Members(result) {
 		switch m.Key() {
@@ -134,7 +134,7 @@ func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error
 		case "capabilities":
 			r.Capabilities, err = ParseServerCapabilities(m.Value)
 		case "serverInfo":
-			r.Info, err = ParseImplementation(m.Value)
+			r.Info = serverInfo(m.Value)
 		case "instructions":
 			r.Instructions, _ = splice.Unquote(m.Value)
 		}
@@ -201,9 +201,7 @@ func ParseDiscover(result jsontext.Value) (r DiscoverResult, err error) {
 		info, ok = splice.Get(result, "serverInfo")
 	}
 	if ok {
-		if r.Info, err = ParseImplementation(info); err != nil {
-			return DiscoverResult{}, err
-		}
+		r.Info = serverInfo(info)
 	}
 	r.Capabilities.raw, r.Info.raw = slices.Clone(r.Capabilities.raw), slices.Clone(r.Info.raw)
 	return r, nil

@@ -76,9 +76,33 @@ func TestInitializeRoundTrip(t *testing.T) {
 	if r.Capabilities.Has("completions") || r.Capabilities.Has("tasks") {
 		t.Errorf("2024-11-05 knows neither completions nor tasks: %s", r.Capabilities.Raw())
 	}
-	for _, bad := range []string{``, `{}`, `{"protocolVersion":"x","capabilities":1}`, `{"protocolVersion":"x","serverInfo":{}}`} {
+	for _, bad := range []string{``, `{}`, `{"protocolVersion":"x","capabilities":1}`} {
 		if _, err := protocol.ParseInitializeResult(jsontext.Value(bad)); err == nil {
 			t.Errorf("%s was accepted", bad)
+		}
+	}
+}
+
+// A server that says too little of itself, or null, is read as the Go SDK reads it. Its clients are told
+// what every revision requires.
+func TestGreetingsThatLackSomething(t *testing.T) {
+	for _, c := range []struct{ said, info string }{
+		{`"capabilities":{"tools":{}}`, `{"name":"","version":""}`},
+		{`"capabilities":null,"serverInfo":null,"instructions":null`, `{"name":"","version":""}`},
+		{`"serverInfo":{}`, `{"name":"","version":""}`},
+		{`"serverInfo":"a"`, `{"name":"","version":""}`},
+		{`"serverInfo":{"name":"a"}`, `{"name":"a","version":""}`},
+		{`"serverInfo":{"name":"a","version":null,"title":null,"icons":null,"x":1}`, `{"name":"a","x":1,"version":""}`},
+		{`"serverInfo":{"name":"a","version":1.20}`, `{"name":"a","version":"1.20"}`},
+		{`"serverInfo":{"version":"1","name":7}`, `{"version":"1","name":"7"}`},
+	} {
+		r, err := protocol.ParseInitializeResult(jsontext.Value(`{"protocolVersion":"2025-11-25",` + c.said + `}`))
+		if err != nil || string(r.Info.Raw()) != c.info {
+			t.Errorf("initialize, %s: %s, %v; want %s", c.said, r.Info.Raw(), err, c.info)
+		}
+		d, err := protocol.ParseDiscover(jsontext.Value(`{"supportedVersions":["2026-07-28"],` + c.said + `}`))
+		if err != nil || string(d.Info.Raw()) != c.info {
+			t.Errorf("discover, %s: %s, %v; want %s", c.said, d.Info.Raw(), err, c.info)
 		}
 	}
 }
@@ -106,7 +130,7 @@ func TestDiscoverRoundTrip(t *testing.T) {
 	if err != nil || out.Info.Name != "old" || len(out.Versions) != 1 {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	for _, bad := range []string{``, `{}`, `{"supportedVersions":[]}`, `{"supportedVersions":["a"],"capabilities":1}`, `{"supportedVersions":["a"],"serverInfo":{}}`} {
+	for _, bad := range []string{``, `{}`, `{"supportedVersions":[]}`, `{"supportedVersions":["a"],"capabilities":1}`} {
 		if _, err := protocol.ParseDiscover(jsontext.Value(bad)); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
