@@ -242,6 +242,14 @@ type (
 		Count  uint32 `key:"items" is:"how many, as far as they have been seen"`
 		First  string `key:"first" is:"the name of one"`
 	}
+	ItemsOdd struct {
+		Where
+		List   string `key:"list" is:"which"`
+		Action string `key:"action" is:"repaired (members that are null are removed, what every schema wants is supplied) or left_out"`
+		Count  uint32 `key:"items" is:"how many"`
+		First  string `key:"first" is:"the name of one"`
+		Reason string `key:"reason" is:"what is wrong with the first that is left out"`
+	}
 	OrphansEnded struct {
 		Where
 		Left  string `key:"left_by" is:"who had left them: an earlier mcpd on the same state directory, or a server outside of its process group"`

@@ -18,6 +18,7 @@ type UpstreamStatus struct {
 	Retry          time.Time // when it may be started again; zero when that is not waited for
 	PID            int       // of the child process, if it is one
 	Revision       string    // protocol revision agreed
+	Odd            string    // items that the list of all servers has repaired, or not at all; empty for none
 	Stale          bool      // clients are shown lists from earlier, which it has not confirmed yet
 }
 

@@ -72,6 +72,7 @@ var events = []row{
 	{UpstreamUnlimited{}, "upstream_unlimited", warn, "upstream is not limited as configured", false, rare, "max_memory and max_processes need a control group that mcpd may write"},
 	{ToolsInvalid{}, "tools_invalid", warn, "tools are left out of the list: their schemas are invalid", false, peer, "the server lists arguments to be repeated in header fields that cannot be (x-mcp-header)"},
 	{ListCut{}, "list_cut", warn, "a list of a server, or what it says of itself, is cut: it exceeds a bound", false, peer, "once for each list and bound; docs/limits.gen.md has them"},
+	{ItemsOdd{}, "items_odd", warn, "items of a server's list are not what the schemas allow: the list of all servers has them repaired, or leaves them out", false, peer, "once for each list and action; the list of that server alone has them as they are"},
 	{OrphansEnded{}, "orphans_ended", warn, "processes that were left behind have been ended", false, rare, "nothing of a server stays when its time is over, nor of an earlier mcpd"},
 	{OrphansSurvived{}, "orphans_survived", fail, "processes that an earlier mcpd left behind outlive SIGKILL", false, rare, "they are stuck in the kernel, and end when it lets them go"},
 	{GuardLost{}, "guard_lost", warn, "the guard process has ended", false, rare, "it ends what is left of the servers when mcpd is killed; another one is started"},

@@ -29,8 +29,8 @@ var rewritten = map[merge.Kind]rewrite.Kind{
 
 // Listed is a page of a list as clients of a revision see it; see merge.List.Page. Servers of several
 // revisions stand in one list: an item is taken for one of the era that the client is not of, so that
-// all is left out which the client's own revision has no place for. The page is shared: it is not to
-// be changed.
+// all is left out which the client's own revision has no place for, and items are repaired, or left out
+// where that revision has no form for them. The page is shared: it is not to be changed.
 func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor string) (jsontext.Value, error) {
 	from := protocol.Latest
 	if version.Era() == protocol.Modern {
@@ -48,6 +48,7 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor s
 			dialect, _ := v.Dialect(server)
 			item = tasked(item, dialect)
 		}
+		item, _ = merge.Sound(kind, version.Era() == protocol.Legacy, item)
 		return item
 	})
 	if err != nil {

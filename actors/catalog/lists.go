@@ -392,6 +392,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	another := !l.known || !l.facts.Same(r.Facts)
 	if changed || another {
 		c.outdate(s, key)
+		c.noteOdd(s, r.Facts, &lists)
 	}
 	if (!l.known || l.awaited()) && l.served && c.frees(s, r) {
 		c.announce(r, []merge.Kind{merge.Resources})

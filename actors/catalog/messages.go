@@ -144,6 +144,7 @@ type Record struct {
 	Retry    time.Time // when it may be started again: zero when that is now, or never by itself
 	Version  string
 	Tools    int
-	Stale    bool // what it listed last is known from earlier, and not yet confirmed
-	Open     int  // connections
+	Stale    bool   // what it listed last is known from earlier, and not yet confirmed
+	Open     int    // connections
+	Odd      string // items that the list of all servers repairs or leaves out; empty for none
 }

@@ -134,6 +134,7 @@ func (c *Catalog) recallOne(name string, value jsontext.Value) {
 		s.vain = true
 	} else {
 		s.last = l
+		c.noteOdd(s, l.facts, &l.lists)
 		c.declare(s.config.Name, l.facts)
 		c.show(s)
 	}
@@ -184,11 +185,6 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 			l.short[k] = client.Shortfall{State: client.Failed, Words: k.Method() + ": it had no answer when it was asked last"}
 		} else if words := v.Short[k.String()]; words != "" {
 			l.short[k] = client.Shortfall{State: client.Shortened, Words: words}
-		}
-		for _, item := range l.lists[k] {
-			if item.Kind() != '{' {
-				return nil, key, nil, fmt.Errorf("an item of %s is not an object", k)
-			}
 		}
 	}
 	return s, key, l, errors.Join(errs[:]...)

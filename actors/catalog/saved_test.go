@@ -208,7 +208,6 @@ func TestBrokenListsAreForgotten(t *testing.T) {
 		"no revision":  strings.Replace(good, `"version":"2025-11-25"`, `"version":"x"`, 1),
 		"no info":      strings.Replace(good, `"info":{`, `"info":{"name":7},"x":{`, 1),
 		"declared":     strings.Replace(good, `"declared":{`, `"declared":7,"x":{`, 1),
-		"an item":      strings.Replace(good, `{"name":"read"}`, `"read"`, 1),
 		"another name": strings.Replace(good, `"capabilities"`, `"x"`, 1),
 		"share":        strings.Replace(good, `"share":1`, `"share":250`, 1),
 	} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -36,7 +37,8 @@ type server struct {
 	noted    bool                  // there is something of it among what is stored of quarantines
 	conns    map[tenant.Key]*conn
 	lists    map[tenant.Key]*listing
-	last     *listing // the one that was learnt last
+	last     *listing                     // the one that was learnt last
+	odd      [client.Kinds][]merge.Oddity // of its items in the list of all servers
 	opening  map[tenant.Key][]pending
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool

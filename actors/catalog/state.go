@@ -85,7 +85,7 @@ func (c *Catalog) show(s *server) {
 func (s *server) record(now time.Time) Record {
 	r := Record{
 		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link()),
-		State: s.state, Since: s.since, Open: len(s.conns),
+		State: s.state, Since: s.since, Open: len(s.conns), Odd: merge.Summary(s.odd),
 	}
 	if l := s.last; l != nil {
 		r.Version, r.Tools, r.Stale = l.facts.Version.String(), len(l.lists[merge.Tools]), l.stale || l.stored

@@ -91,6 +91,9 @@ func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
 	if n.Cause != nil {
 		words = append(words, "because "+n.GetCause())
 	}
+	if n.Odd != nil {
+		words = append(words, "odd items: "+n.GetOdd())
+	}
 	if n.Keeps != nil {
 		words = append(words, "keeps "+n.GetKeeps())
 	}

@@ -50,7 +50,8 @@ func (l List) Items() []jsontext.Value {
 	return items
 }
 
-// Page returns the result of a list request, with each item as show says. Cursor is that of the
+// Page returns the result of a list request, with each item as show says, which is nil for one that is
+// left out. Cursor is that of the
 // request, "" for none, and scope is who may use the cursors: any other cursor gets an error of the
 // condition state_invalid, which is -32602.
 //
@@ -131,6 +132,9 @@ func (l List) begin(items int) *page {
 }
 
 func (p *page) add(item jsontext.Value) {
+	if item == nil {
+		return
+	}
 	if p.items++; p.items > 1 {
 		p.out = append(p.out, ',')
 	}

@@ -87,6 +87,9 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	if u.Revision != "" {
 		out.Revision = proto.String(u.Revision)
 	}
+	if u.Odd != "" {
+		out.Odd = proto.String(telemetry.Clean(u.Odd, telemetry.MaxValue))
+	}
 	if u.Stale {
 		out.Stale = proto.Bool(true)
 	}

@@ -86,7 +86,10 @@ type Node struct {
 	// Of an upstream that was given up: when it may be started again.
 	Retry *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=retry,proto3,oneof" json:"retry,omitempty"`
 	// Of a tenant that keeps more memory than is guaranteed to it: how much, and of what.
-	Keeps         *string `protobuf:"bytes,33,opt,name=keeps,proto3,oneof" json:"keeps,omitempty"`
+	Keeps *string `protobuf:"bytes,33,opt,name=keeps,proto3,oneof" json:"keeps,omitempty"`
+	// Of an upstream that lists items which the schemas do not allow: how many the list of all servers has
+	// repaired, or leaves out, and the first of them.
+	Odd           *string `protobuf:"bytes,34,opt,name=odd,proto3,oneof" json:"odd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -310,11 +313,18 @@ func (x *Node) GetKeeps() string {
 	return ""
 }
 
+func (x *Node) GetOdd() string {
+	if x != nil && x.Odd != nil {
+		return *x.Odd
+	}
+	return ""
+}
+
 var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\b\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\b\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -346,7 +356,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\x06stderr\x18\x1a \x01(\tH\rR\x06stderr\x88\x01\x01\x12\x1f\n" +
 	"\bincident\x18\x1b \x01(\tH\x0eR\bincident\x88\x01\x01\x125\n" +
 	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0fR\x05retry\x88\x01\x01\x12\x19\n" +
-	"\x05keeps\x18! \x01(\tH\x10R\x05keeps\x88\x01\x01B\v\n" +
+	"\x05keeps\x18! \x01(\tH\x10R\x05keeps\x88\x01\x01\x12\x15\n" +
+	"\x03odd\x18\" \x01(\tH\x11R\x03odd\x88\x01\x01B\v\n" +
 	"\t_strategyB\a\n" +
 	"\x05_hungB\x0e\n" +
 	"\f_child_countB\t\n" +
@@ -363,7 +374,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\a_stderrB\v\n" +
 	"\t_incidentB\b\n" +
 	"\x06_retryB\b\n" +
-	"\x06_keepsB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\x06_keepsB\x06\n" +
+	"\x04_oddB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_tree_proto_rawDescOnce sync.Once

@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// maxSchemaDepth bounds how deep a schema is looked into. Those of published servers are below twenty.
+const maxSchemaDepth = 100
+
+// keyword is what the value of a keyword of JSON Schema has to be for a validator to be made of it.
+type keyword struct {
+	kinds string // the first bytes of values that it may have, as jsontext.Kind has them: true and false are t
+	sub   subschemas
+}
+
+// subschemas say where a keyword's value has schemas.
+type subschemas uint8
+
+const (
+	noSchema    subschemas = iota
+	oneSchema              // it is one
+	listed                 // its elements, where it is an array, else it is one
+	byName                 // the values of its members
+	byNameOrNot            // those of them that are no arrays
+)
+
+// keywords is the table of draft 7, which the TypeScript SDK's validator knows. It makes one of each
+// tool's schema for results when it lists tools, and fails the whole list when it cannot.
+var keywords = map[string]keyword{
+	"type": {kinds: `"[`}, "nullable": {kinds: "t"}, "$ref": {kinds: `"`}, "$id": {kinds: `"`}, "$anchor": {kinds: `"`},
+	"enum": {kinds: "["}, "required": {kinds: "["}, "format": {kinds: `"0`}, "pattern": {kinds: `"`}, "uniqueItems": {kinds: "t"},
+	"maximum": {kinds: "0"}, "minimum": {kinds: "0"}, "exclusiveMaximum": {kinds: "0"}, "exclusiveMinimum": {kinds: "0"}, "multipleOf": {kinds: "0"},
+	"maxLength": {kinds: "0"}, "minLength": {kinds: "0"}, "maxItems": {kinds: "0"}, "minItems": {kinds: "0"},
+	"maxProperties": {kinds: "0"}, "minProperties": {kinds: "0"},
+	"items": {"{[t", listed}, "additionalItems": {"{t", oneSchema}, "contains": {"{t", oneSchema}, "propertyNames": {"{t", oneSchema},
+	"additionalProperties": {"{t", oneSchema}, "not": {"{t", oneSchema}, "if": {"{t", oneSchema}, "then": {"{t", oneSchema}, "else": {"{t", oneSchema},
+	"allOf": {"[", listed}, "anyOf": {"[", listed}, "oneOf": {"[", listed},
+	"properties": {"{", byName}, "patternProperties": {"{", byName}, "dependencies": {"{", byNameOrNot},
+	"definitions": {"{", byName}, "$defs": {"{", byName},
+}
+
+// types are the words that the keyword type may have.
+var types = []string{"string", "number", "integer", "boolean", "null", "object", "array"}
+
+// Compiles reports whether validators of the official SDKs can be made of a schema, as far as that can
+// be told: its keywords have values of their kinds, and its references and patterns are good.
+func Compiles(schema jsontext.Value) bool {
+	c := compiler{root: schema, names: map[string]bool{"http://json-schema.org/draft-07/schema": true}}
+	return c.schema(schema, 0) && c.refersWell()
+}
+
+// compiler passes over one schema.
+type compiler struct {
+	root  jsontext.Value
+	names map[string]bool // by which parts of it can be referred to
+	refs  []string
+}
+
+func (c *compiler) schema(raw jsontext.Value, depth int) bool {
+	switch {
+	case raw.Kind() == 't' || raw.Kind() == 'f':
+		return true
+	case raw.Kind() != '{' || depth > maxSchemaDepth:
+		return false
+	}
+	typed, nullable, good := false, false, true
+	for m := range splice.Members(raw) {
+		name := m.Key()
+		row, known := keywords[name]
+		if name == "id" && m.Value.Kind() == '"' {
+			return false // draft 4: validators refuse it
+		}
+		if !known {
+			continue
+		}
+		kind := m.Value.Kind()
+		if kind == 'f' {
+			kind = 't'
+		}
+		if strings.IndexByte(row.kinds, byte(kind)) < 0 {
+			return false
+		}
+		said, _ := splice.Unquote(m.Value)
+		switch name {
+		case "type":
+			typed, good = true, c.types(m.Value, said)
+		case "nullable":
+			nullable = true
+		case "enum":
+			good = splice.Len(m.Value) > 0
+		case "pattern":
+			good = goodPattern(said)
+		case "patternProperties":
+			for p := range splice.Members(m.Value) {
+				good = good && goodPattern(p.Key())
+			}
+		case "$ref":
+			c.refs = append(c.refs, said)
+		case "$id":
+			c.names[strings.TrimSuffix(said, "#")] = true
+		case "$anchor":
+			c.names["#"+said] = true
+		}
+		if !good || !c.below(m.Value, row.sub, depth+1) {
+			return false
+		}
+	}
+	return typed || !nullable
+}
+
+func (c *compiler) types(raw jsontext.Value, said string) bool {
+	one := func(word string) bool {
+		for _, t := range types {
+			if t == word {
+				return true
+			}
+		}
+		return false
+	}
+	if raw.Kind() == '"' {
+		return one(said)
+	}
+	for element := range splice.Elements(raw) {
+		if word, _ := splice.Unquote(element); !one(word) {
+			return false
+		}
+	}
+	return true
+}
+
+// below passes over the schemas in the value of a keyword.
+func (c *compiler) below(raw jsontext.Value, sub subschemas, depth int) bool {
+	switch {
+	case sub == noSchema:
+		return true
+	case sub == listed && raw.Kind() == '[':
+		for element := range splice.Elements(raw) {
+			if !c.schema(element, depth) {
+				return false
+			}
+		}
+		return true
+	case sub == oneSchema || sub == listed:
+		return c.schema(raw, depth)
+	}
+	for m := range splice.Members(raw) {
+		if sub == byNameOrNot && m.Value.Kind() == '[' {
+			continue
+		}
+		if !c.schema(m.Value, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// refersWell reports whether each reference leads somewhere: into the schema, or to a name in it.
+func (c *compiler) refersWell() bool {
+	for _, ref := range c.refs {
+		base, fragment, _ := strings.Cut(ref, "#")
+		switch {
+		case c.names[ref] || c.names["#"+fragment] && base == "":
+		case base != "" && !c.names[base]:
+			return false
+		case fragment != "" && base == "" && !c.points(fragment):
+			return false
+		}
+	}
+	return true
+}
+
+// points reports whether a JSON pointer, as it stands in a reference, leads to a part of the schema.
+func (c *compiler) points(pointer string) bool {
+	if !strings.HasPrefix(pointer, "/") {
+		return false
+	}
+	var path []string
+	for _, part := range strings.Split(pointer[1:], "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~", "%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ", "%5B", "[", "%5D", "]").Replace(part)
+		path = append(path, part)
+	}
+	_, there := splice.Get(c.root, path...)
+	return there
+}

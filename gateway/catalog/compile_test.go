@@ -1,0 +1,51 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/catalog"
+)
+
+// good and bad are schemas of which validators can be made, and such of which none can. ajv 8 says the
+// same of each.
+var (
+	good = []string{
+		`true`, `{}`, `{"type":"object"}`, `{"type":["string","null"]}`, `{"type":[]}`, `{"x-own":{"type":7}}`, `{"const":{"type":7}}`,
+		`{"default":{"$ref":"#/nowhere"}}`, `{"$ref":"#"}`, `{"$defs":{"a":{}},"$ref":"#/$defs/a"}`, `{"definitions":{"a/b c":{}},"$ref":"#/definitions/a~1b%20c"}`,
+		`{"$defs":{"a":{"$anchor":"here"}},"$ref":"#here"}`, `{"$id":"https://odd.example/a","properties":{"b":{"$ref":"https://odd.example/a"}}}`,
+		`{"$ref":"http://json-schema.org/draft-07/schema#"}`, `{"type":"string","nullable":true}`, `{"format":"nothing"}`,
+		`{"items":[{"type":"null"},true],"additionalItems":false}`, `{"dependencies":{"a":["b"],"c":{"type":"object"}}}`,
+		`{"properties":{"type":{"type":"string"},"enum":{"enum":[1]}}}`, `{"exclusiveMinimum":0,"multipleOf":0.5}`,
+		`{"pattern":"^[a-z]+$"}`, `{"pattern":"^(?=a)(?!b)(?<=c)(?<!d)(?:e)(?<f>g)\\k<f>(h)\\1$"}`, `{"pattern":"\\p{L}\\u0041\\u{1F600}\\x41\\/\\."}`,
+		`{"pattern":"[\\-\\]{}()]"}`, `{"pattern":"a{3}b{1,2000}c{2,}"}`, `{"patternProperties":{"^x-":{}}}`, `{"pattern":"[]|[^]"}`,
+	}
+	bad = []string{
+		`7`, `[]`, `"string"`, `{"type":"strin"}`, `{"type":7}`, `{"type":["string",null]}`, `{"properties":[]}`, `{"properties":{"a":"string"}}`,
+		`{"$ref":"#/$defs/a"}`, `{"$ref":"#here"}`, `{"$ref":"other.json"}`, `{"$ref":"https://odd.example/schema.json"}`, `{"$ref":7}`,
+		`{"enum":[]}`, `{"enum":"a"}`, `{"required":"a"}`, `{"required":true}`, `{"exclusiveMinimum":true}`, `{"minimum":"1"}`, `{"uniqueItems":"yes"}`,
+		`{"nullable":true}`, `{"nullable":"yes","type":"string"}`, `{"anyOf":{}}`, `{"anyOf":["string"]}`, `{"not":[]}`, `{"items":"string"}`, `{"id":"a"}`,
+		`{"pattern":"("}`, `{"pattern":7}`, `{"pattern":"(?P<a>b)"}`, `{"pattern":"(?i)a"}`, `{"pattern":"\\A"}`, `{"pattern":"\\Z"}`, `{"pattern":"a{"}`,
+		`{"pattern":"\\-"}`, `{"pattern":"]"}`, `{"pattern":"a**"}`, `{"pattern":"[z-a]"}`, `{"pattern":"\\"}`, `{"patternProperties":{"(":{}}}`,
+		`{"items":{"items":{"anyOf":[{"not":{"type":"x"}}]}}}`,
+	}
+)
+
+func TestCompiles(t *testing.T) {
+	for _, s := range good {
+		if !catalog.Compiles(jsontext.Value(s)) {
+			t.Errorf("%s does not compile", s)
+		}
+	}
+	for _, s := range bad {
+		if catalog.Compiles(jsontext.Value(s)) {
+			t.Errorf("%s compiles", s)
+		}
+	}
+	deep := strings.Repeat(`{"not":`, 10_000) + `{}` + strings.Repeat(`}`, 10_000)
+	if catalog.Compiles(jsontext.Value(deep)) {
+		t.Error("a schema that is too deep compiles")
+	}
+}

@@ -1,0 +1,82 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Action is what the list of all servers does with an item that the schemas do not allow.
+type Action string
+
+// The actions.
+const (
+	LeftOut  Action = "left_out"
+	Repaired Action = "repaired"
+)
+
+// Oddity is what is done with the items of one list.
+type Oddity struct {
+	Action Action
+	Count  int
+	First  string // what names one of them, where that could be read
+	Why    string // of the first that is left out
+}
+
+// maxShown bounds the bytes of First, and of Why.
+const maxShown = 200
+
+// Odd returns what the list of all servers does with the items of one server that are not as they
+// should be, see Sound. Legacy is the era of the server: in another the schemas may allow more.
+func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
+	var left, repaired Oddity
+	listed := map[string]bool{}
+	note := func(o *Oddity, a Action, name, why string) {
+		if o.Count++; o.Count == 1 {
+			o.Action, o.First, o.Why = a, Ellipsis(name, maxShown), Ellipsis(why, maxShown)
+		}
+	}
+	for _, item := range items {
+		name, unnamed := nameOf(k, item)
+		sound, fault := Sound(k, legacy, item)
+		switch {
+		case fault != "":
+			note(&left, LeftOut, name, fault)
+			continue
+		case unnamed != "":
+			note(&left, LeftOut, name, unnamed)
+			continue
+		case listed[name]:
+			note(&left, LeftOut, name, "the server lists it twice")
+			continue
+		case string(sound) != string(item):
+			note(&repaired, Repaired, name, "")
+		}
+		listed[name] = true
+	}
+	for _, o := range []Oddity{left, repaired} {
+		if o.Count > 0 {
+			odd = append(odd, o)
+		}
+	}
+	return odd
+}
+
+// Summary is the oddities of all lists for a reader: "tools: 2 left out (a: tool.name is not a string),
+// 1 repaired (b)". It is empty when there are none.
+func Summary(odd [kindCount][]Oddity) string {
+	var lists []string
+	for k, of := range odd {
+		var all []string
+		for _, o := range of {
+			words := strings.ReplaceAll(string(o.Action), "_", " ")
+			first := strings.Trim(o.First+": "+o.Why, ": ")
+			all = append(all, fmt.Sprintf("%d %s (%s)", o.Count, words, first))
+		}
+		if len(all) > 0 {
+			lists = append(lists, Kind(k).String()+": "+strings.Join(all, ", "))
+		}
+	}
+	return strings.Join(lists, "; ")
+}

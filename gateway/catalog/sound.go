@@ -1,0 +1,190 @@
+package catalog
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// Sound returns an item as the schemas allow it, so that no client rejects a list because of it. Optional
+// members that are null are removed, {"type":"object"} is supplied where a tool's schema says nothing,
+// and an empty array or object becomes the other where only that may stand, because some languages have
+// one empty value. Where that is not enough, sound is nil, and fault says why. Legacy is for clients of
+// revisions up to 2025-11-25. An item that is sound already is returned as it is.
+func Sound(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fault string) {
+	c := checker{legacy: legacy}
+	sound = c.object(item, items[k], k.item())
+	if c.fault != "" {
+		return nil, c.fault
+	}
+	return sound, ""
+}
+
+// item is what one item of the list is called.
+func (k Kind) item() string { return [...]string{"tool", "prompt", "resource", "resource template"}[k] }
+
+// checker passes over one item.
+type checker struct {
+	legacy bool
+	fault  string // the first that cannot be repaired
+}
+
+func (c *checker) wrong(at, why string) jsontext.Value {
+	if c.fault == "" {
+		c.fault = at + " " + why
+	}
+	return nil
+}
+
+// object checks an object by its row of the table.
+func (c *checker) object(raw jsontext.Value, is shape, at string) jsontext.Value {
+	switch {
+	case empty(raw, '['):
+		raw = jsontext.Value("{}")
+	case raw.Kind() != '{':
+		return c.wrong(at, "is not an object")
+	}
+	rows := members[is]
+	seen := 0 // bits of the rows of required members that are there
+	out := splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+		i := slices.IndexFunc(rows, func(row rule) bool { return m.Is(row.name) })
+		if c.fault != "" || i < 0 || rows[i].legacy && !c.legacy {
+			return m.Value, true
+		}
+		row := &rows[i]
+		if said := c.value(m.Value, row, at+"."+row.name); said != nil {
+			seen |= 1 << i
+			return said, true
+		}
+		return nil, false
+	})
+	for i, row := range rows {
+		if !row.required || seen&(1<<i) != 0 || row.legacy && !c.legacy {
+			continue
+		}
+		if row.supply == "" {
+			return c.wrong(at, "has no "+row.name)
+		}
+		out, _ = splice.Set(out, jsontext.Value(row.supply), row.name) // an object has a place for it
+	}
+	return out
+}
+
+// value checks the value of one member. It returns nil to have the member removed, or supplied if it is
+// required.
+func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value {
+	switch {
+	case raw.Kind() == 'n', raw.Kind() == 't' && (row.is == inputSchema || row.is == outputSchema):
+		return nil // true is the schema that says nothing
+	case row.is == outputSchema: // nobody needs it to call the tool
+		of := checker{legacy: c.legacy}
+		said := of.object(raw, outputSchema, at)
+		if of.fault != "" || c.legacy && !Compiles(said) {
+			return nil
+		}
+		return said
+	case row.list && empty(raw, '{'):
+		return jsontext.Value("[]")
+	case row.list && raw.Kind() != '[':
+		return c.wrong(at, "is not an array")
+	case row.list:
+		return splice.MapElements(raw, func(element jsontext.Value) (jsontext.Value, bool) {
+			return c.one(element, row.is, at+"[]"), true
+		})
+	}
+	return c.one(raw, row.is, at)
+}
+
+// one checks a value that is no list.
+func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
+	if is <= object {
+		if is == properties {
+			return c.properties(raw, at)
+		}
+		return c.object(raw, is, at)
+	}
+	said, isText := splice.Unquote(raw)
+	ok := isText
+	switch is {
+	case flag:
+		ok = raw.Kind() == 't' || raw.Kind() == 'f'
+	case integer:
+		return c.integer(raw, at)
+	case share:
+		n, err := strconv.ParseFloat(string(raw), 64)
+		ok = raw.Kind() == '0' && err == nil && n >= 0 && n <= 1
+	case timestamp:
+		if isText && !rfc3339(said) {
+			return nil // the schemas allow it, clients of the TypeScript SDK do not
+		}
+	case objectType:
+		if raw.Kind() == '[' && slices.ContainsFunc(slices.Collect(splice.Elements(raw)), func(v jsontext.Value) bool { return splice.Equal(v, "object") }) {
+			return jsontext.Value(`"object"`) // arguments are always one, whatever else would fit
+		}
+		ok = said == "object"
+	case role, theme, support:
+		ok = isText && slices.Contains(shapeWords[is], said)
+	}
+	if !ok {
+		return c.wrong(at, "is not "+shapeNames[is])
+	}
+	return raw
+}
+
+// properties checks the properties of a schema. One that is null says nothing.
+func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
+	switch {
+	case empty(raw, '['):
+		return jsontext.Value("{}")
+	case raw.Kind() != '{':
+		return c.wrong(at, "is not an object")
+	}
+	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+		switch m.Value.Kind() {
+		case '{', 't', 'f': // protocol/rewrite makes an object of a boolean
+			return m.Value, true
+		case 'n':
+			return jsontext.Value("{}"), true
+		}
+		if empty(m.Value, '[') {
+			return jsontext.Value("{}"), true
+		}
+		return c.wrong(at+"."+Ellipsis(m.Key(), 64), "is not an object"), true
+	})
+}
+
+// integer checks a whole number, which the Go SDK reads only without a fraction and an exponent, and
+// within 64 bits. A larger one is removed.
+func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
+	if raw.Kind() != '0' {
+		return c.wrong(at, "is not an integer")
+	}
+	if _, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return raw
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	switch {
+	case err != nil || math.Abs(f) >= 1<<63:
+		return nil
+	case f != math.Trunc(f):
+		return c.wrong(at, "is not an integer")
+	}
+	return jsontext.Value(strconv.FormatInt(int64(f), 10))
+}
+
+// rfc3339 reports whether a text is a time as RFC 3339 §5.6 has it, in the form that JavaScript reads.
+func rfc3339(text string) bool {
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil && !strings.Contains(text, ",")
+}
+
+// empty reports whether a value is an empty array or object, as its opening bracket says.
+func empty(raw jsontext.Value, bracket jsontext.Kind) bool {
+	return raw.Kind() == bracket && len(strings.Trim(string(raw), "[]{} \t\r\n")) == 0 && splice.Len(raw) == 0
+}
