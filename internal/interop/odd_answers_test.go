@@ -1,19 +1,92 @@
 package interop
 
+import (
+	"fmt"
+	"strings"
+)
+
 // called is a script with one tool, whose call is answered so.
 func called(r ...oddReply) says { return says{"tools/call it": r} }
 
 // askCall calls that tool.
 var askCall = []oddAsk{{method: "tools/call", params: `{"name":"it"}`}}
 
-// everywhere are all transports.
-var everywhere = []string{oddStdio, oddJSON, oddEvents, oddSSE}
+// gets is askCall where a direct client fails, and a call through mcpd comes to that.
+func gets(outcome string) []oddAsk {
+	return []oddAsk{{method: "tools/call", params: `{"name":"it"}`, through: outcome, aggregate: outcome}}
+}
+
+// everywhere are all transports, onWeb those with an HTTP body for each answer.
+var (
+	everywhere = []string{oddStdio, oddJSON, oddEvents, oddSSE}
+	onWeb      = []string{oddJSON, oddEvents}
+)
+
+// answer is a whole answer with the text "ok", after more members of the envelope.
+func answer(more string) oddReply {
+	return rawly(`{"jsonrpc":"2.0",` + more + `"result":` + text("ok") + `}`)
+}
 
 // oddAnswers are the rows of part 1: how servers write their answers.
 func oddAnswers() []oddRow {
+	row := func(name, odd string, over []string, says says, asks []oddAsk) oddRow {
+		return oddRow{part: 1, name: name, odd: odd, over: over, says: says, asks: asks}
+	}
+	coded := func(coding string, of oddReply) oddReply { of.encoding = coding; return of }
+	marked := answer(`"id":$ID,`)
+	marked.bom = true
+	named := func(name string) []oddAsk {
+		return []oddAsk{{method: "tools/list"}, {method: "tools/call", params: fmt.Sprintf(`{"name":%q}`, name)}}
+	}
+	greets := func(json string) says {
+		return says{"initialize": {result(json)}, "tools/call it": {result(text("ok"))}}
+	}
 	return []oddRow{
-		{part: 1, name: "lone-high", odd: `a lone high surrogate in a text`, over: everywhere,
-			says: called(result(text(`cut \ud83d here`))), asks: askCall},
-		{part: 1, name: "lone-low", odd: `a lone low surrogate`, says: called(result(text(`\ude00 at the start`))), asks: askCall},
+		row("lone-high", "a lone high surrogate in a text", everywhere, called(result(text(`cut \ud83d here`))), askCall),
+		row("lone-low", "a lone low surrogate", everywhere, called(result(text(`\ude00 at the start`))), askCall),
+		row("lone-two", "two high surrogates before a low one", nil, called(result(text(`\ud83d\ud83d\ude00`))), askCall),
+		row("lone-list", "a lone surrogate in one description of a list", everywhere,
+			says{"tools/list": {result(`{"tools":[{"name":"cut","description":"\ud83d","inputSchema":{"type":"object"}},` + oddTool("good") + `]}`)}, "tools/call good": {result(text("ok"))}}, named("good")),
+		row("lone-name", "a lone surrogate in the name of a member", nil, called(result(`{"content":[],"structuredContent":{"a\ud83d":1}}`)), askCall),
+		row("lone-link", "a lone surrogate in the URI of a link, which the aggregate renames", everywhere,
+			called(result(`{"content":[{"type":"resource_link","uri":"https://odd.example/\ud83d","name":"n"}]}`)), askCall),
+		row("lone-resource", "a lone surrogate in a resource", nil, says{"resources/read odd://$SERVER/a": {result(`{"contents":[{"uri":"odd://$SERVER/a","text":"\udc00"}]}`)}},
+			[]oddAsk{{method: "resources/read", params: `{"uri":"odd://$SERVER/a"}`}}),
+		row("lone-prompt", "a lone surrogate in a prompt", nil, says{"prompts/get p": {result(`{"messages":[{"role":"user","content":{"type":"text","text":"\ud800"}}]}`)}},
+			[]oddAsk{{method: "prompts/get", params: `{"name":"p"}`}}),
+		row("lone-error", "a lone surrogate in the message of an error", everywhere, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050,"message":"cut \ud83d"}}`)), askCall),
+		row("lone-progress", "a lone surrogate in a notification ahead of the answer", []string{oddStdio, oddEvents, oddSSE},
+			called(oddReply{text: result(text("ok")).text, before: []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\ud83d"}}`}}), askCall),
+		row("latin1", "a byte that is not UTF-8", everywhere, called(result(text("caf\xe9"))), askCall),
+		row("double-result", "the result twice", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":`+text("first")+`,"result":`+text("last")+`}`)), askCall),
+		row("double-content", "a member of the result twice", everywhere, called(result(`{"content":[{"type":"text","text":"first"}],"content":[{"type":"text","text":"last"}]}`)), askCall),
+		row("double-link", "the URI of a link twice, which the aggregate renames", nil,
+			called(result(`{"content":[{"type":"resource_link","uri":"https://first.example/","name":"n","uri":"https://last.example/"}]}`)), askCall),
+		row("double-name", "the name of a tool twice in the list", everywhere,
+			says{"tools/list": {result(`{"tools":[{"name":"first","name":"last","inputSchema":{"type":"object"}}]}`)}, "tools/call last": {result(text("ok"))}}, named("last")),
+		row("double-escaped", "a member twice, once with an escape", nil, called(result(`{"content":[{"type":"text","text":"first","te\u0078t":"last"}]}`)), askCall),
+		row("null-error", `"error": null beside the result`, everywhere, called(answer(`"id":$ID,"error":null,`)), gets(`"ok"`)),
+		row("null-result", `"result": null beside an error`, nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":null,"error":{"code":-32050,"message":"m"}}`)), gets("error -32050: m")),
+		row("null-method", `"method": null in an answer`, nil, called(answer(`"id":$ID,"method":null,"params":null,`)), gets(`"ok"`)),
+		row("text-id", "the id as a text", everywhere, called(answer(`"id":"$ID",`)), gets(`"ok"`)),
+		row("fraction-id", "the id with a fraction of nothing", everywhere, called(answer(`"id":$ID.0,`)), gets(`"ok"`)),
+		row("exponent-id", "the id with an exponent", nil, called(answer(`"id":$IDe0,`)), gets(`"ok"`)),
+		row("more-envelope", "members beside those of JSON-RPC", nil, called(answer(`"id":$ID,"took":7,`)), gets(`"ok"`)),
+		row("bom", "a byte order mark before the body", []string{oddJSON}, called(marked), askCall),
+		row("spaces", "white space around and in the answer", []string{oddJSON}, called(rawly(" \r\n\t{ \"jsonrpc\" : \"2.0\" ,\n \"id\" : $ID , \"result\" : "+text("ok")+" }\r\n ")), askCall),
+		row("gzip", "a body compressed with gzip, which was not asked for", onWeb, called(coded("gzip", answer(`"id":$ID,`))), askCall),
+		row("x-gzip", "the same under its old name", onWeb, called(coded("x-gzip", answer(`"id":$ID,`))), askCall),
+		row("deflate", "a body compressed with deflate", onWeb, called(coded("deflate", answer(`"id":$ID,`))), askCall),
+		row("gzip-list", "a compressed list", onWeb, says{"tools/list": {coded("gzip", result(`{"tools":[`+oddTool("a")+`]}`))}}, []oddAsk{{method: "tools/list"}}),
+		row("no-version", "serverInfo without a version", everywhere, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd"}}`), gets(`"ok"`)),
+		row("number-version", "a version that is a number", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":1.5}}`), gets(`"ok"`)),
+		row("no-server-info", "no serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`), gets(`"ok"`)),
+		row("null-title", "null for the title and icons of serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":null,"icons":null}}`), gets(`"ok"`)),
+		row("null-capability", "null for a capability", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":null},"serverInfo":{"name":"odd","version":"1"}}`), gets(`"ok"`)),
+		row("null-instructions", "null for the instructions", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":null}`), gets(`"ok"`)),
+		row("deep", "a result 500 deep", nil, called(result(`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 500)+strings.Repeat("]", 500)+`}}`)), askCall),
+		row("many", "a result of 300,000 values", []string{oddJSON}, called(result(`{"content":[],"structuredContent":{"a":[`+strings.Repeat("0,", 300_000)+`0]}}`)), askCall),
+		row("big-number", "a number that no float holds", nil, called(result(`{"content":[],"structuredContent":{"a":12345678901234567890}}`)), askCall),
+		row("is-error", "a failed call with members of its own", nil, called(result(`{"isError":true,"content":[{"type":"text","text":"it failed"}],"x":null}`)), askCall),
 	}
 }

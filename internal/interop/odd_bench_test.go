@@ -174,8 +174,11 @@ func (b *oddBench) typescriptSaw() map[string]map[string][]oddOutcome {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	node := exec.CommandContext(ctx, "node", filepath.Join(work, "odd.mjs"))
-	node.Stdin = bytes.NewReader(input)
+	file := filepath.Join(work, "jobs.json")
+	if err := os.WriteFile(file, input, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node := exec.CommandContext(ctx, "node", filepath.Join(work, "odd.mjs"), file)
 	var stderr bytes.Buffer
 	node.Stderr = &stderr
 	out, err := node.Output()

@@ -49,7 +49,7 @@ type wireAsk struct {
 // wired are the asks of a server, under the names of the aggregate if that is asked.
 func (s oddServer) wired(aggregate bool) (all []wireAsk) {
 	for _, a := range s.asks {
-		params := json.RawMessage(strings.ReplaceAll(a.params, "$SERVER", s.name))
+		params := json.RawMessage(a.params)
 		if aggregate {
 			params = external(s.name, a.method, params)
 		}
@@ -114,12 +114,17 @@ func goClient(ctx context.Context, job oddJob) []oddOutcome {
 	}
 	defer session.Close()
 	for i, a := range job.Asks {
-		asking, cancel := context.WithTimeout(ctx, oddTime)
 		if a.Method == "follow" && i > 0 {
 			a = wireAsk{"resources/read", json.RawMessage(fmt.Sprintf(`{"uri":%q}`, followed(all[i-1].Result)))}
 		}
-		all[i] = goAsk(asking, session, heard, a)
-		cancel()
+		for until := time.Now().Add(oddTime); ; time.Sleep(200 * time.Millisecond) {
+			asking, cancel := context.WithTimeout(ctx, oddTime)
+			all[i] = goAsk(asking, session, heard, a)
+			cancel()
+			if !all[i].starting() || time.Now().After(until) {
+				break
+			}
+		}
 	}
 	return all
 }

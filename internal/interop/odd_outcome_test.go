@@ -105,8 +105,13 @@ func shortened(s string) string {
 	return s
 }
 
-// own is what came through the aggregate, reduced to one server: other servers' items are left out, and
-// names are the server's own again.
+// starting reports whether a list of many servers lacks some that have only been started by this client.
+func (o oddOutcome) starting() bool {
+	return bytes.Contains(o.Result, []byte("it has not listed anything yet"))
+}
+
+// own is what came through the aggregate, reduced to one server: other servers' items, and what the list
+// lacks of them, are left out, and names are the server's own again.
 func (o oddOutcome) own(server string) oddOutcome {
 	var result map[string]any
 	if o.Result == nil || json.Unmarshal(o.Result, &result) != nil {
@@ -115,6 +120,17 @@ func (o oddOutcome) own(server string) oddOutcome {
 	for _, k := range oddKeys {
 		if items, ok := result[k.list].([]any); ok {
 			result[k.list] = slices.DeleteFunc(items, func(item any) bool { return !owns(server, item, k.key) })
+		}
+	}
+	if meta, ok := result["_meta"].(map[string]any); ok {
+		if lacks, ok := meta[catalog.MetaIncomplete].(map[string]any); ok {
+			delete(meta, catalog.MetaIncomplete)
+			if why, ok := lacks[server]; ok {
+				meta[catalog.MetaIncomplete] = map[string]any{server: why}
+			}
+		}
+		if len(meta) == 0 {
+			delete(result, "_meta")
 		}
 	}
 	text, err := json.Marshal(ownNames(server, result))

@@ -1,8 +1,8 @@
 package interop
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -61,8 +61,8 @@ func oddPage(servers []oddServer, saw oddSeen) string {
 		if len(count[part]) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| server | over | odd | asked | direct | through `/SERVER/mcp` | through the aggregate | worse through mcpd |\n%s\n",
-			title, strings.Repeat("|---", 8)+"|")
+		fmt.Fprintf(&b, "\n## %s\n\n| server | over | odd | sends | asked | direct | through `/SERVER/mcp` | through the aggregate | worse through mcpd |\n%s\n",
+			title, strings.Repeat("|---", 9)+"|")
 		for _, line := range oddLines(part, servers, saw) {
 			b.WriteString(strings.Replace(line.rest, "$OVER", strings.Join(line.over, ", "), 1))
 		}
@@ -77,8 +77,8 @@ func oddLines(part int, servers []oddServer, saw oddSeen) (lines []oddLine) {
 			continue
 		}
 		for i, a := range s.asks {
-			rest := fmt.Sprintf("| %s | $OVER | %s | `%s` | %s |\n", s.oddRow.name, s.odd, cmp.Or(strings.TrimSpace(a.method+" "+short(a.params)), a.method),
-				strings.Join(cells(s, i, a, saw), " | "))
+			rest := fmt.Sprintf("| %s | $OVER | %s | %s | `%s` | %s |\n", s.oddRow.name, s.odd, s.sends(a), strings.TrimSpace(a.method+" "+short(a.params)), strings.Join(cells(s, i, a, saw), " | "))
+			rest = strings.ReplaceAll(rest, s.name, "$SERVER")
 			at := slices.IndexFunc(lines, func(l oddLine) bool { return l.rest == rest })
 			if at < 0 {
 				at, lines = len(lines), append(lines, oddLine{rest: rest})
@@ -87,6 +87,25 @@ func oddLines(part int, servers []oddServer, saw oddSeen) (lines []oddLine) {
 		}
 	}
 	return lines
+}
+
+// sends is what the server's script has for an ask, or else what it has first.
+func (s oddServer) sends(a oddAsk) string {
+	keys := slices.Sorted(maps.Keys(s.says))
+	if len(keys) == 0 {
+		return ""
+	}
+	key := keys[max(0, slices.IndexFunc(keys, func(k string) bool { return k == a.method || strings.HasPrefix(k, a.method+" ") }))]
+	text := strings.Join(s.says[key][0].lines(), " ")
+	text = strings.TrimPrefix(text, `{"jsonrpc":"2.0","id":$ID,`)
+	text = strings.ReplaceAll(text, s.name, "$SERVER")
+	if text == "" {
+		return "nothing"
+	}
+	if len(text) > 100 {
+		text = text[:100] + "…"
+	}
+	return "`" + strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "\t", " ").Replace(strings.ToValidUTF8(text, "\uFFFD")) + "`"
 }
 
 func short(s string) string { return cell30(strings.ReplaceAll(s, "|", `\|`)) }

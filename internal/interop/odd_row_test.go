@@ -30,7 +30,9 @@ type oddRow struct {
 	// over are the transports: oddStdio, oddJSON, oddEvents, oddSSE. Empty means stdio and oddJSON. Each is
 	// a server of its own, which is named NAME-TRANSPORT.
 	over []string
-	// says is the script. What it does not have is answered by oddDefaults.
+	// says is the script. What it does not have is answered by defaults. $SERVER is the name of the
+	// server, here and in asks; each URI has it after its scheme, as odd://$SERVER/a, so that no two
+	// servers have the same and the aggregate's items can be told apart.
 	says says
 	asks []oddAsk
 
@@ -117,10 +119,38 @@ func oddServers() (all []oddServer) {
 			over = []string{oddStdio, oddJSON}
 		}
 		for _, o := range over {
-			all = append(all, oddServer{&row, row.name + "-" + o, o})
+			all = append(all, row.server(o))
 		}
 	}
 	return all
+}
+
+// server is the row over one transport, with the server's name in the place of $SERVER.
+func (r oddRow) server(over string) oddServer {
+	name := r.name + "-" + over
+	fill := func(s string) string { return strings.ReplaceAll(s, "$SERVER", name) }
+	all := func(list []string) []string {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = fill(list[i])
+		}
+		return list
+	}
+	script := says{}
+	for key, replies := range r.says {
+		replies = slices.Clone(replies)
+		for i, reply := range replies {
+			replies[i].text, replies[i].before, replies[i].after = fill(reply.text), all(reply.before), all(reply.after)
+		}
+		script[fill(key)] = replies
+	}
+	asks := slices.Clone(r.asks)
+	for i, a := range asks {
+		asks[i].params, asks[i].through, asks[i].aggregate = fill(a.params), fill(a.through), fill(a.aggregate)
+	}
+	row := r
+	row.says, row.asks = script, asks
+	return oddServer{&row, name, over}
 }
 
 // oddNamed finds a server of the corpus.

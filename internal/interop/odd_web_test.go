@@ -15,6 +15,8 @@ import (
 // oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at /VIEW/SERVER/sse.
 // VIEW keeps apart who connects. Each session is a peer of its own.
 type oddWeb struct {
+	only oddServer // served in the place of any; zero for those of the corpus
+
 	mu    sync.Mutex
 	peers map[string]*oddSession
 }
@@ -31,7 +33,10 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.NotFound(out, r)
 		return
 	}
-	server := oddNamed(parts[1])
+	server := w.only
+	if server.oddRow == nil {
+		server = oddNamed(parts[1])
+	}
 	switch {
 	case parts[2] == "sse" && r.Method == http.MethodGet:
 		w.listen(out, r, server)

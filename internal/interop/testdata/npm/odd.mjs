@@ -1,5 +1,5 @@
-// The official TypeScript client, first generation, for the corpus of odd servers. Standard input is a
-// JSON array of jobs, each a session and what is asked there; see odd_client_test.go. The outcomes are
+// The official TypeScript client, first generation, for the corpus of odd servers. The argument is a
+// file with jobs, each a session and what is asked there; see odd_client_test.go. The outcomes are
 // written to standard output as one JSON object by job.
 import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
-const { timeout, jobs } = JSON.parse(readFileSync(0));
+const { timeout, jobs } = JSON.parse(readFileSync(process.argv[2]));
 const width = 8; // sessions at once
 
 const transport = ({ url, sse, command, env }) => {
@@ -36,6 +36,9 @@ const failed = (e) => {
   return { Code: e.code, Message };
 };
 
+// starting is whether a list of many servers lacks some that have only been started by this client.
+const starting = (result) => JSON.stringify(result._meta?.['mcpd/incomplete'] ?? '').includes('it has not listed anything yet');
+
 async function ask(client, heard, { method, params }) {
   const await_ = /^await (.*)/.exec(method);
   if (await_) {
@@ -53,7 +56,11 @@ async function ask(client, heard, { method, params }) {
   }
   try {
     const call = methods[method] ?? ((c, p, o) => c.request({ method, params: p }, ResultSchema, o));
-    return { Result: await call(client, params, { timeout }) };
+    for (const until = Date.now() + timeout; ;) {
+      const Result = await call(client, params, { timeout });
+      if (Date.now() > until || !starting(Result)) return { Result };
+      await new Promise((done) => setTimeout(done, 200));
+    }
   } catch (e) {
     return failed(e);
   }
