@@ -94,6 +94,7 @@ type Client struct {
 	mu       sync.Mutex // guards what follows
 	session  string
 	gate     chan struct{} // closed when what is sent may go; nil before notifications/initialized
+	behind   chan struct{} // closed when the server has taken the last notification; nil before there is one
 	inFlight map[jsonrpc.ID]*flight
 	joining  bool // the stream of HTTP+SSE was asked for
 	closing  bool
@@ -188,6 +189,7 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Parts(transport.Large), gate: c.gate,
 	}
 	c.queued(size(o.body))
+	c.order(o, m)
 	if m.Kind() == jsonrpc.KindRequest {
 		o.flight.older = c.inFlight[m.ID]
 		c.inFlight[m.ID] = &o.flight
@@ -205,6 +207,20 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	}
 	c.run(places, o.notify)
 	return nil
+}
+
+// order has requests and notifications wait for the notification that was sent before them, as a client
+// does that sends them itself: over connections of their own they could overtake it. One that cancels
+// overtakes all, and an answer follows nothing. The mutex is held.
+func (c *Client) order(o *outgoing, m jsonrpc.Message) {
+	notice := m.Kind() == jsonrpc.KindNotification && m.Method != "notifications/cancelled" && m.Method != "notifications/progress"
+	if notice || m.Kind() == jsonrpc.KindRequest {
+		o.behind = c.behind
+	}
+	if notice {
+		o.taken = make(chan struct{})
+		c.behind = o.taken
+	}
 }
 
 // stateless reports whether requests stand alone, in the revision that is spoken.

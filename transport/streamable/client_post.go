@@ -22,6 +22,8 @@ type outgoing struct {
 	header  http.Header
 	body    net.Buffers
 	gate    <-chan struct{} // what to wait for first; nil for nothing
+	behind  <-chan struct{} // and then
+	taken   chan struct{}   // closed when the server has taken it, or standTime after it was sent; nil for most
 	opens   chan struct{}   // closed when it has arrived or failed; nil for most
 	cancels jsonrpc.ID      // the request that it cancels; zero for most
 	flight  flight          // of a request
@@ -43,18 +45,33 @@ func (o *outgoing) drop() {
 
 // pass waits until the message may go.
 func (o *outgoing) pass(ctx context.Context) error {
-	select {
-	case <-o.gate:
-		return ctx.Err()
-	default: // as after the handshake, which is all there is to wait for
-	}
-	if o.gate != nil {
+	for _, gate := range []<-chan struct{}{o.gate, o.behind} {
 		select {
-		case <-o.gate:
+		case <-gate:
+			continue
+		default: // as before the handshake
+		}
+		if gate == nil {
+			continue
+		}
+		select {
+		case <-gate:
 		case <-ctx.Done():
 		}
 	}
 	return ctx.Err()
+}
+
+// send sends a notification or an answer. What waits for it goes when the server has taken it, or takes too long.
+func (o *outgoing) send(ctx context.Context) error {
+	if o.taken == nil {
+		return o.post(ctx)
+	}
+	pass := sync.OnceFunc(func() { close(o.taken) })
+	late := time.AfterFunc(standTime, pass)
+	defer late.Stop()
+	defer pass()
+	return o.post(ctx)
 }
 
 // fly is the way of a request.
@@ -212,7 +229,9 @@ func (o *outgoing) notify() {
 	defer cancel()
 	err := o.pass(ctx)
 	if err == nil {
-		err = o.post(ctx)
+		err = o.send(ctx)
+	} else if o.taken != nil {
+		close(o.taken)
 	}
 	if !o.cancels.IsZero() {
 		c.cancel(o.cancels)

@@ -1,0 +1,58 @@
+package streamable_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
+)
+
+// A request reaches the server after the notification that was sent before it, though the server is slow
+// to take that, as it does when a client sends both itself. A server that takes it for ever holds
+// nothing up for longer than a second, and what cancels overtakes all.
+func TestClientKeepsNotificationsInOrder(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"slow": 500 * time.Millisecond, "never": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				var order []string
+				took := func(method string) { p.mu.Lock(); order = append(order, method); p.mu.Unlock() }
+				p.posts["notifications/own"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) {
+					select {
+					case <-time.After(slow):
+						took("own")
+					case <-r.Context().Done():
+					}
+					w.WriteHeader(http.StatusAccepted)
+				}
+				p.posts["notifications/cancelled"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+					took("cancelled")
+					w.WriteHeader(http.StatusAccepted)
+				}
+				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+					took("x")
+					answerJSON(w, jsonrpc.Response(m.ID, nil))
+				}
+				c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}})
+				start := time.Now()
+				send(t, c, jsonrpc.Notification("notifications/own", nil), call(1, "x"), jsonrpc.Notification("notifications/cancelled", nil))
+				if in := recv(t, c); in.Err != nil {
+					t.Fatal(in.Err)
+				}
+				want, at := []string{"cancelled", "own", "x"}, slow
+				if name == "never" {
+					want, at = []string{"cancelled", "x"}, time.Second
+				}
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				if !slices.Equal(order, want) || time.Since(start) != at {
+					t.Errorf("after %v the server has %q, want %q after %v", time.Since(start), order, want, at)
+				}
+			})
+		})
+	}
+}
