@@ -24,9 +24,11 @@ const apart = "MCPD_PARITY_APART"
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(apart) == "" && prepare() == nil {
-		if command, err := alone(); err == nil {
+		command, err := alone()
+		if err == nil {
 			os.Exit(command.ProcessState.ExitCode())
 		}
+		fmt.Fprintln(os.Stderr, "parity: the tests run beside the network:", err)
 	}
 	if os.Getenv(apart) != "" {
 		if err := loopback(); err != nil {
