@@ -145,6 +145,8 @@ var limits = []limit{
 	{"", "list_grace", client.ListGrace, "lists that a server still owes when it has shaken hands", "calls are sent to it; what it lists later is announced", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
+	{"", "changes_quiet", catalog.ChangesQuiet, "how long nothing changes before clients of all servers as one hear of a burst of changed lists", "they are told once", ""},
+	{"", "changes_most", catalog.ChangesMost, "a burst that goes on", "they are told, and once more of the rest", ""},
 	{"idle_stop", "", nil, "a program that sessions use and nothing needs", "it is ended, and started again by the next call", ""},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
 	{"", "telling", server.MaxTelling, "notifications of an extension from one client that wait for the connection to their server", "they are dropped", "mcpd_notifications_dropped_total"},

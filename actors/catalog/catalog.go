@@ -71,7 +71,9 @@ type Catalog struct {
 	rows    map[string]int    // the servers' places in the configuration
 	status  Status
 	booting bool // boot is on its way
-	drops   drops.Drops
+	// announcing says that newsDue is on its way.
+	announcing bool
+	drops      drops.Drops
 	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
 	disabled     map[string]bool
 	experimental map[string]jsontext.Value
@@ -84,6 +86,8 @@ type kept struct {
 	views   *views
 	// references are the URIs that servers have given to clients beside their lists.
 	references *merge.References
+	// changes are what those are to hear who see all servers as one.
+	changes merge.Changes[news]
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }
@@ -192,6 +196,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		c.requarantine()
 	}
 	c.countLists()
+	c.announceLater()
 	return nil
 }
 
@@ -217,6 +222,9 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		return nil
 	case overdue:
 		c.flush()
+		return nil
+	case newsDue:
+		c.announceAll()
 		return nil
 	case drops.Due:
 		c.drops.Due(p, c.o.Emit)

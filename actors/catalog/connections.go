@@ -6,8 +6,6 @@ import (
 
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
-	"mcpd/actors/notification"
-	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -319,8 +317,12 @@ func (c *Catalog) report(r *client.Report) {
 	if r.State == client.Ready {
 		s.ended(r.Key, nil)
 		switch {
-		case r.Key.Instance > 0: // the lists are those of the first
+		case r.Key.Instance > 0:
+			c.instanceLists(s, r.Key, r.Changed)
 		case r.Key.Share == tenant.BySession:
+			if conn != nil {
+				c.ownLists(s, r.Key, conn)
+			}
 			c.announce(r, r.Changed) // what one session's own connection lists concerns nobody else
 		default:
 			c.learn(s, r)
@@ -328,23 +330,6 @@ func (c *Catalog) report(r *client.Report) {
 	}
 	c.show(s)
 	c.flush()
-}
-
-// announce tells sessions that lists of a server have changed: once of those that have an announcement in common.
-func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
-	told := map[string]bool{}
-	for _, k := range lists {
-		n := &notification.Dispatch{Server: r.Server, Key: r.Key, Method: k.Changed()}
-		if told[n.Method] {
-			continue
-		}
-		told[n.Method] = true
-		if c.p.Send(c.o.Dispatcher, n) != nil {
-			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
-				Where: telemetry.Where{Tenant: c.tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
-			})
-		}
-	}
 }
 
 // declare tells the capability registry what a server offers.

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,6 +10,8 @@ import (
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 )
@@ -19,8 +22,8 @@ func (r *rig) another(principal string) (client.Instance, error) {
 	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{Server: "search", Key: key, Most: 3})
 }
 
-// A connection gets more instances of its server up to their bound, and one that has ended makes room. What they list is not what clients
-// see: the first instance's lists are.
+// A connection gets more instances of its server up to their bound, and one that has ended makes room.
+// What an instance lists beside the first is listed until it ends.
 func TestInstancesOfAServer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -36,9 +39,15 @@ func TestInstancesOfAServer(t *testing.T) {
 		if _, err := r.another("nobody"); err == nil {
 			t.Error("an instance of a connection that is not there")
 		}
-		r.reports(search+",instance=2", report{state: client.Ready, tools: []string{"other"}})
-		if v := <-r.looks(r.caller("ci", "search")); v.err != nil || len(v.List(0).Items()) != 1 {
-			t.Errorf("view: %+v, %v", v.View, v.err)
+		r.dispatcher.Forget()
+		r.reports(search+",instance=2", report{state: client.Ready, tools: []string{"other", "find"}, told: []merge.Kind{merge.Tools}})
+		for _, endpoint := range []string{"search", ""} {
+			if v := <-r.looks(r.caller("ci", endpoint)); v.err != nil || !strings.Contains(listed(v, merge.Tools), "other") || strings.Count(listed(v, merge.Tools), "find") != 1 {
+				t.Errorf("view: %s, %v", listed(v, merge.Tools), v.err)
+			}
+		}
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Key.Instance != 0 || got[0].Method != "notifications/tools/list_changed" {
+			t.Errorf("announced %+v", got)
 		}
 		if got := r.record("search"); got.Open != 3 {
 			t.Errorf("%d connections", got.Open)
@@ -47,6 +56,9 @@ func TestInstancesOfAServer(t *testing.T) {
 		r.Send("catalog", &client.Unused{Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Instance: 1}, From: second})
 		if second.Alive() {
 			t.Error("an instance that nobody uses lives on")
+		}
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || strings.Contains(listed(v, merge.Tools), "other") {
+			t.Errorf("the tool of an instance that has ended is listed: %s, %v", listed(v, merge.Tools), v.err)
 		}
 		if i, err := r.another("ci"); err != nil || i.Key.Instance != 1 {
 			t.Errorf("got %+v, %v", i.Key, err)

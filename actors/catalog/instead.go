@@ -83,19 +83,24 @@ func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
 	if len(s.instead) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) || key == ListKey(s.config, caller) {
 		return
 	}
-	c.register(s, key, caller.Ref)
+	if caller.Server != "" {
+		c.register(notification.Any, s.config.Name, key, caller.Ref)
+		return
+	}
+	c.register(notification.Others, s.config.Name, key, caller.Ref)
+	c.register(notification.Any, "", key, caller.Ref) // changes of lists, of all servers together
 }
 
-func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
+func (c *Catalog) register(method, server string, key tenant.Key, session otp.Ref) {
 	_ = c.p.Send(c.o.Dispatcher, &notification.Register{
-		Method: notification.Any, Server: s.config.Name, Key: anyRevision(key), Handler: notification.Mailbox{Ref: session},
+		Method: method, Server: server, Key: anyRevision(key), Handler: notification.Mailbox{Ref: session},
 	})
 }
 
 // moved hands the sessions that had used a connection, and what they want, to another one.
 func (c *Catalog) moved(s *server, key tenant.Key, to *conn, left *client.Left) {
 	for _, ref := range order.Of(left.Sessions) {
-		c.register(s, key, ref)
+		c.register(notification.Any, s.config.Name, key, ref)
 	}
 	_ = c.p.Send(to.ref, left)
 }

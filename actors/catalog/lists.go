@@ -225,6 +225,7 @@ type group struct {
 	withheld          string // see Catalog.withheld
 	answers           bool   // see server.answers
 	pending           string // the first server that may have URIs which nobody knows; see mayOwn
+	own               string // the session that has lists of its own: see Catalog.ownLists
 }
 
 // mayOwn reports whether a server has not told a caller its resources yet, and may still do so. One
@@ -254,6 +255,9 @@ func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 // group is whose view a caller sees.
 func (c *Catalog) group(caller Caller) group {
 	g := group{principal: caller.Principal, server: caller.Server, fingerprint: caller.fingerprint(), modern: caller.Modern}
+	if c.hasOwn(caller) {
+		g.own = caller.Session
+	}
 	if caller.Server != "" {
 		g.answers = c.servers[caller.Server].answers(caller)
 	}
@@ -290,7 +294,11 @@ func (c *Catalog) view(caller Caller) *View {
 		l.served = true
 		item := merge.Server{Name: name, Pending: name == g.pending}
 		if l.known {
-			item.Items = l.lists
+			lists, short, shared := c.servers[name].seen(caller, l)
+			item.Items = lists
+			if shared && !v.alone {
+				item.Prepared = c.views.prepare(l)
+			}
 			for _, k := range merge.Kinds() {
 				if c.withheld(caller, name, k) {
 					item.Items[k] = nil
@@ -298,15 +306,15 @@ func (c *Catalog) view(caller Caller) *View {
 			}
 			v.Servers = append(v.Servers, Known{name, l.facts})
 			for _, k := range merge.Kinds() {
-				if l.short[k].State != client.Complete && !c.withheld(caller, name, k) {
-					told(k, name, l.short[k].Words)
+				if short[k].State != client.Complete && !c.withheld(caller, name, k) {
+					told(k, name, short[k].Words)
 				}
 			}
 			if v.alone {
-				v.own, v.short = l.lists, l.short
+				v.own, v.short = lists, short
 			}
 			if v.alone && l.facts.Version.Era() == protocol.Modern {
-				v.annotated = l.lists[merge.Tools]
+				v.annotated = lists[merge.Tools]
 			}
 		} else {
 			v.Missing = append(v.Missing, name)
@@ -317,6 +325,7 @@ func (c *Catalog) view(caller Caller) *View {
 		servers = append(servers, item)
 	}
 	v.Catalog = merge.New(servers)
+	c.views.keepPrepared(c.o.Kept)
 	for _, k := range merge.Kinds() {
 		v.incomplete[k] = merge.Incomplete(words[k])
 	}
@@ -345,6 +354,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	if len(s.lists) >= MaxListings {
 		eldest := s.eldest(key.Principal)
 		c.unsave(s, eldest)
+		c.views.unprepare(s.lists[eldest])
 		delete(s.lists, eldest)
 		c.countLists()
 	}
@@ -398,6 +408,8 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 		c.announce(r, []merge.Kind{merge.Resources})
 	}
 	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
+	c.views.unprepare(l)
+	c.ownListsBeside(s, key.Principal)
 	s.last = l
 	if changed || another || !l.saved {
 		c.save(s, key, l)

@@ -134,6 +134,7 @@ func (c *Catalog) outlast(s *server) {
 func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 	c.outdate(s, key)
 	c.unsave(s, key)
+	c.views.unprepare(l)
 	delete(s.lists, key)
 	c.countLists()
 	if s.last == l {

@@ -74,6 +74,7 @@ type conn struct {
 	said      int       // bytes of its lists and facts
 	since     time.Time // when it became ready
 	arriving  int       // sessions that were sent there, and of which it has not said that they are
+	own       bool      // it is one session's, which is shown what this one lists: see ownLists
 }
 
 // place is where a connection's supervisor or, without a key, a server's is kept.
@@ -105,6 +106,7 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	s.in[conn.report.State]--
 	delete(s.lacks, key)
 	c.countLists()
+	c.unlistOwn(s, key, conn)
 }
 
 // release counts one connection less for a principal.

@@ -17,6 +17,8 @@ type views struct {
 	// old are those of an incarnation that crashed. They are shown to nobody, but sessions that have
 	// them need not wait for the next one.
 	old map[group]*View
+	// prepared is what listings become in the list of all servers, which many views share.
+	prepared map[*listing]*preparation
 }
 
 // Handle leads to a view for as long as the catalogue keeps it. Sessions remember the handle between
@@ -47,6 +49,7 @@ func (vs *views) put(g group, v *View) {
 	defer vs.mu.Unlock()
 	if len(vs.by) >= MaxListings || !v.account.Spare(v.size()) {
 		vs.drop(func(group) bool { return true })
+		vs.dropPrepared()
 	}
 	if vs.by == nil {
 		vs.by = map[group]*View{}
@@ -76,6 +79,7 @@ func (vs *views) outlive() {
 		vs.old[g] = v
 	}
 	vs.by = nil
+	vs.dropPrepared()
 }
 
 // forget lets go of those that which says.
@@ -101,7 +105,12 @@ func (vs *views) drop(which func(group) bool) {
 }
 
 // clear lets go of all.
-func (vs *views) clear() { vs.forget(func(group) bool { return true }) }
+func (vs *views) clear() {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	vs.drop(func(group) bool { return true })
+	vs.dropPrepared()
+}
 
 // size is how many bytes the view keeps beside the lists that it was made of.
 func (v *View) size() int { return v.Catalog.Size() }
@@ -127,5 +136,7 @@ func (v *View) grow(n int) bool {
 // view is not waited for: whoever has it may be slow.
 func (v *View) forget() {
 	v.counted.Release()
-	v.handle.view.Store(nil)
+	if v.handle != nil { // after a crash it may be
+		v.handle.view.Store(nil)
+	}
 }

@@ -32,6 +32,9 @@ type flight struct {
 
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
 func (c *Connection) forward(x *request.Exchange) {
+	if c.handTool(x) {
+		return
+	}
 	if c.state != Ready || c.behind(x) || !c.free(x) {
 		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
 // Where calls of several clients cannot be in flight at once, one that lasts would keep all others waiting: a call that asks its user
 // something lasts for minutes. So the first connection of a key has more instances of the server started, and hands them the calls that
-// wait for their turn. They know no sessions: subscriptions and lists are those of the first.
+// wait for their turn. They know no sessions: subscriptions are those of the first, and so are lists,
+// but for what a call has added to another.
 
 // Patience is how long a call of a program may last before those that wait for it go elsewhere. Starting another takes as long; and what is
 // done soon is better done where the rest was done. A remote server only has one more session, so that nobody waits.
@@ -34,6 +37,8 @@ type instance struct {
 	has  *handed   // the call that it was handed last, while it is busy
 	at   time.Time // when that was
 	last uint64    // how many it was handed
+	// tools are what it listed after it had said that its tools have changed.
+	tools map[string]bool
 }
 
 // Another asks the catalogue for one more instance of a connection's server. A connection makes this call. The answer may come before the
@@ -55,8 +60,8 @@ type Instance struct {
 	Key tenant.Key
 }
 
-// What the instances of a server tell each other. Classes: handed is ordinary, adopt and vacant are owed, one for each instance and one for
-// each call.
+// What the instances of a server tell each other. Classes: handed is ordinary; adopt, vacant and offers are owed, one for each instance, one
+// for each call and one for each list that was fetched.
 type (
 	// adopt says who hands an instance its calls, and how many that were so far.
 	adopt struct {
@@ -77,6 +82,13 @@ type (
 	}
 )
 
+// offers is what tools an instance has, once it has said that they have changed.
+type offers struct {
+	ref   otp.Ref
+	tools map[string]bool
+}
+
+func (offers) Class() otp.Class { return otp.Owed }
 func (adopt) Class() otp.Class  { return otp.Owed }
 func (vacant) Class() otp.Class { return otp.Owed }
 
@@ -111,16 +123,53 @@ func (c *Connection) handOut() {
 			c.grow()
 			return
 		}
-		x, to := c.queue[0], c.instances[i]
-		call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session], user: c.users[x.Session], number: to.last + 1}
-		x.Take(&request.Hold{Ref: to.Ref})
-		if c.p.Send(to.Ref, call) != nil {
-			x.Take(c.self)
+		if !c.hand(c.queue[0], c.instances[i]) {
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
-		to.busy, to.has, to.at, to.last = true, call, c.p.Now(), call.number
 		c.pop()
+	}
+}
+
+// hand hands a call to an instance. It reports false for one that is gone.
+func (c *Connection) hand(x *request.Exchange, to *instance) bool {
+	call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session], user: c.users[x.Session], number: to.last + 1}
+	x.Take(&request.Hold{Ref: to.Ref})
+	if c.p.Send(to.Ref, call) != nil {
+		x.Take(c.self)
+		return false
+	}
+	to.busy, to.has, to.at, to.last = true, call, c.p.Now(), call.number
+	return true
+}
+
+// handTool hands a call of a tool that only another instance has to that instance.
+func (c *Connection) handTool(x *request.Exchange) bool {
+	if x.Method != "tools/call" || !slices.ContainsFunc(c.instances, func(i *instance) bool { return len(i.tools) > 0 }) {
+		return false
+	}
+	name, _ := splice.GetString(x.Params, "name")
+	if c.tools()[name] {
+		return false
+	}
+	at := slices.IndexFunc(c.instances, func(i *instance) bool { return i.tools[name] })
+	return at >= 0 && c.hand(x, c.instances[at])
+}
+
+// tools are the names of the tools that this connection has listed.
+func (c *Connection) tools() map[string]bool {
+	names := map[string]bool{}
+	for _, item := range c.lists[catalog.Tools] {
+		name, _ := splice.GetString(item, "name")
+		names[name] = true
+	}
+	return names
+}
+
+// tellTools tells who hands this instance its calls what tools it has.
+func (c *Connection) tellTools() {
+	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.had[catalog.Tools] {
+		_ = c.p.Send(c.primary, offers{c.p.Self(), c.tools()})
 	}
 }
 
@@ -278,9 +327,14 @@ func (c *Connection) amongInstances(msg any) {
 	switch m := msg.(type) {
 	case *handed:
 		c.handed(m)
+	case offers:
+		if i := c.instance(m.ref); i != nil {
+			i.tools = m.tools
+		}
 	case adopt:
 		c.primary, c.last = m.by, m.last
 		c.p.Monitor(m.by)
+		c.tellTools()
 		c.vacate()
 	case vacant:
 		if i := c.instance(m.Ref); i == nil || i.last == m.last {

@@ -1,12 +1,14 @@
 package client_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -215,7 +217,7 @@ func TestQuestionDuringTheStart(t *testing.T) {
 }
 
 // A remote server could name the call of a question and need not. It has one more session for each call that would wait, without delay, and is
-// not asked for its lists again.
+// asked for its lists only when it says that they have changed.
 func TestRemoteServerHasASessionForEachCall(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
@@ -236,6 +238,7 @@ func TestRemoteServerHasASessionForEachCall(t *testing.T) {
 		q.Handshake(`{"tools":{}}`)
 		q.Expect("tools/call")
 		q.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		q.Expect("tools/list")
 		q.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
 		r.Rest()
 		if got := asked(&r.two); len(got) != 1 || got[0].Exchange != x {
@@ -321,6 +324,39 @@ func TestDetachedConnectionEnds(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
 			t.Error("it says nothing of it")
+		}
+	})
+}
+
+// A tool that a call has added to another instance is listed as that instance says, and calls of it go
+// there, whoever makes them.
+func TestToolAddedToAnInstance(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		first, second := r.call("one"), r.call("two")
+		one := p.Expect("tools/call")
+		q := r.grow()
+		two := q.Expect("tools/call")
+		q.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+		q.Reply(q.Expect("tools/list"), `{"tools":[{"name":"a"},{"name":"added"}]}`)
+		r.Rest()
+		got := r.report()
+		if got.Key.Instance != 1 || len(got.Lists[catalog.Tools]) != 2 || !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+			t.Errorf("instance %d reports %s, changed %v", got.Key.Instance, got.Lists[catalog.Tools], got.Changed)
+		}
+		added := r.forward("one", "tools/call", `{"name":"added"}`)
+		q.Reply(two, `{"content":[]}`)
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		p.Reply(one, `{"content":[]}`)
+		again := r.forward("two", "tools/call", `{"name":"added"}`)
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		own := r.forward("two", "tools/call", `{"name":"b"}`)
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		for _, x := range []*request.Exchange{first, second, added, again, own} {
+			if got := r.outcome(x); got.Err != nil {
+				t.Errorf("call %d: %v", x.ID, got.Err)
+			}
 		}
 	})
 }

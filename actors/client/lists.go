@@ -223,13 +223,14 @@ func (c *Connection) learn(k catalog.Kind, items []jsontext.Value) {
 func (c *Connection) report() {
 	c.publish(nil, c.news)
 	c.news = nil
+	c.tellTools()
 }
 
 // changed fetches a list again that may have changed.
 func (c *Connection) changed(k catalog.Kind) {
 	f := &c.fetching[k]
 	switch {
-	case !c.facts.Offers(k) || f.due || c.o.Key.Instance > 0:
+	case !c.facts.Offers(k) || f.due:
 	case f.busy || c.state != Ready:
 		f.again = true
 	default:

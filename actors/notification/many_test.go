@@ -13,6 +13,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/notification"
+	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -183,4 +184,42 @@ func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 	if stuck.Load() != 0 || system.Hung() != 0 || dispatcher.Incarnation() != 1 {
 		t.Errorf("%d told of as stuck, %d hung, incarnation %d", stuck.Load(), system.Hung(), dispatcher.Incarnation())
 	}
+}
+
+// Four thousand sessions that see a thousand servers as one hear once that lists of them have
+// changed; one that sees a server alone hears of that.
+func TestChangedListsOfAllServersAreToldOnce(t *testing.T) {
+	const servers, sessions = 1000, 4000
+	run(t, func(r *rig) {
+		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}
+		heard := make([]int, sessions+1)
+		hears := func(i int) *notification.Function {
+			return &notification.Function{Name: fmt.Sprint(i), Call: func(*notification.Notice) { heard[i]++ }}
+		}
+		for i := range sessions {
+			f := hears(i)
+			for s := range 3 { // of its thousand
+				r.send(&notification.Register{Method: notification.Others, Server: fmt.Sprint(s), Key: key, Handler: f})
+			}
+			if i%500 == 0 { // its mailbox is bounded
+				synctest.Wait()
+			}
+			r.send(&notification.Register{Method: notification.Any, Key: key, Handler: f})
+		}
+		r.send(&notification.Register{Method: notification.Any, Server: "1", Key: key, Handler: hears(sessions)})
+		for s := range servers {
+			r.send(&notification.Dispatch{Server: fmt.Sprint(s), Key: key, Method: "notifications/tools/list_changed"})
+			if s%500 == 0 {
+				synctest.Wait()
+			}
+		}
+		r.send(&notification.Dispatch{Key: key, Method: "notifications/tools/list_changed"})
+		r.send(&notification.Dispatch{Server: "2", Key: key, Method: "notifications/message"})
+		synctest.Wait()
+		for i, n := range heard {
+			if want := 2; i < sessions && n != want || i == sessions && n != 1 {
+				t.Fatalf("session %d heard %d notifications", i, n)
+			}
+		}
+	})
 }

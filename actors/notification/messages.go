@@ -11,6 +11,9 @@ import (
 // Any is the method of a registration that takes every notification (S4-64).
 const Any = subscription.Any
 
+// Others is the method of a registration that takes every notification but changes of lists.
+const Others = subscription.Others
+
 // The classes: a notification may be lost, who wants which may not.
 //
 //	Dispatch, Notice   sheddable

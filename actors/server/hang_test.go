@@ -76,8 +76,9 @@ var hangs = []hang{
 		u.answer(out.Sent()[0].ID, yes)
 		return nil
 	}},
-	{"a session with an announcement", "session", "*notification.Notice", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+	{"a session with an announcement", "session", "*notification.Notice", func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
 		p.Notify("notifications/tools/list_changed", `{}`)
+		r.announced()
 		return nil
 	}},
 	{"the request manager with a call", "requests", "*request.Submit", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {

@@ -12,6 +12,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/server"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -42,6 +43,13 @@ func (r *rig) change(p *peer) {
 	r.tools++
 	r.script["files"]["tools/list"] = result(fmt.Sprintf(`{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"t%d","inputSchema":{"type":"object"}}]}`, r.tools))
 	p.Notify("notifications/tools/list_changed", "")
+	r.announced()
+}
+
+// announced waits until those who see all servers as one have heard of what has changed.
+func (r *rig) announced() {
+	r.Rest()
+	time.Sleep(merge.ChangesQuiet)
 	r.Rest()
 }
 
@@ -75,7 +83,7 @@ func TestListenHearsWhatWasGranted(t *testing.T) {
 		r.change(p)
 		r.script["files"]["prompts/list"] = result(`{"prompts":[]}`)
 		p.Notify("notifications/prompts/list_changed", "")
-		r.Rest()
+		r.announced()
 		p.Notify("notifications/message", `{"level":"error","data":1}`)
 		p.Notify(updated, `{"uri":"test://x/below"}`)
 		p.Notify(updated, `{"uri":"test://y"}`)

@@ -114,6 +114,7 @@ func TestChangedListReachesClients(t *testing.T) {
 		r.script["files"]["tools/list"] = result(`{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"write","inputSchema":{"type":"object"}}]}`)
 		p := r.peer("files")
 		p.Notify("notifications/tools/list_changed", "")
+		r.announced()
 		if got := u.heard("notifications/tools/list_changed"); len(got) != 1 {
 			t.Errorf("heard %v", u.heard(""))
 		}

@@ -22,6 +22,8 @@ type Server struct {
 	// Pending says that the server has not listed its resources yet and may still do so. Until then
 	// no server behind it keeps a URI or a template as it is, because it might have the same.
 	Pending bool
+	// Prepared, if any, is kept beside Items, of which none is left out here.
+	Prepared *Prepared
 }
 
 // Problem is an item that is not in the one list, or not under its own name.
@@ -67,17 +69,13 @@ type routed struct {
 
 // New makes the catalog of servers in the order of the configuration, which decides who keeps a URI that two have.
 func New(servers []Server) *Catalog {
-	c := &Catalog{Addresses: &Addresses{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}}
-	for _, s := range servers {
-		c.servers[s.Name] = true
-		c.order = append(c.order, s.Name)
-	}
+	c := newCatalog(servers)
 	for _, k := range Kinds() {
 		var parts []Part
 		taken := map[string]bool{}
 		c.pending = nil
 		for _, s := range servers {
-			if part := c.take(s, k, taken); len(part.Items) > 0 {
+			if part := c.part(s, k, taken); len(part.Items) > 0 {
 				parts = append(parts, part)
 			}
 			if s.Pending {
@@ -85,6 +83,16 @@ func New(servers []Server) *Catalog {
 			}
 		}
 		c.lists[k] = NewList(k, parts)
+	}
+	return c
+}
+
+// newCatalog makes a catalog without lists.
+func newCatalog(servers []Server) *Catalog {
+	c := &Catalog{Addresses: &Addresses{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}}
+	for _, s := range servers {
+		c.servers[s.Name] = true
+		c.order = append(c.order, s.Name)
 	}
 	return c
 }

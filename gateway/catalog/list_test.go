@@ -185,6 +185,34 @@ func TestPageCostsWhatItHolds(t *testing.T) {
 	}
 }
 
+// A catalog of servers whose items were prepared before costs its servers and not their items: so a
+// change of one server costs that one.
+func TestCatalogCostsItsServers(t *testing.T) {
+	cost := func(tools int) int64 {
+		var servers []Server
+		for i := range 100 {
+			s := Server{Name: fmt.Sprintf("s%d", i), Prepared: &Prepared{}}
+			for j := range tools {
+				s.Items[Tools] = append(s.Items[Tools], jsontext.Value(fmt.Sprintf(`{"name":"t%d"}`, j)))
+			}
+			servers = append(servers, s)
+		}
+		before := New(servers).List(Tools).Items()
+		if got := New(servers).List(Tools).Items(); len(got) != 100*tools || string(got[tools]) != string(before[tools]) || servers[0].Prepared.Size() == 0 {
+			t.Fatalf("%d items", len(got))
+		}
+		return testing.Benchmark(func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				New(servers)
+			}
+		}).AllocedBytesPerOp()
+	}
+	if few, many := cost(1), cost(200); many > few*3/2 {
+		t.Errorf("of 100 tools %d bytes, of 20,000 %d", few, many)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	list := func(items ...string) (out []jsontext.Value) {
 		for _, item := range items {

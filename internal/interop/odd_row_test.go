@@ -41,8 +41,8 @@ type oddRow struct {
 	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
 }
 
-// says is a script. Its keys are methods, or a method and the name or URI that a request is for, as
-// "tools/call echo". The n-th request of a connection gets the n-th reply, later ones the last.
+// says is a script. Its keys are methods, or a method and the name, URI or cursor that a request is
+// for, as "tools/call echo". The n-th request of a connection gets the n-th reply, later ones the last.
 type says map[string][]oddReply
 
 // oddAsk is what a client asks. The method "await METHOD" waits for a notification, "notify METHOD"
@@ -102,7 +102,7 @@ var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: 
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddItems(), oddExtensions(), oddNames())
+	return slices.Concat(oddAnswers(), oddItems(), oddLists(), oddExtensions(), oddNames())
 }
 
 // oddServer is a row over one transport.

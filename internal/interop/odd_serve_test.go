@@ -36,7 +36,7 @@ func newOddPeer(s oddServer) *oddPeer {
 type oddMessage struct {
 	ID     json.RawMessage
 	Method string
-	Params struct{ Name, URI string }
+	Params struct{ Name, URI, Cursor string }
 }
 
 // take reads a message. Ok is false for one that gets no reply.
@@ -67,7 +67,7 @@ func quoted(methods []string) string {
 // next is the reply to a request.
 func (p *oddPeer) next(m oddMessage) oddReply {
 	for _, script := range []says{p.script, p.defaults} {
-		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI, m.Method} {
+		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor, m.Method} {
 			if replies := script[key]; len(replies) > 0 {
 				n := p.count[key]
 				p.count[key]++

@@ -1,10 +1,6 @@
 package subscription
 
-import (
-	"strings"
-
-	"mcpd/protocol"
-)
+import "mcpd/protocol"
 
 // Queue holds notifications until they are dispatched, at most Limit of them (S4-65). The zero Queue is empty and ready.
 //
@@ -31,7 +27,7 @@ type item[T any] struct {
 
 // Change reports that a notification of that method only says that something changed, so that one of several is enough.
 func Change(method string) bool {
-	return strings.HasSuffix(method, "/list_changed") || method == updated
+	return listChanged(method) || method == updated
 }
 
 // Push adds a notification. It reports false when the queue is full and this one was dropped.

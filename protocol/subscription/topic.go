@@ -9,13 +9,19 @@ import (
 // Any is the method of a topic that covers all methods.
 const Any = "*"
 
+// Others is the method of a topic that covers all methods but changes of lists.
+const Others = "+"
+
+// listChanged reports whether a method says that a list has changed.
+func listChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
+
 // updated is the one notification that is about a resource.
 const updated = "notifications/resources/updated"
 
 // Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, an empty URI
 // any resource, and an empty Over any connection. As the subject of a notification they mean that it is about none in particular.
 type Topic struct {
-	Method string // of the notification, or Any
+	Method string // of the notification, or Any, or Others
 	Server string // that it comes from
 	URI    string // of the resource it is about
 	// Over names the connection to the server, since different ones may be for different subscribers.
@@ -36,8 +42,13 @@ const maxParents = 64
 func (t Topic) covering() iter.Seq[Topic] {
 	return func(yield func(Topic) bool) {
 		uri, root, level := t.URI, root(t.URI), 0
+		methods := [...]string{t.Method, Any, Others}
+		which := methods[:]
+		if listChanged(t.Method) {
+			which = methods[:2]
+		}
 		for {
-			for _, method := range [...]string{t.Method, Any} {
+			for _, method := range which {
 				switch {
 				case !yield(Topic{Method: method, Server: t.Server, URI: uri}):
 					return

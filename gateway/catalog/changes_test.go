@@ -1,0 +1,56 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A scenario is a line of events: a name is a change, a dot is 100 ms, and what stands in brackets
+// is announced then.
+func TestBurstOfChangesIsAnnouncedOnce(t *testing.T) {
+	for name, scenario := range map[string]string{
+		"one change":           "a . . [a] . . . . . .",
+		"a burst":              "a a a . a . . [a] . . .",
+		"two lists":            "a . b . [a] . [b] . .",
+		"two at once":          "b a . . [a,b] . . .",
+		"one after another":    "a . . [a] a . . [a] . .",
+		"without end":          "a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . [a] a . . [a] . .",
+		"beside another":       "a . a . a . b a . a . [b] a . . [a]",
+		"quiet for long":       ". . . . a . . [a] . . . . . . . . . . . . . a . . [a]",
+		"nothing ever changed": ". . . .",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c Changes[string]
+			now, next := time.Unix(0, 0), time.Time{} // when the caller looks again, as it was told
+			look := func() (due []string) {
+				due, wait := c.Due(now, strings.Compare)
+				if next = (time.Time{}); wait > 0 {
+					next = now.Add(wait)
+				}
+				return due
+			}
+			var got []string
+			for _, word := range strings.Fields(scenario) {
+				switch {
+				case word == ".":
+					got = append(got, word)
+					now = now.Add(100 * time.Millisecond)
+					if !next.IsZero() && !now.Before(next) {
+						if due := look(); len(due) > 0 {
+							got = append(got, "["+strings.Join(due, ",")+"]")
+						}
+					}
+				case !strings.HasPrefix(word, "["):
+					got = append(got, word)
+					if c.Note(word, now); next.IsZero() {
+						look()
+					}
+				}
+			}
+			if s := strings.Join(got, " "); s != scenario {
+				t.Errorf("got  %s\nwant %s", s, scenario)
+			}
+		})
+	}
+}
