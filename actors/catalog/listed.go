@@ -42,10 +42,15 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor s
 	if page, ok := v.pages[key]; ok {
 		return page, nil
 	}
+	var of string // the server of the item before
+	var dialect tasks.Dialect
 	page, err := v.List(kind).Page(scope, cursor, func(server string, item jsontext.Value) jsontext.Value {
 		item = rewrite.Item(rewritten[kind], from, version, item)
 		if kind == merge.Tools && version.Has(protocol.ToolExecution) {
-			dialect, _ := v.Dialect(server)
+			if of != server {
+				of = server
+				dialect, _ = v.Dialect(server)
+			}
 			item = tasked(item, dialect)
 		}
 		item, _ = merge.Sound(kind, version.Era() == protocol.Legacy, item)
