@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-//go:generate go test -run ^TestOddServers$ . -update
-
 // The ways to an odd server.
 const (
 	oddDirect    = "direct"
