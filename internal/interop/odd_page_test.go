@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-const oddDoc = "../../docs/odd-servers.md"
+const oddDoc = "../../docs/odd-servers.gen.md"
 
-const oddHead = `<!-- Written by make parity from what its test saw. Do not edit. -->
+const oddHead = `<!-- Written by go generate ./internal/interop from what its test saw. Do not edit. -->
 
 # Odd servers
 
@@ -30,7 +30,7 @@ func compare(t *testing.T, file, page string) {
 		}
 	}
 	if have, err := os.ReadFile(file); err != nil || string(have) != page {
-		t.Errorf("%s is not current (%v): run make parity", file, err)
+		t.Errorf("%s is not current (%v): run go generate ./internal/interop", file, err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // oddRow is one row of the corpus of odd servers: a scripted server whose output is sloppy, what a
 // client asks it, and what comes through mcpd. TestOddServers runs all rows against one host, with
-// the official clients directly and through mcpd, and writes docs/odd-servers.md.
+// the official clients directly and through mcpd, and writes docs/odd-servers.gen.md.
 //
 // To add a row, append it to the list of its part (oddAnswers and so on in odd_PART_test.go) and run
 // `go generate ./internal/interop`. A row passes when each client gets through `/SERVER/mcp` and

@@ -3,7 +3,11 @@ package interop
 import (
 	"fmt"
 	"testing"
+
+	"mcpd/internal/mcptest"
 )
+
+//go:generate go test -run ^TestOddServers$ . -update
 
 // The ways to an odd server.
 const (

@@ -91,7 +91,7 @@ tenants:
 	if got := slices.Sorted(maps.Keys(heard.headers["Authorization"])); !slices.Equal(got, []string{"Bearer " + upstream}) {
 		t.Errorf("Authorization = %q", got)
 	}
-	allowed := []string{"Accept", "Authorization", "Content-Length", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id", "User-Agent", "X-Plain"}
+	allowed := []string{"Accept", "Accept-Encoding", "Authorization", "Content-Length", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id", "User-Agent", "X-Plain"}
 	if got := slices.Sorted(maps.Keys(heard.headers)); !slices.Equal(got, allowed) {
 		t.Errorf("headers that reached the server:\n%q\nwant\n%q", got, allowed)
 	}
