@@ -168,7 +168,8 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		"not judged, in a short run":      {at(o, 1.1, 6, load.Unclear), true, true, ""},
 		"worse, but not as a whole":       {at(o, o.end/1.01, o.end*1.2, load.Fail), false, true, ""},
 		"worse":                           {at(o, o.end*1.01, o.end*1.2, load.Fail), false, false, "has become worse than the 2.0"},
-		"worse, in a short run":           {at(o, o.end*1.01, o.end*1.2, load.Fail), true, false, "has become worse than the 2.0"},
+		"worse, in a short run":           {at(o, o.end*between*1.01, o.end*1.3, load.Fail), true, false, "has become worse than the 2.0"},
+		"as runs differ, in a short run":  {at(o, o.end*between/1.01, o.end*1.3, load.Fail), true, true, ""},
 		"just narrow enough":              {at(o, o.ratio*math.Pow(half, -1.99), o.ratio*math.Pow(half, 1.99), load.Fail), false, true, ""},
 		"too wide to be worse":            {at(o, o.ratio*math.Pow(half, -2.01), o.ratio*math.Pow(half, 2.01), load.Fail), false, false, "or its interval is too wide to tell"},
 		"too wide to be judged":           {at(o, 1.1, 6, load.Unclear), false, false, "owed at 2.08: its interval is too wide"},
@@ -178,6 +179,7 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		"nobody's, not judged, in short":  {nobodys, true, false, ""},
 		"at its limit, as it was":         {at(unclear, unclear.ratio*unclear.ratio/unclear.end, unclear.end, load.Unclear), false, true, ""},
 		"at its limit, and now beyond it": {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), false, false, "has become worse"},
+		"the same in a short run":         {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), true, true, ""},
 	} {
 		r := record.Record{Short: c.short, Comparisons: []record.Comparison{c.is}}
 		excuse(&r)
