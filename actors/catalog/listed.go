@@ -12,16 +12,6 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// MaxKeptPages bounds the pages of lists that a view keeps once they were made.
-const MaxKeptPages = 64
-
-// pageAs is a page of a list as a revision shows it.
-type pageAs struct {
-	kind          merge.Kind
-	version       protocol.Version
-	scope, cursor string
-}
-
 // rewritten are the kinds of items by the lists they stand in.
 var rewritten = map[merge.Kind]rewrite.Kind{
 	merge.Tools: rewrite.Tool, merge.Prompts: rewrite.Prompt, merge.Resources: rewrite.Resource, merge.Templates: rewrite.Template,
@@ -30,17 +20,12 @@ var rewritten = map[merge.Kind]rewrite.Kind{
 // Listed is a page of a list as clients of a revision see it; see merge.List.Page. Servers of several
 // revisions stand in one list: an item is taken for one of the era that the client is not of, so that
 // all is left out which the client's own revision has no place for, and items are repaired, or left out
-// where that revision has no form for them. The page is shared: it is not to be changed.
+// where that revision has no form for them. A page is made each time: it costs what it holds, and
+// kept pages would be one for each revision of each view.
 func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor string) (jsontext.Value, error) {
 	from := protocol.Latest
 	if version.Era() == protocol.Modern {
 		from = protocol.LatestLegacy
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	key := pageAs{kind, version, scope, cursor}
-	if page, ok := v.pages[key]; ok {
-		return page, nil
 	}
 	var of string // the server of the item before
 	var dialect tasks.Dialect
@@ -59,14 +44,7 @@ func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor s
 	if err != nil {
 		return nil, err
 	}
-	page = merge.WithIncomplete(page, v.incomplete[kind])
-	if len(v.pages) < MaxKeptPages && v.grow(len(page)) {
-		if v.pages == nil {
-			v.pages = map[pageAs]jsontext.Value{}
-		}
-		v.pages[key] = page
-	}
-	return page, nil
+	return merge.WithIncomplete(page, v.incomplete[kind]), nil
 }
 
 // Dialect is how a server speaks of tasks, as far as it is known.

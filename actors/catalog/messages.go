@@ -100,9 +100,7 @@ type View struct {
 	handle  *Handle            // as well
 
 	mu       sync.Mutex // guards what follows: what was asked for before
-	made     int        // bytes of pages
 	offers   map[protocol.Version]protocol.ServerCapabilities
-	pages    map[pageAs]jsontext.Value
 	mirrors  map[string][]headers.Mirror // by tool; nil before the first
 	supports map[owned]tasks.Support     // of tools that have any; nil before the first
 }

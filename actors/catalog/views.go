@@ -121,17 +121,6 @@ func (v *View) keep() {
 	v.handle.view.Store(v)
 }
 
-// grow counts n bytes more that were made of the view. It reports false where the tenant has no room
-// for them, and they are not to be kept. The mutex is held.
-func (v *View) grow(n int) bool {
-	if !v.account.Spare(n) {
-		return false
-	}
-	v.made += n
-	v.counted.Resize(v.size() + v.made)
-	return true
-}
-
 // forget lets go of what the view counts. A request that has it still may use it. The mutex of the
 // view is not waited for: whoever has it may be slow.
 func (v *View) forget() {
