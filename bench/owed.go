@@ -58,7 +58,7 @@ func excuse(r *record.Record) {
 }
 
 // between is how much further than its interval a short run may lie from the full run: runs of one
-// build differ by more than the rounds of one run do. Nine short runs of two builds had call-http with
+// build differ by more than the rounds of one run do. Nine short runs of four builds had call-http with
 // 128 sessions at 2.18 to 2.41, where the interval of the full run ends at 2.22.
 const between = 1.1
 
