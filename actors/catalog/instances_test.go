@@ -23,7 +23,7 @@ func (r *rig) another(principal string) (client.Instance, error) {
 }
 
 // A connection gets more instances of its server up to their bound, and one that has ended makes room.
-// What an instance lists beside the first is listed until it ends.
+// Tools that only a further instance lists are listed until that instance ends.
 func TestInstancesOfAServer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()

@@ -63,7 +63,7 @@ func TestShortListsDoNotStandForTheirServer(t *testing.T) {
 	}
 }
 
-// What is shown of a server that does not run may change when it does. So listChanged is declared,
+// The lists of a server that does not run may change when it starts. So listChanged is declared,
 // and only of lists that the server has.
 func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
 	first := &rig{}

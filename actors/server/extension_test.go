@@ -138,7 +138,7 @@ func TestNotificationsOfAnExtensionReachTheServer(t *testing.T) {
 	})
 }
 
-// What a server says of its extension reaches the only one whom it can be about. What may be another
+// A notification of an extension reaches the only client that it can be about. One that may be another
 // principal's is dropped and counted.
 func TestNotificationsOfAnExtensionReachTheirOwner(t *testing.T) {
 	const method = "notifications/things/changed"

@@ -118,7 +118,7 @@ func TestSubscriptionEndsWhereItWasMade(t *testing.T) {
 	})
 }
 
-// What a server gave to a principal beside its lists leads back to it, for this principal alone.
+// A URI that a server gave to a principal beside its lists leads back to it, for that principal alone.
 func TestReferencesLeadBack(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"skill://x/SKILL.md","name":"x"},` +
@@ -151,7 +151,7 @@ func TestReferencesLeadBack(t *testing.T) {
 	})
 }
 
-// What is remembered of references counts for the tenant.
+// Remembered references count for the tenant.
 func TestReferencesAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"test://hidden","name":"x"}]}`)
