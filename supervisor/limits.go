@@ -113,6 +113,7 @@ var limits = []limit{
 
 	// Streams.
 	{"max_streams", "", nil, "GET streams of one session", saysRetry, "too_many_streams"},
+	{"", "listens", server.MaxListens, "subscriptions/listen of all clients of one kind without a session: each is a response that stays open", "-32603, overloaded", "overloaded"},
 	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen; and those that a session is subscribed to", "-32602", "invalid_params"},
 	{"", "subscribed", int64(protocol.MaxSubscribedBytes), "bytes of the URIs of the latter", "-32602", "invalid_params"},
 	{"", "references", catalog.MaxReferences, "URIs of one principal that servers have given beside their lists, and that lead back to whoever gave them", "the oldest is forgotten: it is not found by that any more", ""},

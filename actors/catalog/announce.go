@@ -12,17 +12,6 @@ import (
 	"mcpd/telemetry"
 )
 
-// news is a change of the list of all servers: which connections those share who hear of it, and
-// the notification.
-type news struct {
-	key    tenant.Key
-	method string
-}
-
-func (n news) compare(o news) int {
-	return cmp.Or(n.key.Compare(o.key), cmp.Compare(n.method, o.method))
-}
-
 // newsDue says that the time of a change may have come.
 type newsDue struct{}
 
@@ -37,7 +26,7 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 			continue
 		}
 		told[n.Method] = true
-		c.changes.Note(news{anyRevision(r.Key), n.Method}, c.p.Now())
+		c.changes.Note(n.Method, anyRevision(r.Key), c.p.Now())
 		if c.p.Send(c.o.Dispatcher, n) != nil {
 			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
 				Where: telemetry.Where{Tenant: c.tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
@@ -54,14 +43,17 @@ func (c *Catalog) announceLater() {
 	}
 }
 
-// announceAll announces the changes whose time has come. One that the dispatcher has no room for is
-// announced later.
+// announceAll announces the changes whose time has come, each once to whoever uses any of the
+// connections it came over. One that the dispatcher has no room for is announced later.
 func (c *Catalog) announceAll() {
 	now := c.p.Now()
-	due, wait := c.changes.Due(now, news.compare)
-	for _, n := range due {
-		if err := c.p.Send(c.o.Dispatcher, &notification.Dispatch{Key: n.key, Method: n.method}); errors.Is(err, otp.ErrOverloaded) {
-			c.changes.Note(n, now)
+	due, wait := c.changes.Due(now, tenant.Key.Compare)
+	for _, change := range due {
+		err := c.p.Send(c.o.Dispatcher, &notification.Dispatch{Method: change.List, Keys: change.Of})
+		if errors.Is(err, otp.ErrOverloaded) {
+			for _, key := range change.Of {
+				c.changes.Note(change.List, key, now)
+			}
 			wait = cmp.Or(wait, merge.ChangesQuiet)
 		}
 	}

@@ -69,6 +69,7 @@ type Catalog struct {
 	*kept
 	places  map[otp.Ref]place // of supervisors and connections
 	rows    map[string]int    // the servers' places in the configuration
+	names   []string          // of the servers, in that order
 	status  Status
 	booting bool // boot is on its way
 	// announcing says that newsDue is on its way.
@@ -87,7 +88,7 @@ type kept struct {
 	// references are the URIs that servers have given to clients beside their lists.
 	references *merge.References
 	// changes are what those are to hear who see all servers as one.
-	changes merge.Changes[news]
+	changes merge.Changes[tenant.Key]
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"mcpd/actors/capability"
@@ -75,6 +76,34 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 	k := tenant.NewKey(share, principal, "", shown(s, fingerprint))
 	k.Modern = modern
 	return s.Shared(k)
+}
+
+// Keys are the connections that a caller hears of: the ones that its requests go through, and the ones
+// that its lists come from. There are few of them, however many servers there are.
+func Keys(servers []tenant.Server, c Caller) (keys []tenant.Key) {
+	// kind is all of a server that its keys depend on.
+	type kind struct {
+		share     tenant.Share
+		mute, one bool
+	}
+	c, known := c.known(), map[kind]bool{}
+	for i := range servers {
+		s := &servers[i]
+		if c.Server != "" && s.Name != c.Server {
+			continue
+		}
+		k := kind{s.Share.Applied(s.Link()), s.Mute, s.Instances == 1}
+		if known[k] {
+			continue
+		}
+		known[k] = true
+		for _, key := range []tenant.Key{Key(*s, c), ListKey(*s, c)} {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
 }
 
 // connect hands out a connection, starting it when there is none and there may be another.

@@ -83,24 +83,24 @@ func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
 	if len(s.instead) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) || key == ListKey(s.config, caller) {
 		return
 	}
-	if caller.Server != "" {
-		c.register(notification.Any, s.config.Name, key, caller.Ref)
-		return
-	}
-	c.register(notification.Others, s.config.Name, key, caller.Ref)
-	c.register(notification.Any, "", key, caller.Ref) // changes of lists, of all servers together
+	c.register(s, key, caller.Ref)
 }
 
-func (c *Catalog) register(method, server string, key tenant.Key, session otp.Ref) {
-	_ = c.p.Send(c.o.Dispatcher, &notification.Register{
-		Method: method, Server: server, Key: anyRevision(key), Handler: notification.Mailbox{Ref: session},
-	})
+// register has a session hear what a server says over a connection, and of changes of the lists of
+// all servers that are announced over it. Each session takes those that it sees: see
+// Session.notice.
+func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
+	for _, server := range []string{s.config.Name, ""} {
+		_ = c.p.Send(c.o.Dispatcher, &notification.Register{
+			Method: notification.Any, Server: server, Key: anyRevision(key), Handler: notification.Mailbox{Ref: session},
+		})
+	}
 }
 
 // moved hands the sessions that had used a connection, and what they want, to another one.
 func (c *Catalog) moved(s *server, key tenant.Key, to *conn, left *client.Left) {
 	for _, ref := range order.Of(left.Sessions) {
-		c.register(notification.Any, s.config.Name, key, ref)
+		c.register(s, key, ref)
 	}
 	_ = c.p.Send(to.ref, left)
 }

@@ -69,10 +69,12 @@ func (c *Catalog) countLists() {
 type waiter struct {
 	call     *Look
 	deadline time.Time
+	at       int // place of the server that it was found to wait for last
 }
 
 // look answers with what is known of the caller's servers. It sees to it that those which are not known are being started.
 func (c *Catalog) look(call *Look) {
+	call.Req.Caller = call.Req.Caller.known()
 	caller := call.Req.Caller
 	if c.unserved(caller) {
 		call.Fail(protocol.EndpointNotFound())
@@ -83,7 +85,7 @@ func (c *Catalog) look(call *Look) {
 		s := c.servers[name]
 		c.hears(s, s.listed(caller), caller)
 	}
-	w := &waiter{call, c.p.Now().Add(call.Req.Wait)}
+	w := &waiter{call: call, deadline: c.p.Now().Add(call.Req.Wait)}
 	switch {
 	case !c.mustWait(w):
 		c.answer(w)
@@ -121,26 +123,36 @@ func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
-// mustWait reports whether some server is still worth waiting for: never listed, starting, and not waited for in vain, by whomever. Who sees
-// one server alone has nothing else to wait for.
+// mustWait reports whether some server is still worth waiting for: never listed, starting, and not
+// waited for in vain, by whomever. Who sees one server alone has nothing else to wait for. The search
+// begins at the server that was found last, so that a burst of servers costs a waiter each of them
+// once.
 func (c *Catalog) mustWait(w *waiter) bool {
 	now, caller := c.p.Now(), w.call.Req.Caller
 	if !now.Before(w.deadline) || c.unserved(caller) {
 		return false
 	}
-	for _, name := range c.scope(caller) {
-		s := c.servers[name]
-		key := s.listed(caller)
-		l := c.listing(s, key)
-		only := w.call.Req.For
-		if only != "" && only != name {
-			continue
-		}
-		if s.owes(key, w.call.Req, only == name) && (caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait) {
+	names := c.scope(caller)
+	for i := range names {
+		at := (w.at + i) % len(names)
+		if c.awaits(w.call.Req, names[at], now) {
+			w.at = at
 			return true
 		}
 	}
 	return false
+}
+
+// awaits reports whether a server is worth waiting for.
+func (c *Catalog) awaits(r LookRequest, name string, now time.Time) bool {
+	if r.For != "" && r.For != name {
+		return false
+	}
+	s := c.servers[name]
+	key := s.listed(r.Caller)
+	l := c.listing(s, key)
+	return s.owes(key, r, r.For == name) &&
+		(r.Caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait)
 }
 
 // owes reports whether a server is on its way to what a request is answered with; again counts one
@@ -334,16 +346,12 @@ func (c *Catalog) view(caller Caller) *View {
 	return v
 }
 
-// scope is the servers a caller sees, in configuration order.
+// scope is the servers a caller sees, in configuration order. It must not be changed.
 func (c *Catalog) scope(caller Caller) []string {
 	if caller.Server != "" {
 		return []string{caller.Server}
 	}
-	names := make([]string, 0, len(c.tenant.Servers))
-	for _, s := range c.tenant.Servers {
-		names = append(names, s.Name)
-	}
-	return names
+	return c.names
 }
 
 // listing is what a server has listed over a kind of connection.

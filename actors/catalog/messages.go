@@ -31,10 +31,26 @@ type Caller struct {
 	Modern   bool                    // its revision has no handshake
 	Peer     bool                    // it has no session: all clients of its kind use the connection that its lists come from
 	Server   string                  // of a transparent endpoint; empty for all servers as one
+
+	// print is the fingerprint, where it is known: see known.
+	print *protocol.Fingerprint
 }
 
 // fingerprint is that of the capabilities which servers are told of.
-func (c Caller) fingerprint() protocol.Fingerprint { return c.Capabilities.Fingerprint() &^ c.Withheld }
+func (c Caller) fingerprint() protocol.Fingerprint {
+	if c.print != nil {
+		return *c.print
+	}
+	return c.Capabilities.Fingerprint() &^ c.Withheld
+}
+
+// known is the caller with its fingerprint, which is read from its declaration: once, and not for
+// each of its servers.
+func (c Caller) known() Caller {
+	f := c.fingerprint()
+	c.print = &f
+	return c
+}
 
 // Told are the capabilities which servers are told of.
 func (c Caller) Told() protocol.ClientCapabilities {

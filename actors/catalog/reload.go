@@ -31,10 +31,10 @@ type (
 func (c *Catalog) configure() {
 	reloaded := c.tenant != nil // and not begun anew
 	c.tenant = c.o.Tenant()
-	c.rows = map[string]int{}
+	c.rows, c.names = map[string]int{}, nil
 	c.status = Status{records: make([]atomic.Pointer[Record], len(c.tenant.Servers))}
 	for i, config := range c.tenant.Servers {
-		c.rows[config.Name] = i
+		c.rows[config.Name], c.names = i, append(c.names, config.Name)
 		switch s := c.servers[config.Name]; {
 		case s == nil:
 			c.servers[config.Name] = newServer(config, c.p.Now())

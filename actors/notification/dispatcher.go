@@ -105,7 +105,7 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	case *Dispatch:
 		n := (*Notice)(m)
 		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size()) // a change says little, and would be missed
-		if full || !d.queue.Push(subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}, n) {
+		if full || !d.queue.Push(n.place(), n) {
 			d.dropped(n, "queue_full")
 			return nil
 		}
@@ -179,12 +179,12 @@ func (d *Dispatcher) drain() {
 	begun := 0
 	for range MaxDeliveries {
 		for d.current.over() {
-			about, n, ok := d.queue.Pop()
+			_, n, ok := d.queue.Pop()
 			if !ok {
 				d.current.end()
 				return
 			}
-			d.current.begin(n, d.table.Match(about))
+			d.current.begin(n, d.table.Match(n.about(), n.several()...))
 			if begun++; begun == Burst {
 				d.wake()
 				return

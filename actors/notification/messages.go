@@ -1,6 +1,8 @@
 package notification
 
 import (
+	"reflect"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/tenant"
@@ -11,8 +13,10 @@ import (
 // Any is the method of a registration that takes every notification (S4-64).
 const Any = subscription.Any
 
-// Others is the method of a registration that takes every notification but changes of lists.
-const Others = subscription.Others
+// All is the method of a registration for a session that sees all servers as one: with a Key and
+// without a Server it takes what any server says over that connection, and of lists only the changes
+// that name no server.
+const All = subscription.All
 
 // The classes: a notification may be lost, who wants which may not.
 //
@@ -69,6 +73,9 @@ type Dispatch Notice
 type Notice struct {
 	Server string
 	Key    tenant.Key // of the connection it came over; zero when it is about the server as such
+	// Keys are in place of Key, when it is about several connections. Whoever listens to more than one
+	// of them is told once.
+	Keys   []tenant.Key
 	Method string
 	URI    string // of the resource it is about, if it is about one
 	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
@@ -78,7 +85,33 @@ type Notice struct {
 }
 
 // size is how many bytes it keeps.
-func (n *Notice) size() int { return len(n.Params) + len(n.URI) }
+func (n *Notice) size() int {
+	return len(n.Params) + len(n.URI) + len(n.Keys)*int(reflect.TypeFor[tenant.Key]().Size())
+}
+
+// about is what a notice is about, as it is matched with what listeners want.
+func (n *Notice) about() subscription.Topic {
+	return subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}
+}
+
+// several are what a notice about several connections is about.
+func (n *Notice) several() (all []subscription.Topic) {
+	for _, key := range n.Keys {
+		about := n.about()
+		about.Over = over(key)
+		all = append(all, about)
+	}
+	return all
+}
+
+// place is what one notice has in common with another that may take its place in the queue.
+func (n *Notice) place() subscription.Topic {
+	about := n.about()
+	for _, key := range n.Keys {
+		about.Over += over(key) + " "
+	}
+	return about
+}
 
 // Stats asks for the dispatcher's counts.
 type Stats = otp.Call[StatsRequest, Counts]

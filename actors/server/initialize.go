@@ -9,8 +9,6 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/version"
 	merge "mcpd/gateway/catalog"
-	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	lifecycle "mcpd/protocol/session"
 	"mcpd/supervisor/otp"
@@ -166,32 +164,18 @@ func (s *Session) ready() {
 	}
 }
 
-// listen asks the dispatcher for what servers announce over this session's connections: the one its calls go through, and the one its
-// lists come from. What a server says over another principal's connection is that principal's. Who
-// sees all servers as one hears of changed lists once for all of them.
+// listen asks the dispatcher for what servers announce over this session's connections. What a
+// server says over another principal's connection is that principal's. A session that sees all
+// servers as one asks by connection and not by server, which is as often as its connections differ,
+// however many servers there are. It hears of changed lists once for all of them.
 func (s *Session) listen() {
-	caller, me := s.caller(), notification.Mailbox{Ref: s.p.Self()}
-	what, all := notification.Any, map[tenant.Key]bool{}
-	if !s.transparent() {
-		what = notification.Others
+	what, server := notification.All, ""
+	if s.transparent() {
+		what, server = notification.Any, s.h.Endpoint().Server
 	}
-	listen := func(method, server string, key tenant.Key) {
-		_ = s.p.Send(s.o.Notices, &notification.Register{Method: method, Server: server, Key: key, Handler: me})
-	}
-	for _, config := range s.tenant.Servers {
-		if s.transparent() && config.Name != s.h.Endpoint().Server {
-			continue
-		}
-		own, lists := catalog.Key(config, caller), catalog.ListKey(config, caller)
-		listen(what, config.Name, own)
-		if all[own] = true; lists != own {
-			listen(what, config.Name, lists)
-			all[lists] = true
-		}
-	}
-	if !s.transparent() {
-		for key := range order.By(all, tenant.Key.Compare) {
-			listen(notification.Any, "", key)
-		}
+	for _, key := range catalog.Keys(s.tenant.Servers, s.caller()) {
+		_ = s.p.Send(s.o.Notices, &notification.Register{
+			Method: what, Server: server, Key: key, Handler: notification.Mailbox{Ref: s.p.Self()},
+		})
 	}
 }

@@ -21,8 +21,9 @@ import (
 	"mcpd/transport"
 )
 
-// MaxListens bounds the subscriptions of one peer; each holds a response open.
-const MaxListens = 1024
+// MaxListens bounds the subscriptions of one peer, which serves all clients that say the same of
+// themselves; each holds a response open.
+const MaxListens = 1 << 13
 
 // listen is one subscriptions/listen (2026-07-28 §basic/patterns/subscriptions).
 type listen struct {

@@ -288,7 +288,11 @@ func TestListenEndsPolitely(t *testing.T) {
 
 // A peer has so many subscriptions, and they take no room from its calls.
 func TestListensAreBounded(t *testing.T) {
-	run(t, func(r *rig) { r.tenant.Limits.MaxPending = 10 }, func(r *rig) {
+	change := func(r *rig) {
+		r.tenant.Limits.MaxPending = 10
+		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 64 << 20})
+	}
+	run(t, change, func(r *rig) {
 		c := r.caller(`{}`)
 		var last *stage.Sink
 		for n := range server.MaxListens {

@@ -10,11 +10,15 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
 )
 
 // notice delivers what a server announced, when this client asked for it and its revision knows it.
 func (s *Session) notice(n *notification.Notice) {
 	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal || n.Session != "" && n.Session != s.h.Row() {
+		return
+	}
+	if !s.sees(n) {
 		return
 	}
 	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
@@ -40,6 +44,16 @@ func (s *Session) notice(n *notification.Notice) {
 		}
 	}
 	_ = s.push(jsonrpc.Notification(n.Method, params))
+}
+
+// sees reports whether this session sees what a notification is about. The change of one server's
+// lists is told to who sees that server alone; who sees all servers as one hears of the change of the
+// list of all, which names no server.
+func (s *Session) sees(n *notification.Notice) bool {
+	if !s.transparent() {
+		return n.Server == "" || !subscription.ListChanged(n.Method)
+	}
+	return n.Server == s.h.Endpoint().Server
 }
 
 // covers reports whether a subscription to a resource takes an update of another: the same, or one below it (2025-11-25

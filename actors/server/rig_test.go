@@ -52,13 +52,14 @@ type rig struct {
 	next   atomic.Uint64
 	script map[string]script // of each server; one without never answers anything
 	// peers are the servers' ends of the connections, as they are dialled.
-	peers   map[string]chan *peer
-	dialled stage.Log // all of them
-	tenant  tenant.Tenant
-	held    *held.Options
-	home    string // of the servers, when they live on without their host
-	disk    *disk  // nil when nothing is written down
-	tools   int    // how often those of "files" were changed
+	peers      map[string]chan *peer
+	dialled    stage.Log // all of them
+	tenant     tenant.Tenant
+	held       *held.Options
+	home       string       // of the servers, when they live on without their host
+	disk       *disk        // nil when nothing is written down
+	tools      int          // how often those of "files" were changed
+	registered atomic.Int64 // how often somebody asked the dispatcher to hear of something
 	// countsCatalog has the catalogue count what it keeps.
 	countsCatalog bool
 }
@@ -132,6 +133,9 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 	}
 	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration { return r.tenant.Limits.ParkTime }}
 	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 100), "search": make(chan *peer, 100)}
+	for _, config := range r.tenant.Servers {
+		r.peers[config.Name] = make(chan *peer, 100)
+	}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	worker := func(id string, f func() otp.Behaviour) otp.Child {
 		return otp.Child{ID: id, Start: s.Stalls.Worker(id, f)}
@@ -164,9 +168,9 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			})
 		}),
 		worker("notices", func() otp.Behaviour {
-			return notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit, Forgot: func() {
+			return &dispatcher{notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit, Forgot: func() {
 				r.index.Each(func(h *session.Handle) bool { _ = h.Send(session.Reconfigured{}); return true })
-			}})
+			}}), &r.registered}
 		}),
 		worker("catalog", func() otp.Behaviour {
 			var kept *quota.Account
@@ -196,6 +200,19 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		worker("task_manager", func() otp.Behaviour { return task.NewManager(r.restoring()) }),
 		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: s.Stalls.WorkerWith("session", r.session())}),
 	}
+}
+
+// dispatcher counts what it is asked for.
+type dispatcher struct {
+	*notification.Dispatcher
+	registered *atomic.Int64
+}
+
+func (d *dispatcher) Receive(p *otp.Process, msg any) error {
+	if _, is := msg.(*notification.Register); is {
+		d.registered.Add(1)
+	}
+	return d.Dispatcher.Receive(p, msg)
 }
 
 func (r *rig) session() func(args any) otp.Behaviour {

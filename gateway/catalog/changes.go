@@ -1,8 +1,11 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"time"
+
+	"mcpd/internal/order"
 )
 
 // Bounds of a burst of changes that is announced once: it is over when nothing has changed for
@@ -12,41 +15,48 @@ const (
 	ChangesMost  = 2 * time.Second
 )
 
-// Changes gathers changes of one list that is made of many, so that a burst of them is announced
-// once. K says which list it is, and to whom. The zero Changes is empty and ready.
-type Changes[K comparable] struct{ pending map[K]burst }
+// Changes gathers the changes of lists that are each made of many, so that a burst of them is
+// announced once. K says whom a change concerns. What concerns some and what concerns others is one
+// burst, because there may be someone whom both concern. The zero Changes is empty and ready.
+type Changes[K comparable] struct{ pending map[string]gathered[K] }
 
-// burst is when its first change came, and its last.
-type burst struct{ first, last time.Time }
+// gathered is the changes of one list: when its first came and its last, and whom they concern.
+type gathered[K comparable] struct {
+	first, last time.Time
+	of          map[K]bool
+}
+
+// Burst is the changes of one list that are announced together.
+type Burst[K comparable] struct {
+	List string
+	Of   []K
+}
 
 // Note takes note of a change.
-func (c *Changes[K]) Note(about K, now time.Time) {
+func (c *Changes[K]) Note(list string, of K, now time.Time) {
 	if c.pending == nil {
-		c.pending = map[K]burst{}
+		c.pending = map[string]gathered[K]{}
 	}
-	b, ok := c.pending[about]
-	if !ok {
-		b.first = now
+	b := c.pending[list]
+	if b.of == nil {
+		b = gathered[K]{first: now, of: map[K]bool{}}
 	}
-	b.last = now
-	c.pending[about] = b
+	b.last, b.of[of] = now, true
+	c.pending[list] = b
 }
 
 // Due takes the changes that are to be announced now, in order, and says how long the next of the
 // others has; 0 is for none.
-func (c *Changes[K]) Due(now time.Time, compare func(a, b K) int) (due []K, wait time.Duration) {
-	for about, b := range c.pending {
+func (c *Changes[K]) Due(now time.Time, compare func(a, b K) int) (due []Burst[K], wait time.Duration) {
+	for list, b := range order.Of(c.pending) {
 		left := min(b.first.Add(ChangesMost).Sub(now), b.last.Add(ChangesQuiet).Sub(now))
 		switch {
 		case left <= 0:
-			due = append(due, about)
+			due = append(due, Burst[K]{list, slices.SortedFunc(maps.Keys(b.of), compare)})
+			delete(c.pending, list)
 		case wait == 0 || left < wait:
 			wait = left
 		}
-	}
-	slices.SortFunc(due, compare)
-	for _, about := range due {
-		delete(c.pending, about)
 	}
 	return due, wait
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A scenario is a line of events: a name is a change, a dot is 100 ms, and what stands in brackets
-// is announced then.
+// A scenario is a line of events: a name is a change of a list, with whom it concerns behind a slash;
+// a dot is 100 ms, and what stands in brackets is announced then.
 func TestBurstOfChangesIsAnnouncedOnce(t *testing.T) {
 	for name, scenario := range map[string]string{
 		"one change":           "a . . [a] . . . . . .",
@@ -19,12 +19,17 @@ func TestBurstOfChangesIsAnnouncedOnce(t *testing.T) {
 		"beside another":       "a . a . a . b a . a . [b] a . . [a]",
 		"quiet for long":       ". . . . a . . [a] . . . . . . . . . . . . . a . . [a]",
 		"nothing ever changed": ". . . .",
+		"of two":               "a/x a/y . a/x . . [a/x/y] . . .",
+		"of one after another": "a/x . . [a/x] a/y . . [a/y] . .",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c Changes[string]
 			now, next := time.Unix(0, 0), time.Time{} // when the caller looks again, as it was told
 			look := func() (due []string) {
-				due, wait := c.Due(now, strings.Compare)
+				changes, wait := c.Due(now, strings.Compare)
+				for _, change := range changes {
+					due = append(due, strings.TrimSuffix(change.List+"/"+strings.Join(change.Of, "/"), "/"))
+				}
 				if next = (time.Time{}); wait > 0 {
 					next = now.Add(wait)
 				}
@@ -43,7 +48,8 @@ func TestBurstOfChangesIsAnnouncedOnce(t *testing.T) {
 					}
 				case !strings.HasPrefix(word, "["):
 					got = append(got, word)
-					if c.Note(word, now); next.IsZero() {
+					list, of, _ := strings.Cut(word, "/")
+					if c.Note(list, of, now); next.IsZero() {
 						look()
 					}
 				}

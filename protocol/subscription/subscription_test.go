@@ -38,6 +38,8 @@ func TestMatch(t *testing.T) {
 		"resource": {{Method: updated, Server: "files", URI: "file:///srv/a"}},
 		"folder":   {{Method: updated, URI: "file:///srv/"}},
 		"config":   {{Method: updated, URI: "config://system"}},
+		"overAll":  {{Method: subscription.All, Over: "mine"}},
+		"overOne":  {{Method: subscription.Any, Server: "files", Over: "mine"}},
 	} {
 		for _, topic := range topics {
 			table.Subscribe(who, topic)
@@ -60,6 +62,12 @@ func TestMatch(t *testing.T) {
 		{subscription.Topic{Method: updated, Server: "search", URI: "config://"}, "all both"},
 		{subscription.Topic{Method: updated, Server: "search", URI: "plain"}, "all both"},
 		{subscription.Topic{Method: "notifications/tasks", URI: "file:///srv/a"}, "all both"},
+		{subscription.Topic{Method: message, Server: "files", Over: "mine"}, "all both filesAny overAll overOne"},
+		{subscription.Topic{Method: message, Server: "search", Over: "mine"}, "all both overAll"},
+		{subscription.Topic{Method: message, Server: "search", Over: "yours"}, "all both"},
+		{subscription.Topic{Method: updated, Server: "search", URI: "plain", Over: "mine"}, "all both overAll"},
+		{subscription.Topic{Method: toolsChanged, Server: "files", Over: "mine"}, "all both files filesAny overOne tools"},
+		{subscription.Topic{Method: toolsChanged, Over: "mine"}, "all both overAll tools"},
 	} {
 		if got := matched(&table, tc.about); got != tc.want {
 			t.Errorf("%v: got %s, want %s", tc.about, got, tc.want)

@@ -150,9 +150,9 @@ func (t *Table[S]) All() iter.Seq[S] {
 	}
 }
 
-// Match goes through the subscribers of a notification, each once, in no order. Its cost is that of those it finds. The table must not
-// change meanwhile.
-func (t *Table[S]) Match(about Topic) iter.Seq[S] {
+// Match goes through the subscribers of a notification, which may be about several topics, each once,
+// in no order. Its cost is that of those it finds. The table must not change meanwhile.
+func (t *Table[S]) Match(about Topic, several ...Topic) iter.Seq[S] {
 	return func(yield func(S) bool) {
 		t.round++
 		if t.round == 0 { // after 2^32 rounds: nobody may look as if seen
@@ -161,23 +161,37 @@ func (t *Table[S]) Match(about Topic) iter.Seq[S] {
 			}
 			t.round = 1
 		}
-		for name := range about.covering() {
-			tp, ok := t.topics[name]
-			if !ok {
-				continue
-			}
-			for _, at := range tp.members {
-				s := &t.slots[at]
-				if s.seen == t.round {
-					continue
-				}
-				s.seen = t.round
-				if !yield(s.who) {
-					return
-				}
+		if !t.find(about, yield) {
+			return
+		}
+		for _, about := range several {
+			if !t.find(about, yield) {
+				return
 			}
 		}
 	}
+}
+
+// find goes through the subscribers of a topic that were not found in this round. It reports whether
+// to go on.
+func (t *Table[S]) find(about Topic, yield func(S) bool) bool {
+	for name := range about.covering() {
+		tp, ok := t.topics[name]
+		if !ok {
+			continue
+		}
+		for _, at := range tp.members {
+			s := &t.slots[at]
+			if s.seen == t.round {
+				continue
+			}
+			s.seen = t.round
+			if !yield(s.who) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Has reports whether who has any subscription.

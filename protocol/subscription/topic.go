@@ -9,11 +9,13 @@ import (
 // Any is the method of a topic that covers all methods.
 const Any = "*"
 
-// Others is the method of a topic that covers all methods but changes of lists.
-const Others = "+"
+// All is the method of a topic for whoever sees all servers as one. With Over it covers what any
+// server says over such a connection, so that one topic does for any number of servers. Of the
+// changes of lists it covers only those that name no server, which are told once for all servers.
+const All = "+"
 
-// listChanged reports whether a method says that a list has changed.
-func listChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
+// ListChanged reports whether a method says that a list has changed.
+func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 
 // updated is the one notification that is about a resource.
 const updated = "notifications/resources/updated"
@@ -21,7 +23,7 @@ const updated = "notifications/resources/updated"
 // Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, an empty URI
 // any resource, and an empty Over any connection. As the subject of a notification they mean that it is about none in particular.
 type Topic struct {
-	Method string // of the notification, or Any, or Others
+	Method string // of the notification, or Any, or All
 	Server string // that it comes from
 	URI    string // of the resource it is about
 	// Over names the connection to the server, since different ones may be for different subscribers.
@@ -42,13 +44,11 @@ const maxParents = 64
 func (t Topic) covering() iter.Seq[Topic] {
 	return func(yield func(Topic) bool) {
 		uri, root, level := t.URI, root(t.URI), 0
-		methods := [...]string{t.Method, Any, Others}
-		which := methods[:]
-		if listChanged(t.Method) {
-			which = methods[:2]
+		if t.Over != "" && (t.Server == "" || !ListChanged(t.Method)) && !yield(Topic{Method: All, Over: t.Over}) {
+			return
 		}
 		for {
-			for _, method := range which {
+			for _, method := range [...]string{t.Method, Any} {
 				switch {
 				case !yield(Topic{Method: method, Server: t.Server, URI: uri}):
 					return

@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/actors/server"
+	"mcpd/gateway/tenant"
+)
+
+// starting is a tenant with so many servers that answer initialize when the gate is closed.
+func starting(servers int, gate *chan struct{}) func(r *rig) {
+	return func(r *rig) {
+		r.tenant.Servers = nil
+		for i := range servers {
+			name := fmt.Sprintf("s%03d", i)
+			r.tenant.Servers = append(r.tenant.Servers, tenant.Server{
+				Name: name, Command: tenant.NewSecret(name), Share: tenant.Share(i%2 + 1), // of the tenant, or of the principal
+				Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second},
+			})
+			answers := script{}
+			for method, result := range files() {
+				answers[method] = result
+			}
+			answers["initialize"] = func(params jsontext.Value) string {
+				<-*gate
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				return offers(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true},"logging":{}}`)(params)
+			}
+			r.script[name] = answers
+		}
+	}
+}
+
+// lists are those whose change is told.
+var lists = []string{"tools", "prompts", "resources"}
+
+// Very many servers that come up in one burst are told once to each session that sees all of them as
+// one. To the dispatcher such a session is one listener, which has asked for as much as there are
+// kinds of connections, however many servers there are.
+func TestBurstOfServersIsToldOnce(t *testing.T) {
+	const sessions, kinds = 40, 2
+	for _, servers := range []int{10, 150} {
+		var gate chan struct{}
+		run(t, starting(servers, &gate), func(r *rig) {
+			gate = make(chan struct{}) // of the bubble
+			var all []*user
+			for range sessions {
+				u := r.open("ci", "")
+				u.ask("initialize", greeting("2025-11-25", "{}"))
+				all = append(all, u)
+			}
+			time.Sleep(server.AggregateWait + time.Second)
+			for _, u := range all {
+				u.tell("notifications/initialized", "")
+			}
+			if got := r.registered.Load(); got != sessions*kinds {
+				t.Errorf("%d servers: %d sessions have asked the dispatcher %d times, want %d", servers, sessions, got, sessions*kinds)
+			}
+			close(gate)
+			time.Sleep(time.Minute)
+			for i, u := range all {
+				for _, list := range lists {
+					if got := u.heard("notifications/" + list + "/list_changed"); len(got) != 1 {
+						t.Fatalf("%d servers: session %d heard %d times that %s have changed", servers, i, len(got), list)
+					}
+				}
+			}
+			counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices", notification.StatsRequest{})
+			if want := uint64(sessions * len(lists)); err != nil || counts.Delivered != want || counts.Handlers != sessions {
+				t.Errorf("%d servers: %+v, %v; want %d delivered", servers, counts, err, want)
+			}
+		})
+	}
+}
