@@ -219,20 +219,20 @@ func (c *Catalog) namer(server string, k Kind, items []jsontext.Value, taken map
 
 // own reports whether a URI or template of a server stays as it is for the list of all servers.
 func (c *Catalog) own(uri string, taken bool) bool {
-	return !taken && len(c.pending) == 0 && !strings.HasPrefix(uri, scheme) && !isPage(uri)
+	return !taken && len(c.pending) == 0 && !begins(uri, scheme) && !isPage(uri)
 }
 
-// placeResource finds the external URI of a resource. A page keeps its own URI as a second one, which
-// is understood and not listed.
+// placeResource finds the external URI of a resource. A page, and a URI that some clients cannot parse,
+// are listed with their server's name, and their own URIs are understood as well.
 func (c *Catalog) placeResource(server, uri string) string {
 	_, taken := c.owners[uri]
-	page := isPage(uri) && !strings.HasPrefix(uri, paged) && !taken && len(c.pending) == 0
+	page := isPage(uri) && !begins(uri, paged) && !taken && len(c.pending) == 0
 	if !c.own(uri, taken) && !page {
 		return Wrap(server, uri)
 	}
 	c.owners[uri] = server
 	c.size += len(uri)
-	if page {
+	if page || !parses(uri) {
 		return Wrap(server, uri)
 	}
 	return uri

@@ -204,6 +204,45 @@ func TestRequestsFindTheirServer(t *testing.T) {
 	}
 }
 
+// A URI that some clients cannot parse is listed with its server's name, and understood as it is too.
+func TestURIsThatClientsCannotParse(t *testing.T) {
+	c := New([]Server{
+		offer("a", map[Kind][]string{Resources: {"rel/path", "a b", "x://h:port/y", "MCPD://b/x", "ok:a b"}}),
+		offer("b", map[Kind][]string{Resources: {"rel/path"}}),
+	})
+	want := []string{"mcpd://a/rel%2Fpath", "mcpd://a/a%20b", "mcpd://a/x%3A%2F%2Fh%3Aport%2Fy", "mcpd://a/MCPD%3A%2F%2Fb%2Fx", "ok:a b", "mcpd://b/rel%2Fpath"}
+	if got := names(c.List(Resources)); !slices.Equal(got, want) {
+		t.Errorf("resources are %q, want %q", got, want)
+	}
+	for uri, want := range map[string]origin{"rel/path": {"a", "rel/path"}, "mcpd://a/rel%2Fpath": {"a", "rel/path"}, "mcpd://b/rel%2Fpath": {"b", "rel/path"}} {
+		if got, ok := c.locate(uri); !ok || got != want {
+			t.Errorf("%s leads to %v, want %v", uri, got, want)
+		}
+	}
+	if got := c.URI("a", "rel/path"); got != "mcpd://a/rel%2Fpath" {
+		t.Errorf("a link to it is told as %s", got)
+	}
+	odd := Odd(Resources, true, []jsontext.Value{jsontext.Value(`{"uri":"rel/path","name":"x"}`), jsontext.Value(`{"uri":"ok:a","name":"x"}`)})
+	if len(odd) != 1 || odd[0].Action != Repaired || odd[0].Count != 1 || odd[0].First != "rel/path" {
+		t.Errorf("it counts as %+v", odd)
+	}
+}
+
+// The URL parser of the Python SDK says the same of each.
+func TestParses(t *testing.T) {
+	for uri, want := range map[string]bool{
+		"a://ok": true, "a:": true, "a://": true, "urn:x": true, "file:///a b": true, "file://": true, "a+b.c-d://x": true, "http://é/": true, "a://%": true,
+		"data:text/plain,hi": true, `C:\x\y`: true, "HTTP://X": true, "http://u:p@[::1]:80/x": true, "http://1.2.3.4?x": true, "a://b:/": true, "test:///x": true,
+		"rel/path": false, "": false, "%zz": false, "a b c": false, "/etc/passwd": false, "//x": false, "#x": false, "1a://x": false, "é://x": false,
+		"http://": false, "http:": false, "http://a b/": false, "http://a:99999/": false, "a://b c": false, "a://[": false, "http://[::bad": false,
+		"http://exa%mple/": false, "a://h:port/": false, "a://user@:1/": false, "note://a|b": false, "a://b:70000/c": false, `a://b\c`: false, "http://1.2.3.400/": false,
+	} {
+		if got := parses(uri); got != want {
+			t.Errorf("%q: %t", uri, got)
+		}
+	}
+}
+
 // What a server says of its resources is what a client can come back with.
 func TestURIsOutward(t *testing.T) {
 	c := New([]Server{

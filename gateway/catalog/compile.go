@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,8 +34,8 @@ const (
 // keywords is the table of draft 7, which the TypeScript SDK's validator knows. It makes one of each
 // tool's schema for results when it lists tools, and fails the whole list when it cannot.
 var keywords = map[string]keyword{
-	"type": {kinds: `"[`}, "nullable": {kinds: "t"}, "$ref": {kinds: `"`}, "$id": {kinds: `"`}, "$anchor": {kinds: `"`},
-	"enum": {kinds: "["}, "required": {kinds: "["}, "format": {kinds: `"0`}, "pattern": {kinds: `"`}, "uniqueItems": {kinds: "t"},
+	"type": {kinds: `"[`}, "nullable": {kinds: "t"}, "$ref": {kinds: `"`}, "$id": {kinds: `"`}, "$anchor": {kinds: `"`}, "$dynamicAnchor": {kinds: `"`},
+	"enum": {kinds: "["}, "required": {kinds: "["}, "format": {kinds: `"`}, "pattern": {kinds: `"`}, "uniqueItems": {kinds: "t"},
 	"maximum": {kinds: "0"}, "minimum": {kinds: "0"}, "exclusiveMaximum": {kinds: "0"}, "exclusiveMinimum": {kinds: "0"}, "multipleOf": {kinds: "0"},
 	"maxLength": {kinds: "0"}, "minLength": {kinds: "0"}, "maxItems": {kinds: "0"}, "minItems": {kinds: "0"},
 	"maxProperties": {kinds: "0"}, "minProperties": {kinds: "0"},
@@ -41,7 +44,17 @@ var keywords = map[string]keyword{
 	"allOf": {"[", listed}, "anyOf": {"[", listed}, "oneOf": {"[", listed},
 	"properties": {"{", byName}, "patternProperties": {"{", byName}, "dependencies": {"{", byNameOrNot},
 	"definitions": {"{", byName}, "$defs": {"{", byName},
+
+	// These never compile: the first is of draft 4, the others need another validator or a format of
+	// dates beside them.
+	"id": {}, "$async": {}, "formatMinimum": {}, "formatMaximum": {}, "formatExclusiveMinimum": {}, "formatExclusiveMaximum": {},
 }
+
+// data are keywords whose values are data: validators look for no schemas in them.
+var data = []string{"const", "default", "enum"}
+
+// anchored is the form of an anchor.
+var anchored = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
 
 // types are the words that the keyword type may have.
 var types = []string{"string", "number", "integer", "boolean", "null", "object", "array"}
@@ -71,10 +84,10 @@ func (c *compiler) schema(raw jsontext.Value, depth int) bool {
 	for m := range splice.Members(raw) {
 		name := m.Key()
 		row, known := keywords[name]
-		if name == "id" && m.Value.Kind() == '"' {
-			return false // draft 4: validators refuse it
-		}
 		if !known {
+			if mayName(m.Value) && !slices.Contains(data, name) {
+				return false
+			}
 			continue
 		}
 		kind := m.Value.Kind()
@@ -102,7 +115,8 @@ func (c *compiler) schema(raw jsontext.Value, depth int) bool {
 			c.refs = append(c.refs, said)
 		case "$id":
 			c.names[strings.TrimSuffix(said, "#")] = true
-		case "$anchor":
+		case "$anchor", "$dynamicAnchor":
+			good = anchored.MatchString(said)
 			c.names["#"+said] = true
 		}
 		if !good || !c.below(m.Value, row.sub, depth+1) {
@@ -110,6 +124,12 @@ func (c *compiler) schema(raw jsontext.Value, depth int) bool {
 		}
 	}
 	return typed || !nullable
+}
+
+// mayName reports whether the value of an unknown keyword may name schemas. Validators look for names in
+// there too, and fail when one is wrong.
+func mayName(raw jsontext.Value) bool {
+	return raw.Kind() == '{' && (bytes.Contains(raw, []byte(`nchor"`)) || bytes.Contains(raw, []byte(`"$id"`)) || bytes.Contains(raw, []byte(`\u00`)))
 }
 
 func (c *compiler) types(raw jsontext.Value, said string) bool {

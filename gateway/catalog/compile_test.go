@@ -20,7 +20,8 @@ var (
 		`{"items":[{"type":"null"},true],"additionalItems":false}`, `{"dependencies":{"a":["b"],"c":{"type":"object"}}}`,
 		`{"properties":{"type":{"type":"string"},"enum":{"enum":[1]}}}`, `{"exclusiveMinimum":0,"multipleOf":0.5}`,
 		`{"pattern":"^[a-z]+$"}`, `{"pattern":"^(?=a)(?!b)(?<=c)(?<!d)(?:e)(?<f>g)\\k<f>(h)\\1$"}`, `{"pattern":"\\p{L}\\u0041\\u{1F600}\\x41\\/\\."}`,
-		`{"pattern":"[\\-\\]{}()]"}`, `{"pattern":"a{3}b{1,2000}c{2,}"}`, `{"patternProperties":{"^x-":{}}}`, `{"pattern":"[]|[^]"}`,
+		`{"pattern":"[\\-\\]{}()]"}`, `{"pattern":"[\\w-]|[-a]|[a-\\x7a]|[\\u{1F600}-\\u{1F64F}]|[\\ud83d\\ude00-\\ud83d\\ude4f]"}`, `{"pattern":"(|a)??\\cA\\0\\p{Script=Greek}\\P{Lu}"}`,
+		`{"properties":{"id":{}},"x-own":{"a":1},"default":{"$anchor":""}}`, `{"pattern":"a{3}b{1,2000}c{2,}"}`, `{"patternProperties":{"^x-":{}}}`, `{"pattern":"[]|[^]"}`,
 	}
 	bad = []string{
 		`7`, `[]`, `"string"`, `{"type":"strin"}`, `{"type":7}`, `{"type":["string",null]}`, `{"properties":[]}`, `{"properties":{"a":"string"}}`,
@@ -30,6 +31,9 @@ var (
 		`{"pattern":"("}`, `{"pattern":7}`, `{"pattern":"(?P<a>b)"}`, `{"pattern":"(?i)a"}`, `{"pattern":"\\A"}`, `{"pattern":"\\Z"}`, `{"pattern":"a{"}`,
 		`{"pattern":"\\-"}`, `{"pattern":"]"}`, `{"pattern":"a**"}`, `{"pattern":"[z-a]"}`, `{"pattern":"\\"}`, `{"patternProperties":{"(":{}}}`,
 		`{"items":{"items":{"anyOf":[{"not":{"type":"x"}}]}}}`,
+		`{"pattern":"^[\\w-.]+$"}`, `{"pattern":"[a-\\d]"}`, `{"pattern":"(?<a>x)(?<a>y)"}`, `{"pattern":"\\k<a>"}`, `{"pattern":"\\2(a)"}`, `{"pattern":"\\07"}`, `{"pattern":"\\x4"}`,
+		`{"pattern":"\\u12"}`, `{"pattern":"\\p{Foo}"}`, `{"pattern":"a{5,2}"}`, `{"pattern":"a{,5}"}`, `{"pattern":"(?=a)*"}`, `{"pattern":"^*"}`, `{"pattern":"\\cé"}`, `{"pattern":"(?i:a)"}`,
+		`{"format":5}`, `{"format":"date","formatMinimum":5}`, `{"id":5}`, `{"$anchor":"a b"}`, `{"$dynamicAnchor":"1"}`, `{"x-own":{"$anchor":""}}`, `{"not":{"$async":true}}`,
 	}
 )
 

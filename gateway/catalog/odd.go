@@ -50,7 +50,7 @@ func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 		case listed[name]:
 			note(&left, LeftOut, name, "the server lists it twice")
 			continue
-		case string(sound) != string(item):
+		case string(sound) != string(item), k == Resources && !parses(name):
 			note(&repaired, Repaired, name, "")
 		}
 		listed[name] = true

@@ -18,7 +18,7 @@ func (a *Addresses) URI(server, uri string) string {
 	found, ok := a.locate(uri)
 	switch {
 	case isPage(uri):
-	case ok && found == origin{server, uri}:
+	case ok && found == origin{server, uri} && parses(uri):
 		return uri
 	case !ok && ofWeb(uri):
 		return uri

@@ -1,93 +1,195 @@
 package catalog
 
 import (
-	"errors"
-	"regexp"
-	"regexp/syntax"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// ours turns what JavaScript's regular expressions have and Go's have not into something of the same
-// form: whether it is well formed is all that matters here.
-var ours = strings.NewReplacer(`(?=`, `(?:`, `(?!`, `(?:`, `(?<=`, `(?:`, `(?<!`, `(?:`)
-
-// escapes are what may stand behind a backslash in a pattern with the flag u, see ECMA-262 §22.2.1.
-const escapes = `dDwWsSbBtnvfr0123456789cxukpP^$\.*+?()[]{}|/`
-
-// goodPattern reports whether JavaScript takes a pattern with the flag u, as validators do.
+// goodPattern reports whether JavaScript takes a regular expression with the flag u, which is how
+// validators make theirs (ECMA-262 §22.2.1). Go's package regexp cannot tell: it has another grammar.
+// Where engines differ, as with modifiers and two groups of one name, a pattern is not good.
 func goodPattern(pattern string) bool {
-	var plain strings.Builder // the pattern as Go may read it
-	class := false
-	for i := 0; i < len(pattern); i++ {
-		b := pattern[i]
-		switch {
-		case b == '\\':
-			if i++; i == len(pattern) || strings.IndexByte(escapes, pattern[i]) < 0 && !(class && pattern[i] == '-') {
-				return false
-			}
-			switch e := pattern[i]; {
-			case strings.IndexByte(`0123456789cxukpPbB`, e) >= 0:
-				plain.WriteByte('a') // what belongs to it follows, and is well formed as a text mostly
-				if e == 'k' || e == 'p' || e == 'P' || e == 'u' || e == 'x' {
-					i += escaped(pattern[i+1:])
-				}
-			default:
-				plain.WriteByte('\\')
-				plain.WriteByte(e)
-			}
-			continue
-		case class:
-			class = b != ']'
-		case b == '[':
-			class = true
-			if strings.HasPrefix(pattern[i:], "[]") { // which is nothing in JavaScript
-				plain.WriteString(`[a`)
-				continue
-			}
-			if strings.HasPrefix(pattern[i:], "[^]") {
-				plain.WriteString(`[^a`)
-				i++
-				continue
-			}
-		case b == ']':
-			return false
-		case b == '(' && strings.HasPrefix(pattern[i:], "(?"):
-			rest := pattern[i+2:]
-			if rest == "" || strings.IndexByte(":=!<", rest[0]) < 0 {
-				return false
-			}
-		}
-		plain.WriteByte(b)
-	}
-	if quantifierless(plain.String()) {
+	if len(pattern) > maxPattern {
 		return false
 	}
-	_, err := regexp.Compile(ours.Replace(plain.String()))
-	var wrong *syntax.Error
-	return err == nil || errors.As(err, &wrong) && (wrong.Code == syntax.ErrInvalidRepeatSize || wrong.Code == syntax.ErrLarge || wrong.Code == syntax.ErrNestingDepth)
+	p := patternParser{rest: pattern, named: map[string]bool{}}
+	return p.disjunction(0) && p.rest == "" && p.refersWell()
 }
 
-// escaped is the length of what belongs to an escape: in braces or angle brackets, or two digits or four.
-func escaped(rest string) int {
-	for _, brackets := range []string{"{}", "<>"} {
-		if rest != "" && rest[0] == brackets[0] {
-			if end := strings.IndexByte(rest, brackets[1]); end > 0 {
-				return end + 1
+// Bounds of patterns. A longer or deeper one counts as one that JavaScript does not take.
+const (
+	maxPattern      = 16 << 10
+	maxPatternDepth = 100
+)
+
+// patternParser reads a regular expression by recursive descent. Its methods read one production of
+// the grammar from the start of rest, and report whether it is good.
+type patternParser struct {
+	rest   string
+	groups int             // capturing groups so far
+	named  map[string]bool // the names of groups
+	asked  []string        // the names that are referred to
+	most   int             // the highest number that is referred to
+}
+
+func (p *patternParser) refersWell() bool {
+	for _, name := range p.asked {
+		if !p.named[name] {
+			return false
+		}
+	}
+	return p.most <= p.groups
+}
+
+// take reads a text if it comes next.
+func (p *patternParser) take(text string) bool {
+	rest, ok := strings.CutPrefix(p.rest, text)
+	p.rest = rest
+	return ok
+}
+
+// next reads one character; it is utf8.RuneError at the end.
+func (p *patternParser) next() rune {
+	r, n := utf8.DecodeRuneInString(p.rest)
+	p.rest = p.rest[n:]
+	return r
+}
+
+// disjunction reads alternatives up to the end, or to the parenthesis that closes a group.
+func (p *patternParser) disjunction(depth int) bool {
+	for p.rest != "" && p.rest[0] != ')' {
+		if p.take("|") {
+			continue
+		}
+		quantifiable, ok := p.term(depth)
+		if !ok {
+			return false
+		}
+		if quantified, ok := p.quantifier(); !ok || quantified && !quantifiable {
+			return false
+		}
+	}
+	return depth <= maxPatternDepth
+}
+
+// term reads an assertion or an atom. Assertions cannot be repeated.
+func (p *patternParser) term(depth int) (quantifiable, ok bool) {
+	switch c := p.next(); c {
+	case '^', '$':
+		return false, true
+	case '(':
+		return p.group(depth)
+	case '[':
+		return true, p.class()
+	case '\\':
+		if p.take("b") || p.take("B") {
+			return false, true
+		}
+		return true, p.atomEscape()
+	case '*', '+', '?', ']', '{', '}':
+		return false, false
+	}
+	return true, true
+}
+
+func (p *patternParser) group(depth int) (quantifiable, ok bool) {
+	quantifiable = true
+	switch {
+	case !p.take("?"):
+		p.groups++
+	case p.take("="), p.take("!"), p.take("<="), p.take("<!"):
+		quantifiable = false
+	case p.take(":"):
+	case p.take("<"):
+		name, ok := p.name()
+		if !ok || p.named[name] {
+			return false, false
+		}
+		p.named[name] = true
+		p.groups++
+	default:
+		return false, false
+	}
+	return quantifiable, depth < maxPatternDepth && p.disjunction(depth+1) && p.take(")")
+}
+
+// name reads the name of a group and the bracket behind it.
+func (p *patternParser) name() (name string, ok bool) {
+	name, rest, ok := strings.Cut(p.rest, ">")
+	p.rest = rest
+	for i, r := range name {
+		if r != '$' && r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return "", false
+		}
+	}
+	return name, ok && name != ""
+}
+
+// quantifier reads one if it comes next.
+func (p *patternParser) quantifier() (quantified, ok bool) {
+	switch {
+	case p.take("*"), p.take("+"), p.take("?"):
+	case p.take("{"):
+		least, ok := p.number()
+		if !ok {
+			return false, false
+		}
+		if p.take(",") && !strings.HasPrefix(p.rest, "}") {
+			if most, ok := p.number(); !ok || len(most) < len(least) || len(most) == len(least) && most < least {
+				return false, false
 			}
 		}
+		if !p.take("}") {
+			return false, false
+		}
+	default:
+		return false, true
 	}
-	return 0
+	p.take("?")
+	return true, true
 }
 
-// braces are the brackets of quantifiers, and those that are none.
-var braces = regexp.MustCompile(`\[(?:\\.|[^\]\\])*\]|\\.|\{\d+(?:,\d*)?\}|[{}]`)
+// number reads decimal digits, without zeros before them.
+func (p *patternParser) number() (digits string, ok bool) {
+	rest := strings.TrimLeft(p.rest, "0123456789")
+	digits = p.rest[:len(p.rest)-len(rest)]
+	p.rest = rest
+	return strings.TrimLeft(digits, "0"), digits != ""
+}
 
-// quantifierless reports whether there is a brace that is no quantifier's, which the flag u does not allow.
-func quantifierless(pattern string) bool {
-	for _, found := range braces.FindAllString(pattern, -1) {
-		if found == "{" || found == "}" {
-			return true
+// class reads what is in square brackets. A range is between two characters, the lesser first.
+func (p *patternParser) class() bool {
+	p.take("^")
+	for !p.take("]") {
+		from, set, ok := p.classAtom()
+		if !ok {
+			return false
+		}
+		if !strings.HasPrefix(p.rest, "-") || strings.HasPrefix(p.rest, "-]") {
+			continue
+		}
+		p.take("-")
+		if to, setTo, ok := p.classAtom(); !ok || set || setTo || to < from {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// classAtom reads a character, or an escape that stands for a set of them.
+func (p *patternParser) classAtom() (char rune, set, ok bool) {
+	if p.rest == "" {
+		return 0, false, false
+	}
+	if !p.take(`\`) {
+		return p.next(), false, true
+	}
+	switch {
+	case p.take("b"):
+		return '\b', false, true
+	case p.take("-"):
+		return '-', false, true
+	}
+	return p.escape()
 }

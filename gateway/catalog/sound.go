@@ -20,6 +20,11 @@ import (
 func Sound(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fault string) {
 	c := checker{legacy: legacy}
 	sound = c.object(item, items[k], k.item())
+	if c.fault == "" {
+		if why := readable(sound, MaxItemDepth); why != "" {
+			c.wrong(k.item(), why)
+		}
+	}
 	if c.fault != "" {
 		return nil, c.fault
 	}
@@ -85,7 +90,7 @@ func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value
 	case row.is == outputSchema: // nobody needs it to call the tool
 		of := checker{legacy: c.legacy}
 		said := of.object(raw, outputSchema, at)
-		if of.fault != "" || c.legacy && !Compiles(said) {
+		if of.fault != "" || readable(said, MaxItemDepth-1) != "" || c.legacy && !Compiles(said) {
 			return nil
 		}
 		return said

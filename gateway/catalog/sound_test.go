@@ -14,6 +14,9 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
+// deep nests so many objects.
+func deep(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+
 // Each kind of oddity that was seen in published servers, and what becomes of it.
 func TestSound(t *testing.T) {
 	for _, c := range []struct {
@@ -56,6 +59,12 @@ func TestSound(t *testing.T) {
 		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[null]}`, "", "tool.icons[] is not an object"},
 		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":["a.png"]}`, "", "tool.icons[] is not an object"},
 		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":"a.png"}`, "", "tool.icons is not an array"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":{"b":{"maximum":1e400}}}}`, "", "tool has a number that is out of range"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":{"\\\"":"\\\\","b":-1e999}}`, "", "tool has a number that is out of range"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"title":"\\\"1e400,","_meta":{"b":[1e-400,-0,123456789012345678901]}}`, `=`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"b":{"maximum":1e400}}}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":` + deep(189) + `}`, `=`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":` + deep(190) + `}`, "", "tool nests deeper than 190"},
 		{catalog.Tools, `{"name":5,"inputSchema":{"type":"object"}}`, "", "tool.name is not a string"},
 		{catalog.Tools, `{"inputSchema":{"type":"object"}}`, "", "tool has no name"},
 		{catalog.Tools, `{"name":null,"inputSchema":{"type":"object"}}`, "", "tool has no name"},

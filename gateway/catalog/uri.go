@@ -51,6 +51,12 @@ func CheckSubscribedURI(method string, params jsontext.Value) error {
 // isPage reports whether a URI is that of a user interface.
 func isPage(uri string) bool { return strings.HasPrefix(uri, pages) && len(uri) > len(pages) }
 
+// begins reports whether a URI begins with a scheme and what follows it, in whatever case: clients may
+// change that to lower case.
+func begins(uri, prefix string) bool {
+	return len(uri) >= len(prefix) && strings.EqualFold(uri[:len(prefix)], prefix)
+}
+
 // Wrap is the form of a resource's URI that names its server: mcpd://{server}/{percent-encoded URI},
 // and ui://mcpd/{server}/{rest} for ui://{rest}. It is accepted for every resource, and is how a
 // resource is listed whose own URI means another one, or is a page's.
@@ -106,10 +112,10 @@ func escape(s string) string {
 
 // ofWeb says that clients fetch the URI themselves (2025-11-25 §server/resources, Common URI Schemes).
 func ofWeb(uri string) bool {
-	return strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")
+	return begins(uri, "https://") || begins(uri, "http://")
 }
 
 // ofItself says that a URI has its content in itself (RFC 2397), or in its own message (RFC 2392).
 func ofItself(uri string) bool {
-	return strings.HasPrefix(uri, "data:") || strings.HasPrefix(uri, "cid:")
+	return begins(uri, "data:") || begins(uri, "cid:")
 }
