@@ -11,7 +11,7 @@ FORM ?= full
 SEEDS ?= 100000
 CHECKS ?= 20000
 
-.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity nightly fuzz check
+.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity scale nightly fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -63,6 +63,9 @@ conformance: ## Runs the official conformance suite against a real mcpd. Needs N
 parity: ## Compares what the official SDKs see of 38 published servers through mcpd with what they see directly, and writes docs/parity.md. Takes three minutes. Needs Node, and npm once.
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full -update
 
+scale: ## Has a thousand servers come up behind thousands of clients, and writes docs/scale.md. Takes three minutes.
+	go test -count=1 -timeout=30m -v ./internal/scale -full -update
+
 fuzz: ## Runs every fuzz target for FUZZTIME.
 	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read p; do for f in $$(go test -list='^Fuzz' $$p | grep '^Fuzz'); do go test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) $$p || exit 1; done; done
 
@@ -70,6 +73,7 @@ nightly: race ## Looks for what is rare, some hours long: every test ten times, 
 	go test -count=1 -timeout=4h -v -run='^TestNothingIsFound$$' ./chaos/sim -first=$$(date +%Y%m%d000000) -seeds=$(SEEDS)
 	go test -count=1 -timeout=4h $$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}' ./...) -rapid.checks=$(CHECKS)
 	go test -count=1 -timeout=30m -v -run='^TestManyListenersHearEveryAnnouncement$$' ./actors/notification -full
+	go test -count=1 -timeout=30m -v ./internal/scale -full
 	go test -count=1 -timeout=1h -v -run='^TestHangOfOneTenantHarmsNobodyElse$$' ./chaos -long
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full
 	$(MAKE) fuzz FUZZTIME=5m

@@ -67,6 +67,7 @@ var ours = []row{
 	{"internal/conformance/...", load, "layer 6 packages do not import one another"},
 	{"internal/interop/...", load, "layer 6 packages do not import one another"},
 	{"internal/parity/...", load, "layer 6 packages do not import one another"},
+	{"internal/scale/...", load, "layer 6 packages do not import one another"},
 	{"internal/resilience/...", load, "layer 6 packages do not import one another"},
 	{"bench/...", join(load, "internal/draw", "bench/..."), "layer 6 packages do not import one another"},
 	{"chaos/...", join(load, "internal/draw", "chaos/..."), "layer 6 packages do not import one another"},

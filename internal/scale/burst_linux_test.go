@@ -1,0 +1,125 @@
+package scale
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	merge "mcpd/gateway/catalog"
+	"mcpd/internal/mcptest"
+)
+
+// Bounds of a burst that a busy machine keeps. What it takes on one that is not is in docs/scale.md.
+const (
+	maxLate = 5 * time.Second  // from the last list that changed to the last client that is told
+	maxCPU  = 10 * time.Second // of mcpd, from the beginning of a burst until all is calm
+	maxRSS  = 1024             // MiB
+	// calm is how long nothing is told when a burst is over.
+	calm = merge.ChangesMost + merge.ChangesQuiet + time.Second
+)
+
+// burst is what one burst of changes came to.
+type burst struct {
+	what    string
+	changed []string // the notifications that each client is to hear
+	took    time.Duration
+	late    time.Duration // from the last list to the last client that was told
+	told    summary
+	used    usage
+}
+
+// clients are who listens in one revision of the protocol.
+var clients = []struct {
+	name string
+	open opening
+}{
+	{"sessions of 2025-11-25, each with a GET stream", legacyStream},
+	{"`subscriptions/listen` of 2026-07-28", modernStream},
+}
+
+// Servers come up in one burst while clients listen, and then all change in another. Each client
+// hears once of each burst.
+func TestBursts(t *testing.T) {
+	n, streams := 30, 60
+	if *full {
+		n, streams = 1000, 4000
+	}
+	for _, c := range clients {
+		t.Run(c.name, func(t *testing.T) {
+			if !*full {
+				t.Parallel()
+			}
+			s := startServers(t, n)
+			host := mcptest.Start(t, mcptest.HostOptions{Config: s.config(""), Binary: *binary})
+			before := usageOf(t, host.PID())
+			a := gather(t, streams, host.MCP+"/mcp", c.open)
+			opened := usageOf(t, host.PID()).since(before)
+			a.forget()
+
+			b := a.hears(t, s, host.PID(), "servers come up", "resources/templates/list", changes, s.letAllGo)
+			b.check(t)
+			again := a.hears(t, s, host.PID(), "all change their tools", "tools/list", changes[:1], func() {
+				for i := range n {
+					s.change(i)
+				}
+			})
+			again.check(t)
+			note(t, c.name, streams, n, opened, b, again)
+		})
+	}
+}
+
+// hears makes a burst happen and waits until it is over: every server has answered a list, and
+// nothing more is told.
+func (a *audience) hears(
+	t *testing.T, s *servers, pid int, what, list string, changed []string, begin func(),
+) *burst {
+	t.Helper()
+	a.forget()
+	before, lists, start := usageOf(t, pid), s.answered(list), time.Now()
+	begin()
+	for end := start.Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		n := s.answered(list) - lists
+		told := a.summary()
+		if n >= s.n && time.Since(s.lastList()) > calm && time.Since(told.last) > calm {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %d of %d lists were asked for; the last change was told %v ago", what, n, s.n, time.Since(told.last))
+		}
+	}
+	told := a.summary()
+	return &burst{
+		what: what, changed: changed, told: told, used: usageOf(t, pid).since(before),
+		took: s.lastList().Sub(start), late: told.last.Sub(s.lastList()),
+	}
+}
+
+// check holds that every client was told once, or as often as a burst lasts so long.
+func (b *burst) check(t *testing.T) {
+	t.Helper()
+	most := 1 + int(b.took/merge.ChangesMost)
+	for _, method := range changes {
+		least, most := 0, most
+		for _, changed := range b.changed {
+			if changed == method {
+				least = 1
+			}
+		}
+		if least == 0 {
+			most = 0
+		}
+		if b.told.least[method] < least || b.told.most[method] > most {
+			t.Errorf("%s: clients were told %d to %d times of %s, want %d to %d",
+				b.what, b.told.least[method], b.told.most[method], method, least, most)
+		}
+	}
+	if b.late > maxLate || b.used.cpu > maxCPU || b.used.rss > maxRSS || b.told.ended > 0 {
+		t.Errorf("%s: %s", b.what, b)
+	}
+}
+
+func (b *burst) String() string {
+	return fmt.Sprintf("the last list after %v, the last client told %v later, CPU %v, RSS %d MiB, %d streams ended",
+		b.took.Round(10*time.Millisecond), b.late.Round(10*time.Millisecond), b.used.cpu, b.used.rss, b.told.ended)
+}

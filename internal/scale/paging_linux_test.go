@@ -1,0 +1,180 @@
+package scale
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
+)
+
+// pager is a client that goes through the list of tools.
+type pager struct {
+	t       *testing.T
+	url     string
+	headers http.Header
+}
+
+// page asks for one page: the names of its tools, and the cursor of the next.
+func (p *pager) page(cursor string) (names []string, next string) {
+	p.t.Helper()
+	params := "{}"
+	if cursor != "" {
+		params = `{"cursor":` + strconv.Quote(cursor) + `}`
+	}
+	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` + params + `}`)
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url, body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header = p.headers
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var m struct {
+		Error  *load.CallError `json:"error"`
+		Result struct {
+			Tools []struct {
+				Name string `json:"name"`
+			} `json:"tools"`
+			Next string `json:"nextCursor"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil || m.Error != nil {
+		p.t.Fatalf("tools/list with cursor %q: %v, %v", cursor, err, m.Error)
+	}
+	for _, tool := range m.Result.Tools {
+		names = append(names, tool.Name)
+	}
+	return names, m.Result.Next
+}
+
+// list goes through all pages, with something that happens between two. No tool may come twice.
+func (p *pager) list(between func(page int)) (tools map[string]bool, pages int) {
+	p.t.Helper()
+	tools, cursor := map[string]bool{}, ""
+	for pages == 0 || cursor != "" {
+		var names []string
+		names, cursor = p.page(cursor)
+		for _, name := range names {
+			if tools[name] {
+				p.t.Errorf("%s comes twice", name)
+			}
+			tools[name] = true
+		}
+		pages++
+		between(pages)
+	}
+	return tools, pages
+}
+
+// lists is how often a list is read for the mean processor time of a page.
+const lists = 10
+
+// cost is the processor time of one page.
+func (p *pager) cost(pid int) (perPage time.Duration, pages int) {
+	p.t.Helper()
+	before, all := usageOf(p.t, pid), 0
+	for range lists {
+		_, pages = p.list(func(int) {})
+		all += pages
+	}
+	return usageOf(p.t, pid).since(before).cpu / time.Duration(all), pages
+}
+
+// A client goes through the list of all tools while servers come up between any two pages. The tools
+// of every server that was there from the beginning come once. It is told that the list has changed
+// when any other is missing, and finds all of them then. A page costs the same however many there
+// are.
+func TestPagesWhileServersStart(t *testing.T) {
+	n := 400
+	if *full {
+		n = 1000
+	}
+	s := startServers(t, n)
+	host := mcptest.Start(t, mcptest.HostOptions{Config: s.config("list_wait: 1s"), Binary: *binary})
+	a := &audience{}
+	session, err := load.Connect(t.Context(), load.SessionOptions{URL: host.MCP + "/mcp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := session.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := &stream{heard: map[string]int{}}
+	a.streams = append(a.streams, heard)
+	a.reading.Go(func() { a.read(heard, body) })
+	t.Cleanup(func() { _ = body.Close(); a.reading.Wait() })
+	p := &pager{t, host.MCP + "/mcp", session.Headers()}
+
+	up := 0
+	letGo := func(to int) { // in an order that is neither theirs nor that of their names
+		for ; up < min(to, n); up++ {
+			s.letGo(up * 7 % n)
+		}
+	}
+	settle := func() {
+		end := time.Now().Add(time.Minute)
+		for s.answered("resources/templates/list") < up || time.Since(s.lastList()) < calm {
+			if time.Sleep(10 * time.Millisecond); time.Now().After(end) {
+				t.Fatalf("%d of %d servers were listed", s.answered("resources/templates/list"), up)
+			}
+		}
+	}
+	letGo(n / 2)
+	settle()
+	half, pages := p.cost(host.PID())
+	begin := a.summary().told()
+	first, _ := p.list(func(page int) { letGo(n/2 + page*n/2/pages) })
+	letGo(n)
+	settle()
+	for at := range up {
+		if i := at * 7 % n; at < n/2 {
+			for _, tool := range s.tools(i) {
+				if name := nameOf(i) + "__" + nameIn(t, tool); !first[name] {
+					t.Errorf("%s was there all the while, and does not come", name)
+				}
+			}
+		}
+	}
+	if told := a.summary().told(); len(first) < n*toolsPerServer && told == begin {
+		t.Errorf("%d of %d tools came, and the client was told of no change", len(first), n*toolsPerServer)
+	}
+	if all, _ := p.list(func(int) {}); len(all) != n*toolsPerServer {
+		t.Errorf("%d tools of %d came afterwards", len(all), n*toolsPerServer)
+	}
+	whole, more := p.cost(host.PID())
+	notePages(t, n, half, pages, whole, more)
+	if whole > 2*half+tick {
+		t.Errorf("a page of %d costs %v, and one of %d %v", more, whole, pages, half)
+	}
+}
+
+// nameIn is the name of a tool.
+func nameIn(t *testing.T, tool string) string {
+	t.Helper()
+	var m struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal([]byte(tool), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m.Name
+}
+
+// told is how often clients were told of a change.
+func (s summary) told() string { return fmt.Sprint(s.total) }
