@@ -4,7 +4,6 @@ package catalog
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"math/rand/v2"
 	"time"
@@ -78,35 +77,6 @@ type Catalog struct {
 	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
 	disabled     map[string]bool
 	experimental map[string]jsontext.Value
-}
-
-// kept is the heir: what is known about every server, the connections to it, and who waits for an answer.
-type kept struct {
-	servers map[string]*server
-	waiting []*waiter
-	views   *views
-	// references are the URIs that servers have given to clients beside their lists.
-	references *merge.References
-	// changes are what those are to hear who see all servers as one.
-	changes merge.Changes[tenant.Key]
-	// revisions counts the declarations of servers that took the place of another.
-	revisions uint32
-}
-
-// Abandon answers everyone who waits: there will be no other catalogue.
-func (k *kept) Abandon(reason error) {
-	k.views.clear()
-	k.references.Clear()
-	for _, w := range k.waiting {
-		w.call.Fail(reason)
-	}
-	for _, s := range order.Of(k.servers) {
-		for _, waiting := range order.By(s.opening, tenant.Key.Compare) {
-			for _, w := range waiting {
-				w.reply(otp.Ref{}, reason)
-			}
-		}
-	}
 }
 
 // New makes one incarnation.
@@ -298,94 +268,4 @@ func (c *Catalog) changed(msg any) {
 	default:
 		c.reloading(msg)
 	}
-}
-
-// boot starts the supervisor of every server that has none, in configuration order, unless it is on its way.
-func (c *Catalog) boot() {
-	c.booting = false
-	for _, config := range c.tenant.Servers {
-		if s := c.servers[config.Name]; s.sup == (otp.Ref{}) && !s.starting && !s.removing {
-			c.supervise(config.Name)
-		}
-	}
-}
-
-// EarlyBoot is how long the catalogue waits before it looks for its pool again: the pool starts after the catalogue.
-const EarlyBoot = 5 * time.Millisecond
-
-// bootLater looks for the pool again. One timer serves all servers.
-func (c *Catalog) bootLater() {
-	if !c.booting {
-		c.booting = true
-		c.p.After(EarlyBoot, boot{})
-	}
-}
-
-func (c *Catalog) supervise(name string) {
-	pool, ok := c.o.Upstreams()
-	if !ok {
-		c.bootLater()
-		return
-	}
-	c.servers[name].starting = true
-	otp.StartChildArgsAsync(c.p, pool, name, c.servers[name].config, func(ref otp.Ref, err error) any {
-		return supervised{name, ref, err}
-	})
-}
-
-func (c *Catalog) supervised(m supervised) {
-	s := c.servers[m.server]
-	s.starting = false
-	if m.ref, m.err = started(m.ref, m.err); m.err != nil {
-		c.bootLater()
-		return
-	}
-	s.sup = m.ref
-	c.places[m.ref] = place{m.server, nil}
-	c.p.Monitor(m.ref)
-	for key := range order.By(s.opening, tenant.Key.Compare) {
-		c.open(s, key)
-	}
-	c.resume(s)
-	c.forget(s)
-}
-
-// down hears of the end of a supervisor or a connection.
-func (c *Catalog) down(m otp.Down) {
-	at, ok := c.places[m.Ref]
-	if !ok {
-		return
-	}
-	s := c.servers[at.server]
-	switch {
-	case at.key == nil:
-		c.orphaned(s)
-	case !otp.IsNormal(m.Reason) && !errors.Is(m.Reason, otp.ErrNoProc):
-		c.p.Monitor(m.Ref) // it is being restarted in place
-		return
-	default:
-		cause := s.conns[*at.key].report.Cause
-		if cause == nil {
-			cause = m.Reason
-		}
-		c.drop(s, *at.key)
-		c.retire(s, *at.key)
-		if errors.Is(m.Reason, otp.ErrIntensity) && s.current(*at.key) {
-			c.gaveUp(s, *at.key, client.EndingFor(*at.key, cause))
-		}
-	}
-	c.forget(s)
-	c.show(s)
-	c.flush()
-}
-
-// orphaned starts a server's supervisor again, which ends with its pool, or by a bug.
-func (c *Catalog) orphaned(s *server) {
-	delete(c.places, s.sup)
-	s.sup = otp.Ref{}
-	for key := range order.By(s.conns, tenant.Key.Compare) {
-		c.drop(s, key)
-	}
-	c.show(s)
-	c.bootLater()
 }

@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+)
+
+// learn stores what a server listed, and announces to clients what is different from what they were given, or said to be by the server.
+func (c *Catalog) learn(s *server, r *client.Report) {
+	key := anyRevision(r.Key)
+	l := c.listing(s, key)
+	if conn := s.conns[r.Key]; conn != nil {
+		l.declare = declared(s.config, conn.declare)
+	}
+	lists, short := l.merge(r)
+	changed := short != l.short
+	var news []merge.Kind
+	for _, k := range merge.Kinds() {
+		differs := l.known && merge.Diff(k, l.lists[k], lists[k]).Any() || !l.known && len(lists[k]) > 0
+		if changed = changed || differs; differs || slices.Contains(r.Changed, k) {
+			news = append(news, k)
+		}
+	}
+	if l.served {
+		c.announce(r, news)
+	}
+	if declared := !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()); declared {
+		c.declare(r.Server, r.Facts)
+	}
+	another := !l.known || !l.facts.Same(r.Facts)
+	if changed || another {
+		c.outdate(s, key)
+		c.noteOdd(s, r.Facts, &lists)
+	}
+	if (!l.known || l.awaited()) && l.served && c.frees(s, r) {
+		c.announce(r, []merge.Kind{merge.Resources})
+	}
+	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
+	c.views.unprepare(l)
+	c.ownListsBeside(s, key.Principal)
+	s.last = l
+	if changed || another || !l.saved {
+		c.save(s, key, l)
+	}
+}
+
+// merge is what is known of the lists after a report. One that the server owes its new connection is
+// shown as it was before, unless that was another program's.
+func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Shortfall) {
+	lists, short := r.Lists, r.Short
+	for k := range lists {
+		if !short[k].State.Provisional() || !l.known || !l.until.IsZero() || l.short[k].State.Provisional() {
+			continue
+		}
+		lists[k] = l.lists[k]
+		if short[k].State == client.Failed {
+			short[k].State = client.Older
+		} else {
+			short[k] = l.short[k]
+		}
+	}
+	return lists, short
+}
+
+// frees reports whether servers behind one that has listed for the first time have resources, which
+// may have kept their own URIs from no client because of it.
+func (c *Catalog) frees(s *server, r *client.Report) bool {
+	if len(r.Lists[merge.Resources])+len(r.Lists[merge.Templates]) > 0 {
+		return false // that is told anyway
+	}
+	for _, config := range c.tenant.Servers[slices.IndexFunc(c.tenant.Servers, func(t tenant.Server) bool { return t.Name == r.Server })+1:] {
+		if behind := c.servers[config.Name]; behind.last != nil && len(behind.last.lists[merge.Resources])+len(behind.last.lists[merge.Templates]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// outdate forgets the views of those who see what is listed over a kind of connection.
+func (c *Catalog) outdate(s *server, key tenant.Key) {
+	c.views.forget(func(g group) bool {
+		return (g.server == "" || g.server == s.config.Name) && anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
+	})
+}

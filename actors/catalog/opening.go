@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"errors"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// pending is a caller that waits for a connection to be started.
+type pending struct {
+	answer func(otp.Ref, error) // nil when the catalogue itself wants the connection, for its lists
+	caller Caller
+}
+
+func (w pending) reply(ref otp.Ref, err error) {
+	if w.answer != nil {
+		w.answer(ref, err)
+	}
+}
+
+// answering answers a session's call.
+func answering(call *Connect) func(otp.Ref, error) {
+	return func(ref otp.Ref, err error) {
+		if err != nil {
+			call.Fail(err)
+		} else {
+			call.Reply(ref)
+		}
+	}
+}
+
+// await adds to those who wait for a connection. For the first of them it is started.
+func (c *Catalog) await(s *server, key tenant.Key, w pending) {
+	s.opening[key] = append(s.opening[key], w)
+	if len(s.opening[key]) == 1 {
+		s.held[key.Principal]++
+		c.open(s, key)
+		c.show(s)
+	}
+}
+
+// started turns the start of what runs already into a success.
+func started(ref otp.Ref, err error) (otp.Ref, error) {
+	var running otp.ErrAlreadyStarted
+	if errors.As(err, &running) {
+		return running.Ref, nil
+	}
+	return ref, err
+}
+
+// open starts a connection for those who wait for it, unless its supervisor or its row is to be waited for first.
+func (c *Catalog) open(s *server, key tenant.Key) {
+	waiting := s.opening[key]
+	if len(waiting) == 0 || s.sup == (otp.Ref{}) || s.retiring[key] {
+		return
+	}
+	first := waiting[0].caller
+	var told protocol.ClientCapabilities
+	for _, w := range waiting {
+		told = told.Union(declared(s.config, w.caller.Told()))
+	}
+	left := s.left[key]
+	if left == nil && first.Modern != key.Modern {
+		left = &client.Left{Modern: first.Modern}
+	}
+	child := c.o.Connection(s.config, key, told, introduced(key, first.Info), left, c.p.Self())
+	name := s.config.Name
+	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
+		if errors.Is(err, otp.ErrOverloaded) {
+			return busy{reopen{name, key}}
+		}
+		return opened{name, key, ref, err}
+	})
+}
+
+// introduced is who a server is told that its client is: the client where the connection is its own, and the host, which is the zero value,
+// where others may use it too.
+func introduced(key tenant.Key, client protocol.Implementation) protocol.Implementation {
+	if key.Share == tenant.BySession {
+		return client
+	}
+	return protocol.Implementation{}
+}
+
+// opened answers everyone who waited for a connection.
+func (c *Catalog) opened(m opened) {
+	s := c.servers[m.server]
+	if s == nil {
+		return
+	}
+	waiting := s.opening[m.key]
+	if len(waiting) == 0 { // it was asked for twice, and they have their answer
+		if s.conns[m.key] == nil && (!s.current(m.key) || s.whole != nil) { // or what they wait for is another by now
+			c.retire(s, m.key)
+		}
+		return
+	}
+	m.ref, m.err = started(m.ref, m.err)
+	if errors.Is(m.err, otp.ErrAlreadyPresent) { // it ended while nobody looked
+		c.retire(s, m.key)
+		return
+	}
+	if m.err != nil {
+		c.refuse(s, m.key, time.Second)
+		c.show(s)
+		c.flush()
+		return
+	}
+	delete(s.opening, m.key)
+	s.release(m.key.Principal)
+	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Told(), info: waiting[0].caller.Info, modern: waiting[0].caller.Modern}
+	c.add(s, m.key, conn)
+	c.show(s)
+	delete(s.left, m.key)
+	_ = c.p.Send(conn.ref, client.Describe{}) // what it has reported so far came before it was known here
+	for _, w := range waiting {
+		c.use(s, m.key, conn, w.caller)
+		w.reply(conn.ref, nil)
+	}
+}
+
+// refuse tells everyone who waits for a connection that there is none now. Why it could not be started is the host's own affair.
+func (c *Catalog) refuse(s *server, key tenant.Key, retry time.Duration) {
+	c.makeRoom(s, key)
+	waiting := s.opening[key]
+	delete(s.opening, key)
+	s.release(key.Principal)
+	for _, w := range waiting {
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, s.why(w.caller), retry))
+	}
+}

@@ -1,0 +1,55 @@
+package catalog
+
+import (
+	"mcpd/actors/capability"
+	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
+)
+
+// report takes what a connection says about itself and its server.
+func (c *Catalog) report(r *client.Report) {
+	s, ok := c.servers[r.Server]
+	if !ok {
+		return
+	}
+	conn := s.conns[r.Key]
+	if conn != nil {
+		if conn.report.Incarnation > r.Incarnation {
+			return // late news of an incarnation that is gone
+		}
+		s.took(conn, r, c.p.Now())
+	}
+	defer c.countLists() // once it is learnt
+	if !s.current(r.Key) {
+		return
+	}
+	if r.Cause != nil {
+		s.ended(r.Key, client.EndingFor(r.Key, r.Cause))
+	}
+	if c.probed(s, r) {
+		c.show(s)
+		c.flush()
+		return
+	}
+	if r.State == client.Ready {
+		s.ended(r.Key, nil)
+		switch {
+		case r.Key.Instance > 0:
+			c.instanceLists(s, r.Key, r.Changed)
+		case r.Key.Share == tenant.BySession:
+			if conn != nil {
+				c.ownLists(s, r.Key, conn)
+			}
+			c.announce(r, r.Changed) // what one session's own connection lists concerns nobody else
+		default:
+			c.learn(s, r)
+		}
+	}
+	c.show(s)
+	c.flush()
+}
+
+// declare tells the capability registry what a server offers.
+func (c *Catalog) declare(server string, facts client.Facts) {
+	_ = c.p.Send(c.o.Registry, &capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: facts.Capabilities.Raw()})
+}

@@ -1,0 +1,67 @@
+package catalog
+
+import (
+	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol"
+)
+
+// view is what the caller sees now. It is made once for all who see the same, and again after a change.
+func (c *Catalog) view(caller Caller) *View {
+	g := c.group(caller)
+	if v := c.views.get(g); v != nil {
+		return v
+	}
+	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept, References: c.references}
+	var words [client.Kinds]map[string]string // of lists that are less than what their servers have
+	told := func(k merge.Kind, name, text string) {
+		if words[k] == nil {
+			words[k] = map[string]string{}
+		}
+		words[k][name] = text
+	}
+	var servers []merge.Server
+	for _, name := range c.scope(caller) {
+		l := c.listing(c.servers[name], c.servers[name].listed(caller))
+		l.served = true
+		item := merge.Server{Name: name, Pending: name == g.pending}
+		if l.known {
+			lists, short, shared := c.servers[name].seen(caller, l)
+			item.Items = lists
+			if shared && !v.alone {
+				item.Prepared = c.views.prepare(l)
+			}
+			for _, k := range merge.Kinds() {
+				if c.withheld(caller, name, k) {
+					item.Items[k] = nil
+				}
+			}
+			v.Servers = append(v.Servers, Known{name, l.facts})
+			for _, k := range merge.Kinds() {
+				if short[k].State != client.Complete && !c.withheld(caller, name, k) {
+					told(k, name, short[k].Words)
+				}
+			}
+			if v.alone {
+				v.own, v.short = lists, short
+			}
+			if v.alone && l.facts.Version.Era() == protocol.Modern {
+				v.annotated = lists[merge.Tools]
+			}
+		} else {
+			v.Missing = append(v.Missing, name)
+			for _, k := range merge.Kinds() {
+				told(k, name, "it has not listed anything yet")
+			}
+		}
+		servers = append(servers, item)
+	}
+	v.Catalog = merge.New(servers)
+	c.views.keepPrepared(c.o.Kept)
+	for _, k := range merge.Kinds() {
+		v.incomplete[k] = merge.Incomplete(words[k])
+	}
+	c.extras(v)
+	c.views.put(g, v)
+	return v
+}
