@@ -13,10 +13,7 @@ import (
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
-	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
-	"mcpd/internal/water"
-	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
@@ -24,54 +21,7 @@ import (
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
-	"mcpd/transport/streamable"
 )
-
-// Dial opens the transport of the connection self. It runs in a goroutine of the connection and may take as long as ctx allows.
-type Dial func(ctx context.Context, self otp.Ref) (transport.Upstream, error)
-
-// Options are what a connection is made from. They stay the same over its incarnations.
-type Options struct {
-	Tenant            string
-	Server            string
-	Key               tenant.Key
-	Declare           protocol.ClientCapabilities // what the server may ask its client; part of Key by its fingerprint
-	Dial              Dial
-	Policy            protocol.Negotiation // which revisions are spoken to the server; zero for all
-	Transport, Target string               // for the log
-	// Close takes over a transport that is to be closed, so that a server which is slow to end delays nobody.
-	Close func(transport.Upstream)
-
-	// Intensity is how often all is begun anew at once with a server that was ready and has forgotten its session: as often as one that is a
-	// program is started again. Zero is never.
-	Intensity      tenant.Intensity
-	StartTimeout   time.Duration        // from dialling to ready
-	RequestTimeout func() time.Duration // of each thing the host itself asks the server, but lists
-	ListTimeout    func() time.Duration // of each page of a list that the host asks for
-	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so that what that has admitted is not
-	// refused here.
-	Pending func() int
-	Waited  *water.Mark   // how many ever did
-	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
-	Idle    time.Duration // a server that nothing needs for so long is ended though it has sessions, and dialled again when something does; 0 is never
-	// Instances bounds how many instances of the server take calls that have to wait for each other; 0 is 1.
-	Instances int
-	// ShareLogs has whoever shares the connection hear log lines that may be about another's call, and
-	// read what the program last wrote to its standard error.
-	ShareLogs bool
-	Replay    string // which tool calls are sent once more when the server died on them, as in package tenant; empty for none
-
-	Requests   otp.Ref // the tenant's request manager
-	Dispatcher otp.Ref // the tenant's notification dispatcher
-	Catalog    otp.Ref // told every change of state
-	Emit       telemetry.Sink
-	Self       protocol.Implementation // who the server is told that its client is
-	Known      *Known                  // shared by the connections to this server; nil is one of its own
-	Restore    *Left                   // what an earlier connection of this key had left; nil for nothing
-	// Forgot is called by an incarnation, with its address, that does not know who used those before it, so that every session is sent a Forgotten. Nil
-	// asks nobody.
-	Forgot func(from otp.Ref)
-}
 
 // Connection is the behaviour of an upstream connection.
 type Connection struct {
@@ -156,13 +106,6 @@ type (
 	exhausted    struct{}
 	heldUp       struct{ wait time.Duration } // its server, by how fast it is read
 	lingered     struct{}
-)
-
-// Pauses before all is begun anew with a server that has forgotten its session or is another, more often than Options.Intensity says. One that forgets each session before it was
-// of use is not asked any more when the last is reached: the connection ends then, which is counted.
-const (
-	FirstRenewal = 50 * time.Millisecond
-	LastRenewal  = time.Second
 )
 
 // Init answers what the previous incarnation had written and lost, and starts to dial.
@@ -287,66 +230,6 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.amongInstances(msg)
 	}
 	return nil
-}
-
-// over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:
-// there is a server, and it takes another. Nor is the end of a program that was probed: it is started once more and greeted.
-func (c *Connection) over(err error) error {
-	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
-		c.o.Known.dies.Store(true)
-		c.abandon(c.blame(err))
-		c.begin(0)
-		return nil
-	}
-	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
-		if EndingOf(err).Permanent { // it is not started again
-			return otp.ShutdownWith(c.blame(err))
-		}
-		return err
-	}
-	c.renew(err)
-	return nil
-}
-
-// renew begins anew with a server that has forgotten everything, or is another: at once, as a program that died is started again, or less and
-// less at once when it was of no use or that happens too often.
-func (c *Connection) renew(why error) {
-	now := c.p.Now()
-	var wait time.Duration
-	if c.state == Ready && c.renewed.take(now) {
-		c.renewals.gap = 0
-	} else {
-		wait = c.renewals.next(now)
-	}
-	c.renewals.did(now.Add(wait))
-	c.abandon(c.blame(why))
-	c.begin(wait)
-}
-
-// abandon settles what was under way with a server that is no more, and remembers why.
-func (c *Connection) abandon(cause *Ending) {
-	c.cause = cause
-	c.tellEnded(cause)
-	if c.state == Ready {
-		c.lostAt = c.p.Now()
-	}
-	for _, a := range c.asked {
-		a.timer.Stop()
-	}
-	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
-		f.settle(cause)
-	}
-	for id := range order.Of(c.open) {
-		c.dropQuestion(id)
-	}
-	for _, d := range c.drives {
-		d.timer.Stop()
-	}
-	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
-		l.timer.Stop()
-		c.settleListen(l, cause)
-	}
-	c.lost(c.o.Requests, c.o.Server, c.p.Now())
 }
 
 // Terminate is where every incarnation ends, and where it is remembered why.

@@ -1,14 +1,11 @@
 package client
 
 import (
-	"errors"
 	"slices"
 	"time"
 
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
-	"mcpd/gateway/tenant"
-	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
@@ -28,69 +25,6 @@ const MaxRemote = 64
 
 // InstanceRetry is how long none is started after one could not be.
 const InstanceRetry = 10 * time.Second
-
-// instance is another connection to a server of its own.
-type instance struct {
-	Instance
-	busy bool      // it has calls
-	idle time.Time // since when it has none
-	has  *handed   // the call that it was handed last, while it is busy
-	at   time.Time // when that was
-	last uint64    // how many it was handed
-	// tools are what it listed after it had said that its tools have changed.
-	tools map[string]bool
-}
-
-// Another asks the catalogue for one more instance of a connection's server. A connection makes this call. The answer may come before the
-// instance is ready: it keeps what it is handed until then.
-type Another = otp.Call[AnotherRequest, Instance]
-
-// AnotherRequest says which connection wants another instance, and what its clients can be asked. Most bounds the instances there are, the
-// connection among them.
-type AnotherRequest struct {
-	Server  string
-	Key     tenant.Key
-	Declare protocol.ClientCapabilities
-	Most    int
-}
-
-// Instance is a connection of the same key but for its number.
-type Instance struct {
-	Ref otp.Ref
-	Key tenant.Key
-}
-
-// What the instances of a server tell each other. Classes: handed is ordinary; adopt, vacant and offers are owed, one for each instance, one
-// for each call and one for each list that was fetched.
-type (
-	// adopt says who hands an instance its calls, and how many that were so far.
-	adopt struct {
-		by   otp.Ref
-		last uint64
-	}
-	// handed is a call, the log level that its session asked for and on whose behalf that is, and its number among those that the instance was handed.
-	handed struct {
-		*request.Forward
-		level  string
-		user   User
-		number uint64
-	}
-	// vacant says that an instance has no calls, the last that it was handed included. It is old news if there was another since.
-	vacant struct {
-		Instance
-		last uint64
-	}
-)
-
-// offers is what tools an instance has, once it has said that they have changed.
-type offers struct {
-	ref   otp.Ref
-	tools map[string]bool
-}
-
-func (offers) Class() otp.Class { return otp.Owed }
-func (adopt) Class() otp.Class  { return otp.Owed }
-func (vacant) Class() otp.Class { return otp.Owed }
 
 // Messages that only this connection sends itself.
 type (
@@ -216,84 +150,6 @@ func (c *Connection) grow() {
 	c.growing = true
 	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.most()},
 		func(i Instance, err error) any { return another{i, err} })
-}
-
-// joined takes another instance into use.
-func (c *Connection) joined(m another) {
-	if m.err == nil {
-		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
-	}
-	if m.err != nil {
-		c.p.After(InstanceRetry, regrow{})
-		c.denied = true
-		c.spread()
-		return
-	}
-	c.growing = false
-	c.p.Monitor(m.i.Ref)
-	c.instances = append(c.instances, &instance{Instance: m.i})
-	c.vacated(m.i)
-}
-
-// vacated hears that an instance has nothing to do. When that lasts, it is ended. One that nobody knows any more was handed its calls by an incarnation that hung.
-func (c *Connection) vacated(v Instance) {
-	ref := v.Ref
-	i := c.instance(ref)
-	if i == nil {
-		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: v.Key, From: ref})
-		return
-	}
-	i.busy, i.idle, i.has = false, c.p.Now(), nil
-	if c.lingers() > 0 {
-		c.p.After(c.lingers(), rested{ref})
-	}
-	c.takeTurns()
-}
-
-// rested ends an instance that had nothing to do for a while. It is not handed anything from here on.
-func (c *Connection) rested(ref otp.Ref) {
-	i := c.instance(ref)
-	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.lingers() {
-		return
-	}
-	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == ref })
-	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref})
-}
-
-// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed is on its way back, and so is one that was stuck, which
-// knows nothing any more: the call that it had in hand ends here, one that it had not looked at is its successor's.
-func (c *Connection) instanceDown(m otp.Down) bool {
-	i := c.instance(m.Ref)
-	switch {
-	case m.Ref == c.primary: // its next incarnation may not know of this one
-		c.p.Monitor(m.Ref)
-		c.vacate()
-	case i == nil:
-		return false
-	case otp.IsNormal(m.Reason) || !m.Ref.Alive():
-		c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == m.Ref })
-		c.takeTurns()
-	default:
-		c.p.Monitor(m.Ref)
-		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last}) // it may have ended of the call that it was handed last, and know nothing of it
-		if errors.Is(m.Reason, otp.ErrStuck) {
-			if i.has != nil && i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {
-				x := i.has.Exchange
-				complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method))
-				c.vacated(i.Instance)
-			}
-		}
-	}
-	return true
-}
-
-func (c *Connection) instance(ref otp.Ref) *instance {
-	for _, i := range c.instances {
-		if i.Ref == ref {
-			return i
-		}
-	}
-	return nil
 }
 
 // handed takes a call of another connection, whose session's log level is the server's until the next.

@@ -1,0 +1,79 @@
+package client
+
+import (
+	"errors"
+	"time"
+
+	"mcpd/internal/order"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
+)
+
+// Pauses before all is begun anew with a server that has forgotten its session or is another, more often than Options.Intensity says. One that forgets each session before it was
+// of use is not asked any more when the last is reached: the connection ends then, which is counted.
+const (
+	FirstRenewal = 50 * time.Millisecond
+	LastRenewal  = time.Second
+)
+
+// over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:
+// there is a server, and it takes another. Nor is the end of a program that was probed: it is started once more and greeted.
+func (c *Connection) over(err error) error {
+	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
+		c.o.Known.dies.Store(true)
+		c.abandon(c.blame(err))
+		c.begin(0)
+		return nil
+	}
+	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
+		if EndingOf(err).Permanent { // it is not started again
+			return otp.ShutdownWith(c.blame(err))
+		}
+		return err
+	}
+	c.renew(err)
+	return nil
+}
+
+// renew begins anew with a server that has forgotten everything, or is another: at once, as a program that died is started again, or less and
+// less at once when it was of no use or that happens too often.
+func (c *Connection) renew(why error) {
+	now := c.p.Now()
+	var wait time.Duration
+	if c.state == Ready && c.renewed.take(now) {
+		c.renewals.gap = 0
+	} else {
+		wait = c.renewals.next(now)
+	}
+	c.renewals.did(now.Add(wait))
+	c.abandon(c.blame(why))
+	c.begin(wait)
+}
+
+// abandon settles what was under way with a server that is no more, and remembers why.
+func (c *Connection) abandon(cause *Ending) {
+	c.cause = cause
+	c.tellEnded(cause)
+	if c.state == Ready {
+		c.lostAt = c.p.Now()
+	}
+	for _, a := range c.asked {
+		a.timer.Stop()
+	}
+	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
+		f.settle(cause)
+	}
+	for id := range order.Of(c.open) {
+		c.dropQuestion(id)
+	}
+	for _, d := range c.drives {
+		d.timer.Stop()
+	}
+	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
+		l.timer.Stop()
+		c.settleListen(l, cause)
+	}
+	c.lost(c.o.Requests, c.o.Server, c.p.Now())
+}

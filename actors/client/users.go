@@ -1,0 +1,119 @@
+package client
+
+import (
+	"time"
+
+	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
+	"mcpd/supervisor/otp"
+)
+
+// attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
+func (c *Connection) attach(m *Attach) {
+	c.p.Monitor(m.Req.Ref)
+	c.sessions[m.Req.Session], c.users[m.Req.Session] = m.Req.Ref, m.Req.User
+	if m.Req.Holds {
+		c.holders[m.Req.Session] = true
+	}
+	c.staysAwake(c.o.Idle)
+	c.linger.Stop()
+	m.Reply(struct{}{})
+}
+
+// Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.
+const Reattach = 5 * time.Second
+
+// down hears that a session's actor has ended.
+func (c *Connection) down(m otp.Down) {
+	if c.instanceDown(m) {
+		return
+	}
+	if otp.IsNormal(m.Reason) {
+		for row, s := range c.sessions {
+			if s == m.Ref {
+				c.elicitations.Forget(row)
+			}
+		}
+		c.detach(m.Ref)
+		return
+	}
+	c.p.After(Reattach, Detach{m.Ref})
+}
+
+// detach forgets a session, and lets go of what only it had wanted.
+func (c *Connection) detach(ref otp.Ref) {
+	for row, s := range c.sessions {
+		if s != ref {
+			continue
+		}
+		delete(c.sessions, row)
+		delete(c.users, row)
+		delete(c.holders, row)
+		if m := c.wants[row]; m != nil { // nobody waits for it any more, but a call counts as owed until it is answered
+			m.Fail(otp.ErrNoProc)
+			delete(c.wants, row)
+		}
+		if before := c.verbose(); c.levels[row] != "" {
+			delete(c.levels, row)
+			if after := c.verbose(); c.state == Ready && after != before {
+				c.setLevel(after)
+			}
+		}
+		for uri, who := range order.Of(c.uris) {
+			if _, ok := who[row]; ok && c.release(uri, row) && c.state == Ready {
+				c.follow(uri, false)
+			}
+		}
+	}
+	c.maybeLinger()
+}
+
+// maybeLinger sees to it that a connection which nobody uses does not last: one of a single session only as long as a crash of that
+// session takes, a shared one for Linger, if that is not zero.
+func (c *Connection) maybeLinger() {
+	after := c.lingers()
+	if len(c.sessions) > 0 || after == 0 || c.primary != (otp.Ref{}) {
+		return
+	}
+	c.linger.Stop()
+	c.linger = c.p.After(after, lingered{})
+}
+
+func (c *Connection) lingers() time.Duration {
+	if c.retired {
+		return RetirePause
+	}
+	if c.o.Key.Share == tenant.BySession {
+		return Reattach
+	}
+	if c.o.Idle > 0 {
+		return min(c.o.Linger, c.o.Idle)
+	}
+	return c.o.Linger
+}
+
+// RetirePause is how long a connection whose server is declared otherwise now is kept without a session and without calls: a session may be
+// on its way, and it is looked at so often whether calls are.
+const RetirePause = 100 * time.Millisecond
+
+// retire lets the connection end as soon as nobody uses it, and before it the instances that it hands calls.
+func (c *Connection) retire() {
+	c.retired = true
+	for _, i := range c.instances {
+		if !i.busy {
+			c.p.After(RetirePause, rested{i.Ref})
+		}
+	}
+	c.maybeLinger()
+}
+
+// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here.
+func (c *Connection) idle() {
+	if len(c.sessions) > 0 {
+		return
+	}
+	if len(c.calls)+len(c.queue)+len(c.drives)+len(c.instances) == 0 {
+		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
+	}
+	c.maybeLinger() // the catalogue may know better, or have missed this
+}

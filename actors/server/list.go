@@ -1,0 +1,67 @@
+package server
+
+import (
+	"mcpd/actors/catalog"
+	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/protocol/rewrite"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+)
+
+// list answers one page of a list of all servers as one.
+func (s *Session) list(d *session.Deliver, kind merge.Kind) {
+	if needs := s.lacks("", d.Message.Method); needs != "" {
+		s.refuse(d, protocol.CapabilityRequired(needs))
+		return
+	}
+	cursor := ""
+	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' {
+		if cursor, ok = splice.Unquote(raw); !ok || cursor == "" {
+			s.refuse(d, protocol.StateInvalid("cursor"))
+			return
+		}
+	}
+	s.look(d, s.o.Tenant().Limits.ListWait, []merge.Kind{kind}, func(d *session.Deliver) {
+		page, err := s.view.Listed(kind, s.record.Version, s.h.Endpoint().Principal, cursor)
+		if err == nil {
+			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page, rewrite.Options{Server: s.o.Self})
+		}
+		if err != nil {
+			s.refuse(d, err)
+			return
+		}
+		s.answer(d, page)
+	})
+}
+
+// listAlone answers a list of the one server that the client sees. While that cannot be asked, what it listed before is the answer, as in the list of
+// all servers; what is another then is announced. A cursor is the server's own, and goes on where its last page ended.
+func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
+	server := s.h.Endpoint().Server
+	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' || s.lacks(server, d.Message.Method) != "" {
+		s.toServer(s.through(d))
+		return
+	}
+	s.waiting.add(d)
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Anew: true},
+		func(v *catalog.View, err error) any { return recalled{d, kind, v, err} })
+}
+
+// recalled has the server asked when it can be, or when nothing is known of it.
+func (s *Session) recalled(m recalled) {
+	if !s.waiting.has(m.d) { // cancelled meanwhile
+		return
+	}
+	if m.err != nil || m.view.Answers || !m.view.Stands(m.kind) {
+		s.toServer(s.through(m.d))
+		return
+	}
+	page, err := m.view.Page(m.kind, s.record.Version)
+	if err != nil {
+		s.refuse(m.d, err)
+		return
+	}
+	s.answer(m.d, page)
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"time"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// looksIn are the lists that say which server a request is for.
+func looksIn(method string) []merge.Kind {
+	switch kind := routes[method].kind; {
+	case kind == merge.Resources:
+		return []merge.Kind{merge.Resources, merge.Templates}
+	case method == "completion/complete":
+		return []merge.Kind{merge.Prompts, merge.Resources, merge.Templates}
+	default:
+		return []merge.Kind{kind}
+	}
+}
+
+// look asks for a fresh view, for which it does not wait beyond the deadline of the request, nor for
+// a server other than the one that the request names, and then goes on with that. Lists are those
+// that the answer needs.
+func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kind, then func(*session.Deliver)) {
+	s.waiting.add(d)
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
+		Caller: s.caller(), Wait: min(wait, s.left(d)), For: s.named(d.Message), Lists: lists,
+	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
+}
+
+// named is the one server that a request is for, as far as that is known without lists; empty for one that the host itself answers.
+func (s *Session) named(m jsonrpc.Message) string {
+	switch {
+	case !s.transparent():
+		return merge.Named(m.Method, m.Params)
+	case routes[m.Method].route != here:
+		return s.h.Endpoint().Server
+	}
+	return ""
+}
+
+func (s *Session) looked(m looked) {
+	if !s.waiting.has(m.d) { // cancelled meanwhile
+		return
+	}
+	if m.err != nil {
+		s.refuse(m.d, m.err)
+		return
+	}
+	s.saw(m.view)
+	if s.modern() {
+		s.store(func(r *session.Record) { r.Offered = r.Offered.Union(s.view.Offer(r.Version)) }) // a list that there was is empty at worst
+	}
+	m.then(m.d)
+}

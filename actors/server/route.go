@@ -1,0 +1,88 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/session"
+	merge "mcpd/gateway/catalog"
+	"mcpd/protocol/splice"
+)
+
+// address sends a request to the server that has what its params name. What the session's view does not know is looked for once more
+// in a fresh one, which waits for servers that are starting.
+func (s *Session) address(d *session.Deliver) {
+	if d.Message.Method == "resources/unsubscribe" && s.undo(d) {
+		return
+	}
+	if s.view != nil && s.route(d, false) {
+		return
+	}
+	s.look(d, s.o.Tenant().Limits.ListWait, looksIn(d.Message.Method), func(d *session.Deliver) { s.route(d, true) })
+}
+
+// undo takes a request to unsubscribe from a resource to the server where that was subscribed to,
+// whose ever the URI is by now. It reports false for what was not subscribed to.
+func (s *Session) undo(d *session.Deliver) bool {
+	uri, _ := splice.GetString(d.Message.Params, "uri")
+	at := slices.IndexFunc(s.record.URIs, func(u session.Subscription) bool { return u.URI == uri })
+	if at < 0 {
+		return false
+	}
+	made := s.record.URIs[at]
+	if slices.ContainsFunc(s.record.URIs, func(u session.Subscription) bool {
+		return u != made && u.Server == made.Server && u.Own == made.Own && u.URI != uri
+	}) { // the client wants to hear of it under another name still
+		s.unsubscribed(func(u session.Subscription) bool { return u == made })
+		s.answer(d, nil)
+		return true
+	}
+	params, err := splice.Set(d.Message.Params, splice.Quote(made.Own), "uri")
+	if err != nil {
+		return false
+	}
+	s.toServer(&outgoing{
+		d: d, server: made.Server, params: params,
+		rewriteError: func(data jsontext.Value) jsontext.Value {
+			return new(merge.Addresses).Error(merge.Reading{Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own}, data)
+		},
+	})
+	return true
+}
+
+// route reports whether the request is on its way, or refused for good because the view is the last word.
+func (s *Session) route(d *session.Deliver, last bool) bool {
+	method, addresses := d.Message.Method, s.view.Addresses
+	target, err := addresses.Route(method, d.Message.Params, s.giver())
+	if err != nil {
+		if last {
+			s.refuse(d, err)
+		}
+		return last
+	}
+	// The functions last as long as the call, which needs neither the request nor the view.
+	reading := s.reading(target.Server, method)
+	if method == "resources/read" {
+		reading.Asked, _ = splice.GetString(d.Message.Params, "uri")
+		reading.Own, _ = splice.GetString(target.Params, "uri")
+	}
+	s.toServer(&outgoing{
+		d: d, server: target.Server, params: target.Params,
+		rename:       func(result jsontext.Value) jsontext.Value { return addresses.Result(reading, result) },
+		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(reading, data) },
+	})
+	return true
+}
+
+// reading is how answers of a server are rewritten for a client of the list of all servers.
+func (s *Session) reading(server, method string) merge.Reading {
+	references, principal := s.view.References, s.h.Endpoint().Principal
+	return merge.Reading{Server: server, Method: method, Given: func(uri string) { references.Give(principal, server, uri) }}
+}
+
+// giver finds the server that gave this principal a URI.
+func (s *Session) giver() func(uri string, order []string) (string, bool) {
+	references, principal := s.view.References, s.h.Endpoint().Principal
+	return func(uri string, order []string) (string, bool) { return references.Giver(principal, uri, order) }
+}
