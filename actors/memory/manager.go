@@ -49,6 +49,7 @@ type Manager struct {
 	p          *otp.Process
 	seen       uint64    // the collection that the last sample rests on
 	percent    int       // of the pace that was set last
+	critical   uint64    // the collection that made the level quota.Critical
 	since      time.Time // when that was first seen
 	collecting bool
 	ballast    []byte              // that a fault has had taken
@@ -96,7 +97,7 @@ func (m *Manager) sample() {
 	use, last := m.o.Use(), m.o.Level.Level()
 	m.pace(use)
 	m.fill(use)
-	level := last.Next(use.Bytes, m.o.Limit)
+	level := m.next(last, use)
 	m.o.Level.Set(level)
 	most, refused := m.holdings()
 	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit, most, refused})
@@ -117,6 +118,21 @@ func (m *Manager) sample() {
 	if m.p.Now().Sub(m.since) >= CollectEvery {
 		m.collect()
 	}
+}
+
+// next is the level after last. A collection counts as alive what was allocated while it went on, so
+// one that comes amid a burst of one tenant may find far more than is kept. Everybody is therefore
+// refused only when the next collection, after those above their share were refused, finds it too.
+func (m *Manager) next(last quota.Level, use Use) quota.Level {
+	level := last.Next(use.Bytes, m.o.Limit)
+	if level == quota.Exhausted && last == quota.Critical && use.Collections == m.critical {
+		level = quota.Critical
+	}
+	if level == quota.Critical && last < quota.Critical {
+		m.critical = use.Collections
+		m.collect()
+	}
+	return level
 }
 
 // pace has the next collection come when it is worth it.

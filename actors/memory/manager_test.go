@@ -77,6 +77,25 @@ func TestManagerFollowsWhatIsInUse(t *testing.T) {
 	})
 }
 
+// One collection amid a burst does not have everybody refused: the next one has to find it too.
+func TestEverybodyIsRefusedOnlyAfterTheNextCollection(t *testing.T) {
+	run(t, func(h *host) {
+		h.has(500, time.Minute)
+		h.has(1200, memory.SampleEvery+time.Millisecond)
+		if got := h.level.Level(); got != quota.Critical {
+			t.Errorf("with the first such collection the level is %v, want %v", got, quota.Critical)
+		}
+		h.has(600, time.Second)
+		if got := h.levels(); !slices.Equal(got, []string{"normal critical", "critical normal"}) {
+			t.Errorf("a burst said %q", got)
+		}
+		h.has(1200, time.Second)
+		if got, want := h.level.Level(), quota.Exhausted; got != want {
+			t.Errorf("with the second such collection the level is %v, want %v", got, want)
+		}
+	})
+}
+
 // What was let go of since the last collection counts only with the next, which an idle runtime has no need of.
 func TestManagerCollectsWhatItHasNotSeen(t *testing.T) {
 	run(t, func(h *host) {

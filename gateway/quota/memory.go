@@ -49,13 +49,14 @@ var levels = [...]struct {
 func (l Level) String() string { return levels[l].word }
 
 // Next is the level after l when so many bytes of limit are in use. Without a limit there is one level.
+// Exhausted follows Critical only: those above their share are refused before everybody is.
 func (l Level) Next(use, limit uint64) Level {
 	if limit == 0 {
 		return Normal
 	}
 	share := float64(use) / float64(limit)
 	next := Exhausted
-	for share < levels[next].enter {
+	for share < levels[next].enter || next == Exhausted && l < Critical {
 		next--
 	}
 	for l > next && share < levels[l].leave {

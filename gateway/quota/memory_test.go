@@ -2,7 +2,8 @@ package quota
 
 import "testing"
 
-// A level is entered at once and left one by one, each below where it was entered.
+// A level is entered at once, but for Exhausted after Critical, and left one by one, each below where
+// it was entered.
 func TestLevelRisesAtOnceAndFallsLate(t *testing.T) {
 	for _, c := range []struct {
 		from Level
@@ -10,7 +11,7 @@ func TestLevelRisesAtOnceAndFallsLate(t *testing.T) {
 		want Level
 	}{
 		{Normal, 0, Normal}, {Normal, 699, Normal}, {Normal, 700, Elevated}, {Normal, 850, High}, {Normal, 949, High}, {Normal, 950, Critical},
-		{Normal, 5000, Exhausted}, {Normal, 999, Critical}, {Exhausted, 970, Exhausted}, {Exhausted, 969, Critical}, {Elevated, 700, Elevated}, {Elevated, 650, Elevated}, {Elevated, 649, Normal}, {Elevated, 850, High},
+		{Normal, 5000, Critical}, {High, 5000, Critical}, {Critical, 5000, Exhausted}, {Normal, 999, Critical}, {Exhausted, 970, Exhausted}, {Exhausted, 969, Critical}, {Elevated, 700, Elevated}, {Elevated, 650, Elevated}, {Elevated, 649, Normal}, {Elevated, 850, High},
 		{High, 849, High}, {High, 800, High}, {High, 799, Elevated}, {High, 651, Elevated}, {High, 640, Normal},
 		{Critical, 949, Critical}, {Critical, 900, Critical}, {Critical, 899, High}, {Critical, 801, High}, {Critical, 700, Elevated}, {Critical, 10, Normal},
 	} {
