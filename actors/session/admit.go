@@ -24,7 +24,8 @@ type verdict struct {
 
 // decide says whether who may have one more. Where there is no room, the idle sessions of whoever is
 // furthest above its guaranteed part make some: first of all of those who stay at least as far above
-// it as who will be. So nobody loses a session to somebody who has more.
+// it as who will be. So nobody loses a session to somebody who has more. Who has all of its
+// guaranteed part may use the room of an idle session of its own.
 func (c claims) decide(s quota.Shares, who string) verdict {
 	total, excess := 0, int64(0)
 	for _, held := range c {
@@ -38,7 +39,7 @@ func (c claims) decide(s quota.Shares, who string) verdict {
 		return v
 	}
 	for name, n := range c {
-		if over := s.Excess(int64(n)); over > 0 && (name == who || over > after) {
+		if name == who && n > 0 && !v.owed || name != who && s.Excess(int64(n)) > after {
 			v.from = append(v.from, name)
 		}
 	}
@@ -88,7 +89,7 @@ func (m *Manager) admitCount(ep streamable.Endpoint, peer bool) error {
 		return nil
 	}
 	return protocol.Full(false, "max_total_sessions", ep.Tenant, "", fmt.Sprintf(
-		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for all are used up, and no session beyond a share can make room: each has a call in flight or an open stream",
+		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for all are used up, and neither a session beyond a share nor one of its own can make room: each has a call in flight or an open stream",
 		ep.Tenant, all[ep.Tenant], shares.Guaranteed(), shares.Free(),
 	), m.wait(groups))
 }
@@ -130,7 +131,7 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 		return nil
 	}
 	return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
-		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for all keys are used up, and no session beyond a share can make room: each has a call in flight or an open stream",
+		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for all keys are used up, and neither a session beyond a share nor one of its own can make room: each has a call in flight or an open stream",
 		ep.Principal, all[ep.Principal], ep.Tenant, shares.Guaranteed(), shares.Free(),
 	), m.wait(groups))
 }

@@ -83,6 +83,7 @@ func TestTenantsShareTheSessionsOfTheHost(t *testing.T) {
 		_, err := a.openAs("acme", "ci")
 		full(t, err, 503, "tenant acme has 8 sessions", "max_total_sessions is 2", `"limit":"max_total_sessions","tenant":"acme"`)
 		initech := a.several(2, "initech", "ci")
+		work(initech)
 		_, err = a.openAs("initech", "ci")
 		full(t, err, 503, "tenant initech has 2 sessions", "max_total_sessions")
 		a.several(2, "umbrella", "ci")
@@ -94,6 +95,25 @@ func TestTenantsShareTheSessionsOfTheHost(t *testing.T) {
 		initech = append(initech, a.several(1, "initech", "ci")...)
 		if !hoard[3].Closed() || closed(hoard) != 1 || closed(initech) != 0 {
 			t.Errorf("the idle one of who is furthest above its share: %t; %d in all", hoard[3].Closed(), closed(hoard))
+		}
+	})
+}
+
+// A tenant, or a key, that has all of its share and finds the free part used up by busy sessions of
+// another is served with the room of its own longest idle session. While it may have more, that
+// session stays.
+func TestOwnIdleSessionMakesRoomAtTheShare(t *testing.T) {
+	a := &actors{index: session.NewIndex(nil), limit: 100, total: 12, tenants: 3}
+	a.perform(t, func(a *actors) {
+		initech := a.several(2, "initech", "ci")
+		work(a.several(8, "acme", "ci"))
+		umbrella := a.several(1, "umbrella", "ci")
+		initech = append(initech, a.several(1, "initech", "ci")...)
+		if !initech[0].Closed() || closed(initech) != 1 {
+			t.Errorf("%d of the tenant's sessions ended, the longest idle %t", closed(initech), initech[0].Closed())
+		}
+		if a.several(1, "umbrella", "ci"); closed(umbrella) != 0 {
+			t.Error("a tenant below its share has lost a session of its own")
 		}
 	})
 }
