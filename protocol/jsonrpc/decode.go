@@ -309,24 +309,7 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 	if s.data[at.from] != '{' {
 		return nil, refuse(at.from, `an "error" that is not an object`)
 	}
-	var code, message, data span
-	var keys [manyKeys]key
-	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1, keys: keys[:0]}
-	in.space()
-	names := in.names()
-	for more := in.peek() != '}'; more; more = in.comma() {
-		k, _ := in.name(&names) // passed over before, hence valid
-		from := in.pos
-		in.value(1)
-		switch string(in.meant(k)) {
-		case "code":
-			code = span{from, in.last}
-		case "message":
-			message = span{from, in.last}
-		case "data":
-			data = span{from, in.last}
-		}
-	}
+	code, message, data := s.failureParts(at)
 	if !code.given() {
 		return nil, refuse(at.from, `an "error" without "code"`)
 	}
@@ -346,4 +329,27 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 		e.Data = s.raw(data)
 	}
 	return e, nil
+}
+
+// failureParts finds the members of an error object that was passed over before; of those with one name
+// the last.
+func (s *scanner) failureParts(at span) (code, message, data span) {
+	var keys [manyKeys]key
+	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1, keys: keys[:0]}
+	in.space()
+	names := in.names()
+	for more := in.peek() != '}'; more; more = in.comma() {
+		k, _ := in.name(&names) // passed over before, hence valid
+		from := in.pos
+		in.value(1)
+		switch string(in.meant(k)) {
+		case "code":
+			code = span{from, in.last}
+		case "message":
+			message = span{from, in.last}
+		case "data":
+			data = span{from, in.last}
+		}
+	}
+	return code, message, data
 }

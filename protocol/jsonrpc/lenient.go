@@ -6,17 +6,23 @@ import (
 	"strings"
 )
 
+// repairs is how often a message is repaired: an error's code is looked at when no member is there twice.
+const repairs = 2
+
 // DecodeLenient is Decode for a message of a server, which it reads as JSON.parse and the official SDKs
 // do: a lone surrogate and bytes that are not UTF-8 mean U+FFFD, of members with the same name the last
 // counts, a byte order mark is passed over, and an answer may have null in the place of what it has
-// not, and an id that is the exact decimal of a whole number. What comes out of it is strict JSON, and
+// not, and an id or an error's code that is the exact decimal of a whole number. What comes out of it is strict JSON, and
 // where data is that already, it is data itself.
 func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	m, err := Decode(data, limits)
-	if err != nil {
-		if repaired, ok := repair(data, limits, err); ok {
-			m, err = Decode(repaired, limits)
+	for again := 0; err != nil && again < repairs; again++ {
+		repaired, ok := repair(data, limits, err)
+		if !ok {
+			break
 		}
+		data = repaired
+		m, err = Decode(data, limits)
 	}
 	if m.Method == "" {
 		m.ID = m.ID.exact()
@@ -27,10 +33,13 @@ func DecodeLenient(data []byte, limits Limits) (Message, error) {
 // DecodeBatchLenient is DecodeBatch for messages of a server.
 func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch bool, err error) {
 	messages, batch, err = DecodeBatch(data, limits)
-	if err != nil {
-		if repaired, ok := repair(data, limits, err); ok {
-			messages, batch, err = DecodeBatch(repaired, limits)
+	for again := 0; err != nil && again < repairs; again++ {
+		repaired, ok := repair(data, limits, err)
+		if !ok {
+			break
 		}
+		data = repaired
+		messages, batch, err = DecodeBatch(data, limits)
 	}
 	for i, m := range messages {
 		if m.Method == "" {

@@ -117,7 +117,8 @@ func (s *sieve) members(depth int, message bool) bool {
 	return true
 }
 
-// envelope settles what an answer has in the place of nothing, and how its id is written.
+// envelope settles what an answer has in the place of nothing, and how its id and the code of its error
+// are written.
 func (s *sieve) envelope(all []member, places map[string]int) {
 	is := func(name, want string) bool {
 		i, ok := places[name]
@@ -138,14 +139,24 @@ func (s *sieve) envelope(all []member, places map[string]int) {
 		all[places["result"]].dropped = true
 	}
 	if i, ok := places["id"]; ok {
-		if n, whole := whole(string(s.data[all[i].value:all[i].to])); whole {
-			s.edits = append(s.edits, edit{span{all[i].value, all[i].to}, n})
+		s.whole(span{all[i].value, all[i].to})
+	}
+	if i, ok := places["error"]; ok && s.data[all[i].value] == '{' {
+		if code, _, _ := s.failureParts(span{all[i].value, all[i].to}); code.given() {
+			s.whole(code)
 		}
 	}
 }
 
-// whole is a number with a fraction or an exponent as digits, where it is a whole one that JavaScript
-// holds exactly.
+// whole has a number at that place written as digits.
+func (s *sieve) whole(at span) {
+	raw := string(s.raw(at))
+	if digits, ok := whole(raw); ok && digits != raw {
+		s.edits = append(s.edits, edit{at, digits})
+	}
+}
+
+// whole is a number as digits, where it is a whole one that JavaScript holds exactly.
 func whole(raw string) (digits string, ok bool) {
 	if len(raw) > 32 || raw == "" || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return "", false
@@ -155,7 +166,7 @@ func whole(raw string) (digits string, ok bool) {
 		return "", false
 	}
 	n, _ := f.Int(nil)
-	return n.String(), n.String() != raw
+	return n.String(), true
 }
 
 // drop makes the edits that take members out of an object.
