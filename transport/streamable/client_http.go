@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -88,13 +89,53 @@ func tokenRune(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// do sends one request. Redirects are not followed and cookies not kept: it goes past http.Client. Wrote says that bytes may have reached the
-// server.
+// maxRedirects is how many redirects of one request are followed.
+const maxRedirects = 3
+
+// do sends one request. Cookies are not kept: it goes past http.Client. Wrote says that bytes may have
+// reached the server.
 func (c *Client) do(ctx context.Context, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
-	d, to := c.dressed(session, extra), c.url
-	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
+	resp, wrote, err = c.sendTo(ctx, nil, method, session, body, extra)
+	for range maxRedirects {
+		if err != nil {
+			break
+		}
+		to := c.redirect(resp)
+		if to == nil {
+			break
+		}
+		discard(resp)
+		resp, wrote, err = c.sendTo(ctx, to, method, session, body, extra)
+	}
+	return resp, wrote, err
+}
+
+// redirect is where a response wants its request sent again as it is; nil for nowhere. That is followed
+// within one origin only, because the request holds our credentials. Servers do so for the slash at the
+// end of a path.
+func (c *Client) redirect(resp *http.Response) *url.URL {
+	if resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect {
+		return nil
+	}
+	to, err := c.url.Parse(resp.Header.Get("Location"))
+	if err != nil || to.User != nil || resp.Header.Get("Location") == "" || origin(to) != origin(c.url) {
+		return nil
+	}
+	to.Fragment, to.RawFragment = "", ""
+	return to
+}
+
+// sendTo is do to one address; nil is that of the server.
+func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
+	d, inbox := c.dressed(session, extra), c.inbox.Load()
+	switch {
+	case to != nil:
+	case inbox != nil && method == http.MethodPost:
 		to = inbox
-	} else if d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
+	default:
+		to = c.url
+	}
+	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
 		if err == nil {
 			decode(resp)
@@ -203,9 +244,9 @@ func (c *Client) adopt(h http.Header) error {
 	if len(values) == 0 {
 		return nil // a server without sessions
 	}
-	id := values[0]
-	if id == "" || len(id) > maxGivenSession || strings.ContainsFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
-		return fmt.Errorf("the session id of %d bytes is empty, too long or not visible ASCII", len(id))
+	id := values[0] // others than visible ASCII, which the specification wants, are sent back as well
+	if len(id) > maxGivenSession || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Errorf("the session id of %d bytes is too long or holds control characters", len(id))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -181,7 +181,7 @@ func (c *Client) forgotten(ctx context.Context, status int, session string) bool
 
 // take reads a JSON body. It returns an error if the answer is not in it.
 func (o *outgoing) take(body []byte) error {
-	answered, err := o.client.each(body, o.deliver)
+	answered, err := o.client.each(body, true, o.deliver)
 	switch {
 	case answered:
 		return nil
@@ -191,9 +191,10 @@ func (o *outgoing) take(body []byte) error {
 	return errNoAnswer
 }
 
-// each delivers what a body or an event holds, one message or in 2025-03-26 an array of them, and reports whether one was the answer.
-func (c *Client) each(data []byte, deliver func(jsonrpc.Message) (answers bool)) (answered bool, err error) {
-	if c.has(protocol.Batching) {
+// each delivers what a body or an event holds: one message, or an array of them, and reports whether one
+// was the answer. Arrays are of 2025-03-26; in a body the TypeScript SDK reads them in every revision.
+func (c *Client) each(data []byte, body bool, deliver func(jsonrpc.Message) (answers bool)) (answered bool, err error) {
+	if body || c.has(protocol.Batching) {
 		messages, _, err := jsonrpc.DecodeBatchLenient(data, c.limits)
 		for _, m := range messages {
 			answered = deliver(m) || answered

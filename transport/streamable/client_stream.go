@@ -222,7 +222,7 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 
 // message hands on what an event carries, and reports whether it was the answer, and whether any message at all, even one that cannot be read.
 func (f *flow) message(data []byte) (answered, some bool) {
-	answered, err := f.client.each(data, func(m jsonrpc.Message) bool {
+	answered, err := f.client.each(data, false, func(m jsonrpc.Message) bool {
 		some = true
 		return f.deliver(m)
 	})

@@ -3,13 +3,17 @@ package streamable_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -161,7 +165,7 @@ func TestClientOutcomes(t *testing.T) {
 		{"accepted without answer", status(202), `1 failed, written=true: the server accepted the request without an answer`},
 		{"no content", status(204), `1 failed, written=true: the server accepted the request without an answer`},
 		{"broken", body(200, json, `{"jsonrpc":"2.0","id":1,`), `1 failed, written=true: the answer: parse: `},
-		{"two lives", body(200, json, `[{"jsonrpc":"2.0","id":1,"result":{}}]`), `1 failed, written=true: the answer: invalid_request: `},
+		{"an array", body(200, json, `[{"jsonrpc":"2.0","id":1,"result":{}}]`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"a page", body(200, "text/html", "<html>"), `1 failed, written=true: the answer is of type "text/html"`},
 		{"not gzip", coded("gzip", strings.Clone, 200, json, "x"), `1 failed, written=true: read the answer: decode "gzip": `},
 		{"of an unknown coding", coded("br", strings.Clone, 200, json, "x"), `1 failed, written=true: read the answer: the body is encoded as "br", which was not asked for`},
@@ -170,7 +174,12 @@ func TestClientOutcomes(t *testing.T) {
 		{"deflate", coded("deflate", zlibbed, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"deflate without a head", coded("deflate", deflated, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"gzip of a stream", coded("gzip", gzipped, 200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
-		{"gzip that is cut", coded("gzip", func(s string) string { s = gzipped(s); return s[:len(s)-9] }, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1 failed, written=true: read the answer: unexpected EOF`},
+		{"gzip without its end", coded("gzip", func(s string) string { s = gzipped(s); return s[:len(s)-5] }, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"gzip with more behind", coded("gzip", func(s string) string { return gzipped(s) + "\x00\x00garbage" }, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"gzip and identity", coded("gzip, identity", gzipped, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"gzip of gzip", coded("gzip, gzip", gzipped, 200, json, `{}`), `1 failed, written=true: read the answer: the body is encoded as "gzip, gzip", which was not asked for`},
+		{"a coding that is a character set", coded("utf-8", strings.Clone, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"gzip that is cut", coded("gzip", func(s string) string { s = gzipped(s); return s[:len(s)-20] }, 200, json, `{"jsonrpc":"2.0","id":1,"result":{}}`), `1 failed, written=true: `},
 		{"gzip of too much", coded("gzip", gzipped, 200, json, `{"jsonrpc":"2.0","id":1,"result":{"x":"`+strings.Repeat("x", 1<<20)+`"}}`), `1 failed, written=true: answer of the server exceeds 4096 bytes`},
 		{"gzip of a stream of too much", coded("gzip", gzipped, 200, "text/event-stream", "data: "+strings.Repeat("x", 1<<20)), `1 failed, written=true: sse event too large: `},
 		{"gzip of an error", coded("gzip", gzipped, 400, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`},
@@ -248,7 +257,7 @@ func TestClientReadsArraysWhereTheRevisionHasThem(t *testing.T) {
 }
 
 func TestClientRefusesASessionIDItCouldNotSend(t *testing.T) {
-	for _, id := range []string{"", "a b", "a\x7f", "ä", strings.Repeat("x", 5000)} {
+	for _, id := range []string{"a\x7f", strings.Repeat("x", 5000)} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
 			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
@@ -377,4 +386,62 @@ func TestClientBoundsItsRequests(t *testing.T) {
 		synctest.Wait()
 		send(t, c, call(1000, "slow")) // in the place of the cancelled one
 	})
+}
+
+// A session id that is not as the specification wants it is sent back; an empty one is none.
+func TestClientSendsOddSessionIDsBack(t *testing.T) {
+	for _, id := range []string{"", "a b", "\xe4"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+				w.Header()["Mcp-Session-Id"] = []string{id}
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+			}
+			p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+				answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value(strconv.Itoa(len(r.Header.Get("Mcp-Session-Id"))))))
+			}
+			c := inMemory(t, p)
+			send(t, c, call(1, "initialize"))
+			recv(t, c)
+			send(t, c, call(2, "x"))
+			expect(t, c, fmt.Sprintf(`2: {"jsonrpc":"2.0","id":2,"result":%d}`, len(id)))
+		})
+	}
+}
+
+// A redirect within an origin that keeps the request is followed, a few times. Others are told.
+func TestClientFollowsRedirectsWithinItsOrigin(t *testing.T) {
+	for _, row := range []struct {
+		name, location string
+		code           int
+		want           string
+	}{
+		{"a slash", "/mcp/", 307, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"for good", "http://peer/mcp/", 308, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"port", "http://peer:80/mcp/", 307, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"scheme", "https://peer/mcp/", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp/" not followed`},
+		{"another method", "/mcp/", 303, `1 failed, written=false: status 303 See Other: redirect to "peer/mcp/" not followed`},
+		{"nowhere", "", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`},
+		{"itself", "/mcp", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+				if r.URL.Path == "/mcp/" {
+					answerJSON(w, jsonrpc.Response(m.ID, nil))
+					return
+				}
+				w.Header().Set("Location", row.location)
+				w.WriteHeader(row.code)
+			}
+			c := inMemory(t, p)
+			send(t, c, call(1, "x"))
+			if got := show(recv(t, c)); got != row.want {
+				t.Errorf("%s: got %s, want %s", row.name, got, row.want)
+			}
+			if seen := len(p.saw()); seen > 4 {
+				t.Errorf("%s: %d requests", row.name, seen)
+			}
+		})
+	}
 }

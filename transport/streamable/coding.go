@@ -5,9 +5,11 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +22,10 @@ var identity = []string{"identity"}
 var codings = map[string]func(io.Reader) (io.Reader, error){
 	"gzip": gunzip, "x-gzip": gunzip, "deflate": inflate,
 }
+
+// undecoded are the other codings that clients decode. With any other word in its place the body is
+// read as it comes, as fetch does: some servers name a character set there.
+var undecoded = []string{"br", "zstd", "compress", "x-compress"}
 
 func gunzip(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
 
@@ -40,11 +46,22 @@ func inflate(r io.Reader) (io.Reader, error) {
 // decode has the body of a response read as what it means. Nothing is read yet. What bounds the body
 // counts decoded bytes.
 func decode(resp *http.Response) {
-	coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header["Content-Encoding"], ",")))
-	if coding == "" || coding == "identity" || resp.ContentLength == 0 {
+	if len(resp.Header["Content-Encoding"]) == 0 || resp.ContentLength == 0 {
 		return
 	}
-	resp.Body = &codedBody{ReadCloser: resp.Body, coding: coding}
+	var said []string
+	for _, coding := range strings.Split(strings.ToLower(strings.Join(resp.Header["Content-Encoding"], ",")), ",") {
+		if coding = strings.TrimSpace(coding); coding != "" && coding != "identity" {
+			said = append(said, coding)
+		}
+	}
+	switch {
+	case len(said) == 0:
+		return
+	case len(said) == 1 && codings[said[0]] == nil && !slices.Contains(undecoded, said[0]):
+		return
+	}
+	resp.Body = &codedBody{ReadCloser: resp.Body, coding: strings.Join(said, ", ")}
 	resp.ContentLength = -1
 }
 
@@ -54,9 +71,11 @@ type codedBody struct {
 	coding        string
 	plain         io.Reader // nil until the first Read
 	err           error     // why there is none
+	some          bool      // bytes were read
 }
 
-// Read reads decoded bytes.
+// Read reads decoded bytes. Where they end too soon, or something else is behind them, they end there:
+// whether a message is whole is seen when it is read.
 func (b *codedBody) Read(p []byte) (int, error) {
 	if b.plain == nil && b.err == nil {
 		b.begin()
@@ -64,7 +83,12 @@ func (b *codedBody) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	return b.plain.Read(p)
+	n, err := b.plain.Read(p)
+	b.some = b.some || n > 0
+	if b.some && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader)) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 func (b *codedBody) begin() {
