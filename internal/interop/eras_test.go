@@ -19,11 +19,11 @@ import (
 // A TypeScript client of the first generation answers what a server asks that knows no handshake, and one of the second what a legacy server
 // asks in the middle of a call: neither knows that it is the other's era.
 func TestTypeScriptClientsAnswerServersOfTheOtherEra(t *testing.T) {
-	packages(t)
+	mcptest.Modules(t)
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {past: %s, web: {url: %q}, free: {url: %q}}}}\n",
 		self(t, serveOld, "past"), web(t, newFixture("web")), alone(t, newFixture("free").young()))})
 	for _, pair := range []struct{ client, revision, server string }{
-		{"client1.mjs", legacy, "free"}, {"client2.mjs", modern, "past"}, {"client2.mjs", modern, "web"},
+		{"1", legacy, "free"}, {"2", modern, "past"}, {"2", modern, "web"},
 	} {
 		for path, prefix := range map[string]string{"/mcp": pair.server + "__", "/" + pair.server + "/mcp": ""} {
 			t.Run(pair.client+path+"/"+pair.server, func(t *testing.T) {
@@ -59,7 +59,7 @@ func everybody(t *testing.T, url, key string, do func(c *client, n int)) {
 
 // The published servers serve clients of both eras at one endpoint at the same time, and each has what it would have alone.
 func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
-	host := published(t, packages(t))
+	host := published(t, mcptest.Modules(t))
 	for _, view := range []struct{ server, path, prefix string }{
 		{"every", "/t/acme/mcp", "every__"}, {"every", "/t/acme/every/mcp", ""}, {"remote", "/t/acme/remote/mcp", ""},
 	} {

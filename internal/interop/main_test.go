@@ -30,9 +30,6 @@ func TestMain(m *testing.M) {
 	if revision := os.Getenv(serveOne); revision != "" {
 		exit(serveNoting(revision))
 	}
-	if name := os.Getenv(serveOddly); name != "" {
-		exit(serveOdd(name, os.Stdin, os.Stdout))
-	}
 	if os.Getenv(serveKeeper) != "" {
 		exit(serveKeeping(os.Stdin, os.Stdout))
 	}

@@ -1,14 +1,10 @@
 package interop
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,21 +13,21 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// oddBench is a host with all odd servers, and what the clients saw.
+// oddBench is a host with all odd servers.
 type oddBench struct {
-	t       *testing.T
 	servers []oddServer
 	mcp     string // base URL of the host
 	web     string // base URL of the servers over HTTP
-	self    string // path of this binary
+	relay   string // program of the servers over stdio
+	socket  string // where it leads
+	script  func(stdin []byte, args ...string) ([]byte, error)
 }
 
 func newOddBench(t *testing.T) *oddBench {
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	b := &oddBench{
+		servers: oddServers(), web: listen(t, &oddWeb{}), relay: mcptest.Relay(t), socket: oddSocket(t),
+		script: mcptest.Script(t, 5*time.Minute, "testdata/odd.mjs"),
 	}
-	b := &oddBench{t: t, servers: oddServers(), self: path, web: listen(t, &oddWeb{})}
 	tenants := map[string][]string{}
 	seen := map[string]bool{}
 	for _, s := range b.servers {
@@ -62,7 +58,7 @@ func (b *oddBench) configured(s oddServer) string {
 	}
 	switch s.over {
 	case oddStdio:
-		return fmt.Sprintf("{command: %q, env: {%s: %q, %s: %q}%s}", b.self, serveOddly, s.name, quickExit[0], quickExit[1], said)
+		return fmt.Sprintf("{command: %q, args: [%q, %q]%s}", b.relay, b.socket, s.name, said)
 	case oddSSE:
 		return fmt.Sprintf("{url: %q, transport: sse%s}", b.web+"/mcpd/"+s.name+"/sse", said)
 	}
@@ -73,7 +69,7 @@ func (b *oddBench) configured(s oddServer) string {
 func (b *oddBench) direct(client string, s oddServer) oddTarget {
 	switch s.over {
 	case oddStdio:
-		return oddTarget{Command: b.self, Env: map[string]string{serveOddly: s.name, quickExit[0]: quickExit[1]}}
+		return oddTarget{Command: b.relay, Args: []string{b.socket, s.name}}
 	case oddSSE:
 		return oddTarget{URL: b.web + "/" + client + "/" + s.name + "/sse", SSE: true}
 	}
@@ -92,19 +88,46 @@ func (b *oddBench) through(s oddServer, all bool) oddTarget {
 	return oddTarget{URL: at + "/mcp"}
 }
 
-// jobs are the sessions of a client, by way.
-func (b *oddBench) jobs(client string) (all []oddJob) {
+// oddClients are the official clients. The first decides. The second speaks 2026-07-28 to mcpd.
+var oddClients = []string{"TypeScript", "TypeScript 2", "Go"}
+
+// jobs are the sessions of a client. Those with the aggregate come last, when all servers have been
+// asked for their lists.
+func (b *oddBench) jobs(client string) (all [2][]oddJob) {
 	for _, s := range b.servers {
-		all = append(all,
-			oddJob{s.name + " " + oddDirect, b.direct(client, s), s.wired(false), json.RawMessage(s.client)},
-			oddJob{s.name + " " + oddThrough, b.through(s, false), s.wired(false), json.RawMessage(s.client)},
-			oddJob{s.name + " " + oddAggregate, b.through(s, true), s.wired(true), json.RawMessage(s.client)})
+		job := func(way string, target oddTarget) oddJob {
+			return oddJob{s.name + " " + way, target, s.wired(way == oddAggregate), json.RawMessage(s.client)}
+		}
+		all[0] = append(all[0], job(oddDirect, b.direct(strings.ReplaceAll(client, " ", ""), s)), job(oddThrough, b.through(s, false)))
+		all[1] = append(all[1], job(oddAggregate, b.through(s, true)))
 	}
 	return all
 }
 
-// sorted are the outcomes of jobs by server and way.
-func (b *oddBench) sorted(outcomes map[string][]oddOutcome) map[string]map[string][]oddOutcome {
+// saw is what all clients saw. They are at work at the same time, as most of it is waiting.
+func (b *oddBench) saw(ctx context.Context) (oddSeen, error) {
+	var all sync.WaitGroup
+	var failed [3]error
+	var seen [3]map[string][]oddOutcome
+	for i, client := range oddClients {
+		all.Go(func() {
+			if client == "Go" {
+				seen[i] = b.goSaw(ctx)
+			} else {
+				seen[i], failed[i] = b.typescriptSaw(client)
+			}
+		})
+	}
+	all.Wait()
+	saw := oddSeen{}
+	for i, client := range oddClients {
+		saw[client] = b.sorted(client, seen[i])
+	}
+	return saw, errors.Join(failed[:]...)
+}
+
+// sorted are the outcomes of a client's jobs by server and way.
+func (b *oddBench) sorted(client string, outcomes map[string][]oddOutcome) map[string]map[string][]oddOutcome {
 	by := map[string]map[string][]oddOutcome{}
 	for _, s := range b.servers {
 		by[s.name] = map[string][]oddOutcome{}
@@ -114,6 +137,9 @@ func (b *oddBench) sorted(outcomes map[string][]oddOutcome) map[string]map[strin
 				if way == oddAggregate {
 					o = o.own(s.name)
 				}
+				if client == "TypeScript 2" {
+					o = o.unframed()
+				}
 				by[s.name][way] = append(by[s.name][way], o)
 			}
 		}
@@ -121,24 +147,20 @@ func (b *oddBench) sorted(outcomes map[string][]oddOutcome) map[string]map[strin
 	return by
 }
 
-// oddWidth is how many sessions are open at once.
+// oddWidth is how many sessions of a client are open at once.
 const oddWidth = 8
 
-// goSaw does all jobs with the Go client. Those with the aggregate come last, when all servers have been
-// asked for their lists.
-func (b *oddBench) goSaw() map[string]map[string][]oddOutcome {
+// goSaw does all jobs with the Go client.
+func (b *oddBench) goSaw(ctx context.Context) map[string][]oddOutcome {
 	outcomes := map[string][]oddOutcome{}
 	var mu sync.Mutex
-	for _, last := range []bool{false, true} {
+	for _, jobs := range b.jobs("Go") {
 		var all sync.WaitGroup
 		slots := make(chan struct{}, oddWidth)
-		for _, job := range b.jobs("go") {
-			if strings.HasSuffix(job.ID, oddAggregate) != last {
-				continue
-			}
+		for _, job := range jobs {
 			slots <- struct{}{}
 			all.Go(func() {
-				got := goClient(b.t.Context(), job)
+				got := goClient(ctx, job)
 				mu.Lock()
 				outcomes[job.ID] = got
 				mu.Unlock()
@@ -147,47 +169,19 @@ func (b *oddBench) goSaw() map[string]map[string][]oddOutcome {
 		}
 		all.Wait()
 	}
-	return b.sorted(outcomes)
+	return outcomes
 }
 
-// typescriptSaw does all jobs with the TypeScript client, in one process.
-func (b *oddBench) typescriptSaw() map[string]map[string][]oddOutcome {
-	t := b.t
-	dir, err := installed()
+// typescriptSaw does all jobs with a generation of the TypeScript client, in one process.
+func (b *oddBench) typescriptSaw(client string) (outcomes map[string][]oddOutcome, err error) {
+	input, err := json.Marshal(map[string]any{"timeout": oddTime.Milliseconds(), "width": oddWidth, "jobs": b.jobs(client)})
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Logf("without the TypeScript client: %v", err)
-		return nil
+		return nil, err
 	}
-	work := t.TempDir()
-	if err := errors.Join(
-		os.CopyFS(work, os.DirFS("testdata/npm")),
-		os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(work, "node_modules")),
-	); err != nil {
-		t.Fatal(err)
-	}
-	input, err := json.Marshal(map[string]any{"timeout": oddTime.Milliseconds(), "jobs": b.jobs("typescript")})
+	generation := map[string]string{"TypeScript": "1", "TypeScript 2": "2"}[client]
+	out, err := b.script(input, generation)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	file := filepath.Join(work, "jobs.json")
-	if err := os.WriteFile(file, input, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	node := exec.CommandContext(ctx, "node", filepath.Join(work, "odd.mjs"), file)
-	var stderr bytes.Buffer
-	node.Stderr = &stderr
-	out, err := node.Output()
-	if err != nil {
-		t.Fatalf("odd.mjs: %v\n%s", err, stderr.String())
-	}
-	var outcomes map[string][]oddOutcome
-	if err := json.Unmarshal(out, &outcomes); err != nil {
-		t.Fatalf("odd.mjs: %v in %.300s", err, out)
-	}
-	return b.sorted(outcomes)
+	return outcomes, json.Unmarshal(out, &outcomes)
 }

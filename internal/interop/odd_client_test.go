@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -24,12 +23,12 @@ import (
 // oddTime bounds every ask, and each opening of a session.
 const oddTime = 10 * time.Second
 
-// oddTarget is where a client connects: a URL, or a program in an environment.
+// oddTarget is where a client connects: a URL, or a program.
 type oddTarget struct {
-	URL     string            `json:"url,omitempty"`
-	SSE     bool              `json:"sse,omitempty"`
-	Command string            `json:"command,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	SSE     bool     `json:"sse,omitempty"`
+	Command string   `json:"command,omitempty"`
+	Args    []string `json:"args,omitempty"`
 }
 
 // oddJob is one session of a client and what it asks there, in order.
@@ -142,12 +141,7 @@ func (t oddTarget) goTransport(connections *http.Transport) mcp.Transport {
 	case t.URL != "":
 		return &mcp.StreamableClientTransport{Endpoint: t.URL, HTTPClient: client}
 	}
-	command := exec.Command(t.Command)
-	command.Env = os.Environ()
-	for name, value := range t.Env {
-		command.Env = append(command.Env, name+"="+value)
-	}
-	return &mcp.CommandTransport{Command: command}
+	return &mcp.CommandTransport{Command: exec.Command(t.Command, t.Args...)}
 }
 
 // goAsk asks one thing.

@@ -57,6 +57,10 @@ func oddExtensions() []oddRow {
 		}
 		return all
 	}
+	last := func(outcome, because string, asks []oddAsk) []oddAsk { // that of the last in a session of 2026-07-28
+		asks[len(asks)-1].modern = oddModern{outcome, outcome, because}
+		return asks
+	}
 	return []oddRow{
 		{part: 4, name: "ext-request", odd: "a method of an extension that both declare", over: everywhere, client: hasThings,
 			says: things(says{"things/list": {result(`{"things":[{"n":1.0}],"nextCursor":"c"}`)}}),
@@ -65,7 +69,7 @@ func oddExtensions() []oddRow {
 			says: says{"initialize": {greeting(`{"tools":{},"experimental":{"acme/things":{}}}`)}, "things/list": {result(`{"things":[]}`)}},
 			asks: alone("things/list", `{}`)},
 		{part: 4, name: "ext-error", odd: "an error with a code of the extension", client: hasThings,
-			says: things(says{"things/get": {failure(-32050, "no such thing")}}), asks: alone("things/get", `{"id":"x"}`)},
+			says: things(says{"things/get": {failure(-32050, "no such thing")}}), asks: last("error -32603: no such thing", errorCodes, alone("things/get", `{"id":"x"}`))},
 		{part: 4, name: "ext-unknown", odd: "a method that the server does not know", client: hasThings,
 			says: things(says{}), asks: alone("things/none", `{}`)},
 		{part: 4, name: "ext-sloppy", odd: "a result with odd members", client: hasThings,
@@ -80,9 +84,9 @@ func oddExtensions() []oddRow {
 			says: things(says{"things/watch": {{
 				text:  `{"jsonrpc":"2.0","id":$ID,"result":{}}`,
 				after: []string{`{"jsonrpc":"2.0","method":"notifications/things/changed"}`},
-			}}}), asks: alone("things/watch", `{}`, "await notifications/things/changed", "")},
+			}}}), asks: last(oddNoAnswer, onStreams, alone("things/watch", `{}`, "await notifications/things/changed", ""))},
 		{part: 4, name: "ext-notified", odd: "a notification of the client", client: hasThings,
-			says: things(says{}), asks: alone("notify notifications/things/seen", `{"n":1}`, "things/own", `{}`)},
+			says: things(says{}), asks: last(`{"own":"['things/own']"}`, onStreams, alone("notify notifications/things/seen", `{"n":1}`, "things/own", `{}`))},
 		{part: 4, name: "ext-known-prefix", odd: "a method below a known name", client: hasThings,
 			says: things(says{"resources/directory/read": {result(`{"entries":[]}`)}}), asks: alone("resources/directory/read", `{"uri":"skill://x"}`)},
 

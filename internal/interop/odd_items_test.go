@@ -11,11 +11,15 @@ func listing(method, member, good string, items ...string) says {
 // or left out; the others of the list, and all other servers, are there. Every odd item but those without
 // a name is called "bad", the item beside it "good".
 func oddItems() (rows []oddRow) {
+	const both, one = "bad, good", "good"
 	add := func(name, odd, method, aggregate string, s says) {
 		rows = append(rows, oddRow{part: 2, name: name, odd: odd, says: s, asks: []oddAsk{{method: method, aggregate: aggregate}}})
 	}
 	tool := func(name, odd, aggregate string, items ...string) {
 		add(name, odd, "tools/list", aggregate, listing("tools/list", "tools", oddTool("good"), items...))
+	}
+	any := func() { // the last tool's inputSchema is good in 2026-07-28
+		rows[len(rows)-1].asks[0].modern = oddModern{both, both, anySchema}
 	}
 	prompt := func(name, odd, aggregate string, items ...string) {
 		add(name, odd, "prompts/list", aggregate, listing("prompts/list", "prompts", `{"name":"good"}`, items...))
@@ -28,7 +32,6 @@ func oddItems() (rows []oddRow) {
 		aggregate = strings.NewReplacer("bad", at+"bad", "good", at+"good").Replace(aggregate)
 		add(name, odd, "resources/list", aggregate, listing("resources/list", "resources", `{"uri":"`+at+`good","name":"n"}`, items...))
 	}
-	const both, one = "bad, good", "good"
 	schema := func(s string) string { return `{"name":"bad","inputSchema":` + s + `}` }
 	with := func(member string) string { return `{"name":"bad","inputSchema":{"type":"object"},` + member + `}` }
 
@@ -46,9 +49,11 @@ func oddItems() (rows []oddRow) {
 	tool("properties-null", "properties is null", both, schema(`{"type":"object","properties":null}`))
 	tool("property-null", "a property is null", both, schema(`{"type":"object","properties":{"a":null}}`))
 	tool("property-text", "a property is a string", one, schema(`{"type":"object","properties":{"a":"string"}}`))
+	any()
 	tool("required-null", "required is null", both, schema(`{"type":"object","required":null}`))
 	tool("required-object", "required is {}, as Lua writes []", both, schema(`{"type":"object","required":{}}`))
 	tool("required-flag", "required is true", one, schema(`{"type":"object","required":true}`))
+	any()
 	tool("null-members", "null for every optional member", both, with(`"title":null,"description":null,"icons":null,"outputSchema":null,"annotations":null,"execution":null,"_meta":null`))
 	tool("null-hints", "null for the hints in annotations", both, with(`"annotations":{"title":null,"readOnlyHint":null}`))
 	tool("hint-text", "a hint that is a string", one, with(`"annotations":{"readOnlyHint":"true"}`))

@@ -141,6 +141,26 @@ func (o oddOutcome) own(server string) oddOutcome {
 	return o
 }
 
+// unframed is an outcome without what 2026-07-28 adds to each result.
+func (o oddOutcome) unframed() oddOutcome {
+	var result map[string]any
+	if o.Result == nil || json.Unmarshal(o.Result, &result) != nil {
+		return o
+	}
+	for _, member := range []string{"resultType", "ttlMs", "cacheScope"} {
+		delete(result, member)
+	}
+	if meta, ok := result["_meta"].(map[string]any); ok {
+		if delete(meta, "io.modelcontextprotocol/serverInfo"); len(meta) == 0 {
+			delete(result, "_meta")
+		}
+	}
+	if text, err := json.Marshal(result); err == nil {
+		o.Result = text
+	}
+	return o
+}
+
 // owns reports whether an item of the aggregate is a server's: its name begins with the server's, or its
 // URI has the server's name in it.
 func owns(server string, item any, key string) bool {

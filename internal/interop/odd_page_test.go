@@ -15,9 +15,10 @@ const oddHead = `<!-- Written by go generate ./internal/interop from what its te
 
 # Odd servers
 
-A scripted server for each row, all of them behind one mcpd. The official clients of TypeScript (1.x, which decides) and Go ask each
-server directly, at ` + "`/SERVER/mcp`" + `, and in the aggregate among all the others. "Same" is what the client gets directly, compared member
-by member. The column "worse through mcpd" is empty: the test fails otherwise.
+A scripted server for each row, all of them behind one mcpd. The official clients of TypeScript (1.x, which decides), of TypeScript 2.x
+in a session of 2026-07-28 with mcpd, and of Go ask each server directly, at ` + "`/SERVER/mcp`" + `, and in
+the aggregate among all the others. "Same" is what the client gets directly, compared member by member. A client is named where
+it sees something else than the first one does; behind it stands the clause that has it so. The column "worse through mcpd" is empty: the test fails otherwise.
 
 `
 
@@ -120,28 +121,37 @@ func cell30(s string) string {
 // cells are what each way came to, and what is worse.
 func cells(s oddServer, i int, a oddAsk, saw oddSeen) []string {
 	of := func(way string) string {
-		var said []string
-		for _, client := range []string{"TypeScript", "Go"} {
-			got, direct := saw[client][s.name][way][i], saw[client][s.name][oddDirect][i]
+		var first string
+		var others []string // of clients that saw something else
+		for _, client := range oddClients {
+			by := saw[client][s.name]
+			got, direct := by[way][i], by[oddDirect][i]
 			text := shown(got)
 			if way != oddDirect && direct.Failed == "" && worse(direct, got) == "" {
 				text = "same"
 			}
-			said = append(said, text)
+			if client == oddClients[0] {
+				first = text
+			} else if text != oddCannot && text != first {
+				if client == "TypeScript 2" && way != oddDirect && text != "same" && a.modern.because != "" {
+					text += " (" + a.modern.because + ")"
+				}
+				others = append(others, client+": "+text)
+			}
 		}
-		if said[1] == oddCannot || said[0] == said[1] {
-			return said[0]
+		if others == nil {
+			return first
 		}
-		return "TypeScript: " + said[0] + "; Go: " + said[1]
+		return oddClients[0] + ": " + first + "; " + strings.Join(others, "; ")
 	}
 	aggregate := of(oddAggregate)
 	if a.alone {
 		aggregate = "–"
 	}
 	var bad []string
-	for _, client := range []string{"TypeScript", "Go"} {
+	for _, client := range oddClients {
 		for _, way := range []string{oddThrough, oddAggregate} {
-			if why := a.wrong(way, saw[client][s.name], i); why != "" {
+			if why := a.wrong(client, way, saw[client][s.name], i); why != "" {
 				bad = append(bad, client+", "+way+": "+why)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -52,10 +53,22 @@ type oddAsk struct {
 	method string
 	params string // JSON; names and URIs are the server's own
 
-	through   string // what comes through /SERVER/mcp
-	aggregate string // what comes through the aggregate
-	alone     bool   // ask only /SERVER/mcp: the aggregate answers otherwise by a documented rule
+	through   string    // what comes through /SERVER/mcp
+	aggregate string    // what comes through the aggregate
+	alone     bool      // ask only /SERVER/mcp: the aggregate answers otherwise by a documented rule
+	modern    oddModern // what comes through in a session of 2026-07-28 instead; zero for the same
 }
+
+// oddModern is what comes through in a session of 2026-07-28, and the clause that has it so.
+type oddModern struct{ through, aggregate, because string }
+
+// Clauses of 2026-07-28, and what we say of it.
+const (
+	errorCodes = "2026-07-28 §basic, Error Codes"
+	anySchema  = "2026-07-28 §schema, Tool"
+	wholeLists = "this SDK reads all pages"
+	onStreams  = "ARCHITECTURE.md, Extensions"
+)
 
 // oddReply is what a server writes for one request. The zero oddReply is a request that is never
 // answered.
@@ -111,8 +124,8 @@ type oddServer struct {
 	name, over string
 }
 
-// oddServers are all servers of the corpus by name.
-func oddServers() (all []oddServer) {
+// oddServers are all servers of the corpus.
+var oddServers = sync.OnceValue(func() (all []oddServer) {
 	for _, row := range oddRows() {
 		over := row.over
 		if len(over) == 0 {
@@ -123,7 +136,16 @@ func oddServers() (all []oddServer) {
 		}
 	}
 	return all
-}
+})
+
+// oddByName are the same by name.
+var oddByName = sync.OnceValue(func() map[string]oddServer {
+	all := map[string]oddServer{}
+	for _, s := range oddServers() {
+		all[s.name] = s
+	}
+	return all
+})
 
 // server is the row over one transport, with the server's name in the place of $SERVER.
 func (r oddRow) server(over string) oddServer {
@@ -155,10 +177,8 @@ func (r oddRow) server(over string) oddServer {
 
 // oddNamed finds a server of the corpus.
 func oddNamed(name string) oddServer {
-	for _, s := range oddServers() {
-		if s.name == name {
-			return s
-		}
+	if s, ok := oddByName()[name]; ok {
+		return s
 	}
 	panic("no odd server " + name)
 }

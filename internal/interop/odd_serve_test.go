@@ -6,16 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"mcpd/protocol"
 )
-
-// serveOddly makes the test binary an odd server over stdio. Its value is the server's name.
-const serveOddly = "INTEROP_SERVE_ODD"
 
 // oddPeer is one connection of an odd server. It is safe for concurrent use.
 type oddPeer struct {
@@ -87,12 +88,44 @@ func (r oddReply) lines() (all []string) {
 	return append(all, r.after...)
 }
 
-// serveOdd serves on standard input and output. Each request is answered by itself, so that one that
-// waits holds up no other.
-func serveOdd(name string, in io.Reader, out io.Writer) error {
-	p := newOddPeer(oddNamed(name))
-	lines := bufio.NewScanner(in)
+// oddSocket listens for programs that relay their standard input and output, which begin with the
+// name of the server that they are.
+func oddSocket(t *testing.T) (socket string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "odd-") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() { // owner: the test: it ends with the listener
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() { // owner: the program: it ends with the connection
+				defer connection.Close()
+				serveOdd(connection)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// serveOdd serves on a connection. Each request is answered by itself, so that one that waits holds
+// up no other.
+func serveOdd(out io.ReadWriter) {
+	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
+	if !lines.Scan() {
+		return
+	}
+	p := newOddPeer(oddNamed(lines.Text()))
 	var mu sync.Mutex // one message is written as a whole
 	var open sync.WaitGroup
 	for lines.Scan() {
@@ -115,5 +148,4 @@ func serveOdd(name string, in io.Reader, out io.Writer) error {
 		}
 	}
 	open.Wait()
-	return lines.Err()
 }

@@ -142,7 +142,7 @@ func TestGuardOfAHostComesBack(t *testing.T) {
 
 // The worker of `npx` is its grandchild. Nothing of it stays when its server is stopped, when the launcher alone is killed, and when mcpd is.
 func TestLaunchersLeaveNothingBehind(t *testing.T) {
-	config := fmt.Sprintf("tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}\n", everything, packages(t))
+	config := fmt.Sprintf("tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}\n", everything, mcptest.Modules(t))
 	start := func(t *testing.T) (*mcptest.Host, []int) {
 		host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 		use(t, host)

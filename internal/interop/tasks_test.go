@@ -12,7 +12,7 @@ import (
 // each in its own way; one of a revision without tasks has the answer when it is done.
 func TestTasksOfAPublishedServer(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}", everything, packages(t))})
+		"tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}", everything, mcptest.Modules(t))})
 	const tool, arguments, want = "simulate-research-query", `{"topic":"python","ambiguous":true}`, "Research Report: python"
 	for _, v := range []protocol.Version{protocol.V20250618, protocol.V20251125, protocol.V20260728} {
 		t.Run(v.String(), func(t *testing.T) {

@@ -101,14 +101,14 @@ func listens(url string, ended <-chan struct{}, deadline time.Time) bool {
 // endpoints of both kinds; what the servers ask meanwhile is answered by the client. The second generation knows both eras and finds out
 // by itself that it may speak the newest, to servers that know the other only.
 func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
-	dir := packages(t)
+	dir := mcptest.Modules(t)
 	host := published(t, dir)
-	for _, client := range []string{"client1.mjs", "client2.mjs"} {
+	for _, client := range []string{"1", "2"} {
 		for _, view := range []struct{ server, path, prefix string }{
 			{"every", "/t/acme/mcp", "every__"}, {"every", "/t/acme/every/mcp", ""},
 			{"remote", "/t/acme/mcp", "remote__"}, {"remote", "/t/acme/remote/mcp", ""},
 		} {
-			t.Run(client+view.path+"/"+view.server, func(t *testing.T) {
+			t.Run("TypeScript "+client+view.path+"/"+view.server, func(t *testing.T) {
 				tool := func(name string, args map[string]any) map[string]any {
 					return map[string]any{"name": view.prefix + name, "arguments": args}
 				}
@@ -129,7 +129,7 @@ func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
 				if s.Progress != 4 {
 					t.Errorf("%d reports of progress, want 4", s.Progress)
 				}
-				if want := map[string]string{"client1.mjs": legacy, "client2.mjs": modern}[client]; s.Revision != want {
+				if want := map[string]string{"1": legacy, "2": modern}[client]; s.Revision != want {
 					t.Errorf("agreed on %s, want %s", s.Revision, want)
 				}
 				if !slices.Contains(s.Tools, view.prefix+"echo") || !slices.Contains(s.Prompts, view.prefix+"simple-prompt") || len(s.Resources) == 0 {
@@ -141,7 +141,7 @@ func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
 			})
 		}
 		for _, view := range []struct{ path, prefix string }{{"/t/zeta/mcp", "files__"}, {"/t/zeta/files/mcp", ""}} {
-			t.Run(client+view.path, func(t *testing.T) {
+			t.Run("TypeScript "+client+view.path, func(t *testing.T) {
 				s := script(t, client, host.MCP+view.path, "key-of-zoe",
 					map[string]any{"name": view.prefix + "list_allowed_directories", "arguments": map[string]any{}})
 				if !slices.Contains(s.Tools, view.prefix+"read_text_file") || len(s.Results) != 1 || s.Results[0].IsError {
@@ -154,10 +154,10 @@ func TestTypeScriptClientsWithPublishedServers(t *testing.T) {
 
 // The first generation also speaks HTTP+SSE, both to us and to a published server.
 func TestTypeScriptClientOverHTTPSSE(t *testing.T) {
-	host := published(t, packages(t))
+	host := published(t, mcptest.Modules(t))
 	for _, view := range []struct{ path, prefix string }{{"/t/acme/sse", "every__"}, {"/t/acme/every/sse", ""}, {"/t/acme/old/sse", ""}} {
 		t.Run(view.path, func(t *testing.T) {
-			s := script(t, "client1.mjs", host.MCP+view.path, "key-of-ann",
+			s := script(t, "1", host.MCP+view.path, "key-of-ann",
 				map[string]any{"name": view.prefix + "echo", "arguments": map[string]any{"message": "grüße"}},
 				map[string]any{"name": view.prefix + "trigger-sampling-request", "arguments": map[string]any{"prompt": "a question", "maxTokens": 5}},
 				map[string]any{"name": view.prefix + "trigger-long-running-operation", "arguments": map[string]any{"duration": 1, "steps": 4}},
@@ -177,7 +177,7 @@ func TestTypeScriptClientOverHTTPSSE(t *testing.T) {
 
 // The same servers with the official Go client, which declares no roots, so that the file server keeps to the folder it was given.
 func TestGoClientWithPublishedServers(t *testing.T) {
-	host := published(t, packages(t))
+	host := published(t, mcptest.Modules(t))
 	for _, view := range []struct{ path, prefix string }{{"/t/zeta/mcp", "files__"}, {"/t/zeta/files/mcp", ""}} {
 		s := mcptest.Connect(t, host.MCP+view.path, "key-of-zoe", rootless())
 		c := &client{ClientSession: s, t: t}

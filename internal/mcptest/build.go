@@ -14,6 +14,7 @@ import (
 var (
 	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd", "") })
 	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver", "") })
+	relayBinary  = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/relay", "") })
 	// binaries is the folder for them. Main removes it.
 	binaries = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "mcptest-") })
 )
@@ -55,6 +56,12 @@ func build(pkg, tag string) (string, error) {
 func Server(t testing.TB) string {
 	t.Helper()
 	return binary(t, serverBinary)
+}
+
+// Relay returns the path of a program whose standard input and output are a connection to a socket; see its folder.
+func Relay(t testing.TB) string {
+	t.Helper()
+	return binary(t, relayBinary)
 }
 
 // Mcpd returns the path of the host's binary.

@@ -1,26 +1,41 @@
 package mcptest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 )
+
+// locked has the packages of npm that tests use, and a module for each generation of the official
+// TypeScript SDK: sdk1.mjs and sdk2.mjs have the same functions. In npm/more are the servers that
+// only make parity runs. They have a lock of their own, as they would get other versions of their
+// dependencies beside the newest clients.
+//
+//go:embed npm
+var locked embed.FS
 
 // NPMTime bounds the installation of packages: hundreds of megabytes from the registry when no
 // cache has them.
 const NPMTime = 5 * time.Minute
 
-// Packages installs the packages that the lock file in a folder pins, at most once for each lock
-// on a machine, and returns the folder that has them in node_modules. Their install scripts do
-// not run.
-func Packages(folder string) (string, error) {
+// locks are the folders of locked with a lock file.
+var locks = []string{"npm", "npm/more"}
+
+// Packages installs the packages that a lock file pins, at most once for each lock on a machine,
+// and returns the folder that has them in node_modules. Their install scripts do not run.
+func Packages(lock string) (string, error) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return "", err
 	}
@@ -28,20 +43,20 @@ func Packages(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
+	text, err := locked.ReadFile(lock + "/package-lock.json")
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(lock)
+	sum := sha256.Sum256(text)
 	dir := filepath.Join(cache, "mcpd-interop", hex.EncodeToString(sum[:8]))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	return dir, install(folder, dir)
+	return dir, install(lock, dir)
 }
 
 // install fills a folder of its own first, so that a half-done one is never taken for the whole.
-func install(folder, dir string) error {
+func install(lock, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -50,7 +65,7 @@ func install(folder, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if err := os.CopyFS(work, os.DirFS(folder)); err != nil {
+	if err := copyLocked(lock, work); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), NPMTime)
@@ -64,4 +79,97 @@ func install(folder, dir string) error {
 		return err
 	}
 	return nil
+}
+
+func copyLocked(lock, dir string) error {
+	files, err := fs.Sub(locked, lock)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(dir, files)
+}
+
+// Modules is the folder of the packages that a test uses on every run. Where there is no Node or no
+// registry the test is skipped; under CI=true it fails.
+func Modules(t testing.TB) string {
+	t.Helper()
+	return modules(t, locks[0])
+}
+
+func modules(t testing.TB, lock string) string {
+	t.Helper()
+	dir, err := Packages(lock)
+	switch {
+	case err == nil:
+		return dir
+	case os.Getenv("CI") == "true":
+		t.Fatal(err)
+	}
+	t.Skipf("needs Node, and the npm registry once: %v", err)
+	return ""
+}
+
+// Script prepares a script and returns what runs it once, with the bytes on its standard input and
+// these arguments, and returns its standard output. The script may import the packages, and
+// ./sdk1.mjs or ./sdk2.mjs, which open sessions with the official TypeScript clients.
+func Script(t testing.TB, within time.Duration, script string) (run func(stdin []byte, args ...string) ([]byte, error)) {
+	t.Helper()
+	work := t.TempDir()
+	text, err := os.ReadFile(script)
+	if err == nil {
+		err = errors.Join(copyLocked(locks[0], work), os.WriteFile(filepath.Join(work, "main.mjs"), text, 0o600),
+			os.Symlink(filepath.Join(Modules(t), "node_modules"), filepath.Join(work, "node_modules")))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(stdin []byte, args ...string) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		node := exec.CommandContext(ctx, "node", append([]string{filepath.Join(work, "main.mjs")}, args...)...)
+		node.Stdin = bytes.NewReader(stdin)
+		var stderr strings.Builder
+		node.Stderr = &stderr
+		out, err := node.Output()
+		if err != nil {
+			err = fmt.Errorf("%s %s: %w\n%s", script, strings.Join(args, " "), err, stderr.String())
+		}
+		return out, err
+	}
+}
+
+// Package is the folder of a package.
+func Package(t testing.TB, name string) string {
+	t.Helper()
+	lock, _ := pinned(t, name)
+	return filepath.Join(modules(t, lock), "node_modules", name)
+}
+
+// PackageVersion is the version of a package that its lock file pins.
+func PackageVersion(t testing.TB, name string) string {
+	t.Helper()
+	_, version := pinned(t, name)
+	return version
+}
+
+// pinned is the first lock file that has a package, and the version there.
+func pinned(t testing.TB, name string) (lock, version string) {
+	t.Helper()
+	for _, lock := range locks {
+		text, err := locked.ReadFile(lock + "/package-lock.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pins struct {
+			Packages map[string]struct{ Version string }
+		}
+		if err := json.Unmarshal(text, &pins); err != nil {
+			t.Fatal(err)
+		}
+		if found := pins.Packages["node_modules/"+name].Version; found != "" {
+			return lock, found
+		}
+	}
+	t.Fatalf("no lock file has %s", name)
+	return "", ""
 }
