@@ -63,16 +63,67 @@ func TestListsAreComparedByName(t *testing.T) {
 	}
 }
 
+// The notifications of a request are those of one method that have a text, in their order.
+func TestNotificationsAreHeard(t *testing.T) {
+	e := &ear{}
+	say := func(token string, n float64) {
+		e.take(progress, map[string]any{"progressToken": token, "progress": n})
+	}
+	say("a", 0) // nobody listens yet
+	e.want(&events{Method: progress, Has: `"a"`, Await: 2})
+	say("a", 1)
+	say("b", 1)
+	e.take(logged, "a")
+	say("a", 2)
+	e.await(e.wants)
+	if got, want := short(e.saw()), `[{"progress":1,"progressToken":"a"},{"progress":2,"progressToken":"a"}]`; got != want {
+		t.Errorf("heard %s, want %s", got, want)
+	}
+	if say("a", 3); len(e.heard) != 2 {
+		t.Error("what came after the request is heard")
+	}
+}
+
+// A rule applies only where it says, and says by which of its values it does.
+func TestRulesAreNarrow(t *testing.T) {
+	r := rule{ways: []way{own}, clients: []string{"Go"}, steps: []string{"ping"}, paths: []string{".a[*].b"}, holds: func(about, difference) bool { return true }}
+	good, path := about{way: own, sdk: "Go", step: "ping"}, ".a[7].b"
+	if by, ok := r.applies(good, difference{path: path}); !ok || !slices.Equal(by, r.values()) {
+		t.Errorf("applies by %q: %t, want %q", by, ok, r.values())
+	}
+	for name, bad := range map[string]about{
+		"way": {way: joint, sdk: "Go", step: "ping"}, "client": {way: own, sdk: "TypeScript 1", step: "ping"}, "step": {way: own, sdk: "Go", step: "tools/call"},
+	} {
+		if _, ok := r.applies(bad, difference{path: path}); ok {
+			t.Errorf("it applies to another %s", name)
+		}
+	}
+	for _, path := range []string{".a[7].b.c", ".a[].b", ".a.b", "x.a[7].b"} {
+		if _, ok := r.applies(good, difference{path: path}); ok {
+			t.Errorf("it applies to %s", path)
+		}
+	}
+}
+
 // A difference without a rule, and a rule without a difference, are wrong.
 func TestReportJudges(t *testing.T) {
 	r := newReport(nil)
 	a := about{server: published{name: "s"}, way: joint, step: "tools/list"}
-	r.add(a, "tools/list", []difference{{".items.a.name", "a", "s__a"}, {".items.a.title", "a", "b"}}, 2)
+	r.add(a, "tools/list", []difference{{".items.a.name", "a", "s__a"}, {".items.a.title", "a", "b"}, {".items.a.other.Name", "a", "s__a"}}, 2)
 	want := `s, , aggregate, tools/list.items.a.title: "a" directly, "b" through mcpd`
 	if wrong := r.faults(false); !slices.Contains(wrong, want) || !slices.Contains(wrong, `the rule "the aggregate is mcpd" no longer applies: remove it`) {
 		t.Errorf("got %q", wrong)
 	}
-	if slices.Contains(r.faults(true), `the rule "names are prefixed" no longer applies: remove it`) {
+	got := r.faults(true)
+	if slices.Contains(got, `the rule "names are prefixed" no longer applies: remove it`) {
 		t.Error("a rule that was applied is said to apply no longer")
+	}
+	for fault, want := range map[string]bool{
+		`the rule "names are prefixed" no longer applies to step prompts/list: remove that`: true,
+		`the rule "names are prefixed" no longer applies to step tools/list: remove that`:   false,
+	} {
+		if slices.Contains(got, fault) != want {
+			t.Errorf("%s: got %t, want %t", fault, !want, want)
+		}
 	}
 }

@@ -39,6 +39,8 @@ func goSession(ctx context.Context, s session) seen {
 		},
 	})
 	client.AddRoots(&mcp.Root{URI: s.Root, Name: "root"})
+	e := &ear{}
+	client.AddReceivingMiddleware(e.hear)
 	connected, err := client.Connect(connecting, s.transport(), nil)
 	if err != nil {
 		return seen{Name: s.Name, Refused: failure(err)}
@@ -50,7 +52,7 @@ func goSession(ctx context.Context, s session) seen {
 		"instructions": greeting.Instructions,
 	})}
 	for _, one := range s.Steps {
-		saw.Steps = append(saw.Steps, outcome(ctx, connected, one))
+		saw.Steps = append(saw.Steps, outcome(ctx, connected, e, one))
 	}
 	return saw
 }
@@ -82,17 +84,28 @@ func failure(err error) map[string]any {
 	return plain(told).(map[string]any)
 }
 
-func outcome(ctx context.Context, s *mcp.ClientSession, one step) any {
+func outcome(ctx context.Context, s *mcp.ClientSession, e *ear, one step) any {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	result, err := ask(ctx, s, one)
-	if err != nil {
-		return map[string]any{"error": failure(err)}
+	saw := map[string]any{}
+	e.want(one.Events)
+	if one.Events != nil && one.Events.Cancel {
+		go func() { e.await(one.Events); cancel() }() // owner: this function: it ends when so many came, or after awaitTime
 	}
-	return map[string]any{"result": plain(result)}
+	result, err := request(ctx, s, one)
+	if one.Events != nil {
+		e.await(one.Events)
+		saw["events"] = e.saw()
+	}
+	if err != nil {
+		saw["error"] = failure(err)
+	} else {
+		saw["result"] = plain(result)
+	}
+	return saw
 }
 
-func ask(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
+func request(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
 	switch one.Method {
 	case "tools/call":
 		return asked(ctx, one, s.CallTool)
@@ -102,6 +115,14 @@ func ask(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
 		return asked(ctx, one, s.GetPrompt)
 	case "completion/complete":
 		return asked(ctx, one, s.Complete)
+	case "ping":
+		return struct{}{}, s.Ping(ctx, nil)
+	case "logging/setLevel":
+		return silent(ctx, one, s.SetLoggingLevel)
+	case "resources/subscribe":
+		return silent(ctx, one, s.Subscribe)
+	case "resources/unsubscribe":
+		return silent(ctx, one, s.Unsubscribe)
 	case "tools/list":
 		return listed(s.Tools(ctx, nil), "tools")
 	case "prompts/list":
@@ -112,6 +133,11 @@ func ask(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
 		return listed(s.ResourceTemplates(ctx, nil), "resourceTemplates")
 	}
 	panic("parity: no step " + one.Method)
+}
+
+// silent sends a request whose result is empty.
+func silent[P any](ctx context.Context, one step, send func(context.Context, *P) error) (struct{}, error) {
+	return asked(ctx, one, func(ctx context.Context, params *P) (struct{}, error) { return struct{}{}, send(ctx, params) })
 }
 
 // asked sends params as they are in the plan.

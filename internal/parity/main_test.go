@@ -41,33 +41,14 @@ func TestMain(m *testing.M) {
 
 // prepare fetches all that the network is needed for.
 var prepare = sync.OnceValue(func() error {
-	for _, folder := range folders() {
-		if _, err := mcptest.Packages("testdata/" + folder); err != nil {
+	locks := []string{"npm"}
+	if *full {
+		locks = append(locks, "npm/more")
+	}
+	for _, lock := range locks {
+		if _, err := mcptest.Packages(lock); err != nil {
 			return err
 		}
 	}
 	return exec.Command("go", "list", "-deps", "mcpd/cmd/mcpd").Run()
 })
-
-// folders are the ones of testdata with packages that this run uses.
-func folders() []string {
-	if *full {
-		return []string{"npm", "more"}
-	}
-	return []string{"npm"}
-}
-
-// modules is the folder with the packages that a folder of testdata locks. Where there is no Node
-// or no registry the test is skipped; under CI=true it fails.
-func modules(t *testing.T, folder string) string {
-	t.Helper()
-	dir, err := mcptest.Packages("testdata/" + folder)
-	switch {
-	case err == nil:
-		return dir
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	}
-	t.Skipf("needs Node, and the npm registry once: %v", err)
-	return ""
-}

@@ -1,12 +1,12 @@
 package parity
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcpd/internal/mcptest"
 )
 
 // docsPage is the page that a survey of all servers writes.
@@ -21,12 +21,14 @@ func (r *report) page(t *testing.T) string {
 
 Clients of the official SDKs surveyed published servers three ways: directly, through
 ` + "`/SERVER/mcp`" + `, and through the aggregate of one tenant with all of the servers. A survey
-reads every list to its end, calls tools, reads resources, gets prompts, asks for completions, and
-asks for what is not there with wrong names and wrong arguments. What the client saw through mcpd
-was compared member by member with what it saw directly, with the released settings of mcpd.
+reads every list to its end, calls tools, reads resources, gets prompts, asks for completions,
+pings, and asks for what is not there with wrong names and wrong arguments. Where a server offers
+them it subscribes to resources, sets the log level and cancels a call; progress, log messages and
+updates are part of what came of a request, in their order. What the client saw through mcpd was
+compared member by member with what it saw directly, with the released settings of mcpd.
 
-Every difference is of a kind listed below, which says why it is right. The test fails when it
-finds any other, and when it no longer finds one that is listed. Servers marked * are surveyed by
+Every difference is of a kind listed below, which says where it may be and which clause has it so.
+The test fails when it finds any other, and when it no longer finds one at a place that is listed. Servers marked * are surveyed by
 every run of the tests, all of them by ` + "`make parity`" + ` and ` + "`make nightly`" + `. Where a
 server needs other settings than the released ones, they stand beside its transport.
 
@@ -45,7 +47,7 @@ server needs other settings than the released ones, they stand beside its transp
 	for _, s := range r.all {
 		fmt.Fprintf(&b, "%s %d | %s |\n", serverRow(t, s), r.compared[s.name], r.counts(s.name))
 	}
-	b.WriteString("\n## Differences\n\n| | what | why it is right | found |\n|---|---|---|---|\n")
+	b.WriteString("\n## Differences\n\n| | what | where | why it is right | found |\n|---|---|---|---|---|\n")
 	for i, rule := range rules {
 		n := 0
 		for _, of := range r.applied[rule.name] {
@@ -70,11 +72,15 @@ func serverRow(t *testing.T, s published) string {
 	if s.settings != "" {
 		over += ", `" + s.settings + "`"
 	}
-	return fmt.Sprintf("| %s%s | %s %s | %s |", s.name, mark, s.pkg, version(t, s.folder(), s.pkg), over)
+	return fmt.Sprintf("| %s%s | %s %s | %s |", s.name, mark, s.pkg, mcptest.PackageVersion(t, s.pkg), over)
 }
 
 func ruleRow(i int) string {
-	return fmt.Sprintf("| %d | %s | %s |", i+1, rules[i].name, rules[i].cites)
+	var cites []string
+	for _, c := range rules[i].cites {
+		cites = append(cites, c.String())
+	}
+	return fmt.Sprintf("| %d | %s | %s | %s |", i+1, rules[i].name, rules[i].where(), strings.Join(cites, "; "))
 }
 
 // counts says how many differences of each kind a server has.
@@ -97,31 +103,11 @@ func clients(t *testing.T) []string {
 	const sdk = "github.com/modelcontextprotocol/go-sdk "
 	_, after, _ := strings.Cut(string(mod), sdk)
 	goVersion, _, _ := strings.Cut(after, "\n")
-	return []string{
-		"@modelcontextprotocol/sdk " + version(t, "npm", "@modelcontextprotocol/sdk"),
-		"@modelcontextprotocol/client " + version(t, "npm", "@modelcontextprotocol/client"),
-		sdk + goVersion,
+	all := []string{"@modelcontextprotocol/sdk", "@modelcontextprotocol/client"}
+	for i, name := range all {
+		all[i] += " " + mcptest.PackageVersion(t, name)
 	}
-}
-
-// version is the one that a folder of testdata locks.
-func version(t *testing.T, folder, pkg string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", folder, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lock struct {
-		Packages map[string]struct{ Version string }
-	}
-	if err := json.Unmarshal(text, &lock); err != nil {
-		t.Fatal(err)
-	}
-	found := lock.Packages["node_modules/"+pkg].Version
-	if found == "" {
-		t.Fatalf("testdata/%s locks no %s", folder, pkg)
-	}
-	return found
+	return append(all, sdk+goVersion)
 }
 
 // The page has the servers, versions and rules of the tables here, and no others.

@@ -27,6 +27,9 @@ func TestParity(t *testing.T) {
 			r := &run{t: t, client: client, all: all, report: report}
 			r.refill(direct, single, whole)
 			r.direct(direct)
+			if report.first == nil {
+				report.first = r.base
+			}
 			r.own(single, host.MCP+"/t/single")
 			r.joint(whole, host.MCP+"/t/joint/mcp")
 		})
@@ -168,11 +171,13 @@ func (r *run) compare(a about, saw seen) {
 		return
 	}
 	base := r.base[a.server.name]
-	a.greeting, a.step, a.broken = base.Greeting, "greeting", broken(base.Greeting)
+	a.direct, a.first = r.base, r.report.first
+	a.step, a.broken = "greeting", broken(base.Greeting)
 	r.found(a, "greeting", base.Greeting, saw.Greeting)
 	steps := append(listSteps(), a.server.steps...)
 	for i, step := range steps {
-		a.step, a.broken = step.Method, broken(base.Steps[i])
+		a.step, a.index, a.broken = step.Method, i, broken(base.Steps[i])
+		a.through = saw.Steps[i]
 		direct, through := base.Steps[i], saw.Steps[i]
 		if i < len(lists) {
 			direct, through = byName(direct, i, nil), byName(through, i, a.known)
@@ -276,17 +281,25 @@ type report struct {
 	all      []published
 	compared map[string]int            // by server
 	applied  map[string]map[string]int // by rule, by server
+	used     map[string]bool           // what of the fields of rules was needed, after the rule's name
+	first    map[string]seen           // what the first client saw directly
 	wrong    []string
 }
 
 func newReport(all []published) *report {
-	return &report{all: all, compared: map[string]int{}, applied: map[string]map[string]int{}}
+	return &report{all: all, compared: map[string]int{}, applied: map[string]map[string]int{}, used: map[string]bool{}}
 }
 
 func (r *report) add(a about, what string, differences []difference, compared int) {
 	r.compared[a.server.name] += compared
 	for _, d := range differences {
-		i := slices.IndexFunc(rules, func(r rule) bool { return r.holds(a, d) })
+		i := slices.IndexFunc(rules, func(rule rule) bool {
+			by, ok := rule.applies(a, d)
+			for _, value := range by {
+				r.used[rule.name+", "+value] = r.used[rule.name+", "+value] || ok
+			}
+			return ok
+		})
 		if i < 0 {
 			r.wrong = append(r.wrong, fmt.Sprintf("%s, %s, %s, %s%s", a.server.name, a.sdk, a.way, what, d))
 			continue
@@ -298,13 +311,19 @@ func (r *report) add(a about, what string, differences []difference, compared in
 	}
 }
 
-// faults are the differences without a rule, and the rules without a difference. Some rules apply
-// only when all servers are surveyed.
+// faults are the differences without a rule, and the rules and values of their fields without a
+// difference. Some apply only when all servers are surveyed.
 func (r *report) faults(full bool) []string {
 	all := slices.Clone(r.wrong)
 	for _, rule := range rules {
 		if len(r.applied[rule.name]) == 0 && (full || rule.quick) {
 			all = append(all, fmt.Sprintf("the rule %q no longer applies: remove it", rule.name))
+			continue
+		}
+		for _, value := range rule.values() {
+			if full && !r.used[rule.name+", "+value] {
+				all = append(all, fmt.Sprintf("the rule %q no longer applies to %s: remove that", rule.name, value))
+			}
 		}
 	}
 	return all

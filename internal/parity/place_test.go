@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcpd/internal/mcptest"
 )
 
 // place is where the servers of one way are: folders of their own, and processes of their own
@@ -66,21 +68,11 @@ func (p *place) fill(s published) error {
 func (p *place) command(t *testing.T, s published, port string) []string {
 	t.Helper()
 	put := strings.NewReplacer("$DIR", p.dir(s), "$PORT", port)
-	line := []string{"node", filepath.Join(modules(t, s.folder()), "node_modules", s.pkg, s.bin)}
+	line := []string{"node", filepath.Join(mcptest.Package(t, s.pkg), s.bin)}
 	for _, arg := range s.args {
 		line = append(line, put.Replace(arg))
 	}
 	return line
-}
-
-// folder is the one of testdata that locks the server's package.
-func (s published) folder() string {
-	for _, quick := range servers(false) {
-		if quick.pkg == s.pkg {
-			return "npm"
-		}
-	}
-	return "more"
 }
 
 // environment is all that the program of a server is given.

@@ -44,6 +44,7 @@ var wrongNames = []step{
 	call("no_such_tool", `{"a": 1}`),
 	prompt("no_such_prompt", `{}`),
 	read("nothing://is/here"),
+	ping,
 }
 
 // reference are the reference servers of the specification's project.
@@ -84,6 +85,10 @@ var reference = []published{{
 		read("memory://knowledge-graph"),
 		call("delete_entities", `{"entityNames": ["ann"]}`),
 		call("create_entities", `{"entities": "ann"}`),
+		subscribe("memory://knowledge-graph"),
+		call("create_entities", `{"entities": [{"name": "cyd", "entityType": "person", "observations": []}]}`).hears(1, updated, ""),
+		unsubscribe("memory://knowledge-graph"),
+		call("delete_entities", `{"entityNames": ["cyd"]}`).hears(0, updated, ""),
 	},
 }, {
 	name: "thinking", pkg: "@modelcontextprotocol/server-sequential-thinking", bin: "dist/index.js",
@@ -125,4 +130,25 @@ var everything = []step{
 	complete("ref/prompt", "name", "completable-prompt", `{"name": "department", "value": "S"}`),
 	complete("ref/resource", "uri", "demo://resource/dynamic/text/{resourceId}", `{"name": "resourceId", "value": "1"}`),
 	complete("ref/prompt", "name", "no_such_prompt", `{"name": "x", "value": "1"}`),
+
+	call("trigger-long-running-operation", `{"duration": 0.3, "steps": 3}`).withMeta(`{"progressToken": "steps"}`).hears(3, progress, `"steps"`),
+	call("trigger-long-running-operation", `{"duration": 1, "steps": 2}`).withMeta(`{"progressToken": 7}`).cancelled(1, `"progressToken":7`),
+	call("echo", `{"message": "after a call that was cancelled"}`),
+
+	setLevel("debug"),
+	subscribe(watched).hears(1, logged, "Received Subscribe"),
+	call("toggle-subscriber-updates", `{}`).hears(1, updated, ""),
+	unsubscribe(watched).hears(1, logged, "Received Unsubscribe"),
+	call("toggle-subscriber-updates", `{}`),
+	call("toggle-subscriber-updates", `{}`).hears(0, updated, ""),
+	call("toggle-subscriber-updates", `{}`),
+	call("toggle-simulated-logging", `{}`).withMeta(`{"io.modelcontextprotocol/logLevel": "debug"}`).hears(1, logged, "essage"),
+	call("toggle-simulated-logging", `{}`),
+	setLevel("alert"),
+	subscribe(watched).hears(0, logged, "Received"),
+	unsubscribe(watched),
+	setLevel("none"),
 }
+
+// watched is a resource that is subscribed to.
+const watched = "demo://resource/dynamic/text/3"

@@ -13,6 +13,7 @@ import (
 type step struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
+	Events *events         `json:"events,omitempty"` // nil for the result alone
 }
 
 // lists are the first steps of every survey, with the member of the result that has the items and
@@ -31,20 +32,40 @@ func listSteps() (steps []step) {
 	return steps
 }
 
+// ask is a step with these params.
+func ask(method, params string, args ...any) step {
+	return step{Method: method, Params: json.RawMessage(fmt.Sprintf(params, args...))}
+}
+
+func subscribe(uri string) step { return ask("resources/subscribe", `{"uri": %q}`, uri) }
+
+func unsubscribe(uri string) step { return ask("resources/unsubscribe", `{"uri": %q}`, uri) }
+
+func setLevel(level string) step { return ask("logging/setLevel", `{"level": %q}`, level) }
+
+// ping has no params.
+var ping = step{Method: "ping"}
+
+// withMeta is the step with members of _meta in its params.
+func (s step) withMeta(meta string) step {
+	s.Params = json.RawMessage(strings.TrimSuffix(string(s.Params), "}") + `, "_meta": ` + meta + "}")
+	return s
+}
+
 func call(tool, arguments string) step {
-	return step{"tools/call", json.RawMessage(fmt.Sprintf(`{"name": %q, "arguments": %s}`, tool, arguments))}
+	return ask("tools/call", `{"name": %q, "arguments": %s}`, tool, arguments)
 }
 
 func prompt(name, arguments string) step {
-	return step{"prompts/get", json.RawMessage(fmt.Sprintf(`{"name": %q, "arguments": %s}`, name, arguments))}
+	return ask("prompts/get", `{"name": %q, "arguments": %s}`, name, arguments)
 }
 
 func read(uri string) step {
-	return step{"resources/read", json.RawMessage(fmt.Sprintf(`{"uri": %q}`, uri))}
+	return ask("resources/read", `{"uri": %q}`, uri)
 }
 
 func complete(kind, member, name, argument string) step {
-	return step{"completion/complete", json.RawMessage(fmt.Sprintf(`{"ref": {"type": %q, %q: %q}, "argument": %s}`, kind, member, name, argument))}
+	return ask("completion/complete", `{"ref": {"type": %q, %q: %q}, "argument": %s}`, kind, member, name, argument)
 }
 
 // String names the step in reports.
@@ -59,6 +80,9 @@ func (s step) String() string {
 func in(dir string, steps []step) []step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {
+		if s.Params == nil {
+			continue
+		}
 		steps[i].Params = json.RawMessage(strings.ReplaceAll(string(s.Params), "$DIR", dir))
 	}
 	return steps
@@ -67,6 +91,9 @@ func in(dir string, steps []step) []step {
 // aggregated is the step for a server as the aggregate knows it. Owned says which resources and
 // templates the server has under their own names there.
 func (s step) aggregated(server string, owned map[string]bool) step {
+	if s.Params == nil {
+		return s
+	}
 	var params map[string]any
 	if err := json.Unmarshal(s.Params, &params); err != nil {
 		panic(err)
@@ -89,7 +116,8 @@ func (s step) aggregated(server string, owned map[string]bool) step {
 	if err != nil {
 		panic(err)
 	}
-	return step{s.Method, text}
+	s.Params = text
+	return s
 }
 
 // wrapTemplate is how the aggregate lists a template whose own name another server has.

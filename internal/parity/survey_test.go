@@ -2,16 +2,12 @@ package parity
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"mcpd/internal/mcptest"
 )
 
 // session is what a client is to do with one server: where it is, and what to ask it.
@@ -56,32 +52,19 @@ const surveyTime = 3 * time.Minute
 func typescript(generation string) func(*testing.T, []session) []seen {
 	return func(t *testing.T, sessions []session) (all []seen) {
 		t.Helper()
-		work := t.TempDir()
-		if err := errors.Join(
-			os.CopyFS(work, os.DirFS("testdata/npm")),
-			os.Symlink(filepath.Join(modules(t, "npm"), "node_modules"), filepath.Join(work, "node_modules")),
-		); err != nil {
-			t.Fatal(err)
-		}
 		plan, err := json.Marshal(sessions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(len(sessions))*surveyTime)
-		defer cancel()
-		node := exec.CommandContext(ctx, "node", filepath.Join(work, "survey.mjs"), generation)
-		node.Stdin = bytes.NewReader(plan)
-		var stderr strings.Builder
-		node.Stderr = &stderr
-		out, err := node.Output()
+		out, err := mcptest.Script(t, time.Duration(len(sessions))*surveyTime, "testdata/survey.mjs")(plan, generation)
 		if err != nil {
-			t.Fatalf("TypeScript %s: %v\n%s", generation, err, stderr.String())
+			t.Fatal(err)
 		}
 		decoder := json.NewDecoder(bytes.NewReader(out))
 		for range sessions {
 			var s seen
 			if err := decoder.Decode(&s); err != nil {
-				t.Fatalf("TypeScript %s: %v\n%s", generation, err, stderr.String())
+				t.Fatalf("TypeScript %s: %v", generation, err)
 			}
 			all = append(all, s)
 		}

@@ -1,0 +1,234 @@
+package parity
+
+import (
+	"strings"
+
+	"mcpd/gateway/catalog"
+)
+
+// architecture is a clause of our own documentation.
+func architecture(heading, says string) clause {
+	return clause{page: "ARCHITECTURE.md", heading: heading, says: says}
+}
+
+const (
+	names     = "Names in the aggregate"
+	itself    = "What the aggregate says of itself"
+	listeners = "Who hears what a server says"
+)
+
+// calls are the steps with a result of the server's own.
+var calls = []string{"tools/call", "prompts/get", "resources/read", "completion/complete"}
+
+// rules are the differences that are right. The first one that applies is the one that counts.
+var rules = []rule{{
+	name:  "names are prefixed",
+	cites: []clause{architecture(names, "a tool or prompt is `SERVER__NAME`")},
+	quick: true, ways: []way{joint}, steps: []string{"tools/list", "prompts/list"}, paths: []string{".items.*.name"},
+	holds: func(a about, d difference) bool {
+		own, ok := d.direct.(string)
+		return ok && d.through == catalog.External(a.server.name, own)
+	},
+}, {
+	name: "URIs of other servers are wrapped",
+	cites: []clause{architecture(names,
+		"a resource whose URI another server owns is `mcpd://SERVER/URI`, a page of MCP Apps `ui://mcpd/SERVER/REST`")},
+	quick: true, ways: []way{joint},
+	steps: []string{"tools/list", "resources/list", "resources/templates/list", "tools/call", "prompts/get", "resources/read"},
+	paths: []string{
+		".items.*._meta.ui.resourceUri", ".items.*._meta.ui/resourceUri", ".items.*.uri", ".items.*.uriTemplate",
+		".result.content[*].uri", ".result.content[*].resource.uri", ".result.messages[*].content.resource.uri",
+		".result.contents[*].uri", ".error.data.uri", ".events[*].uri",
+	},
+	holds: func(a about, d difference) bool {
+		own, ok := d.direct.(string)
+		return ok && (d.through == catalog.Wrap(a.server.name, own) || d.through == wrapTemplate(a.server.name, own))
+	},
+}, {
+	name:  "the aggregate is mcpd",
+	cites: []clause{architecture(itself, "it introduces itself as mcpd")},
+	quick: true, ways: []way{joint}, steps: []string{"greeting"},
+	paths: []string{".serverInfo.name", ".serverInfo.version", ".serverInfo.title", ".serverInfo.description", ".serverInfo.icons", ".serverInfo.websiteUrl"},
+	holds: func(_ about, d difference) bool {
+		switch d.path {
+		case ".serverInfo.name":
+			return d.through == "mcpd"
+		case ".serverInfo.version":
+			return d.through != absent{}
+		}
+		return d.through == absent{}
+	},
+}, {
+	name:  "instructions of all servers",
+	cites: []clause{architecture(itself, "instructions of all servers, each under a heading")},
+	quick: true, ways: []way{joint}, steps: []string{"greeting"}, paths: []string{".instructions"},
+	holds: func(a about, d difference) bool {
+		all, _ := d.through.(string)
+		own, _ := d.direct.(string)
+		heading := "# " + a.server.name + "\n\n"
+		if own == "" {
+			return !strings.Contains("\n"+all, "\n"+heading)
+		}
+		return strings.Contains("\n\n"+all+"\n\n", "\n\n"+heading+strings.TrimSpace(own)+"\n\n")
+	},
+}, {
+	name:  "capabilities of all servers",
+	cites: []clause{architecture(itself, "it declares what any of its servers declares, and that its lists change")},
+	quick: true, ways: []way{joint}, steps: []string{"greeting"},
+	paths: []string{
+		".capabilities.tools.listChanged", ".capabilities.prompts", ".capabilities.prompts.listChanged",
+		".capabilities.resources", ".capabilities.resources.listChanged", ".capabilities.resources.subscribe",
+		".capabilities.completions", ".capabilities.logging", ".capabilities.tasks",
+	},
+	holds: func(a about, d difference) bool {
+		if d.direct != any(absent{}) && d.direct != false {
+			return false
+		}
+		return strings.HasSuffix(d.path, ".listChanged") && d.through == true || declared(a, d.path)
+	},
+}, {
+	name:  "lists of all servers",
+	cites: []clause{architecture(itself, "a server without a list adds nothing to it")},
+	quick: true, ways: []way{joint}, steps: []string{"prompts/list", "resources/list", "resources/templates/list"},
+	paths: []string{".error", ".items", ".order"},
+	holds: func(_ about, d difference) bool {
+		if d.path == ".error" {
+			failed, _ := d.direct.(map[string]any)
+			return failed["code"] == -32601.0 && d.through == absent{}
+		}
+		return d.direct == absent{} && (short(d.through) == "{}" || short(d.through) == "[]")
+	},
+}, {
+	name: "capabilities are agreed",
+	cites: []clause{{page: "2025-11-25/basic/lifecycle", heading: "Operation",
+		says: "only capabilities that were negotiated are used"}},
+	quick: true, ways: []way{own}, steps: []string{"prompts/list", "resources/list", "resources/templates/list", "prompts/get", "resources/read"},
+	paths: []string{".error.message", ".error.data"},
+	holds: func(_ about, d difference) bool {
+		if data, ok := d.through.(map[string]any); ok {
+			return data["reason"] == "capability_not_supported"
+		}
+		text, _ := d.through.(string)
+		return strings.Contains(text, "capability \"") && strings.Contains(text, "is not supported")
+	},
+}, {
+	name: "the server is named in results",
+	cites: []clause{{page: "2026-07-28/basic/index", heading: "_meta", says: "every result has io.modelcontextprotocol/serverInfo",
+		fact: fact{"ResultMetaObject", serverInfo, true}}},
+	quick: true, clients: modern, steps: calls, paths: []string{".result._meta"},
+	holds: func(a about, d difference) bool {
+		through, _ := d.through.(map[string]any)
+		return d.direct == absent{} && len(through) == 1 && sameServer(a, through[serverInfo])
+	},
+}, {
+	name: "results have a type",
+	cites: []clause{{page: "2026-07-28/basic/index", heading: "ResultType", says: "`resultType` is required",
+		fact: fact{"Result", "resultType", true}}},
+	quick: true, clients: []string{"Go"}, steps: calls, paths: []string{".result.resultType"},
+	holds: func(_ about, d difference) bool { return d.direct == absent{} && d.through == "complete" },
+}, {
+	name: "results say how long they are good",
+	cites: []clause{{page: "2026-07-28/server/utilities/caching", heading: "Cacheable Results",
+		says: "`ttlMs` and `cacheScope` are required; nothing is cached for others", fact: fact{"ReadResourceResult", "ttlMs", true}}},
+	quick: true, clients: modern, steps: []string{"resources/read"}, paths: []string{".result.ttlMs", ".result.cacheScope"},
+	holds: func(_ about, d difference) bool {
+		return (d.direct == absent{} || d.direct == "") && (d.through == 0.0 || d.through == "private") // the Go SDK writes an empty scope
+	},
+}, {
+	name: "tools say nothing of tasks",
+	cites: []clause{{page: "2026-07-28/schema", heading: "Tool", says: "there is no `execution`; tasks are an extension",
+		fact: fact{"Tool", "execution", false}}},
+	quick: true, clients: []string{"TypeScript 2"}, steps: []string{"tools/list"}, paths: []string{".items.*.execution"},
+	holds: func(_ about, d difference) bool { return d.through == absent{} },
+}, {
+	name: "tasks are an extension",
+	cites: []clause{{page: "2026-07-28/changelog", heading: "Major changes",
+		says: "tasks are moved out of the core into the extension `io.modelcontextprotocol/tasks`", fact: fact{"ServerCapabilities", "tasks", false}}},
+	quick: true, clients: modern, steps: []string{"greeting"}, paths: []string{".capabilities.tasks", ".capabilities.extensions"},
+	holds: func(_ about, d difference) bool {
+		if d.path == ".capabilities.tasks" {
+			return d.through == absent{}
+		}
+		return d.direct == absent{} && short(d.through) == `{"io.modelcontextprotocol/tasks":{}}`
+	},
+}, {
+	name: "a missing method is 404",
+	cites: []clause{{page: "2026-07-28/basic/transports/streamable-http", heading: "Protocol Version Header",
+		says: "the status of a method that is not there is 404, which the SDKs show; here one of a capability that the server does not declare"}},
+	quick: true, ways: []way{own}, clients: []string{"TypeScript 2"}, steps: []string{"prompts/get", "resources/read"},
+	paths: []string{".error.code", ".error.data", ".error.message"},
+	holds: func(_ about, d difference) bool {
+		text := short(d.through)
+		return d.path == ".error.code" && d.direct == -32601.0 && d.through == "CLIENT_HTTP_NOT_IMPLEMENTED" ||
+			d.path == ".error.data" && d.direct == absent{} && strings.Contains(text, `{"status":404`) && strings.Contains(text, "capability_not_supported") ||
+			d.path == ".error.message" && strings.Contains(text, "is not supported") && (strings.Contains(text, "rejected by transport: Not Found") || strings.Contains(text, "Error POSTing to endpoint"))
+	},
+}, {
+	name:  "there is no ping and no log level of a session",
+	cites: []clause{{page: "2026-07-28/changelog", heading: "Major changes", says: "`ping` and `logging/setLevel` are removed; an SDK or mcpd refuses them"}},
+	quick: true, clients: modern, steps: []string{"ping", "logging/setLevel"},
+	paths: []string{".result", ".error", ".error.code", ".error.data", ".error.data.envelope", ".error.data.reason", ".error.message", ".message"},
+	holds: func(a about, _ difference) bool {
+		text := short(a.through)
+		return strings.Contains(text, "not supported by the negotiated protocol version") || strings.Contains(text, "protocolVersion is missing")
+	},
+}, {
+	name: "updates name their subscription",
+	cites: []clause{{page: "2026-07-28/basic/patterns/subscriptions", heading: "Receiving Notifications",
+		says: "all that comes on a stream has io.modelcontextprotocol/subscriptionId"}},
+	quick: true, clients: modern, steps: []string{"tools/call"}, paths: []string{".events[*]._meta"},
+	holds: func(_ about, d difference) bool {
+		through, _ := d.through.(map[string]any)
+		return d.direct == absent{} && len(through) == 1 && through["io.modelcontextprotocol/subscriptionId"] != nil
+	},
+}, {
+	name: "log messages belong to a request",
+	cites: []clause{{page: "2026-07-28/server/utilities/logging", heading: "Per-request log level",
+		says: "none is delivered on the stream of a subscription, nor for a request that asks for none"}},
+	quick: true, clients: modern, steps: []string{"resources/subscribe", "resources/unsubscribe"}, paths: []string{".events[0]"},
+	holds: func(_ about, d difference) bool {
+		direct, _ := d.direct.(map[string]any)
+		return direct["level"] == "info" && d.through == absent{}
+	},
+}, {
+	name:  "a log level that does not exist is -32602",
+	cites: []clause{{page: "2025-11-25/server/utilities/logging", heading: "Error Handling", says: "invalid log level: -32602"}},
+	quick: true, clients: []string{"TypeScript 1"}, steps: []string{"logging/setLevel"}, paths: []string{".error.code", ".error.data", ".error.message"},
+	holds: func(a about, _ difference) bool {
+		return kindOf(a.through) == "-32602" && strings.Contains(short(a.through), "none")
+	},
+}, {
+	name: "announcements need a stream",
+	cites: []clause{{page: "2025-11-25/basic/transports", heading: "Listening for Messages from the Server",
+		says: "a server that answers 405 has no way to say that a list changed"}},
+	ways: []way{own}, servers: []string{"runner-remote"}, steps: []string{"greeting"}, paths: []string{".capabilities.tools.listChanged"},
+	holds: func(_ about, d difference) bool { return d.direct == true && d.through == absent{} },
+}, {
+	name: "an unknown resource is -32002",
+	cites: []clause{{page: "2025-11-25/server/resources", heading: "Error Handling", says: "the code is -32002"},
+		{page: "2026-07-28/server/resources", heading: "Error Handling", says: "-32602, in which mcpd speaks to a server that has both"}},
+	clients: []string{"TypeScript 1"}, servers: []string{"context7-remote"}, steps: []string{"resources/read"}, paths: []string{".error.code", ".error.message"},
+	holds: func(_ about, d difference) bool {
+		direct, _ := d.direct.(string)
+		return d.direct == -32602.0 && d.through == -32002.0 || d.through == strings.Replace(direct, "-32602", "-32002", 1)
+	},
+}, {
+	name:  "questions belong to a call",
+	cites: []clause{architecture(listeners, "roots/list outside of a call is refused, so a server keeps the folders of its arguments")},
+	quick: true, servers: []string{"files"}, steps: []string{"tools/call"},
+	paths: []string{".result.content[0].text", ".result.structuredContent.content"},
+	holds: func(_ about, d difference) bool {
+		through, _ := d.through.(string)
+		return strings.ReplaceAll(through, "$BASE/files", "$BASE") == d.direct
+	},
+}, {
+	name: "lines that are no JSON are skipped",
+	cites: []clause{{page: "2025-11-25/basic/transports", heading: "stdio",
+		says: "a server writes messages only. The Go SDK ends the connection at another line; the TypeScript SDK and mcpd skip it"}},
+	quick: true, clients: []string{"Go"}, servers: []string{"hello", "agent-files", "runner"},
+	paths: []string{
+		".capabilities", ".instructions", ".serverInfo", ".message", ".items", ".order",
+		".result", ".error", ".error.code", ".error.message",
+	},
+	holds: func(a about, _ difference) bool { return a.broken && sameKind(a) },
+}}
