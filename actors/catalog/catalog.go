@@ -70,6 +70,7 @@ type Catalog struct {
 	rows    map[string]int    // the servers' places in the configuration
 	names   []string          // of the servers, in that order
 	status  Status
+	listed  int  // bytes of lists that count for the tenant
 	booting bool // boot is on its way
 	// announcing says that newsDue is on its way.
 	announcing bool
@@ -140,6 +141,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			p.Monitor(s.sup)
 		}
 		s.in, s.lacks, s.held = map[client.State]int{}, map[tenant.Key]string{}, map[string]int{}
+		s.counted = 0
 		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 			conn.arriving, conn.dismissed = 0, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
@@ -166,7 +168,9 @@ func (c *Catalog) Init(p *otp.Process) error {
 		c.recall()
 		c.requarantine()
 	}
-	c.countLists()
+	for _, s := range c.servers { // their order does not matter for a sum
+		c.countLists(s)
+	}
 	c.announceLater()
 	return nil
 }

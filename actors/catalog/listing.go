@@ -49,10 +49,11 @@ func (c *conn) beside(l *listing) int {
 	return c.report.Facts.Size()
 }
 
-// countLists counts the lists of all servers, and what else they have said of themselves.
-func (c *Catalog) countLists() {
+// countLists counts the lists of a server, and what else it has said of itself. One that is not
+// configured any more keeps nothing.
+func (c *Catalog) countLists(s *server) {
 	n := 0
-	for _, s := range c.servers {
+	if c.servers[s.config.Name] == s {
 		for _, l := range s.lists {
 			n += l.facts.Size() + sizeOf(&l.lists)
 		}
@@ -60,7 +61,9 @@ func (c *Catalog) countLists() {
 			n += conn.beside(s.lists[anyRevision(key)])
 		}
 	}
-	c.o.Kept.Set(quota.Lists, n)
+	c.listed += n - s.counted
+	s.counted = n
+	c.o.Kept.Set(quota.Lists, c.listed)
 }
 
 // due reports whether a look is reason enough to ask the server. What a program listed to an earlier host is believed until somebody needs
@@ -84,7 +87,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 		c.unsave(s, eldest)
 		c.views.unprepare(s.lists[eldest])
 		delete(s.lists, eldest)
-		c.countLists()
+		c.countLists(s)
 	}
 	l := &listing{since: c.p.Now()}
 	s.lists[key] = l

@@ -136,7 +136,7 @@ func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 	c.unsave(s, key)
 	c.views.unprepare(l)
 	delete(s.lists, key)
-	c.countLists()
+	c.countLists(s)
 	if s.last == l {
 		s.last = nil
 	}
@@ -201,7 +201,7 @@ func (c *Catalog) forget(s *server) {
 	pool, ok := c.o.Upstreams()
 	if !ok {
 		delete(c.servers, s.config.Name)
-		c.countLists()
+		c.countLists(s)
 		return
 	}
 	s.removing = true
@@ -220,7 +220,7 @@ func (c *Catalog) removed(m removed) {
 	s.sup, s.removing = otp.Ref{}, false
 	if s.gone {
 		delete(c.servers, s.config.Name)
-		c.countLists()
+		c.countLists(s)
 		return
 	}
 	c.bootLater()

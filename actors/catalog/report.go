@@ -19,7 +19,7 @@ func (c *Catalog) report(r *client.Report) {
 		}
 		s.took(conn, r, c.p.Now())
 	}
-	defer c.countLists() // once it is learnt
+	defer c.countLists(s) // once it is learnt
 	if !s.current(r.Key) {
 		return
 	}

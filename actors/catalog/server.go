@@ -50,6 +50,8 @@ type server struct {
 	in    map[client.State]int  // connections, by what they reported last
 	lacks map[tenant.Key]string // which lists those that are ready could not have
 	held  map[string]int        // connections that are or are being opened, by the principal they are for
+	// counted is how many bytes its lists count for the tenant.
+	counted int
 }
 
 func newServer(config tenant.Server, now time.Time) *server {
@@ -105,7 +107,7 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	s.release(key.Principal)
 	s.in[conn.report.State]--
 	delete(s.lacks, key)
-	c.countLists()
+	c.countLists(s)
 	c.unlistOwn(s, key, conn)
 }
 
