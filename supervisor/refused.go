@@ -26,8 +26,8 @@ func (h *host) refused(r *http.Request, of, reason string, _ int) {
 	})
 }
 
-// panicked tells of a request whose handler has crashed. It costs the request.
-func (h *host) panicked(r *http.Request, value any, pcs []uintptr) {
+// panicked tells of a request whose handler has crashed, and returns the crash. It costs the request.
+func (h *host) panicked(r *http.Request, value any, pcs []uintptr) error {
 	path := r.URL.EscapedPath()
 	report := &otp.CrashReport{Path: root + "/listeners/mcp", PCs: pcs, At: h.awake.Now()}
 	if err, ok := value.(error); ok {
@@ -40,6 +40,7 @@ func (h *host) panicked(r *http.Request, value any, pcs []uintptr) {
 		Method: r.Method, Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
 		Reason: report.Reason.Error(), Report: report,
 	})
+	return report
 }
 
 // disconnected tells of a connection of a client that was closed.

@@ -34,7 +34,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	}
 	src := r.Body
 	if r.ContentLength < 0 {
-		src = http.MaxBytesReader(w, src, limit)
+		src = http.MaxBytesReader(under(w), src, limit)
 	}
 	most := int(limit)
 	if r.ContentLength >= 0 {

@@ -14,8 +14,15 @@ import (
 	"time"
 )
 
-// A handler that panics costs its request, and with HTTP/1.1 its connection. Each panic is reported
-// with its value and its place, also behind an answer that has begun. Requests of others, of HTTP/2 also
+// crash is what is reported of a panic.
+type crash struct{}
+
+func (crash) Error() string    { return "crash" }
+func (crash) Incident() string { return "abc" }
+
+// A handler that panics costs its request, and with HTTP/1.1 its connection. A client whose answer has
+// not begun gets 500 with the incident. Each panic is reported with its value and its place, also
+// behind an answer that has begun. Requests of others, of HTTP/2 also
 // on the same connection, notice nothing, and no connection is counted that is gone.
 func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 	const panics = 100
@@ -27,7 +34,7 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 			all := &Connections{}
 			address := start(t, ServerOptions{
 				CertFile: cert, KeyFile: key, Connections: all,
-				Panicked: func(_ *http.Request, value any, pcs []uintptr) {
+				Panicked: func(_ *http.Request, value any, pcs []uintptr) error {
 					if reported.Add(1); value != "crash" && fmt.Sprint(value) != "an error" {
 						others.Add(1)
 					}
@@ -38,10 +45,12 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 					if !here {
 						misplaced.Add(1)
 					}
+					return crash{}
 				},
 				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					switch r.URL.Path {
 					case "/panic":
+						w.Header().Set("Content-Length", "1")
 						panic("crash")
 					case "/begun":
 						fmt.Fprint(w, "begun")
@@ -79,9 +88,15 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 					resp, err := client.Post("https://"+address+p, jsonType, nil) // a GET would be sent once more
 					if err == nil {
 						got, err := io.ReadAll(resp.Body)
-						if resp.Body.Close(); err == nil {
-							t.Errorf("%s is answered %q", p, got)
+						told := resp.StatusCode == http.StatusInternalServerError && strings.Contains(string(got), `"incident":"abc"`)
+						if resp.Body.Close(); err == nil && !(told && p == "/panic") {
+							t.Errorf("%s is answered %d %q", p, resp.StatusCode, got)
 						}
+						if p == "/panic" && (err != nil || !two && !resp.Close) {
+							t.Errorf("%s: %v, the connection ends %t", p, err, resp.Close)
+						}
+					} else if p == "/panic" {
+						t.Error(err)
 					}
 				}
 				get("/")

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
-	"slices"
 	"time"
 )
 
@@ -44,9 +42,10 @@ type ServerOptions struct {
 	// HeaderTime, IdleTime, HeaderBytes and HTTP2Streams: see the defaults, which zero means.
 	HeaderTime, IdleTime      time.Duration
 	HeaderBytes, HTTP2Streams int
-	// Panicked is told of each panic of the Handler, with its value and the stack. The request and, but
-	// for HTTP/2, its connection end. Nil leaves it to Logger.
-	Panicked func(r *http.Request, value any, pcs []uintptr)
+	// Panicked is told of each panic of the Handler, with its value and the stack, and returns the crash.
+	// A client whose answer has not begun is told of it with 500; else its request ends, and but for
+	// HTTP/2 its connection. Nil leaves it to Logger.
+	Panicked func(r *http.Request, value any, pcs []uintptr) error
 	// Logger gets what net/http has to say of broken connections, at debug level. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -99,24 +98,7 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 // served is what every request passes first.
 type served struct {
 	http.Handler
-	panicked func(r *http.Request, value any, pcs []uintptr)
-}
-
-// maxFrames is how many frames of a panic are reported.
-const maxFrames = 64
-
-// report tells of a panic, which goes on as one that net/http does not log.
-func (s *served) report(r *http.Request) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	if v != http.ErrAbortHandler && s.panicked != nil {
-		var pcs [maxFrames]uintptr
-		s.panicked(r, v, slices.Clone(pcs[:runtime.Callers(2, pcs[:])]))
-		v = http.ErrAbortHandler
-	}
-	panic(v)
+	panicked func(r *http.Request, value any, pcs []uintptr) error
 }
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +109,9 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	left := c.begin()
 	defer c.finish()
-	defer s.report(r)
+	response := &response{ResponseWriter: w}
+	w = response
+	defer s.report(response, r)
 	if r.ProtoMajor != 2 {
 		s.Handler.ServeHTTP(w, r)
 		return

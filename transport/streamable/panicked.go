@@ -1,0 +1,75 @@
+package streamable
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// maxFrames is how many frames of a panic are reported.
+const maxFrames = 64
+
+// report tells of a panic of the Handler: whoever observes the server, and the client if its answer has
+// not begun. Else the panic goes on, as one that net/http does not log.
+func (s *served) report(w *response, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler || s.panicked == nil {
+		panic(v)
+	}
+	var pcs [maxFrames]uintptr
+	crash := s.panicked(r, v, slices.Clone(pcs[:runtime.Callers(2, pcs[:])]))
+	if crash == nil || w.begun || r.Context().Err() != nil {
+		panic(http.ErrAbortHandler)
+	}
+	w.crashed(crash)
+}
+
+// response knows whether an answer has begun.
+type response struct {
+	http.ResponseWriter
+	begun bool
+}
+
+// Unwrap is for http.ResponseController.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) WriteHeader(status int) {
+	w.begun = w.begun || status >= http.StatusOK
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(b []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(b)
+}
+
+// under is what net/http recognizes as its own: it ends the connection of a body that is too large.
+func under(w http.ResponseWriter) http.ResponseWriter {
+	if own, ok := w.(*response); ok {
+		return own.ResponseWriter
+	}
+	return w
+}
+
+// FlushError is for http.ResponseController, too: what it flushes includes the header.
+func (w *response) FlushError() error {
+	w.begun = true
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// crashed answers a request whose Handler has crashed. What is left of the request is not read, so its
+// connection ends, but for one of HTTP/2.
+func (w *response) crashed(crash error) {
+	clear(w.Header())
+	why := protocol.Translate(&protocol.Error{Condition: protocol.ConditionInternal, Message: "internal error", Cause: crash}, protocol.V20251125)
+	w.Header()["Content-Type"] = jsonHeader
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = w.Write(jsonrpc.Message{Error: why}.Append(nil)) // a client that is gone needs no answer
+}
