@@ -180,6 +180,26 @@ func TestServerWithoutItsListIsReady(t *testing.T) {
 	})
 }
 
+// A result that is no list is told as the failure that it is, and not as an empty list.
+func TestResultThatIsNoList(t *testing.T) {
+	for result, want := range map[string]string{
+		`{}`: `tools/list: the result has no array "tools"`, `[]`: `tools/list: the result has no array "tools"`,
+		`{"tools":"a"}`: `tools/list: "tools" of the result is not an array`, `{"tools":{"a":{}}}`: `tools/list: "tools" of the result is not an array`,
+		`{"tools":null}`: "", `{"tools":{}}`: "",
+	} {
+		run(t, nil, func(r *rig) {
+			p := r.server()
+			p.Handshake(`{"tools":{}}`)
+			p.Reply(p.Expect("tools/list"), result)
+			time.Sleep(client.ListGrace)
+			r.Rest()
+			if got := r.report(); got.State != client.Ready || got.Lacks != want {
+				t.Errorf("%s: state %s, lacks %q, want %q", result, got.State, got.Lacks, want)
+			}
+		})
+	}
+}
+
 // A list that takes 7 s appears: calls are taken meanwhile, what is known is told, and the list is
 // announced when it is there.
 func TestLateListIsAnnounced(t *testing.T) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -98,7 +99,10 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 		if err != nil {
 			return c.unlisted(k, items, err)
 		}
-		list, _ := splice.Get(result, k.String())
+		list, err := array(result, k.String())
+		if err != nil {
+			return c.unlisted(k, items, err)
+		}
 		size := len(list)
 		for _, item := range items {
 			size += len(item)
@@ -124,6 +128,22 @@ func (c *Connection) page(k catalog.Kind, items []jsontext.Value, cursor jsontex
 	if err != nil {
 		_ = c.unlisted(k, items, err)
 	}
+}
+
+// array is the items of a page. Null and an empty object are no items, as some languages write that.
+func array(result jsontext.Value, name string) (jsontext.Value, error) {
+	list, ok := splice.Get(result, name)
+	none := list.Kind() == 'n' || list.Kind() == '{'
+	for range splice.Members(list) {
+		none = false
+	}
+	switch {
+	case ok && (list.Kind() == '[' || none):
+		return list, nil
+	case ok:
+		return nil, fmt.Errorf("%q of the result is not an array", name)
+	}
+	return nil, fmt.Errorf("the result has no array %q", name)
 }
 
 // unlisted makes do without a list that could not be had. A server that does not know the method is not asked again.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
@@ -9,7 +11,7 @@ import (
 )
 
 // reconfigured looks at the tenant's servers anew. New calls go to new connections from here on; the catalogue hands out no others any more.
-// The client hears once that lists have changed when servers have come or gone. What one that was declared otherwise lists is announced when
+// The client hears once that lists have changed when servers have come or gone, or changed places. What one that was declared otherwise lists is announced when
 // it is known, like any change of a list.
 func (s *Session) reconfigured() {
 	before := s.tenant
@@ -70,13 +72,10 @@ func (s *Session) listenAgain(server string) {
 	}
 }
 
+// sameServers reports whether two configurations have the same servers in the same order, which decides
+// who keeps a URI in the list of all.
 func sameServers(a, b *tenant.Tenant) bool {
-	for _, s := range a.Servers {
-		if _, ok := b.Server(s.Name); !ok {
-			return false
-		}
-	}
-	return len(a.Servers) == len(b.Servers)
+	return slices.EqualFunc(a.Servers, b.Servers, func(a, b tenant.Server) bool { return a.Name == b.Name })
 }
 
 // leave tells connections that this session uses no more that it does not, once it has no call on the way there.

@@ -100,6 +100,21 @@ func TestCallsMoveToTheNewConnection(t *testing.T) {
 	})
 }
 
+// The order of the servers decides who keeps a URI that two have, so that a change of it changes lists.
+func TestServersThatChangePlacesAreTold(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		u.ask("tools/list", `{}`)
+		r.reload(func(servers []tenant.Server) []tenant.Server {
+			slices.Reverse(servers)
+			return servers
+		})
+		if got := len(u.heard("notifications/resources/list_changed")); got != 1 {
+			t.Errorf("told %d times", got)
+		}
+	})
+}
+
 // Servers that come and go are told once, whatever their number, and their tools are there and gone.
 func TestServersThatComeAndGoAreToldOnce(t *testing.T) {
 	run(t, nil, func(r *rig) {
