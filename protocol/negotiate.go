@@ -83,8 +83,15 @@ func (n Negotiation) choose(requested string, era Era, mode Mode) (Version, erro
 	return NegotiateVersion(requested, offered, mode)
 }
 
+// draft is what servers made before the first revision answer. The official SDKs speak with them as with
+// those of the first revision.
+const draft = "2024-10-07"
+
 // Accept checks the revision that a server answered initialize with (2025-11-25 §basic/lifecycle: a client that cannot speak it leaves).
 func (n Negotiation) Accept(answered string) (Version, error) {
+	if answered == draft {
+		answered = V20241105.String()
+	}
 	return NegotiateVersion(answered, n.Offered(Legacy), Strict)
 }
 

@@ -104,6 +104,9 @@ func TestDowngradeNamesLostFeatures(t *testing.T) {
 
 func TestClientSideNegotiation(t *testing.T) {
 	n := protocol.Negotiation{}
+	if v, err := n.Accept("2024-10-07"); v != protocol.V20241105 || err != nil {
+		t.Errorf("a server of before the first revision: got %v, %v", v, err)
+	}
 	if v, err := n.Accept("2025-03-26"); v != protocol.V20250326 || err != nil {
 		t.Errorf("got %v, %v", v, err)
 	}
