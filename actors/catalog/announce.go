@@ -29,7 +29,11 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 		c.changes.Note(n.Method, anyRevision(r.Key), c.p.Now())
 		if c.p.Send(c.o.Dispatcher, n) != nil {
 			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
-				Where: telemetry.Where{Tenant: c.tenant.Name, Server: r.Server}, Method: n.Method, Reason: "queue_full", Count: 1,
+				Where: telemetry.Where{
+					Tenant: c.tenant.Name,
+					Server: r.Server,
+				},
+				Method: n.Method, Reason: "queue_full", Count: 1,
 			})
 		}
 	}
@@ -49,7 +53,10 @@ func (c *Catalog) announceAll() {
 	now := c.p.Now()
 	due, wait := c.changes.Due(now, tenant.Key.Compare)
 	for _, change := range due {
-		err := c.p.Send(c.o.Dispatcher, &notification.Dispatch{Method: change.List, Keys: change.Of})
+		err := c.p.Send(
+			c.o.Dispatcher,
+			&notification.Dispatch{Method: change.List, Keys: change.Of},
+		)
 		if errors.Is(err, otp.ErrOverloaded) {
 			for _, key := range change.Of {
 				c.changes.Note(change.List, key, now)

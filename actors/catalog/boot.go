@@ -10,7 +10,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// boot starts the supervisor of every server that has none, in configuration order, unless it is on its way.
+// boot starts the supervisor of every server that has none, in configuration order, unless it is on
+// its way.
 func (c *Catalog) boot() {
 	c.booting = false
 	for _, config := range c.tenant.Servers {
@@ -20,7 +21,8 @@ func (c *Catalog) boot() {
 	}
 }
 
-// EarlyBoot is how long the catalogue waits before it looks for its pool again: the pool starts after the catalogue.
+// EarlyBoot is how long the catalogue waits before it looks for its pool again: the pool starts
+// after the catalogue.
 const EarlyBoot = 5 * time.Millisecond
 
 // bootLater looks for the pool again. One timer serves all servers.
@@ -38,9 +40,15 @@ func (c *Catalog) supervise(name string) {
 		return
 	}
 	c.servers[name].starting = true
-	otp.StartChildArgsAsync(c.p, pool, name, c.servers[name].config, func(ref otp.Ref, err error) any {
-		return supervised{name, ref, err}
-	})
+	otp.StartChildArgsAsync(
+		c.p,
+		pool,
+		name,
+		c.servers[name].config,
+		func(ref otp.Ref, err error) any {
+			return supervised{name, ref, err}
+		},
+	)
 }
 
 func (c *Catalog) supervised(m supervised) {

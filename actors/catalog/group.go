@@ -17,8 +17,8 @@ type group struct {
 }
 
 // mayOwn reports whether a server has not told a caller its resources yet, and may still do so. One
-// that is quarantined, or whose list fails, may not: it would keep URIs from all servers behind it for
-// as long as it is broken.
+// that is quarantined, or whose list fails, may not: it would keep URIs from all servers behind it
+// for as long as it is broken.
 func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	key := s.listed(caller)
 	if l := s.lists[key]; l != nil && l.known {
@@ -28,8 +28,8 @@ func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	return s.whole == nil && (p == nil || !p.quarantined())
 }
 
-// withheld reports whether the policy of a server keeps a list from clients that cannot do what the caller cannot. Who sees the server
-// alone is refused; in the list of all, what it has is left out.
+// withheld reports whether the policy of a server keeps a list from clients that cannot do what the
+// caller cannot. Who sees the server alone is refused; in the list of all, what it has is left out.
 func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 	needs, ok := c.servers[name].config.Require[k.Method()]
 	return ok && caller.Server == "" && !caller.Capabilities.Has(needs)
@@ -37,7 +37,12 @@ func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 
 // group is whose view a caller sees.
 func (c *Catalog) group(caller Caller) group {
-	g := group{principal: caller.Principal, server: caller.Server, fingerprint: caller.fingerprint(), modern: caller.Modern}
+	g := group{
+		principal:   caller.Principal,
+		server:      caller.Server,
+		fingerprint: caller.fingerprint(),
+		modern:      caller.Modern,
+	}
 	if c.hasOwn(caller) {
 		g.own = caller.Session
 	}

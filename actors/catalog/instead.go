@@ -10,10 +10,10 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Programs are bounded: those who share a server have max_instances processes of it at most, whatever
-// their clients declare and whichever era they speak. A caller for whom there may be no other process
-// uses the connection that suits best. What the server asks there beyond what the caller declared is
-// refused.
+// Programs are bounded: those who share a server have max_instances processes of it at most,
+// whatever their clients declare and whichever era they speak. A caller for whom there may be no
+// other process uses the connection that suits best. What the server asks there beyond what the
+// caller declared is refused.
 
 // group are the connections that exist or are being opened for those who share the server with key.
 func (s *server) group(key tenant.Key) map[tenant.Key]bool {
@@ -24,13 +24,17 @@ func (s *server) group(key tenant.Key) map[tenant.Key]bool {
 	for other := range s.opening {
 		all[other] = true
 	}
-	maps.DeleteFunc(all, func(other tenant.Key, _ bool) bool { return other.Group() != key.Group() })
+	maps.DeleteFunc(
+		all,
+		func(other tenant.Key, _ bool) bool { return other.Group() != key.Group() },
+	)
 	return all
 }
 
 // full reports whether those who share the server with key may have no more processes of it.
 func (s *server) full(key tenant.Key) bool {
-	return s.config.Link() == tenant.Stdio && s.config.Instances > 0 && key.Share != tenant.BySession &&
+	return s.config.Link() == tenant.Stdio && s.config.Instances > 0 &&
+		key.Share != tenant.BySession &&
 		len(s.group(key)) >= s.config.Instances
 }
 
@@ -70,7 +74,10 @@ func misfit(connection, caller tenant.Key) int {
 // own from now on.
 func (c *Catalog) makeRoom(s *server, key tenant.Key) {
 	before := len(s.instead)
-	maps.DeleteFunc(s.instead, func(wanted, _ tenant.Key) bool { return wanted.Group() == key.Group() })
+	maps.DeleteFunc(
+		s.instead,
+		func(wanted, _ tenant.Key) bool { return wanted.Group() == key.Group() },
+	)
 	if len(s.instead) < before {
 		c.views.clear()
 	}
@@ -80,7 +87,8 @@ func (c *Catalog) makeRoom(s *server, key tenant.Key) {
 // hear of its own itself.
 func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
 	key = anyRevision(key)
-	if len(s.instead) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) || key == ListKey(s.config, caller) {
+	if len(s.instead) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) ||
+		key == ListKey(s.config, caller) {
 		return
 	}
 	c.register(s, key, caller.Ref)
@@ -92,7 +100,8 @@ func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
 func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
 	for _, server := range []string{s.config.Name, ""} {
 		_ = c.p.Send(c.o.Dispatcher, &notification.Register{
-			Method: notification.Any, Server: server, Key: anyRevision(key), Handler: notification.Mailbox{Ref: session},
+			Method: notification.Any, Server: server, Key: anyRevision(key),
+			Handler: notification.Mailbox{Ref: session},
 		})
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// kept is the heir: what is known about every server, the connections to it, and who waits for an answer.
+// kept is the heir: what is known about every server, the connections to it, and who waits for an
+// answer.
 type kept struct {
 	servers map[string]*server
 	waiting []*waiter

@@ -8,8 +8,8 @@ import (
 	"mcpd/protocol"
 )
 
-// Key is the connection that a caller's requests to a server go through, whatever the revision of its declaration. Who listens to the
-// connections of a server listens to those of every revision.
+// Key is the connection that a caller's requests to a server go through, whatever the revision of
+// its declaration. Who listens to the connections of a server listens to those of every revision.
 func Key(s tenant.Server, c Caller) tenant.Key {
 	if c.Peer {
 		return ListKey(s, c)
@@ -19,7 +19,8 @@ func Key(s tenant.Server, c Caller) tenant.Key {
 	return s.Shared(k)
 }
 
-// shown is the fingerprint of what a server may know of a client's capabilities, and declared are these.
+// shown is the fingerprint of what a server may know of a client's capabilities, and declared are
+// these.
 func shown(s tenant.Server, f protocol.Fingerprint) protocol.Fingerprint {
 	if s.Mute {
 		return f.Unasked()
@@ -34,13 +35,18 @@ func declared(s tenant.Server, c protocol.ClientCapabilities) protocol.ClientCap
 	return client.Carried(c)
 }
 
-// ListKey is the connection that what a caller sees of a server comes from. A session's own connection is opened by its first call, not
-// to look what there is.
+// ListKey is the connection that what a caller sees of a server comes from. A session's own
+// connection is opened by its first call, not to look what there is.
 func ListKey(s tenant.Server, c Caller) tenant.Key {
 	return listKey(s, c.Principal, c.fingerprint(), c.Modern)
 }
 
-func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint, modern bool) tenant.Key {
+func listKey(
+	s tenant.Server,
+	principal string,
+	fingerprint protocol.Fingerprint,
+	modern bool,
+) tenant.Key {
 	share := s.Share.Applied(s.Link())
 	if share == tenant.BySession {
 		share = tenant.ByPrincipal
@@ -50,8 +56,8 @@ func listKey(s tenant.Server, principal string, fingerprint protocol.Fingerprint
 	return s.Shared(k)
 }
 
-// Keys are the connections that a caller hears of: the ones that its requests go through, and the ones
-// that its lists come from. There are few of them, however many servers there are.
+// Keys are the connections that a caller hears of: the ones that its requests go through, and the
+// ones that its lists come from. There are few of them, however many servers there are.
 func Keys(servers []tenant.Server, c Caller) (keys []tenant.Key) {
 	// kind is all of a server that its keys depend on.
 	type kind struct {

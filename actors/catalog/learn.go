@@ -10,7 +10,8 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// learn stores what a server listed, and announces to clients what is different from what they were given, or said to be by the server.
+// learn stores what a server listed, and announces to clients what is different from what they were
+// given, or said to be by the server.
 func (c *Catalog) learn(s *server, r *client.Report) {
 	key := anyRevision(r.Key)
 	l := c.listing(s, key)
@@ -21,7 +22,8 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	changed := short != l.short
 	var news []merge.Kind
 	for _, k := range merge.Kinds() {
-		differs := l.known && merge.Diff(k, l.lists[k], lists[k]).Any() || !l.known && len(lists[k]) > 0
+		differs := l.known && merge.Diff(k, l.lists[k], lists[k]).Any() ||
+			!l.known && len(lists[k]) > 0
 		if changed = changed || differs; differs || slices.Contains(r.Changed, k) {
 			news = append(news, k)
 		}
@@ -49,12 +51,13 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	}
 }
 
-// merge is what is known of the lists after a report. One that the server owes its new connection is
-// shown as it was before, unless that was another program's.
+// merge is what is known of the lists after a report. One that the server owes its new connection
+// is shown as it was before, unless that was another program's.
 func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Shortfall) {
 	lists, short := r.Lists, r.Short
 	for k := range lists {
-		if !short[k].State.Provisional() || !l.known || !l.until.IsZero() || l.short[k].State.Provisional() {
+		if !short[k].State.Provisional() || !l.known || !l.until.IsZero() ||
+			l.short[k].State.Provisional() {
 			continue
 		}
 		lists[k] = l.lists[k]
@@ -74,7 +77,8 @@ func (c *Catalog) frees(s *server, r *client.Report) bool {
 		return false // that is told anyway
 	}
 	for _, config := range c.tenant.Servers[slices.IndexFunc(c.tenant.Servers, func(t tenant.Server) bool { return t.Name == r.Server })+1:] {
-		if behind := c.servers[config.Name]; behind.last != nil && len(behind.last.lists[merge.Resources])+len(behind.last.lists[merge.Templates]) > 0 {
+		if behind := c.servers[config.Name]; behind.last != nil &&
+			len(behind.last.lists[merge.Resources])+len(behind.last.lists[merge.Templates]) > 0 {
 			return true
 		}
 	}
@@ -84,6 +88,7 @@ func (c *Catalog) frees(s *server, r *client.Report) bool {
 // outdate forgets the views of those who see what is listed over a kind of connection.
 func (c *Catalog) outdate(s *server, key tenant.Key) {
 	c.views.forget(func(g group) bool {
-		return (g.server == "" || g.server == s.config.Name) && anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
+		return (g.server == "" || g.server == s.config.Name) &&
+			anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
 	})
 }

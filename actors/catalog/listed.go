@@ -14,33 +14,39 @@ import (
 
 // rewritten are the kinds of items by the lists they stand in.
 var rewritten = map[merge.Kind]rewrite.Kind{
-	merge.Tools: rewrite.Tool, merge.Prompts: rewrite.Prompt, merge.Resources: rewrite.Resource, merge.Templates: rewrite.Template,
+	merge.Tools: rewrite.Tool, merge.Prompts: rewrite.Prompt, merge.Resources: rewrite.Resource,
+	merge.Templates: rewrite.Template,
 }
 
-// Listed is a page of a list as clients of a revision see it; see merge.List.Page. Servers of several
-// revisions stand in one list: an item is taken for one of the era that the client is not of, so that
-// all is left out which the client's own revision has no place for, and items are repaired, or left out
-// where that revision has no form for them. A page is made each time: it costs what it holds, and
-// kept pages would be one for each revision of each view.
-func (v *View) Listed(kind merge.Kind, version protocol.Version, scope, cursor string) (jsontext.Value, error) {
+// Listed is a page of a list as clients of a revision see it; see merge.List.Page. Servers of
+// several revisions stand in one list: an item is taken for one of the era that the client is not
+// of, so that all is left out which the client's own revision has no place for, and items are
+// repaired, or left out where that revision has no form for them. A page is made each time: it
+// costs what it holds, and kept pages would be one for each revision of each view.
+func (v *View) Listed(
+	kind merge.Kind,
+	version protocol.Version,
+	scope, cursor string,
+) (jsontext.Value, error) {
 	from := protocol.Latest
 	if version.Era() == protocol.Modern {
 		from = protocol.LatestLegacy
 	}
 	var of string // the server of the item before
 	var dialect tasks.Dialect
-	page, err := v.List(kind).Page(scope, cursor, func(server string, item jsontext.Value) jsontext.Value {
-		item = rewrite.Item(rewritten[kind], from, version, item)
-		if kind == merge.Tools && version.Has(protocol.ToolExecution) {
-			if of != server {
-				of = server
-				dialect, _ = v.Dialect(server)
+	page, err := v.List(kind).
+		Page(scope, cursor, func(server string, item jsontext.Value) jsontext.Value {
+			item = rewrite.Item(rewritten[kind], from, version, item)
+			if kind == merge.Tools && version.Has(protocol.ToolExecution) {
+				if of != server {
+					of = server
+					dialect, _ = v.Dialect(server)
+				}
+				item = tasked(item, dialect)
 			}
-			item = tasked(item, dialect)
-		}
-		item, _ = merge.Sound(kind, version.Era() == protocol.Legacy, item)
-		return item
-	})
+			item, _ = merge.Sound(kind, version.Era() == protocol.Legacy, item)
+			return item
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +105,17 @@ func (v *View) Tasked(server string) func(page jsontext.Value) jsontext.Value {
 			if !m.Is("tools") {
 				return m.Value, true
 			}
-			return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) { return tasked(tool, dialect), true }), true
+			return splice.MapElements(
+				m.Value,
+				func(tool jsontext.Value) (jsontext.Value, bool) { return tasked(tool, dialect), true },
+			), true
 		})
 	}
 }
 
-// Mirrors are the arguments of a tool which its schema, as modern clients see it, wants repeated in header fields. That is so of a modern
-// server's own tools, and not in the list of all servers. A schema that asks for it in a way that cannot be is taken for one that does not
-// ask.
+// Mirrors are the arguments of a tool which its schema, as modern clients see it, wants repeated in
+// header fields. That is so of a modern server's own tools, and not in the list of all servers. A
+// schema that asks for it in a way that cannot be is taken for one that does not ask.
 func (v *View) Mirrors(tool string) []headers.Mirror {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -21,12 +21,15 @@ type listing struct {
 	lists   client.Lists
 	short   [client.Kinds]client.Shortfall // how each of the lists is less than what the server has
 	known   bool                           // there are facts, and lists but for what is short
-	stale   bool                           // it is what the server listed before it was declared otherwise
-	until   time.Time                      // it is that of another program, and is shown until then; zero when it is not
-	stored  bool                           // it is what the server listed to an earlier host
-	saved   bool                           // it was written down as it is
-	served  bool                           // a client was given a view while this one was as it is, or not yet known
-	since   time.Time                      // when it was first waited for
+	// it is what the server listed before it was declared otherwise
+	stale bool
+	// it is that of another program, and is shown until then; zero when it is not
+	until  time.Time
+	stored bool // it is what the server listed to an earlier host
+	saved  bool // it was written down as it is
+	// a client was given a view while this one was as it is, or not yet known
+	served bool
+	since  time.Time // when it was first waited for
 }
 
 // sizeOf is how many bytes lists keep.
@@ -66,15 +69,17 @@ func (c *Catalog) countLists(s *server) {
 	c.o.Kept.Set(quota.Lists, c.listed)
 }
 
-// due reports whether a look is reason enough to ask the server. What a program listed to an earlier host is believed until somebody needs
-// the program: it is dear. Whatever else there is costs next to nothing.
+// due reports whether a look is reason enough to ask the server. What a program listed to an
+// earlier host is believed until somebody needs the program: it is dear. Whatever else there is
+// costs next to nothing.
 func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
 // awaited reports whether the server has been asked for its resources and has never answered.
 func (l *listing) awaited() bool {
-	return l.short[merge.Resources].State == client.Waiting || l.short[merge.Templates].State == client.Waiting
+	return l.short[merge.Resources].State == client.Waiting ||
+		l.short[merge.Templates].State == client.Waiting
 }
 
 // listing is what a server has listed over a kind of connection.
@@ -95,13 +100,16 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	return l
 }
 
-// eldest is the listing that makes room for another of a principal: the one that was learnt first of its own, if it has any.
+// eldest is the listing that makes room for another of a principal: the one that was learnt first
+// of its own, if it has any.
 func (s *server) eldest(principal string) (found tenant.Key) {
 	var first *listing
 	for k, l := range order.By(s.lists, tenant.Key.Compare) {
 		own := k.Principal == principal
 		switch {
-		case first == nil, own && found.Principal != principal, own == (found.Principal == principal) && l.since.Before(first.since):
+		case first == nil,
+			own && found.Principal != principal,
+			own == (found.Principal == principal) && l.since.Before(first.since):
 			found, first = k, l
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Caller says on whose behalf something is asked. It decides which connection, and so which lists, are meant.
+// Caller says on whose behalf something is asked. It decides which connection, and so which lists,
+// are meant.
 type Caller struct {
 	Session      string // the session's row
 	Ref          otp.Ref
@@ -29,8 +30,9 @@ type Caller struct {
 	Withheld protocol.Fingerprint
 	Info     protocol.Implementation // who it says it is; zero when that is not one client's
 	Modern   bool                    // its revision has no handshake
-	Peer     bool                    // it has no session: all clients of its kind use the connection that its lists come from
-	Server   string                  // of a transparent endpoint; empty for all servers as one
+	// it has no session: all clients of its kind use the connection that its lists come from
+	Peer   bool
+	Server string // of a transparent endpoint; empty for all servers as one
 
 	// print is the fingerprint, where it is known: see known.
 	print *protocol.Fingerprint
@@ -62,17 +64,19 @@ func (c Caller) Told() protocol.ClientCapabilities {
 
 // The calls that the catalogue answers. Sessions send them.
 type (
-	// Connect asks for the caller's connection to a server, started if need be. The answer is its address; a server that cannot
-	// work now is refused with the cause.
+	// Connect asks for the caller's connection to a server, started if need be. The answer is its
+	// address; a server that cannot work now is refused with the cause.
 	Connect = otp.Call[ConnectRequest, otp.Ref]
-	// Look asks for the caller's servers as they are known. It waits for servers that were never listed and are starting.
+	// Look asks for the caller's servers as they are known. It waits for servers that were never
+	// listed and are starting.
 	Look = otp.Call[LookRequest, *View]
 	// Servers asks for the state of every server.
 	Servers = otp.Call[ServersRequest, []Record]
-	// Operate does to a server what an operator wants. The answer is how it is doing then, and comes when the decision is written down.
+	// Operate does to a server what an operator wants. The answer is how it is doing then, and
+	// comes when the decision is written down.
 	Operate = otp.Call[OperateRequest, Record]
-	// Reload asks the catalogue to look at its tenant's configuration anew. When the answer comes, nobody is sent to a connection any more
-	// that is to be replaced.
+	// Reload asks the catalogue to look at its tenant's configuration anew. When the answer comes,
+	// nobody is sent to a connection any more that is to be replaced.
 	Reload = otp.Call[ReloadRequest, struct{}]
 )
 
@@ -83,18 +87,24 @@ type ConnectRequest struct {
 	Shared bool // the one that the caller's lists come from, instead of one of its own
 }
 
-// LookRequest bounds the wait for servers that are starting. For one of several it is counted from when that was first asked for, and one that
-// somebody has waited for in vain is not waited for again, so that a server which never answers delays one caller and not each.
+// LookRequest bounds the wait for servers that are starting. For one of several it is counted from
+// when that was first asked for, and one that somebody has waited for in vain is not waited for
+// again, so that a server which never answers delays one caller and not each.
 type LookRequest struct {
 	Caller Caller
 	Wait   time.Duration
-	For    string // the one server that the answer is needed for, also while it is started again; another is not waited for. Empty is for all
+	// the one server that the answer is needed for, also while it is started again; another is not
+	// waited for. Empty is for all
+	For string
 	// Lists are the kinds that the answer is made of; none where it is what servers are.
 	Lists []merge.Kind
-	Anew  bool // a server that is not there is started behind the answer, so that what it listed to an earlier connection or host is learnt anew
+	// a server that is not there is started behind the answer, so that what it listed to an earlier
+	// connection or host is learnt anew
+	Anew bool
 }
 
-// View is what a caller sees of its servers. It is never changed after it was made, and safe to share.
+// View is what a caller sees of its servers. It is never changed after it was made, and safe to
+// share.
 type View struct {
 	*merge.Catalog
 	Servers []Known  // those that have been listed, in configuration order
@@ -103,10 +113,11 @@ type View struct {
 	// References are the URIs that servers have given to clients beside their lists.
 	References *merge.References
 
-	alone        bool                           // one server is seen as it is
-	own          client.Lists                   // of that one
-	short        [client.Kinds]client.Shortfall // as well
-	incomplete   [client.Kinds]jsontext.Value   // what a list does not have, and why; nil for nothing
+	alone bool                           // one server is seen as it is
+	own   client.Lists                   // of that one
+	short [client.Kinds]client.Shortfall // as well
+	// what a list does not have, and why; nil for nothing
+	incomplete   [client.Kinds]jsontext.Value
 	disabled     []string
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental
@@ -130,7 +141,8 @@ type Known struct {
 // ServersRequest has no fields.
 type ServersRequest struct{}
 
-// OperateRequest names a server of the tenant, and what is to be done to it. One that is not configured is refused.
+// OperateRequest names a server of the tenant, and what is to be done to it. One that is not
+// configured is refused.
 type OperateRequest struct {
 	Server string
 	Verb   Verb

@@ -10,8 +10,8 @@ import (
 )
 
 // Instances of one server may list different things: a call has added a tool to one of them. What a
-// session's own connection lists is shown to that session. What an instance that shares the calls of
-// a connection lists beside that is shown to all who share it.
+// session's own connection lists is shown to that session. What an instance that shares the calls
+// of a connection lists beside that is shown to all who share it.
 
 // differs reports whether what a session's own connection lists is not what is shown.
 func (conn *conn) differs(l *listing) bool {
@@ -19,15 +19,16 @@ func (conn *conn) differs(l *listing) bool {
 		return false
 	}
 	for _, k := range merge.Kinds() {
-		if !conn.report.Short[k].State.Provisional() && merge.Diff(k, l.lists[k], conn.report.Lists[k]).Any() {
+		if !conn.report.Short[k].State.Provisional() &&
+			merge.Diff(k, l.lists[k], conn.report.Lists[k]).Any() {
 			return true
 		}
 	}
 	return false
 }
 
-// ownLists takes note of whether the session of a connection has lists of its own, after that or what
-// others are shown has changed.
+// ownLists takes note of whether the session of a connection has lists of its own, after that or
+// what others are shown has changed.
 func (c *Catalog) ownLists(s *server, key tenant.Key, conn *conn) {
 	if key.Share != tenant.BySession || !s.current(key) {
 		return
@@ -51,7 +52,14 @@ func (c *Catalog) ownListsBeside(s *server, principal string) {
 
 // shownTo is where the lists come from that the session of a connection is shown otherwise.
 func (c *Catalog) shownTo(s *server, key tenant.Key, conn *conn) tenant.Key {
-	return s.listed(Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern})
+	return s.listed(
+		Caller{
+			Principal:    key.Principal,
+			Capabilities: conn.declare,
+			Info:         conn.info,
+			Modern:       conn.modern,
+		},
+	)
 }
 
 // owns is the caller's connection to a server, if it has lists of its own.
@@ -85,7 +93,8 @@ func listedBy(conn *conn) (kinds []merge.Kind) {
 	return kinds
 }
 
-// instanceLists tells those who share a connection that another instance of it lists something else.
+// instanceLists tells those who share a connection that another instance of it lists something
+// else.
 func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind) {
 	if len(changed) == 0 || !s.current(key) {
 		return
@@ -102,13 +111,19 @@ func (s *server) instances(first tenant.Key) (list []*conn) {
 			list = append(list, conn)
 		}
 	}
-	slices.SortFunc(list, func(a, b *conn) int { return cmp.Compare(a.report.Key.Instance, b.report.Key.Instance) })
+	slices.SortFunc(
+		list,
+		func(a, b *conn) int { return cmp.Compare(a.report.Key.Instance, b.report.Key.Instance) },
+	)
 	return list
 }
 
 // seen is what a caller is shown of a server that has listed something. Shared says that these are
 // the lists of the listing.
-func (s *server) seen(caller Caller, l *listing) (lists client.Lists, short [client.Kinds]client.Shortfall, shared bool) {
+func (s *server) seen(
+	caller Caller,
+	l *listing,
+) (lists client.Lists, short [client.Kinds]client.Shortfall, shared bool) {
 	lists, short, shared = l.lists, l.short, true
 	for _, beside := range s.instances(s.at(ListKey(s.config, caller))) {
 		for k := range lists {
@@ -130,5 +145,8 @@ func (s *server) seen(caller Caller, l *listing) (lists client.Lists, short [cli
 
 // hasOwn reports whether a caller has lists of its own of some server.
 func (c *Catalog) hasOwn(caller Caller) bool {
-	return slices.ContainsFunc(c.scope(caller), func(name string) bool { return c.servers[name].owns(caller) != nil })
+	return slices.ContainsFunc(
+		c.scope(caller),
+		func(name string) bool { return c.servers[name].owns(caller) != nil },
+	)
 }

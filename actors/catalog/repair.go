@@ -13,8 +13,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// repair makes what a crashed incarnation left sound again. A server that is dropped is entered anew from the configuration; its supervisor and
-// its connections are found again when they are asked for, as they are rows of the tree.
+// repair makes what a crashed incarnation left sound again. A server that is dropped is entered
+// anew from the configuration; its supervisor and its connections are found again when they are
+// asked for, as they are rows of the tree.
 func (k *kept) repair(now time.Time) []otp.Dropped {
 	var lost mend.Losses
 	mend.Map(&k.servers)
@@ -76,10 +77,22 @@ func (s *server) repair(lost *mend.Losses, now time.Time) {
 	maps.DeleteFunc(s.pauses, func(_ tenant.Key, p *pause) bool {
 		return lost.If(p == nil || !p.sound(now), "pause", "without bounds")
 	})
-	maps.DeleteFunc(s.causes, func(_ tenant.Key, e *client.Ending) bool { return lost.If(e == nil, "cause", "missing") })
-	maps.DeleteFunc(s.lists, func(_ tenant.Key, l *listing) bool { return lost.If(l == nil, "list", "missing") })
-	maps.DeleteFunc(s.left, func(_ tenant.Key, l *client.Left) bool { return lost.If(l == nil, "subscriptions", "missing") })
-	maps.DeleteFunc(s.opening, func(_ tenant.Key, waiting []pending) bool { return lost.If(len(waiting) == 0, "start", "for nobody") })
+	maps.DeleteFunc(
+		s.causes,
+		func(_ tenant.Key, e *client.Ending) bool { return lost.If(e == nil, "cause", "missing") },
+	)
+	maps.DeleteFunc(
+		s.lists,
+		func(_ tenant.Key, l *listing) bool { return lost.If(l == nil, "list", "missing") },
+	)
+	maps.DeleteFunc(
+		s.left,
+		func(_ tenant.Key, l *client.Left) bool { return lost.If(l == nil, "subscriptions", "missing") },
+	)
+	maps.DeleteFunc(
+		s.opening,
+		func(_ tenant.Key, waiting []pending) bool { return lost.If(len(waiting) == 0, "start", "for nobody") },
+	)
 }
 
 // holds reports whether a reference is that of the row with this id.

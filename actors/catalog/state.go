@@ -12,39 +12,60 @@ import (
 	"mcpd/telemetry"
 )
 
-// states say when a server is in which state: the first whose condition holds. Some may be ready for it and others not, because a connection has its
-// own budget and its own pauses; so the best of them counts, and what is wrong with the others makes it degraded.
+// states say when a server is in which state: the first whose condition holds. Some may be ready
+// for it and others not, because a connection has its own budget and its own pauses; so the best of
+// them counts, and what is wrong with the others makes it degraded.
 var states = []struct {
 	state client.State
 	is    string
 	holds func(s *server) bool
 }{
-	{client.Quarantined, "an operator has put it away, or its cause is permanent for everybody and no connection is ready",
-		func(s *server) bool { return s.whole != nil && (s.whole.operator || !s.ready()) }},
-	{client.Degraded, "a connection is ready, and another is given up or none can be started, or a list could not be had and an older or shorter one is shown",
-		func(s *server) bool { return s.ready() && (s.whole != nil || s.down() != nil || len(s.lacks) > 0) }},
-	{client.Ready, "a connection is ready: handshake, lists, subscriptions and log level are as they were asked for",
-		(*server).ready},
-	{client.Starting, "a connection is on its way to being ready, be it a probe of one that is quarantined",
-		func(s *server) bool { return len(s.opening) > 0 || s.in[client.Starting]+s.in[""] > 0 }},
+	{
+		client.Quarantined,
+		"an operator has put it away, or its cause is permanent for everybody and no connection is ready",
+		func(s *server) bool { return s.whole != nil && (s.whole.operator || !s.ready()) },
+	},
+	{
+		client.Degraded,
+		"a connection is ready, and another is given up or none can be started, or a list could not be had and an older or shorter one is shown",
+		func(s *server) bool { return s.ready() && (s.whole != nil || s.down() != nil || len(s.lacks) > 0) },
+	},
+	{
+		client.Ready,
+		"a connection is ready: handshake, lists, subscriptions and log level are as they were asked for",
+		(*server).ready,
+	},
+	{
+		client.Starting,
+		"a connection is on its way to being ready, be it a probe of one that is quarantined",
+		func(s *server) bool { return len(s.opening) > 0 || s.in[client.Starting]+s.in[""] > 0 },
+	},
 	{client.Backoff, "a connection has failed and is being started again",
 		func(s *server) bool { return s.in[client.Backoff] > 0 }},
 	{client.Quarantined, "a connection was given up too often in a row",
 		func(s *server) bool { p := s.down(); return p != nil && p.quarantined() }},
-	{client.CrashLoop, "a connection was given up; after its pause it is started again for whoever asks, or at once for sessions that had used it",
-		func(s *server) bool { return s.down() != nil }},
-	{client.Stopped, "it ran, and ended because nobody used it, or nothing needed it for `idle_stop`",
-		func(s *server) bool { return s.ran }},
+	{
+		client.CrashLoop,
+		"a connection was given up; after its pause it is started again for whoever asks, or at once for sessions that had used it",
+		func(s *server) bool { return s.down() != nil },
+	},
+	{
+		client.Stopped,
+		"it ran, and ended because nobody used it, or nothing needed it for `idle_stop`",
+		func(s *server) bool { return s.ran },
+	},
 	{client.Idle, "nobody has asked for it yet",
 		func(*server) bool { return true }},
 }
 
 func (s *server) ready() bool { return s.in[client.Ready] > 0 }
 
-// down is the connection that was given up and not ready since; of several the one that was given up most often.
+// down is the connection that was given up and not ready since; of several the one that was given
+// up most often.
 func (s *server) down() (worst *pause) {
 	for _, p := range order.By(s.pauses, tenant.Key.Compare) {
-		if p.down && (worst == nil || p.times > worst.times || p.times == worst.times && p.since.Before(worst.since)) {
+		if p.down &&
+			(worst == nil || p.times > worst.times || p.times == worst.times && p.since.Before(worst.since)) {
 			worst = p
 		}
 	}
@@ -61,7 +82,8 @@ func (s *server) judged() client.State {
 	panic("the last row holds always")
 }
 
-// show moves a server to the state that it is in, and publishes how it is doing. One that is not configured any more has nowhere to be shown.
+// show moves a server to the state that it is in, and publishes how it is doing. One that is not
+// configured any more has nowhere to be shown.
 func (c *Catalog) show(s *server) {
 	if s.gone {
 		return
@@ -74,8 +96,15 @@ func (c *Catalog) show(s *server) {
 	r := s.record(now)
 	if s.state != before {
 		c.o.Emit(telemetry.UpstreamStateChanged{
-			Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: r.Ending.Incident},
-			From:  string(before), To: string(s.state), Cause: r.Ending.Cause, Class: r.Ending.Class,
+			Where: telemetry.Where{
+				Tenant:   c.tenant.Name,
+				Server:   s.config.Name,
+				Incident: r.Ending.Incident,
+			},
+			From: string(
+				before,
+			),
+			To: string(s.state), Cause: r.Ending.Cause, Class: r.Ending.Class,
 		})
 	}
 	c.status.records[c.rows[s.config.Name]].Store(&r)
@@ -84,11 +113,15 @@ func (c *Catalog) show(s *server) {
 // record describes the server.
 func (s *server) record(now time.Time) Record {
 	r := Record{
-		Server: s.config.Name, Link: s.config.Link(), Share: s.config.Share.Applied(s.config.Link()),
+		Server: s.config.Name, Link: s.config.Link(),
+		Share: s.config.Share.Applied(s.config.Link()),
 		State: s.state, Since: s.since, Open: len(s.conns), Odd: merge.Summary(s.odd),
 	}
 	if l := s.last; l != nil {
-		r.Version, r.Tools, r.Stale = l.facts.Version.String(), len(l.lists[merge.Tools]), l.stale || l.stored
+		r.Version, r.Tools, r.Stale = l.facts.Version.String(), len(
+			l.lists[merge.Tools],
+		), l.stale ||
+			l.stored
 	}
 	p := s.whole
 	if p == nil {
@@ -96,7 +129,10 @@ func (s *server) record(now time.Time) Record {
 	}
 	switch {
 	case s.state == client.Degraded && p == nil:
-		r.Ending = telemetry.Ending{Cause: slices.Min(slices.Collect(maps.Values(s.lacks))), Class: client.Transient}
+		r.Ending = telemetry.Ending{
+			Cause: slices.Min(slices.Collect(maps.Values(s.lacks))),
+			Class: client.Transient,
+		}
 	case p != nil:
 		r.Ending, r.Operator = p.why.Status(), p.operator
 	case s.cause != nil && s.state != client.Ready:

@@ -6,13 +6,19 @@ import (
 	"mcpd/protocol"
 )
 
-// view is what the caller sees now. It is made once for all who see the same, and again after a change.
+// view is what the caller sees now. It is made once for all who see the same, and again after a
+// change.
 func (c *Catalog) view(caller Caller) *View {
 	g := c.group(caller)
 	if v := c.views.get(g); v != nil {
 		return v
 	}
-	v := &View{Answers: g.answers, alone: caller.Server != "", account: c.o.Kept, References: c.references}
+	v := &View{
+		Answers:    g.answers,
+		alone:      caller.Server != "",
+		account:    c.o.Kept,
+		References: c.references,
+	}
 	var words [client.Kinds]map[string]string // of lists that are less than what their servers have
 	told := func(k merge.Kind, name, text string) {
 		if words[k] == nil {

@@ -14,15 +14,15 @@ import (
 type views struct {
 	mu sync.Mutex
 	by map[group]*View
-	// old are those of an incarnation that crashed. They are shown to nobody, but sessions that have
-	// them need not wait for the next one.
+	// old are those of an incarnation that crashed. They are shown to nobody, but sessions that
+	// have them need not wait for the next one.
 	old map[group]*View
 	// prepared is what listings become in the list of all servers, which many views share.
 	prepared map[*listing]*preparation
 }
 
-// Handle leads to a view for as long as the catalogue keeps it. Sessions remember the handle between
-// their requests and not the view: after a change of the lists each would keep another one.
+// Handle leads to a view for as long as the catalogue keeps it. Sessions remember the handle
+// between their requests and not the view: after a change of the lists each would keep another one.
 type Handle struct{ view atomic.Pointer[View] }
 
 // View is nil once the catalogue has let go of it.

@@ -25,8 +25,8 @@ const (
 	askersRetry = 5 * time.Second
 )
 
-// writeBeside writes the calls that wait for their turn beside a call whose user has been asked for a
-// while. A call of which it is known that it asks its user is refused: its question would be.
+// writeBeside writes the calls that wait for their turn beside a call whose user has been asked for
+// a while. A call of which it is known that it asks its user is refused: its question would be.
 func (c *Connection) writeBeside() {
 	for n := len(c.queue); n > 0 && c.state == Ready && c.primary == (otp.Ref{}) && !c.stuffed; n-- {
 		if x := c.queue[0]; c.free(x) || c.mayGrow(x) {
@@ -70,8 +70,9 @@ func (c *Connection) lastHanded() (last time.Time) {
 	return last
 }
 
-// askedSince is when the newest question was asked that a call in flight waits for. It reports false
-// unless all calls in flight either wait for their user or were themselves written beside one that does.
+// askedSince is when the newest question was asked that a call in flight waits for. It reports
+// false unless all calls in flight either wait for their user or were themselves written beside one
+// that does.
 func (c *Connection) askedSince() (since time.Time, ok bool) {
 	waits := map[uint64]time.Time{}
 	for _, o := range c.open {
@@ -92,19 +93,32 @@ func (c *Connection) askedSince() (since time.Time, ok bool) {
 	return since, ok
 }
 
-// usersAsked refuses a call that would ask its user while no instance can tell whom that would be for.
+// usersAsked refuses a call that would ask its user while no instance can tell whom that would be
+// for.
 func (c *Connection) usersAsked() error {
-	return &protocol.Error{Condition: protocol.ConditionOverloaded, RetryAfter: askersRetry, Message: fmt.Sprintf(
-		"every instance of server %s that there may be is in use, users are being asked there, and this call asks its user too", c.o.Server)}
+	return &protocol.Error{
+		Condition:  protocol.ConditionOverloaded,
+		RetryAfter: askersRetry,
+		Message: fmt.Sprintf(
+			"every instance of server %s that there may be is in use, users are being asked there, and this call asks its user too",
+			c.o.Server,
+		),
+	}
 }
 
 // unaddressed refuses a question that could be of several calls, or of none.
 func (c *Connection) unaddressed() error {
 	if c.hasBeside() {
-		return &protocol.Error{Condition: protocol.ConditionOverloaded, RetryAfter: askersRetry, Message: "another user is being asked, " +
-			"and this does not say during which call it is asked"}
+		return &protocol.Error{
+			Condition:  protocol.ConditionOverloaded,
+			RetryAfter: askersRetry,
+			Message: "another user is being asked, " +
+				"and this does not say during which call it is asked",
+		}
 	}
-	return protocol.InvalidParams("no call is in flight that it could belong to, and this does not say which client it is for")
+	return protocol.InvalidParams(
+		"no call is in flight that it could belong to, and this does not say which client it is for",
+	)
 }
 
 func (c *Connection) hasBeside() bool {
@@ -131,7 +145,8 @@ func (c *Connection) noteAsker(x *request.Exchange) {
 	}
 }
 
-// asker names the tool, prompt or resource of a call; empty when the name is too long to be remembered.
+// asker names the tool, prompt or resource of a call; empty when the name is too long to be
+// remembered.
 func asker(x *request.Exchange) string {
 	member := "name"
 	if x.Method == "resources/read" {

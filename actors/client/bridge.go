@@ -23,21 +23,27 @@ func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, e
 	return c.addressed(x, id, params), nil
 }
 
-// addressed puts into the params of a call what belongs to the way to this server: our progress token, and what a request that stands
-// alone says of itself.
-func (c *Connection) addressed(x *request.Exchange, id jsonrpc.ID, params jsontext.Value) jsontext.Value {
+// addressed puts into the params of a call what belongs to the way to this server: our progress
+// token, and what a request that stands alone says of itself.
+func (c *Connection) addressed(
+	x *request.Exchange,
+	id jsonrpc.ID,
+	params jsontext.Value,
+) jsontext.Value {
 	if len(x.Token) > 0 {
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
 	}
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
 		params = protocol.Meta{
-			Version: c.facts.Version.String(), Capabilities: c.declaredBy(x), Info: c.onBehalf(x, params), LogLevel: c.logLevel(x),
+			Version: c.facts.Version.String(), Capabilities: c.declaredBy(x),
+			Info: c.onBehalf(x, params), LogLevel: c.logLevel(x),
 		}.Set(params)
 	}
 	return params
 }
 
-// onBehalf is who a request that stands alone says its client is: nobody else than the params say already, and the host where nobody has said.
+// onBehalf is who a request that stands alone says its client is: nobody else than the params say
+// already, and the host where nobody has said.
 func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protocol.Implementation {
 	_, said := splice.Get(params, "_meta", protocol.MetaClientInfo)
 	switch {
@@ -49,7 +55,8 @@ func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protoc
 	return c.o.Self
 }
 
-// logLevel is the least severe log line that the caller wants of this call: its own word, or that of its session.
+// logLevel is the least severe log line that the caller wants of this call: its own word, or that
+// of its session.
 func (c *Connection) logLevel(x *request.Exchange) string {
 	if x.Version.Has(protocol.PerRequestMeta) {
 		return x.Level
@@ -59,25 +66,39 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 
 // sound says what is wrong with a result, whoever is to hear of it.
 func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
-	if m.Result.Kind() == '{' && (!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
+	if m.Result.Kind() == '{' &&
+		(!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
 		return nil
 	}
-	if m.Result.Kind() == '{' && !protocol.Known(x.Method) { // its extension says what types there are
+	if m.Result.Kind() == '{' && !protocol.Known(x.Method) {
+		// its extension says what types there are
 		return nil
 	}
-	return mrtr.Check(x.Method, m.Result, protocol.Gate{Version: c.facts.Version, Client: c.declaredBy(x)})
+	return mrtr.Check(
+		x.Method,
+		m.Result,
+		protocol.Gate{Version: c.facts.Version, Client: c.declaredBy(x)},
+	)
 }
 
 // heard is what a server answered to a call, as its client is told.
 func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Value, error) {
-	if e := m.Error; e != nil && x.Visit != nil && e.Code == protocol.CodeURLElicitationRequired && c.facts.Version.Has(protocol.URLElicitationCode) {
+	if e := m.Error; e != nil && x.Visit != nil && e.Code == protocol.CodeURLElicitationRequired &&
+		c.facts.Version.Has(protocol.URLElicitationCode) {
 		if pages, err := mrtr.FromURLError(e.Data); err == nil {
 			return x.Visit(pages)
 		}
 	}
 	if m.Error != nil {
 		c.elicitsByError(x, m.Error)
-		return nil, rewrite.Error(c.facts.Version, x.Version, c.can(x.Session), x.Method, x.Params, m.Error)
+		return nil, rewrite.Error(
+			c.facts.Version,
+			x.Version,
+			c.can(x.Session),
+			x.Method,
+			x.Params,
+			m.Error,
+		)
 	}
 	if err := c.sound(x, m); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
@@ -86,7 +107,13 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if x.Rename != nil {
 		result = x.Rename(result)
 	}
-	result, err := rewrite.Result(x.Method, c.facts.Version, x.Version, result, rewrite.Options{Server: c.facts.Server})
+	result, err := rewrite.Result(
+		x.Method,
+		c.facts.Version,
+		x.Version,
+		result,
+		rewrite.Options{Server: c.facts.Server},
+	)
 	if err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}

@@ -13,14 +13,16 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// carry is what a connection leaves to its next incarnation: the calls nobody has answered, what clients had asked of the server,
-// and who uses it. It is the heir of the connection's row, and changed in place.
+// carry is what a connection leaves to its next incarnation: the calls nobody has answered, what
+// clients had asked of the server, and who uses it. It is the heir of the connection's row, and
+// changed in place.
 type carry struct {
 	o Options
-	// queue holds calls of which no byte was written, because the connection is not ready or it is not their turn: they are safe to send
-	// to the next incarnation.
+	// queue holds calls of which no byte was written, because the connection is not ready or it is
+	// not their turn: they are safe to send to the next incarnation.
 	queue []*request.Exchange
-	// written holds calls whose bytes the server may have acted on: they die with the incarnation that wrote them.
+	// written holds calls whose bytes the server may have acted on: they die with the incarnation
+	// that wrote them.
 	written map[uint64]*request.Exchange
 	// again are the calls that were sent a second time.
 	again map[uint64]bool
@@ -32,7 +34,8 @@ type carry struct {
 	users map[string]User
 	// holders are those of them for which the server keeps something between their calls.
 	holders map[string]bool
-	// uris lists the subscribed resources and the sessions that want each. False is a subscription to which the server has not agreed yet.
+	// uris lists the subscribed resources and the sessions that want each. False is a subscription
+	// to which the server has not agreed yet.
 	uris map[string]map[string]bool
 	// levels is the log level each session wants.
 	levels map[string]string
@@ -55,17 +58,20 @@ type carry struct {
 	cuts [Kinds][]catalog.Cut
 	// factCuts are what exceeded the bounds of the handshake.
 	factCuts []catalog.Cut
-	// instances are those that this connection hands calls; primary is who hands them to this one, if it is such an instance, and last how many those were.
+	// instances are those that this connection hands calls; primary is who hands them to this one,
+	// if it is such an instance, and last how many those were.
 	instances []*instance
 	primary   otp.Ref
 	last      uint64
-	// retired says that the server is declared otherwise now: this connection ends when it is not used any more.
+	// retired says that the server is declared otherwise now: this connection ends when it is not
+	// used any more.
 	retired bool
 	// told is what the server was told that its clients can do.
 	told protocol.ClientCapabilities
 	// spoken is the revision that was agreed on last, 0 before the first.
 	spoken protocol.Version
-	// cause is how the last incarnation ended; incident is the one that lasts until the server is ready, empty while it is.
+	// cause is how the last incarnation ended; incident is the one that lasts until the server is
+	// ready, empty while it is.
 	cause    error
 	incident string
 	lostAt   time.Time
@@ -95,7 +101,8 @@ func newCarry(o Options) *carry {
 	return c
 }
 
-// modern reports whether callers speak a revision without handshake, in which the server is asked first.
+// modern reports whether callers speak a revision without handshake, in which the server is asked
+// first.
 func (c *carry) modern() bool {
 	return c.o.Key.Modern || c.o.Restore != nil && c.o.Restore.Modern
 }
@@ -132,9 +139,11 @@ func (c *carry) Abandon(reason error) {
 	for _, m := range order.Of(c.wants) {
 		m.Fail(reason)
 	}
-	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) { // what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
+	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) {
+		// what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
 		_ = c.o.Catalog.Send(&Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self, Sessions: c.sessions, URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
+			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self, Sessions: c.sessions,
+			URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
 			Modern: c.modern(),
 		})
 	}

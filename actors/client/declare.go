@@ -10,13 +10,14 @@ import (
 	"mcpd/protocol"
 )
 
-// carried is what a server may ask of a client through this host. Extensions are passed on as they are,
-// whatever they are.
+// carried is what a server may ask of a client through this host. Extensions are passed on as they
+// are, whatever they are.
 const carried = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},` +
 	`"extensions":{},"experimental":{}}`
 
-// Carried is what of a client's capabilities can be declared to a server: never more than the client declared, nor than the host passes
-// on. A server that believes in a capability nobody has may wait for ever.
+// Carried is what of a client's capabilities can be declared to a server: never more than the
+// client declared, nor than the host passes on. A server that believes in a capability nobody has
+// may wait for ever.
 func Carried(client protocol.ClientCapabilities) protocol.ClientCapabilities {
 	carrier, err := protocol.ParseClientCapabilities(jsontext.Value(carried))
 	if err != nil {
@@ -62,13 +63,14 @@ func (c *Connection) can(session string) protocol.ClientCapabilities {
 	return c.told
 }
 
-// declaredBy is what this server is told that the client of a call can do, where each request says so.
+// declaredBy is what this server is told that the client of a call can do, where each request says
+// so.
 func (c *Connection) declaredBy(x *request.Exchange) protocol.ClientCapabilities {
 	return c.can(x.Session).Shape(c.facts.Version)
 }
 
-// beyond reports why a session may not be asked something that the server was told its clients can be
-// asked: this one cannot. It is told of that for its call, and the client is not bothered.
+// beyond reports why a session may not be asked something that the server was told its clients can
+// be asked: this one cannot. It is told of that for its call, and the client is not bothered.
 func (c *Connection) beyond(session, method string, params jsontext.Value) error {
 	u := c.users[session]
 	if !u.Differs {

@@ -12,15 +12,17 @@ import (
 	"mcpd/transport"
 )
 
-// Behind a URL there may be another server from one call to the next, of the other era or of an older transport. It refuses whatever it is
-// asked, and often in words that would be in order for the server that was there. So such a refusal is looked into before it is passed on:
-// the server is asked what only one of the era that was agreed on answers. When it does not, all begins anew as after a session that was
-// forgotten, and what was refused is sent again, once.
+// Behind a URL there may be another server from one call to the next, of the other era or of an
+// older transport. It refuses whatever it is asked, and often in words that would be in order for
+// the server that was there. So such a refusal is looked into before it is passed on: the server is
+// asked what only one of the era that was agreed on answers. When it does not, all begins anew as
+// after a session that was forgotten, and what was refused is sent again, once.
 
 // errEra is how a connection to such a server ends.
 var errEra = errors.New("the server does not speak any more what it spoke")
 
-// doubts reports whether the answer to a call is kept until it is known whether the server is the one that it was.
+// doubts reports whether the answer to a call is kept until it is known whether the server is the
+// one that it was.
 func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
 	err := in.Err
 	if in.Message.Error != nil {
@@ -38,7 +40,8 @@ func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
 		if c.facts.Version.Era() == protocol.Modern {
 			method = "server/discover"
 		}
-		if !c.pauses[sign].over(c.p.Now()) || c.request(method, nil, c.o.RequestTimeout(), c.questioned) != nil {
+		if !c.pauses[sign].over(c.p.Now()) ||
+			c.request(method, nil, c.o.RequestTimeout(), c.questioned) != nil {
 			return false
 		}
 		c.pauses[sign].grow(c.p.Now())
@@ -47,21 +50,33 @@ func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
 	return true
 }
 
-// questioned takes the answer to that question. A server that has trouble of its own has not shown that it is another. One that does not
-// know ping may be a modern one, or a legacy one that is not as it should be: it is asked what only a modern one answers.
+// questioned takes the answer to that question. A server that has trouble of its own has not shown
+// that it is another. One that does not know ping may be a modern one, or a legacy one that is not
+// as it should be: it is asked what only a modern one answers.
 func (c *Connection) questioned(result jsontext.Value, err error) error {
 	if c.facts.Version.Era() == protocol.Modern {
-		return c.certain(err == nil && !discovers(result, c.facts.Version) || err != nil && signOf(protocol.Modern, err) != none)
+		return c.certain(
+			err == nil && !discovers(result, c.facts.Version) ||
+				err != nil && signOf(protocol.Modern, err) != none,
+		)
 	}
 	var answer *jsonrpc.Error
 	if !errors.As(err, &answer) || answer.Code != jsonrpc.CodeMethodNotFound {
 		return c.certain(err != nil && signOf(protocol.Legacy, err) != none)
 	}
-	meta := protocol.Meta{Version: protocol.Latest.String(), Capabilities: c.told.Shape(protocol.Latest), Info: c.o.Self}
-	then := func(result jsontext.Value, err error) error {
-		return c.certain(err == nil && discovers(result, protocol.Latest) || errors.As(err, &answer) && protocol.SpecCode(answer.Code))
+	meta := protocol.Meta{
+		Version:      protocol.Latest.String(),
+		Capabilities: c.told.Shape(protocol.Latest),
+		Info:         c.o.Self,
 	}
-	if !c.may(protocol.Modern) || c.request("server/discover", meta.Set(nil), c.o.RequestTimeout(), then) != nil {
+	then := func(result jsontext.Value, err error) error {
+		return c.certain(
+			err == nil && discovers(result, protocol.Latest) ||
+				errors.As(err, &answer) && protocol.SpecCode(answer.Code),
+		)
+	}
+	if !c.may(protocol.Modern) ||
+		c.request("server/discover", meta.Set(nil), c.o.RequestTimeout(), then) != nil {
 		return c.certain(false)
 	}
 	return nil
@@ -73,7 +88,8 @@ func discovers(result jsontext.Value, v protocol.Version) bool {
 	return err == nil && slices.Contains(r.Versions, v.String())
 }
 
-// certain does with what was refused what is right now that it is known whether the server is another.
+// certain does with what was refused what is right now that it is known whether the server is
+// another.
 func (c *Connection) certain(other bool) error {
 	refused := c.doubted
 	c.doubted = nil
@@ -108,12 +124,15 @@ func (c *Connection) certain(other bool) error {
 // spoke is what is spoken to the server.
 func (c *Connection) spoke() dialect { return dialect{c.facts.Version.Era(), c.up.Info().Transport} }
 
-// mismatched takes a call that a modern server refused because of the header fields that repeat its arguments: the tool's schema is not the
-// one that was listed. With the new one it is made again, once (2026-07-28 §basic/transports/streamable-http).
+// mismatched takes a call that a modern server refused because of the header fields that repeat its
+// arguments: the tool's schema is not the one that was listed. With the new one it is made again,
+// once (2026-07-28 §basic/transports/streamable-http).
 func (c *Connection) mismatched(id jsonrpc.ID, m jsonrpc.Message) bool {
 	x := c.calls[id].x
 	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" || c.piped() || c.again[x.ID] ||
-		!c.facts.Offers(catalog.Tools) || c.state != Ready || c.drives[x.ID] != nil {
+		!c.facts.Offers(catalog.Tools) ||
+		c.state != Ready ||
+		c.drives[x.ID] != nil {
 		return false
 	}
 	c.again[x.ID] = true

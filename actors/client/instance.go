@@ -23,12 +23,13 @@ type instance struct {
 	tools map[string]bool
 }
 
-// Another asks the catalogue for one more instance of a connection's server. A connection makes this call. The answer may come before the
-// instance is ready: it keeps what it is handed until then.
+// Another asks the catalogue for one more instance of a connection's server. A connection makes
+// this call. The answer may come before the instance is ready: it keeps what it is handed until
+// then.
 type Another = otp.Call[AnotherRequest, Instance]
 
-// AnotherRequest says which connection wants another instance, and what its clients can be asked. Most bounds the instances there are, the
-// connection among them.
+// AnotherRequest says which connection wants another instance, and what its clients can be asked.
+// Most bounds the instances there are, the connection among them.
 type AnotherRequest struct {
 	Server  string
 	Key     tenant.Key
@@ -42,22 +43,24 @@ type Instance struct {
 	Key tenant.Key
 }
 
-// What the instances of a server tell each other. Classes: handed is ordinary; adopt, vacant and offers are owed, one for each instance, one
-// for each call and one for each list that was fetched.
+// What the instances of a server tell each other. Classes: handed is ordinary; adopt, vacant and
+// offers are owed, one for each instance, one for each call and one for each list that was fetched.
 type (
 	// adopt says who hands an instance its calls, and how many that were so far.
 	adopt struct {
 		by   otp.Ref
 		last uint64
 	}
-	// handed is a call, the log level that its session asked for and on whose behalf that is, and its number among those that the instance was handed.
+	// handed is a call, the log level that its session asked for and on whose behalf that is, and
+	// its number among those that the instance was handed.
 	handed struct {
 		*request.Forward
 		level  string
 		user   User
 		number uint64
 	}
-	// vacant says that an instance has no calls, the last that it was handed included. It is old news if there was another since.
+	// vacant says that an instance has no calls, the last that it was handed included. It is old
+	// news if there was another since.
 	vacant struct {
 		Instance
 		last uint64
@@ -91,7 +94,8 @@ func (c *Connection) joined(m another) {
 	c.vacated(m.i)
 }
 
-// vacated hears that an instance has nothing to do. When that lasts, it is ended. One that nobody knows any more was handed its calls by an incarnation that hung.
+// vacated hears that an instance has nothing to do. When that lasts, it is ended. One that nobody
+// knows any more was handed its calls by an incarnation that hung.
 func (c *Connection) vacated(v Instance) {
 	ref := v.Ref
 	i := c.instance(ref)
@@ -106,7 +110,8 @@ func (c *Connection) vacated(v Instance) {
 	c.takeTurns()
 }
 
-// rested ends an instance that had nothing to do for a while. It is not handed anything from here on.
+// rested ends an instance that had nothing to do for a while. It is not handed anything from here
+// on.
 func (c *Connection) rested(ref otp.Ref) {
 	i := c.instance(ref)
 	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.lingers() {
@@ -116,8 +121,9 @@ func (c *Connection) rested(ref otp.Ref) {
 	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref})
 }
 
-// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed is on its way back, and so is one that was stuck, which
-// knows nothing any more: the call that it had in hand ends here, one that it had not looked at is its successor's.
+// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed
+// is on its way back, and so is one that was stuck, which knows nothing any more: the call that it
+// had in hand ends here, one that it had not looked at is its successor's.
 func (c *Connection) instanceDown(m otp.Down) bool {
 	i := c.instance(m.Ref)
 	switch {
@@ -127,15 +133,25 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 	case i == nil:
 		return false
 	case otp.IsNormal(m.Reason) || !m.Ref.Alive():
-		c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == m.Ref })
+		c.instances = slices.DeleteFunc(
+			c.instances,
+			func(i *instance) bool { return i.Ref == m.Ref },
+		)
 		c.takeTurns()
 	default:
 		c.p.Monitor(m.Ref)
-		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last}) // it may have ended of the call that it was handed last, and know nothing of it
+		// it may have ended of the call that it was handed last, and know nothing of it
+		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last})
 		if errors.Is(m.Reason, otp.ErrStuck) {
-			if i.has != nil && i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {
+			if i.has != nil &&
+				i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {
 				x := i.has.Exchange
-				complete(c.o.Requests, x, nil, protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method))
+				complete(
+					c.o.Requests,
+					x,
+					nil,
+					protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method),
+				)
 				c.vacated(i.Instance)
 			}
 		}

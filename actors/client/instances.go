@@ -10,17 +10,19 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Where calls of several clients cannot be in flight at once, one that lasts would keep all others waiting: a call that asks its user
-// something lasts for minutes. So the first connection of a key has more instances of the server started, and hands them the calls that
-// wait for their turn. They know no sessions: subscriptions are those of the first, and so are lists,
-// but for what a call has added to another.
+// Where calls of several clients cannot be in flight at once, one that lasts would keep all others
+// waiting: a call that asks its user something lasts for minutes. So the first connection of a key
+// has more instances of the server started, and hands them the calls that wait for their turn. They
+// know no sessions: subscriptions are those of the first, and so are lists, but for what a call has
+// added to another.
 
-// Patience is how long a call of a program may last before those that wait for it go elsewhere. Starting another takes as long; and what is
-// done soon is better done where the rest was done. A remote server only has one more session, so that nobody waits.
+// Patience is how long a call of a program may last before those that wait for it go elsewhere.
+// Starting another takes as long; and what is done soon is better done where the rest was done. A
+// remote server only has one more session, so that nobody waits.
 const Patience = 500 * time.Millisecond
 
-// MaxRemote bounds the sessions with a remote server in which the calls of one principal overlap; those of programs are bounded by
-// configuration.
+// MaxRemote bounds the sessions with a remote server in which the calls of one principal overlap;
+// those of programs are bounded by configuration.
 const MaxRemote = 64
 
 // InstanceRetry is how long none is started after one could not be.
@@ -37,8 +39,8 @@ type (
 	rested struct{ ref otp.Ref }
 )
 
-// spread hands calls that wait for their turn to instances that have nothing to do, once what they wait for has lasted. If none has, another
-// is started.
+// spread hands calls that wait for their turn to instances that have nothing to do, once what they
+// wait for has lasted. If none has, another is started.
 //
 // Calls that no instance can take are written beside a call whose user is being asked.
 func (c *Connection) spread() {
@@ -67,7 +69,12 @@ func (c *Connection) handOut() {
 
 // hand hands a call to an instance. It reports false for one that is gone.
 func (c *Connection) hand(x *request.Exchange, to *instance) bool {
-	call := &handed{Forward: &request.Forward{Exchange: x, Manager: c.o.Requests}, level: c.levels[x.Session], user: c.users[x.Session], number: to.last + 1}
+	call := &handed{
+		Forward: &request.Forward{Exchange: x, Manager: c.o.Requests},
+		level:   c.levels[x.Session],
+		user:    c.users[x.Session],
+		number:  to.last + 1,
+	}
 	x.Take(&request.Hold{Ref: to.Ref})
 	if c.p.Send(to.Ref, call) != nil {
 		x.Take(c.self)
@@ -79,7 +86,8 @@ func (c *Connection) hand(x *request.Exchange, to *instance) bool {
 
 // handTool hands a call of a tool that only another instance has to that instance.
 func (c *Connection) handTool(x *request.Exchange) bool {
-	if x.Method != "tools/call" || !slices.ContainsFunc(c.instances, func(i *instance) bool { return len(i.tools) > 0 }) {
+	if x.Method != "tools/call" ||
+		!slices.ContainsFunc(c.instances, func(i *instance) bool { return len(i.tools) > 0 }) {
 		return false
 	}
 	name, _ := splice.GetString(x.Params, "name")
@@ -109,7 +117,9 @@ func (c *Connection) tellTools() {
 
 // waits reports whether the first in the queue waits for its turn here, and not for the server.
 func (c *Connection) waits() bool {
-	return c.state == Ready && len(c.queue) > 0 && !c.queue[0].Stays && c.primary == (otp.Ref{}) && c.o.Instances > 1 && !c.free(c.queue[0])
+	return c.state == Ready && len(c.queue) > 0 && !c.queue[0].Stays && c.primary == (otp.Ref{}) &&
+		c.o.Instances > 1 &&
+		!c.free(c.queue[0])
 }
 
 // program reports whether an instance is a process, which is dear.
@@ -148,11 +158,16 @@ func (c *Connection) grow() {
 		return
 	}
 	c.growing = true
-	otp.CallAsync(c.p, c.o.Catalog, AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.most()},
-		func(i Instance, err error) any { return another{i, err} })
+	otp.CallAsync(
+		c.p,
+		c.o.Catalog,
+		AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.most()},
+		func(i Instance, err error) any { return another{i, err} },
+	)
 }
 
-// handed takes a call of another connection, whose session's log level is the server's until the next.
+// handed takes a call of another connection, whose session's log level is the server's until the
+// next.
 func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
 	c.last = m.number
@@ -167,7 +182,8 @@ func (c *Connection) handed(m *handed) {
 	c.forward(m.Exchange)
 }
 
-// vacate tells who hands this instance its calls that it has none. Without anybody who does, it ends when that lasts.
+// vacate tells who hands this instance its calls that it has none. Without anybody who does, it
+// ends when that lasts.
 func (c *Connection) vacate() {
 	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+len(c.calls) > 0 {
 		return

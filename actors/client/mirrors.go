@@ -17,7 +17,8 @@ type mirroring interface {
 	Mirror(lookup func(tool string) []headers.Mirror)
 }
 
-// mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the transport while this sends.
+// mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the
+// transport while this sends.
 func (c *Connection) mirrors(tool string) []headers.Mirror {
 	for _, item := range c.lists[catalog.Tools] {
 		if name, _ := splice.GetString(item, "name"); name == tool {
@@ -33,8 +34,9 @@ func mirrorsOf(tool jsontext.Value) ([]headers.Mirror, error) {
 	return headers.Mirrors(schema)
 }
 
-// usable is a list without the tools of a modern server whose schemas want arguments repeated that cannot be: whoever speaks to it over HTTP
-// must do without those (2026-07-28 §basic/transports/streamable-http). An operator is told once of the same ones.
+// usable is a list without the tools of a modern server whose schemas want arguments repeated that
+// cannot be: whoever speaks to it over HTTP must do without those (2026-07-28
+// §basic/transports/streamable-http). An operator is told once of the same ones.
 func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []jsontext.Value) {
 	if k != catalog.Tools || c.facts.Version.Era() != protocol.Modern {
 		return items
@@ -45,7 +47,13 @@ func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []json
 		if _, err := mirrorsOf(item); err != nil {
 			name, _ := splice.GetString(item, "name")
 			if bad = append(bad, name); len(bad) == 1 {
-				e.First, e.Reason = telemetry.Clean(name, telemetry.MaxValue), telemetry.Clean(err.Error(), telemetry.MaxValue)
+				e.First, e.Reason = telemetry.Clean(
+					name,
+					telemetry.MaxValue,
+				), telemetry.Clean(
+					err.Error(),
+					telemetry.MaxValue,
+				)
 			}
 			continue
 		}
@@ -61,7 +69,8 @@ func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []json
 // usablePage is the result of a list request without the same tools, for a client that sees this
 // server as it is. Nothing else is left out or shortened.
 func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Value {
-	if k, is := catalog.Listed(method); !is || k != catalog.Tools || c.facts.Version.Era() != protocol.Modern {
+	if k, is := catalog.Listed(method); !is || k != catalog.Tools ||
+		c.facts.Version.Era() != protocol.Modern {
 		return page
 	}
 	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {

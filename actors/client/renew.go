@@ -11,15 +11,17 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Pauses before all is begun anew with a server that has forgotten its session or is another, more often than Options.Intensity says. One that forgets each session before it was
-// of use is not asked any more when the last is reached: the connection ends then, which is counted.
+// Pauses before all is begun anew with a server that has forgotten its session or is another, more
+// often than Options.Intensity says. One that forgets each session before it was of use is not
+// asked any more when the last is reached: the connection ends then, which is counted.
 const (
 	FirstRenewal = 50 * time.Millisecond
 	LastRenewal  = time.Second
 )
 
-// over turns the end of the transport into the reason this incarnation exits with. A session that the server has forgotten is no reason:
-// there is a server, and it takes another. Nor is the end of a program that was probed: it is started once more and greeted.
+// over turns the end of the transport into the reason this incarnation exits with. A session that
+// the server has forgotten is no reason: there is a server, and it takes another. Nor is the end of
+// a program that was probed: it is started once more and greeted.
 func (c *Connection) over(err error) error {
 	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
 		c.o.Known.dies.Store(true)
@@ -27,7 +29,8 @@ func (c *Connection) over(err error) error {
 		c.begin(0)
 		return nil
 	}
-	if !errors.Is(err, streamable.ErrSessionLost) || c.state != Ready && c.renewals.gap == LastRenewal {
+	if !errors.Is(err, streamable.ErrSessionLost) ||
+		c.state != Ready && c.renewals.gap == LastRenewal {
 		if EndingOf(err).Permanent { // it is not started again
 			return otp.ShutdownWith(c.blame(err))
 		}
@@ -37,8 +40,9 @@ func (c *Connection) over(err error) error {
 	return nil
 }
 
-// renew begins anew with a server that has forgotten everything, or is another: at once, as a program that died is started again, or less and
-// less at once when it was of no use or that happens too often.
+// renew begins anew with a server that has forgotten everything, or is another: at once, as a
+// program that died is started again, or less and less at once when it was of no use or that
+// happens too often.
 func (c *Connection) renew(why error) {
 	now := c.p.Now()
 	var wait time.Duration

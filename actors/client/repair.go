@@ -51,7 +51,8 @@ func (c *carry) repair() []otp.Dropped {
 	return lost
 }
 
-// repairCalls drops the calls that can have no outcome, and those that are there twice: one that may have been written is not queued.
+// repairCalls drops the calls that can have no outcome, and those that are there twice: one that
+// may have been written is not queued.
 func (c *carry) repairCalls(lost *mend.Losses) {
 	for id, x := range order.Of(c.written) {
 		if !whole(x) || x.ID != id {

@@ -10,12 +10,13 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A server that nothing needs may sleep: its transport is closed, and dialled again by the next call. Who uses the connection notices
-// nothing but the time that takes. What clients had asked for is asked for again, as after any other end of a server, and its lists are
-// compared with those from before.
+// A server that nothing needs may sleep: its transport is closed, and dialled again by the next
+// call. Who uses the connection notices nothing but the time that takes. What clients had asked for
+// is asked for again, as after any other end of a server, and its lists are compared with those
+// from before.
 
-// AnswerTime is how long a server that asked a client something, by a result, is kept for the answer: what it asked may refer to what it
-// has in memory.
+// AnswerTime is how long a server that asked a client something, by a result, is kept for the
+// answer: what it asked may refer to what it has in memory.
 const AnswerTime = 5 * time.Minute
 
 // drowsed says that it is to be looked at whether the server may sleep.
@@ -30,7 +31,8 @@ func (c *Connection) staysAwake(d time.Duration) {
 	}
 }
 
-// needs takes note of an answer: the server is in use, and a task that it has begun, or a question, needs it for longer.
+// needs takes note of an answer: the server is in use, and a task that it has begun, or a question,
+// needs it for longer.
 func (c *Connection) needs(result jsontext.Value) {
 	if c.o.Idle == 0 {
 		return
@@ -44,14 +46,33 @@ func (c *Connection) needs(result jsontext.Value) {
 	}
 }
 
-// needed reports whether the server has something in hand, or is to tell of something. Lists are no such thing: a server that sleeps does
-// not change them, and what another program changed is seen when it is back.
+// needed reports whether the server has something in hand, or is to tell of something. Lists are no
+// such thing: a server that sleeps does not change them, and what another program changed is seen
+// when it is back.
 func (c *Connection) needed() bool {
-	inHand := len(c.calls) + len(c.queue) + len(c.drives) + len(c.open) + len(c.instances) + len(c.wants) + len(c.doubted) + len(c.untold) + c.asides
-	return inHand+len(c.uris)+len(c.holders) > 0 || len(c.asked) > len(c.listens) // the host itself asks something, which no listen is
+	inHand := len(
+		c.calls,
+	) + len(
+		c.queue,
+	) + len(
+		c.drives,
+	) + len(
+		c.open,
+	) + len(
+		c.instances,
+	) + len(
+		c.wants,
+	) + len(
+		c.doubted,
+	) + len(
+		c.untold,
+	) + c.asides
+	// the host itself asks something, which no listen is
+	return inHand+len(c.uris)+len(c.holders) > 0 || len(c.asked) > len(c.listens)
 }
 
-// maybeSleep ends a server that nothing needs. Those which another connection hands its calls are ended by that.
+// maybeSleep ends a server that nothing needs. Those which another connection hands its calls are
+// ended by that.
 func (c *Connection) maybeSleep() {
 	if c.o.Idle == 0 || c.state != Ready || c.primary != (otp.Ref{}) {
 		return

@@ -8,8 +8,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// intercept looks at the calls that change what a server sends unasked, because several sessions may share the connection. It reports
-// local when the server need not hear of the call; otherwise done, if any, is told how the server answered.
+// intercept looks at the calls that change what a server sends unasked, because several sessions
+// may share the connection. It reports local when the server need not hear of the call; otherwise
+// done, if any, is told how the server answered.
 func (c *Connection) intercept(x *request.Exchange) (done func(error), local bool) {
 	switch x.Method {
 	case "resources/subscribe":
@@ -22,14 +23,20 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), local boo
 
 // listening takes the same calls to a modern server, which has subscriptions of another kind.
 func (c *Connection) listening(x *request.Exchange) (taken bool) {
-	if !c.facts.Version.Has(protocol.Listen) || x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
+	if !c.facts.Version.Has(protocol.Listen) ||
+		x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
 		return false
 	}
 	done, local := c.intercept(x)
 	uri, ok := splice.GetString(x.Params, "uri")
 	switch {
 	case !ok:
-		complete(c.o.Requests, x, nil, protocol.InvalidParams("params.uri is missing or not a string"))
+		complete(
+			c.o.Requests,
+			x,
+			nil,
+			protocol.InvalidParams("params.uri is missing or not a string"),
+		)
 	case local:
 		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
 	case x.Method == "resources/unsubscribe":
@@ -50,7 +57,8 @@ func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
 		c.uris[uri][x.Session] = true
 		return nil, true
 	}
-	c.hold(uri, x.Session, false) // from now on, so that another's unsubscribe does not take it away
+	// from now on, so that another's unsubscribe does not take it away
+	c.hold(uri, x.Session, false)
 	return func(err error) {
 		switch agreed, ok := c.uris[uri][x.Session]; {
 		case !ok: // it has let go meanwhile

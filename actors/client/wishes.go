@@ -10,7 +10,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// want takes note of what a session wants, and asks the server for what is new in it. The wish is granted when the server has answered.
+// want takes note of what a session wants, and asks the server for what is new in it. The wish is
+// granted when the server has answered.
 func (c *Connection) want(m *Want) {
 	w, before := m.Req, c.verbose()
 	if old := c.wants[w.Session]; old != nil {
@@ -34,7 +35,8 @@ func (c *Connection) want(m *Want) {
 	c.grant()
 }
 
-// grant answers the wishes once the connection is ready and the server has answered everything that was asked of it for any of them.
+// grant answers the wishes once the connection is ready and the server has answered everything that
+// was asked of it for any of them.
 func (c *Connection) grant() {
 	if c.state != Ready && !c.asleep() || c.asides > 0 {
 		return
@@ -49,10 +51,12 @@ func (c *Connection) grant() {
 	}
 }
 
-// setLevel asks the server for a level. There is one such request at a time: two over HTTP may overtake each other, and a client that
-// changes its mind without end is followed no faster than its server answers.
+// setLevel asks the server for a level. There is one such request at a time: two over HTTP may
+// overtake each other, and a client that changes its mind without end is followed no faster than
+// its server answers.
 func (c *Connection) setLevel(level string) {
-	if level == "" || c.leveling || !c.facts.Version.Has(protocol.SetLevel) || !c.facts.Capabilities.Has("logging") {
+	if level == "" || c.leveling || !c.facts.Version.Has(protocol.SetLevel) ||
+		!c.facts.Capabilities.Has("logging") {
 		return
 	}
 	c.leveling = true
@@ -74,7 +78,8 @@ func (c *Connection) verbose() (least string) {
 	return least
 }
 
-// askAside asks the server for something on behalf of sessions that do not wait for it themselves. Answered, if any, is told its error.
+// askAside asks the server for something on behalf of sessions that do not wait for it themselves.
+// Answered, if any, is told its error.
 func (c *Connection) askAside(method, member, value string, answered func(error)) {
 	params, _ := splice.Set(nil, splice.Quote(value), member) // an empty value becomes an object
 	c.asides++
@@ -94,9 +99,10 @@ func (c *Connection) askAside(method, member, value string, answered func(error)
 	}
 }
 
-// restore asks a new server instance for what clients had asked of the old one. Subscriptions to which the old one had not agreed were
-// calls, and have failed with it or come again. Of a resource that was subscribed to before, nobody knows whether it has changed meanwhile:
-// that counts as a change.
+// restore asks a new server instance for what clients had asked of the old one. Subscriptions to
+// which the old one had not agreed were calls, and have failed with it or come again. Of a resource
+// that was subscribed to before, nobody knows whether it has changed meanwhile: that counts as a
+// change.
 func (c *Connection) restore() {
 	c.setLevel(c.verbose())
 	for uri, who := range order.Of(c.uris) {

@@ -16,7 +16,12 @@ func (s *Session) version() protocol.Version {
 // caller is this session as the catalogue knows it.
 func (s *Session) caller() catalog.Caller {
 	ep := s.h.Endpoint()
-	c := catalog.Caller{Session: s.h.Row(), Ref: s.p.Self(), Principal: ep.Principal, Server: ep.Server}
+	c := catalog.Caller{
+		Session:   s.h.Row(),
+		Ref:       s.p.Self(),
+		Principal: ep.Principal,
+		Server:    ep.Server,
+	}
 	if s.record != nil {
 		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(), s.h.IsPeer()
 		s.withhold(&c)
@@ -25,7 +30,8 @@ func (s *Session) caller() catalog.Caller {
 }
 
 // withhold takes from what servers are told of a caller what its principal has no room for, and the
-// extensions whose methods it has no way to use: those of which the list of all servers knows nothing.
+// extensions whose methods it has no way to use: those of which the list of all servers knows
+// nothing.
 func (s *Session) withhold(c *catalog.Caller) {
 	f := c.Capabilities.Fingerprint()
 	tell := f
@@ -35,7 +41,8 @@ func (s *Session) withhold(c *catalog.Caller) {
 	c.Withheld = f &^ s.h.Tell(tell)
 }
 
-// modern reports whether the requests of this session stand alone: nobody has opened it, and it may serve many clients.
+// modern reports whether the requests of this session stand alone: nobody has opened it, and it may
+// serve many clients.
 func (s *Session) modern() bool {
 	return s.record != nil && s.record.Version.Has(protocol.PerRequestMeta)
 }

@@ -30,7 +30,8 @@ type outgoing struct {
 	insisted     bool   // and did
 	expiry       otp.Timer
 	binding      func() seal.Binding // see Session.binding
-	beside       int                 // bytes that its exchange keeps of the request as the client sent it
+	// bytes that its exchange keeps of the request as the client sent it
+	beside int
 }
 
 // Answers of the catalogue.
@@ -111,8 +112,9 @@ func (s *Session) connected(m connected) {
 	s.use(m.o.server, m.ref, m.o.d, func(error) { s.logs(m.o, func() { s.submit(m.o, m.ref) }) })
 }
 
-// use keeps the address of a connection, tells it what the client wants of its server, if anything, and then goes on with the request for
-// which the connection was asked, so that what the server logs during a call is what the client wants to hear.
+// use keeps the address of a connection, tells it what the client wants of its server, if anything,
+// and then goes on with the request for which the connection was asked, so that what the server
+// logs during a call is what the client wants to hear.
 func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(refused error)) {
 	if s.targets == nil {
 		s.targets = map[string]otp.Ref{}
@@ -128,18 +130,28 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 // submit makes the exchange and hands it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, s.o.Tenant().Limits
-	if m.Method == "tools/call" && splice.Kind(m.Outline(), "task") != 0 { // a task is asked for by whoever keeps it; who does not offer them ignores the member (2025-11-25 §basic/utilities/tasks)
+	if m.Method == "tools/call" && splice.Kind(m.Outline(), "task") != 0 {
+		// a task is asked for by whoever keeps it; who does not offer them ignores the member
+		// (2025-11-25 §basic/utilities/tasks)
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
-		ID: s.o.NextID.Add(1), Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Down: s.h.Down, Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
+		ID: s.o.NextID.Add(
+			1,
+		),
+		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Down: s.h.Down,
+		Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(o), Rename: o.rename, Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
+		Sink: s.sink(
+			o,
+		),
+		Rename: o.rename, Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
 		Extended: s.extended(),
 	}
 	if o.own {
-		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" { // which the other era has in another shape
+		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" {
+			// which the other era has in another shape
 			x.Version = protocol.LatestLegacy
 		}
 	}
@@ -165,8 +177,8 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 }
 
-// untaken is why the request manager does not take a request: it has too much to do, or its tenant is
-// down.
+// untaken is why the request manager does not take a request: it has too much to do, or its tenant
+// is down.
 func (s *Session) untaken(o *outgoing) error {
 	if down := s.h.Down(); down != nil {
 		return down.Cut(o.server, false)

@@ -31,9 +31,11 @@ type told struct {
 	err error
 }
 
-// extends reports whether a message is of an extension that this client and its server both declared.
+// extends reports whether a message is of an extension that this client and its server both
+// declared.
 func (s *Session) extends(from protocol.Side, method string, params jsontext.Value) bool {
-	return s.record != nil && s.transparent() && !protocol.Known(method) && s.gate().Check(from, method, params) == nil
+	return s.record != nil && s.transparent() && !protocol.Known(method) &&
+		s.gate().Check(from, method, params) == nil
 }
 
 // extended reports whether calls of this session may be told of by notifications of an extension.
@@ -55,8 +57,8 @@ func (s *Session) pass(m jsonrpc.Message) {
 		func(ref otp.Ref, err error) any { return told{t, ref, err} })
 }
 
-// told sends the notification, now that there is a connection. One to a server that cannot be reached
-// is lost, as on a connection of the client's own.
+// told sends the notification, now that there is a connection. One to a server that cannot be
+// reached is lost, as on a connection of the client's own.
 func (s *Session) told(m told) {
 	if m.err != nil {
 		s.waiting.toldOf(m.t)
@@ -67,7 +69,15 @@ func (s *Session) told(m told) {
 	server := s.h.Endpoint().Server
 	send := func() {
 		s.waiting.toldOf(m.t)
-		if s.p.Send(m.ref, &client.Tell{Method: m.t.m.Method, Params: m.t.m.Params, From: s.version(), Kept: m.t.kept}) != nil {
+		if s.p.Send(
+			m.ref,
+			&client.Tell{
+				Method: m.t.m.Method,
+				Params: m.t.m.Params,
+				From:   s.version(),
+				Kept:   m.t.kept,
+			},
+		) != nil {
 			m.t.kept.Release()
 			s.untold(m.t.m, "queue_full")
 		}
@@ -81,7 +91,9 @@ func (s *Session) told(m told) {
 
 // untold counts a notification of the client that its server will not get.
 func (s *Session) untold(m jsonrpc.Message, why string) {
-	s.o.Emit(telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: why, Count: 1})
+	s.o.Emit(
+		telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: why, Count: 1},
+	)
 }
 
 // tell keeps a notification until there is a connection for it. Nil says that there is no room.

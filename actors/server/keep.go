@@ -20,8 +20,8 @@ import (
 	"mcpd/transport"
 )
 
-// A task that is not the client's own kind at its server is kept by the host: an actor follows it, which is a server to this session
-// ([task.Task]).
+// A task that is not the client's own kind at its server is kept by the host: an actor follows it,
+// which is a server to this session ([task.Task]).
 
 // kept is the actor of a task that a call is to become.
 type kept struct {
@@ -32,13 +32,16 @@ type kept struct {
 
 // follows reports whether the client can follow tasks of the extension.
 func (s *Session) follows() bool {
-	return s.record.Version.Has(protocol.TasksExtension) && s.record.Capabilities.Has(tasks.Extended)
+	return s.record.Version.Has(protocol.TasksExtension) &&
+		s.record.Capabilities.Has(tasks.Extended)
 }
 
-// asksForTask reports whether a request asks for a task, of a host that offered it. Several clients write null for what they leave out.
+// asksForTask reports whether a request asks for a task, of a host that offered it. Several clients
+// write null for what they leave out.
 func (s *Session) asksForTask(m jsonrpc.Message) bool {
 	wish, asks := splice.Get(m.Outline(), "task")
-	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) && s.record.Offered.Has("tasks.requests.tools.call")
+	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) &&
+		s.record.Offered.Has("tasks.requests.tools.call")
 }
 
 // asTask makes a task of a call where one is to be made, and reports whether that was all.
@@ -56,7 +59,11 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 	}
 	name, _ := splice.GetString(o.params, "name")
 	up, facts := s.view.Dialect(o.server)
-	plan, err := tasks.Decide(tasks.Caller{Version: s.record.Version, Asked: s.asksForTask(m), Follows: s.follows()}, up, s.view.Support(o.server, name))
+	plan, err := tasks.Decide(
+		tasks.Caller{Version: s.record.Version, Asked: s.asksForTask(m), Follows: s.follows()},
+		up,
+		s.view.Support(o.server, name),
+	)
 	switch {
 	case o.insisted:
 		plan = tasks.Await
@@ -81,14 +88,20 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 // through is a request on the way to the one server of a transparent endpoint.
 func (s *Session) through(d *session.Deliver) *outgoing {
 	o := &outgoing{d: d, server: s.h.Endpoint().Server, params: d.Message.Params}
-	if view := s.view; view != nil && d.Message.Method == "tools/list" && s.record.Version.Has(protocol.ToolExecution) {
+	if view := s.view; view != nil && d.Message.Method == "tools/list" &&
+		s.record.Version.Has(protocol.ToolExecution) {
 		o.rewrite = view.Tasked(o.server)
 	}
 	return o
 }
 
 // keep starts the actor of a task. The call goes to it when it is there.
-func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Version, offered protocol.ServerCapabilities) {
+func (s *Session) keep(
+	o *outgoing,
+	down, up tasks.Dialect,
+	server protocol.Version,
+	offered protocol.ServerCapabilities,
+) {
 	if full := s.o.Kept.Begins(); down != tasks.None && full != nil {
 		s.refuse(o.d, full.Told())
 		return
@@ -125,7 +138,8 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 	args := task.Args{
 		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.h,
 		Task: tasks.Options{
-			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server, Params: params, TTL: ttl,
+			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server,
+			Params: params, TTL: ttl,
 			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rename,
 		},
 	}
@@ -133,7 +147,13 @@ func (s *Session) keep(o *outgoing, down, up tasks.Dialect, server protocol.Vers
 		args.Session = s.h.ID()
 	}
 	s.waiting.add(o.d)
-	otp.StartChildArgsAsync(s.p, s.o.Tasks(), args.Row, args, func(ref otp.Ref, err error) any { return kept{o, ref.Child(task.Child), err} })
+	otp.StartChildArgsAsync(
+		s.p,
+		s.o.Tasks(),
+		args.Row,
+		args,
+		func(ref otp.Ref, err error) any { return kept{o, ref.Child(task.Child), err} },
+	)
 }
 
 // kept gives the call to the actor that is to make a task of it.
@@ -186,7 +206,8 @@ func (s *Session) listTasks(d *session.Deliver) {
 	s.answer(d, result)
 }
 
-// taskChanged tells the client how a task is that the host keeps: whoever made it in a session, whoever listens without one.
+// taskChanged tells the client how a task is that the host keeps: whoever made it in a session,
+// whoever listens without one.
 func (s *Session) taskChanged(m *task.Changed) {
 	switch {
 	case s.record == nil:
@@ -197,8 +218,8 @@ func (s *Session) taskChanged(m *task.Changed) {
 	}
 }
 
-// insisting is the sink of a legacy client's call to a server that may refuse whoever cannot follow tasks. Such a call is repeated, as a
-// task of which the client sees the end (SEP-2663).
+// insisting is the sink of a legacy client's call to a server that may refuse whoever cannot follow
+// tasks. Such a call is repeated, as a task of which the client sees the end (SEP-2663).
 type insisting struct {
 	transport.Sink
 	h       *session.Handle
@@ -212,7 +233,8 @@ func (i *insisting) Carries(out transport.Sink) bool { return i.Sink == out }
 
 // Finish passes every other outcome on.
 func (i *insisting) Finish(m jsonrpc.Message) bool {
-	if m.Error == nil || !tasks.Insists(m.Error.Code, m.Error.Data) || !i.told.CompareAndSwap(false, true) {
+	if m.Error == nil || !tasks.Insists(m.Error.Code, m.Error.Data) ||
+		!i.told.CompareAndSwap(false, true) {
 		return i.Sink.Finish(m)
 	}
 	i.waiting.add(i.o.d)

@@ -28,7 +28,10 @@ func (s *Session) Init(p *otp.Process) error {
 	s.waiting = &waiting{waits: s.h.Waits, kept: s.o.Kept}
 	p.SetHeir(s.waiting)
 	s.h.Listens(0) // those of the actor before this one are gone
-	s.life = lifecycle.NewServer(p.Now(), lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()})
+	s.life = lifecycle.NewServer(
+		p.Now(),
+		lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()},
+	)
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
 	if s.record = s.h.Record(); s.record == nil {
 		return nil
@@ -36,16 +39,18 @@ func (s *Session) Init(p *otp.Process) error {
 	if err := s.enter(lifecycle.Greet); err != nil {
 		return err
 	}
-	// Whoever was told of the handshake is taken to have confirmed it. The actor before this one may have crashed of that very message, which no
-	// client sends twice; one that has yet to send it may.
+	// Whoever was told of the handshake is taken to have confirmed it. The actor before this one
+	// may have crashed of that very message, which no client sends twice; one that has yet to send
+	// it may.
 	s.resume()
 	return s.enter(lifecycle.Confirm)
 }
 
-// resume connects anew to the servers from which the client wants to hear of resources. They may have forgotten it meanwhile, so each is
-// told all that the client wants.
+// resume connects anew to the servers from which the client wants to hear of resources. They may
+// have forgotten it meanwhile, so each is told all that the client wants.
 func (s *Session) resume() {
-	s.agreed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) }) // their end was told to the actor before this one
+	// their end was told to the actor before this one
+	s.agreed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) })
 	wanted := map[string]bool{}
 	for _, u := range s.record.URIs {
 		if !wanted[u.Server] {
@@ -73,7 +78,8 @@ func (s *Session) perform(effects []lifecycle.Effect) {
 		switch e.Do {
 		case lifecycle.Entered:
 			s.o.Emit(telemetry.PhaseChanged{
-				Where: s.where(), Side: "downstream", From: e.Transition.From.String(), To: e.Transition.To.String(),
+				Where: s.where(), Side: "downstream", From: e.Transition.From.String(),
+				To: e.Transition.To.String(),
 			})
 			if e.Transition.To == lifecycle.Ready {
 				s.ready()
@@ -97,8 +103,9 @@ func (s *Session) close(why error) {
 	s.h.End(reason)
 }
 
-// Terminate lets go of everything this session has asked of others. Its questions end with it. Its exchanges do so only with the session
-// itself: otherwise another actor follows, and their sinks outlive this one.
+// Terminate lets go of everything this session has asked of others. Its questions end with it. Its
+// exchanges do so only with the session itself: otherwise another actor follows, and their sinks
+// outlive this one.
 func (s *Session) Terminate(*otp.Process, error) {
 	s.h.Questions().Refuse()
 	if s.h.Closed() {
@@ -111,7 +118,8 @@ func (s *Session) Terminate(*otp.Process, error) {
 	}
 }
 
-// stop refuses what waits, because the host is about to stop. An agreed handshake is being written down, and answered then.
+// stop refuses what waits, because the host is about to stop. An agreed handshake is being written
+// down, and answered then.
 func (s *Session) stop() {
 	for _, d := range s.waiting.list() {
 		if d.Acknowledged() || d.Message.Method == "initialize" && s.record != nil {

@@ -15,11 +15,12 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// MaxAsked bounds what the servers of one session may ask its client at the same time: it is a person who answers.
+// MaxAsked bounds what the servers of one session may ask its client at the same time: it is a
+// person who answers.
 const MaxAsked = 64
 
-// parkGrace is how much longer a call is parked than its question is open, so that a question nobody answers ends first: its server is
-// told, and can still answer the call.
+// parkGrace is how much longer a call is parked than its question is open, so that a question
+// nobody answers ends first: its server is told, and can still answer the call.
 const parkGrace = time.Second
 
 // asked is a question of a server that the client has not answered.
@@ -33,7 +34,8 @@ type asked struct {
 
 type askExpired struct{ id jsonrpc.ID }
 
-// question passes a server's request to the client, under an id of this session, on the stream of the call it belongs to.
+// question passes a server's request to the client, under an id of this session, on the stream of
+// the call it belongs to.
 func (s *Session) question(q *client.Question) {
 	if !s.transparent() {
 		if !protocol.Known(q.Method) {
@@ -54,11 +56,17 @@ func (s *Session) question(q *client.Question) {
 		q.Fail(err)
 		return
 	}
-	// The id is no other question's, also not one of this session before a crash: a late answer must not reach somebody else.
+	// The id is no other question's, also not one of this session before a crash: a late answer
+	// must not reach somebody else.
 	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.o.NextID.Add(1)).Raw())
-	a := &asked{from: q.From, question: q.ID, timer: s.p.After(s.o.Tenant().Limits.ParkTime, askExpired{id})}
+	a := &asked{
+		from:     q.From,
+		question: q.ID,
+		timer:    s.p.After(s.o.Tenant().Limits.ParkTime, askExpired{id}),
+	}
 	params := q.Params
-	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 { // two servers may have the same
+	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 {
+		// two servers may have the same
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
 	}
 	m := jsonrpc.Request(id, q.Method, params)
@@ -70,7 +78,10 @@ func (s *Session) question(q *client.Question) {
 	var err error
 	switch {
 	case q.Exchange != nil:
-		if s.p.Send(s.o.Requests, &request.Park{ID: a.call, For: s.o.Tenant().Limits.ParkTime + parkGrace}) != nil {
+		if s.p.Send(
+			s.o.Requests,
+			&request.Park{ID: a.call, For: s.o.Tenant().Limits.ParkTime + parkGrace},
+		) != nil {
 			a.call = 0
 			s.settle(id, a)
 			q.Fail(protocol.Overloaded("tenant", time.Second))
@@ -92,8 +103,8 @@ func (s *Session) question(q *client.Question) {
 	s.asked[id] = a
 }
 
-// addresses are those of the servers as they were seen last. Without any, each URI is one that names
-// its server.
+// addresses are those of the servers as they were seen last. Without any, each URI is one that
+// names its server.
 func (s *Session) addresses() *merge.Addresses {
 	if s.view != nil {
 		return s.view.Addresses
@@ -101,17 +112,22 @@ func (s *Session) addresses() *merge.Addresses {
 	return &merge.Addresses{}
 }
 
-// answered passes the client's answer to the server that asked. Others are dropped: the question is closed, or never was.
+// answered passes the client's answer to the server that asked. Others are dropped: the question is
+// closed, or never was.
 func (s *Session) answered(m jsonrpc.Message) {
 	a, ok := s.asked[m.ID]
 	if !ok {
 		return
 	}
 	s.settle(m.ID, a)
-	_ = s.p.Send(a.from, &client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from})
+	_ = s.p.Send(
+		a.from,
+		&client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from},
+	)
 }
 
-// settle forgets a question. It tells nothing of one that was refused meanwhile, because this incarnation hung.
+// settle forgets a question. It tells nothing of one that was refused meanwhile, because this
+// incarnation hung.
 func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	delete(s.asked, id)
 	a.timer.Stop()
@@ -122,7 +138,8 @@ func (s *Session) settle(id jsonrpc.ID, a *asked) {
 
 // unpark takes back that a call waits for its user.
 func (s *Session) unpark(call uint64) {
-	// late: it takes back what was asked for once, and whoever closes a question is the only one to.
+	// late: it takes back what was asked for once, and whoever closes a question is the only one
+	// to.
 	_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, call))
 }
 
@@ -134,7 +151,12 @@ func (s *Session) refusal(id jsonrpc.ID, a asked) func() {
 			s.unpark(a.call)
 		}
 		// late: the question has gone with whoever asked it, and takes one answer.
-		_ = a.from.Send(&client.Answer{Question: a.question, Err: protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy)})
+		_ = a.from.Send(
+			&client.Answer{
+				Question: a.question,
+				Err:      protocol.Translate(protocol.SessionGone(), protocol.LatestLegacy),
+			},
+		)
 	}
 }
 
@@ -146,7 +168,8 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 	}
 	s.settle(id, a)
 	_ = s.p.Send(a.from, &client.Answer{
-		Question: a.question, Err: protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.ParkTime), s.record.Version),
+		Question: a.question,
+		Err:      protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.ParkTime), s.record.Version),
 	})
 }
 
@@ -166,7 +189,8 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 	}
 }
 
-// forsake withdraws what was asked on behalf of a call that has ended: nobody waits for the answer any more.
+// forsake withdraws what was asked on behalf of a call that has ended: nobody waits for the answer
+// any more.
 func (s *Session) forsake(call uint64) {
 	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
 		if a.call == call {
@@ -179,11 +203,14 @@ func (s *Session) forsake(call uint64) {
 
 // withdraw tells the client that a question is no more.
 func (s *Session) withdraw(id jsonrpc.ID) {
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")   // an empty value becomes an object
-	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params)) // whichever incarnation asked, it asks no more
+	// an empty value becomes an object
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
+	// whichever incarnation asked, it asks no more
+	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
 }
 
-// answerProgress passes a client's progress on a question to the server that asked it, when the server gave the token.
+// answerProgress passes a client's progress on a question to the server that asked it, when the
+// server gave the token.
 func (s *Session) answerProgress(m jsonrpc.Message) {
 	token, _ := splice.Get(m.Params, "progressToken")
 	id, err := jsonrpc.ParseID(token)

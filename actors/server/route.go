@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// address sends a request to the server that has what its params name. What the session's view does not know is looked for once more
-// in a fresh one, which waits for servers that are starting.
+// address sends a request to the server that has what its params name. What the session's view does
+// not know is looked for once more in a fresh one, which waits for servers that are starting.
 func (s *Session) address(d *session.Deliver) {
 	if d.Message.Method == "resources/unsubscribe" && s.undo(d) {
 		return
@@ -19,7 +19,12 @@ func (s *Session) address(d *session.Deliver) {
 	if s.view != nil && s.route(d, false) {
 		return
 	}
-	s.look(d, s.o.Tenant().Limits.ListWait, looksIn(d.Message.Method), func(d *session.Deliver) { s.route(d, true) })
+	s.look(
+		d,
+		s.o.Tenant().Limits.ListWait,
+		looksIn(d.Message.Method),
+		func(d *session.Deliver) { s.route(d, true) },
+	)
 }
 
 // undo takes a request to unsubscribe from a resource to the server where that was subscribed to,
@@ -45,13 +50,16 @@ func (s *Session) undo(d *session.Deliver) bool {
 	s.toServer(&outgoing{
 		d: d, server: made.Server, params: params,
 		rewriteError: func(data jsontext.Value) jsontext.Value {
-			return new(merge.Addresses).Error(merge.Reading{Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own}, data)
+			return new(
+				merge.Addresses,
+			).Error(merge.Reading{Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own}, data)
 		},
 	})
 	return true
 }
 
-// route reports whether the request is on its way, or refused for good because the view is the last word.
+// route reports whether the request is on its way, or refused for good because the view is the last
+// word.
 func (s *Session) route(d *session.Deliver, last bool) bool {
 	method, addresses := d.Message.Method, s.view.Addresses
 	target, err := addresses.Route(method, d.Message.Params, s.giver())
@@ -78,7 +86,11 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 // reading is how answers of a server are rewritten for a client of the list of all servers.
 func (s *Session) reading(server, method string) merge.Reading {
 	references, principal := s.view.References, s.h.Endpoint().Principal
-	return merge.Reading{Server: server, Method: method, Given: func(uri string) { references.Give(principal, server, uri) }}
+	return merge.Reading{
+		Server: server,
+		Method: method,
+		Given:  func(uri string) { references.Give(principal, server, uri) },
+	}
 }
 
 // giver finds the server that gave this principal a URI.

@@ -1,6 +1,7 @@
-// Package server holds the downstream session: the actor that is an MCP server towards one client. It keeps the client to the
-// handshake, decides which server a request is for, and passes on what servers ask of the client. It writes to no socket and to no
-// server itself: a transport hands it messages and sinks, the request manager carries its calls.
+// Package server holds the downstream session: the actor that is an MCP server towards one client.
+// It keeps the client to the handshake, decides which server a request is for, and passes on what
+// servers ask of the client. It writes to no socket and to no server itself: a transport hands it
+// messages and sinks, the request manager carries its calls.
 package server
 
 import (
@@ -34,19 +35,22 @@ type Options struct {
 	Catalog  otp.Ref
 	Notices  otp.Ref // the tenant's notification dispatcher
 	NextID   *atomic.Uint64
-	// HeldCalls is the pool of calls that wait for their clients, and HeldCall finds one by its row.
+	// HeldCalls is the pool of calls that wait for their clients, and HeldCall finds one by its
+	// row.
 	HeldCalls func() otp.Ref
 	HeldCall  func(row string) (otp.Ref, bool)
 	Held      *held.Options
-	// Tasks is the pool of tasks that the host keeps, Task finds one by its row, and TaskIndex lists them.
+	// Tasks is the pool of tasks that the host keeps, Task finds one by its row, and TaskIndex
+	// lists them.
 	Tasks     func() otp.Ref
 	Task      func(row string) (otp.Ref, bool)
 	TaskIndex *task.Index
 	Self      protocol.Implementation // who the host says it is
-	Kept      *quota.Account          // what the tenant keeps, which says whether calls and tasks may begin
-	Failed    func(code int64)        // counts an error that the client is sent
-	Emit      telemetry.Sink
-	Random    io.Reader // where the ids of tasks come from; nil is crypto/rand
+	// what the tenant keeps, which says whether calls and tasks may begin
+	Kept   *quota.Account
+	Failed func(code int64) // counts an error that the client is sent
+	Emit   telemetry.Sink
+	Random io.Reader // where the ids of tasks come from; nil is crypto/rand
 }
 
 // Session is the behaviour of one downstream session.
@@ -56,22 +60,26 @@ type Session struct {
 	h *session.Handle
 	p *otp.Process
 
-	tenant  *tenant.Tenant // as it was configured when the servers were looked at last
-	leaving []otp.Ref      // connections that others took the place of, and that this session has calls on the way to
+	tenant *tenant.Tenant // as it was configured when the servers were looked at last
+	// connections that others took the place of, and that this session has calls on the way to
+	leaving []otp.Ref
 	life    *lifecycle.Lifecycle
 	timer   otp.Timer
-	view    *catalog.View   // while a message is handled: of the aggregate, as it was last looked at
+	// while a message is handled: of the aggregate, as it was last looked at
+	view    *catalog.View
 	seen    *catalog.Handle // leads to the same, as long as the catalogue keeps it
 	record  *session.Record // nil before the handshake
 	opening bool            // initialize is being answered
 	waiting *waiting
 	targets map[string]otp.Ref // connections in use, by server
-	levels  map[string]string  // log level that requests which stand alone want of a server, by its name
+	// log level that requests which stand alone want of a server, by its name
+	levels  map[string]string
 	listens map[transport.Sink]*listen
 	asked   map[jsonrpc.ID]*asked
 }
 
-// New makes the actor of a session. After a crash the handle has what the previous one had negotiated.
+// New makes the actor of a session. After a crash the handle has what the previous one had
+// negotiated.
 func New(o *Options, args session.Args) *Session { return &Session{o: o, h: args.Handle} }
 
 // Receive handles one message. Between two messages the session keeps no view: after changes of the
@@ -180,7 +188,13 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)
-	s.o.Emit(telemetry.Rejected{Where: s.where(), Reason: protocol.ConditionOf(err).String(), Method: d.Message.Method})
+	s.o.Emit(
+		telemetry.Rejected{
+			Where:  s.where(),
+			Reason: protocol.ConditionOf(err).String(),
+			Method: d.Message.Method,
+		},
+	)
 }
 
 // answer answers a request here, with a result.

@@ -13,11 +13,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// TaskLife is how long the id of a task is good for. A server may forget the task sooner, and says so then.
+// TaskLife is how long the id of a task is good for. A server may forget the task sooner, and says
+// so then.
 const TaskLife = 24 * time.Hour
 
-// A task of the extension lives at its server, under an id that the client sees sealed: it names the server, and is of no use to another
-// principal (SEP-2663, "ids may be the only guard").
+// A task of the extension lives at its server, under an id that the client sees sealed: it names
+// the server, and is of no use to another principal (SEP-2663, "ids may be the only guard").
 
 // taskOwner is what the id of a task is bound to.
 func (s *Session) taskOwner() seal.Binding {
@@ -33,7 +34,15 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 		if !ok {
 			return result
 		}
-		id, err := ring.Seal(owner, seal.State{Kind: seal.Task, Instance: server, Upstream: own, Expiry: p.Now().Add(TaskLife)})
+		id, err := ring.Seal(
+			owner,
+			seal.State{
+				Kind:     seal.Task,
+				Instance: server,
+				Upstream: own,
+				Expiry:   p.Now().Add(TaskLife),
+			},
+		)
 		if err != nil {
 			return result
 		}
@@ -42,12 +51,15 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 	}
 }
 
-// ownTask reports whether a state is that of a task that its server and this client follow in the same way.
+// ownTask reports whether a state is that of a task that its server and this client follow in the
+// same way.
 func (s *Session) ownTask(state seal.State) bool {
-	return state.Kind == seal.Task && s.modern() && (!s.transparent() || state.Instance == s.h.Endpoint().Server)
+	return state.Kind == seal.Task && s.modern() &&
+		(!s.transparent() || state.Instance == s.h.Endpoint().Server)
 }
 
-// task sends a request about a task to the server that has it. What comes back names the task as the client did.
+// task sends a request about a task to the server that has it. What comes back names the task as
+// the client did.
 func (s *Session) task(d *session.Deliver) {
 	raw, _ := splice.Get(d.Message.Params, "taskId")
 	id, ok := splice.Unquote(raw)
@@ -68,15 +80,25 @@ func (s *Session) task(d *session.Deliver) {
 	}
 	params, _ := splice.Set(d.Message.Params, state.Upstream, "taskId") // it was found there
 	addresses, alone := s.addresses(), s.transparent()
-	s.toServer(&outgoing{d: d, server: state.Instance, params: params, rewrite: func(result jsontext.Value) jsontext.Value {
-		if !alone {
-			result = addresses.Result(merge.Reading{Server: state.Instance, Method: "tasks/get"}, result)
-		}
-		if _, named := splice.Get(result, "taskId"); named {
-			result, _ = splice.Set(result, raw, "taskId")
-		}
-		return result
-	}})
+	s.toServer(
+		&outgoing{
+			d:      d,
+			server: state.Instance,
+			params: params,
+			rewrite: func(result jsontext.Value) jsontext.Value {
+				if !alone {
+					result = addresses.Result(
+						merge.Reading{Server: state.Instance, Method: "tasks/get"},
+						result,
+					)
+				}
+				if _, named := splice.Get(result, "taskId"); named {
+					result, _ = splice.Set(result, raw, "taskId")
+				}
+				return result
+			},
+		},
+	)
 }
 
 // isTask reports whether a result says that a task was made of the call.

@@ -15,13 +15,17 @@ import (
 	"mcpd/transport"
 )
 
-// waiting are the requests that a session has taken and neither answered nor passed on yet, because it waits for somebody else's word. It is
-// the session's heir only for what happens to an heir when there is nobody left: each goes to the session's next actor then, or is answered.
+// waiting are the requests that a session has taken and neither answered nor passed on yet, because
+// it waits for somebody else's word. It is the session's heir only for what happens to an heir when
+// there is nobody left: each goes to the session's next actor then, or is answered.
 type waiting struct {
-	waits func(more int)              // is told how many there are that somebody waits for the outcome of
-	kept  *quota.Account              // what the tenant keeps
-	mu    sync.Mutex                  // guards what follows; a session that hangs is abandoned while it runs
-	over  bool                        // all of it was given to others, and so is whatever comes later
+	// is told how many there are that somebody waits for the outcome of
+	waits func(more int)
+	kept  *quota.Account // what the tenant keeps
+	// guards what follows; a session that hangs is abandoned while it runs
+	mu sync.Mutex
+	// all of it was given to others, and so is whatever comes later
+	over  bool
 	all   map[*session.Deliver]uint64 // and in which order they came
 	added uint64
 	// bytes is what each counts for the tenant.
@@ -62,8 +66,8 @@ func awaited(d *session.Deliver) int {
 // remove lets go of a request that is answered or passed on.
 func (w *waiting) remove(d *session.Deliver) { w.take(d).Release() }
 
-// take lets go of a request that is passed on, and hands over what it counts for the tenant; nil when
-// it did not wait.
+// take lets go of a request that is passed on, and hands over what it counts for the tenant; nil
+// when it did not wait.
 func (w *waiting) take(d *session.Deliver) *quota.Reservation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +85,10 @@ func (w *waiting) take(d *session.Deliver) *quota.Reservation {
 
 // inOrder goes through them as they came.
 func (w *waiting) inOrder() iter.Seq2[*session.Deliver, uint64] {
-	return order.By(w.all, func(a, b *session.Deliver) int { return cmp.Compare(w.all[a], w.all[b]) })
+	return order.By(
+		w.all,
+		func(a, b *session.Deliver) int { return cmp.Compare(w.all[a], w.all[b]) },
+	)
 }
 
 // has reports whether a request still waits: it was neither answered nor cancelled.
@@ -92,8 +99,8 @@ func (w *waiting) has(d *session.Deliver) bool {
 	return ok
 }
 
-// find lists the requests with that id, as the client wrote it. The handshake is not among them: it cannot be cancelled (2025-11-25
-// §basic/utilities/cancellation).
+// find lists the requests with that id, as the client wrote it. The handshake is not among them: it
+// cannot be cancelled (2025-11-25 §basic/utilities/cancellation).
 func (w *waiting) find(id string) (list []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,19 +140,28 @@ func (w *waiting) len() int {
 	return len(w.all)
 }
 
-// Fence takes it from an actor that is stuck. That one finds nothing any more, as if everything were cancelled.
+// Fence takes it from an actor that is stuck. That one finds nothing any more, as if everything
+// were cancelled.
 func (w *waiting) Fence() any {
 	if !w.mu.TryLock() {
 		return nil
 	}
 	defer w.mu.Unlock()
-	next := &waiting{waits: w.waits, kept: w.kept, all: w.all, bytes: w.bytes, added: w.added, questions: w.questions}
+	next := &waiting{
+		waits:     w.waits,
+		kept:      w.kept,
+		all:       w.all,
+		bytes:     w.bytes,
+		added:     w.added,
+		questions: w.questions,
+	}
 	w.all, w.bytes, w.questions, w.over = nil, nil, nil, true
 	w.dropTells()
 	return next
 }
 
-// Abandon gives what is left to the session's next actor. Where there will be none, it is answered; so are questions.
+// Abandon gives what is left to the session's next actor. Where there will be none, it is answered;
+// so are questions.
 func (w *waiting) Abandon(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

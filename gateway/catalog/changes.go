@@ -47,7 +47,10 @@ func (c *Changes[K]) Note(list string, of K, now time.Time) {
 
 // Due takes the changes that are to be announced now, in order, and says how long the next of the
 // others has; 0 is for none.
-func (c *Changes[K]) Due(now time.Time, compare func(a, b K) int) (due []Burst[K], wait time.Duration) {
+func (c *Changes[K]) Due(
+	now time.Time,
+	compare func(a, b K) int,
+) (due []Burst[K], wait time.Duration) {
 	for list, b := range order.Of(c.pending) {
 		left := min(b.first.Add(ChangesMost).Sub(now), b.last.Add(ChangesQuiet).Sub(now))
 		switch {

@@ -11,12 +11,14 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// maxSchemaDepth bounds how deep a schema is looked into. Those of published servers are below twenty.
+// maxSchemaDepth bounds how deep a schema is looked into. Those of published servers are below
+// twenty.
 const maxSchemaDepth = 100
 
 // keyword is what the value of a keyword of JSON Schema has to be for a validator to be made of it.
 type keyword struct {
-	kinds string // the first bytes of values that it may have, as jsontext.Kind has them: true and false are t
+	// the first bytes of values that it may have, as jsontext.Kind has them: true and false are t
+	kinds string
 	sub   subschemas
 }
 
@@ -31,23 +33,31 @@ const (
 	byNameOrNot            // those of them that are no arrays
 )
 
-// keywords is the table of draft 7, which the TypeScript SDK's validator knows. It makes one of each
-// tool's schema for results when it lists tools, and fails the whole list when it cannot.
+// keywords is the table of draft 7, which the TypeScript SDK's validator knows. It makes one of
+// each tool's schema for results when it lists tools, and fails the whole list when it cannot.
 var keywords = map[string]keyword{
-	"type": {kinds: `"[`}, "nullable": {kinds: "t"}, "$ref": {kinds: `"`}, "$id": {kinds: `"`}, "$anchor": {kinds: `"`}, "$dynamicAnchor": {kinds: `"`},
-	"enum": {kinds: "["}, "required": {kinds: "["}, "format": {kinds: `"`}, "pattern": {kinds: `"`}, "uniqueItems": {kinds: "t"},
-	"maximum": {kinds: "0"}, "minimum": {kinds: "0"}, "exclusiveMaximum": {kinds: "0"}, "exclusiveMinimum": {kinds: "0"}, "multipleOf": {kinds: "0"},
-	"maxLength": {kinds: "0"}, "minLength": {kinds: "0"}, "maxItems": {kinds: "0"}, "minItems": {kinds: "0"},
+	"type": {kinds: `"[`}, "nullable": {kinds: "t"}, "$ref": {kinds: `"`}, "$id": {kinds: `"`},
+	"$anchor": {kinds: `"`}, "$dynamicAnchor": {kinds: `"`},
+	"enum": {kinds: "["}, "required": {kinds: "["}, "format": {kinds: `"`}, "pattern": {kinds: `"`},
+	"uniqueItems": {kinds: "t"},
+	"maximum":     {kinds: "0"}, "minimum": {kinds: "0"}, "exclusiveMaximum": {kinds: "0"},
+	"exclusiveMinimum": {kinds: "0"}, "multipleOf": {kinds: "0"},
+	"maxLength": {kinds: "0"}, "minLength": {kinds: "0"}, "maxItems": {kinds: "0"},
+	"minItems":      {kinds: "0"},
 	"maxProperties": {kinds: "0"}, "minProperties": {kinds: "0"},
-	"items": {"{[t", listed}, "additionalItems": {"{t", oneSchema}, "contains": {"{t", oneSchema}, "propertyNames": {"{t", oneSchema},
-	"additionalProperties": {"{t", oneSchema}, "not": {"{t", oneSchema}, "if": {"{t", oneSchema}, "then": {"{t", oneSchema}, "else": {"{t", oneSchema},
+	"items": {"{[t", listed}, "additionalItems": {"{t", oneSchema}, "contains": {"{t", oneSchema},
+	"propertyNames":        {"{t", oneSchema},
+	"additionalProperties": {"{t", oneSchema}, "not": {"{t", oneSchema}, "if": {"{t", oneSchema},
+	"then": {"{t", oneSchema}, "else": {"{t", oneSchema},
 	"allOf": {"[", listed}, "anyOf": {"[", listed}, "oneOf": {"[", listed},
-	"properties": {"{", byName}, "patternProperties": {"{", byName}, "dependencies": {"{", byNameOrNot},
-	"definitions": {"{", byName}, "$defs": {"{", byName},
+	"properties": {"{", byName}, "patternProperties": {"{", byName},
+	"dependencies": {"{", byNameOrNot},
+	"definitions":  {"{", byName}, "$defs": {"{", byName},
 
-	// These never compile: the first is of draft 4, the others need another validator or a format of
-	// dates beside them.
-	"id": {}, "$async": {}, "formatMinimum": {}, "formatMaximum": {}, "formatExclusiveMinimum": {}, "formatExclusiveMaximum": {},
+	// These never compile: the first is of draft 4, the others need another validator or a format
+	// of dates beside them.
+	"id": {}, "$async": {}, "formatMinimum": {}, "formatMaximum": {}, "formatExclusiveMinimum": {},
+	"formatExclusiveMaximum": {},
 }
 
 // data are keywords whose values are data: validators look for no schemas in them.
@@ -59,8 +69,8 @@ var anchored = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
 // types are the words that the keyword type may have.
 var types = []string{"string", "number", "integer", "boolean", "null", "object", "array"}
 
-// Compiles reports whether validators of the official SDKs can be made of a schema, as far as that can
-// be told: its keywords have values of their kinds, and its references and patterns are good.
+// Compiles reports whether validators of the official SDKs can be made of a schema, as far as that
+// can be told: its keywords have values of their kinds, and its references and patterns are good.
 func Compiles(schema jsontext.Value) bool {
 	c := compiler{root: schema, names: map[string]bool{"http://json-schema.org/draft-07/schema": true}}
 	return c.schema(schema, 0) && c.refersWell()
@@ -126,8 +136,8 @@ func (c *compiler) schema(raw jsontext.Value, depth int) bool {
 	return typed || !nullable
 }
 
-// mayName reports whether the value of an unknown keyword may name schemas. Validators look for names in
-// there too, and fail when one is wrong.
+// mayName reports whether the value of an unknown keyword may name schemas. Validators look for
+// names in there too, and fail when one is wrong.
 func mayName(raw jsontext.Value) bool {
 	return raw.Kind() == '{' && (bytes.Contains(raw, []byte(`nchor"`)) || bytes.Contains(raw, []byte(`"$id"`)) || bytes.Contains(raw, []byte(`\u00`)))
 }
@@ -193,7 +203,8 @@ func (c *compiler) refersWell() bool {
 	return true
 }
 
-// points reports whether a JSON pointer, as it stands in a reference, leads to a part of the schema.
+// points reports whether a JSON pointer, as it stands in a reference, leads to a part of the
+// schema.
 func (c *compiler) points(pointer string) bool {
 	if !strings.HasPrefix(pointer, "/") {
 		return false

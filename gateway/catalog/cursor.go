@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// position is a place in a list: behind an item, by the name of its server and the server's own name
-// of it. The zero position is before all items.
+// position is a place in a list: behind an item, by the name of its server and the server's own
+// name of it. The zero position is before all items.
 type position struct{ server, name string }
 
-// A cursor is a position and a digest of that, the scope and the kind of list. It holds no secret and
-// needs none: it opens nothing that its bearer may not ask for anyway.
+// A cursor is a position and a digest of that, the scope and the kind of list. It holds no secret
+// and needs none: it opens nothing that its bearer may not ask for anyway.
 const cursorDigest = 16
 
 func (l List) seal(scope string, at position) string {
@@ -25,7 +25,8 @@ func (l List) open(scope, cursor string) (at position, ok bool) {
 		return position{}, false
 	}
 	text := string(raw[cursorDigest:])
-	if at.server, at.name, ok = strings.Cut(text, "\x00"); !ok || string(l.sum(scope, text)) != string(raw[:cursorDigest]) {
+	if at.server, at.name, ok = strings.Cut(text, "\x00"); !ok ||
+		string(l.sum(scope, text)) != string(raw[:cursorDigest]) {
 		return position{}, false
 	}
 	return at, true

@@ -20,8 +20,9 @@ func (c Change) Any() bool {
 	return len(c.Added)+len(c.Removed)+len(c.Changed) > 0 || c.Moved
 }
 
-// Diff compares a list with the one before it. Items are the same when they mean the same: neither white space nor the order of
-// members counts, numbers do as they are written. Items without a name are compared as wholes.
+// Diff compares a list with the one before it. Items are the same when they mean the same: neither
+// white space nor the order of members counts, numbers do as they are written. Items without a name
+// are compared as wholes.
 func Diff(k Kind, before, after []jsontext.Value) Change {
 	var c Change
 	if sameBytes(before, after) {
@@ -63,7 +64,8 @@ func sameBytes(a, b []jsontext.Value) bool {
 	return true
 }
 
-// index returns a digest of each item's meaning by name, and the names in order. Of items with one name the first counts.
+// index returns a digest of each item's meaning by name, and the names in order. Of items with one
+// name the first counts.
 func index(k Kind, items []jsontext.Value) (sums map[string][sha256.Size]byte, names []string) {
 	sums = make(map[string][sha256.Size]byte, len(items))
 	for _, item := range items {

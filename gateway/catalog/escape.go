@@ -68,7 +68,8 @@ func (p *patternParser) hex(digits int) (rune, bool) {
 	return rune(n), err == nil && n <= unicode.MaxRune
 }
 
-// codePoint reads what stands behind \u: digits in braces, or four of them, or two halves of a pair.
+// codePoint reads what stands behind \u: digits in braces, or four of them, or two halves of a
+// pair.
 func (p *patternParser) codePoint() (rune, bool) {
 	if p.take("{") {
 		end := strings.IndexByte(p.rest, '}')
@@ -92,16 +93,21 @@ func (p *patternParser) codePoint() (rune, bool) {
 	return char, ok
 }
 
-// binaryProperties are those of ECMA-262 §22.2.1 that patterns use. One that is not here is not good.
+// binaryProperties are those of ECMA-262 §22.2.1 that patterns use. One that is not here is not
+// good.
 var binaryProperties = []string{
-	"ASCII", "Alphabetic", "Alpha", "Any", "Assigned", "Emoji", "Emoji_Presentation", "Extended_Pictographic", "ID_Continue", "IDC", "ID_Start", "IDS",
-	"Ideographic", "Ideo", "Lowercase", "Lower", "Uppercase", "Upper", "White_Space", "space", "XID_Continue", "XIDC", "XID_Start", "XIDS",
+	"ASCII", "Alphabetic", "Alpha", "Any", "Assigned", "Emoji", "Emoji_Presentation",
+	"Extended_Pictographic", "ID_Continue", "IDC", "ID_Start", "IDS",
+	"Ideographic", "Ideo", "Lowercase", "Lower", "Uppercase", "Upper", "White_Space", "space",
+	"XID_Continue", "XIDC", "XID_Start", "XIDS",
 }
 
 // categories are general categories by their long names.
 var categories = []string{
-	"Letter", "Uppercase_Letter", "Lowercase_Letter", "Titlecase_Letter", "Modifier_Letter", "Other_Letter", "Mark", "Number", "Decimal_Number",
-	"Letter_Number", "Other_Number", "Punctuation", "Symbol", "Math_Symbol", "Currency_Symbol", "Separator", "Space_Separator", "Other", "Control",
+	"Letter", "Uppercase_Letter", "Lowercase_Letter", "Titlecase_Letter", "Modifier_Letter",
+	"Other_Letter", "Mark", "Number", "Decimal_Number",
+	"Letter_Number", "Other_Number", "Punctuation", "Symbol", "Math_Symbol", "Currency_Symbol",
+	"Separator", "Space_Separator", "Other", "Control",
 }
 
 // property reads the name of a Unicode property in braces.
@@ -121,5 +127,6 @@ func (p *patternParser) property() bool {
 	case name == "General_Category" || name == "gc":
 		return category(value)
 	}
-	return slices.Contains([]string{"Script", "sc", "Script_Extensions", "scx"}, name) && unicode.Scripts[value] != nil
+	return slices.Contains([]string{"Script", "sc", "Script_Extensions", "scx"}, name) &&
+		unicode.Scripts[value] != nil
 }

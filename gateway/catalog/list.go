@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol"
 )
 
-// PageSize is how many items a client gets at once. It is far above what most servers have, because many clients never ask for a
-// second page.
+// PageSize is how many items a client gets at once. It is far above what most servers have, because
+// many clients never ask for a second page.
 const PageSize = 1000
 
 // List is one list of many servers. It is never changed after it was made.
@@ -50,15 +50,17 @@ func (l List) Items() []jsontext.Value {
 	return items
 }
 
-// Page returns the result of a list request, with each item as show says, which is nil for one that is
-// left out. Cursor is that of the
-// request, "" for none, and scope is who may use the cursors: any other cursor gets an error of the
-// condition state_invalid, which is -32602.
+// Page returns the result of a list request, with each item as show says, which is nil for one that
+// is left out. Cursor is that of the request, "" for none, and scope is who may use the cursors:
+// any other cursor gets an error of the condition state_invalid, which is -32602.
 //
 // A list that fits in one page is in the order of its servers. Pages of a longer one go through it
 // by the names of servers and of items, and a cursor is such a name. So a list may change between
 // two pages: no item comes twice, and one that is there all the while comes once.
-func (l List) Page(scope, cursor string, show func(server string, item jsontext.Value) jsontext.Value) (jsontext.Value, error) {
+func (l List) Page(
+	scope, cursor string,
+	show func(server string, item jsontext.Value) jsontext.Value,
+) (jsontext.Value, error) {
 	if cursor == "" && l.size <= PageSize {
 		out := l.begin(l.size)
 		for _, p := range l.parts {
@@ -86,8 +88,8 @@ func (l List) Page(scope, cursor string, show func(server string, item jsontext.
 	return out.end(""), nil
 }
 
-// behind goes through the items behind a position, by name. It looks at no part before it, and sorts
-// no part that it does not come to.
+// behind goes through the items behind a position, by name. It looks at no part before it, and
+// sorts no part that it does not come to.
 func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
 	return func(yield func(position, jsontext.Value) bool) {
 		parts := make([]*Part, 0, len(l.parts))

@@ -1,6 +1,7 @@
 package catalog
 
-// shape is what the schemas of all revisions let a value be. Those up to hints are objects, see members.
+// shape is what the schemas of all revisions let a value be. Those up to hints are objects, see
+// members.
 type shape uint8
 
 const (
@@ -45,11 +46,16 @@ type rule struct {
 }
 
 // items are the shapes of the items of each list.
-var items = [kindCount]shape{Tools: toolItem, Prompts: promptItem, Resources: resourceItem, Templates: templateItem}
+var items = [kindCount]shape{
+	Tools:     toolItem,
+	Prompts:   promptItem,
+	Resources: resourceItem,
+	Templates: templateItem,
+}
 
-// members is the table: what the published schemas of all revisions say of the members of an item that
-// they know. A member that a revision does not have may be anything there, and is taken away on the way
-// to its clients (protocol/rewrite). Any other member may be anything.
+// members is the table: what the published schemas of all revisions say of the members of an item
+// that they know. A member that a revision does not have may be anything there, and is taken away
+// on the way to its clients (protocol/rewrite). Any other member may be anything.
 var members = [shapeCount][]rule{
 	toolItem: {
 		{name: "name", is: text, required: true},
@@ -140,6 +146,8 @@ var shapeWords = map[shape][]string{
 
 // shapeNames are what a value should be, for a reader.
 var shapeNames = [shapeCount]string{
-	text: "a string", flag: "true or false", integer: "an integer", share: "a number from 0 to 1", timestamp: "a time",
-	objectType: `"object"`, role: `"user" or "assistant"`, theme: `"light" or "dark"`, support: `"forbidden", "optional" or "required"`,
+	text: "a string", flag: "true or false", integer: "an integer", share: "a number from 0 to 1",
+	timestamp:  "a time",
+	objectType: `"object"`, role: `"user" or "assistant"`, theme: `"light" or "dark"`,
+	support: `"forbidden", "optional" or "required"`,
 }

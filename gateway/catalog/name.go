@@ -7,13 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// separator stands between server and name. No server's name has an underscore, so that the first one found is it.
+// separator stands between server and name. No server's name has an underscore, so that the first
+// one found is it.
 const separator = "__"
 
 // MaxExternal is the longest name, in characters, that every known client takes.
 const MaxExternal = 64
 
-// kept is how much of a longer name stays: the rest is `_` and the first 8 hexadecimal digits of a hash.
+// kept is how much of a longer name stays: the rest is `_` and the first 8 hexadecimal digits of a
+// hash.
 const kept = MaxExternal - 1 - 8
 
 // External is the name that a server's tool or prompt has in the one list. A name that would be too
@@ -37,7 +39,8 @@ func digested(server, name, full string) string {
 // refuse: they take ^[a-zA-Z0-9_-]{1,64}$. It is the name itself where there is none.
 func fitting(name string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' ||
+			r == '-' {
 			return r
 		}
 		return '_'
@@ -76,7 +79,8 @@ func (t toolNames) external(name string) string {
 	return t.server + separator + fit
 }
 
-// ToolName is the external name of a tool of which no other tool of its server has the changed name.
+// ToolName is the external name of a tool of which no other tool of its server has the changed
+// name.
 func ToolName(server, name string) string {
 	return namesOfTools(server, map[string]bool{name: true}).external(name)
 }

@@ -8,9 +8,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// URI returns what a client is to call a server's resource: its own URI where that leads back to the
-// server, else the wrapped form. A web page that no server lists is left alone, because clients fetch
-// it themselves, and so is what has its content in itself.
+// URI returns what a client is to call a server's resource: its own URI where that leads back to
+// the server, else the wrapped form. A web page that no server lists is left alone, because clients
+// fetch it themselves, and so is what has its content in itself.
 func (a *Addresses) URI(server, uri string) string {
 	if ofItself(uri) {
 		return uri
@@ -29,10 +29,11 @@ func (a *Addresses) URI(server, uri string) string {
 // Reading is a request that is answered by one server, as far as its answer is rewritten by it.
 type Reading struct {
 	Server, Method string
-	// Asked is the URI that the client asked for, and Own the server's for the same; empty for none.
+	// Asked is the URI that the client asked for, and Own the server's for the same; empty for
+	// none.
 	Asked, Own string
-	// Given, if any, is told each URI of the server, by its own name, that the client was given and no
-	// list or template leads back from.
+	// Given, if any, is told each URI of the server, by its own name, that the client was given and
+	// no list or template leads back from.
 	Given func(uri string)
 }
 
@@ -53,7 +54,11 @@ func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 	o := outward{Addresses: a, server: r.Server, given: r.Given}
 	switch r.Method {
 	case "tools/call", "tasks/result":
-		result = o.each(result, "content", func(block jsontext.Value) jsontext.Value { return o.block(block, nested) })
+		result = o.each(
+			result,
+			"content",
+			func(block jsontext.Value) jsontext.Value { return o.block(block, nested) },
+		)
 	case "tasks/get":
 		result = member(result, "result", func(of jsontext.Value) jsontext.Value {
 			return a.Result(Reading{Server: r.Server, Method: "tools/call", Given: r.Given}, of)
@@ -62,7 +67,11 @@ func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 		result = o.messages(result)
 	case "resources/read":
 		o.asked, o.own = r.Asked, r.Own
-		result = o.each(result, "contents", func(content jsontext.Value) jsontext.Value { return o.withMeta(o.renamed(content)) })
+		result = o.each(
+			result,
+			"contents",
+			func(content jsontext.Value) jsontext.Value { return o.withMeta(o.renamed(content)) },
+		)
 	default:
 		return result
 	}
@@ -82,13 +91,15 @@ func (a *Addresses) Question(server, method string, params jsontext.Value) jsont
 	return outward{Addresses: a, server: server}.messages(params)
 }
 
-// linked reports whether there may be URIs to rewrite: it costs a large text next to nothing. A name
-// that is written with escapes could be anything.
+// linked reports whether there may be URIs to rewrite: it costs a large text next to nothing. A
+// name that is written with escapes could be anything.
 func linked(result jsontext.Value) bool {
-	return bytes.Contains(result, []byte(`ri"`)) || bytes.Contains(result, []byte(`Template"`)) || bytes.Contains(result, []byte(`\u00`))
+	return bytes.Contains(result, []byte(`ri"`)) || bytes.Contains(result, []byte(`Template"`)) ||
+		bytes.Contains(result, []byte(`\u00`))
 }
 
-// Error rewrites the data of an error with which a server answered a request: the resource that it is about.
+// Error rewrites the data of an error with which a server answered a request: the resource that it
+// is about.
 func (a *Addresses) Error(r Reading, data jsontext.Value) jsontext.Value {
 	if member := addressed[r.Method].member; len(member) > 0 && member[0] == "uri" {
 		return outward{Addresses: a, server: r.Server, asked: r.Asked, own: r.Own}.renamed(data)
@@ -101,7 +112,11 @@ const nested = 3
 
 // messages rewrites those of a prompt, or of what a model is asked: each has one block or several.
 func (o outward) messages(of jsontext.Value) jsontext.Value {
-	return o.each(of, "messages", func(message jsontext.Value) jsontext.Value { return o.content(message, nested) })
+	return o.each(
+		of,
+		"messages",
+		func(message jsontext.Value) jsontext.Value { return o.content(message, nested) },
+	)
 }
 
 // content rewrites the content of a message or of a tool's result within one.
@@ -110,7 +125,10 @@ func (o outward) content(of jsontext.Value, depth int) jsontext.Value {
 		if content.Kind() != '[' {
 			return o.block(content, depth)
 		}
-		return splice.MapElements(content, func(block jsontext.Value) (jsontext.Value, bool) { return o.block(block, depth), true })
+		return splice.MapElements(
+			content,
+			func(block jsontext.Value) (jsontext.Value, bool) { return o.block(block, depth), true },
+		)
 	})
 }
 
@@ -120,15 +138,19 @@ func (o outward) block(block jsontext.Value, depth int) jsontext.Value {
 	case kind == "resource_link":
 		block = o.renamed(block)
 	case kind == "resource":
-		block = member(block, "resource", func(r jsontext.Value) jsontext.Value { return o.withMeta(o.renamed(r)) })
+		block = member(
+			block,
+			"resource",
+			func(r jsontext.Value) jsontext.Value { return o.withMeta(o.renamed(r)) },
+		)
 	case kind == "tool_result" && depth > 0:
 		block = o.content(block, depth-1)
 	}
 	return o.withMeta(block)
 }
 
-// withMeta rewrites the page that _meta names: ui.resourceUri of MCP Apps, its older form, and that of
-// clients before there was a specification.
+// withMeta rewrites the page that _meta names: ui.resourceUri of MCP Apps, its older form, and that
+// of clients before there was a specification.
 func (o outward) withMeta(of jsontext.Value) jsontext.Value {
 	return member(of, "_meta", func(meta jsontext.Value) jsontext.Value {
 		return splice.MapMembers(meta, func(m splice.Member) (jsontext.Value, bool) {
@@ -152,7 +174,11 @@ func (o outward) page(raw jsontext.Value) jsontext.Value {
 }
 
 // renamed rewrites the member uri of an object.
-func (o outward) renamed(object jsontext.Value) jsontext.Value { return member(object, "uri", o.uri) }
+func (o outward) renamed(
+	object jsontext.Value,
+) jsontext.Value {
+	return member(object, "uri", o.uri)
+}
 
 // uri rewrites one URI. What a client asked for is told by the name that it asked by.
 func (o outward) uri(raw jsontext.Value) jsontext.Value {
@@ -176,13 +202,24 @@ func (o outward) uri(raw jsontext.Value) jsontext.Value {
 }
 
 // each rewrites each element of an array that is a member of an object.
-func (o outward) each(object jsontext.Value, name string, f func(jsontext.Value) jsontext.Value) jsontext.Value {
+func (o outward) each(
+	object jsontext.Value,
+	name string,
+	f func(jsontext.Value) jsontext.Value,
+) jsontext.Value {
 	return member(object, name, func(array jsontext.Value) jsontext.Value {
-		return splice.MapElements(array, func(element jsontext.Value) (jsontext.Value, bool) { return f(element), true })
+		return splice.MapElements(
+			array,
+			func(element jsontext.Value) (jsontext.Value, bool) { return f(element), true },
+		)
 	})
 }
 
-func member(object jsontext.Value, name string, f func(jsontext.Value) jsontext.Value) jsontext.Value {
+func member(
+	object jsontext.Value,
+	name string,
+	f func(jsontext.Value) jsontext.Value,
+) jsontext.Value {
 	return splice.MapMembers(object, func(m splice.Member) (jsontext.Value, bool) {
 		if m.Is(name) {
 			return f(m.Value), true

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// special are the schemes whose URIs need a host (WHATWG URL §special-scheme). That of file may be empty.
+// special are the schemes whose URIs need a host (WHATWG URL §special-scheme). That of file may be
+// empty.
 var special = []string{"http", "https", "ws", "wss", "ftp", "file"}
 
 // parses reports whether the URL parsers of clients take a URI. The Python SDK's fails a whole list
@@ -38,7 +39,8 @@ func control(r rune) bool { return r < ' ' || r == 0x7f }
 func isScheme(s string) bool {
 	for i, r := range s {
 		letter := r|0x20 >= 'a' && r|0x20 <= 'z'
-		if !letter && (i == 0 || r < '0' || r > '9') && (i == 0 || !strings.ContainsRune("+-.", r)) {
+		if !letter && (i == 0 || r < '0' || r > '9') &&
+			(i == 0 || !strings.ContainsRune("+-.", r)) {
 			return false
 		}
 	}
@@ -56,8 +58,9 @@ func cutPort(authority string) (host string, port, ok bool) {
 	return authority[:colon], true, err == nil || digits == ""
 }
 
-// isHost reports whether a host is one: an address of IPv6 in brackets, or without the characters that
-// none may have (WHATWG URL §forbidden-host-code-point). Those of the web are names or addresses.
+// isHost reports whether a host is one: an address of IPv6 in brackets, or without the characters
+// that none may have (WHATWG URL §forbidden-host-code-point). Those of the web are names or
+// addresses.
 func isHost(host string, web bool) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, closed := strings.CutSuffix(inner, "]")

@@ -7,8 +7,9 @@ import (
 )
 
 // goodPattern reports whether JavaScript takes a regular expression with the flag u, which is how
-// validators make theirs (ECMA-262 §22.2.1). Go's package regexp cannot tell: it has another grammar.
-// Where engines differ, as with modifiers and two groups of one name, a pattern is not good.
+// validators make theirs (ECMA-262 §22.2.1). Go's package regexp cannot tell: it has another
+// grammar. Where engines differ, as with modifiers and two groups of one name, a pattern is not
+// good.
 func goodPattern(pattern string) bool {
 	if len(pattern) > maxPattern {
 		return false
@@ -136,7 +137,8 @@ func (p *patternParser) quantifier() (quantified, ok bool) {
 			return false, false
 		}
 		if p.take(",") && !strings.HasPrefix(p.rest, "}") {
-			if most, ok := p.number(); !ok || len(most) < len(least) || len(most) == len(least) && most < least {
+			if most, ok := p.number(); !ok || len(most) < len(least) ||
+				len(most) == len(least) && most < least {
 				return false, false
 			}
 		}

@@ -3,8 +3,9 @@ package catalog
 import "maps"
 
 // Prepared keeps what the tools and prompts of one server become in the list of all, which does not
-// depend on other servers. It belongs to the items of that server and is made with the first catalog
-// of them, so that another catalog costs the servers and not their items. The zero Prepared is ready.
+// depend on other servers. It belongs to the items of that server and is made with the first
+// catalog of them, so that another catalog costs the servers and not their items. The zero Prepared
+// is ready.
 type Prepared struct{ by [Resources]*prepared }
 
 // prepared is one list of a server.
@@ -33,7 +34,12 @@ func (c *Catalog) part(s Server, k Kind, taken map[string]bool) Part {
 	made := s.Prepared.by[k]
 	if made == nil {
 		alone := newCatalog([]Server{s})
-		made = &prepared{part: alone.take(s, k, map[string]bool{}), cut: alone.cut[k], problems: alone.problems, size: alone.size}
+		made = &prepared{
+			part:     alone.take(s, k, map[string]bool{}),
+			cut:      alone.cut[k],
+			problems: alone.problems,
+			size:     alone.size,
+		}
 		s.Prepared.by[k] = made
 	}
 	c.problems = append(c.problems, made.problems...)

@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxItemDepth is how deep an item may nest. Clients of the Python SDK read messages that nest up to
-// 200 deep, and an item of a list is four deep in its message.
+// MaxItemDepth is how deep an item may nest. Clients of the Python SDK read messages that nest up
+// to 200 deep, and an item of a list is four deep in its message.
 const MaxItemDepth = 190
 
 // readable says why some official SDK reads no list that has an item, or is empty: the item nests
-// deeper than most, or has a number beyond double precision, which becomes Infinity. The item is valid
-// JSON.
+// deeper than most, or has a number beyond double precision, which becomes Infinity. The item is
+// valid JSON.
 func readable(item jsontext.Value, most int) (fault string) {
 	depth := 0
 	for i := 0; i < len(item); i++ {

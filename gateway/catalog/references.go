@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Bounds of the references that are remembered for one principal. Beyond them the oldest is forgotten.
+// Bounds of the references that are remembered for one principal. Beyond them the oldest is
+// forgotten.
 const (
 	MaxReferences     = 1000
 	MaxReferenceBytes = 128 << 10
@@ -30,8 +31,8 @@ type remembered struct {
 
 type reference struct{ uri, server string }
 
-// NewReferences makes an empty one. Room reports whether there is room for so many bytes more; count is
-// told each change of how many it keeps.
+// NewReferences makes an empty one. Room reports whether there is room for so many bytes more;
+// count is told each change of how many it keeps.
 func NewReferences(room func(n int) bool, count func(n int)) *References {
 	return &References{room: room, count: count, by: map[string]*remembered{}}
 }
@@ -70,7 +71,10 @@ func (own *remembered) forget() {
 	own.order[0] = reference{}
 	own.order = own.order[1:]
 	own.bytes -= size(oldest.uri)
-	left := slices.DeleteFunc(own.servers[oldest.uri], func(s string) bool { return s == oldest.server })
+	left := slices.DeleteFunc(
+		own.servers[oldest.uri],
+		func(s string) bool { return s == oldest.server },
+	)
 	if own.servers[oldest.uri] = left; len(left) == 0 {
 		delete(own.servers, oldest.uri)
 	}

@@ -16,8 +16,8 @@ type Target struct {
 	Params jsontext.Value
 }
 
-// address is where a request names what it is for: the member of params that does, how that is looked up, and how it is taken apart where it names
-// its server too.
+// address is where a request names what it is for: the member of params that does, how that is
+// looked up, and how it is taken apart where it names its server too.
 type address struct {
 	member []string
 	find   func(*Addresses, string) (origin, error)
@@ -39,7 +39,8 @@ var references = map[string]address{
 	"ref/resource": {[]string{"ref", "uri"}, (*Addresses).reference, unwrap},
 }
 
-// addressOf is where a request names what it is for; false is for one that does not, or not as it should.
+// addressOf is where a request names what it is for; false is for one that does not, or not as it
+// should.
 func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 	if method == "completion/complete" {
 		kind, _ := splice.GetString(params, "ref", "type")
@@ -50,7 +51,8 @@ func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 	return a, ok
 }
 
-// Named is the server that a request itself names, whatever has been listed; empty where only lists tell whose it is. It need not be configured.
+// Named is the server that a request itself names, whatever has been listed; empty where only lists
+// tell whose it is. It need not be configured.
 func Named(method string, params jsontext.Value) string {
 	if a, ok := addressOf(method, params); ok {
 		name, _ := splice.GetString(params, a.member...)
@@ -61,10 +63,15 @@ func Named(method string, params jsontext.Value) string {
 	return ""
 }
 
-// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or what was not found. The method is
-// one whose requests name what they are for; for any other it panics. Giver, if any, says which of
-// several servers, in the order of the configuration, has given a URI that leads to none by itself.
-func (a *Addresses) Route(method string, params jsontext.Value, giver func(uri string, order []string) (server string, ok bool)) (Target, error) {
+// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or
+// what was not found. The method is one whose requests name what they are for; for any other it
+// panics. Giver, if any, says which of several servers, in the order of the configuration, has
+// given a URI that leads to none by itself.
+func (a *Addresses) Route(
+	method string,
+	params jsontext.Value,
+	giver func(uri string, order []string) (server string, ok bool),
+) (Target, error) {
 	row, ok := addressOf(method, params)
 	switch {
 	case ok:
@@ -75,7 +82,9 @@ func (a *Addresses) Route(method string, params jsontext.Value, giver func(uri s
 	}
 	name, ok := splice.GetString(params, row.member...)
 	if !ok || name == "" {
-		return Target{}, protocol.InvalidParams(strings.Join(row.member, ".") + " is missing or no text")
+		return Target{}, protocol.InvalidParams(
+			strings.Join(row.member, ".") + " is missing or no text",
+		)
 	}
 	found, err := row.find(a, name)
 	if err != nil && row.member[len(row.member)-1] == "uri" && giver != nil {
@@ -108,7 +117,8 @@ func (a *Addresses) prompt(external string) (origin, error) {
 	return origin{}, protocol.PromptNotFound(external)
 }
 
-// named looks a tool or prompt up. One that is not listed goes to the server that its name begins with, which knows best.
+// named looks a tool or prompt up. One that is not listed goes to the server that its name begins
+// with, which knows best.
 func (a *Addresses) named(k Kind, external string) (origin, bool) {
 	if found, ok := a.cut[k][external]; ok {
 		return found, true
@@ -123,8 +133,11 @@ func (a *Addresses) resource(uri string) (origin, error) {
 	}
 	err := protocol.ResourceNotFound(uri)
 	if len(a.pending) > 0 {
-		err.Message += fmt.Sprintf("; server %s, whose URIs come before those of the servers behind it, has not listed its resources yet: "+
-			"retry later, or use the URI from the list", a.pending[0])
+		err.Message += fmt.Sprintf(
+			"; server %s, whose URIs come before those of the servers behind it, has not listed its resources yet: "+
+				"retry later, or use the URI from the list",
+			a.pending[0],
+		)
 	}
 	return origin{}, err
 }

@@ -12,11 +12,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Sound returns an item as the schemas allow it, so that no client rejects a list because of it. Optional
-// members that are null are removed, {"type":"object"} is supplied where a tool's schema says nothing,
-// and an empty array or object becomes the other where only that may stand, because some languages have
-// one empty value. Where that is not enough, sound is nil, and fault says why. Legacy is for clients of
-// revisions up to 2025-11-25. An item that is sound already is returned as it is.
+// Sound returns an item as the schemas allow it, so that no client rejects a list because of it.
+// Optional members that are null are removed, {"type":"object"} is supplied where a tool's schema
+// says nothing, and an empty array or object becomes the other where only that may stand, because
+// some languages have one empty value. Where that is not enough, sound is nil, and fault says why.
+// Legacy is for clients of revisions up to 2025-11-25. An item that is sound already is returned as
+// it is.
 func Sound(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fault string) {
 	c := checker{legacy: legacy}
 	sound = c.object(item, items[k], k.item())
@@ -76,13 +77,14 @@ func (c *checker) object(raw jsontext.Value, is shape, at string) jsontext.Value
 		if row.supply == "" {
 			return c.wrong(at, "has no "+row.name)
 		}
-		out, _ = splice.Set(out, jsontext.Value(row.supply), row.name) // an object has a place for it
+		// an object has a place for it
+		out, _ = splice.Set(out, jsontext.Value(row.supply), row.name)
 	}
 	return out
 }
 
-// value checks the value of one member. It returns nil to have the member removed, or supplied if it is
-// required.
+// value checks the value of one member. It returns nil to have the member removed, or supplied if
+// it is required.
 func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value {
 	switch {
 	case raw.Kind() == 'n', raw.Kind() == 't' && (row.is == inputSchema || row.is == outputSchema):
@@ -129,7 +131,11 @@ func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 			return nil // the schemas allow it, clients of the TypeScript SDK do not
 		}
 	case objectType:
-		if raw.Kind() == '[' && slices.ContainsFunc(slices.Collect(splice.Elements(raw)), func(v jsontext.Value) bool { return splice.Equal(v, "object") }) {
+		if raw.Kind() == '[' &&
+			slices.ContainsFunc(
+				slices.Collect(splice.Elements(raw)),
+				func(v jsontext.Value) bool { return splice.Equal(v, "object") },
+			) {
 			return jsontext.Value(`"object"`) // arguments are always one, whatever else would fit
 		}
 		ok = said == "object"
@@ -164,8 +170,8 @@ func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
 	})
 }
 
-// integer checks a whole number, which the Go SDK reads only without a fraction and an exponent, and
-// within 64 bits. A larger one is removed.
+// integer checks a whole number, which the Go SDK reads only without a fraction and an exponent,
+// and within 64 bits. A larger one is removed.
 func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
 	if raw.Kind() != '0' {
 		return c.wrong(at, "is not an integer")
@@ -183,7 +189,8 @@ func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(int64(f), 10))
 }
 
-// rfc3339 reports whether a text is a time as RFC 3339 §5.6 has it, in the form that JavaScript reads.
+// rfc3339 reports whether a text is a time as RFC 3339 §5.6 has it, in the form that JavaScript
+// reads.
 func rfc3339(text string) bool {
 	_, err := time.Parse(time.RFC3339Nano, text)
 	return err == nil && !strings.Contains(text, ",")
@@ -191,5 +198,6 @@ func rfc3339(text string) bool {
 
 // empty reports whether a value is an empty array or object, as its opening bracket says.
 func empty(raw jsontext.Value, bracket jsontext.Kind) bool {
-	return raw.Kind() == bracket && len(strings.Trim(string(raw), "[]{} \t\r\n")) == 0 && splice.Len(raw) == 0
+	return raw.Kind() == bracket && len(strings.Trim(string(raw), "[]{} \t\r\n")) == 0 &&
+		splice.Len(raw) == 0
 }

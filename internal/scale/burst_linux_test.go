@@ -11,7 +11,7 @@ import (
 
 // Bounds of a burst that a busy machine keeps. What it takes on one that is not is in docs/scale.md.
 const (
-	maxLate = 5 * time.Second  // from the last list that changed to the last client that is told
+	maxLate = 10 * time.Second // from the last list that changed to the last client that is told
 	maxCPU  = 10 * time.Second // of mcpd, from the beginning of a burst until all is calm
 	maxRSS  = 1024             // MiB
 	// calm is how long nothing is told when a burst is over.

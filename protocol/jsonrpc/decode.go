@@ -25,8 +25,9 @@ func Decode(data []byte, limits Limits) (m Message, err error) {
 	return m, nil
 }
 
-// DecodeBatch reads one message or an array of them and tells which it was. What refuses the input as a whole is a *DecodeError. When
-// only some messages of an array are refused, the others are returned together with a *BatchError.
+// DecodeBatch reads one message or an array of them and tells which it was. What refuses the input
+// as a whole is a *DecodeError. When only some messages of an array are refused, the others are
+// returned together with a *BatchError.
 func DecodeBatch(data []byte, limits Limits) (messages []Message, batch bool, err error) {
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '[' {
 		m, err := Decode(data, limits)
@@ -53,7 +54,11 @@ func DecodeBatch(data []byte, limits Limits) (messages []Message, batch bool, er
 // begin checks what can be said before reading: the size and a byte order mark.
 func (s *scanner) begin() bool {
 	if len(s.data) > s.limits.Bytes {
-		return s.fail(ReasonTooLarge, s.limits.Bytes, fmt.Sprintf("%d bytes, more than %d", len(s.data), s.limits.Bytes))
+		return s.fail(
+			ReasonTooLarge,
+			s.limits.Bytes,
+			fmt.Sprintf("%d bytes, more than %d", len(s.data), s.limits.Bytes),
+		)
 	}
 	if bytes.HasPrefix(s.data, []byte("\xef\xbb\xbf")) {
 		return s.fail(ReasonParse, 0, "a byte order mark")
@@ -118,8 +123,9 @@ func (e *envelope) member(name []byte) *span {
 	return nil
 }
 
-// message reads one message into m, which is zero before and means nothing where there is an error. What is not JSON ends in s.err; JSON that is not a
-// message is the result. A message is not handed from function to function: copies of it made the stack of whoever reads an answer grow.
+// message reads one message into m, which is zero before and means nothing where there is an error.
+// What is not JSON ends in s.err; JSON that is not a message is the result. A message is not handed
+// from function to function: copies of it made the stack of whoever reads an answer grow.
 func (s *scanner) message(depth int, m *Message) *DecodeError {
 	start := s.pos
 	if s.peek() != '{' {
@@ -163,7 +169,8 @@ func (s *scanner) message(depth int, m *Message) *DecodeError {
 	return refused
 }
 
-// identify adds the id to an error about limits: the text up to there was in order, and the sender can match the answer.
+// identify adds the id to an error about limits: the text up to there was in order, and the sender
+// can match the answer.
 func (s *scanner) identify(e *envelope) {
 	if s.err.Reason == ReasonLimits && e.id.given() {
 		s.err.ID, _ = s.id(e.id)
@@ -172,7 +179,12 @@ func (s *scanner) identify(e *envelope) {
 }
 
 func refuse(at int, detail string) *DecodeError {
-	return &DecodeError{Code: CodeInvalidRequest, Reason: ReasonInvalidRequest, Detail: detail, Offset: at}
+	return &DecodeError{
+		Code:   CodeInvalidRequest,
+		Reason: ReasonInvalidRequest,
+		Detail: detail,
+		Offset: at,
+	}
 }
 
 func (s *scanner) raw(at span) []byte { return s.data[at.from:at.to:at.to] }
@@ -284,7 +296,8 @@ func (s *scanner) string(at span) (string, bool) {
 	return string(text), true
 }
 
-// id reads an integer or a string. Everything else is refused: MCP forbids null, and a fraction does not survive every peer.
+// id reads an integer or a string. Everything else is refused: MCP forbids null, and a fraction
+// does not survive every peer.
 func (s *scanner) id(at span) (ID, *DecodeError) {
 	raw := s.raw(at)
 	length := len(raw)
@@ -331,8 +344,8 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 	return e, nil
 }
 
-// failureParts finds the members of an error object that was passed over before; of those with one name
-// the last.
+// failureParts finds the members of an error object that was passed over before; of those with one
+// name the last.
 func (s *scanner) failureParts(at span) (code, message, data span) {
 	var keys [manyKeys]key
 	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1, keys: keys[:0]}

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// repairs is how often a message is repaired: an error's code is looked at when no member is there twice.
+// repairs is how often a message is repaired: an error's code is looked at when no member is there
+// twice.
 const repairs = 2
 
-// DecodeLenient is Decode for a message of a server, which it reads as JSON.parse and the official SDKs
-// do: a lone surrogate and bytes that are not UTF-8 mean U+FFFD, of members with the same name the last
-// counts, a byte order mark is passed over, and an answer may have null in the place of what it has
-// not, and an id or an error's code that is the exact decimal of a whole number. What comes out of it is strict JSON, and
-// where data is that already, it is data itself.
+// DecodeLenient is Decode for a message of a server, which it reads as JSON.parse and the official
+// SDKs do: a lone surrogate and bytes that are not UTF-8 mean U+FFFD, of members with the same name
+// the last counts, a byte order mark is passed over, and an answer may have null in the place of
+// what it has not, and an id or an error's code that is the exact decimal of a whole number. What
+// comes out of it is strict JSON, and where data is that already, it is data itself.
 func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	m, err := Decode(data, limits)
 	for again := 0; err != nil && again < repairs; again++ {
@@ -49,8 +50,8 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 	return messages, batch, err
 }
 
-// exact is the id as IntID would have made it, where it is a string that holds such a number. Our own
-// ids are numbers, and the official SDKs find what an answer is for by its number.
+// exact is the id as IntID would have made it, where it is a string that holds such a number. Our
+// own ids are numbers, and the official SDKs find what an answer is for by its number.
 func (id ID) exact() ID {
 	if digits, ok := strings.CutPrefix(id.raw, `"`); ok {
 		digits = strings.TrimSuffix(digits, `"`)
@@ -61,11 +62,12 @@ func (id ID) exact() ID {
 	return id
 }
 
-// repair makes strict JSON of what was refused, as far as there is another way to read it. Text that
-// is too long or too deep is not tried.
+// repair makes strict JSON of what was refused, as far as there is another way to read it. Text
+// that is too long or too deep is not tried.
 func repair(data []byte, limits Limits, why error) ([]byte, bool) {
 	var refused *DecodeError
-	if errors.As(why, &refused) && (refused.Reason == ReasonTooLarge || refused.Reason == ReasonLimits) {
+	if errors.As(why, &refused) &&
+		(refused.Reason == ReasonTooLarge || refused.Reason == ReasonLimits) {
 		return nil, false
 	}
 	text := repairStrings(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))

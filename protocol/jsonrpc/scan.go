@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scanner passes over JSON text once and refuses what is not strict JSON or exceeds the limits. It makes no values: whoever wants one
-// takes the span that was passed.
+// scanner passes over JSON text once and refuses what is not strict JSON or exceeds the limits. It
+// makes no values: whoever wants one takes the span that was passed.
 type scanner struct {
 	data   []byte
 	limits Limits
@@ -31,8 +31,8 @@ type span struct{ from, to int }
 // given reports that there is such a part: none that is looked at ends at byte 0.
 func (p span) given() bool { return p.to > 0 }
 
-// key is the name of a member: what stands between its quotes, or in scanner.texts if it has escapes. It is small, because there is an
-// array of them for every message.
+// key is the name of a member: what stands between its quotes, or in scanner.texts if it has
+// escapes. It is small, because there is an array of them for every message.
 type key struct {
 	from, to uint32
 	sum      uint32 // of the length and three bytes; names with different sums differ
@@ -40,10 +40,11 @@ type key struct {
 }
 
 const (
-	// manyKeys is the number of members from which on an object's names are hashed. Below it, comparing is faster.
+	// manyKeys is the number of members from which on an object's names are hashed. Below it,
+	// comparing is faster.
 	manyKeys = 16
-	// maxSpare is the number of members up to which an object's set of names is kept for the next one. Clearing a larger one would
-	// cost more than making it.
+	// maxSpare is the number of members up to which an object's set of names is kept for the next
+	// one. Clearing a larger one would cost more than making it.
 	maxSpare = 256
 )
 
@@ -252,11 +253,19 @@ func (s *scanner) name(n *names) (key, bool) {
 	s.settle(&k)
 	open := s.keys[n.first:]
 	if len(open) >= s.limits.Keys {
-		return key{}, s.fail(ReasonLimits, start, fmt.Sprintf("more than %d members", s.limits.Keys))
+		return key{}, s.fail(
+			ReasonLimits,
+			start,
+			fmt.Sprintf("more than %d members", s.limits.Keys),
+		)
 	}
 	if s.duplicate(n, open, k) {
 		name := s.meant(k)
-		return key{}, s.fail(ReasonParse, start, fmt.Sprintf("a second member %q", name[:min(len(name), 64)]))
+		return key{}, s.fail(
+			ReasonParse,
+			start,
+			fmt.Sprintf("a second member %q", name[:min(len(name), 64)]),
+		)
 	}
 	s.keys = append(s.keys, k)
 	s.space()
@@ -296,7 +305,8 @@ func (s *scanner) set() map[uint64]struct{} {
 	return make(map[uint64]struct{}, 4*manyKeys)
 }
 
-// hash is of the name as it is meant. The seed is fresh for each message, so nobody can prepare names that collide.
+// hash is of the name as it is meant. The seed is fresh for each message, so nobody can prepare
+// names that collide.
 func (s *scanner) hash(k key) uint64 {
 	if s.seed == (maphash.Seed{}) {
 		s.seed = maphash.MakeSeed()
@@ -325,10 +335,19 @@ func (s *scanner) meant(k key) []byte {
 func (s *scanner) settle(k *key) {
 	if k.escaped {
 		from := len(s.texts)
-		s.texts, _ = jsontext.AppendUnquote(s.texts, s.data[k.from-1:k.to+1]) // text has passed over it: it is valid
+		// text has passed over it: it is valid
+		s.texts, _ = jsontext.AppendUnquote(s.texts, s.data[k.from-1:k.to+1])
 		k.from, k.to = uint32(from), uint32(len(s.texts))
 	}
 	if name := s.meant(*k); len(name) > 0 {
-		k.sum = uint32(len(name))<<24 ^ uint32(name[0])<<16 ^ uint32(name[len(name)/2])<<8 ^ uint32(name[len(name)-1])
+		k.sum = uint32(
+			len(name),
+		)<<24 ^ uint32(
+			name[0],
+		)<<16 ^ uint32(
+			name[len(name)/2],
+		)<<8 ^ uint32(
+			name[len(name)-1],
+		)
 	}
 }

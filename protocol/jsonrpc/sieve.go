@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// sieve passes over text as a scanner does, and finds what has to go for it to be strict JSON that means
-// the same: earlier members of the same name, and what answers have in the place of nothing.
+// sieve passes over text as a scanner does, and finds what has to go for it to be strict JSON that
+// means the same: earlier members of the same name, and what answers have in the place of nothing.
 type sieve struct {
 	scanner
 	edits []edit
@@ -18,8 +18,8 @@ type edit struct {
 	text string
 }
 
-// member is one member of an open object: from its name to the end of its value, and to the name of the
-// next, 0 for the last.
+// member is one member of an open object: from its name to the end of its value, and to the name of
+// the next, 0 for the last.
 type member struct {
 	from, value, to, next int
 	dropped               bool
@@ -117,8 +117,8 @@ func (s *sieve) members(depth int, message bool) bool {
 	return true
 }
 
-// envelope settles what an answer has in the place of nothing, and how its id and the code of its error
-// are written.
+// envelope settles what an answer has in the place of nothing, and how its id and the code of its
+// error are written.
 func (s *sieve) envelope(all []member, places map[string]int) {
 	is := func(name, want string) bool {
 		i, ok := places[name]

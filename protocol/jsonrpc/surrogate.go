@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// repairStrings has lone surrogates and bytes that are not UTF-8 mean U+FFFD, as a decoder of text and
-// JSON.parse have it. Where there are none it returns data itself.
+// repairStrings has lone surrogates and bytes that are not UTF-8 mean U+FFFD, as a decoder of text
+// and JSON.parse have it. Where there are none it returns data itself.
 func repairStrings(data []byte) []byte { return repairSurrogates(repairUTF8(data)) }
 
-// repairUTF8 replaces what is not UTF-8 as WHATWG Encoding has it: each longest beginning of a character
-// by one U+FFFD, and each other byte by one.
+// repairUTF8 replaces what is not UTF-8 as WHATWG Encoding has it: each longest beginning of a
+// character by one U+FFFD, and each other byte by one.
 func repairUTF8(data []byte) []byte {
 	if utf8.Valid(data) {
 		return data
