@@ -131,6 +131,13 @@ func (a *Account) TryMore(k Kind, had, n int) *Reservation {
 	if all := int64(had + n); a.fits(-all, all) || a.dropFor(-all, all) {
 		return r
 	}
+	// Others who ask now have counted theirs, too, and may see this one's. They take turns from here on, so
+	// that the last of them is served where there is room for one.
+	a.ledger.last.Lock()
+	defer a.ledger.last.Unlock()
+	if all := int64(had + n); a.fits(-all, all) {
+		return r
+	}
 	r.Release()
 	return nil
 }

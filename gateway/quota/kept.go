@@ -99,6 +99,7 @@ type Ledger struct {
 	bounds   atomic.Pointer[Bounds]
 	memory   *Memory // whose level says who is refused; nil stays at Normal
 	accounts sync.Map
+	last     sync.Mutex // guards a refusal for want of room
 }
 
 // NewLedger makes a Ledger that refuses by the level of memory.

@@ -1,8 +1,10 @@
 package quota
 
 import (
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,6 +263,34 @@ func TestLedgerIsExactUnderContention(t *testing.T) {
 	all.Wait()
 	if h := l.Snapshot()[0]; h.Kept != 0 || h.Kinds != [kindCount]int64{} {
 		t.Errorf("%+v is left", h)
+	}
+}
+
+// Of two that ask for all that is free at the same time one is served, of two tenants and of one.
+func TestOneOfTwoGetsTheLastBytes(t *testing.T) {
+	const rounds = 50000
+	l := ledger(Normal)
+	for size, who := range map[int][2]*Account{75 * mib: {l.Of("acme"), l.Of("initech")}, 40 * mib: {l.Of("acme"), l.Of("acme")}} {
+		var ready [2]atomic.Int64
+		var got [2]*Reservation
+		ask := func(i, n int) {
+			ready[i].Store(int64(n))
+			for ready[1-i].Load() < int64(n) { // so that both ask at once
+				runtime.Gosched()
+			}
+			got[i] = who[i].TryReserve(Requests, size)
+		}
+		for n := 1; n <= rounds; n++ {
+			var group sync.WaitGroup
+			group.Go(func() { ask(1, n) })
+			ask(0, n)
+			group.Wait()
+			if (got[0] == nil) == (got[1] == nil) {
+				t.Fatalf("round %d: served are %t and %t", n, got[0] != nil, got[1] != nil)
+			}
+			got[0].Release()
+			got[1].Release()
+		}
 	}
 }
 
