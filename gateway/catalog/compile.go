@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -190,30 +191,64 @@ func (c *compiler) below(raw jsontext.Value, sub subschemas, depth int) bool {
 
 // refersWell reports whether each reference leads somewhere: into the schema, or to a name in it.
 func (c *compiler) refersWell() bool {
+	var pointers [][]string
 	for _, ref := range c.refs {
 		base, fragment, _ := strings.Cut(ref, "#")
 		switch {
 		case c.names[ref] || c.names["#"+fragment] && base == "":
 		case base != "" && !c.names[base]:
 			return false
-		case fragment != "" && base == "" && !c.points(fragment):
-			return false
+		case fragment != "" && base == "":
+			path, ok := strings.CutPrefix(fragment, "/")
+			if !ok {
+				return false
+			}
+			pointers = append(pointers, strings.Split(unescaped.Replace(path), "/"))
 		}
 	}
-	return true
+	return lead(c.root, pointers)
 }
 
-// points reports whether a JSON pointer, as it stands in a reference, leads to a part of the
-// schema.
-func (c *compiler) points(pointer string) bool {
-	if !strings.HasPrefix(pointer, "/") {
-		return false
+// unescaped is a JSON pointer in a reference without the escapes of URIs that are seen there. Those of
+// the pointer are left to part.
+var unescaped = strings.NewReplacer("%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ", "%5B", "[", "%5D", "]")
+
+// part is what one part of a JSON pointer means (RFC 6901 §4).
+var part = strings.NewReplacer("~1", "/", "~0", "~")
+
+// lead reports whether each path leads to a part of a value. It goes through the value once for all
+// paths: a schema may have thousands of references.
+func lead(raw jsontext.Value, paths [][]string) bool {
+	by := map[string][][]string{} // what is left of them, by their first parts
+	for _, path := range paths {
+		if len(path) > 0 {
+			first := part.Replace(path[0])
+			by[first] = append(by[first], path[1:])
+		}
 	}
-	var path []string
-	for _, part := range strings.Split(pointer[1:], "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~", "%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ", "%5B", "[", "%5D", "]").Replace(part)
-		path = append(path, part)
+	if len(by) == 0 {
+		return true
 	}
-	_, there := splice.Get(c.root, path...)
-	return there
+	step := func(name string, value jsontext.Value) bool {
+		rest, wanted := by[name]
+		delete(by, name)
+		return !wanted || lead(value, rest)
+	}
+	switch raw.Kind() {
+	case '{':
+		for m := range splice.Members(raw) {
+			if !step(m.Key(), m.Value) {
+				return false
+			}
+		}
+	case '[':
+		i := 0
+		for element := range splice.Elements(raw) {
+			if !step(strconv.Itoa(i), element) {
+				return false
+			}
+			i++
+		}
+	}
+	return len(by) == 0
 }

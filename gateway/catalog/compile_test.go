@@ -1,8 +1,10 @@
 package catalog_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -51,5 +53,25 @@ func TestCompiles(t *testing.T) {
 	deep := strings.Repeat(`{"not":`, 10_000) + `{}` + strings.Repeat(`}`, 10_000)
 	if catalog.Compiles(jsontext.Value(deep)) {
 		t.Error("a schema that is too deep compiles")
+	}
+}
+
+// The time that a schema takes does not grow with the square of its references.
+func TestManyReferencesCompile(t *testing.T) {
+	var schema strings.Builder
+	schema.WriteString(`{"properties":{`)
+	for i := range 8000 {
+		fmt.Fprintf(&schema, `"a%d":{"$ref":"#/properties/a%d"},`, i, 7999-i)
+	}
+	schema.WriteString(`"b":{"allOf":[{"$ref":"#/properties/b/allOf/1"},{}]}}}`)
+	begun := time.Now()
+	if !catalog.Compiles(jsontext.Value(schema.String())) {
+		t.Error("it does not compile")
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if catalog.Compiles(jsontext.Value(strings.Replace(schema.String(), "allOf/1", "allOf/2", 1))) {
+		t.Error("it compiles with a reference to nothing")
 	}
 }
