@@ -78,3 +78,37 @@ func TestBurstOfServersIsToldOnce(t *testing.T) {
 		})
 	}
 }
+
+// A session takes notices of what it sees, whatever it was sent: of one server's lists where it sees
+// that server alone, and of the list of all where it sees all servers as one.
+func TestSessionTakesNoticesOfWhatItSees(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		all, alone := r.ready(`{}`), r.open("ci", "files")
+		alone.shake(`{}`)
+		for _, c := range []struct {
+			u      *user
+			server string
+			method string
+			heard  int
+		}{
+			{all, "", "notifications/tools/list_changed", 1},
+			{all, "files", "notifications/tools/list_changed", 0},
+			{all, "files", "notifications/message", 1},
+			{all, "search", "notifications/message", 1},
+			{alone, "", "notifications/tools/list_changed", 0},
+			{alone, "files", "notifications/tools/list_changed", 1},
+			{alone, "files", "notifications/message", 1},
+			{alone, "search", "notifications/message", 0},
+		} {
+			before := len(c.u.heard(c.method))
+			n := &notification.Notice{Server: c.server, Method: c.method, Params: jsontext.Value(`{"level":"error","data":"x"}`)}
+			if err := c.u.h.Send(n); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(c.u.heard(c.method)) - before; got != c.heard {
+				t.Errorf("server of the session %q: heard %d of %s of server %q, want %d",
+					c.u.h.Endpoint().Server, got, c.method, c.server, c.heard)
+			}
+		}
+	})
+}
