@@ -65,6 +65,12 @@ func oddItems() (rows []oddRow) {
 	tool("output-reference", "outputSchema refers to what is not there", both, output(`{"$ref":"#/$defs/Missing"}`))
 	tool("output-type", "outputSchema has a type that there is not", both, output(`{"type":"strin"}`))
 	tool("output-pattern", "outputSchema has a pattern of Python", both, output(`{"type":"string","pattern":"(?P<a>b)"}`))
+	tool("output-range", "outputSchema has a pattern with a class as the end of a range", both, output(`{"type":"string","pattern":"^[\\w-.]+$"}`))
+	tool("output-format", "outputSchema has a format that is a number", both, output(`{"type":"string","format":5}`))
+	tool("output-id", "outputSchema has the keyword id", both, output(`{"type":"string","id":5}`))
+	tool("output-anchor", "outputSchema has an anchor that is none", both, output(`{"$anchor":"a b"}`))
+	tool("number-infinite", "a number beyond double precision", one, schema(`{"type":"object","properties":{"a":{"maximum":1e400}}}`))
+	tool("nested-deep", "an item that nests 250 deep, which the Python SDK reads no list with", one, with(`"_meta":`+strings.Repeat(`{"a":`, 250)+"1"+strings.Repeat("}", 250)))
 	tool("output-draft-4", "outputSchema has exclusiveMinimum as in draft 4", both, output(`{"type":"number","minimum":0,"exclusiveMinimum":true}`))
 	tool("output-nullable", "outputSchema has nullable without a type", both, output(`{"nullable":true,"anyOf":[{"type":"string"}]}`))
 	tool("output-good", "outputSchema that is good, though unusual", "", with(`"outputSchema":{"type":"object","$defs":{"a/b":{"type":["string","null"]}},"properties":{`+
@@ -80,6 +86,8 @@ func oddItems() (rows []oddRow) {
 	prompt("argument-text", "an argument that is a string", one, `{"name":"bad","arguments":["a"]}`)
 	prompt("argument-unnamed", "an argument without a name", one, `{"name":"bad","arguments":[{"description":"a"}]}`)
 	prompt("prompt-unnamed", "a prompt without a name", one, `{"description":"bad"}`)
+	add("uri-relative", "a URI without a scheme, which the Python SDK reads no list with", "resources/list", "",
+		listing("resources/list", "resources", `{"uri":"odd://$SERVER/good","name":"n"}`, `{"uri":"$SERVER/bad","name":"n"}`))
 	resource("resource-unnamed", "a resource without a name", one, `{"uri":"bad"}`)
 	resource("resource-nulls", "null for every optional member", both, `{"uri":"bad","name":"n","title":null,"description":null,"mimeType":null,"size":null,"annotations":null,"_meta":null}`)
 	resource("resource-no-uri", "a resource without a URI", one, `{"name":"n"}`)

@@ -113,6 +113,10 @@ func (r oddReply) body(out http.ResponseWriter, text []byte) {
 		return
 	}
 	out.Header().Set("Content-Encoding", r.encoding)
+	if r.encoding == "utf-8" { // which is no coding
+		_, _ = out.Write(text)
+		return
+	}
 	var coded bytes.Buffer
 	to := io.WriteCloser(gzip.NewWriter(&coded))
 	if r.encoding == "deflate" {
