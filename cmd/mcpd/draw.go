@@ -58,6 +58,9 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 	if n.GetMailbox() > 0 {
 		words = append(words, fmt.Sprintf("mailbox %d", n.GetMailbox()))
 	}
+	if n.GetStuck() {
+		words = append(words, "STUCK at one message")
+	}
 	if hung := hungHere(n); hung > 0 {
 		words = append(words, fmt.Sprintf("%d HUNG", hung))
 	}

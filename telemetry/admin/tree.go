@@ -36,6 +36,9 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	if n.Hung > 0 {
 		out.Hung = proto.Uint32(telemetry.Count(n.Hung))
 	}
+	if n.Stuck {
+		out.Stuck = proto.Bool(true)
+	}
 	if u, ok := telemetry.UpstreamOf(n); ok {
 		describe(out, u)
 	}

@@ -34,6 +34,16 @@ func TestTreeAsJSON(t *testing.T) {
 	}
 }
 
+// A row that is stuck at a message is shown as such, as long as it is.
+func TestTreeShowsWhatIsStuck(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		n := Tree(otp.Node{ID: "storage", Type: otp.WorkerType, Status: otp.Running, Stuck: stuck}, false)
+		if n.GetStuck() != stuck || strings.Contains(string(encode(n)), `"stuck"`) != stuck {
+			t.Errorf("stuck %t is shown as %s", stuck, encode(n))
+		}
+	}
+}
+
 // A tenant that runs is described only while there is something to say of it.
 func TestTreeSaysWhatATenantKeeps(t *testing.T) {
 	row := otp.Node{ID: "acme", Type: otp.SupervisorType, Extra: telemetry.TenantStatus{Tenant: "acme", State: "running"}}

@@ -54,6 +54,8 @@ type Node struct {
 	Children []*Node `protobuf:"bytes,11,rep,name=children,proto3" json:"children,omitempty"`
 	// When there are any: instances that were fenced off in the row or below it, and have not come back.
 	Hung *uint32 `protobuf:"varint,31,opt,name=hung,proto3,oneof" json:"hung,omitempty"`
+	// The row has been at one message for longer than it should take, and has not been replaced yet.
+	Stuck *bool `protobuf:"varint,35,opt,name=stuck,proto3,oneof" json:"stuck,omitempty"`
 	// Of a pool (simple_one_for_one): children that exist.
 	ChildCount *uint32 `protobuf:"varint,12,opt,name=child_count,json=childCount,proto3,oneof" json:"child_count,omitempty"`
 	// Of a pool: how many of child_count this answer leaves out.
@@ -208,6 +210,13 @@ func (x *Node) GetHung() uint32 {
 	return 0
 }
 
+func (x *Node) GetStuck() bool {
+	if x != nil && x.Stuck != nil {
+		return *x.Stuck
+	}
+	return false
+}
+
 func (x *Node) GetChildCount() uint32 {
 	if x != nil && x.ChildCount != nil {
 		return *x.ChildCount
@@ -324,7 +333,7 @@ var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\b\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xce\b\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -338,28 +347,30 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\vincarnation\x18\n" +
 	" \x01(\rR\vincarnation\x12)\n" +
 	"\bchildren\x18\v \x03(\v2\r.mcpd.v1.NodeR\bchildren\x12\x17\n" +
-	"\x04hung\x18\x1f \x01(\rH\x01R\x04hung\x88\x01\x01\x12$\n" +
-	"\vchild_count\x18\f \x01(\rH\x02R\n" +
+	"\x04hung\x18\x1f \x01(\rH\x01R\x04hung\x88\x01\x01\x12\x19\n" +
+	"\x05stuck\x18# \x01(\bH\x02R\x05stuck\x88\x01\x01\x12$\n" +
+	"\vchild_count\x18\f \x01(\rH\x03R\n" +
 	"childCount\x88\x01\x01\x12\x1b\n" +
-	"\x06hidden\x18\r \x01(\rH\x03R\x06hidden\x88\x01\x01\x12*\n" +
-	"\x0echild_restarts\x18\x0e \x01(\rH\x04R\rchildRestarts\x88\x01\x01\x12\x19\n" +
-	"\x05state\x18\x14 \x01(\tH\x05R\x05state\x88\x01\x01\x12\x19\n" +
-	"\x05cause\x18\x15 \x01(\tH\x06R\x05cause\x88\x01\x01\x12\x15\n" +
-	"\x03pid\x18\x16 \x01(\rH\aR\x03pid\x88\x01\x01\x12\x1b\n" +
-	"\x06server\x18\x17 \x01(\tH\bR\x06server\x88\x01\x01\x12\x1f\n" +
-	"\brevision\x18\x18 \x01(\tH\tR\brevision\x88\x01\x01\x12\x19\n" +
-	"\x05stale\x18\x1e \x01(\bH\n" +
-	"R\x05stale\x88\x01\x01\x12\x17\n" +
-	"\x04link\x18  \x01(\tH\vR\x04link\x88\x01\x01\x12$\n" +
-	"\vcause_class\x18\x19 \x01(\tH\fR\n" +
+	"\x06hidden\x18\r \x01(\rH\x04R\x06hidden\x88\x01\x01\x12*\n" +
+	"\x0echild_restarts\x18\x0e \x01(\rH\x05R\rchildRestarts\x88\x01\x01\x12\x19\n" +
+	"\x05state\x18\x14 \x01(\tH\x06R\x05state\x88\x01\x01\x12\x19\n" +
+	"\x05cause\x18\x15 \x01(\tH\aR\x05cause\x88\x01\x01\x12\x15\n" +
+	"\x03pid\x18\x16 \x01(\rH\bR\x03pid\x88\x01\x01\x12\x1b\n" +
+	"\x06server\x18\x17 \x01(\tH\tR\x06server\x88\x01\x01\x12\x1f\n" +
+	"\brevision\x18\x18 \x01(\tH\n" +
+	"R\brevision\x88\x01\x01\x12\x19\n" +
+	"\x05stale\x18\x1e \x01(\bH\vR\x05stale\x88\x01\x01\x12\x17\n" +
+	"\x04link\x18  \x01(\tH\fR\x04link\x88\x01\x01\x12$\n" +
+	"\vcause_class\x18\x19 \x01(\tH\rR\n" +
 	"causeClass\x88\x01\x01\x12\x1b\n" +
-	"\x06stderr\x18\x1a \x01(\tH\rR\x06stderr\x88\x01\x01\x12\x1f\n" +
-	"\bincident\x18\x1b \x01(\tH\x0eR\bincident\x88\x01\x01\x125\n" +
-	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x0fR\x05retry\x88\x01\x01\x12\x19\n" +
-	"\x05keeps\x18! \x01(\tH\x10R\x05keeps\x88\x01\x01\x12\x15\n" +
-	"\x03odd\x18\" \x01(\tH\x11R\x03odd\x88\x01\x01B\v\n" +
+	"\x06stderr\x18\x1a \x01(\tH\x0eR\x06stderr\x88\x01\x01\x12\x1f\n" +
+	"\bincident\x18\x1b \x01(\tH\x0fR\bincident\x88\x01\x01\x125\n" +
+	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x10R\x05retry\x88\x01\x01\x12\x19\n" +
+	"\x05keeps\x18! \x01(\tH\x11R\x05keeps\x88\x01\x01\x12\x15\n" +
+	"\x03odd\x18\" \x01(\tH\x12R\x03odd\x88\x01\x01B\v\n" +
 	"\t_strategyB\a\n" +
-	"\x05_hungB\x0e\n" +
+	"\x05_hungB\b\n" +
+	"\x06_stuckB\x0e\n" +
 	"\f_child_countB\t\n" +
 	"\a_hiddenB\x11\n" +
 	"\x0f_child_restartsB\b\n" +
