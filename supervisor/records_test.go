@@ -337,3 +337,23 @@ func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
 		}
 	})
 }
+
+// An operator whose decision cannot be confirmed in time hears which components do not get to it.
+func TestOperatorHearsThatADecisionIsNotConfirmed(t *testing.T) {
+	faults := fault.New(nil)
+	begins(t, "", faults, func(h *host, _ *logged) {
+		_, err := faults.Arm(fault.Fault{
+			Action: fault.Hang, Point: fault.Point{Path: "mcpd/core/tenant_manager"}, Delay: 20 * time.Second, Count: 1, Lease: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = h.core("tenant_manager").Send(tenancy.Started{Tenant: "acme"})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := h.operateTenant(ctx, "acme", "quarantine"); err == nil || !strings.Contains(err.Error(), "core/tenant_manager") {
+			t.Errorf("got %v", err)
+		}
+		faults.DisarmRun("")
+	})
+}

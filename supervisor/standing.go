@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -250,6 +251,10 @@ func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Te
 		return nil, admin.ErrNoTenant
 	case errors.Is(err, tenancy.ErrPutAway):
 		return nil, admin.ErrPutAway
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf(
+			"not confirmed within %s: core/tenant_manager or core/storage does not get to it. If it is done it may not survive the host", operateTime,
+		)
 	case err != nil:
 		return nil, err
 	}
