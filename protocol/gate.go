@@ -1,6 +1,9 @@
 package protocol
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol/splice"
@@ -15,6 +18,10 @@ type Gate struct {
 	// Required is the policy require_client_capabilities: method to the capability that its client must have declared. Nil asks for
 	// nothing, as the specification has it.
 	Required map[string]string
+	// Asks has a server asked for what it has not declared, as a direct client does: it answers for
+	// itself. Withheld are the capabilities that the host keeps back, which are refused all the same.
+	Asks     bool
+	Withheld []string
 }
 
 // ClientRequirements is the table of S0-33 to S0-36 for Gate.Required. No revision of MCP knows the first three capabilities.
@@ -57,7 +64,7 @@ func (g Gate) Check(from Side, method string, params jsontext.Value) error {
 	if m.Extension(g.Version) {
 		return g.extension()
 	}
-	if missing := g.missing(m, from); missing != "" {
+	if missing := g.missing(m, from); missing != "" && !g.asks(m, missing) {
 		return CapabilityNotSupported(missing)
 	}
 	if from == Server {
@@ -79,6 +86,13 @@ func (g Gate) CheckInput(method string, params jsontext.Value) error {
 		return CapabilityRequired(m.needs)
 	}
 	return g.detail(method, params)
+}
+
+// asks reports whether the server is to answer for a capability that it has not declared.
+func (g Gate) asks(m Method, missing string) bool {
+	return g.Asks && m.whose == servers && m.kind == req && !slices.ContainsFunc(g.Withheld, func(w string) bool {
+		return missing == w || strings.HasPrefix(missing, w+".")
+	})
 }
 
 // missing is the capability that the method needs and that was not declared.

@@ -23,8 +23,16 @@ func (s *server) answers(caller Caller) bool {
 }
 
 // Stands reports whether the list of the server that is seen alone, as it is known, can stand for
-// the server's own answer.
-func (v *View) Stands(kind merge.Kind) bool { return v.short[kind].State.Own() }
+// the server's own answer. The empty list of a server that has not declared it says nothing.
+func (v *View) Stands(kind merge.Kind) bool {
+	return v.short[kind].State.Own() && (len(v.own[kind]) > 0 || v.Servers[0].Facts.Offers(kind))
+}
+
+// Unasked reports whether nobody knows if the server that is seen alone has the list: it has not
+// declared it, and cannot be asked without being started.
+func (v *View) Unasked(kind merge.Kind) bool {
+	return !v.Answers && len(v.Servers) > 0 && !v.Servers[0].Facts.Asks(kind)
+}
 
 // Page is a list of the server that is seen alone, in full and under the server's own names, as the server would answer a client of a revision.
 func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, error) {

@@ -51,6 +51,9 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	for _, s := range v.Servers {
 		known = append(known, s.Facts.Capabilities)
 	}
+	if !v.alone {
+		known = append(known, v.Lists())
+	}
 	all := merge.Capabilities(known, len(v.Missing) == 0)
 	if v.alone && len(known) == 1 {
 		all = known[0]
@@ -77,6 +80,9 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	v.offers[version] = offer.Shape(version)
 	return v.offers[version]
 }
+
+// Withheld are the capabilities that are disabled here, whatever servers declare.
+func (v *View) Withheld() []string { return v.disabled }
 
 // follows reports whether a server has tasks of any kind.
 func follows(s Known) bool {

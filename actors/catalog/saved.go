@@ -80,7 +80,7 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 		v.Short = map[string]string{}
 	}
 	for _, k := range merge.Kinds() {
-		if !l.known || !l.facts.Offers(k) || l.short[k].State.Provisional() {
+		if !l.known || !l.facts.Asks(k) || l.short[k].State.Provisional() {
 			continue
 		}
 		v.Lists[k.String()] = append([]jsontext.Value{}, l.lists[k]...)

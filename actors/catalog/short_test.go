@@ -45,7 +45,7 @@ func TestShortListsDoNotStandForTheirServer(t *testing.T) {
 		}
 		first.run(t, func(r *rig) {
 			answer := r.looks(r.caller("ci", ""))
-			r.reports(files, report{state: client.Ready, tools: tools, short: client.Shortfall{State: state, Words: "why"}})
+			r.reports(files, report{state: client.Ready, caps: `{"tools":{},"prompts":{}}`, tools: tools, short: client.Shortfall{State: state, Words: "why"}})
 			r.reports(search, report{state: client.Ready})
 			time.Sleep(time.Minute)
 			<-answer
@@ -79,7 +79,11 @@ func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
 	})
 	next := &rig{stored: first.stored}
 	next.run(t, func(r *rig) {
-		offer := (<-r.look(lookAlone(r))).Offer(protocol.V20251125)
+		v := <-r.look(lookAlone(r))
+		if v.Unasked(merge.Tools) || !v.Unasked(merge.Prompts) {
+			t.Error("a list that is not declared is taken for known, or one that is for unknown")
+		}
+		offer := v.Offer(protocol.V20251125)
 		if !offer.Has("tools.listChanged") || offer.Has("prompts") {
 			t.Errorf("declared for one that does not run: %s", offer.Raw())
 		}

@@ -58,7 +58,7 @@ func (c *Connection) write(x *request.Exchange) {
 	if c.listening(x) || c.resubscribe(x) {
 		return
 	}
-	if x.Method == "resources/subscribe" && !c.facts.Capabilities.Has("resources.subscribe") {
+	if x.Method == "resources/subscribe" && c.unheard {
 		complete(c.o.Requests, x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
 		return
 	}

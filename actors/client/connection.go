@@ -40,6 +40,7 @@ type Connection struct {
 	greeted    error              // how it refused initialize, if it did
 	answered   *Facts             // how it answered initialize, while it is asked whether it is of the modern era beside
 	facts      Facts
+	unheard    bool // the server has no stream to announce anything on
 	started    time.Time
 	calls      map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked      map[jsonrpc.ID]ask     // what the host itself asked, by our id

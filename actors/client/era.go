@@ -169,7 +169,7 @@ func modernOnly(version string, err error) bool {
 
 // agreed is where both eras meet: it is known what the server speaks and can do.
 func (c *Connection) agreed(f Facts) {
-	c.facts, c.spoken = f, f.Version
+	c.facts, c.spoken, c.unheard = f, f.Version, false
 	if c.former != (dialect{}) && c.former != c.spoke() {
 		c.former, c.pauses = dialect{}, [signs]pause{}
 	}

@@ -81,10 +81,10 @@ func (c *Connection) learnAll() error {
 		return c.maybeReady()
 	}
 	for _, k := range catalog.Kinds() {
-		c.fetching[k].busy = c.facts.Offers(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
+		c.fetching[k].busy = c.facts.Asks(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
 	}
 	for _, k := range catalog.Kinds() {
-		if c.facts.Offers(k) {
+		if c.facts.Asks(k) {
 			c.fetch(k)
 		} else {
 			c.learn(k, nil)

@@ -157,7 +157,8 @@ func TestRestartTellsWhatIsDifferent(t *testing.T) {
 			t.Errorf("the same list: changed %v", got)
 		}
 		p := r.server()
-		p.Handshake(`{}`)
+		p.Handshake(`{"logging":{},"prompts":{}}`)
+		p.Reply(p.Expect("prompts/list"), `{"prompts":[]}`)
 		r.Rest()
 		if got := r.report(); !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) || len(got.Lists[catalog.Tools]) != 0 {
 			t.Errorf("no list any more: changed %v", got.Changed)

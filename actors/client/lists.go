@@ -29,11 +29,14 @@ const (
 	LastRelist  = 30 * time.Second
 )
 
-// needs is the capability under which a server has each list.
-var needs = [Kinds]string{catalog.Tools: "tools", catalog.Prompts: "prompts", catalog.Resources: "resources", catalog.Templates: "resources"}
+// Offers reports whether the server declares that it has a list of this kind.
+func (f Facts) Offers(k catalog.Kind) bool { return f.Capabilities.Has(k.Capability()) }
 
-// Offers reports whether the server has a list of this kind at all.
-func (f Facts) Offers(k catalog.Kind) bool { return f.Capabilities.Has(needs[k]) }
+// Asks reports whether the server is asked for a list of this kind. One that declares no list at all
+// is asked for every list: clients that do not look at capabilities find what it has.
+func (f Facts) Asks(k catalog.Kind) bool {
+	return f.Offers(k) || !slices.ContainsFunc(catalog.Kinds(), f.Offers)
+}
 
 // fetching is how far one list is. It is fetched once at a time, and at most one more time is to come.
 type fetching struct {
@@ -146,10 +149,11 @@ func array(result jsontext.Value, name string) (jsontext.Value, error) {
 	return nil, fmt.Errorf("the result has no array %q", name)
 }
 
-// unlisted makes do without a list that could not be had. A server that does not know the method is not asked again.
+// unlisted makes do without a list that could not be had. A server that does not know the method, or
+// has not declared the list, is not asked again.
 func (c *Connection) unlisted(k catalog.Kind, items []jsontext.Value, err error) error {
 	var refusal *jsonrpc.Error
-	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound
+	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound || !c.facts.Offers(k)
 	if !none {
 		c.fetching[k].again, c.fetching[k].why = true, err
 	}
@@ -187,7 +191,7 @@ func (c *Connection) short() (all [Kinds]Shortfall) {
 			all[k] = Shortfall{Older, kind.Method() + ": an earlier list is shown, because " + f.why.Error()}
 		case f.why != nil:
 			all[k] = Shortfall{Failed, kind.Method() + ": " + f.why.Error()}
-		case f.busy && !c.had[k]:
+		case f.busy && !c.had[k] && c.facts.Offers(kind):
 			all[k] = Shortfall{Waiting, kind.Method() + ": no answer yet"}
 		case len(c.cuts[k]) > 0:
 			all[k] = Shortfall{Shortened, catalog.Words(kind, c.cuts[k])}
@@ -250,7 +254,7 @@ func (c *Connection) report() {
 func (c *Connection) changed(k catalog.Kind) {
 	f := &c.fetching[k]
 	switch {
-	case !c.facts.Offers(k) || f.due:
+	case !c.facts.Asks(k) || f.due:
 	case f.busy || c.state != Ready:
 		f.again = true
 	default:

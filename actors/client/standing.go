@@ -31,6 +31,7 @@ func (c *Connection) standing(s streamable.Standing) {
 	if s.Open {
 		return
 	}
+	c.unheard = true
 	c.facts.Capabilities = c.facts.Capabilities.Without(announcements...)
 	if c.state == Ready {
 		c.publish(nil, nil)

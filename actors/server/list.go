@@ -54,6 +54,10 @@ func (s *Session) recalled(m recalled) {
 	if !s.waiting.has(m.d) { // cancelled meanwhile
 		return
 	}
+	if m.err == nil && m.view.Unasked(m.kind) { // many clients ask for every list, whatever is declared
+		s.refuse(m.d, protocol.CapabilityNotSupported(m.kind.Capability()))
+		return
+	}
 	if m.err != nil || m.view.Answers || !m.view.Stands(m.kind) {
 		s.toServer(s.through(m.d))
 		return

@@ -53,7 +53,10 @@ func (s *Session) looked(m looked) {
 	}
 	s.saw(m.view)
 	if s.modern() {
-		s.store(func(r *session.Record) { r.Offered = r.Offered.Union(s.view.Offer(r.Version)) }) // a list that there was is empty at worst
+		s.store(func(r *session.Record) {
+			r.Offered = r.Offered.Union(s.view.Offer(r.Version)) // a list that there was is empty at worst
+			r.Withheld = s.view.Withheld()
+		})
 	}
 	m.then(m.d)
 }

@@ -14,7 +14,9 @@ import (
 // standalone admits one request of a client whose requests stand alone (2026-07-28 §basic). What is offered is what there is now: where
 // that does not allow the method, it is looked for once more, because nothing came before this that could have.
 func (s *Session) standalone(d *session.Deliver) {
-	err := s.gate().Check(protocol.Client, d.Message.Method, d.Message.Params)
+	declared := s.gate()
+	declared.Asks = false // before a server is asked for more it is looked at what there is
+	err := declared.Check(protocol.Client, d.Message.Method, d.Message.Params)
 	switch {
 	case err == nil:
 		s.dispatch(d)

@@ -131,6 +131,8 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.listTasks(d)
 	case r.route == byTask:
 		s.task(d)
+	case r.route == level && s.transparent() && !s.record.Offered.Has("logging"):
+		s.toServer(s.through(d)) // which has no log that anybody hears: only its answer counts
 	case r.route == level:
 		s.setLevel(d)
 	case s.transparent() && r.route == byList:
@@ -154,7 +156,10 @@ func (s *Session) lacks(server, method string) string {
 
 // gate is what this session agreed on.
 func (s *Session) gate() protocol.Gate {
-	return protocol.Gate{Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered}
+	return protocol.Gate{
+		Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered,
+		Asks: s.transparent(), Withheld: s.record.Withheld,
+	}
 }
 
 // notified handles a notification of the client. One that it may not send is dropped.

@@ -31,6 +31,7 @@ type saved struct {
 	Version      string              `json:"version"`
 	Capabilities jsontext.Value      `json:"capabilities,omitzero"`
 	Offered      jsontext.Value      `json:"offered,omitzero"`
+	Withheld     []string            `json:"withheld,omitzero"`
 	Client       jsontext.Value      `json:"client"`
 	Ready        bool                `json:"ready,omitzero"`
 	Level        string              `json:"level,omitzero"`
@@ -61,7 +62,7 @@ func (h *Handle) Saved() store.Change {
 	r := h.Record()
 	s := saved{
 		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: int64(h.idle),
-		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
+		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Withheld: r.Withheld, Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
 	}
 	if last := h.last.Load(); last != 0 {
 		h.noted.Store(last)
@@ -116,7 +117,7 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	if !known || s.Tenant == "" || len(id) < minID {
 		return nil, errors.New("a session without a tenant, an id or a revision")
 	}
-	r := &Record{Version: version, Ready: s.Ready, Level: s.Level}
+	r := &Record{Version: version, Withheld: s.Withheld, Ready: s.Ready, Level: s.Level}
 	var errs [4]error
 	r.Capabilities, errs[0] = protocol.ParseClientCapabilities(s.Capabilities)
 	r.Offered, errs[1] = protocol.ParseServerCapabilities(s.Offered)

@@ -18,18 +18,21 @@ const (
 )
 
 // kinds has what the protocol calls each list: the method that asks for it, the member of its result that holds it, the member that
-// tells its items apart, and the notification that it changed.
-var kinds = [kindCount]struct{ method, member, key, changed string }{
-	Tools:     {"tools/list", "tools", "name", "notifications/tools/list_changed"},
-	Prompts:   {"prompts/list", "prompts", "name", "notifications/prompts/list_changed"},
-	Resources: {"resources/list", "resources", "uri", "notifications/resources/list_changed"},
-	Templates: {"resources/templates/list", "resourceTemplates", "uriTemplate", "notifications/resources/list_changed"},
+// tells its items apart, the capability of servers that have it, and the notification that it changed.
+var kinds = [kindCount]struct{ method, member, key, capability, changed string }{
+	Tools:     {"tools/list", "tools", "name", "tools", "notifications/tools/list_changed"},
+	Prompts:   {"prompts/list", "prompts", "name", "prompts", "notifications/prompts/list_changed"},
+	Resources: {"resources/list", "resources", "uri", "resources", "notifications/resources/list_changed"},
+	Templates: {"resources/templates/list", "resourceTemplates", "uriTemplate", "resources", "notifications/resources/list_changed"},
 }
 
 func (k Kind) String() string { return kinds[k].member }
 
 // Method is the request that asks for the list.
 func (k Kind) Method() string { return kinds[k].method }
+
+// Capability is what a server declares that has the list.
+func (k Kind) Capability() string { return kinds[k].capability }
 
 // Listed returns the list that a request asks for.
 func Listed(method string) (Kind, bool) {

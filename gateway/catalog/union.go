@@ -33,6 +33,17 @@ func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.S
 	return all
 }
 
+// Lists are the capabilities of the lists that have items. A server may list what it has not
+// declared.
+func (c *Catalog) Lists() (all protocol.ServerCapabilities) {
+	for _, k := range Kinds() {
+		if c.lists[k].size > 0 {
+			all = all.With(k.Capability(), jsontext.Value("{}"))
+		}
+	}
+	return all
+}
+
 // Instruction is what one server wants the model to know.
 type Instruction struct{ Server, Text string }
 

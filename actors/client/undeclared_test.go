@@ -1,0 +1,61 @@
+package client_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/catalog"
+)
+
+// A server that declares no list is asked for all of them, as clients do that do not look at
+// capabilities. What it refuses it does not have, and is not asked for again.
+func TestServerThatDeclaresNothingIsAsked(t *testing.T) {
+	for _, declared := range []string{`{}`, `null`, `{"logging":{}}`} {
+		run(t, nil, func(r *rig) {
+			p := r.server()
+			p.Handshake(declared)
+			for range 4 {
+				if m := p.Next(); m.Method == "tools/list" {
+					p.Reply(m, `{"tools":[{"name":"a"}]}`)
+				} else {
+					p.Refuse(m, -32601, "Method not found")
+				}
+			}
+			r.Rest()
+			got := r.report()
+			if got.State != client.Ready || len(got.Lists[catalog.Tools]) != 1 || got.Short != [client.Kinds]client.Shortfall{} {
+				t.Errorf("%s: state %s, tools %s, short %v", declared, got.State, got.Lists[catalog.Tools], got.Short)
+			}
+			p.ExpectNothing(10 * time.Minute)
+		})
+	}
+}
+
+// A list that was never declared keeps nobody waiting, and its failure is not told: a server that does
+// not answer to it works.
+func TestUndeclaredListIsNotMissed(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{}`)
+		for range 4 {
+			if m := p.Next(); m.Method == "prompts/list" {
+				p.Refuse(m, -32603, "no prompts today")
+			}
+		}
+		time.Sleep(client.ListGrace)
+		r.Rest()
+		if got := r.report(); got.State != client.Ready || got.Short != [client.Kinds]client.Shortfall{} {
+			t.Errorf("after the grace: state %s, short %v", got.State, got.Short)
+		}
+		time.Sleep(time.Minute) // longer than the list timeout
+		for range 3 {
+			p.Expect("notifications/cancelled")
+		}
+		r.Rest()
+		if got := r.report(); got.Short != [client.Kinds]client.Shortfall{} {
+			t.Errorf("after the lists are given up: short %v", got.Short)
+		}
+		p.ExpectNothing(10 * time.Minute)
+	})
+}

@@ -1,0 +1,47 @@
+package interop
+
+// oddUndeclared are servers that answer what they have not declared. A client that does not look at
+// capabilities, as the official ones do unless they are told to, gets all of it.
+func oddUndeclared() []oddRow {
+	tools := []oddAsk{{method: "tools/list"}, {method: "tools/call", params: `{"name":"it"}`}}
+	others := []oddAsk{
+		{method: "prompts/list"}, {method: "prompts/get", params: `{"name":"p"}`},
+		{method: "resources/list"}, {method: "resources/read", params: `{"uri":"odd://$SERVER/r"}`},
+	}
+	unlisted := []oddAsk{
+		{method: "logging/setLevel", params: `{"level":"info"}`, alone: true},
+		{method: "completion/complete", params: `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, alone: true},
+	}
+	all := append(append(tools[:2:2], others...), unlisted...)
+	alone := tools[:2:2] // who declares a list has in the aggregate only what it declares
+	for _, a := range append(others[:4:4], unlisted...) {
+		a.alone = true
+		alone = append(alone, a)
+	}
+	script := func(capabilities string) says {
+		return says{
+			"initialize": {result(`{"protocolVersion":"2025-11-25",` + capabilities + `"serverInfo":{"name":"odd","version":"1"}}`)},
+			"tools/list": {result(`{"tools":[` + oddTool("it") + `]}`)}, "tools/call it": {result(text("ok"))},
+			"prompts/list":                   {result(`{"prompts":[{"name":"p"}]}`)},
+			"prompts/get p":                  {result(`{"messages":[]}`)},
+			"resources/list":                 {result(`{"resources":[{"uri":"odd://$SERVER/r","name":"r"}]}`)},
+			"resources/templates/list":       {result(`{"resourceTemplates":[]}`)},
+			"resources/read odd://$SERVER/r": {result(`{"contents":[{"uri":"odd://$SERVER/r","text":"t"}]}`)},
+			"logging/setLevel":               {result(`{}`)},
+			"completion/complete":            {result(`{"completion":{"values":["x"]}}`)},
+		}
+	}
+	return []oddRow{
+		{part: 1, name: "undeclared", odd: "answers everything and declares nothing", over: everywhere, says: script(`"capabilities":{},`), asks: all},
+		{part: 1, name: "undeclared-null", odd: "the same, with null for the capabilities", says: script(`"capabilities":null,`), asks: all},
+		{part: 1, name: "undeclared-none", odd: "the same, without capabilities", says: script(``), asks: all},
+		{part: 1, name: "undeclared-some", odd: "the same, and declares tools only", says: script(`"capabilities":{"tools":{}},`), asks: alone},
+		{part: 1, name: "undeclared-subscribe", odd: "takes subscriptions, and declares resources only", over: []string{oddStdio, oddSSE}, says: says{
+			"initialize": {greeting(`{"resources":{}}`)}, "resources/subscribe": {result(`{}`)},
+			"resources/read odd://$SERVER/r": {result(`{"contents":[{"uri":"odd://$SERVER/r","text":"t"}]}`)},
+		}, asks: []oddAsk{{method: "resources/subscribe", params: `{"uri":"odd://$SERVER/r"}`, alone: true}}},
+		{part: 1, name: "undeclared-refused", odd: "declares tools only, and refuses prompts in its own words", says: says{
+			"tools/call it": {result(text("ok"))}, "prompts/list": {failure(-32601, "prompts? never heard")}, "initialize": {greeting(`{"tools":{}}`)},
+		}, asks: []oddAsk{{method: "prompts/list", alone: true}}},
+	}
+}
