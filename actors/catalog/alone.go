@@ -14,7 +14,7 @@ import (
 // caller's connection is ready. Before a session has one of its own, that is the one which its lists
 // come from.
 func (s *server) answers(caller Caller) bool {
-	key := s.at(Key(s.config, caller))
+	key := s.at(s.key(caller))
 	if s.conns[key] == nil {
 		key = s.at(ListKey(s.config, caller))
 	}

@@ -180,7 +180,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Connect:
 		if s, ok := c.servers[m.Req.Server]; ok && !s.gone {
-			key := Key(s.config, m.Req.Caller)
+			key := s.key(m.Req.Caller)
 			if m.Req.Shared {
 				key = ListKey(s.config, m.Req.Caller)
 			}

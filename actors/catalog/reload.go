@@ -75,7 +75,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	if s.forgive() {
 		c.released(s, byReload)
 	}
-	s.ran, s.vain = false, false
+	s.ran, s.vain, s.channel = false, false, false
 	clear(s.left)
 	clear(s.instead)
 	for _, l := range s.lists {
@@ -96,7 +96,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 			case w.answer == nil:
 				c.connect(s, s.at(ListKey(config, w.caller)), w)
 			default:
-				c.connect(s, s.at(Key(config, w.caller)), w)
+				c.connect(s, s.at(s.key(w.caller)), w)
 			}
 		}
 	}

@@ -57,6 +57,7 @@ type report struct {
 	caps  string
 	speak protocol.Version // zero is 2025-11-25
 	told  []merge.Kind     // of which the server says that they have changed
+	sse   bool             // the server speaks HTTP+SSE
 }
 
 // place is the place of a connection.
@@ -118,7 +119,7 @@ func (x *place) tell(p *otp.Process, m report) {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
-	r.Changed, r.Short[merge.Tools] = m.told, m.short
+	r.Changed, r.Short[merge.Tools], r.Channel = m.told, m.short, m.sse
 	x.last = r
 	_ = x.cat.Send(&r)
 }

@@ -31,6 +31,7 @@ type server struct {
 	causes   map[tenant.Key]*client.Ending // how each connection ended last, without its fingerprint: for those who use it
 	since    time.Time
 	ran      bool                  // some connection was ready
+	channel  bool                  // it was found to speak HTTP+SSE
 	vain     bool                  // a caller has waited for it as long as any may, and no connection was ready since
 	whole    *pause                // nil unless all of it is quarantined
 	pauses   map[tenant.Key]*pause // of connections that were given up
@@ -130,10 +131,22 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 	}
 	switch {
 	case r.State == client.Ready && before != client.Ready:
+		s.channel = r.Channel
 		conn.since, s.ran, s.vain = now, true, s.vain && !s.current(r.Key)
 	case r.State != client.Ready && before == client.Ready && now.Sub(conn.since) >= Steady:
 		delete(s.pauses, r.Key)
 	}
+}
+
+// key is the connection that a caller's requests go through. Where nobody has said how a URL is shared
+// and its server is found to speak HTTP+SSE, that is shared as one that is configured so: the stream that
+// the lists came on may be all that such a server can serve.
+func (s *server) key(caller Caller) tenant.Key {
+	key := Key(s.config, caller)
+	if key.Share != tenant.BySession || s.config.Share != tenant.ByDefault || !s.channel || s.conns[s.at(key)] != nil {
+		return key
+	}
+	return ListKey(s.config, caller)
 }
 
 // ended remembers how a connection ended; nil forgets it.
@@ -155,7 +168,7 @@ func (s *server) why(caller Caller) error {
 	if s.whole != nil {
 		return s.whole.why
 	}
-	for _, key := range []tenant.Key{s.at(Key(s.config, caller)), s.at(ListKey(s.config, caller))} {
+	for _, key := range []tenant.Key{s.at(s.key(caller)), s.at(ListKey(s.config, caller))} {
 		key.Fingerprint, key.Revision = 0, 0
 		if cause := s.causes[key]; cause != nil {
 			return cause

@@ -215,6 +215,7 @@ type Report struct {
 	Incarnation uint64
 	State       State
 	Cause       error  // of Backoff and Quarantined: an *Ending, when a connection says it
+	Channel     bool   // its server speaks HTTP+SSE
 	Lacks       string // of Ready: which lists could not be had, and why; empty when there are all
 	At          time.Time
 	Facts       Facts // of Ready

@@ -56,23 +56,32 @@ func (c *Client) begin() {
 // detoured are the statuses of a refused initialize that only a server of HTTP+SSE may mean by its address.
 var detoured = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
 
-// detour looks, after initialize was refused, whether there is a stream that says where to post instead.
-func (c *Client) detour(ctx context.Context, status int) bool {
-	if c.inbox.Load() != nil || !slices.Contains(detoured, status) {
-		return false
+// detour looks, after initialize was refused, whether there is a stream that says where to post
+// instead. It returns nil if there is, and otherwise why the server cannot be spoken to: its refusal,
+// or the trouble that it has with the stream.
+func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
+	if c.inbox.Load() != nil || !slices.Contains(detoured, refusal.Status) {
+		return refusal
 	}
 	select {
 	case c.standing <- struct{}{}:
 	case <-ctx.Done():
-		return false
+		return refusal
 	}
 	ready := make(chan error, 1)
 	c.run(c.standing, func() { c.channel(func(err error) { ready <- err }) })
 	select {
 	case err := <-ready:
-		return err == nil
+		var trouble *StatusError
+		if errors.As(err, &trouble) && (trouble.Later() || trouble.Status >= http.StatusInternalServerError) {
+			return fmt.Errorf("GET of HTTP+SSE, after POST was refused with status %d: %w", refusal.Status, trouble)
+		}
+		if err != nil {
+			return refusal
+		}
+		return nil
 	case <-ctx.Done():
-		return false
+		return refusal
 	}
 }
 

@@ -2,6 +2,7 @@ package streamable_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -146,6 +147,23 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a stream that is taken", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newOldPeer()
+			p.refusal = 404
+			p.get = func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusInternalServerError)
+				w.Write([]byte("Already connected"))
+			}
+			client := p.client(t, &streamable.Dialect{})
+			send(t, client, call(0, "initialize"))
+			in := recv(t, client)
+			var status *streamable.StatusError
+			if !errors.As(in.Err, &status) || status.Status != 500 || !strings.Contains(in.Err.Error(), "404") || !strings.Contains(in.Err.Error(), "Already connected") {
+				t.Errorf("got %s, want the trouble with the stream and the refusal before", show(in))
+			}
+		})
+	})
 	t.Run("an answer", func(t *testing.T) {
 		p := newPeer()
 		p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {

@@ -152,11 +152,17 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
 		m.ID = o.id
 		c.deliver(transport.Inbound{Message: m, Related: o.id})
-	case o.method == initialize && c.detour(ctx, resp.StatusCode):
-		o.call(ctx)
 	default:
 		status := c.newStatusError(resp, body)
-		o.fail(ctx, status, status.executed())
+		why := error(status)
+		if o.method == initialize {
+			why = c.detour(ctx, status)
+		}
+		if why == nil {
+			o.call(ctx)
+			return
+		}
+		o.fail(ctx, why, status.executed())
 	}
 }
 
