@@ -144,6 +144,8 @@ var limits = []limit{
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
 	{"list_timeout", "", nil, "a page of a list that the host asks a server for", "as if the server had not answered; it is asked again later", ""},
 	{"", "list_grace", client.ListGrace, "lists that a server still owes when it has shaken hands", "calls are sent to it; what it lists later is announced", ""},
+	{"", "question_hold", client.QuestionHold, "what a server asks before a session uses its connection", "it is refused", ""},
+	{"", "early_questions", client.MaxEarly, "such questions of one connection, of 4 KiB at most", "those that come later are refused at once", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
 	{"", "changes_quiet", catalog.ChangesQuiet, "how long nothing changes before clients of all servers as one hear of a burst of changed lists", "they are told once", ""},

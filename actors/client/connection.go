@@ -45,8 +45,10 @@ type Connection struct {
 	calls      map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked      map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids        inflight.Counter
-	unanswered *atomic.Int64    // requests that its reader has seen no answer to
-	open       map[string]*open // questions of the server that a client has not answered, by the server's id
+	unanswered *atomic.Int64     // requests that its reader has seen no answer to
+	early      []jsonrpc.Message // questions of the server that wait for the first session
+	rootless   bool              // one for roots was refused because there was none
+	open       map[string]*open  // questions of the server that a client has not answered, by the server's id
 	drives     map[uint64]*drive
 	listens    map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
 	fetching   [Kinds]fetching        // how far each list is
@@ -201,6 +203,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return fmt.Errorf("not ready within %s: %w", c.o.StartTimeout, context.DeadlineExceeded)
 	case askExpired:
 		return c.askExpired(m.id)
+	case holdOver:
+		c.holdOver(m)
 	case driveDue:
 		c.driven(m.exchange, rounds.Event{Op: rounds.Expire})
 	case driveFailed:

@@ -48,7 +48,9 @@ func (c *Connection) question(in transport.Inbound) {
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
 	to, session, ok := c.address(q, in.Related)
 	if !ok {
-		c.refuse(m.ID, m.Method, c.unaddressed())
+		if !c.holdQuestion(in) {
+			c.refuse(m.ID, m.Method, c.unaddressed())
+		}
 		return
 	}
 	if err := c.beyond(session, m.Method, m.Params); err != nil {
@@ -145,6 +147,7 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 	if !ok {
 		return
 	}
+	c.dropEarly(raw)
 	if _, ok := c.open[string(raw)]; ok {
 		c.dropQuestion(string(raw))
 		return

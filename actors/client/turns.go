@@ -103,10 +103,7 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 		return q.On.Owner, q.On.Session, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
 			return x.Session != q.On.Session || x.Version.Has(protocol.MultiRoundTrip)
 		})
-	case len(c.sessions) == 1:
-		for session, ref := range c.sessions {
-			return ref, session, true
-		}
 	}
-	return nil, "", false
+	session, ref, ok := c.onlySession()
+	return ref, session, ok
 }

@@ -18,6 +18,7 @@ func (c *Connection) attach(m *Attach) {
 	c.staysAwake(c.o.Idle)
 	c.linger.Stop()
 	m.Reply(struct{}{})
+	c.askEarly()
 }
 
 // Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.

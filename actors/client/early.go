@@ -1,0 +1,93 @@
+package client
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+)
+
+// A server may ask something as soon as it is started, as which roots its client has. Directly there is
+// a client then. Here the first session may come to the connection a moment later, so the question is
+// held for that session. It is refused when none comes.
+
+const (
+	// QuestionHold is how long a question waits for the first session of a connection. Servers that
+	// wait for the answer list nothing meanwhile, and the list of all servers waits for them.
+	QuestionHold = 5 * time.Second
+	// MaxEarly bounds the questions of one connection that wait, and earlySize each in bytes.
+	MaxEarly  = 8
+	earlySize = 4 << 10
+)
+
+// rootsChanged has a server ask for the roots of its client anew.
+const rootsChanged = "notifications/roots/list_changed"
+
+// holdOver says that a question has waited for QuestionHold.
+type holdOver struct {
+	id      jsonrpc.ID
+	attempt uint64
+}
+
+// holdQuestion keeps a question that came before any session, and reports whether it does.
+func (c *Connection) holdQuestion(in transport.Inbound) bool {
+	m := in.Message
+	if len(c.sessions) > 0 || c.primary != (otp.Ref{}) || len(c.early) >= MaxEarly || len(m.Params) > earlySize ||
+		slices.ContainsFunc(c.early, func(q jsonrpc.Message) bool { return q.ID == m.ID }) {
+		return false
+	}
+	m.Params = slices.Clone(m.Params) // a part of what was read would keep all of it
+	c.early = append(c.early, m)
+	c.p.After(QuestionHold, holdOver{m.ID, c.attempt})
+	return true
+}
+
+// askEarly asks the first session what was held for it. Where a question for roots was refused because
+// there was no session, the server is told that there are others now.
+func (c *Connection) askEarly() {
+	held := c.early
+	c.early = nil
+	for _, m := range held {
+		c.question(transport.Inbound{Message: m})
+	}
+	if c.rootless && len(c.sessions) == 1 && c.up != nil {
+		c.rootless = false
+		if c.gate().Check(protocol.Client, rootsChanged, nil) == nil {
+			c.send(jsonrpc.Notification(rootsChanged, nil))
+		}
+	}
+}
+
+// holdOver refuses a question for which no session came.
+func (c *Connection) holdOver(m holdOver) {
+	for i, q := range c.early {
+		if m.attempt == c.attempt && q.ID == m.id {
+			c.early = slices.Delete(c.early, i, i+1)
+			c.rootless = c.rootless || q.Method == "roots/list"
+			c.refuse(q.ID, q.Method, protocol.InvalidParams("no client uses this connection yet"))
+			return
+		}
+	}
+}
+
+// dropEarly forgets a question that its server takes back.
+func (c *Connection) dropEarly(id jsontext.Value) {
+	c.early = slices.DeleteFunc(c.early, func(m jsonrpc.Message) bool { return m.ID.Raw() == string(id) })
+}
+
+// onlySession is the one session that uses the connection. It has no claim to what the server says
+// without naming a call when the server was given calls of another principal.
+func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
+	if len(c.sessions) != 1 {
+		return "", otp.Ref{}, false
+	}
+	for session, ref = range c.sessions {
+		ok = !c.served.any || !c.served.several && c.served.principal == c.users[session].Principal
+	}
+	return session, ref, ok
+}

@@ -1,0 +1,139 @@
+package client_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+)
+
+const changes = `{"roots":{"listChanged":true}}`
+
+// uses has a session of a principal use the connection.
+func (r *rig) uses(session, principal string) {
+	r.T.Helper()
+	_, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{
+		Session: session, Ref: r.Ref(session), User: client.User{Principal: principal},
+	})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
+}
+
+// What a server asks as soon as it is started is asked of the first session that uses the connection,
+// and of no other.
+func TestQuestionBeforeAnySessionWaitsForTheFirst(t *testing.T) {
+	run(t, declares(changes), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		time.Sleep(client.QuestionHold / 2)
+		r.attach("one")
+		r.attach("two")
+		got := asked(&r.one)
+		if len(got) != 1 || got[0].Method != "roots/list" || got[0].ID != question || got[0].Exchange != nil || len(asked(&r.two)) != 0 {
+			t.Fatalf("the first was asked %+v, the second %+v", got, asked(&r.two))
+		}
+		time.Sleep(client.QuestionHold)
+		p.ExpectNothing(time.Second)
+		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
+		if a := p.ExpectAnswer(question); string(a.Result) != `{"roots":[]}` {
+			t.Errorf("answered %s, %v", a.Result, a.Error)
+		}
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// Without a session the question is refused. A server that has asked for roots is told when a session is
+// there, if the client behind it says that it tells of such a change, and may ask anew.
+func TestQuestionThatNoSessionComesForIsRefused(t *testing.T) {
+	for _, declared := range []string{changes, `{"roots":{}}`} {
+		run(t, declares(declared), func(r *rig) {
+			p := r.ready(`{"tools":{}}`)
+			start := time.Now()
+			p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+			if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Code != -32602 || time.Since(start) != client.QuestionHold {
+				t.Errorf("after %v: %s, %v", time.Since(start), a.Result, a.Error)
+			}
+			r.attach("one")
+			if declared == changes {
+				p.Expect("notifications/roots/list_changed")
+				p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+				r.Rest()
+				if got := asked(&r.one); len(got) != 1 {
+					t.Errorf("asked %+v", got)
+				}
+			}
+			r.attach("two")
+			p.ExpectNothing(time.Minute)
+		})
+	}
+}
+
+// What waits is bounded, and forgotten when its server takes it back or is started anew.
+func TestQuestionsBeforeAnySessionAreBounded(t *testing.T) {
+	run(t, declares(`{"roots":{},"sampling":{}}`), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		p.Ask(jsonrpc.ID{}, question, "sampling/createMessage", `{"messages":"`+strings.Repeat("x", 5000)+`"}`)
+		if a := p.ExpectAnswer(question); a.Error == nil {
+			t.Errorf("a large one: %s", a.Result)
+		}
+		for n := range client.MaxEarly {
+			p.Ask(jsonrpc.ID{}, jsonrpc.IntID(uint64(n)), "roots/list", "")
+		}
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		if a := p.ExpectAnswer(question); a.Error == nil {
+			t.Errorf("one above the bound: %s", a.Result)
+		}
+		for n := range client.MaxEarly - 1 {
+			p.Notify(jsonrpc.ID{}, "notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, n))
+		}
+		r.Rest()
+		r.attach("one")
+		if got := asked(&r.one); len(got) != 1 || got[0].ID != jsonrpc.IntID(client.MaxEarly-1) {
+			t.Errorf("asked %+v", got)
+		}
+	})
+	run(t, declares(`{"roots":{}}`), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		p.Close(nil)
+		next := r.ready(`{"tools":{}}`)
+		r.attach("one")
+		if got := asked(&r.one); len(got) != 0 {
+			t.Errorf("asked for a server that is gone: %+v", got)
+		}
+		next.ExpectNothing(time.Minute)
+	})
+}
+
+// A server that worked for one principal may ask because of that: its question is not another's, also
+// when that one's is the only session.
+func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
+	run(t, declares(`{"roots":{}}`), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.uses("one", "alice")
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		r.Rest()
+		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
+		p.ExpectAnswer(question)
+		x := r.exchange("one", "tools/call", `{"name":"a"}`)
+		x.Principal = "alice"
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		p.Reply(p.Expect("tools/call"), `{}`)
+		r.Rest()
+		r.send(client.Detach{Ref: r.Ref("one")})
+		r.uses("two", "bob")
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		if a := p.ExpectAnswer(question); a.Error == nil || len(asked(&r.two)) != 0 {
+			t.Errorf("another principal was asked: %s, %+v", a.Result, asked(&r.two))
+		}
+	})
+}
