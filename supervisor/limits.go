@@ -162,7 +162,7 @@ var limits = []limit{
 	{"", "list", int64(client.MaxList), "one list", "no further page is asked for", listsCut},
 	{"", "tool", int64(catalog.MaxItem), "the definition of one of them", "it is left out", listsCut},
 	{"", "description", int64(catalog.MaxDescription), "its description", "the rest of it is cut off", listsCut},
-	{"", "instructions", int64(client.MaxInstructions), "the instructions of a server", "the rest of them is cut off", listsCut},
+	{"", "instructions", int64(catalog.MaxInstructions), "the instructions of a server in those of all servers", "the rest of them is cut off", listsCut},
 	{"", "declared", int64(client.MaxDeclared), "the capabilities that a server declares; and the same of its serverInfo", "all but the standard capabilities, name and version is left out", listsCut},
 	{"", "schema", int64(catalog.MaxSchema), "a schema of a tool, which is passed on: the host checks nothing against it and fetches nothing for it", "the tool is left out", listsCut},
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},

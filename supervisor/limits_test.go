@@ -154,7 +154,7 @@ var enforced = map[string]string{
 	"tools":                    "gateway/catalog.TestListsAreBounded actors/client.TestListIsNotReadToItsEnd",
 	"tool_bytes":               "gateway/catalog.TestItemsAreBounded",
 	"description_bytes":        "gateway/catalog.TestItemsAreBounded actors/client.TestToolsThatSayTooMuch",
-	"instructions_bytes":       "actors/client.TestServerThatSaysTooMuchOfItself",
+	"instructions_bytes":       "gateway/catalog.TestInstructionsStandUnderTheirServer",
 	"declared_bytes":           "actors/client.TestServerThatSaysTooMuchOfItself",
 	"schema_bytes":             "gateway/catalog.TestItemsAreBounded actors/client.TestToolsThatSayTooMuch",
 	"tasks_of_principal":       "actors/server.TestTasksAreBounded",

@@ -52,6 +52,19 @@ func started(ref otp.Ref, err error) (otp.Ref, error) {
 	return ref, err
 }
 
+// introduce has a session that looks at lists use its connection to a server that wants to ask its
+// client something, as which roots it has. Otherwise the session would come with its first call, for which
+// that is too late.
+func (c *Catalog) introduce(s *server, r LookRequest) {
+	if len(r.Lists) == 0 || r.Caller.Modern || r.Caller.Peer {
+		return
+	}
+	key := s.at(s.key(r.Caller))
+	if conn := s.conns[key]; conn != nil && conn.report.Early {
+		c.use(s, key, conn, r.Caller)
+	}
+}
+
 // open starts a connection for those who wait for it, unless its supervisor or its row is to be waited for first.
 func (c *Catalog) open(s *server, key tenant.Key) {
 	waiting := s.opening[key]

@@ -58,6 +58,7 @@ type report struct {
 	speak protocol.Version // zero is 2025-11-25
 	told  []merge.Kind     // of which the server says that they have changed
 	sse   bool             // the server speaks HTTP+SSE
+	early bool             // it wants to ask the first session something
 }
 
 // place is the place of a connection.
@@ -119,7 +120,7 @@ func (x *place) tell(p *otp.Process, m report) {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
-	r.Changed, r.Short[merge.Tools], r.Channel = m.told, m.short, m.sse
+	r.Changed, r.Short[merge.Tools], r.Channel, r.Early = m.told, m.short, m.sse, m.early
 	x.last = r
 	_ = x.cat.Send(&r)
 }

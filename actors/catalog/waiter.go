@@ -29,6 +29,7 @@ func (c *Catalog) look(call *Look) {
 		c.discover(name, call.Req)
 		s := c.servers[name]
 		c.hears(s, s.listed(caller), caller)
+		c.introduce(s, call.Req)
 	}
 	w := &waiter{call: call, deadline: c.p.Now().Add(call.Req.Wait)}
 	switch {

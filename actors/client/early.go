@@ -42,6 +42,7 @@ func (c *Connection) holdQuestion(in transport.Inbound) bool {
 		return false
 	}
 	m.Params = slices.Clone(m.Params) // a part of what was read would keep all of it
+	defer c.tellEarly(c.wantsSession())
 	c.early = append(c.early, m)
 	c.p.After(QuestionHold, holdOver{m.ID, c.attempt})
 	return true
@@ -50,8 +51,9 @@ func (c *Connection) holdQuestion(in transport.Inbound) bool {
 // askEarly asks the first session what was held for it. Where a question for roots was refused because
 // there was no session, the server is told that there are others now.
 func (c *Connection) askEarly() {
-	held := c.early
+	held, before := c.early, c.wantsSession()
 	c.early = nil
+	defer c.tellEarly(before)
 	for _, m := range held {
 		c.question(transport.Inbound{Message: m})
 	}
@@ -63,8 +65,20 @@ func (c *Connection) askEarly() {
 	}
 }
 
+// wantsSession reports whether the server wants to ask the first session something.
+func (c *Connection) wantsSession() bool { return len(c.early) > 0 || c.rootless }
+
+// tellEarly tells the catalogue when that is not as it was, so that a session which only looks at lists
+// comes to the connection too.
+func (c *Connection) tellEarly(before bool) {
+	if c.state == Ready && c.wantsSession() != before {
+		c.publish(nil, nil)
+	}
+}
+
 // holdOver refuses a question for which no session came.
 func (c *Connection) holdOver(m holdOver) {
+	defer c.tellEarly(c.wantsSession())
 	for i, q := range c.early {
 		if m.attempt == c.attempt && q.ID == m.id {
 			c.early = slices.Delete(c.early, i, i+1)

@@ -3,17 +3,17 @@ package client
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/telemetry"
 )
 
-// Bounds of what a server says of itself, in bytes.
-const (
-	MaxInstructions = 64 << 10  // of its instructions, where it is seen alone; see catalog.MaxInstructions
-	MaxDeclared     = 256 << 10 // of its capabilities, and of its serverInfo: icons as data URIs fit
-)
+// MaxDeclared bounds the capabilities of a server, and its serverInfo, in bytes: icons as data URIs fit.
+// Its instructions are bounded by the message that has them, and in those of all servers together by
+// catalog.MaxInstructions.
+const MaxDeclared = 256 << 10
 
 // Facts are what the handshake established about a server.
 type Facts struct {
@@ -34,13 +34,12 @@ func (f Facts) Size() int {
 	return len(f.Capabilities.Raw()) + len(f.Server.Raw()) + len(f.Instructions)
 }
 
-// Bound returns what of the facts is kept, and passed on to clients, and how that is less than what
-// the server said.
+// Bound returns what of the facts is kept, and passed on to clients, and how clients are told less than
+// the server said: of instructions only clients of the list of all servers are.
 func (f Facts) Bound() (Facts, []catalog.Cut) {
 	var cuts []catalog.Cut
 	note := func(r catalog.Reason) { cuts = append(cuts, catalog.Cut{Reason: r, Count: 1}) }
-	if text := catalog.Ellipsis(f.Instructions, MaxInstructions); text != f.Instructions {
-		f.Instructions = text
+	if len(strings.TrimSpace(f.Instructions)) > catalog.MaxInstructions {
 		note(catalog.LongInstructions)
 	}
 	if len(f.Capabilities.Raw()) > MaxDeclared {

@@ -10,8 +10,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// What a server says of itself has a bound: the rest of its instructions is cut off, and of large
-// capabilities and a large serverInfo the parts that hosts go by are kept. The operator is told.
+// What a server says of itself has a bound: of large capabilities and a large serverInfo the parts that
+// hosts go by are kept. Instructions stay whole; only the list of all servers cuts them. The operator is
+// told.
 func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	run(t, nil, func(r *rig) {
@@ -25,7 +26,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
 		r.Rest()
 		f := r.report().Facts
-		if n := f.Size(); n > client.MaxInstructions+1024 {
+		if n := f.Size(); n > len(huge)+1024 {
 			t.Errorf("%d bytes are kept", n)
 		}
 		for _, path := range []string{"tools.listChanged", "resources.subscribe"} {
@@ -33,7 +34,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 				t.Errorf("%s is lost", path)
 			}
 		}
-		if f.Server.Name != "peer" || f.Server.Version != "1" || !strings.HasSuffix(f.Instructions, "x…") {
+		if f.Server.Name != "peer" || f.Server.Version != "1" || f.Instructions != huge {
 			t.Errorf("it is %s %s, and says %d bytes", f.Server.Name, f.Server.Version, len(f.Instructions))
 		}
 		told := map[string]int{}
@@ -50,7 +51,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 
 // A description within its bounds is not changed.
 func TestFactsWithinTheirBounds(t *testing.T) {
-	f := client.Facts{Instructions: strings.Repeat("x", client.MaxInstructions)}
+	f := client.Facts{Instructions: strings.Repeat("x", catalog.MaxInstructions)}
 	if got, cuts := f.Bound(); !got.Same(f) || len(cuts) > 0 {
 		t.Errorf("%v are cut", cuts)
 	}

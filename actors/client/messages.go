@@ -216,6 +216,7 @@ type Report struct {
 	State       State
 	Cause       error  // of Backoff and Quarantined: an *Ending, when a connection says it
 	Channel     bool   // its server speaks HTTP+SSE
+	Early       bool   // its server wants to ask the first session something
 	Lacks       string // of Ready: which lists could not be had, and why; empty when there are all
 	At          time.Time
 	Facts       Facts // of Ready

@@ -1,0 +1,38 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"mcpd/actors/catalog"
+	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
+)
+
+// A session that looks at lists is sent to a connection whose server wants to ask its client something.
+// No look before it can answer does that, and none of a client whose requests stand alone.
+func TestLookMeetsServerThatAsks(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		run(t, func(r *rig) {
+			r.ready()
+			r.late = true
+			r.reports(search, report{state: client.Ready, tools: []string{"find"}, early: early})
+			r.reports(files, report{state: client.Ready, tools: []string{"read"}})
+			alone := r.caller("ci", "")
+			alone.Modern = true
+			lists := []merge.Kind{merge.Tools}
+			<-r.look(catalog.LookRequest{Caller: r.caller("ci", "")})
+			<-r.look(catalog.LookRequest{Caller: alone, Lists: lists})
+			if len(r.attaches) != 0 {
+				t.Fatalf("attached %d", len(r.attaches))
+			}
+			<-r.look(catalog.LookRequest{Caller: r.caller("ci", ""), Lists: lists})
+			<-r.look(catalog.LookRequest{Caller: r.caller("bob", ""), Lists: lists})
+			if got, want := len(r.attaches), map[bool]int{true: 1}[early]; got != want {
+				t.Errorf("early %t: attached %d, want %d", early, got, want)
+			}
+			for _, m := range r.attaches {
+				m.Reply(struct{}{})
+			}
+		})
+	}
+}
