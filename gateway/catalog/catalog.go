@@ -175,6 +175,7 @@ func (c *Catalog) shown(server string, k Kind, item jsontext.Value, name, extern
 		}
 	}
 	if k == Tools {
+		changed = identify(changed, external)
 		changed = outward{Addresses: c.Addresses, server: server}.withMeta(changed)
 	}
 	if len(changed) != len(item) || &changed[0] != &item[0] {

@@ -50,7 +50,7 @@ func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 		case listed[name]:
 			note(&left, LeftOut, name, "the server lists it twice")
 			continue
-		case string(sound) != string(item), k == Resources && !parses(name):
+		case string(sound) != string(item), k == Resources && !parses(name), k == Tools && len(identify(item, "x")) != len(item):
 			note(&repaired, Repaired, name, "")
 		}
 		listed[name] = true

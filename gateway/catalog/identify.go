@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// A schema with an $id is known to a validator by that. The official clients give all schemas of a list
+// to one validator: of two with the same $id it checks results against the first, or fails the whole
+// list. So in the list of all servers each $id becomes one of its tool's own, whatever other servers there
+// are: "https://a.example/out" of the tool files__read is "https://a.example/out?mcpd=files__read.out".
+// References to it are changed as well.
+
+// identified are the schemas of a tool, and what their $ids end in.
+var identified = []struct{ member, mark string }{{"inputSchema", ".in"}, {"outputSchema", ".out"}}
+
+// identify gives the schemas of a tool $ids that no other tool has.
+func identify(tool jsontext.Value, external string) jsontext.Value {
+	if !strings.Contains(string(tool), `"$id"`) {
+		return tool
+	}
+	for _, of := range identified {
+		if schema, ok := splice.Get(tool, of.member); ok {
+			if named := ownIDs(schema, external+of.mark); string(named) != string(schema) {
+				tool, _ = splice.Set(tool, named, of.member) // it has the member
+			}
+		}
+	}
+	return tool
+}
+
+// ownIDs is a schema whose $ids, and references to them, end in a mark.
+func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
+	r := renaming{mark: mark, ids: map[string]bool{}}
+	r.schema(schema, &url.URL{}, 0)
+	if len(r.ids) == 0 {
+		return schema
+	}
+	r.write = true
+	return r.schema(schema, &url.URL{}, 0)
+}
+
+// renaming passes over a schema twice: first to find its $ids, then to change them.
+type renaming struct {
+	mark  string
+	ids   map[string]bool // resolved against the $ids around them
+	write bool
+}
+
+// data are the keywords whose values are no schemas, whatever they look like, and byMember and byElement
+// those that have schemas as members and elements: as the validator of the TypeScript SDK sees them. It
+// takes any other object for a schema.
+var (
+	data      = wordsOf("default enum const examples required")
+	byMember  = wordsOf("definitions $defs properties patternProperties dependencies dependentSchemas")
+	byElement = wordsOf("items prefixItems allOf anyOf oneOf")
+)
+
+func wordsOf(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(list) {
+		set[word] = true
+	}
+	return set
+}
+
+// schema passes over one schema. Base is the $id that it is in.
+func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext.Value {
+	if raw.Kind() != '{' || depth > maxSchemaDepth {
+		return raw
+	}
+	if id, ok := splice.GetString(raw, "$id"); ok && isName(id) {
+		if to, err := base.Parse(strings.TrimSuffix(id, "#")); err == nil {
+			base = to
+			r.ids[to.String()] = true
+		}
+	}
+	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+		name, value := m.Key(), m.Value
+		said, text := splice.Unquote(value)
+		switch {
+		case text && r.write && (name == "$id" && isName(said) || name == "$ref" && r.refers(base, said)):
+			return splice.Quote(r.marked(said)), true
+		case value.Kind() == '[' && byElement[name]:
+			return splice.MapElements(value, func(e jsontext.Value) (jsontext.Value, bool) { return r.schema(e, base, depth+1), true }), true
+		case value.Kind() != '{' || data[name]:
+			return value, true
+		case byMember[name]:
+			return splice.MapMembers(value, func(m splice.Member) (jsontext.Value, bool) { return r.schema(m.Value, base, depth+1), true }), true
+		}
+		return r.schema(value, base, depth+1), true
+	})
+}
+
+// isName reports whether an $id names a schema, and not a place in one.
+func isName(id string) bool { return id != "" && id[0] != '#' }
+
+// refers reports whether a reference leads to a schema that has an $id.
+func (r *renaming) refers(base *url.URL, ref string) bool {
+	document, _, _ := strings.Cut(ref, "#")
+	to, err := base.Parse(document)
+	return document != "" && err == nil && r.ids[to.String()]
+}
+
+// marked is an $id or a reference with the mark, ahead of its fragment.
+func (r *renaming) marked(said string) string {
+	document, fragment, cut := strings.Cut(said, "#")
+	separator := "?"
+	if strings.Contains(document, "?") {
+		separator = "&"
+	}
+	document += separator + "mcpd=" + r.mark
+	if cut {
+		document += "#" + fragment
+	}
+	return document
+}

@@ -1,0 +1,23 @@
+package interop
+
+import "fmt"
+
+// oddIDs are pairs of servers whose schemas have the same $id and say something else. The official
+// clients have one validator for all schemas of a list, which knows a schema by its $id.
+func oddIDs() (rows []oddRow) {
+	add := func(name, odd, schema, content string) {
+		rows = append(rows, oddRow{part: 2, name: name, odd: odd, says: says{
+			"tools/list":    {result(`{"tools":[{"name":"it","inputSchema":{"$id":"https://odd.example/in","type":"object"},"outputSchema":` + schema + `}]}`)},
+			"tools/call it": {result(`{"content":[],"structuredContent":` + content + `}`)},
+		}, asks: []oddAsk{{method: "tools/list"}, {method: "tools/call", params: `{"name":"it"}`}}})
+	}
+	for _, one := range []struct{ name, kind, value string }{{"one", "string", `"x"`}, {"two", "number", "1"}} {
+		content := `{"a":` + one.value + `}`
+		add("schema-id-"+one.name, "two servers have the same $id in an outputSchema",
+			fmt.Sprintf(`{"$id":"https://odd.example/out","type":"object","properties":{"a":{"type":%q}}}`, one.kind), content)
+		add("schema-inner-"+one.name, "two servers have the same $id below an outputSchema, and refer to it",
+			fmt.Sprintf(`{"$id":"https://odd.example/%s","type":"object","$defs":{"a":{"$id":"inner","type":%q}},"properties":{"a":{"$ref":"inner"}}}`,
+				one.name, one.kind), content)
+	}
+	return rows
+}
