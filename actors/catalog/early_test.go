@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"testing"
+	"time"
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
@@ -35,4 +36,21 @@ func TestLookMeetsServerThatAsks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A look that waits for the server meets it as well, as soon as the server is ready.
+func TestLookThatWaitsMeetsServerThatAsks(t *testing.T) {
+	run(t, func(r *rig) {
+		r.late = true
+		answer := r.look(catalog.LookRequest{Caller: r.caller("ci", ""), Wait: 10 * time.Second, Lists: []merge.Kind{merge.Tools}})
+		r.reports(files, report{state: client.Ready})
+		r.reports(search, report{state: client.Ready, early: true})
+		if len(r.attaches) != 1 {
+			t.Errorf("attached %d", len(r.attaches))
+		}
+		<-answer
+		for _, m := range r.attaches {
+			m.Reply(struct{}{})
+		}
+	})
 }

@@ -56,7 +56,7 @@ func started(ref otp.Ref, err error) (otp.Ref, error) {
 // client something, as which roots it has. Otherwise the session would come with its first call, for which
 // that is too late.
 func (c *Catalog) introduce(s *server, r LookRequest) {
-	if len(r.Lists) == 0 || r.Caller.Modern || r.Caller.Peer {
+	if len(r.Lists) == 0 || r.Caller.Modern || r.Caller.Peer || r.Caller.Server != "" && r.Caller.Server != s.config.Name {
 		return
 	}
 	key := s.at(s.key(r.Caller))

@@ -44,6 +44,11 @@ func (c *Catalog) report(r *client.Report) {
 		default:
 			c.learn(s, r)
 		}
+		if r.Early {
+			for _, w := range c.waiting {
+				c.introduce(s, w.call.Req)
+			}
+		}
 	}
 	c.show(s)
 	c.flush()

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,11 +52,9 @@ type renaming struct {
 	write bool
 }
 
-// data are the keywords whose values are no schemas, whatever they look like, and byMember and byElement
-// those that have schemas as members and elements: as the validator of the TypeScript SDK sees them. It
-// takes any other object for a schema.
+// byMember and byElement are the keywords that have schemas as members and elements, as the validator of
+// the TypeScript SDK sees them. It takes any other object for a schema.
 var (
-	data      = wordsOf("default enum const examples required")
 	byMember  = wordsOf("definitions $defs properties patternProperties dependencies dependentSchemas")
 	byElement = wordsOf("items prefixItems allOf anyOf oneOf")
 )
@@ -87,7 +86,7 @@ func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext
 			return splice.Quote(r.marked(said)), true
 		case value.Kind() == '[' && byElement[name]:
 			return splice.MapElements(value, func(e jsontext.Value) (jsontext.Value, bool) { return r.schema(e, base, depth+1), true }), true
-		case value.Kind() != '{' || data[name]:
+		case value.Kind() != '{' || slices.Contains(data, name):
 			return value, true
 		case byMember[name]:
 			return splice.MapMembers(value, func(m splice.Member) (jsontext.Value, bool) { return r.schema(m.Value, base, depth+1), true }), true

@@ -9,7 +9,7 @@ func oddIDs() (rows []oddRow) {
 		rows = append(rows, oddRow{part: 2, name: name, odd: odd, says: says{
 			"tools/list":    {result(`{"tools":[{"name":"it","inputSchema":{"$id":"https://odd.example/in","type":"object"},"outputSchema":` + schema + `}]}`)},
 			"tools/call it": {result(`{"content":[],"structuredContent":` + content + `}`)},
-		}, asks: []oddAsk{{method: "tools/list"}, {method: "tools/call", params: `{"name":"it"}`}}})
+		}, asks: []oddAsk{{method: "tools/list", aggregate: "it"}, {method: "tools/call", params: `{"name":"it"}`}}})
 	}
 	for _, one := range []struct{ name, kind, value string }{{"one", "string", `"x"`}, {"two", "number", "1"}} {
 		content := `{"a":` + one.value + `}`
