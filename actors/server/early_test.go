@@ -20,6 +20,7 @@ func TestServerThatAsksFirstHearsItsFirstClient(t *testing.T) {
 				u.shake(changes)
 				p := r.peer("files")
 				p.Ask(jsonrpc.IntID(1), "roots/list", "")
+				r.Rest()
 				if late { // it asks anew when it hears that there is a client
 					time.Sleep(2 * client.QuestionHold)
 					if got := p.answers(); len(got) != 1 || got[0].Error == nil {
@@ -33,6 +34,7 @@ func TestServerThatAsksFirstHearsItsFirstClient(t *testing.T) {
 						t.Fatalf("%q: told %v", endpoint, got)
 					}
 					p.Ask(jsonrpc.IntID(2), "roots/list", "")
+					r.Rest()
 				}
 				other := r.open("ci", endpoint)
 				other.shake(changes)
