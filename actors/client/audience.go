@@ -60,6 +60,7 @@ type audience struct {
 	// where they are set.
 	sharing            bool
 	session, principal string
+	filter             string // only of the sessions that listen with this filter of extensions
 }
 
 // everybody shares the connection.

@@ -2,10 +2,12 @@ package client
 
 import (
 	"errors"
+	"strings"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
+	"mcpd/protocol/subscription"
 	"mcpd/transport"
 )
 
@@ -22,6 +24,14 @@ func (c *Connection) extended(in transport.Inbound) {
 	m := in.Message
 	if c.gate().Check(protocol.Server, m.Method, m.Params) != nil {
 		c.undelivered(m.Method, "undeclared")
+		return
+	}
+	l := c.listens[subscriptionOf(m.Params)]
+	if l == nil {
+		l = c.listens[in.Related]
+	}
+	if l != nil && strings.HasPrefix(l.uri, subscription.Mark) { // who listens hears it
+		c.dispatch(m, audience{sharing: true, filter: l.uri})
 		return
 	}
 	switch to := c.owner(in.Related); {

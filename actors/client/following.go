@@ -6,11 +6,14 @@ import (
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
 )
 
 // follow asks the server to tell of a resource, or not any more, on behalf of sessions that do not wait for it themselves.
 func (c *Connection) follow(uri string, wanted bool) {
+	_, ofExtensions := subscription.Named(uri)
 	switch {
+	case ofExtensions && !c.facts.Version.Has(protocol.Listen): // the server is another by now
 	case c.facts.Version.Has(protocol.Listen) && wanted:
 		c.asides++
 		c.listenTo(uri, func(error) {

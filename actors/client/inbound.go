@@ -99,7 +99,9 @@ func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 	n := &notification.Dispatch{
 		Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params, Session: to.session, Principal: to.principal,
 	}
-	n.URI, _ = splice.GetString(m.Params, "uri")
+	if n.URI = to.filter; n.URI == "" {
+		n.URI, _ = splice.GetString(m.Params, "uri")
+	}
 	if c.p.Send(c.o.Dispatcher, n) != nil {
 		c.undelivered(m.Method, "queue_full")
 	}

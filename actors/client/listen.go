@@ -32,7 +32,7 @@ const LeaveTime = time.Second
 // listen is a subscription of ours to a modern server (2026-07-28 §basic/patterns/subscriptions). There is one for the lists and one for
 // each resource, which never have anything in common: some servers take a second subscription to the same for a replacement.
 type listen struct {
-	uri     string              // of the resource; empty for the lists
+	uri     string              // of the resource, or the name of a filter of extensions; empty for the lists
 	filter  subscription.Filter // asked for
 	acked   bool
 	missed  bool          // it was in force before, and nobody was told what changed since
@@ -72,11 +72,15 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 		then(protocol.Overloaded("subscriptions to server "+c.o.Server, 0))
 		return
 	}
-	if !c.facts.Capabilities.Has("resources.subscribe") {
+	f, ofExtensions := subscription.Named(uri)
+	if !ofExtensions {
+		f.URIs = []string{uri}
+	}
+	if !ofExtensions && !c.facts.Capabilities.Has("resources.subscribe") {
 		then(protocol.CapabilityNotSupported("resources.subscribe"))
 		return
 	}
-	l := newListen(uri, subscription.Filter{URIs: []string{uri}})
+	l := newListen(uri, f)
 	l.then = append(l.then, then)
 	c.openListen(l)
 }
@@ -105,7 +109,7 @@ func (c *Connection) acknowledged(m jsonrpc.Message) {
 	l.timer.Stop()
 	l.acked = true
 	granted, err := subscription.ParseFilter(m.Params)
-	if err == nil && l.uri != "" && len(granted.URIs) == 0 {
+	if err == nil && l.uri != "" && len(granted.URIs)+len(granted.Extensions) == 0 {
 		c.settleListen(l, protocol.NotAnnounced(l.uri))
 		c.unlisten(l)
 		return
@@ -196,6 +200,9 @@ func (c *Connection) missed(l *listen) {
 
 // updated tells those who want to hear of a resource that it may have changed.
 func (c *Connection) updated(uri string) {
+	if _, ok := subscription.Named(uri); ok { // what it tells of is not known here
+		return
+	}
 	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
 	_ = c.p.Send(c.o.Dispatcher, &notification.Dispatch{
 		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri, Params: params,

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -82,6 +83,9 @@ func (s *Session) subscribe(d *session.Deliver) {
 	for _, uri := range wanted.URIs {
 		err = cmp.Or(err, merge.CheckURI(uri))
 	}
+	if name := wanted.Name(); err == nil && len(name) > merge.MaxURI {
+		err = protocol.InvalidParams(fmt.Sprintf("the filters of extensions have %d bytes, and may have %d", len(name), merge.MaxURI))
+	}
 	if err != nil {
 		s.refuse(d, err)
 		return
@@ -116,8 +120,22 @@ func (s *Session) subscribe(d *session.Deliver) {
 			l.uris = append(l.uris, u)
 			s.inquire(target.Server, "resources/subscribe", target.Params, agreement{l, u})
 		}
+		s.listenToExtensions(l, wanted.Name())
 		s.acknowledge(l)
 	})
+}
+
+// listenToExtensions asks the one server for what a listen wants of extensions which both ends have
+// declared. A server whose revision has no such subscriptions is not asked.
+func (s *Session) listenToExtensions(l *listen, name string) {
+	if name == "" || !s.extended() || len(s.view.Servers) == 0 || !s.view.Servers[0].Facts.Version.Has(protocol.Listen) {
+		return
+	}
+	u := session.Subscription{Server: s.h.Endpoint().Server, URI: name, Own: name}
+	l.waiting++
+	l.uris = append(l.uris, u)
+	params, _ := splice.Set(nil, splice.Quote(name), "uri") // an empty value becomes an object
+	s.inquire(u.Server, "resources/subscribe", params, agreement{l, u})
 }
 
 // inquired goes on with a listen when one more server has said what it thinks of it. One that ended meanwhile has let go of it already.
@@ -144,7 +162,11 @@ func (s *Session) acknowledge(l *listen) {
 	}
 	l.granted.URIs = nil
 	for _, u := range l.uris {
-		l.granted.URIs = append(l.granted.URIs, u.URI)
+		if f, ok := subscription.Named(u.URI); ok {
+			l.granted.Extensions = f.Extensions
+		} else {
+			l.granted.URIs = append(l.granted.URIs, u.URI)
+		}
 	}
 	s.p.Check()
 	if l.d.Out.Send(l.granted.Acknowledged(l.d.Message.ID)) != nil {
@@ -160,7 +182,9 @@ func (s *Session) announce(n *notification.Notice) {
 			continue
 		}
 		params, ok := n.Params, false
-		if n.Method == "notifications/resources/updated" {
+		if _, named := subscription.Named(n.URI); named {
+			ok = slices.ContainsFunc(l.uris, func(u session.Subscription) bool { return u.Server == n.Server && u.Own == n.URI })
+		} else if n.Method == "notifications/resources/updated" {
 			params, ok = s.renamed(l.uris, n)
 		} else {
 			ok = l.granted.Wants(n.Method)

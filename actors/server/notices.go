@@ -31,6 +31,9 @@ func (s *Session) notice(n *notification.Notice) {
 		s.announce(n)
 		return
 	}
+	if _, ok := subscription.Named(n.URI); ok { // another session listens to it
+		return
+	}
 	params := n.Params
 	switch n.Method {
 	case "notifications/message":

@@ -9,6 +9,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
 )
 
 // scheme begins the URIs that name a server. A server's own URI that begins so is always wrapped: it could pose as another's.
@@ -31,6 +32,9 @@ func CheckURI(uri string) error {
 	own := uri
 	if server, inner, ok := unwrap(uri); ok && len(server) <= MaxName {
 		own = inner
+	}
+	if strings.HasPrefix(uri, subscription.Mark) {
+		return protocol.InvalidParams("a resource's URI begins with a control character")
 	}
 	if len(own) <= MaxURI {
 		return nil

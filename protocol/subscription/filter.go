@@ -15,9 +15,11 @@ type Filter struct {
 	Tools, Prompts, Resources bool     // list_changed of each
 	URIs                      []string // resources whose updates are wanted
 	Tasks                     []string // tasks whose status is wanted, by the tasks extension
+	// Extensions is an object of the members that are not known here, which other extensions may know.
+	Extensions jsontext.Value
 }
 
-// ParseFilter reads the params of subscriptions/listen. Members that it does not know are left out, as the acknowledgement will show.
+// ParseFilter reads the params of subscriptions/listen.
 func ParseFilter(params jsontext.Value) (f Filter, err error) {
 	wanted, _ := splice.Get(params, "notifications")
 	if wanted.Kind() != '{' {
@@ -35,6 +37,8 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 			f.URIs, err = names(m)
 		case "taskIds":
 			f.Tasks, err = names(m)
+		default:
+			f.Extensions, _ = splice.Set(f.Extensions, m.Value, m.Key()) // an empty value becomes an object
 		}
 		if err != nil {
 			return Filter{}, err
@@ -75,7 +79,8 @@ func names(m splice.Member) (list []string, err error) {
 	return list, nil
 }
 
-// Grant is the part of the filter that a server can honour by what it declared. The rest is left out without an error.
+// Grant is the part of the filter that a server can honour by what it declared. The rest is left out without an error, and so is what is of
+// extensions, which nobody knows here.
 func (f Filter) Grant(server protocol.ServerCapabilities) Filter {
 	f.Tools = f.Tools && server.Has("tools.listChanged")
 	f.Prompts = f.Prompts && server.Has("prompts.listChanged")
@@ -86,6 +91,7 @@ func (f Filter) Grant(server protocol.ServerCapabilities) Filter {
 	if !server.Has("extensions." + protocol.ExtensionTasks) {
 		f.Tasks = nil
 	}
+	f.Extensions = nil
 	return f
 }
 
@@ -131,6 +137,9 @@ func (f Filter) Notifications() jsontext.Value {
 		if len(row.list) > 0 {
 			set(row.name, array(row.list))
 		}
+	}
+	for m := range splice.Members(f.Extensions) {
+		set(m.Key(), m.Value)
 	}
 	return d
 }
