@@ -161,7 +161,7 @@ func (p *place) tenant(t *testing.T, name string, all []published) string {
 	fmt.Fprintf(&b, "  %s:\n    servers:\n", name)
 	for _, s := range all {
 		if s.kind != stdio {
-			fmt.Fprintf(&b, "      %s: {url: %q, %s}\n", s.name, p.urls[s.name], s.settings)
+			fmt.Fprintf(&b, "      %s: {url: %q}\n", s.name, p.urls[s.name])
 			continue
 		}
 		line := p.command(t, s, "")

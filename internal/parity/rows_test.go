@@ -99,19 +99,6 @@ var rules = []rule{{
 		return d.direct == absent{} && (short(d.through) == "{}" || short(d.through) == "[]")
 	},
 }, {
-	name: "capabilities are agreed",
-	cites: []clause{{page: "2025-11-25/basic/lifecycle", heading: "Operation",
-		says: "only capabilities that were negotiated are used"}},
-	quick: true, ways: []way{own}, steps: []string{"prompts/list", "resources/list", "resources/templates/list", "prompts/get", "resources/read"},
-	paths: []string{".error.message", ".error.data"},
-	holds: func(_ about, d difference) bool {
-		if data, ok := d.through.(map[string]any); ok {
-			return data["reason"] == "capability_not_supported"
-		}
-		text, _ := d.through.(string)
-		return strings.Contains(text, "capability \"") && strings.Contains(text, "is not supported")
-	},
-}, {
 	name: "the server is named in results",
 	cites: []clause{{page: "2026-07-28/basic/index", heading: "_meta", says: "every result has io.modelcontextprotocol/serverInfo",
 		fact: fact{"ResultMetaObject", serverInfo, true}}},
@@ -150,18 +137,6 @@ var rules = []rule{{
 			return d.through == absent{}
 		}
 		return d.direct == absent{} && short(d.through) == `{"io.modelcontextprotocol/tasks":{}}`
-	},
-}, {
-	name: "a missing method is 404",
-	cites: []clause{{page: "2026-07-28/basic/transports/streamable-http", heading: "Protocol Version Header",
-		says: "the status of a method that is not there is 404, which the SDKs show; here one of a capability that the server does not declare"}},
-	quick: true, ways: []way{own}, clients: []string{"TypeScript 2"}, steps: []string{"prompts/get", "resources/read"},
-	paths: []string{".error.code", ".error.data", ".error.message"},
-	holds: func(_ about, d difference) bool {
-		text := short(d.through)
-		return d.path == ".error.code" && d.direct == -32601.0 && d.through == "CLIENT_HTTP_NOT_IMPLEMENTED" ||
-			d.path == ".error.data" && d.direct == absent{} && strings.Contains(text, `{"status":404`) && strings.Contains(text, "capability_not_supported") ||
-			d.path == ".error.message" && strings.Contains(text, "is not supported") && (strings.Contains(text, "rejected by transport: Not Found") || strings.Contains(text, "Error POSTing to endpoint"))
 	},
 }, {
 	name:  "there is no ping and no log level of a session",
@@ -213,9 +188,10 @@ var rules = []rule{{
 		return d.direct == -32602.0 && d.through == -32002.0 || d.through == strings.Replace(direct, "-32602", "-32002", 1)
 	},
 }, {
-	name:  "questions belong to a call",
-	cites: []clause{architecture(listeners, "roots/list outside of a call is refused, so a server keeps the folders of its arguments")},
-	quick: true, servers: []string{"files"}, steps: []string{"tools/call"},
+	name: "nothing is asked outside of a request",
+	cites: []clause{{page: "2026-07-28/basic/patterns/mrtr", heading: "Multi Round-Trip Requests",
+		says: "a server asks within the result of a request; a legacy server that asks for roots when it is started keeps the folders of its arguments"}},
+	quick: true, clients: modern, servers: []string{"files"}, steps: []string{"tools/call"},
 	paths: []string{".result.content[0].text", ".result.structuredContent.content"},
 	holds: func(_ about, d difference) bool {
 		through, _ := d.through.(string)

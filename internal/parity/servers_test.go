@@ -14,16 +14,15 @@ const (
 // published is a server as npm has it. In arguments, variables and steps, $DIR stands for a
 // folder that only this server has, $PORT for the port that it listens on.
 type published struct {
-	name     string // what the configuration of mcpd calls it
-	pkg      string
-	bin      string // its program, within the package
-	kind     kind
-	args     []string
-	env      []string
-	files    map[string]string // what is in $DIR before it starts
-	settings string            // further keys of its configuration in mcpd
-	quick    bool              // it is surveyed on every run
-	steps    []step
+	name  string // what the configuration of mcpd calls it
+	pkg   string
+	bin   string // its program, within the package
+	kind  kind
+	args  []string
+	env   []string
+	files map[string]string // what is in $DIR before it starts
+	quick bool              // it is surveyed on every run
+	steps []step
 }
 
 // servers are all that are surveyed, in the order of the configuration. Nothing that they are

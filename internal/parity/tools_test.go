@@ -67,7 +67,6 @@ var remotes = []published{{
 }, {
 	// It serves one connection at a time.
 	name: "hello-sse", pkg: "mcp-hello-world", bin: "build/http.js", kind: sse, steps: hello,
-	settings: "share: principal, max_instances: 1",
 }, {
 	name: "runner-remote", pkg: "mcp-server-code-runner", bin: "dist/cli.js",
 	kind: https, args: []string{"--transport", "http", "--port", "$PORT"}, steps: runner,
