@@ -3,13 +3,12 @@ package interop
 // oddUndeclared are servers that answer what they have not declared. A client that does not look at
 // capabilities, as the official ones do unless they are told to, gets all of it.
 func oddUndeclared() []oddRow {
-	tools := []oddAsk{{method: "tools/list"}, {method: "tools/call", params: `{"name":"it"}`}}
+	tools := []oddAsk{{method: "tools/list", aggregate: "it"}, {method: "tools/call", params: `{"name":"it"}`}}
 	others := []oddAsk{
-		{method: "prompts/list"}, {method: "prompts/get", params: `{"name":"p"}`},
-		{method: "resources/list"}, {method: "resources/read", params: `{"uri":"odd://$SERVER/r"}`},
+		{method: "prompts/list", aggregate: "p"}, {method: "prompts/get", params: `{"name":"p"}`},
+		{method: "resources/list", aggregate: "odd://$SERVER/r"}, {method: "resources/read", params: `{"uri":"odd://$SERVER/r"}`},
 	}
 	unlisted := []oddAsk{
-		{method: "logging/setLevel", params: `{"level":"info"}`, alone: true},
 		{method: "completion/complete", params: `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`, alone: true},
 	}
 	all := append(append(tools[:2:2], others...), unlisted...)
@@ -27,7 +26,6 @@ func oddUndeclared() []oddRow {
 			"resources/list":                 {result(`{"resources":[{"uri":"odd://$SERVER/r","name":"r"}]}`)},
 			"resources/templates/list":       {result(`{"resourceTemplates":[]}`)},
 			"resources/read odd://$SERVER/r": {result(`{"contents":[{"uri":"odd://$SERVER/r","text":"t"}]}`)},
-			"logging/setLevel":               {result(`{}`)},
 			"completion/complete":            {result(`{"completion":{"values":["x"]}}`)},
 		}
 	}
@@ -36,10 +34,6 @@ func oddUndeclared() []oddRow {
 		{part: 1, name: "undeclared-null", odd: "the same, with null for the capabilities", says: script(`"capabilities":null,`), asks: all},
 		{part: 1, name: "undeclared-none", odd: "the same, without capabilities", says: script(``), asks: all},
 		{part: 1, name: "undeclared-some", odd: "the same, and declares tools only", says: script(`"capabilities":{"tools":{}},`), asks: alone},
-		{part: 1, name: "undeclared-subscribe", odd: "takes subscriptions, and declares resources only", over: []string{oddStdio, oddSSE}, says: says{
-			"initialize": {greeting(`{"resources":{}}`)}, "resources/subscribe": {result(`{}`)},
-			"resources/read odd://$SERVER/r": {result(`{"contents":[{"uri":"odd://$SERVER/r","text":"t"}]}`)},
-		}, asks: []oddAsk{{method: "resources/subscribe", params: `{"uri":"odd://$SERVER/r"}`, alone: true}}},
 		{part: 1, name: "undeclared-refused", odd: "declares tools only, and refuses prompts in its own words", says: says{
 			"tools/call it": {result(text("ok"))}, "prompts/list": {failure(-32601, "prompts? never heard")}, "initialize": {greeting(`{"tools":{}}`)},
 		}, asks: []oddAsk{{method: "prompts/list", alone: true}}},

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers';
 
 const { connect, answered, late } = await import(`./sdk${process.argv[2]}.mjs`);
 const { timeout, width, jobs } = await json(process.stdin);
+console.debug = console.error; // standard output is for the outcomes
 
 const methods = {
   'tools/list': ({ client }, p, o) => client.listTools(p, o),
