@@ -75,6 +75,7 @@ func (c Client) asked(ctx context.Context, header http.Header, method, body stri
 // None of them says who it is.
 func halfHeaders(ctx context.Context, s *Site, clients int, cut string) Injected {
 	bytes, every := s.With.Number("bytes"), s.With.Duration("every")
+	half := strings.Repeat("x", bytes)
 	return beginApart(ctx, s, clients, every, every/time.Duration(clients), func(ctx context.Context, _ int) (int, error) {
 		conn, u, err := s.Client.dial(ctx)
 		if err != nil {
@@ -83,7 +84,7 @@ func halfHeaders(ctx context.Context, s *Site, clients int, cut string) Injected
 		defer conn.Close()
 		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 		_ = conn.SetWriteDeadline(time.Now().Add(visitTimeout))
-		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nX-Half: %s", u.Path, u.Host, strings.Repeat("x", bytes))
+		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nX-Half: %s", u.Path, u.Host, half)
 		if _, err := io.WriteString(conn, head); err != nil {
 			return 0, err
 		}

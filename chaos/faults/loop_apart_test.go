@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -32,6 +33,56 @@ func TestHandsThatAreApart(t *testing.T) {
 			if want := time.Duration(i) * 25 * time.Millisecond; when != want {
 				t.Errorf("struck at %v, want %v", when, want)
 			}
+		}
+	})
+}
+
+// Hands that wait are no goroutines: a fault with very many costs the process that measures nothing
+// meanwhile.
+func TestHandsThatWaitAreNoGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hands = 1000
+		before := runtime.NumGoroutine()
+		l := beginApart(t.Context(), &Site{For: time.Hour}, hands, time.Minute, time.Millisecond, func(context.Context, int) (int, error) {
+			return 1, nil
+		})
+		for _, sleep := range []time.Duration{0, 500 * time.Millisecond, 30 * time.Second} {
+			time.Sleep(sleep)
+			synctest.Wait()
+			if now := runtime.NumGoroutine(); now > before+10 {
+				t.Errorf("%d goroutines, %d before", now, before)
+			}
+		}
+		if err := l.heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		struck, _ := l.struck(t.Context())
+		time.Sleep(2 * time.Minute)
+		if again, _ := l.struck(t.Context()); struck != hands || again != struck {
+			t.Errorf("struck %d times, want %d; %d times when it was over", struck, hands, again)
+		}
+	})
+}
+
+// A hand that is at work when it is due again begins at once when it is done, and makes up for
+// nothing else.
+func TestHandThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var at []time.Duration // by the only hand
+		l := begin(t.Context(), &Site{For: time.Minute}, 1, 100*time.Millisecond, func(context.Context, int) (int, error) {
+			if at = append(at, time.Since(began).Round(time.Millisecond)); len(at) == 1 {
+				time.Sleep(350 * time.Millisecond)
+			}
+			return 1, nil
+		})
+		time.Sleep(600 * time.Millisecond)
+		if err := l.heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []time.Duration{0, 350 * time.Millisecond, 450 * time.Millisecond, 550 * time.Millisecond}
+		if !slices.Equal(at, want) {
+			t.Errorf("struck at %v, want %v", at, want)
 		}
 	})
 }
