@@ -191,14 +191,16 @@ func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handl
 	return s, unopened(r.Endpoint.Tenant, err)
 }
 
-// unopened is why there is no session, as its client is told. That the session manager is paused, or
-// refuses a tenant whose messages crash it, passes.
+// unopened is why there is no session, as its client is told. That the session manager is paused or
+// busy, or refuses a tenant whose messages crash it, passes.
 func unopened(tenant string, err error) error {
 	switch {
 	case errors.Is(err, otp.ErrShunned):
 		return session.Shunned(tenant, err)
-	case errors.Is(err, otp.ErrNoProc), errors.Is(err, otp.ErrOverloaded):
-		return protocol.Overloaded("host", second)
+	case errors.Is(err, otp.ErrNoProc):
+		return protocol.Unready("the host's session manager", second)
+	case errors.Is(err, otp.ErrOverloaded):
+		return protocol.Overloaded("the host's session manager", second)
 	}
 	return err
 }

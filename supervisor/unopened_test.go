@@ -1,0 +1,30 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+)
+
+// A client that gets no session is told what of the host has none for it, and when to come back.
+func TestUnopenedSaysWhatIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{otp.ErrNoProc, "the host's session manager is being started"},
+		{otp.ErrOverloaded, "the host's session manager is overloaded"},
+		{otp.ErrShunned, "tenant acme is paused"},
+	} {
+		var told *protocol.Error
+		if err := unopened("acme", c.err); !errors.As(err, &told) || told.Message != c.want || told.RetryAfter != second {
+			t.Errorf("%v: got %v, want %s", c.err, err, c.want)
+		}
+	}
+	if err := unopened("acme", context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("what is no refusal: got %v", err)
+	}
+}
