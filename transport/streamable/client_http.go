@@ -89,14 +89,14 @@ func tokenRune(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// maxRedirects is how many redirects of one request are followed.
-const maxRedirects = 3
+// MaxRedirects is how many redirects of one request are followed.
+const MaxRedirects = 3
 
 // do sends one request. Cookies are not kept: it goes past http.Client. Wrote says that bytes may have
 // reached the server.
 func (c *Client) do(ctx context.Context, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
 	resp, wrote, err = c.sendTo(ctx, nil, method, session, body, extra)
-	for range maxRedirects {
+	for range MaxRedirects {
 		if err != nil {
 			break
 		}
