@@ -8,9 +8,8 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Where nobody has said how a URL is shared and its server is found to speak HTTP+SSE, the sessions of a
-// principal share the connection that their lists come from, as with a server that is configured so:
-// some such servers take one connection at a time. Another principal has another connection.
+// The sessions of a principal share the connection that their lists come from, when a URL without
+// `share` is found to speak HTTP+SSE: some such servers take one connection at a time. Another principal has another connection.
 func TestServerFoundToSpeakHTTPSSEIsSharedByPrincipal(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -28,8 +28,8 @@ func (r *rig) uses(session, principal string) {
 	r.Rest()
 }
 
-// What a server asks as soon as it is started is asked of the first session that uses the connection,
-// and of no other.
+// The first session that uses a connection, and no other, is asked what its server asked as soon as it
+// was started.
 func TestQuestionBeforeAnySessionWaitsForTheFirst(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -77,7 +77,7 @@ func TestQuestionThatNoSessionComesForIsRefused(t *testing.T) {
 	}
 }
 
-// What waits is bounded, and forgotten when its server takes it back or is started anew.
+// Questions that wait are bounded, and forgotten when their server takes them back or is started anew.
 func TestQuestionsBeforeAnySessionAreBounded(t *testing.T) {
 	run(t, declares(`{"roots":{},"sampling":{}}`), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)

@@ -10,8 +10,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// What a server says of itself has a bound: of large capabilities and a large serverInfo the parts that
-// hosts go by are kept. Instructions stay whole; only the list of all servers cuts them. The operator is
+// Capabilities and serverInfo have a bound: of large ones, the host keeps the parts that it goes by. Instructions stay whole; only the list of all servers cuts them. The operator is
 // told.
 func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)

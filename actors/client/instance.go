@@ -43,7 +43,7 @@ type Instance struct {
 	Key tenant.Key
 }
 
-// What the instances of a server tell each other. Classes: handed is ordinary; adopt, vacant and
+// Messages between the instances of a server. Classes: handed is ordinary; adopt, vacant and
 // offers are owed, one for each instance, one for each call and one for each list that was fetched.
 type (
 	// adopt says who hands an instance its calls, and how many that were so far.

@@ -37,9 +37,9 @@ func (p *peer) confirms(what string) (id jsonrpc.ID) {
 	return id
 }
 
-// What a subscription asks for of an extension that both ends have declared goes to the server, which
-// confirms it, and what that says on the subscription goes to whoever listens with that filter. When
-// nobody does any more, the server is told.
+// The filter of an extension that both ends have declared goes to the server, which confirms it. Its
+// notifications go to the clients that listen with that filter. The server is told when the last of
+// them has gone.
 func TestListenToAnExtension(t *testing.T) {
 	run(t, listens, func(r *rig) {
 		c, other := r.caller(acme), r.caller(acme)

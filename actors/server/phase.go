@@ -39,7 +39,7 @@ func (s *Session) Init(p *otp.Process) error {
 	if err := s.enter(lifecycle.Greet); err != nil {
 		return err
 	}
-	// Whoever was told of the handshake is taken to have confirmed it. The actor before this one
+	// A client that was told of the handshake is taken to have confirmed it. The actor before this one
 	// may have crashed of that very message, which no client sends twice; one that has yet to send
 	// it may.
 	s.resume()

@@ -19,7 +19,8 @@ func undeclared(declared string) func(r *rig) {
 	}
 }
 
-// Who sees a server alone gets its own answer to whatever it has not declared, as a direct client does.
+// A client that sees one server alone gets its own answer to a method of a capability that it has not
+// declared, as a direct client does.
 func TestUndeclaredCapabilityIsAskedFor(t *testing.T) {
 	for _, declared := range []string{`{}`, `null`, `{"logging":{}}`, `{"tools":{}}`} {
 		run(t, undeclared(declared), func(r *rig) {
@@ -64,7 +65,7 @@ func TestUndeclaredCapabilityIsAskedForByRequestsThatStandAlone(t *testing.T) {
 	})
 }
 
-// What is disabled here is refused, whatever a server answers.
+// A capability that is disabled here is refused, whatever a server answers.
 func TestDisabledCapabilityIsNotAskedFor(t *testing.T) {
 	run(t, undeclared(`{}`), func(r *rig) {
 		if _, err := otp.Do[capability.NotifyRequest, struct{}](r.T.Context(), r.Ref("capabilities"), capability.NotifyRequest{Name: "prompts"}); err != nil {

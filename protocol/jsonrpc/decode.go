@@ -124,7 +124,7 @@ func (e *envelope) member(name []byte) *span {
 }
 
 // message reads one message into m, which is zero before and means nothing where there is an error.
-// What is not JSON ends in s.err; JSON that is not a message is the result. A message is not handed
+// Bytes that are not JSON end in s.err; JSON that is not a message is the result. A message is not handed
 // from function to function: copies of it made the stack of whoever reads an answer grow.
 func (s *scanner) message(depth int, m *Message) *DecodeError {
 	start := s.pos

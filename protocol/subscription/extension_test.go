@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// What is asked for of extensions is kept as it is, and has a name that is no URI.
+// Filters of extensions are kept as they are, and have a name that is no URI.
 func TestFilterOfExtensions(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"notifications":{}}`: "",
