@@ -27,7 +27,7 @@ type open struct {
 	session request.Owner
 	client  protocol.Version // of whoever is asked; 0 when that is not known
 	call    uint64           // the exchange it belongs to; 0 when none
-	bound   bool             // and nobody can answer it any more when that has ended
+	bound   bool             // nobody can answer it after the end of that exchange
 	drive   *drive           // that asks in the server's name; nil for a request of the server
 	number  int              // of the question there
 	since   time.Time        // when it was asked; zero for a question of a drive
@@ -61,7 +61,7 @@ func (c *Connection) question(in transport.Inbound) {
 	switch {
 	case q.Exchange != nil:
 		o.call, o.client = q.Exchange.ID, q.Exchange.Version
-		o.bound = !in.Related.IsZero() || o.client.Has(protocol.MultiRoundTrip)
+		o.bound = o.client.Has(protocol.MultiRoundTrip)
 	case q.On != nil:
 		o.client = q.On.Version
 	}
@@ -172,8 +172,8 @@ func (c *Connection) dropQuestionsOf(call uint64) {
 	c.endQuestions("has been withdrawn", func(o *open) bool { return o.call == call })
 }
 
-// closeQuestionsOf ends the questions of a call that the server has answered without waiting for them. One that came on no call's stream may
-// be about something else, and a client with a session answers it all the same.
+// closeQuestionsOf ends the questions of a call that the server has answered without waiting for them,
+// where the client can answer during that call only. A client with a session answers all the same.
 func (c *Connection) closeQuestionsOf(call uint64) {
 	c.endQuestions("has ended", func(o *open) bool { return o.call == call && o.bound })
 }

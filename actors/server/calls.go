@@ -201,7 +201,7 @@ func (s *Session) arrived(d *session.Deliver) time.Time {
 
 // done hears that a call has ended.
 func (s *Session) done(m request.Done) {
-	s.forsake(m.Exchange.ID)
+	s.outlast(m.Exchange.ID, m.Failed)
 	s.leave()
 	s.logged(m.Exchange.Server)
 	its := func(exchange uint64) bool { return exchange == m.Exchange.ID }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +14,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
+	"mcpd/transport"
 )
 
 // MaxAsked bounds what the servers of one session may ask its client at the same time: it is a
@@ -87,7 +89,9 @@ func (s *Session) question(q *client.Question) {
 			q.Fail(protocol.Overloaded("tenant", time.Second))
 			return
 		}
-		err = q.Exchange.Sink.Send(m)
+		if err = q.Exchange.Sink.Send(m); errors.Is(err, transport.ErrClosed) { // answered meanwhile
+			err = s.push(m)
+		}
 	case q.On != nil && q.On.Sink.Send(m) == nil:
 	default:
 		err = s.push(m)
@@ -189,15 +193,24 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 	}
 }
 
-// forsake withdraws what was asked on behalf of a call that has ended: nobody waits for the answer
-// any more.
-func (s *Session) forsake(call uint64) {
+// outlast goes on with what was asked during a call that its server has answered without waiting for
+// the answer: the client can still give it. After any other end of the call nobody waits for it, and
+// the server is told so.
+func (s *Session) outlast(call uint64, failed bool) {
 	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
-		if a.call == call {
-			a.call = 0
-			s.settle(id, a)
-			s.withdraw(id)
+		if a.call != call {
+			continue
 		}
+		a.call = 0 // it is not on the books of the request manager any more
+		if !failed {
+			continue
+		}
+		s.settle(id, a)
+		s.withdraw(id)
+		over := protocol.InvalidParams("the call during which this was asked has ended")
+		_ = s.p.Send(a.from, &client.Answer{
+			Question: a.question, Err: protocol.Translate(over, s.record.Version),
+		})
 	}
 }
 

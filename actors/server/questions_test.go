@@ -9,6 +9,7 @@ import (
 	"mcpd/actors/server"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
+	"mcpd/transport"
 )
 
 const elicits = `{"elicitation":{}}`
@@ -87,6 +88,47 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that asks without waiting and answers its call gets the answer of the client later, as
+// without a host between them.
+func TestAnswerComesAfterTheCall(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u, out, p := asking(r)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
+		p.finish()
+		sent := out.Sent()
+		if len(sent) != 1 || out.Word() != "result" {
+			r.T.Fatalf("asked %v, the call %v", sent, out.All())
+		}
+		time.Sleep(time.Minute)
+		if got := u.heard("notifications/cancelled"); len(got) != 0 {
+			t.Errorf("the client heard %v", got)
+		}
+		u.answer(sent[0].ID, `{"action":"accept"}`)
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"accept"}` {
+			t.Errorf("answered %v", got)
+		}
+	})
+}
+
+// A question whose call has failed is withdrawn from the client, and the server is told.
+func TestQuestionOfAFailedCallIsAnswered(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		u, out, p := asking(r)
+		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
+		call := p.heard("tools/call")[0]
+		p.send(transport.Inbound{
+			Related: call.ID, Message: jsonrpc.Failure(call.ID, &jsonrpc.Error{Code: -5, Message: "no"}),
+		})
+		r.Rest()
+		if len(u.heard("notifications/cancelled")) != 1 || out.Word() != int64(-5) {
+			t.Errorf("the client heard %v, the call %v", u.heard(""), out.All())
+		}
+		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("answered %v", got)
+		}
+	})
 }
 
 // I2: servers choose progress tokens as they like, two of them the same. The client's progress reaches the one whose question it is.

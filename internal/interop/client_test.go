@@ -24,7 +24,8 @@ const patience = 20 * time.Second
 type client struct {
 	*mcp.ClientSession
 	t    *testing.T
-	user string // who answers questions here
+	user string        // who answers questions here
+	slow time.Duration // how long the user takes
 	news chan string
 	acks chan struct{} // gets one for each subscription that was confirmed
 }
@@ -52,6 +53,7 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "you said " + said}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			time.Sleep(c.slow)
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": c.user + " for " + r.Params.Message}}, nil
 		},
 		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },

@@ -24,11 +24,12 @@ type fixture struct {
 	*mcp.Server
 	name      string
 	cancelled chan string // the reasons of cancelled waits
+	answers   chan string // what came of questions that no call waited for
 }
 
 // newFixture makes the server. It is the same over both transports.
 func newFixture(name string) *fixture {
-	f := &fixture{name: name, cancelled: make(chan string, 16)}
+	f := &fixture{name: name, cancelled: make(chan string, 16), answers: make(chan string, 16)}
 	f.Server = mcp.NewServer(&mcp.Implementation{Name: "fixture-" + name, Version: "1"}, &mcp.ServerOptions{
 		Instructions:       "Ask " + name + " for anything.",
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -196,6 +197,33 @@ func (f *fixture) tools() map[string]tool {
 		"add_tool": func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
 			f.addTool(in.Text, func(context.Context, *mcp.CallToolRequest, arguments) (string, error) { return "I am new", nil })
 			return "added", nil
+		},
+		// ask_later asks the user without waiting for the answer, and await_answer waits for what came of it.
+		"ask_later": func(ctx context.Context, r *mcp.CallToolRequest, in arguments) (string, error) {
+			asking := context.WithoutCancel(ctx)
+			if in.Level == "alone" { // the question names no call
+				asking = context.Background()
+			}
+			go func() { // owner: the session, with which the question ends
+				got, err := r.Session.Elicit(asking, &mcp.ElicitParams{Message: in.Text, RequestedSchema: map[string]any{
+					"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+				}})
+				if err != nil {
+					f.answers <- "error: " + err.Error()
+					return
+				}
+				f.answers <- fmt.Sprint(got.Action, " ", got.Content["name"])
+			}()
+			time.Sleep(50 * time.Millisecond) // for the question to leave first
+			return "asked", nil
+		},
+		"await_answer": func(ctx context.Context, _ *mcp.CallToolRequest, _ arguments) (string, error) {
+			select {
+			case text := <-f.answers:
+				return text, nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
 		},
 		"touch": func(ctx context.Context, _ *mcp.CallToolRequest, in arguments) (string, error) {
 			return "touched", f.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: in.Text})
