@@ -122,9 +122,6 @@ func (c *Connection) byToken(params jsontext.Value) *flight {
 	if !ok {
 		return nil
 	}
-	id, err := jsonrpc.ParseID(token)
-	if err != nil {
-		return nil
-	}
+	id, _ := jsonrpc.NumberID(token) // the tokens that servers get are ids of calls
 	return c.calls[id]
 }

@@ -8,15 +8,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Glimpse is what can be told of a message that cannot be read, from its beginning: its id, and whether it answers that id. The id is zero
-// if it does not come before what is broken, if there are two, or if it cannot be told whether the message is an answer or a request. It is
-// for messages of a server, whose caller would otherwise wait: it must not be told to a peer as if it had been read.
+// Glimpse is what can be told of a message that cannot be read, from its beginning: its id, and
+// whether it answers that id, which is then read as NumberID does. The id is zero if it does not come
+// before what is broken, if there are two, or if it cannot be told whether the message is an answer or
+// a request. It is for messages of a server, whose caller would otherwise wait: it must not be told to
+// a peer as if it had been read.
 func Glimpse(data []byte) (id ID, response bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return ID{}, false
 	}
 	request, ids := false, 0
+	var raw jsontext.Value
 	for {
 		name, err := d.ReadToken()
 		if err != nil || name.Kind() != '"' {
@@ -29,9 +32,9 @@ func Glimpse(data []byte) (id ID, response bool) {
 			response = true
 		case "id":
 			ids++
-			raw, err := d.ReadValue()
+			value, err := d.ReadValue()
 			if err == nil {
-				id, _ = ParseID(raw.Clone())
+				raw = value.Clone()
 			}
 			continue // a broken one breaks the next token too
 		}
@@ -39,8 +42,11 @@ func Glimpse(data []byte) (id ID, response bool) {
 			break
 		}
 	}
-	if ids > 1 || request == response {
-		id = ID{}
+	if ids == 1 && request != response {
+		id, _ = ParseID(raw)
+		if n, ok := NumberID(raw); ok && response {
+			id = n
+		}
 	}
 	return id, response && !request
 }

@@ -3,7 +3,6 @@ package jsonrpc
 import (
 	"bytes"
 	"errors"
-	"strings"
 )
 
 // repairs is how often a message is repaired: an error's code is looked at when no member is there
@@ -13,8 +12,9 @@ const repairs = 2
 // DecodeLenient is Decode for a message of a server, which it reads as JSON.parse and the official
 // SDKs do: a lone surrogate and bytes that are not UTF-8 mean U+FFFD, of members with the same name
 // the last counts, a byte order mark is passed over, and an answer may have null in the place of
-// what it has not, and an id or an error's code that is the exact decimal of a whole number. What
-// comes out of it is strict JSON, and where data is that already, it is data itself.
+// what it has not. The id of an answer is read as NumberID does, and an error's code may be a whole
+// number in any notation. What comes out of it is strict JSON, and where data is that already, it is
+// data itself.
 func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	m, err := Decode(data, limits)
 	for again := 0; err != nil && again < repairs; again++ {
@@ -26,8 +26,9 @@ func DecodeLenient(data []byte, limits Limits) (Message, error) {
 		m, err = Decode(data, limits)
 	}
 	if m.Method == "" {
-		m.ID = m.ID.exact()
+		m.ID = m.ID.asNumber()
 	}
+	numberRefused(err)
 	return m, err
 }
 
@@ -44,22 +45,26 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 	}
 	for i, m := range messages {
 		if m.Method == "" {
-			messages[i].ID = m.ID.exact()
+			messages[i].ID = m.ID.asNumber()
 		}
+	}
+	var some *BatchError
+	if errors.As(err, &some) {
+		for _, refused := range some.Refused {
+			numberRefused(refused)
+		}
+	} else {
+		numberRefused(err)
 	}
 	return messages, batch, err
 }
 
-// exact is the id as IntID would have made it, where it is a string that holds such a number. Our
-// own ids are numbers, and the official SDKs find what an answer is for by its number.
-func (id ID) exact() ID {
-	if digits, ok := strings.CutPrefix(id.raw, `"`); ok {
-		digits = strings.TrimSuffix(digits, `"`)
-		if n, whole := (ID{digits}).Int(); whole && IntID(n).raw == digits {
-			return ID{digits}
-		}
+// numberRefused has an answer that cannot be read name the request that it would have answered.
+func numberRefused(err error) {
+	var bad *DecodeError
+	if errors.As(err, &bad) && bad.Response {
+		bad.ID = bad.ID.asNumber()
 	}
-	return id
 }
 
 // repair makes strict JSON of what was refused, as far as there is another way to read it. Text

@@ -1,8 +1,9 @@
 package jsonrpc
 
 import (
-	"math/big"
+	"math"
 	"slices"
+	"strconv"
 )
 
 // sieve passes over text as a scanner does, and finds what has to go for it to be strict JSON that
@@ -156,17 +157,16 @@ func (s *sieve) whole(at span) {
 	}
 }
 
-// whole is a number as digits, where it is a whole one that JavaScript holds exactly.
+// whole is a number as digits, where JavaScript reads it as an integer that it holds exactly.
 func whole(raw string) (digits string, ok bool) {
-	if len(raw) > 32 || raw == "" || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+	if raw == "" || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return "", false
 	}
-	f, _, err := big.ParseFloat(raw, 10, 128, big.ToNearestEven)
-	if err != nil || !f.IsInt() || f.MantExp(nil) > 53 {
+	n, err := strconv.ParseFloat(raw, 64)
+	if err != nil || n != math.Trunc(n) || math.Abs(n) > maxSafe {
 		return "", false
 	}
-	n, _ := f.Int(nil)
-	return n.String(), true
+	return strconv.FormatInt(int64(n), 10), true
 }
 
 // drop makes the edits that take members out of an object.
