@@ -17,7 +17,7 @@ const (
 	forward fate = iota
 	notFound
 	known    // a resource is not known: the older code
-	required // the user must visit a page, which the client has not declared
+	required // the user must visit a page, and the client has not declared that it can show one
 	hidden   // an internal error, with the original in data
 )
 
@@ -44,15 +44,20 @@ var fates = []codes{
 	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, (*told).visitNever, hidden},
 	// A server of both eras may refuse in the words of the newer one, whoever asks.
 	{protocol.CodeMissingCapability, protocol.CodeMissingCapability, (*told).lacking, forward},
-	// What one neighbour says to another about the way they speak is nobody else's matter, and around it is nothing that 2026-07-28 §basic
-	// has given a meaning.
-	{-32099, protocol.CodeUnsupportedVersion, (*told).modern, hidden},
+	// These two are about the connection between the host and the server: the client sent neither the
+	// headers nor the revision.
+	{protocol.CodeUnsupportedVersion, protocol.CodeUnsupportedVersion, (*told).modern, hidden},
 	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, (*told).modern, hidden},
+	// 2026-07-28 §basic keeps the codes below for the specification. A server of that revision that
+	// uses one is heard by a client of the same revision as it is directly.
+	{-32099, protocol.CodeUnsupportedVersion, (*told).fromModern, hidden},
 	// 2026-07-28 §basic keeps these codes for the specification and discourages the rest; a legacy server meant something of its own.
 	{-32099, -32000, (*told).toModern, hidden},
 }
 
 func (t *told) modern() bool { return t.from.Has(protocol.SpecErrorCodes) }
+
+func (t *told) fromModern() bool { return t.modern() && t.from != t.to }
 
 func (t *told) toModern() bool { return !t.modern() && t.to.Has(protocol.SpecErrorCodes) }
 
@@ -78,8 +83,10 @@ func (t *told) visitModern() bool {
 	return t.from.Has(protocol.URLElicitationCode) && t.to.Has(protocol.SpecErrorCodes) && !t.visits()
 }
 
+// visitNever is for clients of revisions without the code. One of the server's own revision gets it
+// as it does directly, whatever it has declared.
 func (t *told) visitNever() bool {
-	return t.from.Has(protocol.URLElicitationCode) && (!t.to.Has(protocol.URLElicitationCode) || !t.visits())
+	return t.from.Has(protocol.URLElicitationCode) && !t.to.Has(protocol.URLElicitationCode)
 }
 
 // Error is the error with which a server of revision from answered a request, for a client of revision to that has declared these
