@@ -181,18 +181,27 @@ func (s *Session) announce(n *notification.Notice) {
 		if !l.d.Acknowledged() {
 			continue
 		}
-		params, ok := n.Params, false
-		if _, named := subscription.Named(n.URI); named {
-			ok = slices.ContainsFunc(l.uris, func(u session.Subscription) bool { return u.Server == n.Server && u.Own == n.URI })
-		} else if n.Method == "notifications/resources/updated" {
-			params, ok = s.renamed(l.uris, n)
-		} else {
-			ok = l.granted.Wants(n.Method)
-		}
-		if ok && l.d.Out.Send(jsonrpc.Notification(n.Method, subscription.Tag(params, l.d.Message.ID))) != nil {
-			s.unlisten(l) // its client has gone while there was nobody to be told
+		for _, params := range s.announced(l, n) {
+			if l.d.Out.Send(jsonrpc.Notification(n.Method, subscription.Tag(params, l.d.Message.ID))) != nil {
+				s.unlisten(l) // its client has gone while there was nobody to be told
+				break
+			}
 		}
 	}
+}
+
+// announced returns the params of what a subscription hears of a notification: several if it asked
+// for one resource under several names.
+func (s *Session) announced(l *listen, n *notification.Notice) []jsontext.Value {
+	_, named := subscription.Named(n.URI)
+	switch {
+	case n.Method == "notifications/resources/updated" && !named:
+		return s.renamed(l.uris, n)
+	case named && slices.ContainsFunc(l.uris, func(u session.Subscription) bool { return u.Server == n.Server && u.Own == n.URI }),
+		!named && l.granted.Wants(n.Method):
+		return []jsontext.Value{n.Params}
+	}
+	return nil
 }
 
 // listening goes through the subscriptions as they came.
@@ -244,23 +253,36 @@ func (s *Session) hangUp() {
 	}
 }
 
-// renamed is the notification that a resource has changed, under the name by which it was asked for.
-func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) (jsontext.Value, bool) {
+// renamed returns the params of a notification that a resource has changed, once for each name under
+// which the client asked for the resource. It is empty if the client did not ask. A change below what
+// it asked for is told once, unless it asked for that resource too.
+func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) []jsontext.Value {
+	var names []string
+	below := false
 	for _, want := range uris {
-		if want.Server != n.Server || !covers(want.Own, n.URI) {
-			continue
+		switch {
+		case want.Server != n.Server || !covers(want.Own, n.URI):
+		case want.Own != n.URI:
+			below = true
+		case !slices.Contains(names, want.URI):
+			names = append(names, want.URI)
 		}
-		named := want.URI
-		if want.Own != n.URI { // below it
-			named = s.outward(n.Server, n.URI)
-		}
-		if named == n.URI {
-			return n.Params, true
-		}
-		params, err := splice.Set(n.Params, splice.Quote(named), "uri")
-		return params, err == nil
 	}
-	return nil, false
+	if len(names) == 0 && below {
+		names = append(names, s.outward(n.Server, n.URI))
+	}
+	all := make([]jsontext.Value, 0, len(names))
+	for _, name := range names {
+		params := n.Params
+		if name != n.URI {
+			var err error
+			if params, err = splice.Set(params, splice.Quote(name), "uri"); err != nil {
+				continue
+			}
+		}
+		all = append(all, params)
+	}
+	return all
 }
 
 // outward is a URI of a server by which the client can come back with it.

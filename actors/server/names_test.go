@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,63 @@ func TestSubscriptionEndsWhereItWasMade(t *testing.T) {
 		u.soon("resources/unsubscribe", `{"uri":"mcpd://search/test%3A%2F%2Fx"}`)
 		if s, f := len(search.heard("resources/unsubscribe")), len(fls.heard("resources/unsubscribe")); s != 1 || f != 0 {
 			t.Errorf("search heard %d, files %d", s, f)
+		}
+	})
+}
+
+// A resource that a client subscribed to under two names is told of under both. The end of one
+// subscription leaves the other, also when the client was never subscribed under the name that it ends.
+func TestTwoNamesOfOneResourceAreTwoSubscriptions(t *testing.T) {
+	const bare, full = `{"uri":"test://x"}`, `{"uri":"mcpd://files/test%3A%2F%2Fx"}`
+	heard := func(u *user, p *peer) (all []string) {
+		before := len(u.heard("notifications/resources/updated"))
+		p.Notify("notifications/resources/updated", bare)
+		for _, m := range u.heard("notifications/resources/updated")[before:] {
+			all = append(all, string(m.Params))
+		}
+		return all
+	}
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		u.soon("resources/subscribe", bare)
+		u.soon("resources/subscribe", full)
+		p := r.latest("files")
+		if got := heard(u, p); !slices.Equal(got, []string{bare, full}) {
+			t.Errorf("subscribed to both: heard %v", got)
+		}
+		u.soon("resources/unsubscribe", full)
+		u.soon("resources/unsubscribe", full)
+		if got := heard(u, p); !slices.Equal(got, []string{bare}) {
+			t.Errorf("subscribed to one: heard %v", got)
+		}
+		if n := len(p.heard("resources/unsubscribe")); n != 0 {
+			t.Errorf("the server heard %d times that the client has let go", n)
+		}
+		u.soon("resources/unsubscribe", bare)
+		if n := len(p.heard("resources/unsubscribe")); n != 1 {
+			t.Errorf("the server heard %d times that the client has let go", n)
+		}
+		if got := heard(u, p); len(got) != 0 {
+			t.Errorf("subscribed to none: heard %v", got)
+		}
+	})
+	run(t, nil, func(r *rig) {
+		u := r.ready(`{}`)
+		u.soon("resources/subscribe", full)
+		p := r.latest("files")
+		u.soon("resources/unsubscribe", bare)
+		if got := heard(u, p); !slices.Equal(got, []string{full}) {
+			t.Errorf("unsubscribed from another name: heard %v", got)
+		}
+		if n := len(p.heard("resources/unsubscribe")); n != 0 {
+			t.Errorf("the server heard %d times that the client has let go", n)
+		}
+	})
+	run(t, nil, func(r *rig) {
+		out := r.caller(`{}`).ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["test://x","mcpd://files/test%3A%2F%2Fx"]}}`)
+		r.peer("files").Notify(updated, bare)
+		if got := news(t, out, "1"); len(got) != 3 {
+			t.Errorf("in one listen: heard %v", got)
 		}
 	})
 }

@@ -34,19 +34,18 @@ func (s *Session) notice(n *notification.Notice) {
 	if _, ok := subscription.Named(n.URI); ok { // another session listens to it
 		return
 	}
-	params := n.Params
 	switch n.Method {
 	case "notifications/message":
-		if level, _ := splice.GetString(params, "level"); s.record.Level != "" && !protocol.AtLeast(level, s.record.Level) {
+		if level, _ := splice.GetString(n.Params, "level"); s.record.Level != "" && !protocol.AtLeast(level, s.record.Level) {
 			return
 		}
 	case "notifications/resources/updated":
-		var ok bool
-		if params, ok = s.renamed(s.record.URIs, n); !ok {
-			return
+		for _, params := range s.renamed(s.record.URIs, n) {
+			_ = s.push(jsonrpc.Notification(n.Method, params))
 		}
+		return
 	}
-	_ = s.push(jsonrpc.Notification(n.Method, params))
+	_ = s.push(jsonrpc.Notification(n.Method, n.Params))
 }
 
 // sees reports whether this session sees what a notification is about. The change of one server's

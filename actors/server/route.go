@@ -69,6 +69,13 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 		}
 		return last
 	}
+	if method == "resources/unsubscribe" {
+		own, _ := splice.GetString(target.Params, "uri")
+		if s.subscribedTo(target.Server, own) { // under other names, which undo would have found
+			s.answer(d, nil)
+			return true
+		}
+	}
 	// The functions last as long as the call, which needs neither the request nor the view.
 	reading := s.reading(target.Server, method)
 	if method == "resources/read" {
@@ -81,6 +88,13 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(reading, data) },
 	})
 	return true
+}
+
+// subscribedTo reports whether the client is subscribed to a resource of a server, under any name.
+func (s *Session) subscribedTo(server, own string) bool {
+	return slices.ContainsFunc(s.record.URIs, func(u session.Subscription) bool {
+		return u.Server == server && u.Own == own
+	})
 }
 
 // reading is how answers of a server are rewritten for a client of the list of all servers.
