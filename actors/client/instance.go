@@ -104,17 +104,36 @@ func (c *Connection) vacated(v Instance) {
 		return
 	}
 	i.busy, i.idle, i.has = false, c.p.Now(), nil
-	if c.lingers() > 0 {
-		c.p.After(c.lingers(), rested{ref})
-	}
+	c.p.After(c.instanceRests(i), rested{ref})
 	c.takeTurns()
 }
 
-// rested ends an instance that had nothing to do for a while. It is not handed anything from here
-// on.
+// InstanceRest is how long another instance of a server is kept that has nothing to do: calls come
+// in bursts, and to start a program takes longer than most of them.
+const InstanceRest = 10 * time.Second
+
+// instanceRests is how long this one is kept. One that has changed its tools is kept as long as a
+// connection without sessions: no other instance may have those tools.
+func (c *Connection) instanceRests(i *instance) time.Duration {
+	switch {
+	case c.retired:
+		return RetirePause
+	case len(i.tools) > 0:
+		return max(InstanceRest, c.lingers())
+	}
+	return InstanceRest
+}
+
+// rested ends an instance that had nothing to do for InstanceRest. While a user is being asked, calls
+// may have to go elsewhere at any time, so the instance stays and is looked at again. An ended
+// instance is not handed anything from here on.
 func (c *Connection) rested(ref otp.Ref) {
 	i := c.instance(ref)
-	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.lingers() {
+	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.instanceRests(i) {
+		return
+	}
+	if len(c.open) > 0 && !c.retired {
+		c.p.After(InstanceRest, rested{ref})
 		return
 	}
 	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == ref })

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
@@ -173,6 +175,63 @@ func TestInstanceEnds(t *testing.T) {
 		r.Rest()
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
+		}
+	})
+}
+
+// An instance that has nothing to do ends within seconds, of a program or a URL. While a user is
+// asked on the first connection it stays, because calls cannot go there.
+func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.attach("one")
+		r.attach("two")
+		r.call("one")
+		r.call("two")
+		held := p.Expect("tools/call")
+		q := r.grow()
+		m := q.Expect("tools/call")
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+		r.Rest()
+		q.Reply(m, `{"content":[]}`)
+		unused := func() []*client.Unused { return stage.Of[*client.Unused](&r.catalog.Log) }
+		time.Sleep(5 * client.InstanceRest)
+		r.Rest()
+		if got := unused(); len(got) != 0 {
+			t.Fatalf("ended while a user is asked: %+v", got[0])
+		}
+		asks := asked(&r.one)
+		r.send(&client.Answer{Question: asks[0].ID, Result: jsontext.Value(`{"action":"cancel"}`)})
+		p.ExpectAnswer(question)
+		p.Reply(held, `{"content":[]}`)
+		time.Sleep(2*client.InstanceRest + time.Second)
+		r.Rest()
+		if got := unused(); len(got) != 1 || got[0].Key.Instance != 1 {
+			t.Fatalf("unused: %+v", got)
+		}
+	})
+	run(t, func(o *client.Options) { shared(o); o.Linger = 0 }, func(r *rig) {
+		p, up := mcptest.NewPeer(r.T)
+		r.dials <- dial{up: remote{up}}
+		p.Handshake(`{"tools":{}}`)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		r.Rest()
+		r.call("one")
+		r.call("two")
+		p.Expect("tools/call")
+		ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		q, up := mcptest.NewPeer(r.T)
+		r.others <- dial{up: remote{up}}
+		q.Handshake(`{"tools":{}}`)
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		time.Sleep(client.InstanceRest + time.Second)
+		r.Rest()
+		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || got[0].Key.Instance != 1 {
+			t.Fatalf("unused: %+v", got)
 		}
 	})
 }
