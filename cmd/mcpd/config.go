@@ -25,6 +25,7 @@ func configCommand() *cobra.Command {
 			for at, why := range supervisor.Unlimited(c) {
 				fmt.Fprintf(out, "tenant %s: server %s would not be limited by an mcpd started from here: %v\n", at.Tenant, at.Server, why)
 			}
+			tellProcesses(out, c)
 			_, err := fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
 				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
 			return err
