@@ -76,21 +76,40 @@ func (c Client) asked(ctx context.Context, header http.Header, method, body stri
 func halfHeaders(ctx context.Context, s *Site, clients int, cut string) Injected {
 	bytes, every := s.With.Number("bytes"), s.With.Duration("every")
 	half := strings.Repeat("x", bytes)
-	return beginApart(ctx, s, clients, every, every/time.Duration(clients), func(ctx context.Context, _ int) (int, error) {
-		conn, u, err := s.Client.dial(ctx)
-		if err != nil {
+	working, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*s.For)
+	thread := stepAside(working)
+	l := beginApart(ctx, s, clients, every, every/time.Duration(clients), func(ctx context.Context, _ int) (int, error) {
+		var conn *net.TCPConn
+		var err error
+		if !thread.do(ctx, func() { conn, err = s.Client.halfHeader(ctx, half) }) || err != nil {
 			return 0, err
 		}
 		defer conn.Close()
 		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-		_ = conn.SetWriteDeadline(time.Now().Add(visitTimeout))
-		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nX-Half: %s", u.Path, u.Host, half)
-		if _, err := io.WriteString(conn, head); err != nil {
-			return 0, err
-		}
 		_, _ = io.Copy(io.Discard, conn)
 		return 1, nil
-	}).injected(fmt.Sprintf("the listener, by %d connections with half a header of %d bytes%s", clients, bytes, cut))
+	})
+	i := l.injected(fmt.Sprintf("the listener, by %d connections with half a header of %d bytes%s", clients, bytes, cut))
+	i.Heal = func(ctx context.Context) error {
+		defer stop()
+		return l.heal(ctx)
+	}
+	return i
+}
+
+// halfHeader is a connection on which half the header of a request was sent.
+func (c Client) halfHeader(ctx context.Context, half string) (*net.TCPConn, error) {
+	conn, u, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(visitTimeout))
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nX-Half: %s", u.Path, u.Host, half)
+	if _, err := io.WriteString(conn, head); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // spareDescriptors are those that a run needs beside the connections of a fault.
