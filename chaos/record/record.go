@@ -237,8 +237,10 @@ type Holding struct {
 	// Named are those of After that have a name and a bound, such as abandoned goroutines, and NamedBefore those of Before.
 	Named       float64 `json:"named"`
 	NamedBefore float64 `json:"named_before,omitzero"`
-	Peak        float64 `json:"peak"`
-	Limit       float64 `json:"limit"` // of Peak; 0 is none
+	// More says of what there are more, where that is known.
+	More  string  `json:"more,omitzero"`
+	Peak  float64 `json:"peak"`
+	Limit float64 `json:"limit"` // of Peak; 0 is none
 	// Unmeasured says that the host did not tell afterwards, so that there is no After.
 	Unmeasured bool `json:"unmeasured,omitzero"`
 	// Exact says that of those without a name there must not be more afterwards.

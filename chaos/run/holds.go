@@ -21,6 +21,7 @@ type holds struct {
 	counts counts             // of families
 	hung   float64            // actors that do not come back
 	tree   faults.Tree
+	starts map[string]int // goroutines by the function with which they began
 }
 
 // measured reports whether all of it is there: of a host that does not answer there is none.
@@ -34,7 +35,7 @@ type hold struct {
 }
 
 var held = []hold{
-	{"goroutines", "go_goroutines", []string{hung, "mcpd_actor_idle_runners"}, true},
+	{goroutines, "go_goroutines", []string{hung, "mcpd_actor_idle_runners"}, true},
 	{"descriptors", "process_open_fds", []string{"mcpd_upstream_idle_connections"}, true},
 	{"sessions", "mcpd_sessions", nil, true},
 	{record.Lasting, `mcpd_sessions{era="legacy"}`, nil, false},
@@ -45,6 +46,9 @@ var held = []hold{
 	{"starts that wait", "mcpd_spawn_queue", nil, true},
 	{residentBytes, "process_resident_memory_bytes", nil, false},
 }
+
+// goroutines are those of the host, in a row of their own.
+const goroutines = "goroutines"
 
 // residentBytes is what the host bounds beside its peak.
 const residentBytes = "resident bytes"
@@ -92,6 +96,7 @@ func (r *run) look(ctx context.Context) (holds, error) {
 		return h, err
 	}
 	r.collect(ctx, h.values)
+	h.starts = r.goroutines(ctx)
 	for _, row := range h.tree {
 		if row.PID > 0 {
 			h.values[children]++
@@ -192,6 +197,9 @@ func (r *run) holdings(before, after holds) []record.Holding {
 	unmeasured := !after.measured()
 	for _, row := range held {
 		h := row.of(before, after)
+		if row.name == goroutines && h.Surplus() > 0 {
+			h.More = more(before.starts, after.starts)
+		}
 		h.Peak, h.Limit, h.Unmeasured = r.peaks.value(row.name), r.limits[row.name], unmeasured
 		list = append(list, h)
 	}

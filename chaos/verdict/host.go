@@ -34,7 +34,7 @@ func leaks(r record.Record) (is, found string) {
 			continue
 		}
 		if h.Surplus() > 0 {
-			f.add("%s: %g before%s, %g afterwards%s", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named))
+			f.add("%s: %g before%s, %g afterwards%s%s", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named), which(h.More))
 		}
 		if h.Family == "" {
 			good = append(good, fmt.Sprintf("%s %g", h.Name, h.After))
@@ -49,6 +49,14 @@ func leaks(r record.Record) (is, found string) {
 		return record.Unjudged, "the host could not be measured"
 	}
 	return f.verdict("%s", strings.Join(good, ", "))
+}
+
+// which continues a finding by what there is more of.
+func which(more string) string {
+	if more == "" {
+		return ""
+	}
+	return ": " + more
 }
 
 func named(n float64) string {

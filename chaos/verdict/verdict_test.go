@@ -180,6 +180,9 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		{"a bystander's call with a stream that fails", func(r *record.Record) { r.Groups[2].Order.OK-- }, "I3", "1 of"},
 		{"a late recovery", func(r *record.Record) { r.Figures[0].Samples[0] = 2.01 }, "I5", "at most 2 s"},
 		{"a goroutine too many", hold("goroutines", func(h *record.Holding) { h.After = 43 }), "I6", "goroutines: 40 before (5 of them with a name), 43 afterwards (7 of them with a name)"},
+		{"a goroutine of which the function is known", hold("goroutines", func(h *record.Holding) {
+			h.After, h.More = 43, "1 more in mcpd/actors.run"
+		}), "I6", "43 afterwards (7 of them with a name): 1 more in mcpd/actors.run"},
 		{"a goroutine in the place of one that had a name", hold("goroutines", func(h *record.Holding) { h.After, h.Named = 40, 4 }), "I6", "goroutines: 40 before (5 of them with a name), 40 afterwards (4 of them with a name)"},
 		{"a goroutine that nobody can wake", hold("leaked goroutines", func(h *record.Holding) { h.After = 3 }), "I6", "leaked goroutines: 0 before, 3 afterwards (2 of them with a name)"},
 		{"a heap that grows", hold("live heap bytes", func(h *record.Holding) { h.After = 1.06e7 }), "I6", "live heap bytes: 10000000 before, 10600000 afterwards, at most 5 % or 300000 more"},
