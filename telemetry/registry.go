@@ -52,6 +52,7 @@ type Metrics struct {
 	instruments map[string]*instrument
 	feeds       map[reflect.Type][]fed
 	knownMethod func(string) bool
+	idleRunners func() int
 }
 
 type fed struct {
@@ -66,6 +67,7 @@ func NewMetrics(o MetricsOptions) *Metrics {
 		instruments: make(map[string]*instrument, len(metrics)),
 		feeds:       make(map[reflect.Type][]fed),
 		knownMethod: o.KnownMethod,
+		idleRunners: o.IdleRunners,
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	read := make(map[string]scraped)
@@ -88,7 +90,9 @@ func NewMetrics(o MetricsOptions) *Metrics {
 }
 
 // Gatherer is what the metrics endpoint reads.
-func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+func (m *Metrics) Gatherer() prometheus.Gatherer {
+	return still{m.registry, m.idleRunners}
+}
 
 // count feeds an event to its instruments.
 func (m *Metrics) count(e Event) {

@@ -1,0 +1,30 @@
+package telemetry
+
+import (
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// still counts goroutines before the registry starts those that collect. Otherwise a scrape counts
+// some of its own, as many as the machine's load has it, and an idle runner as a working one.
+type still struct {
+	registry *prometheus.Registry
+	idle     func() int // runners that wait; nil without a runtime
+}
+
+// Gather implements prometheus.Gatherer.
+func (s still) Gather() ([]*dto.MetricFamily, error) {
+	counts := map[string]float64{"go_goroutines": float64(runtime.NumGoroutine())}
+	if s.idle != nil {
+		counts["mcpd_actor_idle_runners"] = float64(s.idle())
+	}
+	families, err := s.registry.Gather()
+	for _, f := range families {
+		if n, ok := counts[f.GetName()]; ok && len(f.GetMetric()) == 1 {
+			f.Metric[0].Gauge = &dto.Gauge{Value: &n}
+		}
+	}
+	return families, err
+}
