@@ -28,6 +28,10 @@ func (v *View) Stands(kind merge.Kind) bool {
 	return v.short[kind].State.Own() && (len(v.own[kind]) > 0 || v.Servers[0].Facts.Offers(kind))
 }
 
+// Asks reports whether the server that is seen alone is to be asked for a list. Where a call has added
+// something to another instance of it, the connection that would be asked does not have the whole list.
+func (v *View) Asks(kind merge.Kind) bool { return v.Answers && !v.added[kind] || !v.Stands(kind) }
+
 // Unasked reports whether nobody knows if the server that is seen alone has the list: it has not
 // declared it, and cannot be asked without being started.
 func (v *View) Unasked(kind merge.Kind) bool {

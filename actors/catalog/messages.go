@@ -116,6 +116,7 @@ type View struct {
 	alone bool                           // one server is seen as it is
 	own   client.Lists                   // of that one
 	short [client.Kinds]client.Shortfall // as well
+	added [client.Kinds]bool             // to them by other instances of the server
 	// what a list does not have, and why; nil for nothing
 	incomplete   [client.Kinds]jsontext.Value
 	disabled     []string

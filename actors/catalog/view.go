@@ -50,6 +50,9 @@ func (c *Catalog) view(caller Caller) *View {
 			}
 			if v.alone {
 				v.own, v.short = lists, short
+				for k := range lists {
+					v.added[k] = g.own == "" && len(lists[k]) > len(l.lists[k])
+				}
 			}
 			if v.alone && l.facts.Version.Era() == protocol.Modern {
 				v.annotated = lists[merge.Tools]

@@ -35,7 +35,7 @@ func (c *Connection) forward(x *request.Exchange) {
 	if c.handTool(x) {
 		return
 	}
-	if c.state != Ready || c.behind(x) || !c.free(x) {
+	if c.state != Ready || c.behind(x) || !c.free(x) || c.followsFirst() {
 		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return

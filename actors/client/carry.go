@@ -162,7 +162,7 @@ func (c *Connection) regain(left *Left) {
 	}
 	for uri, who := range order.Of(left.URIs) {
 		for row, agreed := range who {
-			c.hold(uri, row, agreed)
+			c.subscribeFor(uri, row, agreed)
 		}
 		if c.state == Ready {
 			c.follow(uri, true)

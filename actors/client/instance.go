@@ -91,6 +91,7 @@ func (c *Connection) joined(m another) {
 	c.growing = false
 	c.p.Monitor(m.i.Ref)
 	c.instances = append(c.instances, &instance{Instance: m.i})
+	c.followAll(m.i.Ref)
 	c.vacated(m.i)
 }
 
@@ -161,6 +162,7 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 		c.p.Monitor(m.Ref)
 		// it may have ended of the call that it was handed last, and know nothing of it
 		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last})
+		c.followAll(m.Ref)
 		if errors.Is(m.Reason, otp.ErrStuck) {
 			if i.has != nil &&
 				i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {

@@ -13,8 +13,8 @@ import (
 // Where calls of several clients cannot be in flight at once, one that lasts would keep all others
 // waiting: a call that asks its user something lasts for minutes. So the first connection of a key
 // has more instances of the server started, and hands them the calls that wait for their turn. They
-// know no sessions: subscriptions are those of the first, and so are lists, but for what a call has
-// added to another.
+// know no sessions. They subscribe to what the first is subscribed to, and lists are those of the first
+// with what a call has added to another.
 
 // Patience is how long a call of a program may last before those that wait for it go elsewhere.
 // Starting another takes as long; and what is done soon is better done where the rest was done. A
@@ -199,6 +199,8 @@ func (c *Connection) amongInstances(msg any) {
 	switch m := msg.(type) {
 	case *handed:
 		c.handed(m)
+	case alsoFollow:
+		c.followToo(m)
 	case offers:
 		if i := c.instance(m.ref); i != nil {
 			i.tools = m.tools

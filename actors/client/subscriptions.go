@@ -58,14 +58,14 @@ func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
 		return nil, true
 	}
 	// from now on, so that another's unsubscribe does not take it away
-	c.hold(uri, x.Session, false)
+	c.subscribeFor(uri, x.Session, false)
 	return func(err error) {
 		switch agreed, ok := c.uris[uri][x.Session]; {
 		case !ok: // it has let go meanwhile
 		case err == nil:
 			c.uris[uri][x.Session] = true
 		case !agreed:
-			c.release(uri, x.Session)
+			c.unsubscribeFor(uri, x.Session)
 		}
 	}, false
 }
@@ -94,7 +94,7 @@ func (c *Connection) unsubscribe(x *request.Exchange) (func(error), bool) {
 	switch {
 	case !ok:
 		return nil, false // the server says what is wrong
-	case !c.release(uri, x.Session) || c.following[uri] != nil:
+	case !c.unsubscribeFor(uri, x.Session) || c.following[uri] != nil:
 		return nil, true
 	case c.facts.Version.Has(protocol.Listen):
 		return nil, false

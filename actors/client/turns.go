@@ -52,7 +52,7 @@ func (c *Connection) behind(x *request.Exchange) bool {
 func (c *Connection) takeTurns() {
 	c.stuffed = false
 	c.answerLate()
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]); n-- {
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.followsFirst(); n-- {
 		c.write(c.pop())
 	}
 	c.spread()

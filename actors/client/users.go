@@ -61,7 +61,7 @@ func (c *Connection) detach(ref otp.Ref) {
 			}
 		}
 		for uri, who := range order.Of(c.uris) {
-			if _, ok := who[row]; ok && c.release(uri, row) && c.state == Ready {
+			if _, ok := who[row]; ok && c.unsubscribeFor(uri, row) && c.state == Ready {
 				c.follow(uri, false)
 			}
 		}

@@ -27,7 +27,7 @@ func (c *Connection) want(m *Want) {
 	for _, uri := range w.URIs {
 		known := c.subscribed(uri)
 		c.wake()
-		if c.hold(uri, w.Session, true); c.state == Ready && !known {
+		if c.subscribeFor(uri, w.Session, true); c.state == Ready && !known {
 			c.served.add(c.users[w.Session].Principal)
 			c.follow(uri, true)
 		}
@@ -109,10 +109,11 @@ func (c *Connection) restore() {
 		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
 		if len(who) == 0 {
 			delete(c.uris, uri)
+			c.tellInstances(uri, false)
 			continue
 		}
 		for row := range order.Of(who) {
-			c.served.add(c.users[row].Principal)
+			c.servesSubscriber(row)
 		}
 		c.follow(uri, true)
 		if !c.before[uri] {

@@ -58,7 +58,7 @@ func (s *Session) recalled(m recalled) {
 		s.refuse(m.d, protocol.CapabilityNotSupported(m.kind.Capability()))
 		return
 	}
-	if m.err != nil || m.view.Answers || !m.view.Stands(m.kind) {
+	if m.err != nil || m.view.Asks(m.kind) {
 		s.toServer(s.through(m.d))
 		return
 	}
