@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func identify(tool jsontext.Value, external string) jsontext.Value {
 
 // ownIDs is a schema whose $ids, and references to them, end in a mark.
 func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
-	r := renaming{mark: mark, ids: map[string]bool{}}
+	r := renaming{mark: mark, ids: map[document]bool{}}
 	r.schema(schema, &url.URL{}, 0)
 	if len(r.ids) == 0 {
 		return schema
@@ -48,7 +49,7 @@ func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
 // renaming passes over a schema twice: first to find its $ids, then to change them.
 type renaming struct {
 	mark  string
-	ids   map[string]bool // resolved against the $ids around them
+	ids   map[document]bool // resolved against the $ids around them
 	write bool
 }
 
@@ -58,6 +59,10 @@ var (
 	byMember  = wordsOf("definitions $defs properties patternProperties dependencies dependentSchemas")
 	byElement = wordsOf("items prefixItems allOf anyOf oneOf")
 )
+
+// referring are the keywords whose value is a URI of a schema. $anchor and $dynamicAnchor are names
+// within the $id that they stand in.
+var referring = []string{"$ref", "$dynamicRef", "$recursiveRef"}
 
 func wordsOf(list string) map[string]bool {
 	set := map[string]bool{}
@@ -75,14 +80,14 @@ func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext
 	if id, ok := splice.GetString(raw, "$id"); ok && isName(id) {
 		if to, err := base.Parse(strings.TrimSuffix(id, "#")); err == nil {
 			base = to
-			r.ids[to.String()] = true
+			r.ids[documentOf(to)] = true
 		}
 	}
 	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
 		name, value := m.Key(), m.Value
 		said, text := splice.Unquote(value)
 		switch {
-		case text && r.write && (name == "$id" && isName(said) || name == "$ref" && r.refers(base, said)):
+		case text && r.write && (name == "$id" && isName(said) || slices.Contains(referring, name) && r.refers(base, said)):
 			return splice.Quote(r.marked(said)), true
 		case value.Kind() == '[' && byElement[name]:
 			return splice.MapElements(value, func(e jsontext.Value) (jsontext.Value, bool) { return r.schema(e, base, depth+1), true }), true
@@ -100,9 +105,17 @@ func isName(id string) bool { return id != "" && id[0] != '#' }
 
 // refers reports whether a reference leads to a schema that has an $id.
 func (r *renaming) refers(base *url.URL, ref string) bool {
-	document, _, _ := strings.Cut(ref, "#")
-	to, err := base.Parse(document)
-	return document != "" && err == nil && r.ids[to.String()]
+	path, _, _ := strings.Cut(ref, "#")
+	to, err := base.Parse(path)
+	return path != "" && err == nil && r.ids[documentOf(to)]
+}
+
+// document is a URI without its fragment, so that two ways to write one URI are equal: validators
+// compare them in a normal form (RFC 3986 §6.2.2).
+type document struct{ scheme, host, path, query string }
+
+func documentOf(u *url.URL) document {
+	return document{u.Scheme, strings.ToLower(u.Host), cmp.Or(u.Opaque, u.Path), u.RawQuery}
 }
 
 // marked is an $id or a reference with the mark, ahead of its fragment.

@@ -26,6 +26,10 @@ func TestSchemasHaveIDsOfTheirOwn(t *testing.T) {
 			`{"$id":"https://x.example/s/out","$defs":{"b":{"$id":"b.json"}},"anyOf":[{"$ref":"b.json"},{"$ref":"https://x.example/s/b.json#/c"},{"$ref":"other.json"}]}`,
 			`{"$id":"https://x.example/s/out` + of + `","$defs":{"b":{"$id":"b.json` + of + `"}},"anyOf":[{"$ref":"b.json` + of + `"},{"$ref":"https://x.example/s/b.json` + of + `#/c"},{"$ref":"other.json"}]}`,
 		},
+		"written otherwise": {
+			`{"$id":"https://X.example/%7Eout","anyOf":[{"$ref":"https://x.example/~out"},{"$ref":"./%7eout#a"},{"$ref":"/~other"}]}`,
+			`{"$id":"https://X.example/%7Eout` + of + `","anyOf":[{"$ref":"https://x.example/~out` + of + `"},{"$ref":"./%7eout` + of + `#a"},{"$ref":"/~other"}]}`,
+		},
 		"data": {
 			`{"properties":{"$id":{"type":"string"},"a":{"const":{"$id":"x"},"default":{"$id":"x"},"enum":[{"$id":"x"}]}}}`,
 			`{"properties":{"$id":{"type":"string"},"a":{"const":{"$id":"x"},"default":{"$id":"x"},"enum":[{"$id":"x"}]}}}`,

@@ -18,6 +18,9 @@ func oddIDs() (rows []oddRow) {
 		add("schema-inner-"+one.name, "two servers have the same $id below an outputSchema, and refer to it",
 			fmt.Sprintf(`{"$id":"https://odd.example/%s","type":"object","$defs":{"a":{"$id":"inner","type":%q}},"properties":{"a":{"$ref":"inner"}}}`,
 				one.name, one.kind), content)
+		add("schema-dynamic-"+one.name, "two servers have the same $id around a $dynamicRef",
+			fmt.Sprintf(`{"$id":"https://odd.example/tree","$dynamicAnchor":"node","type":"object","properties":{"a":{"type":%q},"all":{"type":"array","items":{"$dynamicRef":"#node"}}}}`,
+				one.kind), `{"all":[`+content+`]}`)
 	}
 	return rows
 }
