@@ -73,6 +73,30 @@ func TestListIsBounded(t *testing.T) {
 	})
 }
 
+// A list of 5,000 items in pages of 20 is read whole, and nothing of it is left out.
+func TestLongListIsReadToItsEnd(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.server()
+		p.Handshake(`{"tools":{}}`)
+		for n := range 250 {
+			page := []string{}
+			for i := range 20 {
+				page = append(page, fmt.Sprintf(`{"name":"t%d"}`, 20*n+i))
+			}
+			more := `,"nextCursor":"more"`
+			if n == 249 {
+				more = ""
+			}
+			p.Reply(p.Expect("tools/list"), `{"tools":[`+strings.Join(page, ",")+`]`+more+`}`)
+		}
+		p.ExpectNothing(time.Second)
+		if got := r.report(); len(got.Lists[catalog.Tools]) != 5000 || got.State != client.Ready {
+			t.Errorf("%d tools in state %s", len(got.Lists[catalog.Tools]), got.State)
+		}
+		r.cuts()
+	})
+}
+
 // Nobody asks for more of a list than will be shown, nor holds more of it than a message may have.
 func TestListIsNotReadToItsEnd(t *testing.T) {
 	many := `{"name":"t"}` + strings.Repeat(`,{"name":"t"}`, catalog.MaxItems/2)

@@ -17,7 +17,7 @@ import (
 )
 
 // MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot hold its connection for ever.
-const MaxPages = 100
+const MaxPages = 1000
 
 // MaxList bounds the bytes of one list, over which no further page of it is asked for: what one message may have.
 const MaxList = protocol.MaxUpstreamMessage

@@ -12,7 +12,7 @@ import (
 
 // Bounds of what one server may add, all of which models read. What exceeds them is cut or left out, and told as a Cut.
 const (
-	MaxItems       = 2000      // of one kind: more than any model is offered
+	MaxItems       = 20_000    // of one kind: merging that many takes 100 ms, and their server's tenant waits for it
 	MaxItem        = 512 << 10 // bytes: the largest schemas seen have a tenth of it
 	MaxDescription = 8 << 10   // bytes of an item's description
 	MaxSchema      = 256 << 10 // bytes of a tool's schema for its arguments, and of that for its results
@@ -48,7 +48,7 @@ var words = map[Reason]string{
 	LongDescription: "%d have shortened descriptions",
 	LargeSchema:     "%d are left out because of their large schemas",
 	LargeItem:       "%d are left out because they are too large",
-	ManyItems:       "%d are left out because there are too many",
+	ManyItems:       fmt.Sprintf("those behind the first %d are left out", MaxItems),
 	ManyPages:       "further pages are left out because there are too many",
 	ManyBytes:       "further pages are left out because the list is too large",
 }
