@@ -25,6 +25,8 @@ type Where struct {
 	Exchange string // id of the downstream request
 	Path     string // of the row in the supervision tree
 	Incident string // that callers were told of; what follows at the same row belongs to it
+	// Routine makes the event a debug line, whatever its kind: its story is told already, or is none.
+	Routine bool
 }
 
 func (w Where) where() Where { return w }
@@ -307,7 +309,8 @@ type (
 		Where
 		Reason string `key:"reason" is:"the condition's word, as in the error's data.reason"`
 		Method string `key:"method" is:"what was asked"`
-		// Of a request over HTTP that was refused before anybody looked at its message.
+		Name   string `key:"name" is:"of the tool, prompt or resource that the request was for, as the client named it"`
+		// Of a request over HTTP.
 		Address string `key:"address" is:"of the client, as trusted proxies have it"`
 		URLPath string `key:"url_path" is:"what the request was for, without its query"`
 	}

@@ -32,6 +32,14 @@ const (
 	keySuppressed = "suppressed" // lines of this kind not written before this one
 )
 
+// level is how much the event matters: as its row says, unless it is routine.
+func (r Record) level() slog.Level {
+	if r.Event.where().Routine {
+		return debug
+	}
+	return events[r.kind].level
+}
+
 func (r Record) line(suppressed int) []slog.Attr {
 	w := r.Event.where()
 	out := make([]slog.Attr, 0, 16)
@@ -52,7 +60,7 @@ func (r Record) Proto(id uint64) *mcpdv1.Event {
 	out := &mcpdv1.Event{
 		Id:       strconv.FormatUint(id, 10),
 		At:       timestamppb.New(r.At),
-		Level:    levelName(kind.level),
+		Level:    levelName(r.level()),
 		Name:     kind.name,
 		Message:  kind.message,
 		Tenant:   clean(w.Tenant),

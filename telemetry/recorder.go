@@ -173,11 +173,12 @@ func (r *Recorder) write(rec Record) {
 
 func (r *Recorder) line(rec Record) {
 	kind := rec.kind
-	if !r.logger.Enabled(context.Background(), events[kind].level) {
+	level := rec.level()
+	if !r.logger.Enabled(context.Background(), level) {
 		return
 	}
 	if allowed, suppressed := r.budgets[kind].take(rec.At, events[kind].lines); allowed {
-		line := slog.NewRecord(rec.At, events[kind].level, events[kind].message, 0) // the time it happened, not that of writing
+		line := slog.NewRecord(rec.At, level, events[kind].message, 0) // the time it happened, not that of writing
 		line.AddAttrs(rec.line(suppressed)...)
 		r.writing.Store(clock.Steady(r.clock.Now()))
 		defer r.writing.Store(0)

@@ -23,6 +23,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// What is routine is a debug line, whatever its kind.
+func TestRoutineIsForDebugging(t *testing.T) {
+	for _, tt := range []struct {
+		routine bool
+		want    string
+	}{{false, `"level":"warn"`}, {true, `"level":"debug"`}} {
+		var out strings.Builder
+		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelDebug)})
+		r.Emit(UpstreamExited{Where: Where{Server: "files", Routine: tt.routine}})
+		r.Flush()
+		if !strings.Contains(out.String(), tt.want) {
+			t.Errorf("routine %v: got %s", tt.routine, out.String())
+		}
+	}
+}
+
 // The story of a crash as an operator reads it: a server dies, its actor crashes
 // while saying so, both come back. And S4-138, the line of a negotiation.
 func TestCrashStory(t *testing.T) {

@@ -89,6 +89,14 @@ func Severed(err error) bool {
 	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// Unreached reports whether err says that no connection to the server could be made, so that nothing
+// of what was to be sent has left.
+func Unreached(err error) bool {
+	var op *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || errors.As(err, &name)
+}
+
 // Info describes a connection to an operator. It never holds a credential.
 type Info struct {
 	Transport string // "stdio", "streamable", "sse", "pipe"

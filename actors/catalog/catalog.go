@@ -265,6 +265,8 @@ func (c *Catalog) changed(msg any) {
 		c.boot()
 	case retry:
 		c.again(m)
+	case awayDue:
+		c.redial(m)
 	case subscribed:
 		c.subscribed(m)
 	case capability.Changed:

@@ -27,6 +27,9 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(otp.Ref{}, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
 		return
 	}
+	if s.away != nil {
+		s.away.probe, s.away.dials = key, true
+	}
 	c.await(s, key, w)
 }
 

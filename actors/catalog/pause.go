@@ -71,7 +71,8 @@ func (s *server) paused(key tenant.Key, now time.Time) time.Duration {
 
 // closed reports whether a connection is not to be started.
 func (s *server) closed(key tenant.Key, now time.Time) bool {
-	return s.whole != nil && s.whole.operator || s.paused(key, now) > 0 || s.probing(key)
+	_, away := s.away.closedBy(now)
+	return away || s.whole != nil && s.whole.operator || s.paused(key, now) > 0 || s.probing(key)
 }
 
 // gaveUp arms a connection whose restart budget ran out: it is started again after a pause, or after too many of them only for a probe.

@@ -21,6 +21,9 @@ func (s *server) refused(key tenant.Key, caller Caller, now time.Time) (wait tim
 			return 0, false, nil // it began before, and works
 		}
 	}
+	if wait, closed := s.away.closedBy(now); closed && s.conns[key] == nil && s.whole == nil {
+		return wait, true, s.away.why
+	}
 	p := s.whole
 	if p == nil {
 		p = s.pauses[key]
@@ -137,7 +140,7 @@ func (s *server) quarantines() bool {
 // forgive forgets all that keeps connections from being started, and reports whether that was a quarantine.
 func (s *server) forgive() (was bool) {
 	was = s.quarantines()
-	s.whole, s.cause = nil, nil
+	s.whole, s.cause, s.away = nil, nil, nil
 	clear(s.causes)
 	clear(s.pauses)
 	return was

@@ -26,6 +26,7 @@ func (c *Catalog) report(r *client.Report) {
 	if r.Cause != nil {
 		s.ended(r.Key, client.EndingFor(r.Key, r.Cause))
 	}
+	c.attended(s, r)
 	if c.probed(s, r) {
 		c.show(s)
 		c.flush()

@@ -35,6 +35,7 @@ type rig struct {
 	noting              sync.Mutex     // guards retired, while connections are told
 	retired             []otp.Ref      // connections that were told to end when they are not used any more
 	regained            []*client.Left // what connections got back
+	led                 []led          // what connections were told about a server that is away
 	storage             stage.Box
 	configure           func(*tenant.Tenant)      // before the start; nil for the two as they are
 	stored              map[string]jsontext.Value // by an earlier host
@@ -45,6 +46,13 @@ type rig struct {
 	kept        quota.Ledger              // what the tenant keeps
 	full        error                     // what the storage answers
 	quarantined map[string]jsontext.Value // by an earlier host
+}
+
+// led is what the connection of a principal was told about a server that is away.
+type led struct {
+	principal string
+	msg       any
+	at        time.Time
 }
 
 // report makes a connection report; an error makes it end.
@@ -59,6 +67,7 @@ type report struct {
 	told  []merge.Kind     // of which the server says that they have changed
 	sse   bool             // the server speaks HTTP+SSE
 	early bool             // it wants to ask the first session something
+	away  bool             // nothing answers at its URL
 }
 
 // place is the place of a connection.
@@ -94,6 +103,10 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		x.r.regained = append(x.r.regained, m)
 	case client.Restart:
 		x.tell(p, report{state: client.Starting})
+	case client.Redial, client.Pause, client.Check:
+		x.r.noting.Lock()
+		defer x.r.noting.Unlock()
+		x.r.led = append(x.r.led, led{x.o().Key.Principal, m, p.Now()})
 	case client.Retire:
 		x.r.noting.Lock()
 		defer x.r.noting.Unlock()
@@ -121,6 +134,7 @@ func (x *place) tell(p *otp.Process, m report) {
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
 	r.Changed, r.Short[merge.Tools], r.Channel, r.Early = m.told, m.short, m.sse, m.early
+	r.Away = m.away
 	x.last = r
 	_ = x.cat.Send(&r)
 }

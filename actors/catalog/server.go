@@ -34,6 +34,9 @@ type server struct {
 	channel  bool                  // it was found to speak HTTP+SSE
 	vain     bool                  // a caller has waited for it as long as any may, and no connection was ready since
 	whole    *pause                // nil unless all of it is quarantined
+	away     *absence              // nil unless nothing reaches its URL
+	back     time.Time             // when that was over last
+	flaps    int                   // of the absence before
 	pauses   map[tenant.Key]*pause // of connections that were given up
 	noted    bool                  // there is something of it among what is stored of quarantines
 	conns    map[tenant.Key]*conn
@@ -110,6 +113,7 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	delete(s.lacks, key)
 	c.countLists(s)
 	c.unlistOwn(s, key, conn)
+	c.undialled(s, key)
 }
 
 // release counts one connection less for a principal.

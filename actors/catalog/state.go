@@ -26,6 +26,11 @@ var states = []struct {
 		func(s *server) bool { return s.whole != nil && (s.whole.operator || !s.ready()) },
 	},
 	{
+		client.Backoff,
+		"nothing answers at its URL, which is dialled at growing pauses",
+		func(s *server) bool { return s.away != nil },
+	},
+	{
 		client.Degraded,
 		"a connection is ready, and another is given up or none can be started, or a list could not be had and an older or shorter one is shown",
 		func(s *server) bool { return s.ready() && (s.whole != nil || s.down() != nil || len(s.lacks) > 0) },
@@ -133,6 +138,8 @@ func (s *server) record(now time.Time) Record {
 			Cause: slices.Min(slices.Collect(maps.Values(s.lacks))),
 			Class: client.Transient,
 		}
+	case s.away != nil && (p == nil || !p.operator):
+		r.Ending = s.away.why.Status()
 	case p != nil:
 		r.Ending, r.Operator = p.why.Status(), p.operator
 	case s.cause != nil && s.state != client.Ready:
@@ -140,6 +147,9 @@ func (s *server) record(now time.Time) Record {
 	}
 	if p != nil && p.until.After(now) {
 		r.Retry = p.until
+	}
+	if s.away != nil && s.away.until.After(now) {
+		r.Retry = s.away.until
 	}
 	return r
 }

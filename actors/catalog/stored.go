@@ -147,6 +147,9 @@ func (c *Catalog) arm(name string, s *server) {
 			c.p.After(wait, retry{name, key})
 		}
 	}
+	if s.away != nil { // who dialled tells that the one before
+		c.awaitDial(s, s.away.grow(c.p.Now(), c.o.Draw))
+	}
 	if wait := s.paused(tenant.Key{}, c.p.Now()); wait > 0 {
 		c.p.After(wait, retry{name, tenant.Key{}})
 	}

@@ -35,6 +35,10 @@ func (c *Connection) forward(x *request.Exchange) {
 	if c.handTool(x) {
 		return
 	}
+	if c.overdue() {
+		c.refuseAway(x)
+		return
+	}
 	if c.state != Ready || c.behind(x) || !c.free(x) || c.followsFirst() {
 		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
@@ -179,6 +183,12 @@ func (c *Connection) failed(in transport.Inbound) error {
 		if errors.Is(in.Err, streamable.ErrSessionLost) {
 			return nil // everything is asked anew with the next session
 		}
+		if c.unreached(in.Err) {
+			attempt := c.attempt
+			if err := c.away(in.Err, false); err != nil || attempt != c.attempt {
+				return err
+			}
+		}
 		return a.then(nil, in.Err)
 	}
 	f, ok := c.calls[id]
@@ -194,10 +204,19 @@ func (c *Connection) failed(in transport.Inbound) error {
 		c.unwritten(f.x)
 	}
 	f.settle(in.Err)
-	if !in.Written && c.ending(in.Err) && !c.again[f.x.ID] && !c.full() {
+	unreached := !in.Written && c.unreached(in.Err)
+	if !in.Written && (unreached || c.ending(in.Err)) && !c.again[f.x.ID] && !c.full() {
 		c.again[f.x.ID] = true
 		c.queue = append(c.queue, f.x)
+		if unreached {
+			return c.away(in.Err, false)
+		}
 		return nil
+	}
+	if unreached {
+		err := c.away(in.Err, false)
+		c.refuseAway(f.x)
+		return err
 	}
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)

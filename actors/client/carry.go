@@ -75,6 +75,10 @@ type carry struct {
 	cause    error
 	incident string
 	lostAt   time.Time
+	// quiet says that the incident is told already: all connections to a URL share it. readyAt is when
+	// the connection was made, or was ready last.
+	quiet   bool
+	readyAt time.Time
 }
 
 func newCarry(o Options) *carry {

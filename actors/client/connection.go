@@ -6,7 +6,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +54,7 @@ type Connection struct {
 	news       []catalog.Kind         // lists that are not what they were
 	renewals   pace                   // of sessions that the server forgot
 	renewed    allowance              // of those that are no reason to wait
+	absence    absence                // of a server behind a URL
 	gap        bool                   // announcements may have been missed, which is going to be told
 	gaps       pace
 	quit       context.CancelFunc  // of the transport; nil while there is none
@@ -128,6 +128,9 @@ func (c *Connection) Init(p *otp.Process) error {
 	}
 	c.renewals, c.gaps = pace{first: FirstRenewal, last: LastRenewal}, pace{first: FirstGap, last: LastGap}
 	c.renewed = allowance{of: c.o.Intensity}
+	if c.readyAt.IsZero() {
+		c.readyAt = c.p.Now()
+	}
 	c.lost(c.o.Requests, c.o.Server, c.p.Now())
 	for _, s := range order.Of(c.sessions) {
 		p.Monitor(s)
@@ -197,10 +200,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case gapTold:
 		c.missedAny()
 	case startExpired:
-		if c.life != nil && c.life.Phase() == session.Initializing {
-			return c.step(session.Expire)
-		}
-		return fmt.Errorf("not ready within %s: %w", c.o.StartTimeout, context.DeadlineExceeded)
+		return c.startExpired()
 	case askExpired:
 		return c.askExpired(m.id)
 	case holdOver:
@@ -232,6 +232,9 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case drops.Due:
 		c.drops.Due(p, c.o.Emit)
 	default:
+		if err, handled := c.leads(msg); handled {
+			return err
+		}
 		c.amongInstances(msg)
 	}
 	return nil
@@ -259,5 +262,6 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 // enter publishes a state to the tree and the catalogue.
 func (c *Connection) enter(s State, cause error) {
 	c.state = s
+	c.o.Known.isNot(c.p.Self())
 	c.publish(cause, nil)
 }

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/session"
@@ -35,12 +33,6 @@ func (c *Connection) dialled(up transport.Upstream) error {
 		return c.probe()
 	}
 	return c.greet()
-}
-
-// Known is what connections to one server know of it from each other. The zero value is that nothing is known.
-type Known struct {
-	dies    atomic.Bool // it ended when it was probed
-	retries quota.Retries
 }
 
 // first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -35,6 +36,18 @@ func (c *Connection) step(on session.Event) error {
 		case session.Close:
 			err = fmt.Errorf("initialize: no answer within %s: %w", c.o.StartTimeout, e.Reason)
 		}
+	}
+	return err
+}
+
+// startExpired ends a start that has taken too long.
+func (c *Connection) startExpired() error {
+	err := fmt.Errorf("not ready within %s: %w", c.o.StartTimeout, context.DeadlineExceeded)
+	if c.life != nil && c.life.Phase() == session.Initializing {
+		err = c.step(session.Expire)
+	}
+	if c.remote() {
+		return c.away(err, true)
 	}
 	return err
 }
@@ -96,7 +109,7 @@ func (c *Connection) learnAll() error {
 
 // maybeReady opens the connection to calls once every list is known, or ListGrace is over.
 func (c *Connection) maybeReady() error {
-	if c.state != Ready && !c.listing() {
+	if c.state == Starting && !c.listing() {
 		c.takeCalls()
 	}
 	return nil
@@ -112,11 +125,17 @@ func (c *Connection) listsLate(m listsLate) {
 // takeCalls restores what clients had asked for and opens the connection to calls.
 func (c *Connection) takeCalls() {
 	c.restore()
-	c.state, c.listed = Ready, true
+	c.listed = true
 	c.start.Stop()
+	c.inUse()
+}
+
+// inUse opens the connection to calls.
+func (c *Connection) inUse() {
+	c.state, c.absence = Ready, absence{}
 	c.report()
 	c.tellReady()
-	c.lostAt, c.cause, c.incident = time.Time{}, nil, ""
+	c.lostAt, c.cause, c.incident, c.quiet, c.readyAt = time.Time{}, nil, "", false, c.p.Now()
 	c.grant()
 	c.writeTells()
 	c.takeTurns()

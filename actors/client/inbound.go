@@ -137,6 +137,8 @@ func (c *Connection) control(in transport.Inbound) error {
 		}
 	case streamable.Standing:
 		c.standing(m)
+	case streamable.Unreached:
+		return c.away(m.Err, false)
 	}
 	return nil
 }

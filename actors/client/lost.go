@@ -85,6 +85,11 @@ func (c *Connection) blame(reason error) *Ending {
 	}
 	if c.incident == "" {
 		c.incident = otp.IncidentID(c.p.Path(), c.p.Now())
+		if c.remote() {
+			var first bool
+			c.incident, first = c.o.Known.began(c.readyAt, c.p.Now(), c.incident)
+			c.quiet = !first
+		}
 	}
 	end := *EndingOf(c.hosted(reason))
 	end.Incident, end.Readers = c.incident, c.served.readers(c.o.ShareLogs)

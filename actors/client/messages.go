@@ -24,6 +24,7 @@ import (
 //	Attach, Want        owed: one for each request for which a session waits
 //	Retire              owed: one for each reload
 //	Stop, Restart       owed: one for each command of an operator
+//	Redial, Pause, Check  owed: one for each report of a server that is away
 //	Answer, Withdrawn   owed: one for each Question
 //	Detach              owed: one for each Attach
 //	Forgotten           owed: one for each such end of a connection
@@ -215,6 +216,7 @@ type Report struct {
 	Incarnation uint64
 	State       State
 	Cause       error  // of Backoff and Quarantined: an *Ending, when a connection says it
+	Away        bool   // of Backoff: nothing answers at its URL, and it waits for Redial
 	Channel     bool   // its server speaks HTTP+SSE
 	Early       bool   // its server wants to ask the first session something
 	Lacks       string // of Ready: which lists could not be had, and why; empty when there are all

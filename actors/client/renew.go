@@ -29,6 +29,9 @@ func (c *Connection) over(err error) error {
 		c.begin(0)
 		return nil
 	}
+	if c.remote() && !errors.Is(err, streamable.ErrSessionLost) && absent(err) {
+		return c.away(err, true)
+	}
 	if !errors.Is(err, streamable.ErrSessionLost) ||
 		c.state != Ready && c.renewals.gap == LastRenewal {
 		if EndingOf(err).Permanent { // it is not started again
@@ -56,12 +59,19 @@ func (c *Connection) renew(why error) {
 	c.begin(wait)
 }
 
-// abandon settles what was under way with a server that is no more, and remembers why.
-func (c *Connection) abandon(cause *Ending) {
+// ends remembers and tells how a server was lost.
+func (c *Connection) ends(cause *Ending) {
 	c.cause = cause
 	c.tellEnded(cause)
 	if c.state == Ready {
 		c.lostAt = c.p.Now()
+	}
+}
+
+// abandon settles what was under way with a server that is no more, and remembers why.
+func (c *Connection) abandon(cause *Ending) {
+	if !c.absence.is { // else it was told
+		c.ends(cause)
 	}
 	for _, a := range c.asked {
 		a.timer.Stop()

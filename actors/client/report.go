@@ -42,7 +42,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	c.p.SetStatus(s)
 	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, Channel: c.info().Transport == transport.SSE, Early: c.wantsSession(), Lacks: lacks, At: c.started, Facts: c.facts, Lists: c.lists, Short: short, Changed: changed,
+		State: c.state, Cause: cause, Away: c.absence.is, Channel: c.info().Transport == transport.SSE, Early: c.wantsSession(), Lacks: lacks, At: c.started, Facts: c.facts, Lists: c.lists, Short: short, Changed: changed,
 	})
 }
 
@@ -59,14 +59,18 @@ func (c *Connection) where() telemetry.Where {
 
 // tellStarting, tellReady and tellEnded are the story of a connection, as an operator reads it.
 func (c *Connection) tellStarting() {
+	at := c.where()
+	at.Routine = c.o.Known.routine()
 	c.o.Emit(telemetry.UpstreamStarting{
-		Where: c.where(), Transport: c.o.Transport, Target: c.o.Target, Incarnation: c.p.Incarnation(),
+		Where: at, Transport: c.o.Transport, Target: c.o.Target, Incarnation: c.p.Incarnation(),
 	})
 }
 
 func (c *Connection) tellReady() {
+	at := c.where()
+	at.Routine = !c.o.Known.is(c.p.Self())
 	e := telemetry.UpstreamReady{
-		Where: c.where(), PID: c.info().PID, Revision: c.facts.Version.String(),
+		Where: at, PID: c.info().PID, Revision: c.facts.Version.String(),
 		ServerInfo:  c.facts.Server.Name + " " + c.facts.Server.Version,
 		Incarnation: c.p.Incarnation(), Start: c.p.Now().Sub(c.started),
 	}
@@ -85,7 +89,8 @@ func (c *Connection) tellEnded(end *Ending) {
 		return
 	}
 	at := c.where()
-	at.Incident = end.Incident
+	at.Incident, at.Routine = end.Incident, c.quiet
+	c.quiet = c.remote()
 	if c.state != Ready {
 		c.o.Emit(telemetry.UpstreamStartFailed{Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr})
 		return

@@ -81,6 +81,7 @@ type Client struct {
 	standing chan struct{} // likewise for the one that reads the standing stream
 	door     chan struct{} // holds a token for whoever is in Close
 	resting  chan struct{} // holds a token for whoever rests
+	answers  chan struct{} // holds a token when the server has answered a request lately
 	version  atomic.Uint32 // protocol.Version
 	dress    atomic.Pointer[dress]
 	mirrored func(tool string) []headers.Mirror
@@ -129,6 +130,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		standing:  make(chan struct{}, 1),
 		door:      make(chan struct{}, 1),
 		resting:   make(chan struct{}, 1),
+		answers:   make(chan struct{}, 1),
 		over:      make(chan struct{}),
 		inFlight:  map[jsonrpc.ID]*flight{},
 		dialect:   o.Dialect,

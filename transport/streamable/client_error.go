@@ -32,6 +32,9 @@ type Standing struct {
 	Err  error // why there is none; nil if the server offers none (405)
 }
 
+// Unreached is the Inbound.Control that tells that no connection could be made for a stream of the server.
+type Unreached struct{ Err error }
+
 // Unreadable is the Inbound.Control that tells that an event on a stream was no message.
 type Unreadable struct{ Err error }
 

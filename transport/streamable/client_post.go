@@ -94,6 +94,10 @@ func (o *outgoing) call(ctx context.Context) {
 		return
 	}
 	defer resp.Body.Close()
+	select {
+	case c.answers <- struct{}{}:
+	default:
+	}
 	if o.method != initialize { // which may be sent again elsewhere
 		o.drop()
 	}

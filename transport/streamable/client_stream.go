@@ -25,6 +25,8 @@ const (
 	// standTime is how long requests wait for the standing stream: a server may ask its client something there as soon as it has the first,
 	// and not all keep what nobody reads yet. Some answer the GET only when they have something to send.
 	standTime = time.Second
+	// shortStream is how long a stream lasts at least that is no failure, if nothing came on it.
+	shortStream = time.Second
 	// lingerTime is how long after the answer a stream may take to end by itself. A connection whose stream is cut cannot be used again.
 	lingerTime = 50 * time.Millisecond
 )
@@ -40,6 +42,8 @@ type flow struct {
 	last     string        // the id of the last event that had one
 	retry    time.Duration // what the server asked us to wait; 0 if it did not
 	room     transport.Hold
+	some     bool // the response has brought a message
+	short    int  // responses in a row that ended at once and brought nothing
 }
 
 // follow reads the stream of a request until its answer, telling of each time that the server ends it, and resuming it as often as it wants (2025-11-25 §basic/transports, "Sending
@@ -70,6 +74,7 @@ func (f *flow) follow(ctx context.Context, resp *http.Response) {
 				failures = 0
 				continue
 			}
+			f.unreached(err)
 			failures++
 			var status *StatusError
 			if errors.As(err, &status) && status.final() || failures >= maxResumes {
@@ -110,12 +115,46 @@ func (f *flow) stand(ctx context.Context) {
 		case errors.As(err, &status) && status.final():
 			f.tell(Standing{Gap: gap, Err: err})
 			return
+		case f.unreached(err):
+			failures = 0
+			if !f.revived(ctx) {
+				return
+			}
+			continue
 		default:
 			failures++
 		}
 		if !f.pause(ctx, failures, err) {
 			return
 		}
+	}
+}
+
+// unreached tells that no connection for the stream could be made, if that is what err says.
+func (f *flow) unreached(err error) bool {
+	if !transport.Unreached(err) {
+		return false
+	}
+	f.client.deliver(transport.Inbound{Control: Unreached{err}})
+	return true
+}
+
+// revived waits until the server has answered another request, which its owner sends when it is time: of
+// all that a client has to say to a server that is away only one dials. It reports false when ctx ends.
+func (f *flow) revived(ctx context.Context) bool {
+	select {
+	case <-f.client.answers:
+	default:
+	}
+	timer := time.NewTimer(maxReconnect)
+	defer timer.Stop()
+	select {
+	case <-f.client.answers:
+		return true
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -154,6 +193,7 @@ func (f *flow) pause(ctx context.Context, failures int, last error) bool {
 		wait = max(wait, status.RetryAfter)
 	}
 	wait = max(wait, leastReconnect)
+	failures += max(0, f.short-1)
 	wait = max(wait, min(wait<<min(failures, 10), maxReconnect))
 	timer := time.NewTimer(wait + rand.N(wait/4+1))
 	defer timer.Stop()
@@ -168,10 +208,15 @@ func (f *flow) pause(ctx context.Context, failures int, last error) bool {
 // read reads one response to its end, or to the answer of the request. The body is closed then.
 func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, err error) {
 	defer resp.Body.Close()
+	began := time.Now()
+	f.some = false
 	if answered, err = f.events(ctx, f.reader(ctx, resp)); answered {
 		f.linger(resp)
 	} else {
 		spoil(resp)
+	}
+	if f.short++; f.some || time.Since(began) >= shortStream {
+		f.short = 0
 	}
 	return answered, err
 }
@@ -209,6 +254,7 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 		case answered:
 			return true, nil
 		case some:
+			f.some = true
 			r.Passed()
 		default:
 			f.room.Free() // this one is nobody's

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
@@ -277,3 +279,92 @@ func TestClientReadsNoFasterThanItsOwner(t *testing.T) {
 		expect(t, c, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
 	})
 }
+
+// A server that ends its streams at once is asked for another at growing pauses, however short it says
+// that they are to be. One message has them begin anew.
+func TestStreamThatEndsAtOnceIsOpenedLessAndLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		var at []time.Time
+		p.get = func(w http.ResponseWriter, _ *http.Request) {
+			if at = append(at, time.Now()); len(at) == 13 {
+				stream(w, "retry: 50\n"+data(jsonrpc.Notification("n", nil)))
+				return
+			}
+			stream(w, "retry: 50\ndata:")
+		}
+		c := inMemory(t, p)
+		initialized(t, c)
+		go func() { // ends with the client
+			for {
+				if _, err := c.Recv(context.Background()); err != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		want := 50 * time.Millisecond
+		for i := range 12 {
+			if got := at[i+1].Sub(at[i]); got < want || got > want*5/4 {
+				t.Errorf("pause %d: got %v, want about %v", i, got, want)
+			}
+			want = min(2*want, 30*time.Second)
+		}
+		if got := at[13].Sub(at[12]); got > 100*time.Millisecond {
+			t.Errorf("after a message: a pause of %v", got)
+		}
+	})
+}
+
+// A client that cannot be connected for its stream says so once, and opens it when the server has answered
+// something else: no second dial is spent on a server that is away.
+func TestStreamOfAServerThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		gets, away := 0, false
+		refuse := roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				gets++
+			}
+			if away {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+			}
+			return memory{p.ServeHTTP}.RoundTrip(r)
+		})
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			if gets == 1 {
+				stream(w, ": the first")
+				return
+			}
+			stream(w, ": the next")
+			<-r.Context().Done()
+		}
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: refuse})
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		away = true
+		if in := recv(t, c); !transport.Unreached(in.Control.(streamable.Unreached).Err) {
+			t.Errorf("got %s", show(in))
+		}
+		time.Sleep(20 * time.Second)
+		if gets != 2 {
+			t.Errorf("%d streams were asked for, want 2", gets)
+		}
+		away = false
+		send(t, c, call(5, "ping"))
+		for range 2 {
+			if in := recv(t, c); in.Related != jsonrpc.IntID(5) && show(in) != "streamable.Standing{Open:true Gap:true Err:<nil>}" {
+				t.Errorf("got %s", show(in))
+			}
+		}
+		if gets != 3 {
+			t.Errorf("%d streams were asked for, want 3", gets)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

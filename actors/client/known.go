@@ -1,0 +1,70 @@
+package client
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/gateway/quota"
+	"mcpd/supervisor/otp"
+)
+
+// Known is what the connections to one server know of it from each other. The zero value is that
+// nothing is known.
+type Known struct {
+	dies    atomic.Bool // it ended when it was probed
+	retries quota.Retries
+
+	mu      sync.Mutex       // guards what follows, none of which is held while somebody is waited for
+	ready   map[otp.Ref]bool // connections that are
+	trouble trouble
+}
+
+// trouble is the incident of a server behind a URL, which all connections to it share: what happens to
+// the server happens to each of them, and is one story.
+type trouble struct {
+	incident string
+	at       time.Time // when it began
+	over     bool      // some connection has been ready since
+}
+
+// began is the incident of an end, and whether it is the first connection that it ended. Since is when the
+// connection was ready last, or was made: what was in use before the trouble began is in the same.
+func (k *Known) began(since, now time.Time, fresh string) (incident string, first bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := &k.trouble
+	if t.incident != "" && (!t.over || !since.After(t.at)) {
+		return t.incident, false
+	}
+	*t = trouble{incident: fresh, at: now}
+	return fresh, true
+}
+
+// is notes that a connection is ready, and reports whether it is the first that is. That ends the
+// trouble.
+func (k *Known) is(connection otp.Ref) (first bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	first = len(k.ready) == 0
+	if k.ready == nil {
+		k.ready = map[otp.Ref]bool{}
+	}
+	k.ready[connection], k.trouble.over = true, true
+	return first
+}
+
+// isNot notes that a connection is ready no more.
+func (k *Known) isNot(connection otp.Ref) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.ready, connection)
+}
+
+// routine reports whether the start of a connection is no news: another is ready, or the server is in
+// trouble and is tried again.
+func (k *Known) routine() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.ready) > 0 || k.trouble.incident != "" && !k.trouble.over
+}

@@ -1,0 +1,249 @@
+package interop
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// mortal is a server at a URL that can be ended and started again at the same port, and counts the
+// connections that it was asked for while it was away.
+type mortal struct {
+	t       *testing.T
+	handler http.Handler
+	address string
+
+	mu     sync.Mutex
+	server *http.Server
+}
+
+func newMortal(t *testing.T, h http.Handler) *mortal {
+	t.Helper()
+	m := &mortal{t: t, handler: h, address: "127.0.0.1:0"}
+	m.start()
+	t.Cleanup(m.end)
+	return m
+}
+
+// start serves. The port is the one of before.
+func (m *mortal) start() {
+	m.t.Helper()
+	listener, err := net.Listen("tcp", m.address)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.address, m.server = listener.Addr().String(), &http.Server{Handler: m.handler}
+	server := m.server
+	go func() { _ = server.Serve(listener) }() // owner: the test: it ends with end
+}
+
+// end cuts all connections, and refuses new ones.
+func (m *mortal) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server != nil {
+		_ = m.server.Close()
+		m.server = nil
+	}
+}
+
+// scripted is a Streamable HTTP server with one tool, "t". With sessions it knows those of its own
+// time only, and has a stream for each.
+type scripted struct {
+	sessions bool
+	stream   http.HandlerFunc // of GET; nil for 405
+	began    atomic.Int64     // sessions, of all its lives
+	life     atomic.Int64
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet:
+		if s.stream != nil {
+			s.stream(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	case http.MethodDelete:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	_ = json.Unmarshal(body, &m)
+	prefix := fmt.Sprintf("life-%d-", s.life.Load())
+	if id := r.Header.Get("Mcp-Session-Id"); s.sessions && m.Method != "initialize" && !strings.HasPrefix(id, prefix) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	result := "{}"
+	switch m.Method {
+	case "initialize":
+		n := s.began.Add(1)
+		if s.sessions {
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(prefix, n))
+		}
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"scripted","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		result = `{"content":[{"type":"text","text":"done"}]}`
+	}
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// open is a stream that says nothing.
+func open(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, ": open\n\n")
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+const callT = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","arguments":{}}}`
+
+// story is what the log says of servers, without what is for debugging.
+func story(host *mcptest.Host) (lines []string) {
+	for line := range strings.Lines(host.Log()) {
+		var l struct{ Level, Event string }
+		if json.Unmarshal([]byte(line), &l) == nil && l.Level != "debug" && strings.HasPrefix(l.Event, "upstream") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// told is what the data of an error says.
+type told struct {
+	Reason, Incident, Cause string
+	RetryAfterMs            int64
+	MaybeExecuted           bool
+}
+
+// refusedCall makes a call that is to fail, and returns what its caller is told.
+func refusedCall(t *testing.T, c *wire) (is told) {
+	t.Helper()
+	m := c.post(callT).message(t)
+	if m.Error == nil {
+		t.Fatalf("the call succeeds: %s", m.Result)
+	}
+	if err := json.Unmarshal(m.Error.Data, &is); err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// clientsOf are three clients of the server "web" that have called it.
+func clientsOf(t *testing.T, host *mcptest.Host) (clients []*wire) {
+	t.Helper()
+	for range 3 {
+		c := newWire(t, host.MCP+"/web/mcp", "")
+		c.open("2025-11-25")
+		if got := string(c.post(callT).result(t, "content")); !strings.Contains(got, "done") {
+			t.Fatal(got)
+		}
+		clients = append(clients, c)
+	}
+	return clients
+}
+
+// served is the host's word on the server "web".
+func served(t *testing.T, host *mcptest.Host) string {
+	t.Helper()
+	return string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/servers", "").body)
+}
+
+func webAt(url string) mcptest.HostOptions {
+	return mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}}}}\n", url)}
+}
+
+// A server behind a URL that refuses connections is in backoff, with one warning and one incident;
+// calls name the incident and say when to come back, and it is ready again soon after it is.
+func TestServerThatRefusesConnections(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		sessions bool
+		stream   http.HandlerFunc
+	}{{"with sessions", true, open}, {"without a stream", true, nil}, {"without sessions", false, nil}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &scripted{sessions: tt.sessions, stream: tt.stream}
+			m := newMortal(t, s)
+			host := mcptest.Start(t, webAt("http://"+m.address+"/mcp"))
+			clients := clientsOf(t, host)
+			before := len(story(host))
+			m.end()
+			s.life.Add(1)
+			var incidents []string
+			for _, c := range clients {
+				is := refusedCall(t, c)
+				if is.Reason != "upstream_lost" || is.RetryAfterMs <= 0 || is.MaybeExecuted || is.Incident == "" {
+					t.Errorf("a call is told %+v", is)
+				}
+				incidents = append(incidents, is.Incident)
+			}
+			if slices.Sort(incidents); len(slices.Compact(incidents)) != 1 {
+				t.Errorf("incidents: %q", incidents)
+			}
+			if up := metric(t, host, "mcpd_upstream_up"); up != 0 {
+				t.Errorf("mcpd_upstream_up is %v", up)
+			}
+			if is := served(t, host); !strings.Contains(is, `"backoff"`) || !strings.Contains(is, "connection refused") || !strings.Contains(is, incidents[0]) {
+				t.Errorf("the server is shown as %s", is)
+			}
+			if lines := story(host)[before:]; len(lines) != 1 || !strings.Contains(lines[0], `"level":"warn"`) || !strings.Contains(lines[0], incidents[0]) {
+				t.Errorf("the log says %q", lines)
+			}
+			m.start()
+			for i, c := range clients {
+				eventually(t, "a call succeeds", func() bool { return c.post(callT).message(t).Error == nil })
+				if up := metric(t, host, "mcpd_upstream_up"); up != 1 {
+					t.Errorf("call %d: mcpd_upstream_up is %v", i, up)
+				}
+			}
+			if lines := story(host)[before:]; len(lines) != 2 || !strings.Contains(lines[1], `"upstream_ready"`) {
+				t.Errorf("the log says %q", lines)
+			}
+		})
+	}
+}
+
+// Calls wait for a server that is back within a moment, and nobody is told that it was away. What a
+// server keeps in its session is kept when only its port was closed for a while.
+func TestCallsWaitForAServerThatIsBackSoon(t *testing.T) {
+	s := &scripted{sessions: true, stream: open}
+	m := newMortal(t, s)
+	host := mcptest.Start(t, webAt("http://"+m.address+"/mcp"))
+	c := clientsOf(t, host)[0]
+	began := s.began.Load()
+	m.end()
+	back := time.AfterFunc(time.Second, m.start)
+	defer back.Stop()
+	if got := string(c.post(callT).result(t, "content")); !strings.Contains(got, "done") {
+		t.Error(got)
+	}
+	if n := s.began.Load() - began; n != 0 {
+		t.Errorf("%d sessions were begun anew with a server that knows the old ones", n)
+	}
+}
