@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	upstreams "mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/actors/server"
@@ -144,6 +145,8 @@ var limits = []limit{
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
 	{"list_timeout", "", nil, "a page of a list that the host asks a server for", "as if the server had not answered; it is asked again later", ""},
 	{"", "list_grace", client.ListGrace, "lists that a server still owes when it has shaken hands", "calls are sent to it; what it lists later is announced", ""},
+	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
+	{"", "away_dial", upstreams.LastDial, "the pause between two dials of such a server", "it grows no longer", ""},
 	{"", "question_hold", client.QuestionHold, "what a server asks before a session uses its connection", "it is refused", ""},
 	{"", "early_questions", client.MaxEarly, "such questions of one connection, of 4 KiB at most", "those that come later are refused at once", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},

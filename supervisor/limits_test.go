@@ -39,6 +39,7 @@ var bounded = []struct{ what, gauges string }{
 	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds request_timeout_seconds list_timeout_seconds list_grace_seconds question_hold_seconds list_wait_seconds changes_quiet_seconds changes_most_seconds start_timeout_seconds"},
+	{"a server that is away", "away_grace_seconds away_dial_seconds"},
 	{"what a server says unasked", "news_at_once news_per_second deliveries_at_once"},
 	{"progress of a call", "progress_at_once progress_per_second"},
 	{"tools that ask their user", "askers"},
@@ -87,6 +88,8 @@ var enforced = map[string]string{
 	"json_digits":             "protocol/jsonrpc.TestDecodeLimits",
 	"max_batch":               "protocol/jsonrpc.TestDecodeLimits transport/streamable.TestBoundsAreOptions",
 	"max_id_bytes":            "protocol/jsonrpc.TestDecodeLimits transport/streamable.TestBoundsAreOptions",
+	"away_grace_seconds":      "actors/client.TestCallsWaitForAServerThatIsAway",
+	"away_dial_seconds":       "actors/catalog.TestServerThatIsAwayIsDialledByOne",
 	"elicitations":            "protocol/elicitation.TestTableIsBounded",
 	"elicitations_of_session": "protocol/elicitation.TestTableIsBounded",
 

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ func (r *rig) takes() (all []string) {
 		}
 	}
 	r.led = nil
+	slices.Sort(all) // connections note it in any order
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -322,18 +323,19 @@ func TestStreamThatEndsAtOnceIsOpenedLessAndLessOften(t *testing.T) {
 func TestStreamOfAServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		gets, away := 0, false
+		var gets atomic.Int64
+		var away atomic.Bool
 		refuse := roundTrip(func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodGet {
-				gets++
+				gets.Add(1)
 			}
-			if away {
+			if away.Load() {
 				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 			}
 			return memory{p.ServeHTTP}.RoundTrip(r)
 		})
 		p.get = func(w http.ResponseWriter, r *http.Request) {
-			if gets == 1 {
+			if gets.Load() == 1 {
 				stream(w, ": the first")
 				return
 			}
@@ -344,23 +346,23 @@ func TestStreamOfAServerThatIsAway(t *testing.T) {
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
 		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
-		away = true
+		away.Store(true)
 		if in := recv(t, c); !transport.Unreached(in.Control.(streamable.Unreached).Err) {
 			t.Errorf("got %s", show(in))
 		}
 		time.Sleep(20 * time.Second)
-		if gets != 2 {
-			t.Errorf("%d streams were asked for, want 2", gets)
+		if n := gets.Load(); n != 2 {
+			t.Errorf("%d streams were asked for, want 2", n)
 		}
-		away = false
+		away.Store(false)
 		send(t, c, call(5, "ping"))
 		for range 2 {
 			if in := recv(t, c); in.Related != jsonrpc.IntID(5) && show(in) != "streamable.Standing{Open:true Gap:true Err:<nil>}" {
 				t.Errorf("got %s", show(in))
 			}
 		}
-		if gets != 3 {
-			t.Errorf("%d streams were asked for, want 3", gets)
+		if n := gets.Load(); n != 3 {
+			t.Errorf("%d streams were asked for, want 3", n)
 		}
 	})
 }

@@ -1,0 +1,58 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/supervisor/otp"
+)
+
+// Connections to one URL share an incident: what was in use when it began is in it, whenever that is
+// found out. What was ready since is in another.
+func TestConnectionsToAURLShareAnIncident(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
+	k := &Known{}
+	for _, step := range []struct {
+		what       string
+		since, now int
+		ready      bool // a connection is, before that
+		want       string
+		first      bool
+	}{
+		{"the first to find out", 1, 10, false, "a", true},
+		{"another", 2, 11, false, "a", false},
+		{"one that was opened meanwhile", 11, 12, false, "a", false},
+		{"one that finds out late", 3, 100, true, "a", false},
+		{"one that was ready since", 50, 101, false, "f", true},
+		{"one that was not", 50, 102, false, "f", false},
+	} {
+		if step.ready {
+			k.is(otp.Ref{})
+			k.isNot(otp.Ref{})
+		}
+		fresh := map[bool]string{true: "a", false: "f"}[step.now == 10]
+		got, first := k.began(at(step.since), at(step.now), fresh)
+		if got != step.want || first != step.first {
+			t.Errorf("%s: incident %q, first %v", step.what, got, first)
+		}
+	}
+}
+
+// The start of a connection is news unless another is ready, or the server is in trouble already.
+func TestRoutineStarts(t *testing.T) {
+	k := &Known{}
+	if k.routine() {
+		t.Error("the first start is routine")
+	}
+	if !k.is(otp.Ref{}) || !k.routine() {
+		t.Error("the first that is ready is no news, or the start of a second is")
+	}
+	k.isNot(otp.Ref{})
+	if k.routine() {
+		t.Error("the start after a quiet end is routine")
+	}
+	k.began(time.Time{}, time.Unix(1, 0), "a")
+	if !k.routine() {
+		t.Error("a dial of a server in trouble is news")
+	}
+}
