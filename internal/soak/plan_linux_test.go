@@ -1,0 +1,152 @@
+package soak
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// target says what a kind of event can hit.
+type target int
+
+const (
+	program target = iota // a server that mcpd runs
+	remote                // a server behind a URL
+	server                // either
+	tenant                // all of a tenant
+	host                  // mcpd itself: no other event happens meanwhile
+)
+
+// kind is a row of the table of events.
+type kind struct {
+	name string
+	what string
+	hits target
+	slow bool          // left out of the short form
+	last time.Duration // how long the cause goes on
+	// reasons are those of errors that it explains, for whom it hits. With a host as the target
+	// calls may also end without an answer.
+	reasons []string
+	// lines is how many log lines one event may cost beyond maxLines, and more says what they are.
+	lines int
+	more  string
+}
+
+// settle is how long after the end of an event errors are still explained by it.
+const settle = 20 * time.Second
+
+var kinds = []kind{
+	{name: "kill", what: "SIGKILL of all processes of a server", hits: program, reasons: down},
+	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote, last: 4 * time.Second, reasons: down},
+	{name: "stop", what: "SIGSTOP of all processes of a server, for longer than calls may take", hits: program, slow: true, last: 25 * time.Second, reasons: append([]string{"timeout"}, down...)},
+	{name: "restart", what: "a server is restarted by the admin API", hits: server, reasons: down},
+	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server, reasons: down},
+	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s", hits: tenant, last: 4 * time.Second, reasons: []string{"overloaded", "rate_limited", "queue_full", "timeout"}},
+	{name: "vanish", what: "20 clients open a session and a stream, and are gone without DELETE", hits: tenant},
+	{name: "disk", what: "no byte is left where the state is, for 10 s", hits: host, slow: true, last: 10 * time.Second},
+	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host, reasons: append([]string{"session_gone", "stopping"}, down...)},
+	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host, reasons: append([]string{"session_gone", "stopping"}, down...)},
+}
+
+// down are the reasons of errors for a server that is not there.
+var down = []string{"upstream_lost", "upstream_unavailable"}
+
+// event is one entry of the plan.
+type event struct {
+	kind           kind
+	at, until      time.Duration // since the begin of the soak
+	tenant, server string        // empty for all
+}
+
+// site is what there is to be hit: the names of the tenants, and of the servers that each has.
+type site struct {
+	tenants, programs, remotes []string
+}
+
+// plan is a list of events by their begin. Each kind occurs before one occurs again, and all have
+// ended after length. Without slow, kinds that take long are left out.
+func plan(seed uint64, length, gap time.Duration, slow bool, on site) []event {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var all []event
+	var bag []kind
+	busy := map[string]time.Duration{} // until when, by tenant
+	for next := gap; ; next += gap/2 + time.Duration(random.Int64N(int64(gap))) {
+		if len(bag) == 0 {
+			for _, i := range random.Perm(len(kinds)) {
+				if slow || !kinds[i].slow {
+					bag = append(bag, kinds[i])
+				}
+			}
+		}
+		e := event{kind: bag[0]}
+		bag = bag[1:]
+		if e.kind.hits == host {
+			for _, until := range busy {
+				next = max(next, until+gap)
+			}
+		} else {
+			e.tenant = on.tenants[random.IntN(len(on.tenants))]
+			next = max(next, busy[e.tenant], busy[""])
+		}
+		if choice := on.servers(e.kind.hits); len(choice) > 0 {
+			e.server = choice[random.IntN(len(choice))]
+		}
+		e.at, e.until = next, next+e.kind.last
+		if e.until > length {
+			return all
+		}
+		all = append(all, e)
+		busy[e.tenant] = e.until + gap
+	}
+}
+
+// servers are those that a kind with this target can choose from.
+func (s site) servers(t target) []string {
+	switch t {
+	case program:
+		return s.programs
+	case remote:
+		return s.remotes
+	case server:
+		return slices.Concat(s.programs, s.remotes)
+	}
+	return nil
+}
+
+var someSite = site{[]string{"a", "b"}, []string{"p", "q"}, []string{"r"}}
+
+func TestPlan(t *testing.T) {
+	const length, gap = 20 * time.Minute, 3 * time.Second
+	for _, slow := range []bool{true, false} {
+		first, again := plan(7, length, gap, slow, someSite), plan(7, length, gap, slow, someSite)
+		same := slices.EqualFunc(first, again, equal)
+		if !same || slices.EqualFunc(first, plan(8, length, gap, slow, someSite), equal) {
+			t.Errorf("the same seed has the same plan: %t; another seed must not", same)
+		}
+		times := map[string]int{}
+		for i, e := range first {
+			times[e.kind.name]++
+			if e.until > length || e.until < e.at || i > 0 && e.at < first[i-1].at {
+				t.Errorf("event %d, %+v: out of place", i, e)
+			}
+			if e.kind.hits != host {
+				continue
+			}
+			for j, o := range first {
+				if i != j && o.at <= e.until && e.at <= o.until {
+					t.Errorf("%+v while %+v", o, e)
+				}
+			}
+		}
+		for _, k := range kinds {
+			if occurs := times[k.name] >= 3; occurs != (slow || !k.slow) {
+				t.Errorf("slow %t: %s occurs %d times", slow, k.name, times[k.name])
+			}
+		}
+	}
+}
+
+func equal(a, b event) bool {
+	return a.kind.name == b.kind.name && a.at == b.at && a.tenant == b.tenant && a.server == b.server
+}
