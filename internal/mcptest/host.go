@@ -28,11 +28,12 @@ const (
 
 // HostOptions say what to start. The zero value is `mcpd serve` with its embedded defaults.
 type HostOptions struct {
-	Config string   // text of the configuration file; empty runs without one
-	State  string   // the state directory, for a second host to take over; empty uses a new one
-	Args   []string // further arguments of serve
-	Env    []string // further environment, as os/exec has it
-	Binary string   // another build of the host; empty is Mcpd
+	Config string            // text of the configuration file; empty runs without one
+	State  string            // the state directory, for a second host to take over; empty uses a new one
+	Args   []string          // further arguments of serve
+	Env    []string          // further environment, as os/exec has it
+	Binary string            // another build of the host; empty is Mcpd
+	Line   func(line []byte) // gets each line of the log, in order; Log has only the end of it
 }
 
 // Host is a running mcpd, on ports of its own.
@@ -42,6 +43,7 @@ type Host struct {
 
 	t       testing.TB
 	command *exec.Cmd
+	line    func([]byte)  // HostOptions.Line, or nil
 	up      chan listener // one entry for each listener that said it is up
 	ended   chan struct{} // closed when the process is gone and its log is read
 
@@ -71,7 +73,7 @@ func Start(t testing.TB, o HostOptions) *Host {
 func StartUnready(t testing.TB, o HostOptions) *Host {
 	t.Helper()
 	home := t.TempDir()
-	h := &Host{t: t, State: o.State, up: make(chan listener, 2), ended: make(chan struct{})}
+	h := &Host{t: t, State: o.State, line: o.Line, up: make(chan listener, 2), ended: make(chan struct{})}
 	if h.State == "" {
 		h.State = filepath.Join(home, "state")
 	}
@@ -125,6 +127,9 @@ func (h *Host) run() {
 }
 
 func (h *Host) note(line []byte) {
+	if h.line != nil {
+		h.line(line)
+	}
 	h.mu.Lock()
 	h.log = append(h.log, line...)
 	h.log = h.log[max(0, len(h.log)-maxLog):]

@@ -114,19 +114,11 @@ func modules(t testing.TB, lock string) string {
 // ./sdk1.mjs or ./sdk2.mjs, which open sessions with the official TypeScript clients.
 func Script(t testing.TB, within time.Duration, script string) (run func(stdin []byte, args ...string) ([]byte, error)) {
 	t.Helper()
-	work := t.TempDir()
-	text, err := os.ReadFile(script)
-	if err == nil {
-		err = errors.Join(copyLocked(locks[0], work), os.WriteFile(filepath.Join(work, "main.mjs"), text, 0o600),
-			os.Symlink(filepath.Join(Modules(t), "node_modules"), filepath.Join(work, "node_modules")))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := ScriptFile(t, script)
 	return func(stdin []byte, args ...string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
-		node := exec.CommandContext(ctx, "node", append([]string{filepath.Join(work, "main.mjs")}, args...)...)
+		node := exec.CommandContext(ctx, "node", append([]string{file}, args...)...)
 		node.Stdin = bytes.NewReader(stdin)
 		var stderr strings.Builder
 		node.Stderr = &stderr
@@ -136,6 +128,23 @@ func Script(t testing.TB, within time.Duration, script string) (run func(stdin [
 		}
 		return out, err
 	}
+}
+
+// ScriptFile is Script for a caller that runs node by itself: it returns the path of the prepared
+// script.
+func ScriptFile(t testing.TB, script string) string {
+	t.Helper()
+	work := t.TempDir()
+	file := filepath.Join(work, "main.mjs")
+	text, err := os.ReadFile(script)
+	if err == nil {
+		err = errors.Join(copyLocked(locks[0], work), os.WriteFile(file, text, 0o600),
+			os.Symlink(filepath.Join(Modules(t), "node_modules"), filepath.Join(work, "node_modules")))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // Package is the folder of a package.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
 	"mcpd/telemetry/admin"
 )
 
@@ -50,7 +50,7 @@ func (h *host) holds() holding {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	running := goroutines(profile)
+	running := mcptest.Goroutines(profile)
 	running[runner] -= int(h.metric("mcpd_actor_idle_runners"))
 	var lines []string
 	for _, runs := range slices.Sorted(maps.Keys(running)) {
@@ -64,26 +64,6 @@ func (h *host) holds() holding {
 	}
 }
 
-// goroutines reads a profile: how many goroutines were started with what. A group begins with its number, and ends with its first function.
-func goroutines(profile string) map[string]int {
-	running := map[string]int{}
-	n, runs := 0, ""
-	for line := range strings.Lines(profile + "\n") {
-		switch fields := strings.Fields(line); {
-		case len(fields) == 0:
-			if n > 0 {
-				running[runs] += n
-			}
-			n, runs = 0, ""
-		case len(fields) > 1 && fields[1] == "@":
-			n, _ = strconv.Atoi(fields[0])
-		case len(fields) > 2 && fields[0] == "#":
-			runs, _, _ = strings.Cut(fields[2], "+")
-		}
-	}
-	return running
-}
-
 // metric is the sum of the samples of a metric that begin so.
 func (h *host) metric(begin string) float64 {
 	h.t.Helper()
@@ -91,24 +71,7 @@ func (h *host) metric(begin string) float64 {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return total(h.t, text, begin)
-}
-
-// total is the sum of the samples that begin so, of what the host says of its metrics.
-func total(t *testing.T, metrics, begin string) (sum float64) {
-	t.Helper()
-	for line := range strings.Lines(metrics) {
-		sample, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if !strings.HasPrefix(sample, begin) {
-			continue
-		}
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			t.Fatalf("metric %s: %v", line, err)
-		}
-		sum += n
-	}
-	return sum
+	return mcptest.Total(h.t, text, begin)
 }
 
 // baseline is what the host holds when everything was used once and nobody is there: its server runs, there are no sessions.
@@ -183,16 +146,4 @@ func (h *host) events(name string) (found []event) {
 		}
 	}
 	return found
-}
-
-// A profile is read as what its goroutines were started with.
-func TestGoroutinesOfAProfile(t *testing.T) {
-	got := goroutines("goroutine profile: total 9\n" +
-		"3 @ 0x1 0x2\n#\t0x1\tinternal/poll.runtime_pollWait+0x84\t/f:1\n#\t0x2\tmcpd/a.(*B).run+0x1\t/f:2\n\n" +
-		"2 @ 0x1 0x2\n#\t0x1\tsync.(*Mutex).Lock+0x84\t/f:1\n#\t0x2\tmcpd/a.(*B).run+0x9\t/f:2\n\n" +
-		"1 @ 0x4\n#\t0x4\tmcpd/c.d+0x1\t/f:2\n\n" +
-		"3 @ 0x3\n#\t0x3\tnet/http.(*conn).serve+0x1\t/f:3\n")
-	if want := map[string]int{"mcpd/a.(*B).run": 5, "mcpd/c.d": 1, "net/http.(*conn).serve": 3}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
 }

@@ -1,0 +1,45 @@
+package mcptest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Goroutines reads a profile of goroutines (debug=1): how many were started with which function. A
+// group begins with its number, and ends with its first function.
+func Goroutines(profile string) map[string]int {
+	running := map[string]int{}
+	n, runs := 0, ""
+	for line := range strings.Lines(profile + "\n") {
+		switch fields := strings.Fields(line); {
+		case len(fields) == 0:
+			if n > 0 {
+				running[runs] += n
+			}
+			n, runs = 0, ""
+		case len(fields) > 1 && fields[1] == "@":
+			n, _ = strconv.Atoi(fields[0])
+		case len(fields) > 2 && fields[0] == "#":
+			runs, _, _ = strings.Cut(fields[2], "+")
+		}
+	}
+	return running
+}
+
+// Total is the sum of those samples of a host's metrics whose name and labels begin so.
+func Total(t testing.TB, metrics, begin string) (sum float64) {
+	t.Helper()
+	for line := range strings.Lines(metrics) {
+		sample, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.HasPrefix(sample, begin) {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			t.Fatalf("metric %s: %v", line, err)
+		}
+		sum += n
+	}
+	return sum
+}
