@@ -148,6 +148,7 @@ var limits = []limit{
 	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
 	{"", "away_dial", upstreams.LastDial, "the pause between two dials of such a server", "it grows no longer", ""},
 	{"", "question_hold", client.QuestionHold, "what a server asks before a session uses its connection", "it is refused", ""},
+	{"", "gone_after", client.GoneAfter, "a client without a request and a stream, while another uses the same connection", "it is not asked what a server asks outside of calls", ""},
 	{"", "early_questions", client.MaxEarly, "such questions of one connection, of 4 KiB at most", "those that come later are refused at once", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},

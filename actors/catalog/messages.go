@@ -33,6 +33,8 @@ type Caller struct {
 	// it has no session: all clients of its kind use the connection that its lists come from
 	Peer   bool
 	Server string // of a transparent endpoint; empty for all servers as one
+	// Presence tells whether its client is there; nil for what is always there.
+	Presence client.Presence
 
 	// print is the fingerprint, where it is known: see known.
 	print *protocol.Fingerprint

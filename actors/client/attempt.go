@@ -44,7 +44,7 @@ func (c *Connection) reset() {
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
-	c.early, c.rootless = nil, false
+	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}

@@ -47,6 +47,7 @@ type Connection struct {
 	unanswered *atomic.Int64     // requests that its reader has seen no answer to
 	early      []jsonrpc.Message // questions of the server that wait for the first session
 	rootless   bool              // one for roots was refused because there was none
+	rootsOf    string            // the session that was asked for them last outside of a call
 	open       map[string]*open  // questions of the server that a client has not answered, by the server's id
 	drives     map[uint64]*drive
 	listens    map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
@@ -205,6 +206,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		return c.askExpired(m.id)
 	case holdOver:
 		c.holdOver(m)
+	case rootsDue:
+		c.tellRoots()
 	case driveDue:
 		c.driven(m.exchange, rounds.Event{Op: rounds.Expire})
 	case driveFailed:

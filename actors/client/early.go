@@ -14,7 +14,8 @@ import (
 
 // A server may ask something as soon as it is started, as which roots its client has. Directly there is
 // a client then. Here the first session may come to the connection a moment later, so the question is
-// held for that session. It is refused when none comes.
+// held for that session. It is refused when none comes. A question is also held while it takes time to
+// tell whether all clients but one are gone.
 
 const (
 	// QuestionHold is how long a question waits for the first session of a connection. Servers that
@@ -34,10 +35,13 @@ type holdOver struct {
 	attempt uint64
 }
 
-// holdQuestion keeps a question that came before any session, and reports whether it does.
+// rootsDue says that it may be known by now who has the roots.
+type rootsDue struct{}
+
+// holdQuestion keeps a question for which there soon may be somebody to ask, and reports whether it does.
 func (c *Connection) holdQuestion(in transport.Inbound) bool {
 	m := in.Message
-	if len(c.sessions) > 0 || c.primary != (otp.Ref{}) || len(c.early) >= MaxEarly || len(m.Params) > earlySize ||
+	if _, soon := c.present(); len(c.sessions) > 0 && !soon || c.primary != (otp.Ref{}) || len(c.early) >= MaxEarly || len(m.Params) > earlySize ||
 		slices.ContainsFunc(c.early, func(q jsonrpc.Message) bool { return q.ID == m.ID }) {
 		return false
 	}
@@ -57,11 +61,24 @@ func (c *Connection) askEarly() {
 	for _, m := range held {
 		c.question(transport.Inbound{Message: m})
 	}
-	if c.rootless && len(c.sessions) == 1 && c.up != nil {
-		c.rootless = false
-		if c.gate().Check(protocol.Client, rootsChanged, nil) == nil {
-			c.send(jsonrpc.Notification(rootsChanged, nil))
-		}
+	c.tellRoots()
+}
+
+// tellRoots tells the server that roots have changed, when it was refused those of a session or has those
+// of another than the one that would be asked now.
+func (c *Connection) tellRoots() {
+	session, soon := c.present()
+	if soon {
+		c.p.After(QuestionHold, rootsDue{})
+	}
+	asks := slices.ContainsFunc(c.early, func(m jsonrpc.Message) bool { return m.Method == "roots/list" })
+	another := c.rootless || c.rootsOf != "" && c.rootsOf != session
+	if session == "" || c.up == nil || asks || !another {
+		return
+	}
+	c.rootless, c.rootsOf = false, ""
+	if c.gate().Check(protocol.Client, rootsChanged, nil) == nil {
+		c.send(jsonrpc.Notification(rootsChanged, nil))
 	}
 }
 
@@ -76,12 +93,16 @@ func (c *Connection) tellEarly(before bool) {
 	}
 }
 
-// holdOver refuses a question for which no session came.
+// holdOver asks what has waited for long enough, or refuses it where there still is nobody to ask.
 func (c *Connection) holdOver(m holdOver) {
 	defer c.tellEarly(c.wantsSession())
 	for i, q := range c.early {
 		if m.attempt == c.attempt && q.ID == m.id {
 			c.early = slices.Delete(c.early, i, i+1)
+			if _, _, ok := c.onlySession(); ok {
+				c.question(transport.Inbound{Message: q})
+				return
+			}
 			c.rootless = c.rootless || q.Method == "roots/list"
 			c.refuse(q.ID, q.Method, protocol.InvalidParams("no client uses this connection yet"))
 			return
@@ -92,16 +113,4 @@ func (c *Connection) holdOver(m holdOver) {
 // dropEarly forgets a question that its server takes back.
 func (c *Connection) dropEarly(id jsontext.Value) {
 	c.early = slices.DeleteFunc(c.early, func(m jsonrpc.Message) bool { return m.ID.Raw() == string(id) })
-}
-
-// onlySession is the one session that uses the connection. It has no claim to what the server says
-// without naming a call when the server was given calls of another principal.
-func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
-	if len(c.sessions) != 1 {
-		return "", otp.Ref{}, false
-	}
-	for session, ref = range c.sessions {
-		ok = !c.served.any || !c.served.several && c.served.principal == c.users[session].Principal
-	}
-	return session, ref, ok
 }

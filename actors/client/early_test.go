@@ -137,3 +137,66 @@ func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
 		}
 	})
 }
+
+// presence is when a client left, as its session knows it; zero while it is there.
+type presence struct{ left time.Time }
+
+func (p *presence) Away(now time.Time) time.Duration {
+	if p.left.IsZero() {
+		return 0
+	}
+	return max(now.Sub(p.left), 1)
+}
+
+// is has a session with a client use the connection.
+func (r *rig) is(session string, p *presence) {
+	r.T.Helper()
+	_, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{
+		Session: session, Ref: r.Ref(session), User: client.User{Presence: p},
+	})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	r.Rest()
+}
+
+// A client that has left without ending its session is nobody to ask: the server hears that there are
+// other roots, and its question goes to the client that is there. One that comes while the first has
+// only just left waits until that is certain.
+func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
+	run(t, declares(changes), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		var first, second presence
+		r.is("one", &first)
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		r.Rest()
+		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
+		p.ExpectAnswer(question)
+		first.left = time.Now()
+		r.is("two", &second)
+		other := jsonrpc.StringID("other")
+		p.Ask(jsonrpc.ID{}, other, "roots/list", "")
+		time.Sleep(client.GoneAfter / 2)
+		r.Rest()
+		if len(asked(&r.one)) != 1 || len(asked(&r.two)) != 0 {
+			t.Fatalf("asked %v and %v", asked(&r.one), asked(&r.two))
+		}
+		time.Sleep(client.QuestionHold)
+		r.Rest()
+		if len(asked(&r.one)) != 1 || len(asked(&r.two)) != 1 {
+			t.Fatalf("then asked %v and %v", asked(&r.one), asked(&r.two))
+		}
+		r.send(&client.Answer{Question: other, Result: jsontext.Value(`{"roots":[]}`)})
+		p.ExpectAnswer(other)
+		p.ExpectNothing(time.Minute)
+
+		second.left, first.left = time.Now().Add(-client.GoneAfter), time.Time{}
+		r.is("one", &first)
+		p.Expect("notifications/roots/list_changed")
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		r.Rest()
+		if len(asked(&r.one)) != 2 {
+			t.Errorf("the first is back, and asked %v", asked(&r.one))
+		}
+	})
+}

@@ -67,6 +67,8 @@ type User struct {
 	// Declare, as far as it can be passed on.
 	Differs bool
 	Declare protocol.ClientCapabilities
+	// Presence tells whether its client is there; nil for what is always there.
+	Presence Presence
 }
 
 // Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.

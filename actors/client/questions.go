@@ -69,6 +69,9 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
+	if o.call == 0 && m.Method == "roots/list" {
+		c.rootsOf = session
+	}
 	c.open[m.ID.Raw()] = o
 	c.elicits(q, o, session)
 	switch err := c.p.Send(to, q); {

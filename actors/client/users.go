@@ -66,6 +66,9 @@ func (c *Connection) detach(ref otp.Ref) {
 			}
 		}
 	}
+	if c.state == Ready {
+		c.tellRoots()
+	}
 	c.maybeLinger()
 }
 

@@ -21,6 +21,7 @@ func (s *Session) caller() catalog.Caller {
 		Ref:       s.p.Self(),
 		Principal: ep.Principal,
 		Server:    ep.Server,
+		Presence:  s.h,
 	}
 	if s.record != nil {
 		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(), s.h.IsPeer()

@@ -1,6 +1,9 @@
 package session
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // retiring is what Handle.arriving is far below while the manager ends a session that looked idle.
 const retiring = math.MinInt64 / 2
@@ -18,6 +21,14 @@ func (h *Handle) works() bool {
 // streaming reports whether the session has a stream open, or a channel of its own.
 func (h *Handle) streaming() bool {
 	return h.listens.Load() > 0 || !h.Streamed() || h.streams.Channel() || h.streams.Open() > 0
+}
+
+// Away is how long the client has had neither a request in flight nor a stream open, 0 while it has.
+func (h *Handle) Away(now time.Time) time.Duration {
+	if h.arriving.Load() != 0 || h.InFlight() || h.calls.Busy() || h.streaming() {
+		return 0
+	}
+	return max(h.Idle(now), 1)
 }
 
 // enter notes a message on its way to the session's actor. It is false once the session is ended.

@@ -36,6 +36,7 @@ func (e *emitter) run(ctx context.Context) {
 		return
 	}
 	defer e.waits.waits(e.outlet)()
+	defer e.client.Touch() // it was there until now
 	e.outlet.ticked.Store(false)
 	timer := clock.AfterFunc(options.KeepAlive, e.outlet.tick)
 	defer func() { timer.Stop() }()
