@@ -19,14 +19,16 @@ type newsDue struct{}
 // announcement in common: those that see this server alone at once, and those that see all servers
 // as one when the burst is over.
 func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
-	told := map[string]bool{}
+	told, source := map[string]bool{}, c.source(r)
 	for _, k := range lists {
-		n := &notification.Dispatch{Server: r.Server, Key: r.Key, Method: k.Changed()}
+		n := &notification.Dispatch{
+			Server: r.Server, Key: r.Key, Sources: []notification.Source{source}, Method: k.Changed(),
+		}
 		if told[n.Method] {
 			continue
 		}
 		told[n.Method] = true
-		c.changes.Note(n.Method, anyRevision(r.Key), c.p.Now())
+		c.gather(n.Method, source)
 		if c.p.Send(c.o.Dispatcher, n) != nil {
 			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
 				Where: telemetry.Where{
@@ -40,6 +42,29 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 	c.announceLater()
 }
 
+// source is where lists have changed. A change of what all sessions of a principal are shown names
+// the server: those with connections of their own hear the same over these, or did already.
+func (c *Catalog) source(r *client.Report) notification.Source {
+	source := notification.Source{Key: anyRevision(r.Key)}
+	s := c.servers[r.Server]
+	if s != nil && r.Key.Share != tenant.BySession && s.config.Share.Applied(s.config.Link()) == tenant.BySession {
+		source.Server = r.Server
+	}
+	return source
+}
+
+// maxSources bounds the servers that one change in the list of all servers names.
+const maxSources = 64
+
+// gather takes note of a change for those who see all servers as one. When many servers have changed
+// they are not named any more, so that everybody is told.
+func (c *Catalog) gather(method string, source notification.Source) {
+	if c.changes.Len(method) >= maxSources {
+		source.Server = ""
+	}
+	c.changes.Note(method, source, c.p.Now())
+}
+
 // announceLater sees to it that changes are announced in their time.
 func (c *Catalog) announceLater() {
 	if !c.announcing {
@@ -51,15 +76,15 @@ func (c *Catalog) announceLater() {
 // connections it came over. One that the dispatcher has no room for is announced later.
 func (c *Catalog) announceAll() {
 	now := c.p.Now()
-	due, wait := c.changes.Due(now, tenant.Key.Compare)
+	due, wait := c.changes.Due(now, notification.Source.Compare)
 	for _, change := range due {
 		err := c.p.Send(
 			c.o.Dispatcher,
-			&notification.Dispatch{Method: change.List, Keys: change.Of},
+			&notification.Dispatch{Method: change.List, Sources: change.Of},
 		)
 		if errors.Is(err, otp.ErrOverloaded) {
-			for _, key := range change.Of {
-				c.changes.Note(change.List, key, now)
+			for _, source := range change.Of {
+				c.changes.Note(change.List, source, now)
 			}
 			wait = cmp.Or(wait, merge.ChangesQuiet)
 		}

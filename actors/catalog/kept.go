@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
@@ -16,7 +17,7 @@ type kept struct {
 	// references are the URIs that servers have given to clients beside their lists.
 	references *merge.References
 	// changes are what those are to hear who see all servers as one.
-	changes merge.Changes[tenant.Key]
+	changes merge.Changes[notification.Source]
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }

@@ -60,7 +60,8 @@ type audience struct {
 	// where they are set.
 	sharing            bool
 	session, principal string
-	filter             string // only of the sessions that listen with this filter of extensions
+	filter             string       // only of the sessions that listen with this filter of extensions
+	era                protocol.Era // only of the sessions of that era
 }
 
 // everybody shares the connection.

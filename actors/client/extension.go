@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
@@ -13,17 +14,22 @@ import (
 
 // Extensions that a client and its server have both declared have methods of which this host knows
 // nothing. Calls of them are calls like others, and so is what a server asks; notifications name
-// nobody, and are here.
+// nobody, and are here. Servers also send notifications that belong to nothing they declared, as
+// directly nobody minds: these pass between ends of one era.
 
 // MaxTells bounds the notifications of clients that wait until a server is ready.
 const MaxTells = 64
 
-// extended passes a notification of an extension on to whoever it belongs to, as a log line. One that
-// may be about calls of several principals is dropped and counted.
+// extended passes a notification that MCP does not know on to whoever it belongs to, as a log line.
+// One that may be about calls of several principals is dropped and counted.
 func (c *Connection) extended(in transport.Inbound) {
 	m := in.Message
+	if m.Params.Kind() == '[' {
+		c.undelivered(m.Method, "invalid")
+		return
+	}
 	if c.gate().Check(protocol.Server, m.Method, m.Params) != nil {
-		c.undelivered(m.Method, "undeclared")
+		c.undeclared(in)
 		return
 	}
 	l := c.listens[subscriptionOf(m.Params)]
@@ -36,20 +42,54 @@ func (c *Connection) extended(in transport.Inbound) {
 	}
 	switch to := c.owner(in.Related); {
 	case to.call != nil && to.call.Extended:
-		params, err := rewrite.Notification(m.Method, c.facts.Version, to.call.Version, m.Params)
-		if err != nil {
-			c.undelivered(m.Method, "invalid")
-			return
-		}
-		c.p.Check()
-		if to.call.Sink.Send(jsonrpc.Notification(m.Method, params)) != nil {
-			c.undelivered(m.Method, "slow_consumer")
-		}
+		c.notify(to.call, m)
 	case to.sharing:
 		c.dispatch(m, to)
 	default:
 		c.undelivered(m.Method, unowned)
 	}
+}
+
+// undeclared passes on a notification that is of no extension which both ends declared. Its client
+// sees one server as it is, in the same era.
+func (c *Connection) undeclared(in transport.Inbound) {
+	m, era := in.Message, c.facts.Version.Era()
+	switch to := c.owner(in.Related); {
+	case len(c.users) == 0 && len(c.calls) == 0 && !c.served.any:
+		c.undelivered(m.Method, "undeclared")
+	case to.call != nil && to.call.Transparent && to.call.Version.Era() == era:
+		c.notify(to.call, m)
+	case to.call != nil || !to.sharing || to == everybody && c.several():
+		c.undelivered(m.Method, unowned)
+	default:
+		if session, _, only := c.onlySession(); only && to.session == "" {
+			to.session = session
+		}
+		to.era = era
+		c.notice(m, m.Params, to)
+	}
+}
+
+// notify sends a notification to the client of a call in flight, before the call's answer.
+func (c *Connection) notify(x *request.Exchange, m jsonrpc.Message) {
+	params, err := rewrite.Notification(m.Method, c.facts.Version, x.Version, m.Params)
+	if err != nil {
+		c.undelivered(m.Method, "invalid")
+		return
+	}
+	c.p.Check()
+	if x.Sink.Send(jsonrpc.Notification(m.Method, params)) != nil {
+		c.undelivered(m.Method, "slow_consumer")
+	}
+}
+
+// several reports whether sessions of more than one principal use the connection.
+func (c *Connection) several() bool {
+	users := served{}
+	for _, u := range c.users {
+		users.add(u.Principal)
+	}
+	return users.several
 }
 
 // tell passes a client's notification on, when the server can know it. One of an extension waits until
@@ -74,6 +114,10 @@ func (c *Connection) writeTell(m *Tell) {
 	defer m.Kept.Release()
 	params := m.Params
 	if m.From != 0 {
+		if m.From.Era() != c.facts.Version.Era() && !c.gate().Extended() {
+			c.undelivered(m.Method, "undeclared")
+			return
+		}
 		var err error
 		if params, err = rewrite.Request(m.Method, m.From, c.facts.Version, params); err != nil {
 			c.undelivered(m.Method, "invalid")

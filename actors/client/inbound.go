@@ -96,8 +96,14 @@ func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 			return
 		}
 	}
+	c.notice(m, params, to)
+}
+
+// notice hands the dispatcher a notification with these params.
+func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audience) {
 	n := &notification.Dispatch{
-		Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params, Session: to.session, Principal: to.principal,
+		Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params,
+		Session: to.session, Principal: to.principal, Era: to.era,
 	}
 	if n.URI = to.filter; n.URI == "" {
 		n.URI, _ = splice.GetString(m.Params, "uri")

@@ -1,11 +1,14 @@
 package notification
 
 import (
+	"cmp"
 	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/tenant"
+	"mcpd/protocol"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
 )
@@ -73,20 +76,35 @@ type Dispatch Notice
 type Notice struct {
 	Server string
 	Key    tenant.Key // of the connection it came over; zero when it is about the server as such
-	// Keys are in place of Key, when it is about several connections. Whoever listens to more than one
-	// of them is told once.
-	Keys   []tenant.Key
-	Method string
-	URI    string // of the resource it is about, if it is about one
+	// Sources are in place of Key, when it is about several connections, and beside it, when it is
+	// about lists. Whoever listens to more than one of them is told once.
+	Sources []Source
+	Method  string
+	URI     string // of the resource it is about, if it is about one
 	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
 	// that may. Empty is for all.
 	Principal, Session string
-	Params             jsontext.Value
+	// Era is the only era whose sessions may hear of it. Zero is for all.
+	Era    protocol.Era
+	Params jsontext.Value
+}
+
+// Source is a connection over which lists have changed.
+type Source struct {
+	Key tenant.Key
+	// Server is the one whose lists have changed, if sessions may have connections of their own to it.
+	// A session that has one hears of the change over that.
+	Server string
+}
+
+// Compare orders sources.
+func (s Source) Compare(o Source) int {
+	return cmp.Or(s.Key.Compare(o.Key), strings.Compare(s.Server, o.Server))
 }
 
 // size is how many bytes it keeps.
 func (n *Notice) size() int {
-	return len(n.Params) + len(n.URI) + len(n.Keys)*int(reflect.TypeFor[tenant.Key]().Size())
+	return len(n.Params) + len(n.URI) + len(n.Sources)*int(reflect.TypeFor[Source]().Size())
 }
 
 // about is what a notice is about, as it is matched with what listeners want.
@@ -96,9 +114,9 @@ func (n *Notice) about() subscription.Topic {
 
 // several are what a notice about several connections is about.
 func (n *Notice) several() (all []subscription.Topic) {
-	for _, key := range n.Keys {
+	for _, source := range n.Sources {
 		about := n.about()
-		about.Over = over(key)
+		about.Over = over(source.Key)
 		all = append(all, about)
 	}
 	return all
@@ -107,8 +125,8 @@ func (n *Notice) several() (all []subscription.Topic) {
 // place is what one notice has in common with another that may take its place in the queue.
 func (n *Notice) place() subscription.Topic {
 	about := n.about()
-	for _, key := range n.Keys {
-		about.Over += over(key) + " "
+	for _, source := range n.Sources {
+		about.Over += over(source.Key) + " "
 	}
 	return about
 }

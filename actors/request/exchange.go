@@ -69,6 +69,9 @@ type Exchange struct {
 	Rewrite func(jsontext.Value) jsontext.Value
 	// Extended says that during the call the client may be sent what its server says of an extension.
 	Extended bool
+	// Transparent says that the client sees this one server as it is, so that notifications which
+	// nobody declared are passed on too if the revisions of both ends are of one era.
+	Transparent bool
 	// RewriteError does the same with the data of an error.
 	RewriteError func(data jsontext.Value) jsontext.Value
 	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25

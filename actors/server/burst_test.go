@@ -112,3 +112,37 @@ func TestSessionTakesNoticesOfWhatItSees(t *testing.T) {
 		}
 	})
 }
+
+// A session with a connection of its own hears of a change over that. Over the connection that the
+// others' lists come from the same change is announced at another time, and to these.
+func TestAChangeIsAnnouncedOncePerSession(t *testing.T) {
+	const method = "notifications/tools/list_changed"
+	run(t, func(r *rig) { r.tenant.Servers[0].Share = tenant.BySession }, func(r *rig) {
+		all, alone, others := r.ready(`{}`), r.alone("ci", `{}`), r.ready(`{}`)
+		others.ask("tools/list", `{}`)
+		lists := r.peer("files")
+		var own []*peer
+		for _, u := range []*user{all, alone} {
+			name := "read"
+			if u == all {
+				u.ask("tools/list", `{}`)
+				name = "files__read"
+			}
+			u.ask("tools/call", `{"name":"`+name+`"}`)
+			own = append(own, r.hearing("tools/call"))
+		}
+		if own[0] == own[1] || own[0] == lists {
+			t.Fatal("the sessions share a connection")
+		}
+		for _, p := range []*peer{lists, own[0], own[1]} {
+			p.Notify(method, "")
+			time.Sleep(10 * time.Second)
+			r.Rest()
+		}
+		for i, u := range []*user{all, alone, others} {
+			if n := len(u.heard(method)); n != 1 {
+				t.Errorf("client %d heard %d times of one change", i, n)
+			}
+		}
+	})
+}

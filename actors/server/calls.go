@@ -147,7 +147,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 			o,
 		),
 		Rename: o.rename, Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
-		Extended: s.extended(),
+		Extended: s.extended(), Transparent: s.transparent(),
 	}
 	if o.own {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" {

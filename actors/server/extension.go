@@ -1,19 +1,20 @@
 package server
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/actors/notification"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
 
 // The methods of an extension are passed on where a client sees one server as it is, when both have
-// declared it. Requests are calls like any other; what is here is about notifications.
+// declared it. Requests are calls like any other; what is here is about notifications. Those that
+// nobody declared are passed on too, between ends of one era.
 
 // MaxTelling bounds the notifications of one session that wait for a connection to their server.
 const MaxTelling = 16
@@ -31,11 +32,24 @@ type told struct {
 	err error
 }
 
-// extends reports whether a message is of an extension that this client and its server both
-// declared.
-func (s *Session) extends(from protocol.Side, method string, params jsontext.Value) bool {
-	return s.record != nil && s.transparent() && !protocol.Known(method) &&
-		s.gate().Check(from, method, params) == nil
+// passes reports whether a notification of the client goes to its one server: one that MCP does not
+// know. The connection drops it where the server is of the other era and nobody declared it.
+func (s *Session) passes(m jsonrpc.Message) bool {
+	return s.transparent() && !protocol.Known(m.Method) && m.Params.Kind() != '['
+}
+
+// hears reports whether this client may hear of a notification, as far as the two ends' revisions
+// and declarations go.
+func (s *Session) hears(n *notification.Notice) bool {
+	switch {
+	case subscription.ListChanged(n.Method) && protocol.Known(n.Method) && s.transparent() && !s.modern():
+		return true // directly a client hears of it too, whatever its server declares
+	case protocol.Known(n.Method):
+		return s.gate().Check(protocol.Server, n.Method, n.Params) == nil
+	case !s.transparent(): // the list of all servers has no extension
+		return false
+	}
+	return s.gate().Extended() || n.Era == s.version().Era()
 }
 
 // extended reports whether calls of this session may be told of by notifications of an extension.

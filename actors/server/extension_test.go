@@ -127,7 +127,6 @@ func TestNotificationsOfAnExtensionReachTheServer(t *testing.T) {
 		if got := p.heard("notifications/things/seen"); len(got) != 2 || string(got[0].Params) != `{"n":1}` || string(got[1].Params) != `{"n":2}` {
 			t.Errorf("the server heard %v", got)
 		}
-		r.alone("ci", `{}`).tell("notifications/things/seen", `{"n":3}`)
 		r.ready(acme).tell("notifications/things/seen", `{"n":4}`)
 		if got := p.heard("notifications/things/seen"); len(got) != 2 {
 			t.Errorf("the server heard %v", got)
@@ -300,6 +299,88 @@ func TestTheAggregateHearsNothingBesideApps(t *testing.T) {
 		}
 		if out := all.ask("things/list", `{}`); out.Word() != int64(-32601) {
 			t.Errorf("got %v", out.All())
+		}
+	})
+}
+
+// Notifications that nobody declared pass between ends of one era, as directly: those of the client to
+// its one server, those of the server to the client that they can be about.
+func TestUndeclaredNotificationsPass(t *testing.T) {
+	const method = "acme/changed" // which need not begin with "notifications/"
+	run(t, silent, func(r *rig) {
+		alice, all := r.alone("alice", `{}`), r.ready(`{}`)
+		alice.tell(method, `{"n":1}`)
+		alice.tell(method, `[1]`)
+		all.tell(method, `{"n":2}`)
+		p := r.hearing(method)
+		if got := p.heard(method); len(got) != 1 || string(got[0].Params) != `{"n":1}` {
+			t.Errorf("the server heard %v", got)
+		}
+		bobs := r.alone("bob", `{}`)
+		bobs.tell(method, `{"n":3}`)
+		p.Notify(method, `{"early":true}`)
+		if got := len(alice.heard(method)) + len(bobs.heard(method)); got != 0 {
+			t.Errorf("before any call, with sessions of two principals, %d heard", got)
+		}
+		during := alice.ask("tools/call", `{"name":"read"}`)
+		p.Notify(method, `{"n":4}`)
+		p.Notify(method, `[4]`)
+		if got := during.Sent(); len(got) != 1 || string(got[0].Params) != `{"n":4}` {
+			t.Errorf("during her call alice heard %v", got)
+		}
+		p.answer("tools/call", `{"content":[]}`)
+		p.Notify(method, `{"n":5}`)
+		if got := alice.heard(method); len(got) != 1 || string(got[0].Params) != `{"n":5}` {
+			t.Errorf("after it alice heard %v", got)
+		}
+		bob, hers := bobs.ask("tools/call", `{"name":"read"}`), alice.ask("tools/call", `{"name":"read"}`)
+		p.Notify(method, `{"n":6}`)
+		if got := len(bob.Sent()) + len(hers.Sent()) + len(bobs.heard(method)) + len(all.heard(method)); got != 0 {
+			t.Errorf("what may be either's is told %d times", got)
+		}
+		if n := r.dropped("unowned"); n != 2 {
+			t.Errorf("%d are counted", n)
+		}
+	})
+}
+
+// One client hears of them before its first call.
+func TestUndeclaredNotificationsReachTheOnlyClient(t *testing.T) {
+	run(t, silent, func(r *rig) {
+		alice, hers := r.alone("alice", `{}`), r.alone("alice", `{}`)
+		alice.tell("acme/begin", `{}`)
+		r.hearing("acme/begin").Notify("acme/begun", `{"n":1}`)
+		if got := alice.heard("acme/begun"); len(got) != 1 || string(got[0].Params) != `{"n":1}` {
+			t.Errorf("alice heard %v", got)
+		}
+		if got := hers.heard("acme/begun"); len(got) != 0 {
+			t.Errorf("her other session, which does not use the server, heard %v", got)
+		}
+	})
+}
+
+// Where the eras differ nothing passes that nobody declared, in neither direction.
+func TestUndeclaredNotificationsStayInTheirEra(t *testing.T) {
+	run(t, func(r *rig) { modern(r); silent(r) }, func(r *rig) {
+		old := r.alone("ci", `{}`)
+		old.tell("acme/begin", `{}`)
+		call := old.ask("tools/call", `{"name":"read"}`)
+		p := r.hearing("tools/call")
+		p.Notify("acme/changed", `{}`)
+		p.answer("tools/call", `{"resultType":"complete","content":[]}`)
+		p.Notify("acme/changed", `{}`)
+		if heard, got := p.heard("acme/begin"), len(call.Sent())+len(old.heard("acme/changed")); len(heard) != 0 || got != 0 {
+			t.Errorf("the server heard %v, the client %d", heard, got)
+		}
+	})
+	run(t, silent, func(r *rig) {
+		young := r.caller(`{}`)
+		young.server = "files"
+		call := young.ask("tools/call", `{"name":"read"}`)
+		p := r.hearing("tools/call")
+		p.Notify("acme/changed", `{}`)
+		if got := call.Sent(); len(got) != 0 {
+			t.Errorf("the client heard %v", got)
 		}
 	})
 }

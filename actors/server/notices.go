@@ -18,13 +18,7 @@ func (s *Session) notice(n *notification.Notice) {
 	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal || n.Session != "" && n.Session != s.h.Row() {
 		return
 	}
-	if !s.sees(n) {
-		return
-	}
-	if s.record == nil || s.gate().Check(protocol.Server, n.Method, n.Params) != nil {
-		return
-	}
-	if !protocol.Known(n.Method) && !s.transparent() { // this client knows nothing of its extension
+	if s.record == nil || !s.sees(n) || !s.hears(n) {
 		return
 	}
 	if s.modern() {
@@ -52,10 +46,24 @@ func (s *Session) notice(n *notification.Notice) {
 // lists is told to who sees that server alone; who sees all servers as one hears of the change of the
 // list of all, which names no server.
 func (s *Session) sees(n *notification.Notice) bool {
-	if !s.transparent() {
+	switch {
+	case len(n.Sources) > 0 && !slices.ContainsFunc(n.Sources, s.shows):
+		return false
+	case !s.transparent():
 		return n.Server == "" || !subscription.ListChanged(n.Method)
 	}
 	return n.Server == s.h.Endpoint().Server
+}
+
+// shows reports whether this session may be shown lists that come from a source. It sees those of a
+// server over its own connection, as soon as it has one: what all others are shown would be the
+// same change once more.
+func (s *Session) shows(source notification.Source) bool {
+	if p := source.Key.Principal; p != "" && p != s.h.Endpoint().Principal {
+		return false
+	}
+	own := source.Server != "" && !s.h.IsPeer() && s.targets[source.Server].Alive()
+	return !own
 }
 
 // covers reports whether a subscription to a resource takes an update of another: the same, or one below it (2025-11-25

@@ -184,7 +184,7 @@ func (s *Session) notified(m jsonrpc.Message) {
 			}
 		}
 	default:
-		if s.extends(protocol.Client, m.Method, m.Params) {
+		if s.passes(m) {
 			s.pass(m)
 		}
 	}

@@ -45,6 +45,9 @@ func (c *Changes[K]) Note(list string, of K, now time.Time) {
 	c.pending[list] = b
 }
 
+// Len is how many a change of a list concerns that is not announced yet.
+func (c *Changes[K]) Len(list string) int { return len(c.pending[list].of) }
+
 // Due takes the changes that are to be announced now, in order, and says how long the next of the
 // others has; 0 is for none.
 func (c *Changes[K]) Due(
