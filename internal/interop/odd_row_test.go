@@ -43,7 +43,9 @@ type oddRow struct {
 }
 
 // says is a script. Its keys are methods, or a method and the name, URI or cursor that a request is
-// for, as "tools/call echo". The n-th request of a connection gets the n-th reply, later ones the last.
+// for, as "tools/call echo", or a method and another that the connection was sent before, as
+// "tools/list after tools/call". The n-th request of a connection gets the n-th reply, later ones the
+// last.
 type says map[string][]oddReply
 
 // oddAsk is what a client asks. The method "await METHOD" waits for a notification, "notify METHOD"
@@ -111,11 +113,11 @@ const (
 )
 
 // oddParts are the headings of the page.
-var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names"}
+var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked"}
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold())
 }
 
 // oddServer is a row over one transport.

@@ -67,6 +67,11 @@ func quoted(methods []string) string {
 
 // next is the reply to a request.
 func (p *oddPeer) next(m oddMessage) oddReply {
+	for _, before := range p.heard[:len(p.heard)-1] {
+		if replies := p.script[m.Method+" after "+before]; len(replies) > 0 {
+			return replies[0]
+		}
+	}
 	for _, script := range []says{p.script, p.defaults} {
 		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor, m.Method} {
 			if replies := script[key]; len(replies) > 0 {

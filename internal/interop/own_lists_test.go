@@ -1,0 +1,92 @@
+//lint:file-ignore SA1019 what 2026-07-28 deprecates is what today's servers do
+
+package interop
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpd/internal/mcptest"
+)
+
+// apart serves a fixture of its own to each session, so that a tool which a call adds is listed in
+// that session only.
+func apart(t *testing.T, name string) string {
+	t.Helper()
+	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(name).Server }, nil))
+}
+
+// A stateful server over HTTP that adds a tool in a session has that tool listed to this session,
+// alone and in the list of all servers, once it is announced; and to nobody else.
+func TestListsOfASessionAreListedToIt(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {servers: {own: {url: %q}, shared: {url: %q, share: tenant}}}}\n", apart(t, "own"), apart(t, "shared"))})
+	for _, row := range []struct{ revision, server, path, prefix string }{
+		{legacy, "own", "/mcp", "own__"}, {legacy, "own", "/own/mcp", ""},
+		{modern, "own", "/mcp", "own__"}, {modern, "own", "/own/mcp", ""},
+		{legacy, "shared", "/mcp", "shared__"}, {legacy, "shared", "/shared/mcp", ""},
+		{modern, "shared", "/mcp", "shared__"}, {modern, "shared", "/shared/mcp", ""},
+	} {
+		t.Run(row.revision+" "+row.server+row.path, func(t *testing.T) {
+			grown := "grown" + row.revision[:4] + fmt.Sprint(len(row.prefix))
+			c, other := dialIn(t, row.revision, host.MCP+row.path, ""), dialIn(t, row.revision, host.MCP+row.path, "")
+			if row.revision == modern {
+				c.confirmed()
+			}
+			if got := c.names(); slices.Contains(got, row.prefix+grown) {
+				t.Fatalf("listed before it was added: %v", got)
+			}
+			other.names()
+			c.call(row.prefix+"add_tool", map[string]any{"text": grown})
+			c.until("tools")
+			if got := c.names(); !slices.Contains(got, row.prefix+grown) {
+				t.Errorf("announced and not listed: %v", got)
+			}
+			if got := c.call(row.prefix+grown, nil); got != "I am new" {
+				t.Errorf("the new tool answers %q", got)
+			}
+			apart := row.revision == legacy && row.server == "own"
+			if got := other.names(); slices.Contains(got, row.prefix+grown) == apart {
+				t.Errorf("another session lists %v", got)
+			}
+		})
+	}
+}
+
+// A change that a server tells every session of is announced once to each client, though mcpd has
+// several sessions with it.
+func TestOneChangeIsAnnouncedOnce(t *testing.T) {
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+		"tenants: {default: {servers: {all: {url: %q}}}}\n", web(t, newFixture("all")))})
+	clients := map[string]*client{}
+	for path, prefix := range map[string]string{"/mcp": "all__", "/all/mcp": ""} {
+		for i := range 3 {
+			c := dialIn(t, legacy, host.MCP+path, "")
+			c.names()
+			c.call(prefix+"echo", map[string]any{"text": "x"})
+			clients[fmt.Sprint(path, " ", i)] = c
+		}
+	}
+	time.Sleep(2500 * time.Millisecond) // a burst of changes takes 2 s at most
+	for _, c := range clients {
+		for len(c.news) > 0 {
+			<-c.news
+		}
+	}
+	clients["/all/mcp 0"].call("add_tool", map[string]any{"text": "grown"})
+	time.Sleep(2500 * time.Millisecond)
+	for name, c := range clients {
+		if n := len(c.news); n != 1 {
+			t.Errorf("%s heard %d times of one change", name, n)
+		}
+		if got := c.names(); !slices.ContainsFunc(got, func(tool string) bool { return strings.HasSuffix(tool, "grown") }) {
+			t.Errorf("%s lists %v", name, got)
+		}
+	}
+}
