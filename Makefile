@@ -74,6 +74,7 @@ nightly: race ## Looks for what is rare, some hours long: every test ten times, 
 	go test -count=1 -timeout=4h $$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}' ./...) -rapid.checks=$(CHECKS)
 	go test -count=1 -timeout=30m -v -run='^TestManyListenersHearEveryAnnouncement$$' ./actors/notification -full
 	go test -count=1 -timeout=30m -v ./internal/scale -full
+	go test -count=1 -v -run='^TestBuildWithTwoModernRevisions$$' ./protocol -full
 	go test -count=1 -timeout=1h -v -run='^TestHangOfOneTenantHarmsNobodyElse$$' ./chaos -long
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full
 	$(MAKE) fuzz FUZZTIME=5m

@@ -115,7 +115,8 @@ func TestMetaIsBounded(t *testing.T) {
 		{"64 members", `"_meta":{` + members(64) + `}`, true},
 		{"65 members", `"_meta":{` + members(65) + `}`, false},
 		{"65 members below", `"_meta":{"a":{` + members(65) + `}}`, false},
-		{"16 KiB", `"_meta":{"a":"` + strings.Repeat("x", 16<<10) + `"}`, false},
+		{"64 KiB", `"_meta":{"a":"` + strings.Repeat("x", 64<<10) + `"}`, true},
+		{"80 KiB", `"_meta":{"a":"` + strings.Repeat("x", 80<<10) + `"}`, false},
 	} {
 		err := protocol.CheckMeta(jsontext.Value(`{` + tc.meta + `}`))
 		if (err == nil) != tc.good {

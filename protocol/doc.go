@@ -38,7 +38,9 @@
 //
 // # How to add a version
 //
-//  1. version.go: a constant after the last one, and its name.
+// Steps 1 to 3 do not build while a cell of the new revision is missing.
+//
+//  1. version.go: a constant after the last one, its name, and Latest or LatestLegacy.
 //  2. features.go: a column. A new thing is a new row; ask for it with Has where it matters.
 //  3. methods.go: a column, and rows for new methods. The test against the schemas says what is missing.
 //  4. shape.go: capabilities that came or went.

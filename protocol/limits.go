@@ -13,9 +13,10 @@ const (
 	// MaxUpstreamMessage bounds what a server sends in one message: tool results carry files and images.
 	MaxUpstreamMessage = 16 << 20
 
-	// MaxMetaBytes, MaxMetaDepth and MaxMetaKeys bound _meta, which is read before anything is known about its sender. Capabilities,
-	// client information and trace context fit many times over.
-	MaxMetaBytes = 16 << 10
+	// MaxMetaBytes, MaxMetaDepth and MaxMetaKeys bound _meta, which is read before anything is known
+	// about its sender: 64 KiB of the client's own, and 16 KiB for the members of the protocol that
+	// 2026-07-28 has beside them.
+	MaxMetaBytes = (64 + 16) << 10
 	MaxMetaDepth = 8
 	MaxMetaKeys  = 64
 

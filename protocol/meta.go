@@ -103,7 +103,7 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 	return params
 }
 
-// CheckMeta bounds _meta: 16 KiB, 64 members in one object, 8 deep. It is read before anything is known about its sender.
+// CheckMeta bounds _meta by MaxMetaBytes, MaxMetaKeys in one object and MaxMetaDepth.
 func CheckMeta(params jsontext.Value) error {
 	meta, ok := splice.Get(params, "_meta")
 	switch {

@@ -25,7 +25,10 @@ const (
 	LatestLegacy = V20251125
 )
 
-var versionNames = [versionCount]string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+// versionNames has a length of its own: a revision without a name does not build.
+var versionNames = [...]string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+
+var _ [versionCount]string = versionNames
 
 // Era tells the two shapes of MCP apart.
 type Era uint8

@@ -77,7 +77,7 @@ func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 		return
 	}
 	conn.arriving++
-	user := client.User{Principal: caller.Principal, Presence: caller.Presence}
+	user := client.User{Principal: caller.Principal, Presence: caller.Presence, Version: caller.Version}
 	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.fingerprint()) || s.config.Instances == 1 {
 		user.Differs, user.Declare = true, declared(s.config, caller.Told())
 	}

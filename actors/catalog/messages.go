@@ -30,6 +30,7 @@ type Caller struct {
 	Withheld protocol.Fingerprint
 	Info     protocol.Implementation // who it says it is; zero when that is not one client's
 	Modern   bool                    // its revision has no handshake
+	Version  protocol.Version        // that revision; zero when it is not known
 	// it has no session: all clients of its kind use the connection that its lists come from
 	Peer   bool
 	Server string // of a transparent endpoint; empty for all servers as one

@@ -77,8 +77,8 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 		told = told.Union(declared(s.config, w.caller.Told()))
 	}
 	left := s.left[key]
-	if left == nil && first.Modern != key.Modern {
-		left = &client.Left{Modern: first.Modern}
+	if left == nil {
+		left = &client.Left{Modern: first.Modern, Version: first.Version}
 	}
 	child := c.o.Connection(s.config, key, told, introduced(key, first.Info), left, c.p.Self())
 	name := s.config.Name

@@ -42,6 +42,7 @@ func (c *Connection) reset() {
 	c.quit = nil
 	c.unanswered = new(atomic.Int64)
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
+	c.asking, c.refusals = 0, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.early, c.rootless, c.rootsOf = nil, false, ""

@@ -70,6 +70,9 @@ type carry struct {
 	told protocol.ClientCapabilities
 	// spoken is the revision that was agreed on last, 0 before the first.
 	spoken protocol.Version
+	// greets is the revision in which a program is asked for a session that ended when it had refused
+	// another; 0 for the newest.
+	greets protocol.Version
 	// cause is how the last incarnation ended; incident is the one that lasts until the server is
 	// ready, empty while it is.
 	cause    error

@@ -13,6 +13,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/internal/order"
+	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
@@ -35,7 +36,9 @@ type Connection struct {
 	life       *session.Lifecycle // of the handshake; nil before there is a transport
 	probing    bool               // this server was asked, and has not answered
 	probed     bool               // this server was asked whether it is of the modern era
-	insisted   bool               // and once more, because it refused with a revision that it was asked for
+	asking     protocol.Version   // in which it was asked last, by server/discover or initialize
+	refusals   []protocol.Version // that it has refused
+	insisted   bool               // it was asked twice in a revision that it refused and named
 	greeted    error              // how it refused initialize, if it did
 	answered   *Facts             // how it answered initialize, while it is asked whether it is of the modern era beside
 	facts      Facts

@@ -64,14 +64,15 @@ func (c *Connection) questioned(result jsontext.Value, err error) error {
 	if !errors.As(err, &answer) || answer.Code != jsonrpc.CodeMethodNotFound {
 		return c.certain(err != nil && signOf(protocol.Legacy, err) != none)
 	}
+	newest := c.newest(protocol.Modern)
 	meta := protocol.Meta{
-		Version:      protocol.Latest.String(),
-		Capabilities: c.told.Shape(protocol.Latest),
+		Version:      newest.String(),
+		Capabilities: c.told.Shape(newest),
 		Info:         c.o.Self,
 	}
 	then := func(result jsontext.Value, err error) error {
 		return c.certain(
-			err == nil && discovers(result, protocol.Latest) ||
+			err == nil && c.discoversOurs(result) ||
 				errors.As(err, &answer) && protocol.SpecCode(answer.Code),
 		)
 	}
@@ -86,6 +87,13 @@ func (c *Connection) questioned(result jsontext.Value, err error) error {
 func discovers(result jsontext.Value, v protocol.Version) bool {
 	r, err := protocol.ParseDiscover(result)
 	return err == nil && slices.Contains(r.Versions, v.String())
+}
+
+// discoversOurs reports whether it is the answer of a server that speaks a modern revision of ours.
+func (c *Connection) discoversOurs(result jsontext.Value) bool {
+	r, err := protocol.ParseDiscover(result)
+	_, ours := c.o.Policy.Choose(r.Versions)
+	return err == nil && ours
 }
 
 // certain does with what was refused what is right now that it is known whether the server is

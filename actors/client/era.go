@@ -30,9 +30,15 @@ func (c *Connection) dialled(up transport.Upstream) error {
 	c.tells(c.together())
 	c.publish(nil, nil)
 	if c.first() == protocol.Modern {
-		return c.probe()
+		return c.probe(c.newest(protocol.Modern))
 	}
 	return c.greet()
+}
+
+// newest is the newest revision of an era that may be spoken to the server, which has one.
+func (c *Connection) newest(era protocol.Era) protocol.Version {
+	v, _ := c.o.Policy.Newest(era)
+	return v
 }
 
 // first is the era that is tried first: the one the server was seen to speak, else that of the callers. A program that ended when it was
@@ -55,11 +61,11 @@ func (c *Connection) first() protocol.Era {
 // may reports whether the policy has a revision of an era.
 func (c *Connection) may(era protocol.Era) bool { return len(c.o.Policy.Offered(era)) > 0 }
 
-// probe asks a server whether it speaks a revision without handshake.
-func (c *Connection) probe() error {
-	c.probing, c.probed = true, true
-	c.up.Negotiated(protocol.Latest)
-	c.facts.Version = protocol.Latest
+// probe asks a server whether it speaks a revision without handshake, in one that may be spoken.
+func (c *Connection) probe(v protocol.Version) error {
+	c.probing, c.probed, c.asking = true, true, v
+	c.up.Negotiated(v)
+	c.facts.Version = v
 	return c.request("server/discover", nil, min(ProbeTimeout, c.o.StartTimeout/2), c.discovered)
 }
 
@@ -83,13 +89,16 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 	if c.answered != nil {
 		return c.greetedBy(*c.answered)
 	}
+	if v, ok := c.inAnother(protocol.Modern, err); ok {
+		return c.probe(v)
+	}
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
 	switch {
 	case errors.As(err, &answer):
-		if _, ours := c.o.Policy.Choose(supported(answer)); ours && !c.insisted {
+		if _, ours := c.o.Policy.Choose(supported(answer)); ours && !c.insisted && len(c.refusals) == 1 {
 			c.insisted = true
-			return c.probe()
+			return c.probe(c.asking)
 		}
 		if protocol.SpecCode(answer.Code) && !legacyOffered(answer) {
 			return errors.Join(c.greeted, fmt.Errorf("server/discover: %w", err))
@@ -141,13 +150,21 @@ func (c *Connection) fallBack(why error) error {
 func (c *Connection) greet() error {
 	c.up.Negotiated(0)
 	c.life = session.NewClient(c.p.Now(), session.Options{Timeout: c.o.StartTimeout - c.p.Now().Sub(c.started)})
-	offered := c.o.Policy.Offered(protocol.Legacy)
-	newest := offered[len(offered)-1]
-	ask := protocol.InitializeParams{Version: newest.String(), Capabilities: c.told.Shape(newest), Info: c.o.Self}
-	if err := c.request("initialize", ask.Params(), 0, c.initialized); err != nil {
+	v := c.newest(protocol.Legacy)
+	if slices.Contains(c.o.Policy.Offered(protocol.Legacy), c.greets) {
+		v = c.greets
+	}
+	if err := c.initialize(v); err != nil {
 		return err
 	}
 	return c.step(session.Start)
+}
+
+// initialize asks a server for a session in a revision.
+func (c *Connection) initialize(v protocol.Version) error {
+	c.asking = v
+	ask := protocol.InitializeParams{Version: v.String(), Capabilities: c.told.Shape(v), Info: c.o.Self}
+	return c.request("initialize", ask.Params(), 0, c.initialized)
 }
 
 // modernOnly reports whether initialize was answered, with a revision or an error, as by a server that has no handshake. It has no one way

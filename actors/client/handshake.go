@@ -62,18 +62,21 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 	if err == nil {
 		v, err = c.o.Policy.Accept(init.Version)
 	}
+	if again, ok := c.inAnother(protocol.Legacy, err); ok {
+		return c.initialize(again)
+	}
 	if err != nil {
 		_ = c.step(session.Refuse) // an answer is always taken in the phase that waits for it
 		c.greeted = fmt.Errorf("initialize: %w", err)
 		if modernOnly(init.Version, err) && !c.probed && c.may(protocol.Modern) {
-			return c.probe()
+			return c.probe(c.newest(protocol.Modern))
 		}
 		return c.greeted
 	}
 	greeted := c.bounds(Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions})
 	if c.info().Stateless && !c.probed && c.may(protocol.Modern) {
 		c.answered = &greeted
-		return c.probe()
+		return c.probe(c.newest(protocol.Modern))
 	}
 	return c.greetedBy(greeted)
 }

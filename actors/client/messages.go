@@ -63,6 +63,7 @@ type AttachRequest struct {
 // User is on whose behalf a session uses a connection.
 type User struct {
 	Principal string
+	Version   protocol.Version // that its client speaks; zero when it is not known
 	// Differs says that the server may be told something else than what this client can do, which is
 	// Declare, as far as it can be passed on.
 	Differs bool
@@ -112,6 +113,7 @@ type Left struct {
 	Holds    map[string]bool            // sessions for which the server keeps something
 	Users    map[string]User            // on whose behalf they are
 	Modern   bool                       // the era in which the server is spoken to first has no handshake
+	Version  protocol.Version           // of whoever has the connection opened; zero when it is not known
 }
 
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.

@@ -32,6 +32,12 @@ func (c *Connection) over(err error) error {
 	if c.remote() && !errors.Is(err, streamable.ErrSessionLost) && absent(err) {
 		return c.away(err, true)
 	}
+	if v, ok := c.asksAnew(); ok {
+		c.greets = v
+		c.abandon(c.blame(err))
+		c.begin(0)
+		return nil
+	}
 	if !errors.Is(err, streamable.ErrSessionLost) ||
 		c.state != Ready && c.renewals.gap == LastRenewal {
 		if EndingOf(err).Permanent { // it is not started again

@@ -25,6 +25,7 @@ func (s *Session) caller() catalog.Caller {
 	}
 	if s.record != nil {
 		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(), s.h.IsPeer()
+		c.Version = s.record.Version
 		s.withhold(&c)
 	}
 	return c

@@ -139,7 +139,7 @@ func negotiationKeys(at func(scope) *protocol.Negotiation) []Key {
 			"assumed when initialize names none; without it that is refused", func(s scope) any { return &at(s).Default }},
 		{"negotiation.min_version", revision, "2024-11-05", "", "2025-03-26", NewOnes,
 			"the oldest revision that is accepted", func(s scope) any { return &at(s).Floor }},
-		{"negotiation.max_version", revision, "2026-07-28", "", "2025-11-25", NewOnes,
+		{"negotiation.max_version", revision, protocol.Latest.String(), "", "2025-11-25", NewOnes,
 			"the newest revision that is accepted", func(s scope) any { return &at(s).Ceiling }},
 	}
 }
