@@ -45,5 +45,5 @@
 //  3. methods.go: a column, and rows for new methods. The test against the schemas says what is missing.
 //  4. shape.go: capabilities that came or went.
 //  5. errors.go: codes that changed.
-//  6. rewrite: rows for members that came or went, in rewrite/objects.go. The test against the schemas says what is missing.
+//  6. rewrite: rows for members that came, went or have another name, in rewrite/objects.go. The test against the schemas says what is missing.
 package protocol

@@ -2,10 +2,10 @@ package rewrite
 
 import "mcpd/protocol"
 
-// Row is a row of the table of objects.
+// Row is a row of the table of objects, once for each name of its member.
 type Row struct {
-	Name  string
-	Since protocol.Feature
+	Name string
+	Has  func(protocol.Version) bool // whether the member has that name in a revision
 }
 
 // Table is the table, with what the schemas call each type. A name with a dot is a member of a definition. Types that are not here have no
@@ -49,7 +49,11 @@ func Table() map[*[]string][]Row {
 	} {
 		var rows []Row
 		for _, m := range objects[o] {
-			rows = append(rows, Row{m.name, m.since})
+			for _, name := range []string{m.name, m.was} {
+				if name != "" {
+					rows = append(rows, Row{name, func(v protocol.Version) bool { return v.Has(m.since) && m.in(v) == name }})
+				}
+			}
 		}
 		table[&names] = rows
 	}

@@ -58,13 +58,24 @@ const (
 
 // member is a member that only revisions with a feature have, or whose value is of a type with such members.
 type member struct {
-	name  string
-	since protocol.Feature // left out: Tools, which all revisions have
-	of    object           // the type of the value, or of each element of an array
-	hop   bool             // it has a meaning between two neighbours only, so it is not taken from a revision that lacks it either
+	name    string
+	since   protocol.Feature // left out: Tools, which all revisions have
+	of      object           // the type of the value, or of each element of an array
+	was     string           // its name in revisions without the feature renamed; empty: it has had one name
+	renamed protocol.Feature
+	hop     bool // it has a meaning between two neighbours only, so it is not taken from a revision that lacks it either
 }
 
-// objects is the table (appendix A of the protocol matrix): all members that came or went between two revisions, type by type.
+// in is the name of the member in a revision.
+func (m member) in(v protocol.Version) string {
+	if m.was != "" && !v.Has(m.renamed) {
+		return m.was
+	}
+	return m.name
+}
+
+// objects is the table (appendix A of the protocol matrix): all members that came, went or got
+// another name between two revisions, type by type. A new revision needs a row for each.
 var objects = [objectCount][]member{
 	tool: {
 		{name: "title", since: protocol.Titles},

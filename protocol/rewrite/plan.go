@@ -6,6 +6,7 @@ import "mcpd/protocol"
 type step struct {
 	name string
 	drop bool
+	as   string // its new name; empty: it keeps its own
 	of   object // what its value is to be rewritten as
 }
 
@@ -51,17 +52,32 @@ func (p *plan) make(o object) {
 	}
 	p.steps[o] = nil
 	for _, m := range objects[o] {
-		switch {
-		case !p.to.Has(m.since), m.hop && !p.from.Has(m.since):
-			p.steps[o] = append(p.steps[o], step{name: m.name, drop: true})
-		case m.of != plain:
-			p.make(m.of)
-			if p.busy[m.of] {
-				p.steps[o] = append(p.steps[o], step{name: m.name, of: m.of})
-			}
-		}
+		p.steps[o] = append(p.steps[o], p.stepsOf(m)...)
 	}
 	p.busy[o] = len(p.steps[o]) > 0 || p.special(o)
+}
+
+// stepsOf are what has to be done with a member. One that has another name on the other side leaves
+// no room for a member that had that name already: it is none of its revision.
+func (p *plan) stepsOf(m member) []step {
+	s := step{name: m.in(p.from)}
+	if !p.to.Has(m.since) || m.hop && !p.from.Has(m.since) {
+		s.drop = true
+		return []step{s}
+	}
+	if m.of != plain {
+		if p.make(m.of); p.busy[m.of] {
+			s.of = m.of
+		}
+	}
+	if as := m.in(p.to); as != s.name {
+		s.as = as
+		return []step{s, {name: as, drop: true}}
+	}
+	if s.of == plain {
+		return nil
+	}
+	return []step{s}
 }
 
 // special reports whether the type needs more than members taken away. What stands for a whole message is rewritten in any case.

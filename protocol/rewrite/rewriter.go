@@ -98,7 +98,12 @@ func (r *rewriter) member(w *splice.Walk, o object) {
 		s.of == outputSchema && !r.to.Has(protocol.FullSchemas) && !objectSchema(w.Value()):
 		r.Drop(w)
 	default:
-		r.value(from, to, s.of)
+		if s.as != "" {
+			r.Rename(w, s.as)
+		}
+		if s.of != plain {
+			r.value(from, to, s.of)
+		}
 	}
 }
 

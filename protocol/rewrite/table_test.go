@@ -41,7 +41,7 @@ func older(definition, member string) bool {
 	return member == "_meta" && strings.HasSuffix(definition, ".params")
 }
 
-// The table has every member that came or went, with the feature that says when; and no others, except where it leads to another type.
+// The table has every member that came, went or was renamed, with the feature that says when; and no others, except where it leads to another type.
 func TestTableOfMembersMatchesSchemas(t *testing.T) {
 	all := load(t)
 	table := rewrite.Table()
@@ -49,9 +49,9 @@ func TestTableOfMembersMatchesSchemas(t *testing.T) {
 		t.Errorf("got %d types, want %d", got, rewrite.Types)
 	}
 	for names, rows := range table {
-		since := map[string]protocol.Feature{}
+		known := map[string]rewrite.Row{}
 		for _, row := range rows {
-			since[row.Name] = row.Since
+			known[row.Name] = row
 		}
 		seen := map[string]bool{}
 		for _, definition := range *names {
@@ -78,13 +78,13 @@ func TestTableOfMembersMatchesSchemas(t *testing.T) {
 					continue
 				}
 				for name := range ever {
-					feature, listed := since[name]
+					row, listed := known[name]
 					switch {
 					case older(definition, name):
 					case !listed && changes[name]:
 						t.Errorf("%s.%s: came or went, but is not in the table", definition, name)
-					case listed && v.Has(feature) != has[name]:
-						t.Errorf("%v %s.%s: the schema says %v, %v says otherwise", v, definition, name, has[name], feature)
+					case listed && row.Has(v) != has[name]:
+						t.Errorf("%v %s.%s: the schema says %v, the table says otherwise", v, definition, name, has[name])
 					}
 				}
 			}

@@ -132,6 +132,9 @@ func (e *Edit) Drop(w *Walk) {
 // Set gives the current item another value.
 func (e *Edit) Set(w *Walk, value jsontext.Value) { e.Replace(w.it.value, w.it.end, value) }
 
+// Rename gives the current member another name. It comes before a change of its value.
+func (e *Edit) Rename(w *Walk, name string) { e.Replace(w.it.from, w.it.colon, Quote(name)) }
+
 // Turn cuts the whole item, name and all. What is Put next stands in its place.
 func (e *Edit) Turn(w *Walk) { e.Cut(w.it.from, w.it.end) }
 
