@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -19,7 +18,6 @@ import (
 	"mcpd/transport/faulty"
 	"mcpd/transport/pipe"
 	"mcpd/transport/stdio"
-	"mcpd/transport/streamable"
 )
 
 // Builtins are the servers that live in this process.
@@ -124,21 +122,6 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 			MaxDepth: edge.AnswerDepth, MaxMembers: edge.AnswerMembers,
 			Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) },
 		}), nil
-	}
-}
-
-func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
-	through := streamable.NewTransport(faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{Tenant: t.Name, Server: s.Name}))
-	o := streamable.ClientOptions{URL: s.URL.Reveal(), Header: http.Header{}, Transport: h.pools.add(through), Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers}
-	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name+" "+s.URL.Reveal(), streamable.NewDialect(s.Link() == tenant.SSE))
-	o.Dialect = known.(*streamable.Dialect)
-	for name, value := range s.Headers {
-		o.Header.Set(name, value.Reveal())
-	}
-	return func(context.Context, otp.Ref) (transport.Upstream, error) {
-		o := o
-		o.MaxDepth, o.MaxMembers = h.now().config.Edge.AnswerDepth, h.now().config.Edge.AnswerMembers
-		return streamable.NewClient(o)
 	}
 }
 

@@ -221,6 +221,11 @@ func (c *Connection) failed(in transport.Inbound) error {
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)
 	complete(c.o.Requests, f.x, nil, c.broken(f.x, in))
+	if _, ok := streamable.ObstacleOf(in.Err); ok && !in.Written && c.state == Ready {
+		c.leave() // if the next handshake meets it too, the server is left alone
+		c.renew(in.Err)
+		return nil
+	}
 	c.takeTurns()
 	return nil
 }

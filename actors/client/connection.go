@@ -157,7 +157,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.forward(m.Exchange)
 	case inbound:
 		if m.attempt == c.attempt {
-			return c.inbound(m.in)
+			return c.final(c.inbound(m.in))
 		}
 	case *request.Withdraw:
 		c.withdraw(m)

@@ -103,6 +103,9 @@ func EndingOf(err error) *Ending {
 	case errors.Is(err, streamable.ErrSessionLost):
 		end.Cause = causeSession
 	}
+	if o, ok := streamable.ObstacleOf(err); ok {
+		end.Cause, end.Permanent, end.Text = o.Cause, true, end.Text+": "+o.Do
+	}
 	return end
 }
 

@@ -122,7 +122,8 @@ func (c *Connection) broken(x *request.Exchange, in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.hosted(in.Err)
 	answered := errors.As(in.Err, &status)
-	if answered && status.Gateway() || !answered && (!in.Written || transport.Severed(in.Err)) {
+	_, obstacle := streamable.ObstacleOf(in.Err)
+	if obstacle && !in.Written || answered && status.Gateway() || !answered && (!in.Written || transport.Severed(in.Err)) {
 		return c.lostError(x, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)

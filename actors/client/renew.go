@@ -40,13 +40,19 @@ func (c *Connection) over(err error) error {
 	}
 	if !errors.Is(err, streamable.ErrSessionLost) ||
 		c.state != Ready && c.renewals.gap == LastRenewal {
-		if EndingOf(err).Permanent { // it is not started again
-			return otp.ShutdownWith(c.blame(err))
-		}
-		return err
+		return c.final(err)
 	}
 	c.renew(err)
 	return nil
+}
+
+// final is the reason for which this incarnation exits with an error: one whose cause is permanent is
+// not started again.
+func (c *Connection) final(err error) error {
+	if err == nil || !EndingOf(err).Permanent {
+		return err
+	}
+	return otp.ShutdownWith(c.blame(err))
 }
 
 // renew begins anew with a server that has forgotten everything, or is another: at once, as a

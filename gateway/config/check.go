@@ -148,7 +148,7 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 var belongs = map[string]string{
 	"args": "command", "env": "command", "env_pass": "command", "cwd": "command", "max_files": "command", "max_file_size": "command",
 	"max_memory": "command", "max_processes": "command", "idle_stop": "command",
-	"headers": "url", "transport": "url",
+	"headers": "url", "transport": "url", "proxy": "url", "ca": "url",
 }
 
 // checkServer reports keys that do not go together.

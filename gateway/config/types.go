@@ -66,6 +66,7 @@ var (
 	envNames = Type{Name: "list of variables", form: list, secret: true, schema: anyText, put: putEnvName}
 	cwd      = Type{Name: "absolute path", vars: true, schema: anyText, put: putCwd}
 	link     = Type{Name: "http or https URL", vars: true, secret: true, schema: anyText, put: putURL}
+	proxy    = Type{Name: "direct | http, https, socks5 or socks5h URL", vars: true, secret: true, schema: anyText, put: putProxy}
 	headers  = Type{Name: "header: text", form: dict, vars: true, secret: true, schema: anyText, put: putHeader}
 	builtin  = Type{Name: "name", schema: anyText, put: putWord(nil)}
 	share    = Type{Name: words(tenant.Shares), schema: enum(tenant.Shares), put: putShare}

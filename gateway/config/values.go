@@ -239,6 +239,27 @@ func putURL(dst any, v value) *mistake {
 	return nil
 }
 
+// proxySchemes are the protocols that are spoken with proxies.
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
+
+func putProxy(dst any, v value) *mistake {
+	const example = "write it like http://proxy.example.com:3128, or direct"
+	u, err := url.Parse(v.text)
+	switch {
+	case v.text == tenant.DirectProxy:
+		*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
+		return nil
+	case err != nil || u.Hostname() == "":
+		return &mistake{"it is no URL of a proxy", example}
+	case !slices.Contains(proxySchemes, u.Scheme):
+		return &mistake{"proxies are spoken to by http, https, socks5 and socks5h", example}
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return &mistake{"a proxy has no path", example}
+	}
+	*dst.(*tenant.Secret) = tenant.NewShown(v.text, maskText(v.shown))
+	return nil
+}
+
 // ownHeaders are set by mcpd itself on what it sends upstream; so is everything that begins with Mcp-.
 var ownHeaders = []string{
 	"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Keep-Alive", "Last-Event-Id", "Te", "Trailer",

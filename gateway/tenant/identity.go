@@ -19,6 +19,9 @@ func (s Server) Identity() string {
 		fmt.Fprintf(h, "%q ", a.Reveal())
 	}
 	fmt.Fprintf(h, "%q ", s.EnvPass)
+	if p := s.Proxy.Reveal(); p != "" { // what was listed without one stays worth showing
+		fmt.Fprintf(h, "%q ", p)
+	}
 	named(h, s.Env)
 	named(h, s.Headers)
 	return hex.EncodeToString(h.Sum(nil)[:16])

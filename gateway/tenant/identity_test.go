@@ -31,6 +31,7 @@ func TestIdentity(t *testing.T) {
 		"ShareLogs":    func(s *Server) { s.ShareLogs = true },
 		"Processes":    func(s *Server) { s.Processes = 3 },
 		"Replay":       func(s *Server) { s.Replay = ReplayReadOnly },
+		"CA":           func(s *Server) { s.CA = NewSecret("/ca.pem") },
 		"Name":         func(s *Server) { s.Name = "other" },
 	}
 	other := map[string]func(*Server){
@@ -41,6 +42,7 @@ func TestIdentity(t *testing.T) {
 		"Cwd":       func(s *Server) { s.Cwd = NewSecret("/") },
 		"URL":       func(s *Server) { s.URL = NewSecret("http://a") },
 		"Headers":   func(s *Server) { s.Headers = nil },
+		"Proxy":     func(s *Server) { s.Proxy = NewSecret("http://p:1") },
 		"Transport": func(s *Server) { s.Transport = "sse" },
 		"Builtin":   func(s *Server) { s.Builtin = "demo" },
 		"Mute":      func(s *Server) { s.Mute = true },

@@ -82,6 +82,8 @@ type Server struct {
 	URL       Secret            // http or https
 	Headers   map[string]Secret // sent with each request, by canonical name
 	Transport string            // "sse" when the URL is known to be one of HTTP+SSE, else empty
+	Proxy     Secret            // URL of a proxy, or DirectProxy; empty = what the environment says
+	CA        Secret            // absolute path of a file with certificates of authorities beside those of the system
 
 	Builtin string
 
@@ -98,6 +100,9 @@ const (
 	ReplayReadOnly   = "read_only"  // of tools with readOnlyHint
 	ReplayIdempotent = "idempotent" // of these, and of tools with idempotentHint
 )
+
+// DirectProxy is the Server.Proxy that uses none, whatever the environment says.
+const DirectProxy = "direct"
 
 // When a server is started.
 const (

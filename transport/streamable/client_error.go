@@ -45,6 +45,7 @@ type StatusError struct {
 	Challenge  string        // WWW-Authenticate, with 401 and 403
 	RetryAfter time.Duration // 0 for not said
 	Location   string        // of a redirect, which is not followed: host and path
+	Moved      string        // the same with its scheme
 }
 
 const (
@@ -69,11 +70,11 @@ func (e *StatusError) Error() string {
 }
 
 // Foreign reports whether the status may be the answer of a server that does not know the kind of request: what begins as another revision
-// does may be understood. It is not so when the server has trouble of its own, or wants to know first who is asking (2026-07-28
-// §basic/versioning).
+// does may be understood. It is not so when the server has trouble of its own, wants to know first who is asking, or is elsewhere
+// (2026-07-28 §basic/versioning).
 func (e *StatusError) Foreign() bool {
 	return e.Status < http.StatusInternalServerError && e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden &&
-		e.Status != http.StatusTooManyRequests
+		e.Status != http.StatusTooManyRequests && e.Status != http.StatusProxyAuthRequired && !isRedirect(e.Status)
 }
 
 // Nowhere reports whether the status says that nothing takes POST at this address, as a server of HTTP+SSE says of where its stream is.
@@ -109,6 +110,9 @@ func (c *Client) newStatusError(resp *http.Response, body []byte) *StatusError {
 	if 300 <= resp.StatusCode && resp.StatusCode < 400 {
 		if to, err := c.url.Parse(resp.Header.Get("Location")); err == nil {
 			e.Location = to.Host + to.Path
+			if resp.Header.Get("Location") != "" {
+				e.Moved = c.printable([]byte(to.Scheme + "://" + e.Location))
+			}
 		}
 	}
 	return e

@@ -42,23 +42,11 @@ func Direct(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: DialTime, KeepAlive: probeTime}).DialContext(ctx, network, address)
 }
 
-// NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be reached; nil is Direct. It uses no proxy,
-// whatever the environment says, because a proxy would be dialled in the server's place; it does not ask for compressed bodies,
-// see decode; and it keeps as many idle connections to one server as may be in use.
-func NewTransport(dial Dial) *Transport {
-	if dial == nil {
-		dial = Direct
-	}
-	return &Transport{dial: dial, other: &http.Transport{
-		DialContext:            dial,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true,
-		MaxIdleConnsPerHost:    MaxPosts,
-		IdleConnTimeout:        idleKept,
-		TLSHandshakeTimeout:    handshakeTime,
-		MaxResponseHeaderBytes: responseHeaderBytes,
-	}}
-}
+// NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be
+// reached; nil is Direct. It uses no proxy, whatever the environment says: see NewTransportBy. It does
+// not ask for compressed bodies, see decode; and it keeps as many idle connections to one server as may
+// be in use.
+func NewTransport(dial Dial) *Transport { return NewTransportBy(dial, Way{}) }
 
 // reserved are the headers that a configuration cannot set: those of the protocol, which we set, and those of one connection.
 var reserved = []string{
@@ -206,7 +194,7 @@ func (c *Client) dressed(session string, extra http.Header) *dress {
 // headOf writes the head of a POST to the server that has a small body, if the transport sends such itself.
 func (c *Client) headOf(header http.Header) []byte {
 	r := &http.Request{Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: header}
-	if _, own := c.transport.(*Transport); !own || !plain(r) {
+	if t, own := c.transport.(*Transport); !own || t.proxied || !plain(r) {
 		return nil
 	}
 	head, err := appendHead(nil, r)

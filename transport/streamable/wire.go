@@ -21,8 +21,9 @@ const (
 // Transport sends requests to servers. What is small and goes to a server without TLS, which is most calls, goes over connections of its own,
 // from the goroutine of whoever sends it: one write, and as a rule one read, where net/http wakes two goroutines. All else is left to net/http.
 type Transport struct {
-	dial  Dial
-	other *http.Transport
+	dial    Dial
+	proxied bool // everything is left to net/http, which speaks to proxies
+	other   *http.Transport
 
 	mu   sync.Mutex         // guards what follows
 	idle map[string][]*wire // connections by address, those that were used last at the end
@@ -33,7 +34,7 @@ var _ http.RoundTripper = (*Transport)(nil)
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !plain(r) {
+	if t.proxied || !plain(r) {
 		return t.other.RoundTrip(r)
 	}
 	buffer := requests.Get().(*[]byte)

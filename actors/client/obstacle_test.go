@@ -1,0 +1,100 @@
+package client_test
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/telemetry"
+	"mcpd/transport/streamable"
+)
+
+// missing is what a resolver says of a name that does not exist.
+func missing() error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "missing.test", IsNotFound: true}}
+}
+
+// told is what a caller is told.
+func told(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	answer := fmt.Sprint(err)
+	for _, part := range parts {
+		if !strings.Contains(answer, part) {
+			t.Errorf("the caller is told %q, not %q", answer, part)
+		}
+	}
+}
+
+// A server that cannot be reached, and waiting does not help, is dialled once and left alone, in
+// either era: report, log and callers say why and what to do, by one incident.
+func TestObstacleIsNotTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change setup
+		method string
+		err    error
+		cause  string
+		do     string
+	}{
+		{"certificate", nil, "initialize", x509.UnknownAuthorityError{}, streamable.CauseCertificate, "in `ca`"},
+		{"name", nil, "initialize", missing(), streamable.CauseName, "correct the url"},
+		{"redirect", nil, "initialize", &streamable.StatusError{Status: 308, Location: "b.test/mcp", Moved: "https://b.test/mcp"}, streamable.CauseRedirect, `"https://b.test/mcp" as its url`},
+		{"redirect of a modern server", modern(elicits), "server/discover", &streamable.StatusError{Status: 307}, streamable.CauseRedirect, "to no address"},
+		{"name of a modern server", modern(elicits), "server/discover", missing(), streamable.CauseName, "correct the url"},
+		{"certificate of a modern server", modern(elicits), "server/discover", x509.CertificateInvalidError{Reason: x509.Expired}, streamable.CauseCertificate, "renewed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run(t, c.change, func(r *rig) {
+				p := r.server()
+				p.Send(failure(p.Expect(c.method), c.err))
+				p.ExpectClosed()
+				r.Rest()
+				got := r.report()
+				end := client.EndingOf(got.Cause)
+				if got.State != client.Quarantined || !end.Permanent || end.Cause != c.cause || !strings.Contains(end.Text, c.do) || end.Incident == "" {
+					t.Errorf("report: %v, %+v", got.State, end)
+				}
+				lost := client.LostError("files", "tools/call", false, got.Cause)
+				told(t, lost, c.do)
+				if data := string(lost.Data); !strings.Contains(data, `"retryable":false`) || !strings.Contains(data, end.Incident) {
+					t.Errorf("a caller gets %s", data)
+				}
+				lines := stage.Of[telemetry.UpstreamStartFailed](&r.Events)
+				if len(lines) != 1 || lines[0].Class != client.Permanent || !strings.Contains(lines[0].Reason, c.do) || lines[0].Incident != end.Incident {
+					t.Errorf("the log says %+v", lines)
+				}
+			})
+		})
+	}
+}
+
+// A call that meets an obstacle has the server dialled once more: only if that is still there, the
+// server is left alone.
+func TestObstacleOfACall(t *testing.T) {
+	for _, mended := range []bool{true, false} {
+		run(t, nil, func(r *rig) {
+			p := r.ready(`{"tools":{}}`)
+			x := r.call("one")
+			p.Send(failure(p.Expect("tools/call"), missing()))
+			p.ExpectClosed()
+			r.Rest()
+			told(t, r.outcome(x).Err, "correct the url")
+			want := client.Ready
+			if mended {
+				r.ready(`{"tools":{}}`)
+			} else {
+				p = r.server()
+				p.Send(failure(p.Expect("initialize"), missing()))
+				want = client.Quarantined
+			}
+			r.Rest()
+			if got := r.report(); got.State != want {
+				t.Errorf("report: %v, want %v", got.State, want)
+			}
+		})
+	}
+}

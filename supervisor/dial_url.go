@@ -1,0 +1,135 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/fault"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/faulty"
+	"mcpd/transport/streamable"
+)
+
+// maxCA is the largest file of certificates that is read. Those of all public authorities are a
+// quarter of it.
+const maxCA = 1 << 20
+
+func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
+	o := streamable.ClientOptions{
+		URL: s.URL.Reveal(), Header: http.Header{}, Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers,
+	}
+	known, _ := h.dialects.LoadOrStore(t.Name+"/"+s.Name+" "+s.URL.Reveal(), streamable.NewDialect(s.Link() == tenant.SSE))
+	o.Dialect = known.(*streamable.Dialect)
+	for name, value := range s.Headers {
+		o.Header.Set(name, value.Reveal())
+	}
+	through := &route{
+		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.pools,
+		dial: faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{Tenant: t.Name, Server: s.Name}),
+	}
+	return func(context.Context, otp.Ref) (transport.Upstream, error) {
+		o := o
+		o.MaxDepth, o.MaxMembers = h.now().config.Edge.AnswerDepth, h.now().config.Edge.AnswerMembers
+		var err error
+		if o.Transport, err = through.transport(); err != nil {
+			return nil, err
+		}
+		return streamable.NewClient(o)
+	}
+}
+
+// route is the way to a server behind a URL: its HTTP connections, which last as long as the
+// certificates in the file ca are the same.
+type route struct {
+	url, proxy, ca string // as configured
+	dial           streamable.Dial
+	pools          *pools
+
+	mu    sync.Mutex // guards what follows: a goroutine that hung may come back while the next dials
+	pem   []byte
+	using *streamable.Transport
+}
+
+// transport is what sends requests that way.
+func (r *route) transport() (*streamable.Transport, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pem, err := readCA(r.ca)
+	if err != nil {
+		return nil, &streamable.CAError{File: r.ca, Err: err}
+	}
+	if r.using != nil && bytes.Equal(pem, r.pem) {
+		return r.using, nil
+	}
+	var way streamable.Way
+	if way.Proxy, err = proxyFor(r.url, r.proxy, http.ProxyFromEnvironment); err != nil {
+		return nil, err
+	}
+	if way.Roots, err = rootsWith(pem); err != nil {
+		return nil, &streamable.CAError{File: r.ca, Err: err}
+	}
+	r.pem, r.using = pem, r.pools.add(streamable.NewTransportBy(r.dial, way))
+	return r.using, nil
+}
+
+// readCA reads a file of certificates; no name is no file.
+func readCA(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, errors.Unwrap(err) // without the name, which the caller says
+	}
+	defer f.Close()
+	pem, err := io.ReadAll(io.LimitReader(f, maxCA+1))
+	if len(pem) > maxCA {
+		return nil, errors.New("it is larger than 1 MiB")
+	}
+	return pem, err
+}
+
+// rootsWith are the authorities of the system and those in pem; nil for those of the system alone.
+func rootsWith(pem []byte) (*x509.CertPool, error) {
+	if len(pem) == 0 {
+		return nil, nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, errors.New("it holds no certificate (PEM)")
+	}
+	return roots, nil
+}
+
+// proxyFor is the proxy through which a server is reached, nil for none: the configured one, else
+// what the standard variables of the environment say.
+func proxyFor(server, configured string, environment func(*http.Request) (*url.URL, error)) (*url.URL, error) {
+	switch configured {
+	case tenant.DirectProxy:
+		return nil, nil
+	case "":
+		u, err := url.Parse(server)
+		if err != nil {
+			return nil, nil // which the client says
+		}
+		proxy, err := environment(&http.Request{URL: u})
+		if err != nil { // which may hold a password
+			return nil, streamable.ErrProxyVariable
+		}
+		return proxy, nil
+	}
+	return url.Parse(configured) // which was checked
+}
