@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 
 	"mcpd/internal/order"
@@ -25,7 +24,7 @@ func (c *Connection) inAnother(era protocol.Era, err error) (protocol.Version, b
 		if answer.Code != jsonrpc.CodeMethodNotFound && (era == protocol.Legacy || answer.Code == protocol.CodeUnsupportedVersion) {
 			own = c.own()
 		}
-	case errors.As(err, &status) && status.Status == http.StatusBadRequest:
+	case errors.As(err, &status) && status.BadRequest():
 		named = protocol.NamedVersions(status.Body)
 		if era == protocol.Legacy {
 			own = c.own()

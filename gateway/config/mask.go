@@ -74,6 +74,16 @@ func maskText(s string) string {
 	return s
 }
 
+// maskUser leaves user and password out of a URL, which stays one.
+func maskUser(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	at := strings.LastIndex(rest, "@")
+	if !ok || at < 0 {
+		return url
+	}
+	return scheme + "://redacted" + rest[at:]
+}
+
 // maskPath leaves credentials out of the path of a URL, where some services have them.
 func maskPath(url string) string {
 	parts := strings.Split(url, "/")

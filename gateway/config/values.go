@@ -256,7 +256,7 @@ func putProxy(dst any, v value) *mistake {
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return &mistake{"a proxy has no path", example}
 	}
-	*dst.(*tenant.Secret) = tenant.NewShown(v.text, maskText(v.shown))
+	*dst.(*tenant.Secret) = tenant.NewShown(v.text, maskUser(v.shown))
 	return nil
 }
 

@@ -77,6 +77,10 @@ func (e *StatusError) Foreign() bool {
 		e.Status != http.StatusTooManyRequests && e.Status != http.StatusProxyAuthRequired && !isRedirect(e.Status)
 }
 
+// BadRequest reports whether the server refused what was asked as such: it says so also of a revision
+// that it does not speak.
+func (e *StatusError) BadRequest() bool { return e.Status == http.StatusBadRequest }
+
 // Nowhere reports whether the status says that nothing takes POST at this address, as a server of HTTP+SSE says of where its stream is.
 func (e *StatusError) Nowhere() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
