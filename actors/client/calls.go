@@ -183,6 +183,10 @@ func (c *Connection) failed(in transport.Inbound) error {
 		if errors.Is(in.Err, streamable.ErrSessionLost) {
 			return nil // everything is asked anew with the next session
 		}
+		if c.obstructed(in) {
+			c.dialAgain(in.Err)
+			return nil
+		}
 		if c.unreached(in.Err) {
 			attempt := c.attempt
 			if err := c.away(in.Err, false); err != nil || attempt != c.attempt {
@@ -204,16 +208,20 @@ func (c *Connection) failed(in transport.Inbound) error {
 		c.unwritten(f.x)
 	}
 	f.settle(in.Err)
-	unreached := !in.Written && c.unreached(in.Err)
-	if !in.Written && (unreached || c.ending(in.Err)) && !c.again[f.x.ID] && !c.full() {
+	obstructed, unreached := c.obstructed(in), !in.Written && c.unreached(in.Err)
+	if !in.Written && (obstructed || unreached || c.ending(in.Err)) && !c.again[f.x.ID] && !c.full() {
 		c.again[f.x.ID] = true
 		c.queue = append(c.queue, f.x)
+		if obstructed {
+			c.dialAgain(in.Err)
+			return nil
+		}
 		if unreached {
 			return c.away(in.Err, false)
 		}
 		return nil
 	}
-	if unreached {
+	if unreached && !obstructed {
 		err := c.away(in.Err, false)
 		c.refuseAway(f.x)
 		return err
@@ -221,13 +229,25 @@ func (c *Connection) failed(in transport.Inbound) error {
 	c.settled(f.x.ID)
 	c.closeQuestionsOf(f.x.ID)
 	complete(c.o.Requests, f.x, nil, c.broken(f.x, in))
-	if _, ok := streamable.ObstacleOf(in.Err); ok && !in.Written && c.state == Ready {
-		c.leave() // if the next handshake meets it too, the server is left alone
-		c.renew(in.Err)
+	if obstructed {
+		c.dialAgain(in.Err)
 		return nil
 	}
 	c.takeTurns()
 	return nil
+}
+
+// obstructed reports whether a request has met an obstacle on the way to a server that was in use.
+func (c *Connection) obstructed(in transport.Inbound) bool {
+	_, obstacle := streamable.ObstacleOf(in.Err)
+	return obstacle && !in.Written && c.state == Ready
+}
+
+// dialAgain begins anew after an obstacle. If the next handshake meets it too, it is no moment's
+// trouble, and the server is left alone.
+func (c *Connection) dialAgain(why error) {
+	c.leave()
+	c.renew(why)
 }
 
 // ending reports whether a call failed because its connection is about to end, so that the next incarnation can send it: a program tells so

@@ -82,18 +82,26 @@ func TestObstacleOfACall(t *testing.T) {
 			p.Send(failure(p.Expect("tools/call"), missing()))
 			p.ExpectClosed()
 			r.Rest()
-			told(t, r.outcome(x).Err, "correct the url")
 			want := client.Ready
 			if mended {
-				r.ready(`{"tools":{}}`)
+				p = r.ready(`{"tools":{}}`)
+				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+				r.Rest()
+				if err := r.outcome(x).Err; err != nil {
+					t.Error(err)
+				}
 			} else {
 				p = r.server()
 				p.Send(failure(p.Expect("initialize"), missing()))
 				want = client.Quarantined
 			}
 			r.Rest()
-			if got := r.report(); got.State != want {
+			got := r.report()
+			if got.State != want {
 				t.Errorf("report: %v, want %v", got.State, want)
+			}
+			if !mended {
+				told(t, client.LostError("files", "tools/call", false, got.Cause), "correct the url")
 			}
 		})
 	}
