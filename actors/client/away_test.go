@@ -63,6 +63,8 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		first := r.call("one")
 		p.Send(failure(p.Expect("tools/call"), errRefused))
 		r.isAway()
+		r.send(client.Describe{}) // as a new catalogue asks
+		r.isAway()
 		waits := r.call("one")
 		p.Reply(inFlight, `{"content":[]}`)
 		r.Rest()

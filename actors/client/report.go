@@ -31,6 +31,9 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()
 	}
+	if cause == nil && c.state == Backoff { // asked again, or by news of a list: it is the same absence
+		cause = c.cause
+	}
 	short := c.short()
 	lacks := lacks(short)
 	switch {
