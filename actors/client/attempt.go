@@ -11,6 +11,7 @@ import (
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
 func (c *Connection) begin(wait time.Duration) {
 	c.reset()
+	c.absence.is, c.absence.asking = false, false // it dials by itself
 	c.started = c.p.Now()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
 	c.enter(Starting, nil)

@@ -52,6 +52,23 @@ func (r *rig) isAway() {
 	}
 }
 
+// A server that is back without its sessions is begun anew with, and is not away any more.
+func TestServerThatIsBackWithoutItsSessions(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.remotely()
+		r.attach("one")
+		r.call("one")
+		p.Send(failure(p.Expect("tools/call"), errRefused))
+		r.isAway()
+		r.send(client.Redial{})
+		forgotten(p, p.Expect("ping"))
+		r.Rest()
+		if got := r.report(); got.State != client.Starting || got.Away {
+			t.Errorf("reported %+v", got)
+		}
+	})
+}
+
 // Calls wait for a server that refuses connections as long as a restart takes. Then they are refused with the
 // incident, and told when it is dialled again; later ones at once. In flight is what was.
 func TestCallsWaitForAServerThatIsAway(t *testing.T) {
