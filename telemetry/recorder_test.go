@@ -290,6 +290,8 @@ func TestSupervisionEvents(t *testing.T) {
 	hung := &otp.CrashReport{Path: "p", Reason: otp.ErrStuck}
 	row := otp.Row{Path: "mcpd/core/capabilities", Label: "capabilities", Incarnation: 7}
 	where, inIncident := Where{Tenant: "acme", Path: row.Path}, Where{Tenant: "acme", Path: row.Path, Incident: report.Incident()}
+	routine := where
+	routine.Routine = true
 	tests := []struct {
 		in   otp.Event
 		want []Event
@@ -309,7 +311,9 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.ChildPaused{Row: row, Reason: report, For: time.Second}, []Event{ChildPaused{where, "capabilities", "boom", time.Second}}},
 		{otp.CrashCharged{Row: row, Origin: "globex", Reason: report, Times: 2},
 			[]Event{CrashCharged{Where{Tenant: "globex", Path: row.Path}, "capabilities", 2, "boom"}}},
-		{otp.SupervisorStopped{Row: row, Reason: otp.Normal}, []Event{SupervisorStopped{where, "normal"}}},
+		{otp.SupervisorStopped{Row: row, Reason: otp.Normal}, []Event{SupervisorStopped{routine, "normal"}}},
+		{otp.SupervisorStopped{Row: row, Reason: otp.ErrShutdown}, []Event{SupervisorStopped{routine, "shutdown"}}},
+		{otp.SupervisorStopped{Row: row, Reason: errors.New("broken")}, []Event{SupervisorStopped{where, "broken"}}},
 		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: Passing}, Reason: otp.Normal}, nil},
 		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{Abandoned{where, "capabilities", "reader", time.Second}}},
 		{otp.ChildExited{Row: row, Reason: hung, Report: hung}, []Event{ChildCrashed{Where{Tenant: "acme", Path: row.Path, Incident: hung.Incident()}, "capabilities", 7, "stuck", "", hung}}},

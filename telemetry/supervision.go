@@ -67,6 +67,8 @@ func supervision(e otp.Event, w Where) Event {
 		if e.Label == Passing {
 			return nil // ChildExited tells it too
 		}
+		// One that its parent stops is a part of that one's end, which is told with its reason.
+		w.Routine = e.Reason == nil || e.Reason == otp.Normal || e.Reason == otp.ErrShutdown
 		return SupervisorStopped{Where: w, Reason: text(e.Reason)}
 	case otp.Abandoned:
 		return Abandoned{Where: w, Class: e.Label, Goroutine: e.Goroutine, Budget: e.Budget}

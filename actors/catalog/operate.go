@@ -54,7 +54,11 @@ func (c *Catalog) operate(m *Operate) {
 	case m.Req.Verb == Restart:
 		c.o.Emit(telemetry.UpstreamRestarted{Where: at, Connections: telemetry.Count(len(s.conns))})
 		c.restart(s, at.Incident)
-		fallthrough
+		if was {
+			c.released(s, byOperator)
+		} else {
+			c.allowed(s)
+		}
 	case was:
 		c.released(s, byOperator)
 	default:

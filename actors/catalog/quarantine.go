@@ -118,6 +118,11 @@ const (
 // released tells that a quarantine is over, and starts what sessions had used.
 func (c *Catalog) released(s *server, by string) {
 	c.o.Emit(telemetry.UpstreamReleased{Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, By: by})
+	c.allowed(s)
+}
+
+// allowed stores that a server may be started, and starts what sessions had used.
+func (c *Catalog) allowed(s *server) {
 	c.note(s)
 	if s.sup != (otp.Ref{}) {
 		c.resume(s)

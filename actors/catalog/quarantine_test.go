@@ -176,6 +176,9 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 		if got := r.operates(catalog.Restart); got.State != client.Starting {
 			t.Errorf("restarted: %+v", got)
 		}
+		if released := stage.Of[telemetry.UpstreamReleased](&r.Events); len(released) != 1 {
+			t.Errorf("told %+v, want the release only", released)
+		}
 		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
 		if got := r.record("files"); got.State != client.Ready || got.Open != 1 {
 			t.Errorf("after the restart: %+v", got)

@@ -92,7 +92,7 @@ func (c *Connection) tellEnded(end *Ending) {
 		return
 	}
 	at := c.where()
-	at.Incident, at.Routine = end.Incident, c.quiet
+	at.Incident, at.Routine = end.Incident, c.quiet || end.Cause == causeOperator // whose command is told
 	c.quiet = c.remote()
 	if c.state != Ready {
 		c.o.Emit(telemetry.UpstreamStartFailed{Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr})

@@ -134,6 +134,11 @@ func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 			if former.Close(nil); r.Ref("conn").Incarnation() != 1 {
 				t.Errorf("%s: incarnation %d", name, r.Ref("conn").Incarnation())
 			}
+			for _, e := range stage.Of[telemetry.UpstreamExited](&r.Events) {
+				if !e.Routine {
+					t.Errorf("%s: told %+v, although the command is", name, e)
+				}
+			}
 			if inHand {
 				got := protocol.Translate(r.outcome(written).Err, protocol.V20251125)
 				if data := string(got.Data); !strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, `"cause":"operator"`) {
