@@ -37,6 +37,8 @@ type oddRow struct {
 	says says
 	asks []oddAsk
 
+	moves    int    // status of the redirect that whoever asks at the URL gets; 0 for none
+	hops     int    // redirects in turn: each adds a slash to the path; 0 is 1
 	client   string // what the client declares, as JSON; empty for nothing
 	settings string // more of the server's configuration, as `start: eager, share: session`
 	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
@@ -81,6 +83,7 @@ type oddReply struct {
 	wait     time.Duration // before it
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
+	status   int           // of HTTP; 0 for 200
 }
 
 // result is a reply with this result.
@@ -113,11 +116,12 @@ const (
 )
 
 // oddParts are the headings of the page.
-var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked"}
+var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked",
+	7: "Revisions and the way to a server"}
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves())
 }
 
 // oddServer is a row over one transport.

@@ -37,7 +37,7 @@ func newOddPeer(s oddServer) *oddPeer {
 type oddMessage struct {
 	ID     json.RawMessage
 	Method string
-	Params struct{ Name, URI, Cursor string }
+	Params struct{ Name, URI, Cursor, ProtocolVersion string }
 }
 
 // take reads a message. Ok is false for one that gets no reply.
@@ -73,7 +73,7 @@ func (p *oddPeer) next(m oddMessage) oddReply {
 		}
 	}
 	for _, script := range []says{p.script, p.defaults} {
-		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor, m.Method} {
+		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor + m.Params.ProtocolVersion, m.Method} {
 			if replies := script[key]; len(replies) > 0 {
 				n := p.count[key]
 				p.count[key]++

@@ -37,6 +37,11 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if server.oddRow == nil {
 		server = oddNamed(parts[1])
 	}
+	if slashes := len(r.URL.Path) - len(strings.TrimRight(r.URL.Path, "/")); server.moves != 0 && slashes < max(server.hops, 1) {
+		out.Header().Set("Location", r.URL.Path+"/")
+		out.WriteHeader(server.moves)
+		return
+	}
 	switch {
 	case parts[2] == "sse" && r.Method == http.MethodGet:
 		w.listen(out, r, server)
@@ -92,6 +97,9 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 	}
 	if server.over == oddJSON {
 		out.Header().Set("Content-Type", "application/json")
+		if reply.status != 0 {
+			out.WriteHeader(reply.status)
+		}
 		reply.body(out, []byte(reply.text))
 		return
 	}

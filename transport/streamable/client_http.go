@@ -228,11 +228,7 @@ func (c *Client) current() string {
 
 // adopt keeps the session id that came with the answer to initialize.
 func (c *Client) adopt(h http.Header) error {
-	values := h["Mcp-Session-Id"]
-	if len(values) == 0 {
-		return nil // a server without sessions
-	}
-	id := values[0] // others than visible ASCII, which the specification wants, are sent back as well
+	id := h.Get("Mcp-Session-Id") // others than visible ASCII, which the specification wants, are sent back as well; empty where there are none
 	if len(id) > maxGivenSession || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Errorf("the session id of %d bytes is too long or holds control characters", len(id))
 	}

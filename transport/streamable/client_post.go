@@ -88,6 +88,9 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 	c := o.client
 	session := c.current()
+	if o.method == initialize { // which asks for one: a server may have begun one with a refusal
+		session = ""
+	}
 	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
 	if err != nil {
 		o.fail(ctx, err, wrote)

@@ -370,3 +370,31 @@ func TestStreamOfAServerThatIsAway(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Each initialize asks for a session of its own. One that came with a refusal is not used.
+func TestInitializeAsksForASessionAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		var seen []string
+		p.posts["initialize"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			if seen = append(seen, r.Header.Get("Mcp-Session-Id")); len(seen) == 1 {
+				w.Header().Set("Mcp-Session-Id", "refused")
+				answerJSON(w, jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: -32602, Message: "no"}))
+				return
+			}
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			seen = append(seen, r.Header.Get("Mcp-Session-Id"))
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		c := inMemory(t, p)
+		for id, method := range []string{"initialize", "initialize", "x"} {
+			send(t, c, call(uint64(id+1), method))
+			recv(t, c)
+		}
+		if want := []string{"", "", ""}; !slices.Equal(seen, want) {
+			t.Errorf("sessions %q, want none", seen)
+		}
+	})
+}
