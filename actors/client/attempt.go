@@ -47,6 +47,7 @@ func (c *Connection) reset() {
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.early, c.rootless, c.rootsOf = nil, false, ""
+	c.countEarly()
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}

@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/elicitation"
@@ -37,6 +38,11 @@ type carry struct {
 	// uris lists the subscribed resources and the sessions that want each. False is a subscription
 	// to which the server has not agreed yet.
 	uris map[string]map[string]bool
+	// uriBytes are the bytes of the resources' URIs in uris, and urisKept counts them.
+	uriBytes int
+	urisKept *quota.Reservation
+	// earlyKept counts the questions that wait for the first session.
+	earlyKept *quota.Reservation
 	// levels is the log level each session wants.
 	levels map[string]string
 	// served is whose calls the server was given.
@@ -105,7 +111,27 @@ func newCarry(o Options) *carry {
 		maps.Copy(c.holders, left.Holds)
 		maps.Copy(c.users, left.Users)
 	}
+	c.urisKept, c.earlyKept = o.Kept.Hold(quota.Subscriptions, 0), o.Kept.Hold(quota.Questions, 0)
+	c.recount()
 	return c
+}
+
+// recount counts the bytes of uris anew.
+func (c *carry) recount() {
+	c.uriBytes = 0
+	for uri := range c.uris {
+		c.uriBytes += len(uri)
+	}
+	c.urisKept.Resize(c.uriBytes)
+}
+
+// drop forgets a resource.
+func (c *carry) drop(uri string) {
+	if _, ok := c.uris[uri]; ok {
+		c.uriBytes -= len(uri)
+		c.urisKept.Resize(c.uriBytes)
+		delete(c.uris, uri)
+	}
 }
 
 // modern reports whether callers speak a revision without handshake, in which the server is asked
@@ -129,6 +155,8 @@ func (c *carry) full() bool { return len(c.queue) >= c.o.Pending() }
 
 // Abandon answers everything: there will be no next incarnation.
 func (c *carry) Abandon(reason error) {
+	c.urisKept.Release()
+	c.earlyKept.Release()
 	if c.cause == nil {
 		c.cause = reason
 	}

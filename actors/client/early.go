@@ -41,13 +41,15 @@ type rootsDue struct{}
 // holdQuestion keeps a question for which there soon may be somebody to ask, and reports whether it does.
 func (c *Connection) holdQuestion(in transport.Inbound) bool {
 	m := in.Message
-	if _, soon := c.present(); len(c.sessions) > 0 && !soon || c.primary != (otp.Ref{}) || len(c.early) >= MaxEarly || len(m.Params) > earlySize ||
+	if _, soon := c.present(); len(c.sessions) > 0 && !soon || c.primary != (otp.Ref{}) ||
+		len(c.early) >= MaxEarly || len(m.Params) > earlySize || !c.o.Kept.Fits(sizeOf(m)) ||
 		slices.ContainsFunc(c.early, func(q jsonrpc.Message) bool { return q.ID == m.ID }) {
 		return false
 	}
 	m.Params = slices.Clone(m.Params) // a part of what was read would keep all of it
 	defer c.tellEarly(c.wantsSession())
 	c.early = append(c.early, m)
+	c.countEarly()
 	c.p.After(QuestionHold, holdOver{m.ID, c.attempt})
 	return true
 }
@@ -57,6 +59,7 @@ func (c *Connection) holdQuestion(in transport.Inbound) bool {
 func (c *Connection) askEarly() {
 	held, before := c.early, c.wantsSession()
 	c.early = nil
+	c.countEarly()
 	defer c.tellEarly(before)
 	for _, m := range held {
 		c.question(transport.Inbound{Message: m})
@@ -99,6 +102,7 @@ func (c *Connection) holdOver(m holdOver) {
 	for i, q := range c.early {
 		if m.attempt == c.attempt && q.ID == m.id {
 			c.early = slices.Delete(c.early, i, i+1)
+			c.countEarly()
 			if _, _, ok := c.onlySession(); ok {
 				c.question(transport.Inbound{Message: q})
 				return
@@ -113,4 +117,17 @@ func (c *Connection) holdOver(m holdOver) {
 // dropEarly forgets a question that its server takes back.
 func (c *Connection) dropEarly(id jsontext.Value) {
 	c.early = slices.DeleteFunc(c.early, func(m jsonrpc.Message) bool { return m.ID.Raw() == string(id) })
+	c.countEarly()
 }
+
+// countEarly counts the questions that wait, for the tenant.
+func (c *Connection) countEarly() {
+	n := 0
+	for _, m := range c.early {
+		n += sizeOf(m)
+	}
+	c.earlyKept.Resize(n)
+}
+
+// sizeOf is how many bytes of a question are kept.
+func sizeOf(m jsonrpc.Message) int { return len(m.ID.Raw()) + len(m.Method) + len(m.Params) }

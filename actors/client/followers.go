@@ -68,7 +68,7 @@ func (c *Connection) followToo(m alsoFollow) {
 		return
 	}
 	if !m.wanted {
-		delete(c.uris, m.uri)
+		c.drop(m.uri)
 	} else {
 		c.hold(m.uri, m.row, true)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/water"
 	"mcpd/protocol"
@@ -39,8 +40,10 @@ type Options struct {
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so
 	// that what that has admitted is not refused here.
 	Pending func() int
-	Waited  *water.Mark   // how many ever did
-	Linger  time.Duration // a shared connection without a session ends after this; 0 keeps it
+	Waited  *water.Mark // how many ever did
+	// Kept is the account of the tenant, for what outlives the messages that brought it.
+	Kept   *quota.Account
+	Linger time.Duration // a shared connection without a session ends after this; 0 keeps it
 	// a server that nothing needs for so long is ended though it has sessions, and dialled again
 	// when something does; 0 is never
 	Idle time.Duration

@@ -38,6 +38,7 @@ func (c *carry) repair() []otp.Dropped {
 	maps.DeleteFunc(c.uris, func(uri string, who map[string]bool) bool {
 		return lost.If(uri == "" || len(who) == 0, "subscription", "of nobody")
 	})
+	c.recount()
 	for range c.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
 		lost.Drop("elicitation", "of nobody", nil)
 	}

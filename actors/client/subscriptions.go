@@ -84,6 +84,8 @@ func (c *Connection) subscribed(uri string) bool {
 func (c *carry) hold(uri, session string, agreed bool) {
 	if c.uris[uri] == nil {
 		c.uris[uri] = map[string]bool{}
+		c.uriBytes += len(uri)
+		c.urisKept.Resize(c.uriBytes)
 	}
 	c.uris[uri][session] = c.uris[uri][session] || agreed
 }
@@ -109,6 +111,6 @@ func (c *Connection) release(uri, session string) (last bool) {
 	if len(who) > 0 {
 		return false
 	}
-	delete(c.uris, uri)
+	c.drop(uri)
 	return true
 }

@@ -108,7 +108,7 @@ func (c *Connection) restore() {
 	for uri, who := range order.Of(c.uris) {
 		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
 		if len(who) == 0 {
-			delete(c.uris, uri)
+			c.drop(uri)
 			c.tellInstances(uri, false)
 			continue
 		}

@@ -51,21 +51,29 @@ func (s *story) holdings() {
 		return true
 	})
 	for _, k := range s.host.Kept() {
-		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices, quota.Outgoing, quota.Unwritten} {
+		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices, quota.Outgoing, quota.Unwritten, quota.Questions} {
 			if bytes := k.Kinds[kind]; bytes != 0 {
 				s.find("I6 leaks", "tenant %s keeps %d bytes of %s, and nothing is in flight", k.Tenant, bytes, kind)
 			}
 		}
 	}
-	sessions, of := 0, map[string]int64{}
+	sessions, of, subscribed := 0, map[string]int64{}, map[string]bool{}
 	s.host.Edge().Index.Each(func(h *session.Handle) bool {
 		sessions++
 		of[h.Endpoint().Tenant]++
+		if r := h.Record(); r != nil && len(r.URIs) > 0 {
+			subscribed[h.Endpoint().Tenant] = true
+		}
 		return true
 	})
 	for _, k := range s.host.Kept() {
 		if bytes, n := k.Kinds[quota.Sessions], of[k.Tenant]; (bytes == 0) != (n == 0) || bytes < n*session.Weight {
 			s.find("I6 leaks", "tenant %s keeps %d bytes of %d sessions", k.Tenant, bytes, n)
+		}
+	}
+	for _, k := range s.host.Kept() {
+		if bytes := k.Kinds[quota.Subscriptions]; bytes != 0 && !subscribed[k.Tenant] {
+			s.find("I6 leaks", "tenant %s keeps %d bytes of subscriptions, and no session has one", k.Tenant, bytes)
 		}
 	}
 	if actors > sessions {

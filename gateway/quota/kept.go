@@ -14,23 +14,25 @@ type Kind uint8
 
 // The kinds.
 const (
-	Requests   Kind = iota // requests in flight, and those that wait for their server
-	HeldCalls              // questions and results of calls whose client has to come back
-	Tasks                  // requests and results of tasks
-	Histories              // events that wait for a client or are kept for its return
-	Answers                // large answers that no client has read yet
-	Lists                  // what servers have listed
-	Views                  // those lists as clients see them
-	References             // URIs that servers have given to clients beside their lists
-	Notices                // notifications that are not dispatched yet
-	Outgoing               // messages that wait for a server to take them
-	Sessions               // sessions, clients without one, and what they have said of themselves
-	Unwritten              // changes of the state that are not on the disk yet
+	Requests      Kind = iota // requests in flight, and those that wait for their server
+	HeldCalls                 // questions and results of calls whose client has to come back
+	Tasks                     // requests and results of tasks
+	Histories                 // events that wait for a client or are kept for its return
+	Answers                   // large answers that no client has read yet
+	Lists                     // what servers have listed
+	Views                     // those lists as clients see them
+	References                // URIs that servers have given to clients beside their lists
+	Notices                   // notifications that are not dispatched yet
+	Outgoing                  // messages that wait for a server to take them
+	Sessions                  // sessions, clients without one, and what they have said of themselves
+	Unwritten                 // changes of the state that are not on the disk yet
+	Subscriptions             // what connections to servers remember of subscriptions, to restore them
+	Questions                 // questions of servers that wait for the first session
 
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "references", "notifications", "outgoing", "sessions", "unwritten"}
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "references", "notifications", "outgoing", "sessions", "unwritten", "subscriptions", "questions"}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }

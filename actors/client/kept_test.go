@@ -1,0 +1,114 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonrpc"
+)
+
+// keeping has the connection count for a tenant that may keep so many bytes.
+func keeping(declared string, most int64) (*quota.Account, setup) {
+	l := quota.NewLedger(nil)
+	l.Bound(quota.Bounds{Tenants: 1, Total: most})
+	account := l.Of("acme")
+	return account, func(o *client.Options) {
+		declares(declared)(o)
+		o.Kept = account
+	}
+}
+
+// Questions that wait for the first session count for the tenant, and no longer when they do not wait.
+func TestEarlyQuestionsAreCounted(t *testing.T) {
+	account, change := keeping(`{"roots":{},"sampling":{}}`, 10_000)
+	bytes := func() int64 { return account.Holding().Kinds[quota.Questions] }
+	params := `{"x":"` + strings.Repeat("x", 4000) + `"}`
+	one := int64(len(params) + len("sampling/createMessage") + len("1"))
+	waits := func(r *rig) {
+		r.T.Helper()
+		p := r.ready(`{"tools":{}}`)
+		p.Ask(jsonrpc.ID{}, jsonrpc.IntID(1), "sampling/createMessage", params)
+		p.Ask(jsonrpc.ID{}, jsonrpc.IntID(2), "sampling/createMessage", params)
+		r.Rest()
+		if bytes() != 2*one {
+			r.T.Errorf("%d bytes count, want %d", bytes(), 2*one)
+		}
+		p.Ask(jsonrpc.ID{}, jsonrpc.IntID(3), "sampling/createMessage", params)
+		if a := p.ExpectAnswer(jsonrpc.IntID(3)); a.Error == nil {
+			r.T.Error("a question waits for which the tenant has no room")
+		}
+		p.Notify(jsonrpc.ID{}, "notifications/cancelled", `{"requestId":2}`)
+		r.Rest()
+		if bytes() != one {
+			r.T.Errorf("%d bytes count after one was taken back, want %d", bytes(), one)
+		}
+	}
+	run(t, change, waits)
+	if bytes() != 0 {
+		t.Errorf("%d bytes count after the end of the connection", bytes())
+	}
+	for name, end := range map[string]func(r *rig){
+		"nobody came":            func(*rig) { time.Sleep(client.QuestionHold) },
+		"a session came":         func(r *rig) { r.attach("one") },
+		"the connection crashed": func(r *rig) { r.Break("conn", "client.Describe"); r.send(client.Describe{}); time.Sleep(time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, change, func(r *rig) {
+				waits(r)
+				end(r)
+				r.Rest()
+				if bytes() != 0 {
+					t.Errorf("%d bytes count", bytes())
+				}
+			})
+			if account.Kept() != 0 {
+				t.Errorf("%d bytes count at the end", account.Kept())
+			}
+		})
+	}
+}
+
+// What a connection remembers of subscriptions, filters of extensions among them, counts for the
+// tenant, also when the connection crashes.
+func TestRememberedSubscriptionsAreCounted(t *testing.T) {
+	account, change := keeping(`{}`, 10_000)
+	bytes := func() int64 { return account.Holding().Kinds[quota.Subscriptions] }
+	uris := []string{"test://x", "test://" + strings.Repeat("y", 100)}
+	all := int64(len(uris[0]) + len(uris[1]))
+	run(t, change, func(r *rig) {
+		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
+		for _, list := range []string{"resources", "resourceTemplates"} {
+			m := p.Expect(map[string]string{"resources": "resources/list", "resourceTemplates": "resources/templates/list"}[list])
+			p.Reply(m, `{"`+list+`":[]}`)
+		}
+		r.attach("one")
+		r.attach("two")
+		r.wish(client.Wish{Session: "one", URIs: uris})
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.wish(client.Wish{Session: "two", URIs: uris[:1]})
+		r.Rest()
+		if bytes() != all {
+			t.Errorf("%d bytes count, want %d", bytes(), all)
+		}
+		r.Break("conn", "client.Describe")
+		r.send(client.Describe{})
+		p = r.server()
+		p.Handshake(`{"tools":{},"resources":{"subscribe":true}}`)
+		r.Rest()
+		if bytes() != all {
+			t.Errorf("%d bytes count after a crash, want %d", bytes(), all)
+		}
+		r.send(client.Detach{Ref: r.Ref("one")})
+		r.Rest()
+		if want := int64(len(uris[0])); bytes() != want {
+			t.Errorf("%d bytes count for the other session, want %d", bytes(), want)
+		}
+	})
+	if account.Kept() != 0 {
+		t.Errorf("%d bytes count at the end", account.Kept())
+	}
+}
