@@ -149,8 +149,15 @@ var (
 	}
 )
 
+// short are flags of one letter that many programs have for a password. That others have them for a
+// port is no reason to print passwords.
+var short = map[string]bool{"-p": true, "-P": true}
+
 // secretName reports whether what has that name is a credential, and not where one is.
 func secretName(name string) bool {
+	if short[name] {
+		return true
+	}
 	words := word.FindAllString(name, -1)
 	if len(words) == 0 {
 		return false
@@ -165,7 +172,7 @@ func secretName(name string) bool {
 			return true
 		}
 		switch w {
-		case "pass", "auth", "bearer", "pat", "sig", "signature":
+		case "pass", "pw", "auth", "bearer", "pat", "sig", "signature":
 			return true
 		}
 	}
