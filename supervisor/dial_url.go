@@ -2,16 +2,17 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 
 	"mcpd/actors/client"
+	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/fault"
 	"mcpd/supervisor/otp"
@@ -87,9 +88,9 @@ func readCA(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := os.Open(file)
+	f, err := config.OpenRegular(file)
 	if err != nil {
-		return nil, errors.Unwrap(err) // without the name, which the caller says
+		return nil, cmp.Or(errors.Unwrap(err), err) // without the name, which the caller says
 	}
 	defer f.Close()
 	pem, err := io.ReadAll(io.LimitReader(f, maxCA+1))

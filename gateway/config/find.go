@@ -1,9 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"mcpd/gateway/config/document"
@@ -71,8 +71,14 @@ func usual(getenv func(string) (string, bool)) []string {
 // asked of the file that was opened, not of the path, which may change.
 func Read(path string, o Options) (*Config, error) {
 	o.File = path
-	f, err := os.Open(path)
-	if err != nil {
+	f, err := OpenRegular(path)
+	switch {
+	case errors.Is(err, ErrNotRegular):
+		return nil, Problems{{
+			File: path, What: err.Error(), Why: "to read a pipe or a device may take for ever",
+			Do: "write the configuration to a file and name that",
+		}}
+	case err != nil:
 		return nil, err
 	}
 	defer f.Close()
@@ -80,8 +86,6 @@ func Read(path string, o Options) (*Config, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, Problems{{File: path, What: "this is no regular file", Do: "name a file"}}
 	case info.Mode().Perm()&0o002 != 0:
 		return nil, Problems{{File: path, What: fmt.Sprintf("everyone may write this file (mode %04o)", info.Mode().Perm()), Why: "it names programs to run", Do: "chmod o-w " + path}}
 	}

@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestFileIsFound(t *testing.T) {
@@ -53,6 +56,33 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	}
 	if _, err := Read(filepath.Join(t.TempDir(), "none"), options("")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// A pipe or a device is refused, and not waited for.
+func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(pipe, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, link, "/dev/null", "/dev/zero"} {
+		done := make(chan error, 1)
+		go func() { // it ends with the test's process at the latest
+			_, err := Read(path, options(""))
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if !errors.As(err, new(Problems)) || !strings.Contains(err.Error(), "this is no regular file") {
+				t.Errorf("%s: %v", path, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s is waited for", path)
+		}
 	}
 }
 
