@@ -44,10 +44,13 @@ func (h *host) connection(
 		Emit: h.recorder.Emit, Waited: &h.marks.calls, Kept: h.kept.Of(t.Name),
 		Forgot: func(from otp.Ref) { h.tellTenant(t, client.Forgotten{Server: s.Name, From: from}) },
 	}
-	if s.Link() == tenant.Stdio { // a program costs memory; what else there is costs next to nothing, and hears of changes meanwhile
-		if o.Linger = linger; s.Start != tenant.StartEager {
-			o.Idle = s.IdleStop
-		}
+	if s.Start != tenant.StartEager {
+		o.Idle = s.IdleStop
+	}
+	if s.Link() == tenant.Stdio {
+		o.Linger = linger
+	} else { // it hears of changes meanwhile
+		o.Linger, o.Listened = min(linger, s.IdleRelease), true
 	}
 	known, _ := h.known.LoadOrStore(fmt.Sprintf("%s/%s %d", t.Name, s.Name, k.Revision), &client.Known{})
 	o.Known = known.(*client.Known)

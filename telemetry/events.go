@@ -175,6 +175,10 @@ type (
 		PID  int           `key:"pid" is:"of the child process"`
 		Idle time.Duration `key:"idle" is:"how long nothing may need it"`
 	}
+	UpstreamClosed struct {
+		Where
+		Cause string `key:"cause" is:"idle_release, unused or idle_instance"`
+	}
 	UpstreamStartFailed struct {
 		Where
 		Cause  string `key:"cause" is:"class of the ending, one or two words"`

@@ -142,6 +142,12 @@ var metrics = []metric{
 	{name: "mcpd_upstream_exits_total", kind: counter, labels: []string{"tenant", "server", "cause"},
 		help: "Upstream connections that ended by themselves",
 		from: []feed{count(func(e UpstreamExited) []string { return []string{e.Tenant, e.Server, e.Cause} })}},
+	{name: "mcpd_upstream_closed_total", kind: counter, labels: []string{"tenant", "server", "cause"},
+		help: "Upstream connections that were closed because nothing needed them",
+		from: []feed{
+			count(func(e UpstreamClosed) []string { return []string{e.Tenant, e.Server, e.Cause} }),
+			count(func(e UpstreamAsleep) []string { return []string{e.Tenant, e.Server, "idle_stop"} }),
+		}},
 	{name: "mcpd_upstream_crash_loops_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Times a server was given up for a while",
 		from: []feed{count(func(e UpstreamCrashLoop) []string { return []string{e.Tenant, e.Server} })}},

@@ -60,6 +60,7 @@ var events = []row{
 	{UpstreamReady{}, "upstream_ready", info, "upstream ready", false, rare, "handshake done, lists known, subscriptions restored"},
 	{UpstreamExited{}, "upstream_exited", warn, "upstream exited", true, rare, "a server ended or its connection broke"},
 	{UpstreamAsleep{}, "upstream_asleep", info, "upstream ended: nothing needs it", false, rare, "the next call starts it again; see idle_stop"},
+	{UpstreamClosed{}, "upstream_closed", debug, "connection closed: nobody uses it", false, rare, "idle_release: its session's client is silent; unused: no session uses it; idle_instance: an instance beyond the first has no call. It is made again for whoever needs it"},
 	{UpstreamStartFailed{}, "upstream_start_failed", warn, "upstream did not start", true, rare, "a server did not become ready"},
 	{UpstreamCrashLoop{}, "upstream_crash_loop", fail, "upstream is in a crash loop", true, rare, "it ended too often and is down until the host or an operator tries again"},
 	{UpstreamStateChanged{}, "upstream_state_changed", debug, "upstream changed its state", false, rare, "what the tree shows of it: the best of its connections, and whether anything is wrong with the others"},

@@ -104,6 +104,8 @@ type LookRequest struct {
 	// a server that is not there is started behind the answer, so that what it listed to an earlier
 	// connection or host is learnt anew
 	Anew bool
+	// Remote is Anew for servers that are no programs.
+	Remote bool
 }
 
 // View is what a caller sees of its servers. It is never changed after it was made, and safe to
@@ -160,6 +162,16 @@ type ReloadRequest struct{}
 
 // Class lets it in however full the mailbox is: it is one for each reload.
 func (ReloadRequest) Class() otp.Class { return otp.Owed }
+
+// Introduced tells a session that it uses a connection which it has not asked for: its server wants to
+// ask a client something.
+type Introduced struct {
+	Server string
+	Ref    otp.Ref
+}
+
+// Class lets it in however full the mailbox is: it is one for each connection.
+func (Introduced) Class() otp.Class { return otp.Owed }
 
 // Record is what the catalogue holds about one server.
 type Record struct {

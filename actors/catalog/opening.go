@@ -62,6 +62,7 @@ func (c *Catalog) introduce(s *server, r LookRequest) {
 	key := s.at(s.key(r.Caller))
 	if conn := s.conns[key]; conn != nil && conn.report.Early {
 		c.use(s, key, conn, r.Caller)
+		_ = c.p.Send(r.Caller.Ref, Introduced{s.config.Name, conn.ref})
 	}
 }
 

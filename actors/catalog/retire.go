@@ -7,6 +7,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // retiring is the row of a connection that is being removed.
@@ -32,6 +33,12 @@ func (c *Catalog) unused(m *client.Unused) {
 		return
 	}
 	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 && !s.stays(m.Key) {
+		if m.Why != "" {
+			c.o.Emit(telemetry.UpstreamClosed{
+				Where: telemetry.Where{Tenant: c.tenant.Name, Server: m.Server, Path: conn.ref.Path()}, Cause: m.Why,
+			})
+		}
+		s.unneeded = m.Why
 		c.drop(s, m.Key)
 		c.retire(s, m.Key)
 		c.show(s)

@@ -29,6 +29,7 @@ type server struct {
 	state    client.State
 	cause    *client.Ending                // how a connection ended last: for operators
 	causes   map[tenant.Key]*client.Ending // how each connection ended last, without its fingerprint: for those who use it
+	unneeded string                        // why a connection was closed last that was in order, in a word
 	since    time.Time
 	ran      bool                  // some connection was ready
 	channel  bool                  // it was found to speak HTTP+SSE
@@ -130,6 +131,9 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 	s.in[before]--
 	s.in[r.State]++
 	delete(s.lacks, r.Key)
+	if r.Closed != "" {
+		s.unneeded = r.Closed
+	}
 	if r.Lacks != "" {
 		s.lacks[r.Key] = r.Lacks
 	}

@@ -56,7 +56,7 @@ var states = []struct {
 	},
 	{
 		client.Stopped,
-		"it ran, and ended because nobody used it, or nothing needed it for `idle_stop`",
+		"it ran, and ended because nobody used it, or nothing needed it for `idle_stop`; the cause says which",
 		func(s *server) bool { return s.ran },
 	},
 	{client.Idle, "nobody has asked for it yet",
@@ -140,6 +140,8 @@ func (s *server) record(now time.Time) Record {
 		}
 	case s.away != nil && (p == nil || !p.operator):
 		r.Ending = s.away.why.Status()
+	case s.state == client.Stopped && p == nil && s.unneeded != "":
+		r.Ending = telemetry.Ending{Cause: s.unneeded, Class: client.Transient}
 	case p != nil:
 		r.Ending, r.Operator = p.why.Status(), p.operator
 	case s.cause != nil && s.state != client.Ready:

@@ -55,7 +55,8 @@ func (c *Catalog) discover(name string, r LookRequest) {
 	s, caller := c.servers[name], r.Caller
 	key := s.listed(caller)
 	l := c.listing(s, key)
-	if at := s.at(key); !l.due(s.config) && !r.Anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
+	anew := r.Anew || r.Remote && s.config.Link() != tenant.Stdio
+	if at := s.at(key); !l.due(s.config) && !anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
 	l.declare = declared(s.config, caller.Told())

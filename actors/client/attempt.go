@@ -25,6 +25,7 @@ func (c *Connection) begin(wait time.Duration) {
 
 // restart begins anew with a server that is to be another: what waits for it goes to that.
 func (c *Connection) restart(why *Ending) {
+	c.endParked()
 	c.leave()
 	c.abandon(why)
 	c.begin(0)
@@ -57,6 +58,8 @@ func (c *Connection) reset() {
 	}
 	c.start.Stop()
 	c.drowsy.Stop()
+	c.parking.Stop()
+	c.resumed = false
 	c.watching.stop()
 }
 

@@ -72,6 +72,10 @@ type carry struct {
 	// retired says that the server is declared otherwise now: this connection ends when it is not
 	// used any more.
 	retired bool
+	// keptFor is the session for which this connection is kept although its client is away.
+	keptFor otp.Ref
+	// parked is a session with the server that has no connection; nil for none.
+	parked *parked
 	// told is what the server was told that its clients can do.
 	told protocol.ClientCapabilities
 	// spoken is the revision that was agreed on last, 0 before the first.

@@ -71,6 +71,9 @@ type Connection struct {
 
 	start, linger  otp.Timer
 	watching       watching              // whether the server was stopped
+	parking        otp.Timer             // when it is looked at whether its session can be parked
+	closed         string                // why it was closed last, in a word
+	resumed        bool                  // it goes on with a session that was parked, and is not ready yet
 	drowsy         otp.Timer             // when it is looked at whether the server may sleep
 	until          time.Time             // it is needed at least, because of what it did or holds
 	patient        bool                  // those who wait for their turn are going to be looked at
@@ -181,6 +184,12 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.regain(m)
 	case otp.Down:
 		c.down(m)
+	case Release:
+		c.letGo(m.Ref)
+	case parkDue:
+		c.park()
+	case listened:
+		c.listenedTo(m)
 	case Detach:
 		c.detach(m.Ref)
 	case dialled:
@@ -249,6 +258,9 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 // Terminate is where every incarnation ends, and where it is remembered why.
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	c.drops.End(c.o.Emit)
+	if otp.IsNormal(reason) {
+		c.endParked()
+	}
 	var why *Ending
 	if otp.IsNormal(reason) && !errors.As(reason, &why) { // a built-in server that stops with the host
 		for id := range order.Of(c.open) {

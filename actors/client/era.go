@@ -29,6 +29,9 @@ func (c *Connection) dialled(up transport.Upstream) error {
 	}
 	c.tells(c.together())
 	c.publish(nil, nil)
+	if c.goOn() {
+		return c.learnAll()
+	}
 	if c.first() == protocol.Modern {
 		return c.probe(c.newest(protocol.Modern))
 	}

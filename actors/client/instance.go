@@ -101,7 +101,7 @@ func (c *Connection) vacated(v Instance) {
 	ref := v.Ref
 	i := c.instance(ref)
 	if i == nil {
-		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: v.Key, From: ref})
+		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: v.Key, From: ref, Why: closedInstance})
 		return
 	}
 	i.busy, i.idle, i.has = false, c.p.Now(), nil
@@ -138,7 +138,7 @@ func (c *Connection) rested(ref otp.Ref) {
 		return
 	}
 	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == ref })
-	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref})
+	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref, Why: closedInstance})
 }
 
 // instanceDown hears that an instance has ended, and reports whether it was one. One that crashed

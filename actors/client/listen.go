@@ -199,13 +199,16 @@ func (c *Connection) missed(l *listen) {
 }
 
 // updated tells those who want to hear of a resource that it may have changed.
-func (c *Connection) updated(uri string) {
+func (c *Connection) updated(uri string) { c.updatedTo(uri, "") }
+
+// updatedTo is updated for one session; empty is for all.
+func (c *Connection) updatedTo(uri, session string) {
 	if _, ok := subscription.Named(uri); ok { // what it tells of is not known here
 		return
 	}
 	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
 	_ = c.p.Send(c.o.Dispatcher, &notification.Dispatch{
-		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri, Params: params,
+		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri, Session: session, Params: params,
 	})
 }
 

@@ -98,6 +98,7 @@ type Unused struct {
 	Server string
 	Key    tenant.Key
 	From   otp.Ref
+	Why    string // in a word, for the log
 }
 
 // Left is what the catalogue gets of a connection that was given up while sessions used it: who they are and what they had asked the server
@@ -144,6 +145,7 @@ type Wish struct {
 	Session string
 	Level   string   // that it asked for, if any; the server is asked for the most verbose of all sessions'
 	URIs    []string // of resources it has subscribed to, as the server names them
+	Missed  bool     // it had let go of these resources, and is told that they may have changed
 }
 
 // Tell passes a notification of a client on to the server (roots/list_changed, progress on a question, one of an extension). Nothing
@@ -223,6 +225,7 @@ type Report struct {
 	Away        bool   // of Backoff: nothing answers at its URL, and it waits for Redial
 	Channel     bool   // its server speaks HTTP+SSE
 	Early       bool   // its server wants to ask the first session something
+	Closed      string // of Stopped: why, in a word
 	Lacks       string // of Ready: which lists could not be had, and why; empty when there are all
 	At          time.Time
 	Facts       Facts // of Ready

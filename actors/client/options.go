@@ -44,6 +44,9 @@ type Options struct {
 	// Kept is the account of the tenant, for what outlives the messages that brought it.
 	Kept   *quota.Account
 	Linger time.Duration // a shared connection without a session ends after this; 0 keeps it
+	// Listened keeps a shared connection without a session as long as sessions listen to it: its
+	// server may announce changes although nobody calls it.
+	Listened bool
 	// a server that nothing needs for so long is ended though it has sessions, and dialled again
 	// when something does; 0 is never
 	Idle time.Duration

@@ -29,6 +29,10 @@ func (c *Connection) over(err error) error {
 		c.begin(0)
 		return nil
 	}
+	if c.resumed && errors.Is(err, streamable.ErrSessionLost) { // the server has not kept it
+		c.begin(0)
+		return nil
+	}
 	if c.remote() && !errors.Is(err, streamable.ErrSessionLost) && absent(err) {
 		return c.away(err, true)
 	}

@@ -34,18 +34,27 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	if cause == nil && c.state == Backoff { // asked again, or by news of a list: it is the same absence
 		cause = c.cause
 	}
+	facts, closed := c.facts, ""
+	if c.state == Stopped {
+		closed = c.closed
+	}
+	if c.parked != nil {
+		facts = c.parked.facts
+	}
 	short := c.short()
 	lacks := lacks(short)
 	switch {
 	case cause != nil:
 		s.Ending = EndingOf(cause).Status()
+	case closed != "":
+		s.Ending = telemetry.Ending{Cause: closed, Class: Transient}
 	case c.state == Ready && lacks != "":
 		s.State, s.Cause = string(Degraded), lacks
 	}
 	c.p.SetStatus(s)
 	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, Away: c.absence.is, Channel: c.info().Transport == transport.SSE, Early: c.wantsSession(), Lacks: lacks, At: c.started, Facts: c.facts, Lists: c.lists, Short: short, Changed: changed,
+		State: c.state, Cause: cause, Away: c.absence.is, Channel: c.info().Transport == transport.SSE, Early: c.wantsSession(), Lacks: lacks, Closed: closed, At: c.started, Facts: facts, Lists: c.lists, Short: short, Changed: changed,
 	})
 }
 
@@ -85,6 +94,11 @@ func (c *Connection) tellReady() {
 
 func (c *Connection) tellAsleep() {
 	c.o.Emit(telemetry.UpstreamAsleep{Where: c.where(), PID: c.info().PID, Idle: c.o.Idle})
+}
+
+// tellReleased is debug: many sessions may be left alone at the same time.
+func (c *Connection) tellReleased() {
+	c.o.Emit(telemetry.UpstreamClosed{Where: c.where(), Cause: c.closed})
 }
 
 func (c *Connection) tellEnded(end *Ending) {

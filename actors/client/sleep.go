@@ -12,8 +12,8 @@ import (
 
 // A server that nothing needs may sleep: its transport is closed, and dialled again by the next
 // call. Who uses the connection notices nothing but the time that takes. What clients had asked for
-// is asked for again, as after any other end of a server, and its lists are compared with those
-// from before.
+// is asked for again, as after any other end of a server, its lists are compared with those
+// from before, and the session of a server behind a URL is gone on with: see park.
 
 // AnswerTime is how long a server that asked a client something, by a result, is kept for the
 // answer: what it asked may refer to what it has in memory.
@@ -84,13 +84,7 @@ func (c *Connection) maybeSleep() {
 		c.drowsy = c.p.After(wait, drowsed{})
 		return
 	}
-	c.tellAsleep()
-	for _, l := range c.listens {
-		l.timer.Stop()
-	}
-	c.leave()
-	c.reset()
-	c.enter(Stopped, nil)
+	c.sleep(closedIdle)
 }
 
 // wake begins anew with a server that sleeps.

@@ -3,6 +3,7 @@ package client
 import (
 	"time"
 
+	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
@@ -17,6 +18,9 @@ func (c *Connection) attach(m *Attach) {
 	}
 	c.staysAwake(c.o.Idle)
 	c.linger.Stop()
+	if c.keptFor = (otp.Ref{}); c.parked != nil {
+		c.wake()
+	}
 	m.Reply(struct{}{})
 	c.askEarly()
 }
@@ -43,6 +47,9 @@ func (c *Connection) down(m otp.Down) {
 
 // detach forgets a session, and lets go of what only it had wanted.
 func (c *Connection) detach(ref otp.Ref) {
+	if c.keptFor == ref {
+		c.keptFor = otp.Ref{}
+	}
 	for row, s := range c.sessions {
 		if s != ref {
 			continue
@@ -76,7 +83,7 @@ func (c *Connection) detach(ref otp.Ref) {
 // session takes, a shared one for Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
 	after := c.lingers()
-	if len(c.sessions) > 0 || after == 0 || c.primary != (otp.Ref{}) {
+	if len(c.sessions) > 0 || after == 0 || c.primary != (otp.Ref{}) || c.keptForAway() {
 		return
 	}
 	c.linger.Stop()
@@ -111,13 +118,38 @@ func (c *Connection) retire() {
 	c.maybeLinger()
 }
 
-// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here.
+// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here. Before
+// that, the dispatcher is asked about a connection to which sessions may listen that do not use it.
 func (c *Connection) idle() {
-	if len(c.sessions) > 0 {
+	switch {
+	case len(c.sessions) > 0 || c.keptForAway():
 		return
-	}
-	if len(c.calls)+len(c.queue)+len(c.drives)+len(c.instances) == 0 {
-		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self()})
+	case !c.vacant():
+	case c.o.Listened && c.o.Key.Share != tenant.BySession && !c.retired:
+		otp.CallAsync(c.p, c.o.Dispatcher, notification.HeardRequest{Server: c.o.Server, Key: c.o.Key},
+			func(some bool, err error) any { return listened{some || err != nil} })
+		return
+	default:
+		c.unused()
 	}
 	c.maybeLinger() // the catalogue may know better, or have missed this
+}
+
+// vacant reports whether the connection has no calls, nor instances that may have some.
+func (c *Connection) vacant() bool {
+	return len(c.calls)+len(c.queue)+len(c.drives)+len(c.instances) == 0
+}
+
+// listened says whether sessions listen to this connection.
+type listened struct{ some bool }
+
+func (c *Connection) listenedTo(m listened) {
+	if !m.some && len(c.sessions) == 0 && c.vacant() {
+		c.unused()
+	}
+	c.maybeLinger()
+}
+
+func (c *Connection) unused() {
+	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Why: closedUnused})
 }

@@ -31,8 +31,35 @@ func (c *Connection) want(m *Want) {
 			c.served.add(c.users[w.Session].Principal)
 			c.follow(uri, true)
 		}
+		if w.Missed {
+			c.tellMissed(uri, w.Session)
+		}
 	}
 	c.grant()
+}
+
+// tellMissed tells a session that a resource may have changed while it was not subscribed to it, once
+// it is again.
+func (c *Connection) tellMissed(uri, session string) {
+	if c.state != Ready { // see restore
+		c.before[uri] = true
+		return
+	}
+	if f := c.following[uri]; f != nil {
+		f.then = append(f.then, func(err error) {
+			if err == nil {
+				c.updatedTo(uri, session)
+			}
+		})
+		return
+	}
+	for _, l := range c.listens {
+		if l.uri == uri && !l.acked {
+			l.missed = true
+			return
+		}
+	}
+	c.updatedTo(uri, session)
 }
 
 // grant answers the wishes once the connection is ready and the server has answered everything that

@@ -51,6 +51,7 @@ type kept struct {
 	queue     subscription.Queue[*Notice]
 	current   delivery         // of the notification that was begun last; the next incarnation goes on with it
 	poison    map[Handler]bool // handlers that have crashed an incarnation
+	away      map[Handler]bool // handlers for which no connection is kept
 	delivered uint64
 	poisonous uint64
 }
@@ -75,7 +76,7 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
 	var heir bool
 	if d.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
-		d.kept = &kept{}
+		d.kept = &kept{away: map[Handler]bool{}}
 		d.queue.Size = (*Notice).size
 		d.count()
 		p.SetHeir(d.kept)
@@ -113,10 +114,17 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 		d.o.Most.Note(d.queue.Len())
 		d.wake()
 	case *Register:
+		delete(d.away, m.Handler)
 		d.table.Subscribe(m.Handler, subscription.Topic{Method: m.Method, Server: m.Server, Over: over(m.Key)})
 		if box, ok := m.Handler.(Mailbox); ok {
 			d.p.Monitor(box.Ref)
 		}
+	case *Away:
+		if d.table.Has(m.Handler) {
+			d.away[m.Handler] = true
+		}
+	case *Heard:
+		m.Reply(d.heard(m.Req))
 	case *Forget:
 		d.forget(m.Handler)
 	case otp.Down:
@@ -223,6 +231,19 @@ func (d *Dispatcher) tell(h Handler) {
 func (d *Dispatcher) forget(h Handler) {
 	d.table.Drop(h)
 	delete(d.poison, h)
+	delete(d.away, h)
+}
+
+// heard reports whether a connection is kept for somebody.
+func (d *Dispatcher) heard(r HeardRequest) bool {
+	// any method will do that is no change of a list, which covers other topics: see subscription.All
+	about := subscription.Topic{Method: "notifications/message", Server: r.Server, Over: over(r.Key)}
+	for h := range d.table.Match(about) {
+		if !d.away[h] {
+			return true
+		}
+	}
+	return false
 }
 
 // poisoned counts a delivery that has crashed the dispatcher.

@@ -25,11 +25,12 @@ const All = subscription.All
 //
 //	Dispatch, Notice   sheddable
 //	Register           owed: a few for each session that is opened, or attached anew
-//	Forget             owed: one for each of those
+//	Forget, Away       owed: one for each of those
 func (*Dispatch) Class() otp.Class { return otp.Sheddable }
 func (*Notice) Class() otp.Class   { return otp.Sheddable }
 func (*Register) Class() otp.Class { return otp.Owed }
 func (*Forget) Class() otp.Class   { return otp.Owed }
+func (*Away) Class() otp.Class     { return otp.Owed }
 
 // Handler is who hears of a notification: a Mailbox or a *Function (S4-66).
 type Handler interface {
@@ -67,6 +68,19 @@ func over(k tenant.Key) string {
 		return ""
 	}
 	return k.String()
+}
+
+// Away says that a handler does not need to hear of anything for now. It is told of what there is,
+// and no connection is kept for it, until it registers again. Nothing comes back.
+type Away struct{ Handler Handler }
+
+// Heard asks whether anybody who is not away listens to a connection to a server.
+type Heard = otp.Call[HeardRequest, bool]
+
+// HeardRequest names the connection.
+type HeardRequest struct {
+	Server string
+	Key    tenant.Key
 }
 
 // Dispatch hands a notification of a server to the dispatcher (S4-68). Nothing comes back: one that cannot be kept is dropped and counted.

@@ -22,6 +22,8 @@ func (k *kept) repair() []otp.Dropped {
 	if !k.current.sound() {
 		k.current = delivery{}
 	}
+	mend.Map(&k.away)
+	maps.DeleteFunc(k.away, func(h Handler, _ bool) bool { return !k.table.Has(h) })
 	maps.DeleteFunc(k.poison, func(h Handler, _ bool) bool { return !k.table.Has(h) })
 	return lost
 }

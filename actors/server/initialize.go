@@ -158,6 +158,7 @@ func (s *Session) ready() {
 	}
 	if !s.modern() { // it hears of nothing before it listens
 		s.listen()
+		s.listenToSilence()
 		if s.h.Returns() {
 			s.survived()
 		}

@@ -34,6 +34,8 @@ func (s *Session) reconfigured() {
 	}
 	if !s.modern() || len(s.listens) > 0 {
 		s.listen()
+		s.stayAway()
+		s.listenToSilence()
 	}
 	if !s.transparent() && !sameServers(before, s.tenant) {
 		for _, list := range []string{"tools", "prompts", "resources"} {

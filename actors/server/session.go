@@ -63,6 +63,7 @@ type Session struct {
 	tenant *tenant.Tenant // as it was configured when the servers were looked at last
 	// connections that others took the place of, and that this session has calls on the way to
 	leaving []otp.Ref
+	silence silence
 	life    *lifecycle.Lifecycle
 	timer   otp.Timer
 	// while a message is handled: of the aggregate, as it was last looked at
@@ -127,6 +128,12 @@ func (s *Session) receive(msg any) error {
 		s.completed(m)
 	case askExpired:
 		s.askExpired(m.id)
+	case silenceDue:
+		s.silent()
+	case session.Back:
+		s.back()
+	case catalog.Introduced:
+		s.introducedTo(m)
 	case negotiated:
 		s.negotiated(m)
 	case introduced:

@@ -61,7 +61,10 @@ func (s *Session) tell(d *session.Deliver, servers []string, then func(refused e
 	}
 	w.timer = s.p.After(WishWait, wishExpired{w})
 	for _, server := range servers {
-		otp.CallAsync(s.p, s.targets[server], s.wish(server), func(_ struct{}, err error) any { return wished{w, err} })
+		wish := s.wish(server)
+		wish.Missed = s.silence.missed[server]
+		delete(s.silence.missed, server)
+		otp.CallAsync(s.p, s.targets[server], wish, func(_ struct{}, err error) any { return wished{w, err} })
 	}
 }
 

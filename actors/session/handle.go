@@ -55,11 +55,13 @@ type Handle struct {
 	begun, greeted atomic.Bool
 	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
 	asleep, waking atomic.Bool
-	calls          Calls
-	questions      Questions
-	waiting        atomic.Int64 // requests that its actor has neither answered nor passed on
-	arriving       atomic.Int64 // messages that no actor has looked at; see enter
-	listens        atomic.Int64 // subscriptions that are streams of their own
+	// letGo says that its actor has let go of servers, because its client was silent.
+	letGo     atomic.Bool
+	calls     Calls
+	questions Questions
+	waiting   atomic.Int64 // requests that its actor has neither answered nor passed on
+	arriving  atomic.Int64 // messages that no actor has looked at; see enter
+	listens   atomic.Int64 // subscriptions that are streams of their own
 	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
 	crashed time.Time
 	pause   time.Duration
@@ -189,8 +191,15 @@ func (h *Handle) Idle(now time.Time) time.Duration {
 	return time.Duration(clock.Steady(now) - h.last.Load())
 }
 
-// Wake sees to it that a session from an earlier host has an actor, for what servers announce to be heard by its client.
+// LetGo notes that the session's actor is to be told when its client is back.
+func (h *Handle) LetGo() { h.letGo.Store(true) }
+
+// Wake sees to it that a session from an earlier host has an actor, for what servers announce to be heard by its client, and
+// that one whose client was silent makes its connections again.
 func (h *Handle) Wake() {
+	if h.letGo.Load() && h.letGo.Swap(false) {
+		_ = h.Send(Back{})
+	}
 	if h.asleep.Load() && !h.waking.Swap(true) {
 		_ = h.manager.Send(&Wake{h})
 	}

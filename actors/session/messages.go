@@ -95,12 +95,14 @@ func (d *Deliver) Fail(err error) {
 //	Expired       owed: one for each session
 //	Wake          owed: one for each session of an earlier host
 //	Reconfigured, Reload   owed: one for each reload
+//	Back          owed: one for each time that a client was silent
 //	Stop, HangUp  owed: a few for each end of the listeners
 func (*Undelivered) Class() otp.Class  { return otp.Owed }
 func (*Expired) Class() otp.Class      { return otp.Owed }
 func (*Wake) Class() otp.Class         { return otp.Owed }
 func (Reconfigured) Class() otp.Class  { return otp.Owed }
 func (ReloadRequest) Class() otp.Class { return otp.Owed }
+func (Back) Class() otp.Class          { return otp.Owed }
 func (Stop) Class() otp.Class          { return otp.Owed }
 func (HangUp) Class() otp.Class        { return otp.Owed }
 func (*Abandoned) Class() otp.Class    { return otp.Owed }
@@ -198,6 +200,9 @@ type SweepRequest struct{}
 
 // ReloadRequest names the tenants whose servers are not what they were.
 type ReloadRequest struct{ Changed map[string]bool }
+
+// Back tells a session's actor that its client is back, after it had let go of servers.
+type Back struct{}
 
 // Stop tells a session's actor to refuse what it has neither answered nor passed on: the host is about to stop. The rest is the request
 // manager's to answer. Subscriptions go on.

@@ -147,7 +147,7 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 // belongs says which keys of a server go with which other.
 var belongs = map[string]string{
 	"args": "command", "env": "command", "env_pass": "command", "cwd": "command", "max_files": "command", "max_file_size": "command",
-	"max_memory": "command", "max_processes": "command", "idle_stop": "command",
+	"max_memory": "command", "max_processes": "command",
 	"headers": "url", "transport": "url", "proxy": "url", "ca": "url",
 }
 

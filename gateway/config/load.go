@@ -254,7 +254,8 @@ func (l *loader) tenant(name string) *Tenant {
 
 // defaults begins a server.
 func (l *loader) defaults(s scope, name string) *tenant.Server {
-	s.server = &tenant.Server{Name: name, StartTimeout: s.tenant.Limits.StartTimeout, IdleStop: s.tenant.Limits.IdleStop}
+	s.server = &tenant.Server{Name: name, StartTimeout: s.tenant.Limits.StartTimeout, IdleStop: s.tenant.Limits.IdleStop,
+		IdleRelease: s.tenant.Limits.IdleRelease}
 	l.fill(s, "tenants.*.servers.*.")
 	return s.server
 }

@@ -19,6 +19,7 @@ func TestIdentity(t *testing.T) {
 	same := map[string]func(*Server){
 		"nothing":      func(*Server) {},
 		"Start":        func(s *Server) { s.Start = StartEager },
+		"IdleRelease":  func(s *Server) { s.IdleRelease = time.Hour },
 		"IdleStop":     func(s *Server) { s.IdleStop = time.Hour },
 		"StartTimeout": func(s *Server) { s.StartTimeout = time.Hour },
 		"Intensity":    func(s *Server) { s.Intensity.Restarts = 9 },

@@ -52,7 +52,8 @@ type Limits struct {
 	ListTimeout    time.Duration // each page of a list that the host asks an upstream for
 	ListWait       time.Duration // how long a list waits for servers that were never listed and are starting
 	StartTimeout   time.Duration // an upstream from spawn to the end of its handshake
-	IdleStop       time.Duration // a program that is not needed for so long ends; 0 is never, while sessions use it
+	IdleStop       time.Duration // a server that is not needed for so long ends; 0 is never, while sessions use it
+	IdleRelease    time.Duration // a session without request or open stream lets go of its servers after it; 0 is never
 	ParkTime       time.Duration // how long a call may wait for the user
 }
 
@@ -91,6 +92,7 @@ type Server struct {
 	StartTimeout time.Duration
 	Start        string        // one of the words below
 	IdleStop     time.Duration // as in Limits
+	IdleRelease  time.Duration // as in Limits
 	Intensity    Intensity
 }
 
@@ -114,6 +116,25 @@ const (
 type Intensity struct {
 	Restarts int
 	Within   time.Duration
+}
+
+// Releases is how long a session may be without request or open stream before it lets go of the
+// server; 0 is never. A server that keeps state for its session and cannot be gone on with is never
+// let go of: the state would be lost. That is a program, a built-in server or one of HTTP+SSE that
+// each session has for itself, and a program of which there may be one instance, which an operator
+// says of those that keep state between calls. A session of Streamable HTTP is gone on with.
+func (s Server) Releases() time.Duration {
+	own := s.Share.Applied(s.Link()) == BySession
+	switch s.Link() {
+	case Stdio:
+		own = own || s.Instances == 1
+	case HTTP:
+		own = false
+	}
+	if own {
+		return 0
+	}
+	return s.IdleRelease
 }
 
 // Link is the kind of connection the server is reached by.

@@ -99,6 +99,7 @@ type Client struct {
 	inFlight map[jsonrpc.ID]*flight
 	joining  bool // the stream of HTTP+SSE was asked for
 	closing  bool
+	left     bool        // the session outlives this connection: see Leave
 	lost     *time.Timer // ends the connection; nil while the session lives
 }
 
@@ -350,7 +351,7 @@ func (c *Client) Info() transport.Info {
 	return transport.Info{Transport: "streamable", URL: shown.String(), Stateless: c.current() == ""}
 }
 
-// Close gives up what is on its way, ends the session with DELETE, which a server may refuse, and waits for its goroutines within ctx.
+// Close gives up what is on its way, ends the session with DELETE, which a server may refuse, unless it was left, and waits for its goroutines within ctx.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closing = true
@@ -358,6 +359,8 @@ func (c *Client) Close(ctx context.Context) error {
 	c.session = ""
 	if c.lost != nil {
 		c.lost.Stop()
+	}
+	if c.lost != nil || c.left {
 		session = ""
 	}
 	c.giveUp()
