@@ -10,7 +10,11 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
 )
 
 var errAway = &client.Ending{Cause: "unreachable", Text: "connection refused", Incident: "abcdefgh"}
@@ -138,6 +142,43 @@ func TestServerThatIsBackForMomentsOnly(t *testing.T) {
 		}
 		if dials > 60 {
 			t.Errorf("dialled %d times in 10 min", dials)
+		}
+	})
+}
+
+// A program that does not come to its handshake is given up each time, with pauses that double, and
+// quarantined in the end. Nobody has it started but who calls it, and who had it do something that goes on.
+func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
+	unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
+	run(t, func(r *rig) {
+		var last time.Duration
+		for round := range catalog.MaxGivenUp {
+			if _, err := r.connects(r.caller("ci", ""), "search"); err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			r.reports(search, report{state: client.Backoff, cause: unready, over: true})
+			r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
+			key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
+			left := &client.Left{Server: "search", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}}
+			subscribed := round == 1
+			if subscribed {
+				left.URIs = map[string]map[string]bool{"x:y": {"s-ci": true}}
+			}
+			r.Send("catalog", left)
+			rec := r.record("search")
+			pause := time.Until(rec.Retry)
+			if round > 2 && round < 6 && pause <= last {
+				t.Errorf("round %d: a pause of %v after %v", round, pause, last)
+			}
+			last = pause
+			time.Sleep(pause + time.Second)
+			r.Rest()
+			if _, there := r.System.Whereis("top/client_sup/" + search); there != subscribed {
+				t.Errorf("round %d: started %v", round, there)
+			}
+		}
+		if rec := r.record("search"); rec.State != client.Quarantined || rec.Ending.Class != client.Permanent {
+			t.Errorf("record: %+v", rec)
 		}
 	})
 }

@@ -82,13 +82,14 @@ func (c *Catalog) down(m otp.Down) {
 		c.p.Monitor(m.Ref) // it is being restarted in place
 		return
 	default:
-		cause := s.conns[*at.key].report.Cause
+		last := s.conns[*at.key].report
+		cause := last.Cause
 		if cause == nil {
 			cause = m.Reason
 		}
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
-		if errors.Is(m.Reason, otp.ErrIntensity) && s.current(*at.key) {
+		if (last.GaveUp || errors.Is(m.Reason, otp.ErrIntensity)) && s.current(*at.key) {
 			c.gaveUp(s, *at.key, client.EndingFor(*at.key, cause))
 		}
 	}

@@ -123,11 +123,18 @@ func (c *Catalog) again(m retry) {
 	c.show(s)
 }
 
+// idles reports whether a program that never came to its handshake has nothing to go on with for its sessions:
+// it is started again when one of them calls.
+func (s *server) idles(key tenant.Key, left *client.Left) bool {
+	p := s.pauses[key]
+	return p != nil && p.down && p.why.Vain() && len(left.URIs)+len(left.Levels)+len(left.Holds) == 0
+}
+
 // resume starts the connections that sessions had used, and those that are to be there in any case, as far as they may be: of what is quarantined
 // as a whole one, which is the probe.
 func (c *Catalog) resume(s *server) {
-	for key := range order.By(s.left, tenant.Key.Compare) {
-		if !s.closed(key, c.p.Now()) {
+	for key, left := range order.By(s.left, tenant.Key.Compare) {
+		if !s.closed(key, c.p.Now()) && !s.idles(key, left) {
 			c.restore(s, key)
 		}
 	}

@@ -68,6 +68,7 @@ type report struct {
 	sse   bool             // the server speaks HTTP+SSE
 	early bool             // it wants to ask the first session something
 	away  bool             // nothing answers at its URL
+	over  bool             // it gave up by itself
 }
 
 // place is the place of a connection.
@@ -134,7 +135,7 @@ func (x *place) tell(p *otp.Process, m report) {
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
 	r.Changed, r.Short[merge.Tools], r.Channel, r.Early = m.told, m.short, m.sse, m.early
-	r.Away = m.away
+	r.Away, r.GaveUp = m.away, m.over
 	x.last = r
 	_ = x.cat.Send(&r)
 }

@@ -59,6 +59,7 @@ type Connection struct {
 	renewals   pace                   // of sessions that the server forgot
 	renewed    allowance              // of those that are no reason to wait
 	absence    absence                // of a server behind a URL
+	gaveUp     bool                   // it ends, as one whose restart budget ran out
 	gap        bool                   // announcements may have been missed, which is going to be told
 	gaps       pace
 	quit       context.CancelFunc  // of the transport; nil while there is none

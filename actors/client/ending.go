@@ -53,9 +53,12 @@ func (e *Ending) Class() string {
 // whenever it is started cannot work as it is configured.
 func (e *Ending) Again() *Ending {
 	again := *e
-	again.Permanent = e.Permanent || e.Cause == stdio.CauseHandshake
+	again.Permanent = e.Permanent || e.Vain()
 	return &again
 }
+
+// Vain reports whether the program was started and did not come to its handshake.
+func (e *Ending) Vain() bool { return e.Cause == stdio.CauseHandshake || e.Cause == stdio.CauseUnready }
 
 // Status is the ending as the tree shows it.
 func (e *Ending) Status() telemetry.Ending {

@@ -49,7 +49,16 @@ func (c *Connection) startExpired() error {
 	if c.remote() {
 		return c.away(err, true)
 	}
+	if up, ok := transport.As[unready](c.up); ok { // the next of it would take as long
+		c.gaveUp = true
+		return otp.ShutdownWith(c.blame(up.Unready(c.o.StartTimeout)))
+	}
 	return err
+}
+
+// unready is a transport that can say what its server has done in the place of a handshake.
+type unready interface {
+	Unready(within time.Duration) error
 }
 
 // initialized takes the server's answer to the handshake. A server that speaks no revision of ours ends the connection for good.

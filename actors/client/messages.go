@@ -223,6 +223,7 @@ type Report struct {
 	State       State
 	Cause       error  // of Backoff and Quarantined: an *Ending, when a connection says it
 	Away        bool   // of Backoff: nothing answers at its URL, and it waits for Redial
+	GaveUp      bool   // of Backoff: it ends, as one whose restart budget ran out
 	Channel     bool   // its server speaks HTTP+SSE
 	Early       bool   // its server wants to ask the first session something
 	Closed      string // of Stopped: why, in a word

@@ -53,7 +53,8 @@ type Conn struct {
 	broken  atomic.Bool   // it ended because the server does not take bytes any more
 	stopped sight         // whether the server was stopped
 
-	version atomic.Uint32 // protocol.Version; 0 before the handshake
+	version atomic.Uint32          // protocol.Version; 0 before the handshake
+	said    atomic.Pointer[string] // the beginning of its last stray line; nil for none
 	closing atomic.Bool
 	close   func(context.Context) error
 
@@ -232,7 +233,28 @@ func (c *Conn) why(ctx context.Context, err error) error {
 	if fault := c.child.stderr.failure(); fault != nil {
 		err = fault
 	}
-	return ending(cause, exit, exited, c.version.Load() != 0, c.child.Stderr(), err)
+	e := ending(cause, exit, exited, c.version.Load() != 0, c.child.Stderr(), err)
+	if e.Cause == CauseHandshake && e.Err == nil {
+		e.Err = c.printed()
+	}
+	return e
+}
+
+// printed says what the program wrote to its standard output in the place of messages; nil for nothing.
+func (c *Conn) printed() error {
+	if said := c.said.Load(); said != nil {
+		return fmt.Errorf("it wrote %q to its standard output, which is no message", *said)
+	}
+	return nil
+}
+
+// Unready is the ending of a program that is still running and was not ready within a time.
+func (c *Conn) Unready(within time.Duration) error {
+	err := fmt.Errorf("none within %s", within)
+	if said := c.printed(); said != nil {
+		err = fmt.Errorf("%w, and %w", err, said)
+	}
+	return &transport.ExitError{Cause: CauseUnready, Code: -1, Stderr: c.child.Stderr(), Err: err}
 }
 
 // Close writes what is queued, if the server still reads, and ends the program with all that it started.

@@ -21,6 +21,7 @@ const (
 	CauseStart      = "start"       // any other refusal to start: resources, arguments
 
 	CauseHandshake = "exited before handshake"
+	CauseUnready   = "no handshake"   // while it went on running
 	CauseCode      = "exited"         // with an exit code, which may be 0
 	CauseSignal    = "killed"         // by a signal
 	CauseMemory    = "out of memory"  // and killed by the kernel for it

@@ -110,8 +110,9 @@ func (c *Conn) refuse(line []byte, err error) error {
 // astray reports a line that is no message, and gives up on a stream that consists of them.
 func (c *Conn) astray(line []byte, why error) error {
 	c.inARow++
+	shown := line[:min(len(line), strayBytes)]
+	c.said.Store(new(string(bytes.ToValidUTF8(shown, nil))))
 	if c.stray != nil {
-		shown := line[:min(len(line), strayBytes)]
 		c.stray(Stray{Line: string(shown), Cut: len(line) > len(shown), Why: why, Run: c.inARow})
 	}
 	if c.inARow >= MaxStray {
