@@ -221,6 +221,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 		c.holdOver(m)
 	case rootsDue:
 		c.tellRoots()
+	case declined:
+		c.declined(m)
 	case driveDue:
 		c.driven(m.exchange, rounds.Event{Op: rounds.Expire})
 	case driveFailed:

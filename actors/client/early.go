@@ -107,6 +107,9 @@ func (c *Connection) holdOver(m holdOver) {
 				c.question(transport.Inbound{Message: q})
 				return
 			}
+			if c.elsewhere(q.Method, sameQuestion(q)) {
+				return
+			}
 			c.rootless = c.rootless || q.Method == "roots/list"
 			c.refuse(q.ID, q.Method, protocol.InvalidParams("no client uses this connection yet"))
 			return

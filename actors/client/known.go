@@ -1,6 +1,8 @@
 package client
 
 import (
+	"crypto/sha256"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +20,42 @@ type Known struct {
 	mu      sync.Mutex       // guards what follows, none of which is held while somebody is waited for
 	ready   map[otp.Ref]bool // connections that are
 	trouble trouble
+	asked   map[[sha256.Size]byte]time.Time // questions that were passed on lately, and when
+}
+
+// alone reports whether no more than one connection is ready.
+func (k *Known) alone() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.ready) <= 1
+}
+
+// ask notes that a question was passed on. At the bound the oldest is forgotten.
+func (k *Known) ask(question [sha256.Size]byte, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.asked, func(_ [sha256.Size]byte, at time.Time) bool { return now.Sub(at) > AskedFor })
+	if len(k.asked) >= MaxAsked {
+		oldest, first := now, [sha256.Size]byte{}
+		for q, at := range k.asked {
+			if !at.After(oldest) {
+				oldest, first = at, q
+			}
+		}
+		delete(k.asked, first)
+	}
+	if k.asked == nil {
+		k.asked = map[[sha256.Size]byte]time.Time{}
+	}
+	k.asked[question] = now
+}
+
+// wasAsked reports whether a question was passed on lately.
+func (k *Known) wasAsked(question [sha256.Size]byte, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, was := k.asked[question]
+	return was && now.Sub(at) <= AskedFor
 }
 
 // trouble is the incident of a server behind a URL, which all connections to it share: what happens to

@@ -42,14 +42,14 @@ func (c *Connection) question(in transport.Inbound) {
 		return
 	}
 	if err := c.mayAsk(m); err != nil {
-		c.refuse(m.ID, m.Method, err)
+		c.decline(m, err)
 		return
 	}
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
 	to, session, ok := c.address(q, in.Related)
 	if !ok {
 		if !c.holdQuestion(in) {
-			c.refuse(m.ID, m.Method, c.unaddressed())
+			c.decline(m, c.unaddressed())
 		}
 		return
 	}
@@ -73,6 +73,9 @@ func (c *Connection) question(in transport.Inbound) {
 		c.rootsOf = session
 	}
 	c.open[m.ID.Raw()] = o
+	if c.remote() {
+		c.o.Known.ask(sameQuestion(m), c.p.Now())
+	}
 	c.elicits(q, o, session)
 	switch err := c.p.Send(to, q); {
 	case errors.Is(err, otp.ErrOverloaded):
