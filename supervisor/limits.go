@@ -145,6 +145,8 @@ var limits = []limit{
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},
 	{"list_timeout", "", nil, "a page of a list that the host asks a server for", "as if the server had not answered; it is asked again later", ""},
 	{"", "list_grace", client.ListGrace, "lists that a server still owes when it has shaken hands", "calls are sent to it; what it lists later is announced", ""},
+	{"", "decline_wait", client.DeclineWait, "a question of a server with several connections that this one has nobody to ask", "it is refused, unless another connection has passed it on", ""},
+	{"", "asked_questions", client.MaxAsked, "questions of one server that are remembered, so that one connection does not refuse what another has passed on", "the oldest is forgotten", ""},
 	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
 	{"", "away_dial", upstreams.LastDial, "the pause between two dials of such a server", "it grows no longer", ""},
 	{"", "question_hold", client.QuestionHold, "what a server asks before a session uses its connection", "it is refused", ""},

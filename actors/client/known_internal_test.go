@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/sha256"
 	"testing"
 	"time"
 
@@ -54,5 +55,27 @@ func TestRoutineStarts(t *testing.T) {
 	k.began(time.Time{}, time.Unix(1, 0), "a")
 	if !k.routine() {
 		t.Error("a dial of a server in trouble is news")
+	}
+}
+
+// Questions that were passed on are remembered for a while, and no more of them than the bound.
+func TestAskedQuestionsAreBounded(t *testing.T) {
+	k, now := &Known{}, time.Unix(1, 0)
+	question := func(i int) (q [sha256.Size]byte) {
+		q[0], q[1] = byte(i), byte(i>>8)
+		return q
+	}
+	for i := range MaxAsked + 10 {
+		now = now.Add(time.Millisecond)
+		k.ask(question(i), now)
+	}
+	if n := len(k.asked); n != MaxAsked {
+		t.Errorf("%d are remembered, want %d", n, MaxAsked)
+	}
+	if k.wasAsked(question(0), now) || !k.wasAsked(question(MaxAsked+9), now) {
+		t.Error("not the oldest were forgotten")
+	}
+	if now = now.Add(AskedFor + time.Second); k.wasAsked(question(MaxAsked+9), now) {
+		t.Error("it is remembered too long")
 	}
 }

@@ -1,0 +1,46 @@
+package client_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+)
+
+// A question that comes over two connections to a URL is answered by the one that has somebody to ask; the
+// other says nothing. A question that came over one alone is refused there.
+func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
+	known := &client.Known{}
+	run(t, func(o *client.Options) {
+		declares(`{"elicitation":{}}`)(o)
+		o.Known = known
+	}, func(r *rig) {
+		p := r.remotely()
+		r.attach("one")
+		if _, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other()); err != nil {
+			t.Fatal(err)
+		}
+		q, up := mcptest.NewPeer(r.T)
+		r.others <- dial{up: behind{up}}
+		q.Handshake(`{"tools":{}}`)
+		r.call("one")
+		p.Expect("tools/call")
+		const who = `{"message":"who?","requestedSchema":{"type":"object","properties":{}}}`
+		q.Ask(jsonrpc.ID{}, jsonrpc.StringID("q"), "elicitation/create", who)
+		p.Ask(jsonrpc.ID{}, jsonrpc.StringID("q"), "elicitation/create", who)
+		r.Rest()
+		if n := len(stage.Of[*client.Question](&r.one.Log)); n != 1 {
+			t.Fatalf("asked %d times", n)
+		}
+		q.ExpectNothing(time.Minute / 2)
+		q.Ask(jsonrpc.ID{}, jsonrpc.StringID("own"), "elicitation/create", who)
+		q.ExpectNothing(client.DeclineWait - time.Millisecond)
+		if got := q.ExpectAnswer(jsonrpc.StringID("own")); got.Error == nil {
+			t.Errorf("got %v", got)
+		}
+	})
+}
