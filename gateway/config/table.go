@@ -123,7 +123,7 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 		{"limits.start_timeout", span(10*time.Millisecond, 10*time.Minute), "60s", "", "20s", Replaces,
 			"a server from its start to the end of its handshake", func(s scope) any { return &at(s).StartTimeout }},
 		{"limits.idle_stop", span(0, 7*day), "0s", "", "10m", Replaces,
-			"a server that no call, task, question or subscription needs for so long is ended, and started again by the next call; 0s ends none that sessions use, because what a program keeps between calls is lost. The connection to a URL is closed, and the next call goes on with its session",
+			"a server that no call, task, question or subscription needs for so long is ended, and started again by the next call; 0s ends none that sessions use, because what a program keeps between calls is lost. The connection to a URL is closed, and the next call goes on with its session if it is one of Streamable HTTP",
 			func(s scope) any { return &at(s).IdleStop }},
 		{"limits.idle_release", span(0, 7*day), "15m", "", "1h", Replaces,
 			"upstream connections and subscriptions of a session without request or open stream are closed after it, as clients leave that never end their sessions, and made again when its client is back. Nothing that a server keeps for a session is lost: the next request goes on with the session of a URL, and a program, HTTP+SSE or built-in server of one session alone, or a program with max_instances 1, is not let go of. 0s lets go of none",
