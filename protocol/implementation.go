@@ -28,6 +28,11 @@ func ParseImplementation(raw jsontext.Value) (Implementation, error) {
 	return Implementation{Name: name, Version: version, raw: raw}, nil
 }
 
+// Said is the same implementation with another name and version in the host's own words. Raw stays.
+func (i Implementation) Said(name, version string) Implementation {
+	return Implementation{Name: name, Version: version, raw: i.Raw()}
+}
+
 // serverInfo reads who a server says it is. What is missing, null or no object is empty, as the Go SDK
 // reads it, so that the object which clients are told has what every revision requires.
 func serverInfo(raw jsontext.Value) Implementation {

@@ -174,7 +174,7 @@ var limits = []limit{
 	{"", "item_depth", catalog.MaxItemDepth, "how deep it nests, in the list of all servers: clients of the Python SDK read no deeper", "it is left out there, and told as an odd item", "mcpd_upstream_odd_items_total"},
 	{"", "description", int64(catalog.MaxDescription), "its description", "the rest of it is cut off", listsCut},
 	{"", "instructions", int64(catalog.MaxInstructions), "the instructions of a server in those of all servers", "the rest of them is cut off", listsCut},
-	{"", "declared", int64(client.MaxDeclared), "the capabilities that a server declares; and the same of its serverInfo", "all but the standard capabilities, name and version is left out", listsCut},
+	{"", "declared", int64(client.MaxDeclared), "the capabilities that a server declares, which each session's record has; and its serverInfo where the host adds it to each result", "all but the standard capabilities is left out; of serverInfo, all but name and version in those results", listsCut},
 	{"", "schema", int64(catalog.MaxSchema), "a schema of a tool, which is passed on: the host checks nothing against it and fetches nothing for it", "the tool is left out", listsCut},
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},

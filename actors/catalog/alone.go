@@ -50,7 +50,7 @@ func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, 
 	}
 	page, err := splice.Set(nil, jsontext.Value("[]"), kind.String())
 	if err == nil { // what a modern list says beside its items is the host's word: the server's was of its time
-		page, err = rewrite.Result(kind.Method(), protocol.LatestLegacy, version, page, rewrite.Options{Server: facts.Server})
+		page, err = rewrite.Result(kind.Method(), protocol.LatestLegacy, version, page, rewrite.Options{Server: facts.Stamp()})
 	}
 	if err == nil {
 		page, err = splice.Set(page, append(items, ']'), kind.String())

@@ -112,7 +112,7 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 		c.facts.Version,
 		x.Version,
 		result,
-		rewrite.Options{Server: c.facts.Server},
+		rewrite.Options{Server: c.facts.Stamp()},
 	)
 	if err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)

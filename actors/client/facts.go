@@ -10,9 +10,10 @@ import (
 	"mcpd/telemetry"
 )
 
-// MaxDeclared bounds the capabilities of a server, and its serverInfo, in bytes: icons as data URIs fit.
-// Its instructions are bounded by the message that has them, and in those of all servers together by
-// catalog.MaxInstructions.
+// MaxDeclared bounds the capabilities of a server, in bytes: each session has them in its record. Its
+// serverInfo and instructions are bounded by the message that has them. Instructions are bounded by
+// catalog.MaxInstructions in those of all servers together, and serverInfo by MaxDeclared where the
+// host adds it to every result.
 const MaxDeclared = 256 << 10
 
 // Facts are what the handshake established about a server.
@@ -35,7 +36,8 @@ func (f Facts) Size() int {
 }
 
 // Bound returns what of the facts is kept, and passed on to clients, and how clients are told less than
-// the server said: of instructions only clients of the list of all servers are.
+// the server said: of instructions only clients of the list of all servers are. Name and version are
+// shortened as the host itself says them, but not as clients get them in serverInfo.
 func (f Facts) Bound() (Facts, []catalog.Cut) {
 	var cuts []catalog.Cut
 	note := func(r catalog.Reason) { cuts = append(cuts, catalog.Cut{Reason: r, Count: 1}) }
@@ -46,13 +48,19 @@ func (f Facts) Bound() (Facts, []catalog.Cut) {
 		f.Capabilities = f.Capabilities.Bare()
 		note(catalog.LargeCapabilities)
 	}
-	if len(f.Server.Raw()) > MaxDeclared {
-		f.Server = protocol.Implementation{
-			Name: catalog.Ellipsis(f.Server.Name, catalog.MaxName), Version: catalog.Ellipsis(f.Server.Version, catalog.MaxName),
-		}
-		note(catalog.LargeServerInfo)
-	}
+	f.Server = f.Server.Said(
+		catalog.Ellipsis(f.Server.Name, catalog.MaxName), catalog.Ellipsis(f.Server.Version, catalog.MaxName),
+	)
 	return f, cuts
+}
+
+// Stamp is who the host says that results are from, in each of them: name and version alone where the
+// server says too much of itself.
+func (f Facts) Stamp() protocol.Implementation {
+	if len(f.Server.Raw()) > MaxDeclared {
+		return protocol.Implementation{Name: f.Server.Name, Version: f.Server.Version}
+	}
+	return f.Server
 }
 
 // bounds is what is kept of the facts. An operator is told once of the same bounds that they exceed.

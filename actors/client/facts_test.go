@@ -7,11 +7,13 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/gateway/catalog"
+	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 )
 
-// Capabilities and serverInfo have a bound: of large ones, the host keeps the parts that it goes by. Instructions stay whole; only the list of all servers cuts them. The operator is
-// told.
+// Capabilities have a bound: of large ones, the host keeps the parts that it goes by. serverInfo and
+// instructions stay whole; only the list of all servers cuts instructions, and only results to which
+// the host adds serverInfo have less of that. The operator is told what is cut.
 func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	run(t, nil, func(r *rig) {
@@ -25,8 +27,14 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
 		r.Rest()
 		f := r.report().Facts
-		if n := f.Size(); n > len(huge)+1024 {
+		if n := f.Size(); n < 2*len(huge) || n > 2*len(huge)+1024 {
 			t.Errorf("%d bytes are kept", n)
+		}
+		if title, _ := splice.GetString(f.Server.Raw(), "title"); title != huge {
+			t.Errorf("the title has %d bytes", len(title))
+		}
+		if s := f.Stamp(); len(s.Raw()) > 100 || s.Name != "peer" {
+			t.Errorf("results are from %s", s.Raw())
 		}
 		for _, path := range []string{"tools.listChanged", "resources.subscribe"} {
 			if !f.Capabilities.Has(path) {
@@ -40,7 +48,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 		for _, e := range stage.Of[telemetry.ListCut](&r.Events) {
 			told[e.List+" "+e.Reason]++
 		}
-		for _, reason := range []catalog.Reason{catalog.LongInstructions, catalog.LargeCapabilities, catalog.LargeServerInfo} {
+		for _, reason := range []catalog.Reason{catalog.LongInstructions, catalog.LargeCapabilities} {
 			if told["initialize "+string(reason)] != 1 {
 				t.Errorf("told of %v", told)
 			}

@@ -106,6 +106,8 @@ func oddAnswers() []oddRow {
 		row("null-instructions", "null for the instructions", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":null}`), gets(`"ok"`)),
 		row("instructions-long", "200,000 bytes of instructions, which only the aggregate cuts", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":"`+strings.Repeat("words ", 33_334)+`"}`),
 			[]oddAsk{{method: "initialize", alone: true}}),
+		row("server-info-long", "a title of 300,000 bytes in serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":"`+strings.Repeat("words ", 50_000)+`"}}`),
+			[]oddAsk{{method: "initialize", alone: true}, {method: "tools/call", params: `{"name":"it"}`}}),
 		row("capabilities-null", "null for the capabilities", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":null,"serverInfo":{"name":"odd","version":"1"}}`), []oddAsk{{method: "initialize", alone: true}}),
 		row("deep", "a result 500 deep", nil, called(result(`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 500)+strings.Repeat("]", 500)+`}}`)), askCall),
 		row("many", "a result of 300,000 values", []string{oddJSON}, called(result(`{"content":[],"structuredContent":{"a":[`+strings.Repeat("0,", 300_000)+`0]}}`)), askCall),
