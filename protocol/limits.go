@@ -54,6 +54,8 @@ const (
 	MaxCallTimeout = 15 * time.Minute
 	// ParkTimeout is for a call that waits for its user: people answer in minutes.
 	ParkTimeout = 5 * time.Minute
+	// QuestionWait is for calls that wait for the user of another call. Most clients wait for a minute.
+	QuestionWait = 30 * time.Second
 	// InitializeTimeout is how long a connection may take from its start to its last handshake message (S4-39, S4-48).
 	InitializeTimeout = 30 * time.Second
 

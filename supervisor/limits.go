@@ -158,6 +158,7 @@ var limits = []limit{
 	{"", "changes_most", catalog.ChangesMost, "a burst that goes on", "they are told, and once more of the rest", ""},
 	{"idle_stop", "", nil, "a server that sessions use and nothing needs", "it is ended, and started again by the next call", "mcpd_upstream_closed_total"},
 	{"idle_release", "", nil, "a session without request and open stream", "it lets go of its servers, and has them again when its client is back", "mcpd_upstream_closed_total"},
+	{"question_wait", "", nil, "calls of a server that has as many instances as it may, behind questions to other users", "-32009; a question whose client is gone or silent is given up before", "mcpd_requests_total"},
 	{"park_time", "", nil, "a call that waits for its user", "-32009", "mcpd_requests_total"},
 	{"", "telling", server.MaxTelling, "notifications of an extension from one client that wait for the connection to their server", "they are dropped", "mcpd_notifications_dropped_total"},
 	{"", "untold", client.MaxTells, "the same that wait at a connection whose server is not ready", "they are dropped", "mcpd_notifications_dropped_total"},

@@ -96,6 +96,11 @@ func (h *host) listTimeout(t *tenant.Tenant) func() time.Duration {
 	return func() time.Duration { return now().Limits.ListTimeout }
 }
 
+func (h *host) questionWait(t *tenant.Tenant) func() time.Duration {
+	now := h.current(t)
+	return func() time.Duration { return now().Limits.QuestionWait }
+}
+
 func (h *host) pending(t *tenant.Tenant) func() int {
 	now := h.current(t)
 	return func() int { return now().Limits.MaxPending }

@@ -226,6 +226,19 @@ type (
 		Where
 		For time.Duration `key:"for" is:"how long it waited for the host to read on, since the last report"`
 	}
+	CallsWait struct {
+		Where
+		Method string        `key:"method" is:"of the first of them"`
+		Cause  string        `key:"cause" is:"who is asked what, and for how long already"`
+		For    time.Duration `key:"for" is:"how long they wait at most"`
+		Count  uint32        `key:"count" is:"how many wait"`
+	}
+	QuestionGivenUp struct {
+		Where
+		Method string        `key:"method" is:"what the server asked"`
+		Cause  string        `key:"cause" is:"why nobody answers"`
+		After  time.Duration `key:"after" is:"how long it was open"`
+	}
 	UpstreamStderr struct {
 		Where
 		Lines  uint32 `key:"lines" is:"lines since the last report"`

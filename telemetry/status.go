@@ -19,6 +19,7 @@ type UpstreamStatus struct {
 	PID            int       // of the child process, if it is one
 	Revision       string    // protocol revision agreed
 	Odd            string    // items that the list of all servers has repaired, or not at all; empty for none
+	Waits          string    // who is asked something, and which calls wait for that; of a connection
 	Stale          bool      // clients are shown lists from earlier, which it has not confirmed yet
 }
 

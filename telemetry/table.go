@@ -69,6 +69,8 @@ var events = []row{
 	{UpstreamRestarted{}, "upstream_restarted", info, "upstream restarted by an operator", false, rare, "its connections were ended and are started again; pauses and quarantine are forgotten"},
 	{UpstreamNoise{}, "upstream_noise", warn, "upstream wrote lines that are not JSON-RPC", false, peer, "they were skipped; usually a log line on standard output"},
 	{UpstreamPaced{}, "upstream_paced", warn, "upstream says more than is read: it waits", false, peer, "notifications, questions, or answers that nobody asked for; docs/limits.gen.md has their pace. Its answers come later"},
+	{CallsWait{}, "calls_wait", warn, "calls wait for users who are asked something during other calls", false, peer, "there are as many instances of the server as there may be; told once, until none waits"},
+	{QuestionGivenUp{}, "question_given_up", warn, "a question of a server is given up: calls wait behind it", false, peer, "the server is told that nobody answers"},
 	{UpstreamStderr{}, "upstream_stderr", debug, "upstream wrote to its standard error", false, peer, "its own log, as far as a person could follow it"},
 	{UpstreamUnlimited{}, "upstream_unlimited", warn, "upstream is not limited as configured", false, rare, "max_memory and max_processes need a control group that mcpd may write"},
 	{ToolsInvalid{}, "tools_invalid", warn, "tools are left out of the list: their schemas are invalid", false, peer, "the server lists arguments to be repeated in header fields that cannot be (x-mcp-header)"},

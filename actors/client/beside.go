@@ -1,7 +1,7 @@
 package client
 
 import (
-	"fmt"
+	"slices"
 	"time"
 
 	"mcpd/actors/request"
@@ -26,10 +26,12 @@ const (
 )
 
 // writeBeside writes the calls that wait for their turn beside a call whose user has been asked for
-// a while. A call of which it is known that it asks its user is refused: its question would be.
+// a while. A call of which it is known that it asks its user goes on waiting: its question would be
+// refused.
 func (c *Connection) writeBeside() {
-	for n := len(c.queue); n > 0 && c.state == Ready && c.primary == (otp.Ref{}) && !c.stuffed; n-- {
-		if x := c.queue[0]; c.free(x) || c.mayGrow(x) {
+	for i := 0; i < len(c.queue) && c.state == Ready && c.primary == (otp.Ref{}) && !c.stuffed; {
+		x := c.queue[i]
+		if c.free(x) || c.mayGrow(x) {
 			return
 		}
 		since, ok := c.askedSince()
@@ -40,17 +42,11 @@ func (c *Connection) writeBeside() {
 			c.lookAgain(wait)
 			return
 		}
-		asks := c.askers[asker(c.queue[0])] && !c.again[c.queue[0].ID]
-		if wait := Patience - c.p.Now().Sub(c.lastHanded()); wait > 0 && asks && c.o.Instances > 1 {
-			c.lookAgain(wait) // an instance may soon be free
-			return
-		}
-		x := c.pop()
-		if asks {
-			c.settled(x.ID)
-			complete(c.o.Requests, x, nil, c.usersAsked())
+		if c.askers[asker(x)] && !c.again[x.ID] {
+			i++
 			continue
 		}
+		c.queue = slices.Delete(c.queue, i, i+1)
 		c.write(x)
 	}
 }
@@ -58,16 +54,6 @@ func (c *Connection) writeBeside() {
 // mayGrow reports whether another instance can be had for a call that waits for its turn.
 func (c *Connection) mayGrow(x *request.Exchange) bool {
 	return c.o.Instances > 1 && !x.Stays && !c.denied && len(c.instances)+1 < c.most()
-}
-
-// lastHanded is when an instance was handed the newest call that any has; zero when none has one.
-func (c *Connection) lastHanded() (last time.Time) {
-	for _, i := range c.instances {
-		if i.busy && i.at.After(last) {
-			last = i.at
-		}
-	}
-	return last
 }
 
 // askedSince is when the newest question was asked that a call in flight waits for. It reports
@@ -91,19 +77,6 @@ func (c *Connection) askedSince() (since time.Time, ok bool) {
 		}
 	}
 	return since, ok
-}
-
-// usersAsked refuses a call that would ask its user while no instance can tell whom that would be
-// for.
-func (c *Connection) usersAsked() error {
-	return &protocol.Error{
-		Condition:  protocol.ConditionOverloaded,
-		RetryAfter: askersRetry,
-		Message: fmt.Sprintf(
-			"every instance of server %s that there may be is in use, users are being asked there, and this call asks its user too",
-			c.o.Server,
-		),
-	}
 }
 
 // unaddressed refuses a question that could be of several calls, or of none.
@@ -137,12 +110,20 @@ func (c *Connection) noteAsker(x *request.Exchange) {
 			f.beside = false // others may be written beside it from now on
 		}
 	}
-	if name := asker(x); name != "" && len(c.askers) < MaxAskers && c.exclusive() {
-		if c.askers == nil {
-			c.askers = map[string]bool{}
-		}
-		c.askers[name] = true
+	if c.exclusive() {
+		c.remember(asker(x))
 	}
+}
+
+// remember notes a tool or prompt that asks its user.
+func (c *Connection) remember(asker string) {
+	if asker == "" || len(c.askers) >= MaxAskers {
+		return
+	}
+	if c.askers == nil {
+		c.askers = map[string]bool{}
+	}
+	c.askers[asker] = true
 }
 
 // asker names the tool, prompt or resource of a call; empty when the name is too long to be

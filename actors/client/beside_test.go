@@ -76,10 +76,15 @@ func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 		q := r.grow()
 		q.Expect("tools/call")
 		third := r.call("two")
-		time.Sleep(client.Patience)
+		time.Sleep(protocol.QuestionWait)
+		r.Rest()
+		if got := r.outcomes(); len(got) != 0 {
+			t.Fatalf("it was not patient: %v", got)
+		}
+		time.Sleep(2 * time.Second)
 		r.Rest()
 		var why *protocol.Error
-		if got := r.outcome(third); !errors.As(got.Err, &why) || why.Condition != protocol.ConditionOverloaded || why.RetryAfter == 0 {
+		if got := r.outcome(third); !errors.As(got.Err, &why) || why.Condition != protocol.ConditionTimeout || why.RetryAfter == 0 {
 			t.Errorf("refused with %v", got.Err)
 		}
 		fourth := r.forward("two", "tools/call", `{"name":"echo"}`)
@@ -124,7 +129,8 @@ func TestAskersAreBounded(t *testing.T) {
 		time.Sleep(client.Patience)
 		known := r.forward("two", "tools/call", `{"name":"t0"}`)
 		further := r.forward("two", "tools/call", `{"name":"a"}`)
-		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`) // while the other waits
+		time.Sleep(protocol.QuestionWait + 2*time.Second)
 		r.Rest()
 		if a, b := r.outcome(known), r.outcome(further); a.Err == nil || b.Err != nil {
 			t.Errorf("got %v for one that is known, %v for one that is not", a.Err, b.Err)

@@ -83,6 +83,9 @@ type Connection struct {
 	growing        bool                  // another instance was asked for, or is not for a while
 	denied         bool                  // none could be had
 	askers         map[string]bool       // tools and prompts that have asked their user, MaxAskers at most
+	shown          Status                // what the tree shows
+	showsAsked     *dialog               // the dialog that the tree shows, and the first connection knows
+	waiting        map[uint64]time.Time  // since when calls wait behind dialogs, by exchange; nil for none
 	asides         int                   // what was asked for wishes and not answered
 	following      map[string]*following // by the URI of the resource
 	leveling       bool                  // the server is being asked for a level
@@ -97,6 +100,9 @@ type Connection struct {
 func New(o Options) *Connection {
 	if o.Known == nil {
 		o.Known = &Known{}
+	}
+	if o.QuestionWait == nil {
+		o.QuestionWait = func() time.Duration { return protocol.QuestionWait }
 	}
 	return &Connection{o: o, asks: o.Declare.Fingerprint().Asks()}
 }
@@ -155,6 +161,14 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // Receive handles one message.
 func (c *Connection) Receive(p *otp.Process, msg any) error {
+	err := c.receive(p, msg)
+	if err == nil {
+		c.tellAsking()
+	}
+	return err
+}
+
+func (c *Connection) receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *request.Forward:
 		m.Exchange.Take(c.self)

@@ -148,6 +148,8 @@ func (p *presence) Away(now time.Time) time.Duration {
 	return max(now.Sub(p.left), 1)
 }
 
+func (p *presence) Unreached(now time.Time) time.Duration { return p.Away(now) }
+
 // is has a session with a client use the connection.
 func (r *rig) is(session string, p *presence) {
 	r.T.Helper()

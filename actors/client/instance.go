@@ -19,6 +19,7 @@ type instance struct {
 	has  *handed   // the call that it was handed last, while it is busy
 	at   time.Time // when that was
 	last uint64    // how many it was handed
+	asks *dialog   // what it is asking a user; nil for nothing
 	// tools are what it listed after it had said that its tools have changed.
 	tools map[string]bool
 }
@@ -160,6 +161,7 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 		c.takeTurns()
 	default:
 		c.p.Monitor(m.Ref)
+		i.asks = nil
 		// it may have ended of the call that it was handed last, and know nothing of it
 		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last})
 		c.followAll(m.Ref)

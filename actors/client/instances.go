@@ -46,6 +46,7 @@ type (
 func (c *Connection) spread() {
 	c.handOut()
 	c.writeBeside()
+	c.press()
 }
 
 func (c *Connection) handOut() {
@@ -199,6 +200,10 @@ func (c *Connection) amongInstances(msg any) {
 	switch m := msg.(type) {
 	case *handed:
 		c.handed(m)
+	case asking:
+		c.asksNow(m)
+	case yield:
+		c.giveUp()
 	case alsoFollow:
 		c.followToo(m)
 	case offers:

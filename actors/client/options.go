@@ -37,6 +37,8 @@ type Options struct {
 	StartTimeout   time.Duration        // from dialling to ready
 	RequestTimeout func() time.Duration // of each thing the host itself asks the server, but lists
 	ListTimeout    func() time.Duration // of each page of a list that the host asks for
+	// QuestionWait is how long calls wait for users who are asked something during other calls.
+	QuestionWait func() time.Duration
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so
 	// that what that has admitted is not refused here.
 	Pending func() int

@@ -19,6 +19,9 @@ const GoneAfter = 4 * time.Second
 type Presence interface {
 	// Away is how long the client has had neither a request in flight nor a stream open, 0 while it has.
 	Away(now time.Time) time.Duration
+	// Unreached is how long the client has had no stream open on which it could be asked something, 0
+	// while it has.
+	Unreached(now time.Time) time.Duration
 }
 
 // away is how long the client of a session has been away, as far as that is known.

@@ -24,7 +24,7 @@ func (s Status) RequestIDUsage() float64 { return s.ids.Usage() }
 func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	s := Status{
 		UpstreamStatus: telemetry.UpstreamStatus{
-			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID,
+			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID, Waits: c.waitsFor(),
 		},
 		Sessions: len(c.sessions), InFlight: len(c.calls), ids: &c.ids,
 	}
@@ -51,11 +51,18 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	case c.state == Ready && lacks != "":
 		s.State, s.Cause = string(Degraded), lacks
 	}
+	c.shown = s
 	c.p.SetStatus(s)
 	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
 		State: c.state, Cause: cause, Away: c.absence.is, GaveUp: c.gaveUp, Channel: c.info().Transport == transport.SSE, Early: c.wantsSession(), Lacks: lacks, Closed: closed, At: c.started, Facts: facts, Lists: c.lists, Short: short, Changed: changed,
 	})
+}
+
+// showWaits has the tree show who waits for whom now.
+func (c *Connection) showWaits() {
+	c.shown.Waits = c.waitsFor()
+	c.p.SetStatus(c.shown)
 }
 
 func (c *Connection) info() transport.Info {

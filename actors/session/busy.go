@@ -31,6 +31,15 @@ func (h *Handle) Away(now time.Time) time.Duration {
 	return max(h.Idle(now), 1)
 }
 
+// Unreached is how long the client has had no stream open on which it could be asked something, 0
+// while it has.
+func (h *Handle) Unreached(now time.Time) time.Duration {
+	if !h.Streamed() || h.streams.Channel() || h.streams.Connected() {
+		return 0
+	}
+	return max(h.Idle(now), 1)
+}
+
 // enter notes a message on its way to the session's actor. It is false once the session is ended.
 func (h *Handle) enter() bool {
 	if h.arriving.Add(1) > 0 {

@@ -97,6 +97,9 @@ func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
 	if n.Odd != nil {
 		words = append(words, "odd items: "+n.GetOdd())
 	}
+	if n.Waits != nil {
+		words = append(words, n.GetWaits())
+	}
 	if n.Keeps != nil {
 		words = append(words, "keeps "+n.GetKeeps())
 	}

@@ -226,6 +226,7 @@ func TestDefaultsAreTheProtocols(t *testing.T) {
 		{"call_timeout", l.CallTimeout, protocol.CallTimeout},
 		{"call_timeout_max", l.CallTimeoutMax, protocol.MaxCallTimeout},
 		{"park_time", l.ParkTime, protocol.ParkTimeout},
+		{"question_wait", l.QuestionWait, protocol.QuestionWait},
 		{"session_init", l.SessionInit, protocol.InitializeTimeout},
 		{"min_version", c.Negotiation.Floor, protocol.Versions()[0]},
 		{"max_version", c.Negotiation.Ceiling, protocol.Latest},

@@ -130,6 +130,8 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 			func(s scope) any { return &at(s).IdleRelease }},
 		{"limits.park_time", span(time.Second, time.Hour), "5m", "", "2m", AtOnce,
 			"how long a call may wait for its user", func(s scope) any { return &at(s).ParkTime }},
+		{"limits.question_wait", span(5*time.Second, 10*time.Minute), "30s", "", "1m", AtOnce,
+			"how long calls of a server that has max_instances wait for users who are asked something during other calls. Then they are refused. A question is given up meanwhile when its client is gone, or is one of 2026-07-28 that has not come back for so long", func(s scope) any { return &at(s).QuestionWait }},
 	}
 }
 

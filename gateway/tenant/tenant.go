@@ -55,6 +55,7 @@ type Limits struct {
 	IdleStop       time.Duration // a server that is not needed for so long ends; 0 is never, while sessions use it
 	IdleRelease    time.Duration // a session without request or open stream lets go of its servers after it; 0 is never
 	ParkTime       time.Duration // how long a call may wait for the user
+	QuestionWait   time.Duration // how long calls wait for the user of another call
 }
 
 // Server is one upstream as the operator declared it. Exactly one of Command, URL and Builtin is set.

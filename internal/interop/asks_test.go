@@ -3,8 +3,12 @@
 package interop
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +66,114 @@ func TestUnansweredQuestionEndsNoNews(t *testing.T) {
 		if got := earlier.call(tool, nil); got != "I am new" {
 			t.Errorf("%q", got)
 		}
+	}
+}
+
+// dialogs opens sessions whose users are asked and do not answer, one for each instance that a server
+// may have. Away closes their connections, as clients do that end without saying so.
+func dialogs(t *testing.T, revision, url string) (away func()) {
+	t.Helper()
+	ctx, away := context.WithCancel(t.Context())
+	t.Cleanup(away)
+	for n := range 4 { // max_instances
+		w := newWire(t, url, "")
+		if revision == modern {
+			w.asked("elicit", fmt.Sprint(n))
+			continue
+		}
+		r := w.post(strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
+		w.header.Set("Mcp-Session-Id", r.header.Get("Mcp-Session-Id"))
+		w.header.Set("Mcp-Protocol-Version", legacy)
+		w.post(initialized)
+		w.stream(ctx, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elicit","arguments":{"text":"a name"}}}`,
+			"elicitation/create")
+	}
+	return away
+}
+
+// stream posts a request and reads the stream of the answer until there is a word in it.
+func (w *wire) stream(ctx context.Context, body, word string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header = w.header.Clone()
+	answer, err := w.carrier.RoundTrip(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { answer.Body.Close() })
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if strings.Contains(lines.Text(), word) {
+			return
+		}
+	}
+	w.t.Fatalf("no %s on the stream", word)
+}
+
+// elicits is a client that can be asked for its elicitation only, as those of dialogs.
+func elicits(t *testing.T, revision, url string) *mcp.ClientSession {
+	t.Helper()
+	sdk := mcp.NewClient(&mcp.Implementation{Name: "elicits", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann"}}, nil
+		},
+	})
+	session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, "")},
+	}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// While users are asked on all instances of a server, calls that ask nobody do not wait. One that asks
+// its user waits: it is refused with the reason while the others may answer, and takes the place of one
+// that is gone or has been silent. The log tells who waits for whom, and whom nobody waits for any more.
+func TestStrangersDialogsAreNotWaitedFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		revision string
+		leave    bool
+		want     string // of a call that asks its user
+		logged   string
+	}{
+		"live":   {legacy, false, "waits for the answers of 4 other users", "calls_wait"},
+		"gone":   {legacy, true, "accept ann", "question_given_up"},
+		"silent": {modern, false, "accept ann", "question_given_up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
+				"limits: {question_wait: 6s}\ntenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))})
+			url := host.MCP + "/past/mcp"
+			away := dialogs(t, tt.revision, url)
+			c := elicits(t, tt.revision, url)
+			start := time.Now()
+			call := func(tool string) string {
+				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"text": "hi"}})
+				if err != nil {
+					return err.Error()
+				}
+				return r.Content[0].(*mcp.TextContent).Text
+			}
+			if got := call("echo"); got != "hi" || time.Since(start) > 2*time.Second {
+				t.Errorf("after %v: %q", time.Since(start), got)
+			}
+			if tt.leave {
+				away()
+			}
+			if got := call("elicit"); !strings.Contains(got, tt.want) {
+				t.Errorf("after %v: %q", time.Since(start), got)
+			}
+			if took := time.Since(start); took > 15*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if !strings.Contains(host.Log(), `"`+tt.logged+`"`) {
+				t.Error("the log does not tell")
+			}
+		})
 	}
 }

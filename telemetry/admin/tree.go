@@ -93,6 +93,9 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	if u.Odd != "" {
 		out.Odd = proto.String(telemetry.Clean(u.Odd, telemetry.MaxValue))
 	}
+	if u.Waits != "" {
+		out.Waits = proto.String(telemetry.Clean(u.Waits, telemetry.MaxValue))
+	}
 	if u.Stale {
 		out.Stale = proto.Bool(true)
 	}

@@ -353,6 +353,21 @@ func (s *Streams) unread() int {
 	return s.state.alone.queued
 }
 
+// Connected reports whether the client reads any stream of the session.
+func (s *Streams) Connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil {
+		return false
+	}
+	for _, st := range s.state.posts {
+		if len(st.outlets) > 0 {
+			return true
+		}
+	}
+	return s.state.gets > 0
+}
+
 // Open is how many GET streams the client has open.
 func (s *Streams) Open() int {
 	s.mu.Lock()

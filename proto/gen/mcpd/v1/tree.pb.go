@@ -91,7 +91,9 @@ type Node struct {
 	Keeps *string `protobuf:"bytes,33,opt,name=keeps,proto3,oneof" json:"keeps,omitempty"`
 	// Of an upstream that lists items which the schemas do not allow: how many the list of all servers has
 	// repaired, or leaves out, and the first of them.
-	Odd           *string `protobuf:"bytes,34,opt,name=odd,proto3,oneof" json:"odd,omitempty"`
+	Odd *string `protobuf:"bytes,34,opt,name=odd,proto3,oneof" json:"odd,omitempty"`
+	// Of a connection to a server: who is asked something during a call, and which calls wait for that.
+	Waits         *string `protobuf:"bytes,36,opt,name=waits,proto3,oneof" json:"waits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,11 +331,18 @@ func (x *Node) GetOdd() string {
 	return ""
 }
 
+func (x *Node) GetWaits() string {
+	if x != nil && x.Waits != nil {
+		return *x.Waits
+	}
+	return ""
+}
+
 var File_mcpd_v1_tree_proto protoreflect.FileDescriptor
 
 const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\n" +
-	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xce\b\n" +
+	"\x12mcpd/v1/tree.proto\x12\amcpd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf3\b\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -367,7 +376,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\bincident\x18\x1b \x01(\tH\x0fR\bincident\x88\x01\x01\x125\n" +
 	"\x05retry\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampH\x10R\x05retry\x88\x01\x01\x12\x19\n" +
 	"\x05keeps\x18! \x01(\tH\x11R\x05keeps\x88\x01\x01\x12\x15\n" +
-	"\x03odd\x18\" \x01(\tH\x12R\x03odd\x88\x01\x01B\v\n" +
+	"\x03odd\x18\" \x01(\tH\x12R\x03odd\x88\x01\x01\x12\x19\n" +
+	"\x05waits\x18$ \x01(\tH\x13R\x05waits\x88\x01\x01B\v\n" +
 	"\t_strategyB\a\n" +
 	"\x05_hungB\b\n" +
 	"\x06_stuckB\x0e\n" +
@@ -386,7 +396,8 @@ const file_mcpd_v1_tree_proto_rawDesc = "" +
 	"\t_incidentB\b\n" +
 	"\x06_retryB\b\n" +
 	"\x06_keepsB\x06\n" +
-	"\x04_oddB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
+	"\x04_oddB\b\n" +
+	"\x06_waitsB\x1fZ\x1dmcpd/proto/gen/mcpd/v1;mcpdv1b\x06proto3"
 
 var (
 	file_mcpd_v1_tree_proto_rawDescOnce sync.Once

@@ -1,0 +1,130 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+)
+
+// owner is a session whose client may be gone.
+type owner struct {
+	otp.Ref
+	*presence
+}
+
+// dialogs have every instance of a server ask a user about a call of the tool "a". Call is that of p.
+func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Peer, call jsonrpc.Message) {
+	r.T.Helper()
+	p = r.program(r.dials)
+	for _, session := range []string{"one", "two"} {
+		x := r.exchange(session, "tools/call", `{"name":"a"}`)
+		x.Owner, x.Version = owner{r.Ref(session), who}, version
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		at := p
+		if session == "two" {
+			q = r.grow()
+			at = q
+		}
+		if m := at.Expect("tools/call"); at == p {
+			call = m
+		}
+		at.Ask(jsonrpc.ID{}, question, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
+		r.Rest()
+	}
+	return p, q, call
+}
+
+// status is what the tree shows of the connection.
+func (r *rig) status() client.Status {
+	r.T.Helper()
+	for _, n := range r.Tree.Snapshot().Children {
+		if n.ID == "conn" {
+			return n.Extra.(client.Status)
+		}
+	}
+	r.T.Fatal("no connection")
+	return client.Status{}
+}
+
+// Where users are asked on all instances and their clients are gone, or silent for too long, a call that
+// would ask its user gets the place of one, and an operator reads why.
+func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		version protocol.Version
+		left    bool
+		after   time.Duration
+		why     string
+	}{
+		"gone":   {protocol.V20251125, true, client.GoneAfter + time.Second, "its client is gone"},
+		"silent": {protocol.V20260728, false, protocol.QuestionWait, "its client has not come back for "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, shared, func(r *rig) {
+				var who presence
+				p, q, call := r.dialogs(&who, tt.version)
+				time.Sleep(time.Minute) // while nobody else waits, both have their time
+				p.ExpectNothing(time.Second)
+				third := r.call("two")
+				if tt.left {
+					who.left = time.Now()
+					p.ExpectNothing(client.GoneAfter / 2)
+				}
+				time.Sleep(tt.after)
+				a := p.ExpectAnswer(question)
+				if a.Error == nil || !strings.Contains(a.Error.Message, tt.why) {
+					t.Errorf("answered %s", a.Append(nil))
+				}
+				q.ExpectAnswer(question)
+				p.Reply(call, `{"content":[]}`)
+				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+				r.Rest()
+				if got := r.outcome(third); got.Err != nil {
+					t.Error(got.Err)
+				}
+				given := stage.Of[telemetry.QuestionGivenUp](&r.Events)
+				if len(given) != 2 || !strings.HasPrefix(given[0].Cause, tt.why) || given[0].Session != "one" {
+					t.Errorf("told %+v", given)
+				}
+			})
+		})
+	}
+}
+
+// The tree and the log say who waits for whom, and the log once for all who wait at a time.
+func TestTreeAndLogTellWhoWaits(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p, _, _ := r.dialogs(&presence{}, protocol.V20251125)
+		if got := r.status().Waits; !strings.HasPrefix(got, "asks session one since ") || strings.Contains(got, "wait for") {
+			t.Errorf("the tree: %q", got)
+		}
+		r.call("two")
+		r.call("two")
+		time.Sleep(2 * client.Patience)
+		r.Rest()
+		if got := r.status().Waits; !strings.Contains(got, "calls of sessions two wait for the users of sessions one, two") {
+			t.Errorf("the tree: %q", got)
+		}
+		told := stage.Of[telemetry.CallsWait](&r.Events)
+		if len(told) != 1 || told[0].Session != "two" || !strings.Contains(told[0].Cause, "session one is asked elicitation/create for ") {
+			t.Errorf("told %+v", told)
+		}
+		time.Sleep(protocol.QuestionWait + 2*time.Second)
+		r.Rest()
+		if got := r.status().Waits; strings.Contains(got, "wait for") || len(r.outcomes()) != 2 {
+			t.Errorf("in the end %q, %d outcomes", got, len(r.outcomes()))
+		}
+		if len(stage.Of[telemetry.CallsWait](&r.Events)) != 1 || len(stage.Of[telemetry.QuestionGivenUp](&r.Events)) != 0 {
+			t.Error("told more than once, or given up")
+		}
+		p.ExpectNothing(time.Second)
+	})
+}
