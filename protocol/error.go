@@ -198,6 +198,20 @@ func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 	return &Error{Condition: ConditionUpstreamLost, Message: message, Data: unfinished(server, maybeExecuted), Cause: cause}
 }
 
+// UpstreamQuarantined says that the server is not used, until an operator releases it or a probe finds
+// that it works again. MaybeExecuted is as for UpstreamLost: the request may have been there when it was put away.
+func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error {
+	e := &Error{
+		Condition: ConditionUpstreamUnavailable, Message: "server " + shown(server) + " is quarantined",
+		Data: unfinished(server, maybeExecuted), Cause: cause,
+	}
+	if maybeExecuted {
+		e.Condition = ConditionUpstreamLost
+		e.Message += "; it may have executed the request"
+	}
+	return e
+}
+
 // Stopping says that the host goes down before the server has answered, empty for a request that no server was chosen for. MaybeExecuted is
 // as for UpstreamLost.
 func Stopping(server string, maybeExecuted bool) *Error {

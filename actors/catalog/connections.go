@@ -66,6 +66,9 @@ func (c *Catalog) unavailable(s *server, to Caller, cause error, retry time.Dura
 		c.drops.Drop(c.p, c.o.Emit, client.StderrWithheld(telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, 1))
 	}
 	e := client.LostTo(to.Principal, s.config.Name, "", false, cause)
+	if cause != nil && s.quarantinedFor(s.at(s.key(to))) {
+		e = client.PutAwayTo(to.Principal, s.config.Name, cause)
+	}
 	e.RetryAfter = retry
 	return e
 }

@@ -129,6 +129,12 @@ func (c *Catalog) allowed(s *server) {
 	}
 }
 
+// quarantinedFor reports whether the connection of a caller is quarantined, alone or with all of the server.
+func (s *server) quarantinedFor(key tenant.Key) bool {
+	p := s.pauses[key]
+	return s.whole != nil || p != nil && p.quarantined() && p.down
+}
+
 // quarantines reports whether any part of a server is quarantined.
 func (s *server) quarantines() bool {
 	if s.whole != nil {

@@ -57,6 +57,9 @@ func (e *Ending) Again() *Ending {
 	return &again
 }
 
+// PutAway reports whether an operator has quarantined the server.
+func (e *Ending) PutAway() bool { return e.Permanent && e.Cause == causeOperator }
+
 // Vain reports whether the program was started and did not come to its handshake.
 func (e *Ending) Vain() bool { return e.Cause == stdio.CauseHandshake || e.Cause == stdio.CauseUnready }
 

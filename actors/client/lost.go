@@ -26,11 +26,24 @@ func LostError(server, method string, maybeExecuted bool, cause error) *protocol
 
 // LostTo is LostError for a caller of that principal.
 func LostTo(principal, server, method string, maybeExecuted bool, cause error) *protocol.Error {
-	e := protocol.UpstreamLost(server, maybeExecuted, cause).Repeating(method)
 	if cause == nil {
-		return e
+		return protocol.UpstreamLost(server, maybeExecuted, cause).Repeating(method)
 	}
 	end := EndingOf(cause)
+	e := protocol.UpstreamLost(server, maybeExecuted, cause)
+	if end.PutAway() {
+		e = protocol.UpstreamQuarantined(server, maybeExecuted, cause)
+	}
+	return tellsOf(e.Repeating(method), principal, end)
+}
+
+// PutAwayTo is what a caller of that principal is told of a server that is quarantined for a cause.
+func PutAwayTo(principal, server string, cause error) *protocol.Error {
+	return tellsOf(protocol.UpstreamQuarantined(server, false, cause), principal, EndingOf(cause))
+}
+
+// tellsOf adds to an error how the server ended.
+func tellsOf(e *protocol.Error, principal string, end *Ending) *protocol.Error {
 	e.Message += ": " + end.Text
 	stderr := end.Stderr
 	if end.Withheld(principal) {

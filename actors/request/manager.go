@@ -218,7 +218,8 @@ func (m *Manager) reject(x *Exchange, err error) {
 func (m *Manager) refused(do effect) {
 	x := do.Request.Owner
 	m.begin(x)
-	m.o.Emit(telemetry.Rejected{Where: m.where(x), Reason: protocol.ConditionOf(do.Err).String(), Method: x.Method})
+	told := protocol.Translate(do.Err, x.Version)
+	m.o.Emit(Rejected(m.where(x), x.Method, x.Params, x.Sink, do.Err, told))
 	m.finish(do, answer{})
 }
 

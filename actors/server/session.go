@@ -195,13 +195,7 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)
-	s.o.Emit(
-		telemetry.Rejected{
-			Where:  s.where(),
-			Reason: protocol.ConditionOf(err).String(),
-			Method: d.Message.Method,
-		},
-	)
+	s.o.Emit(request.Rejected(s.where(), d.Message.Method, d.Message.Params, d.Out, err, m.Error))
 }
 
 // answer answers a request here, with a result.

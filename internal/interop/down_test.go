@@ -218,6 +218,18 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			if lines := story(host)[before:]; len(lines) != 1 || !strings.Contains(lines[0], `"level":"warn"`) || !strings.Contains(lines[0], incidents[0]) {
 				t.Errorf("the log says %q", lines)
 			}
+			late := newWire(t, host.MCP+"/mcp", "")
+			late.open("2025-11-25")
+			late.post(callWebT)
+			if tt.sessions { // else all use one connection, which has the call
+				eventually(t, "a line says which call was rejected, whose, and for which incident", func() bool {
+					return slices.ContainsFunc(strings.Split(host.Log(), "\n"), func(line string) bool {
+						return strings.Contains(line, `"event":"rejected"`) && strings.Contains(line, `"server":"web"`) &&
+							strings.Contains(line, `"name":"web__t"`) && strings.Contains(line, `"address":"127.0.0.1:`) &&
+							strings.Contains(line, incidents[0])
+					})
+				})
+			}
 			m.start()
 			for i, c := range clients {
 				eventually(t, "a call succeeds", func() bool { return c.post(callT).message(t).Error == nil })

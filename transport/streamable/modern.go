@@ -61,6 +61,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
+	reply.from = r.RemoteAddr
 	reply.room = h.options.Room(ep)
 	reply.version, reply.listens = class.Version, m.Method == subscribing
 	if err := peer.Call(ctx, m, fields, reply); err != nil {

@@ -98,6 +98,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
+	reply.from = r.RemoteAddr
 	reply.ask, reply.room = id, h.options.Room(ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
@@ -137,6 +138,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 		}
 	}
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
+	reply.from = r.RemoteAddr
 	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply, nil)
 	if err != nil {
 		reply.leave()
@@ -217,6 +219,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		return
 	}
 	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
+	reply.from = r.RemoteAddr
 	reply.batch, reply.room = true, h.options.Room(ep)
 	for _, m := range answers {
 		(&member{reply: reply}).Finish(m)

@@ -18,6 +18,7 @@ type reply struct {
 	batch   bool             // the JSON form is an array
 	listens bool             // the request asks for what is announced: its stream only waits
 	ask     jsonrpc.ID       // of the one request; none for a batch
+	from    string           // the address of the client
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
 	room    *transport.Room  // of those whom it is for; nil has no bound
 
@@ -53,6 +54,12 @@ func (r *reply) Finish(m jsonrpc.Message) bool { return r.finish(&r.done, m) }
 
 // CloseStream implements Reconnector.
 func (r *reply) CloseStream(retry time.Duration) { r.closeStream(&r.done, retry) }
+
+// From is the address of the client, for the log.
+func (r *reply) From() string { return r.from }
+
+// From is the address of the client, for the log.
+func (b *member) From() string { return b.reply.from }
 
 // member is the Sink of one request of a batch.
 type member struct {

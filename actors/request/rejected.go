@@ -1,0 +1,45 @@
+package request
+
+import (
+	"cmp"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+)
+
+// maxShownName bounds the name of a tool in the log: a client chose it.
+const maxShownName = 128
+
+// Rejected is the event of a request that was refused with an error: what it was for and who asked,
+// and the server and the incident that its client was told of.
+func Rejected(
+	at telemetry.Where,
+	method string,
+	params jsontext.Value,
+	out transport.Sink,
+	why error,
+	told *jsonrpc.Error,
+) telemetry.Rejected {
+	name, ok := splice.GetString(params, "name")
+	if !ok {
+		name, _ = splice.GetString(params, "uri")
+	}
+	if told != nil {
+		server, _ := splice.GetString(told.Data, "server")
+		incident, _ := splice.GetString(told.Data, "incident")
+		at.Server, at.Incident = cmp.Or(at.Server, server), cmp.Or(at.Incident, incident)
+	}
+	e := telemetry.Rejected{
+		Where: at, Reason: protocol.ConditionOf(why).String(), Method: method,
+		Name: telemetry.Clean(name, maxShownName),
+	}
+	if from, ok := out.(interface{ From() string }); ok {
+		e.Address = from.From()
+	}
+	return e
+}
