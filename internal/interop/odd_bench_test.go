@@ -174,7 +174,7 @@ func (b *oddBench) goSaw(ctx context.Context) map[string][]oddOutcome {
 
 // typescriptSaw does all jobs with a generation of the TypeScript client, in one process.
 func (b *oddBench) typescriptSaw(client string) (outcomes map[string][]oddOutcome, err error) {
-	input, err := json.Marshal(map[string]any{"timeout": oddTime.Milliseconds(), "width": oddWidth, "jobs": b.jobs(client)})
+	input, err := json.Marshal(map[string]any{"timeout": oddTime.Milliseconds(), "pause": oddPause.Milliseconds(), "width": oddWidth, "jobs": b.jobs(client)})
 	if err != nil {
 		return nil, err
 	}

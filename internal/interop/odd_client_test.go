@@ -146,6 +146,10 @@ func (t oddTarget) goTransport(connections *http.Transport) mcp.Transport {
 
 // goAsk asks one thing.
 func goAsk(ctx context.Context, s *mcp.ClientSession, heard <-chan string, a wireAsk) oddOutcome {
+	if a.Method == "pause" {
+		time.Sleep(oddPause)
+		return oddOutcome{Result: json.RawMessage(`"paused"`)}
+	}
 	if method, ok := strings.CutPrefix(a.Method, "await "); ok {
 		for {
 			select {

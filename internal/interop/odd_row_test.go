@@ -50,7 +50,7 @@ type oddRow struct {
 // last.
 type says map[string][]oddReply
 
-// oddAsk is what a client asks. The method "await METHOD" waits for a notification, "notify METHOD"
+// oddAsk is what a client asks. The method "pause" asks nothing for oddPause. The method "await METHOD" waits for a notification, "notify METHOD"
 // sends one, and "follow" reads the resource whose URI stands in the last result. What is expected
 // through mcpd is written as oddOutcome.String has it; empty means the same as directly.
 type oddAsk struct {
@@ -117,11 +117,11 @@ const (
 
 // oddParts are the headings of the page.
 var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked",
-	7: "Revisions and the way to a server"}
+	7: "Revisions and the way to a server", 8: "Left alone"}
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle())
 }
 
 // oddServer is a row over one transport.

@@ -4,7 +4,7 @@
 import { json } from 'node:stream/consumers';
 
 const { connect, answered, late } = await import(`./sdk${process.argv[2]}.mjs`);
-const { timeout, width, jobs } = await json(process.stdin);
+const { timeout, pause, width, jobs } = await json(process.stdin);
 console.debug = console.error; // standard output is for the outcomes
 
 const methods = {
@@ -28,6 +28,10 @@ const failed = (e) => {
 const starting = (result) => JSON.stringify(result._meta?.['mcpd/incomplete'] ?? '').includes('it has not listed anything yet');
 
 async function ask(session, heard, { method, params }) {
+  if (method === 'pause') {
+    await new Promise((done) => setTimeout(done, pause));
+    return { Result: 'paused' };
+  }
   const await_ = /^await (.*)/.exec(method);
   if (await_) {
     for (let left = timeout; left > 0; left -= 20) {
