@@ -28,29 +28,42 @@ func (v *View) Listed(
 	version protocol.Version,
 	scope, cursor string,
 ) (jsontext.Value, error) {
-	from := protocol.Latest
-	if version.Era() == protocol.Modern {
+	from, legacy := protocol.Latest, version.Era() == protocol.Legacy
+	if !legacy {
 		from = protocol.LatestLegacy
 	}
 	var of string // the server of the item before
 	var dialect tasks.Dialect
+	var facts client.Facts
 	page, err := v.List(kind).
 		Page(scope, cursor, func(server string, item jsontext.Value) jsontext.Value {
+			if of != server {
+				of = server
+				dialect, facts = v.Dialect(server)
+			}
+			if kind == merge.Tools && legacy && facts.Version.Era() == protocol.Legacy {
+				item = unwrapped(item)
+			}
 			item = rewrite.Item(rewritten[kind], from, version, item)
 			if kind == merge.Tools && version.Has(protocol.ToolExecution) {
-				if of != server {
-					of = server
-					dialect, _ = v.Dialect(server)
-				}
 				item = tasked(item, dialect)
 			}
-			item, _ = merge.Sound(kind, version.Era() == protocol.Legacy, item)
+			item, _ = merge.Sound(kind, legacy, item)
 			return item
 		})
 	if err != nil {
 		return nil, err
 	}
 	return merge.WithIncomplete(page, v.incomplete[kind]), nil
+}
+
+// unwrapped is a tool of a legacy server without a schema that would be wrapped: the server's results
+// pass as they are.
+func unwrapped(tool jsontext.Value) jsontext.Value {
+	if schema, ok := splice.Get(tool, "outputSchema"); ok && rewrite.Wraps(schema) {
+		tool, _ = splice.Delete(tool, "outputSchema")
+	}
+	return tool
 }
 
 // Dialect is how a server speaks of tasks, as far as it is known.

@@ -93,7 +93,8 @@ func digest(data jsontext.Value) string {
 // outcome is what a tool gave: the blocks that people and models read, and a value for programs.
 type outcome struct {
 	value   jsontext.Value // structuredContent; empty for none
-	lost    bool           // the value cannot be told as it is
+	lost    bool           // the value cannot be told as it is: text says it
+	wraps   bool           // the value is told all the same, as a member of an object
 	content bool           // there are blocks
 }
 
@@ -103,16 +104,20 @@ func (r *rewriter) outcome(from, to int) outcome {
 	if !ok {
 		return outcome{}
 	}
-	lost := !r.to.Has(protocol.StructuredContent) || !r.to.Has(protocol.AnyStructuredContent) && v.Kind() != '{'
-	return outcome{value: v, lost: lost}
+	wraps := !r.to.Has(protocol.AnyStructuredContent) && v.Kind() != '{'
+	return outcome{value: v, lost: wraps || !r.to.Has(protocol.StructuredContent), wraps: wraps && r.to.Has(protocol.StructuredContent)}
 }
 
-// outcomeMember rewrites the current member of a tool's result. A value that cannot be told is dropped, and its JSON told as text, unless
-// there is a text already: servers put the JSON there themselves (2025-06-18 §server/tools).
+// outcomeMember rewrites the current member of a tool's result. A value that cannot be told as it is
+// is wrapped, or dropped where there is no place for it, and its JSON told as text, unless there is a
+// text already: servers put the JSON there themselves (2025-06-18 §server/tools).
 func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
 	switch {
 	case w.Is("structuredContent"):
-		if out.lost {
+		switch {
+		case out.wraps:
+			r.Set(w, wrapped(w.Value()))
+		case out.lost:
 			r.Drop(w)
 		}
 	case w.Is("content"):

@@ -93,9 +93,9 @@ func (r *rewriter) member(w *splice.Walk, o object) {
 	}
 	from, to := w.Span()
 	switch {
-	case s.drop,
-		s.of == meta && r.emptied(from),
-		s.of == outputSchema && !r.to.Has(protocol.FullSchemas) && !objectSchema(w.Value()):
+	case s.of == outputSchema && !s.drop && !r.to.Has(protocol.FullSchemas) && !objectSchema(w.Value()):
+		r.output(w)
+	case s.drop, s.of == meta && r.emptied(from):
 		r.Drop(w)
 	default:
 		if s.as != "" {

@@ -76,6 +76,17 @@ func objectSchema(schema jsontext.Value) bool {
 	return typed
 }
 
+// output rewrites the schema of results that are no objects. One that has no form is left out.
+func (r *rewriter) output(w *splice.Walk) {
+	if Wraps(w.Value()) {
+		if schema, ok := wrappedSchema(w.Value()); ok {
+			r.Set(w, schema)
+			return
+		}
+	}
+	r.Drop(w)
+}
+
 // schemas writes the properties of a schema as objects where a revision wants no others: true is {}, false is {"not":{}}.
 func (r *rewriter) schemas(from int) {
 	for w := r.Walk(from); r.Next(&w); {
@@ -128,6 +139,9 @@ func (r *rewriter) unmirrorSchema(from, depth int) {
 }
 
 // named reports whether the members of the current member's value are schemas, under names of the author's own.
-func named(w *splice.Walk) bool {
-	return w.Is("properties") || w.Is("patternProperties") || w.Is("$defs") || w.Is("definitions") || w.Is("dependentSchemas")
+func named(w *splice.Walk) bool { return namesSchemas(w.Is) }
+
+// namesSchemas is named for a member whose name is told by is.
+func namesSchemas(is func(name string) bool) bool {
+	return is("properties") || is("patternProperties") || is("$defs") || is("definitions") || is("dependentSchemas")
 }
