@@ -24,6 +24,13 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	defer streams.detach(&out)
+	if out.kind == answeredStream {
+		// TypeScript clients (1.x) come back after an error, as they count results only. A stream that
+		// ends has them come back once more, again and again; 405 says that there is none.
+		w.Header().Set("Allow", "POST, DELETE")
+		h.refuse(w, r, ep, badMethod, jsonrpc.ID{}, "the stream has ended with the answer, which was sent")
+		return
+	}
 	e := emitter{
 		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, tenant: ep.Tenant, drain: h.drain,
 		age: h.options.StreamAge,

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -117,6 +119,9 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 		}
 		return true
 	}
+	if silent && r.out.nonce != "" && !r.ask.IsZero() {
+		m, silent = withdrawn(r.ask), false
+	}
 	if !silent {
 		_ = r.streams.send(r.stream, m) // an outcome is only refused when the session ended: then nobody can ask for it
 	}
@@ -124,6 +129,13 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 		r.streams.finish(r.stream)
 	}
 	return true
+}
+
+// withdrawn ends the stream of a request that its client has cancelled. The client needs no answer
+// (2025-11-25 §basic/utilities/cancellation) and ignores it, but comes back for one if the stream had
+// an id and ends without. It is a result because TypeScript clients (1.x) come back after errors too.
+func withdrawn(ask jsonrpc.ID) jsonrpc.Message {
+	return jsonrpc.Response(ask, jsontext.Value(`{"_meta":{"mcpd/reason":"cancelled"}}`))
 }
 
 func (r *reply) closeStream(done *bool, retry time.Duration) {
