@@ -116,15 +116,22 @@ func (s *Session) keep(
 		s.refuse(o.d, err)
 		return
 	}
+	good := ttl
+	if down == tasks.Core && up == tasks.Core { // whose server says how long it is kept
+		good = tasks.MaxTTL
+	}
 	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
 		Kind: seal.Kept, Handle: handle, Round: uint32(down),
-		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(ttl),
+		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(good),
 	})
 	if err != nil {
 		s.refuse(o.d, protocol.InternalError(err))
 		return
 	}
-	params, _ := splice.Delete(o.params, "task")
+	params := o.params
+	if down != tasks.Core || up != tasks.Core {
+		params, _ = splice.Delete(params, "task")
+	}
 	params, _ = splice.Delete(params, "_meta", "progressToken") // tasks have no progress here
 	if params, err = rewrite.Request("tools/call", s.record.Version, server, params); err != nil {
 		s.refuse(o.d, protocol.InternalError(err))

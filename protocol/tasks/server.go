@@ -69,9 +69,12 @@ func (t *Task) called(in Event) {
 	}
 	t.own, t.unsaved = own.Clone(), true
 	of := names[t.o.Up]
-	if ttl, ok := duration(task, of.ttl); ok {
+	if ttl, ok := duration(task, of.ttl); ok && t.passes() {
+		t.ttl = min(MaxTTL, t.now.Sub(t.created)+ttl)
+	} else if ok {
 		t.ttl = min(t.ttl, t.now.Sub(t.created)+ttl)
 	}
+	t.hear(in.Result, task)
 	t.pace(task)
 	t.create()
 	if status, _ := splice.GetString(task, "status"); t.o.Up == Extension && Status(status) != Working {
@@ -107,7 +110,7 @@ func (t *Task) pace(task jsontext.Value) {
 // polled takes how the server says that the task is doing.
 func (t *Task) polled(in Event) {
 	if in.Err != nil {
-		e := theirs(in.Err)
+		e := refusal(in.Err)
 		if t.misses++; t.misses >= MaxMisses || e != nil && e.Code == jsonrpc.CodeInvalidParams {
 			t.stop()
 			err := protocol.UpstreamLost(t.o.Name, true, in.Err) // it made the task, and may be another by now
@@ -119,6 +122,7 @@ func (t *Task) polled(in Event) {
 		return
 	}
 	t.misses = 0
+	t.hear(in.Result, in.Result)
 	t.pace(in.Result)
 	t.doing(in.Result)
 }
@@ -127,6 +131,9 @@ func (t *Task) polled(in Event) {
 func (t *Task) doing(task jsontext.Value) {
 	if message, _ := splice.GetString(task, "statusMessage"); message != t.message {
 		t.message, t.updated = message, t.now
+		if status, _ := splice.GetString(task, "status"); t.passes() && t.creator == 0 && Status(status) == t.status {
+			t.do(Effect{Do: Tell}) // as the server told it
+		}
 	}
 	text, _ := splice.GetString(task, "status")
 	switch s := Status(text); {

@@ -47,8 +47,14 @@ func (t *Task) Object() jsontext.Value {
 	}
 	set("createdAt", moment(t.created))
 	set("lastUpdatedAt", moment(t.updated))
-	set(of.ttl, millis(t.ttl))
-	set(of.poll, millis(t.poll))
+	ttl, poll := millis(t.ttl), millis(t.poll)
+	if t.theirs.known {
+		ttl, poll = t.theirs.ttl, t.theirs.poll
+	}
+	set(of.ttl, ttl)
+	if len(poll) > 0 {
+		set(of.poll, poll)
+	}
 	return o
 }
 
@@ -82,7 +88,7 @@ func (t *Task) Detail() jsontext.Value {
 func (t *Task) creation() jsontext.Value {
 	if t.o.Down == Core {
 		o, _ := splice.Set(nil, t.Object(), "task")
-		return o
+		return t.withMeta(o)
 	}
 	o, _ := splice.Set(t.Object(), jsontext.Value(`"task"`), "resultType")
 	return o

@@ -41,6 +41,7 @@ type Task struct {
 	waiters          []uint64       // its requests that wait for the end, oldest first
 
 	own     jsontext.Value // the server's id of it, a JSON string; empty before there is one
+	theirs  theirs         // what a server of the core says of it, for a client of the core
 	numbers uint64         // of calls and questions so far
 	calling uint64         // tools/call at the server; 0 for none, as the others
 	polling uint64         // tasks/get
@@ -70,7 +71,7 @@ func (t *Task) Options() Options { return t.o }
 
 // Kept is how many bytes the task keeps: its call, its questions and its result.
 func (t *Task) Kept() int {
-	n := len(t.o.Params) + len(t.result) + len(t.state)
+	n := len(t.o.Params) + len(t.result) + len(t.state) + len(t.theirs.meta)
 	for i := range t.inputs {
 		n += len(t.inputs[i].params)
 	}
@@ -135,7 +136,7 @@ func (t *Task) start(request uint64) {
 	default:
 		t.creator = request
 	}
-	if t.o.Up == Core {
+	if _, asked := splice.Get(params, "task"); t.o.Up == Core && !asked {
 		params, _ = splice.Set(params, millis(t.ttl), "task", "ttl")
 	}
 	t.calling = t.call("tools/call", params)
@@ -192,7 +193,7 @@ func (t *Task) arm() {
 func (t *Task) ask(in Event) {
 	switch in.Method {
 	case "tasks/get":
-		o := t.Object()
+		o := t.withMeta(t.Object())
 		if t.o.Down == Extension {
 			o, _ = splice.Set(t.Detail(), complete, "resultType")
 		}
@@ -358,8 +359,8 @@ func (t *Task) release() {
 	}
 }
 
-// theirs is the error that the server itself gave, if it is one.
-func theirs(err error) *jsonrpc.Error {
+// refusal is the error that the server itself gave, if it is one.
+func refusal(err error) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {
 		return e
