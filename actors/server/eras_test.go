@@ -20,7 +20,7 @@ func TestListsOfAServerThatChangesItsEra(t *testing.T) {
 	modern := func(r *rig) {
 		modern(r)
 		r.script["files"]["tools/list"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"read",` +
-			`"inputSchema":{"type":"object"},`+bare+`}]}`)
+			`"inputSchema":{"type":"object"},` + bare + `}]}`)
 	}
 	v2025, v2026 := mcptest.LoadSchemas(t, "2025-11-25"), mcptest.LoadSchemas(t, "2026-07-28")
 	for name, eras := range map[string][2]func(r *rig){"legacy, then modern": {legacy, modern}, "modern, then legacy": {modern, legacy}} {

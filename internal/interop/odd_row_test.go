@@ -121,7 +121,7 @@ var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: 
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle(), oddValues())
 }
 
 // oddServer is a row over one transport.

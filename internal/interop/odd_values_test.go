@@ -1,0 +1,40 @@
+package interop
+
+// oddValues are servers of 2026-07-28 whose results are no objects. Clients of older revisions get
+// them wrapped, as the official SDKs of servers do for them.
+func oddValues() []oddRow {
+	const text12 = `[{"text":"[1,2]","type":"text"}]`
+	row := func(name, odd, schema, value, legacy, modern string) oddRow {
+		if schema != "" {
+			schema = `,"outputSchema":` + schema
+		}
+		const framed = `"resultType":"complete","ttlMs":0,"cacheScope":"private",`
+		return oddRow{
+			part: 1, name: name, odd: odd, says: says{
+				"initialize":      {failure(-32601, "method not found")},
+				"server/discover": {result(`{` + framed + `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)},
+				"tools/list":      {result(`{` + framed + `"tools":[{"name":"it","inputSchema":{"type":"object"}` + schema + `}]}`)},
+				"tools/call it":   {result(`{"resultType":"complete","content":[],"structuredContent":` + value + `}`)},
+			},
+			asks: []oddAsk{
+				{method: "tools/list", through: "it", aggregate: "it"},
+				{
+					method: "tools/call", params: `{"name":"it"}`, through: legacy, aggregate: legacy,
+					modern: oddModern{modern, modern, anySchema},
+				},
+			},
+		}
+	}
+	return []oddRow{
+		row("value-array", "a result that is an array, as its schema says", `{"type":"array","items":{"type":"number"}}`, `[1,2]`,
+			`{"content":`+text12+`,"structuredContent":{"result":[1,2]}}`, `{"content":[],"structuredContent":[1,2]}`),
+		row("value-reference", "the same, with a schema that refers to its own parts", `{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"number"}}}`, `[1,2]`,
+			`{"content":`+text12+`,"structuredContent":{"result":[1,2]}}`, `{"content":[],"structuredContent":[1,2]}`),
+		row("value-free", "the same without a schema", "", `[1,2]`,
+			`{"content":`+text12+`,"structuredContent":{"result":[1,2]}}`, `{"content":[],"structuredContent":[1,2]}`),
+		row("value-text", "a result that is a text", `{"type":"string"}`, `"x"`,
+			`{"content":[{"text":"\"x\"","type":"text"}],"structuredContent":{"result":"x"}}`, `{"content":[],"structuredContent":"x"}`),
+		row("value-any", "an object, where the schema allows arrays too", `{"anyOf":[{"type":"object"},{"type":"array"}]}`, `{"a":1}`,
+			`{"content":[],"structuredContent":{"a":1}}`, `{"content":[],"structuredContent":{"a":1}}`),
+	}
+}
