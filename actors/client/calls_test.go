@@ -133,10 +133,14 @@ func TestProgressReachesItsCall(t *testing.T) {
 		if sent := out.Sent(); len(sent) != 1 || string(sent[0].Params) != `{"progressToken":"mine","progress":1}` {
 			t.Errorf("sent %v", sent)
 		}
+		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"0`+string(token)+`","progress":5}`) // as the TypeScript SDK reads it
+		if sent := out.Sent(); len(sent) != 2 || string(sent[1].Params) != `{"progressToken":"mine","progress":5}` {
+			t.Errorf("sent %v", sent)
+		}
 		if sent := quiet.Sink.(*stage.Sink).Sent(); len(sent) != 0 {
 			t.Errorf("a call that asked for none was sent %v", sent)
 		}
-		if got := stage.Of[*request.Progress](&r.requests.Log); len(got) != 1 || got[0].ID != x.ID {
+		if got := stage.Of[*request.Progress](&r.requests.Log); len(got) != 2 || got[0].ID != x.ID {
 			t.Errorf("told the manager of %v", got)
 		}
 		time.Sleep(drops.Every)

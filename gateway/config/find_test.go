@@ -71,7 +71,7 @@ func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
 	}
 	for _, path := range []string{pipe, link, "/dev/null", "/dev/zero"} {
 		done := make(chan error, 1)
-		go func() { // it ends with the test's process at the latest
+		go func() { // owner: the test, which waits for the result
 			_, err := Read(path, options(""))
 			done <- err
 		}()
