@@ -141,7 +141,7 @@ func (s *server) record(now time.Time) Record {
 	case s.away != nil && (p == nil || !p.operator):
 		r.Ending = s.away.why.Status()
 	case s.state == client.Stopped && p == nil && s.unneeded != "":
-		r.Ending = telemetry.Ending{Cause: s.unneeded, Class: client.Transient}
+		r.Ending = telemetry.Ending{Cause: s.unneeded}
 	case p != nil:
 		r.Ending, r.Operator = p.why.Status(), p.operator
 	case s.cause != nil && s.state != client.Ready:

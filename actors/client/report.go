@@ -47,7 +47,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	case cause != nil:
 		s.Ending = EndingOf(cause).Status()
 	case closed != "":
-		s.Ending = telemetry.Ending{Cause: closed, Class: Transient}
+		s.Ending = telemetry.Ending{Cause: closed}
 	case c.state == Ready && lacks != "":
 		s.State, s.Cause = string(Degraded), lacks
 	}
