@@ -6,12 +6,14 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 FUZZTIME ?= 10s
 # The form of resilience: full, or short as in CI.
 FORM ?= full
+# The seed of the list of events of soak.
+SEED ?= 1
 # How many seeds of the simulation, and cases of each property, nightly looks at. The seeds begin with the day, so that each
 # night sees others.
 SEEDS ?= 100000
 CHECKS ?= 20000
 
-.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity scale nightly fuzz check
+.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity scale soak nightly fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -65,6 +67,9 @@ parity: ## Compares what the official SDKs see of 38 published servers through m
 
 scale: ## Has a thousand servers come up behind thousands of clients, and writes docs/scale.md. Takes three minutes.
 	go test -count=1 -timeout=30m -v ./internal/scale -full -update
+
+soak: ## Has 40 official clients call published servers of four tenants for 20 minutes, while servers, disk and host are broken by a seeded list, and writes docs/soak.md. SEED=2 takes another list.
+	CI=true go test -count=1 -timeout=60m -v ./internal/soak -run='^TestSoak$$' -full -update -seed=$(SEED)
 
 fuzz: ## Runs every fuzz target for FUZZTIME.
 	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read p; do for f in $$(go test -list='^Fuzz' $$p | grep '^Fuzz'); do go test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) $$p || exit 1; done; done

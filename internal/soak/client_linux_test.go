@@ -1,0 +1,171 @@
+package soak
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// Pauses of a client.
+const (
+	betweenCalls = 300 * time.Millisecond
+	afterBroken  = 500 * time.Millisecond // before it tries again
+	longestPause = 5 * time.Second        // that it makes because it was told to
+)
+
+// attempts bounds how often a call is sent that was not executed, as its errors say.
+const attempts = 3
+
+// client calls tools of one tenant, one after the other. With a server it does so at the endpoint of
+// that, otherwise at that of all.
+type client struct {
+	name   string
+	sdk    sdk
+	tenant string
+	server string
+	tools  []tool
+	base   string // URL of the host
+
+	open    session
+	reopens int
+}
+
+// tool is what is called of a server: its arguments hold the nonce, and so does its answer.
+type tool struct {
+	server, name string
+	arguments    func(nonce string) map[string]any
+}
+
+// path is the endpoint of the client.
+func (c *client) path() string {
+	if c.server == "" {
+		return "/t/" + c.tenant + "/mcp"
+	}
+	return "/t/" + c.tenant + "/" + c.server + "/mcp"
+}
+
+// named is what the tool is called at the client's endpoint.
+func (c *client) named(t tool) string {
+	if c.server == "" {
+		return t.server + "__" + t.name
+	}
+	return t.name
+}
+
+// run calls until the end, and records each attempt. The first calls, one of each tool, were made
+// before.
+func (c *client) run(end <-chan struct{}, record func(outcome)) {
+	for n := len(c.tools); ; n++ {
+		select {
+		case <-end:
+			c.leave()
+			return
+		case <-time.After(betweenCalls):
+		}
+		c.once(n, record)
+	}
+}
+
+// once makes one call.
+func (c *client) once(n int, record func(outcome)) {
+	t := c.tools[n%len(c.tools)]
+	nonce := fmt.Sprintf("n-%s-%d-n", c.name, n)
+	for range attempts {
+		o := outcome{client: c.name, nonce: nonce, tenant: c.tenant, server: t.server, sent: time.Now()}
+		r := c.attempt(t, nonce)
+		o.ended, o.text, o.err, o.broken, o.late = time.Now(), r.Text, r.Error, r.Broken, r.Late
+		if o.err != nil {
+			o.broken, o.late = "", false
+		}
+		record(o)
+		if o.broken != "" {
+			time.Sleep(afterBroken)
+			return
+		}
+		if o.err == nil {
+			return
+		}
+		done, _ := o.err.said(executed)
+		if again, _ := o.err.said(retryable); done || !again {
+			return
+		}
+		time.Sleep(min(longestPause, max(betweenCalls, time.Duration(o.err.Data.RetryAfterMs)*time.Millisecond)))
+	}
+}
+
+// attempt sends the call. A session that gave no answer is left, and the next attempt opens another.
+func (c *client) attempt(t tool, nonce string) reply {
+	if c.open == nil {
+		opened, r := c.sdk.open(c.base + c.path())
+		if opened == nil {
+			return r
+		}
+		c.open = opened
+		c.reopens++
+	}
+	r := c.open.call(c.named(t), t.arguments(nonce))
+	if r.Error == nil && r.Broken != "" || r.Error != nil && r.Error.reason() == "session_gone" {
+		c.leave()
+	}
+	return r
+}
+
+func (c *client) leave() {
+	if c.open != nil {
+		c.open.close()
+		c.open = nil
+	}
+}
+
+// record keeps outcomes.
+type record struct {
+	mu  sync.Mutex
+	all []outcome
+}
+
+func (r *record) add(o outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, o)
+}
+
+// startNode runs the client of a generation of the TypeScript SDK until the end of the test.
+func startNode(t *testing.T, generation string) *nodeSDK {
+	t.Helper()
+	command := exec.Command("node", mcptest.ScriptFile(t, "testdata/soak.mjs"), generation)
+	command.Stderr = os.Stderr
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &nodeSDK{in: in, waiting: map[int]chan reply{}}
+	ended := make(chan error, 1)
+	go func() { // ends with the process
+		n.read(out)
+		_, _ = io.Copy(io.Discard, out)
+		ended <- command.Wait()
+	}()
+	t.Cleanup(func() {
+		select {
+		case err := <-ended:
+			t.Errorf("the TypeScript client %s ended by itself: %v", generation, err)
+		default:
+			_ = command.Process.Kill()
+			<-ended
+		}
+	})
+	return n
+}

@@ -1,0 +1,112 @@
+package soak
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// holding is what a host holds, by what it is.
+type holding map[string]int
+
+// mayDiffer names what may be more at the end than at the first quiet sample, and why.
+var mayDiffer = map[string]string{
+	"goroutines of the runtime":                           "the runtime starts its own as it needs them, and keeps them",
+	"goroutines of net/http.(*conn).serve":                "connections of the clients and of this test come and go; they are counted as descriptors",
+	"goroutines of net/http.(*connReader).backgroundRead": "the same",
+	"goroutines of net/http.(*persistConn).readLoop":      "connections that are kept for the next request to a server behind a URL, for 90 s at most",
+	"goroutines of net/http.(*persistConn).writeLoop":     "the same",
+	"goroutines of mcpd/supervisor/otp.(*runners).run":    "those without work are kept for the next burst; the number of idle ones is taken off",
+	"MiB of memory": "what a Go program has had it gives back when the system asks for it",
+}
+
+// gauges are metrics that count what is held.
+var gauges = map[string]string{
+	"sessions": "mcpd_sessions{", "streams": "mcpd_streams", "peers": "mcpd_peers", "subscriptions": "mcpd_subscriptions",
+	"bytes of history": "mcpd_history_bytes", "requests in flight": "mcpd_requests_in_flight{", "actors": "mcpd_actors{",
+	"timers": "mcpd_actor_timers{", "pending replies": "mcpd_actor_pending_replies{",
+}
+
+// holds asks the host what it holds now.
+func (r *rig) holds() holding {
+	r.t.Helper()
+	metrics, err := r.admin(http.MethodGet, "/metrics")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	profile, err := r.admin(http.MethodGet, "/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.PID()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	now := holding{"processes": len(r.Processes()), "MiB of memory": residentMiB(r.PID())}
+	for name, begin := range gauges {
+		now[name] = int(mcptest.Total(r.t, metrics, begin))
+	}
+	running := mcptest.Goroutines(profile)
+	now["descriptors"] = len(files) - running["net/http.(*persistConn).readLoop"] - int(mcptest.Total(r.t, metrics, "mcpd_upstream_idle_connections"))
+	for runs, n := range running {
+		if runs == "" {
+			runs = "the runtime"
+		}
+		now["goroutines of "+runs] = n
+	}
+	return now
+}
+
+func residentMiB(pid int) (mib int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	var size, resident int
+	_, _ = fmt.Sscan(string(text), &size, &resident)
+	return resident * os.Getpagesize() >> 20
+}
+
+// rest is what the host holds when that has not changed for a second, or after a minute.
+func (r *rig) rest() (now holding) {
+	r.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		before := now
+		time.Sleep(time.Second)
+		now = r.holds()
+		if len(more(before, now)) == 0 && len(more(now, before)) == 0 && now["sessions"] == 0 {
+			break
+		}
+	}
+	return now
+}
+
+// difference is something of which there is more or less.
+type difference struct {
+	name          string
+	before, after int
+}
+
+// more is what there is more of than before, but for what may differ.
+func more(before, after holding) (all []difference) {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if after[name] > before[name] && mayDiffer[name] == "" {
+			all = append(all, difference{name, before[name], after[name]})
+		}
+	}
+	return all
+}
+
+func TestMore(t *testing.T) {
+	before := holding{"sessions": 1, "gone": 1, "MiB of memory": 1}
+	got := more(before, holding{"sessions": 2, "goroutines of x": 1, "MiB of memory": 2})
+	if want := []difference{{"goroutines of x", 0, 1}, {"sessions", 1, 2}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

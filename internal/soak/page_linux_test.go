@@ -1,0 +1,171 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// docsPage is the page that a full run writes.
+const docsPage = "../../docs/soak.md"
+
+// summary is what a soak came to.
+type summary struct {
+	took        time.Duration
+	calls       map[string]int // by how they ended
+	reopens     int
+	clients     int
+	faults      []fault
+	events      []happened
+	lines       [][]line
+	alone       []line
+	wordy       []string
+	held        []difference
+	first, last holding
+}
+
+func summarize(r *rig, begin time.Time, all []outcome, events []happened, first, last holding) *summary {
+	s := &summary{took: time.Since(begin), calls: map[string]int{}, events: events, first: first, last: last}
+	counted := map[string]bool{}
+	for _, each := range services() {
+		counted[each.name] = each.counted
+	}
+	s.faults = judge(all, r.effects(), events, func(server string) bool { return counted[server] })
+	names := map[string]bool{}
+	for _, o := range all {
+		names[o.client] = true
+		switch {
+		case o.err != nil:
+			may, _ := o.err.said(executed)
+			s.calls[fmt.Sprintf("error `%s`, maybeExecuted %t", o.err.reason(), may)]++
+		case o.late:
+			s.calls["no answer until the client's timeout"]++
+		case o.broken != "":
+			s.calls["no answer: the connection was lost or refused"]++
+		default:
+			s.calls["answered"]++
+		}
+	}
+	s.clients = len(names)
+	s.lines, s.alone = linesOf(r.log.since(begin), events)
+	s.wordy = wordy(s.lines, events)
+	if len(last) > 0 {
+		s.held = more(first, last)
+	}
+	return s
+}
+
+// maxTold bounds what of one verdict is told in whole.
+const maxTold = 20
+
+// report fails the test for what is wrong, and writes the page.
+func (s *summary) report(t *testing.T) {
+	t.Helper()
+	t.Logf("%d events, calls: %v, reopened: %d", len(s.events), s.calls, s.reopens)
+	verdicts := map[string]int{}
+	for _, f := range s.faults {
+		if verdicts[f.verdict]++; verdicts[f.verdict] <= maxTold {
+			t.Errorf("%s: %s", f.verdict, f.what)
+		}
+	}
+	if len(s.faults) > 0 {
+		t.Errorf("faults of %d attempts: %v", s.attempts(), verdicts)
+	}
+	for i, w := range s.wordy {
+		if i < maxTold {
+			t.Error(w)
+		}
+	}
+	for _, d := range s.held {
+		t.Errorf("held at the end: %s %d, %d at first", d.name, d.after, d.before)
+	}
+	for i, n := range s.alone {
+		if i < maxTold {
+			t.Errorf("a line without an event: %s", n.text)
+		}
+	}
+	if *update && *full {
+		if err := os.WriteFile(docsPage, []byte(s.page()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (s *summary) attempts() (n int) {
+	for _, each := range s.calls {
+		n += each
+	}
+	return n
+}
+
+func (s *summary) page() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<!-- Written by make soak. Do not edit. -->
+
+# A long run under everything that happens
+
+%d clients of the official SDKs (Go, TypeScript 1.x and 2.x) of %d tenants call published servers and
+counting servers while events of a seeded list happen to servers, clients, disk and host.
+
+Seed %d, %s long, and %s of quiet after it. Measured on %s with %d cores (%s/%s, %s). Other programs
+ran on the machine at the same time.
+
+## Verdicts
+
+`, s.clients, len(tenants), size().seed, s.took.Round(time.Second), whole.quiet, time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	b.WriteString("| verdict | what it means | attempts |\n|---|---|---|\n")
+	for _, v := range verdictMeanings {
+		n := 0
+		for _, f := range s.faults {
+			if f.verdict == v[0] {
+				n++
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d |\n", v[0], v[1], n)
+	}
+	fmt.Fprintf(&b, "\n## Calls\n\nA client opened another session %d times because one gave no answer.\n\n| ended | attempts |\n|---|---|\n", s.reopens)
+	for _, how := range slices.SortedFunc(maps.Keys(s.calls), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.calls[b], s.calls[a]), cmp.Compare(a, b))
+	}) {
+		fmt.Fprintf(&b, "| %s | %d |\n", how, s.calls[how])
+	}
+	b.WriteString(fmt.Sprintf("\n## Events\n\nLines are those of the log at info and above but for those below. An event may cost %d.\n\n", maxLines) +
+		"| event | what | times | lines of the log, mean | most |\n|---|---|---|---|---|\n")
+	for _, k := range kinds {
+		times, sum, most := 0, 0, 0
+		for i, h := range s.events {
+			if h.kind.name == k.name {
+				times, sum, most = times+1, sum+len(s.lines[i]), max(most, len(s.lines[i]))
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d |\n", k.name, k.what, times, float64(sum)/float64(max(times, 1)), most)
+	}
+	fmt.Fprintf(&b, "\nLines without an event: %d.\n\n| not counted | why |\n|---|---|\n", len(s.alone))
+	for _, name := range slices.Sorted(maps.Keys(uncounted)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, uncounted[name])
+	}
+	b.WriteString("\n## What the host holds\n\nFirst: before the first event, when each server was used and all clients are gone. Last: after the\nquiet. Rows without a reason may not grow.\n\n| what | first | last | may grow because |\n|---|---|---|---|\n")
+	names := maps.Clone(s.first)
+	maps.Copy(names, s.last)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if s.first[name] != s.last[name] || mayDiffer[name] != "" || !strings.HasPrefix(name, "goroutines") {
+			fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", name, s.first[name], s.last[name], mayDiffer[name])
+		}
+	}
+	return b.String()
+}
+
+// verdictMeanings are the faults that the judge finds.
+var verdictMeanings = [][2]string{
+	{"wrong", "the answer is not that of the call"},
+	{"lost", "there was no outcome, or an answer of a call that was not executed"},
+	{"double", "the effect happened more than once"},
+	{"untrue", "an error whose `maybeExecuted` or `retryable` is not true, or without a cause"},
+	{"unexplained", "an error that no event explains"},
+}

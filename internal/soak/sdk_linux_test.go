@@ -1,0 +1,215 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// openTime bounds the handshake of a client, which waits for no server.
+const openTime = 20 * time.Second
+
+// reply is what an SDK says of a request.
+type reply struct {
+	Text   string  `json:"text"`
+	Error  *answer `json:"error"`
+	Broken string  `json:"broken"`
+	Late   bool    `json:"late"`
+}
+
+// sdk opens sessions of one official client.
+type sdk interface {
+	open(url string) (session, reply)
+}
+
+// session is a session of an official client.
+type session interface {
+	call(tool string, arguments map[string]any) reply
+	close()
+}
+
+// goSDK is the official Go client. Each session has connections of its own.
+type goSDK struct{}
+
+type goSession struct {
+	*mcp.ClientSession
+	seen *bodies
+}
+
+func (goSDK) open(url string) (session, reply) {
+	s := &goSession{seen: &bodies{}}
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	defer cancel()
+	opened, err := mcp.NewClient(&mcp.Implementation{Name: "soak", Version: "1"}, nil).Connect(ctx,
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: s.seen}}, nil)
+	if err != nil {
+		s.seen.CloseIdleConnections()
+		return nil, s.failed(err)
+	}
+	s.ClientSession = opened
+	return s, reply{}
+}
+
+func (s *goSession) call(tool string, arguments map[string]any) reply {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime())
+	defer cancel()
+	s.seen.take()
+	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return s.failed(err)
+	}
+	var text []string
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			text = append(text, t.Text)
+		}
+	}
+	return reply{Text: strings.Join(text, "\n")}
+}
+
+func (s *goSession) close() {
+	_ = s.Close() // the host may be gone
+	s.seen.CloseIdleConnections()
+}
+
+// rejectedBySDK is what the Go SDK puts before an error of its own, in the form of one of JSON-RPC.
+const rejectedBySDK = "rejected by transport"
+
+// failed reads an error of the SDK.
+func (s *goSession) failed(err error) reply {
+	var wire *jsonrpc.Error
+	if body := s.seen.take(); body != nil || errors.As(err, &wire) {
+		if wire == nil || body != nil {
+			return reply{Error: body}
+		}
+		if wire.Data == nil && wire.Message == rejectedBySDK {
+			return reply{Broken: err.Error()}
+		}
+		a := &answer{Code: wire.Code, Message: wire.Message}
+		_ = json.Unmarshal(wire.Data, &a.Data) // data of another form is no data
+		return reply{Error: a}
+	}
+	return reply{Broken: err.Error(), Late: errors.Is(err, context.DeadlineExceeded)}
+}
+
+// bodies keeps the error of JSON-RPC that the last failed response had, which the SDK drops for some
+// statuses.
+type bodies struct {
+	http.Transport
+	mu   sync.Mutex
+	last *answer
+}
+
+func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.Transport.RoundTrip(r)
+	if err != nil || response.StatusCode < 400 || r.Method != http.MethodPost {
+		return response, err
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return nil, errors.Join(err, response.Body.Close())
+	}
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	var m struct{ Error *answer }
+	if json.Unmarshal(text, &m) == nil && m.Error != nil {
+		b.mu.Lock()
+		b.last = m.Error
+		b.mu.Unlock()
+	}
+	return response, nil
+}
+
+func (b *bodies) take() *answer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := b.last
+	b.last = nil
+	return last
+}
+
+// nodeSDK is an official TypeScript client, in a process of Node that has all its sessions.
+type nodeSDK struct {
+	mu      sync.Mutex
+	in      io.Writer
+	waiting map[int]chan reply
+	last    int
+}
+
+// ask sends a request and waits for its outcome.
+func (n *nodeSDK) ask(request map[string]any, within time.Duration) reply {
+	came := make(chan reply, 1)
+	n.mu.Lock()
+	n.last++
+	id := n.last
+	n.waiting[id] = came
+	request["id"], request["timeout"] = id, within.Milliseconds()
+	line, err := json.Marshal(request)
+	if err == nil {
+		_, err = n.in.Write(append(line, '\n'))
+	}
+	n.mu.Unlock()
+	if err != nil {
+		return reply{Broken: "soak: " + err.Error()}
+	}
+	select {
+	case r := <-came:
+		return r
+	case <-time.After(within + 20*time.Second):
+		return reply{Broken: fmt.Sprintf("soak: the SDK has no outcome %v after its deadline", 20*time.Second), Late: true}
+	}
+}
+
+// read hands outcomes to those that wait until the process has ended.
+func (n *nodeSDK) read(out io.Reader) {
+	for lines := json.NewDecoder(out); ; {
+		var r struct {
+			ID int `json:"id"`
+			reply
+		}
+		if lines.Decode(&r) != nil {
+			return
+		}
+		n.mu.Lock()
+		came := n.waiting[r.ID]
+		delete(n.waiting, r.ID)
+		n.mu.Unlock()
+		if came != nil {
+			came <- r.reply
+		}
+	}
+}
+
+type nodeSession struct {
+	sdk *nodeSDK
+	id  string
+}
+
+func (n *nodeSDK) open(url string) (session, reply) {
+	n.mu.Lock()
+	n.last++
+	s := nodeSession{n, fmt.Sprint(n.last)}
+	n.mu.Unlock()
+	if r := n.ask(map[string]any{"do": "open", "session": s.id, "url": url}, openTime); r.Broken != "" {
+		return nil, r
+	}
+	return s, reply{}
+}
+
+func (s nodeSession) call(tool string, arguments map[string]any) reply {
+	return s.sdk.ask(map[string]any{"do": "call", "session": s.id, "params": map[string]any{"name": tool, "arguments": arguments}}, callTime())
+}
+
+func (s nodeSession) close() {
+	s.sdk.ask(map[string]any{"do": "close", "session": s.id}, openTime)
+}

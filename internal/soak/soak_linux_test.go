@@ -1,0 +1,204 @@
+package soak
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+var (
+	full   = flag.Bool("full", false, "20 minutes, with all kinds of events, servers and clients")
+	update = flag.Bool("update", false, "write docs/soak.md; needs -full")
+	seed   = flag.Uint64("seed", 0, "of the list of events; 0 is that of the form")
+	length = flag.Duration("length", whole.length, "of the full form")
+)
+
+func TestMain(m *testing.M) {
+	if ledger := os.Getenv(ledgerVariable); ledger != "" {
+		fmt.Fprintln(os.Stderr, count(ledger))
+		os.Exit(1)
+	}
+	mcptest.Main(m)
+}
+
+// form is how large a soak is.
+type form struct {
+	length, gap, quiet time.Duration
+	goClients, ts      int // official clients: of Go, and of each generation of TypeScript
+	seed               uint64
+	// callTimeout is that of the host. The client waits longer, by callSpare: after a host was
+	// killed some SDKs wait so long for an answer that nobody owes them.
+	callTimeout time.Duration
+}
+
+// The short form has each kind of event that is not slow, those of the host first: so the clients
+// that wait for an answer of a host that was killed do so while the other events happen.
+var (
+	short = form{17 * time.Second, time.Second, 0, 4, 2, 220, 12 * time.Second}
+	whole = form{20 * time.Minute, 3 * time.Second, 3 * time.Minute, 20, 10, 1, 20 * time.Second}
+)
+
+// size is that of this run.
+func size() form {
+	f := short
+	if *full {
+		f = whole
+		f.length = *length
+	}
+	if *seed != 0 {
+		f.seed = *seed
+	}
+	return f
+}
+
+// callSpare is how much longer a client waits than the host.
+const callSpare = 5 * time.Second
+
+// callTime bounds a call at the client.
+func callTime() time.Duration { return size().callTimeout + callSpare }
+
+// Whatever happens to servers, disk, clients and host: no call is answered wrongly, lost or executed
+// twice, each error is true, and nothing stays behind.
+func TestSoak(t *testing.T) {
+	mcptest.Modules(t)
+	size := size()
+	r := newRig(t)
+	all := r.clients(size)
+	warm := &record{}
+	for _, c := range all {
+		for n := range c.tools {
+			c.once(n, warm.add)
+		}
+		c.leave()
+	}
+	for _, o := range warm.all {
+		if o.err != nil || o.broken != "" {
+			t.Fatalf("before the first event: %+v", o)
+		}
+	}
+	first, last := holding{}, holding{}
+	if size.quiet > 0 {
+		first = r.rest()
+	}
+
+	begin := time.Now()
+	outcomes, end := &record{}, make(chan struct{})
+	var calling sync.WaitGroup
+	for _, c := range all {
+		calling.Go(func() { c.run(end, outcomes.add) })
+	}
+	events := r.perform(begin, size)
+	time.Sleep(size.gap)
+	close(end)
+	calling.Wait()
+	if size.quiet > 0 {
+		time.Sleep(size.quiet)
+		last = r.rest()
+	}
+	s := summarize(r, begin, outcomes.all, events, first, last)
+	s.reopens = reopened(all)
+	s.report(t)
+}
+
+func reopened(all []*client) (n int) {
+	for _, c := range all {
+		n += c.reopens - 2 // one to warm up, and one to begin
+	}
+	return n
+}
+
+// clients are those of all SDKs, in turns of the tenants. Every second one uses the endpoint of all
+// servers, the others that of one.
+func (r *rig) clients(size form) (all []*client) {
+	sdks := []struct {
+		name string
+		sdk  sdk
+		n    int
+	}{{"go", goSDK{}, size.goClients}, {"ts1", startNode(r.t, "1"), size.ts}, {"ts2", startNode(r.t, "2"), size.ts}}
+	var tools []tool
+	for _, s := range services() {
+		tools = append(tools, s.tool)
+	}
+	for _, s := range sdks {
+		for i := range s.n {
+			turn := i / len(r.tenants())
+			c := &client{name: fmt.Sprintf("%s%d", s.name, i), sdk: s.sdk, tenant: r.tenants()[i%len(r.tenants())], tools: tools, base: r.MCP}
+			if turn%2 == 1 {
+				c.tools = tools[turn/2%len(tools):][:1]
+				c.server = c.tools[0].server
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// perform makes the events of the plan happen at their time. While the host is hit nothing else is.
+func (r *rig) perform(begin time.Time, size form) []happened {
+	planned := plan(size.seed, size.length, size.gap, *full, r.site())
+	events := make([]happened, len(planned))
+	var going sync.WaitGroup
+	late := time.Duration(0) // by how much the events of the host have delayed the rest
+	for i, e := range planned {
+		if e.kind.name == "disk" && !r.full {
+			events[i] = happened{event: e, began: begin, ended: begin}
+			continue
+		}
+		time.Sleep(time.Until(begin.Add(e.at + late)))
+		if e.kind.hits == host {
+			going.Wait()
+			events[i] = r.do(e)
+			late = max(late, time.Since(begin.Add(e.until)))
+			continue
+		}
+		going.Go(func() { events[i] = r.do(e) })
+	}
+	going.Wait()
+	return slices.DeleteFunc(events, func(h happened) bool { return h.kind.name == "disk" && !r.full })
+}
+
+// effects are how often each text stands in the ledgers.
+func (r *rig) effects() map[string]int {
+	r.t.Helper()
+	all := map[string]int{}
+	for _, s := range r.servers {
+		if !s.counted {
+			continue
+		}
+		file, err := os.Open(s.ledger())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(file); lines.Scan(); {
+			all[strings.TrimSpace(lines.Text())]++
+		}
+		file.Close()
+	}
+	return all
+}
+
+// The seed of the short form has every kind that is not slow, and the host is hit first.
+func TestShortPlan(t *testing.T) {
+	on := site{tenants[:shortTenants], []string{"count", "everything"}, []string{"remote"}}
+	seen, hits := map[string]bool{}, true
+	for _, e := range plan(short.seed, short.length, short.gap, false, on) {
+		seen[e.kind.name] = true
+		if e.kind.hits == host && !hits {
+			t.Errorf("%s at %v, after others", e.kind.name, e.at)
+		}
+		hits = e.kind.hits == host
+	}
+	for _, k := range kinds {
+		if !k.slow && !seen[k.name] {
+			t.Errorf("no %s", k.name)
+		}
+	}
+}
