@@ -11,6 +11,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/telemetry"
@@ -194,5 +195,27 @@ func TestConnectionChecksThatItsServerIsThere(t *testing.T) {
 		r.send(client.Check{})
 		p.Send(failure(p.Expect("ping"), errRefused))
 		r.isAway()
+	})
+}
+
+// The server of a subscription is quarantined: who has subscribed is told, and a call that waits is told that too.
+func TestSubscribersHearThatTheirServerIsQuarantined(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watchable()
+		r.attach("one")
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		x := r.call("one")
+		p.Expect("tools/call")
+		r.send(client.Stop{Why: client.ByOperator(true, "abcdefgh")})
+		r.Rest()
+		told := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		if len(told) != 1 || told[0].Method != "notifications/resources/updated" || told[0].URI != "test://x" {
+			t.Errorf("told %+v", told)
+		}
+		err := r.outcome(x).Err
+		if err == nil || !strings.Contains(err.Error(), "is quarantined; it may have executed the request") || !errors.Is(err, protocol.ConditionUpstreamLost) {
+			t.Errorf("the call: %v", err)
+		}
 	})
 }

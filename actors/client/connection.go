@@ -288,6 +288,7 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	cause := c.blame(reason)
 	c.abandon(cause)
 	if cause.Permanent {
+		c.tellSubscribers()
 		c.enter(Quarantined, cause)
 	} else {
 		c.enter(Backoff, cause)
