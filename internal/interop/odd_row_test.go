@@ -117,11 +117,12 @@ const (
 
 // oddParts are the headings of the page.
 var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked",
-	7: "Revisions and the way to a server", 8: "Left alone"}
+	7: "Revisions and the way to a server", 8: "Left alone",
+	9: "Questions that nobody waits for"}
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle(), oddValues())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle(), oddValues(), oddAsks())
 }
 
 // oddServer is a row over one transport.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,12 +26,13 @@ type oddPeer struct {
 	defaults says
 
 	mu    sync.Mutex
-	count map[string]int // requests so far, by key of the script
-	heard []string       // the methods of all messages
+	count map[string]int       // requests so far, by key of the script
+	heard []string             // the methods of all messages
+	asked map[string]time.Time // when questions without answer were asked, by id
 }
 
 func newOddPeer(s oddServer) *oddPeer {
-	return &oddPeer{server: s.name, script: s.says, defaults: s.defaults(), count: map[string]int{}}
+	return &oddPeer{server: s.name, script: s.says, defaults: s.defaults(), count: map[string]int{}, asked: map[string]time.Time{}}
 }
 
 // oddMessage is what a peer reads of a message.
@@ -43,20 +45,49 @@ type oddMessage struct {
 // take reads a message. Ok is false for one that gets no reply.
 func (p *oddPeer) take(data []byte) (r oddReply, ok bool) {
 	var m oddMessage
-	if json.Unmarshal(data, &m) != nil || m.Method == "" {
+	if json.Unmarshal(data, &m) != nil {
 		return oddReply{}, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if m.Method == "" {
+		delete(p.asked, string(m.ID))
+		return oddReply{}, false
+	}
 	p.heard = append(p.heard, m.Method)
 	if m.ID == nil {
 		return oddReply{}, false
 	}
 	r = p.next(m)
 	own := slices.DeleteFunc(slices.Clone(p.heard), protocol.Known)
-	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", quoted(p.heard), "$OWN", quoted(own), "$SERVER", p.server)
+	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", quoted(p.heard), "$OWN", quoted(own), "$SERVER", p.server,
+		"$LATE", strconv.Itoa(p.late(time.Now())), "$N", strconv.Itoa(len(p.heard)))
 	r.text = fill.Replace(r.text)
+	r.before, r.after = p.asks(fill, r.before), p.asks(fill, r.after)
 	return r, true
+}
+
+// asks fills in messages beside a reply, and notes which are questions.
+func (p *oddPeer) asks(fill *strings.Replacer, lines []string) (filled []string) {
+	for _, line := range lines {
+		line = fill.Replace(line)
+		filled = append(filled, line)
+		var m oddMessage
+		if json.Unmarshal([]byte(line), &m) == nil && m.Method != "" && m.ID != nil {
+			p.asked[string(m.ID)] = time.Now()
+		}
+	}
+	return filled
+}
+
+// late is how many questions have had no answer for a second.
+func (p *oddPeer) late(now time.Time) (n int) {
+	for _, at := range p.asked {
+		if now.Sub(at) > time.Second {
+			n++
+		}
+	}
+	return n
 }
 
 // quoted are methods for a text in JSON.

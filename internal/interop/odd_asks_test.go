@@ -1,0 +1,75 @@
+package interop
+
+import "time"
+
+// oddAsking is the script of a server that writes questions during a call, and does not wait for answers.
+// Another call says how many of them nobody has answered a second later.
+func oddAsking(before []string, after ...string) says {
+	return says{
+		"tools/call ask": {{
+			before: before, text: `{"jsonrpc":"2.0","id":$ID,"result":` + text("asked") + `}`, after: after,
+		}},
+		"tools/call pause":   {{text: `{"jsonrpc":"2.0","id":$ID,"result":` + text("later") + `}`, wait: 1200 * time.Millisecond}},
+		"tools/call answers": {result(text("$LATE unanswered"))},
+	}
+}
+
+// askAsking calls these.
+var askAsking = []oddAsk{
+	{method: "tools/call", params: `{"name":"ask"}`}, {method: "tools/call", params: `{"name":"pause"}`},
+	{method: "tools/call", params: `{"name":"answers"}`},
+}
+
+// oddQuestion is a question of a server; $N is another number each time.
+func oddQuestion(id, method, params string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`
+}
+
+// oddAsks are the rows of part 9: servers that ask without waiting. Each question gets an answer or an
+// error, whatever becomes of the call, and the call gets its result.
+func oddAsks() []oddRow {
+	const (
+		form    = `{"message":"name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`
+		page    = `{"mode":"url","message":"go","url":"https://odd.example/","elicitationId":"e"}`
+		prompt  = `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":1}`
+		elicits = `{"elicitation":{}}`
+		samples = `{"sampling":{}}`
+	)
+	everywhere := []string{oddStdio, oddEvents, oddSSE}
+	row := func(name, odd, client string, over []string, says says) oddRow {
+		return oddRow{part: 9, name: name, odd: odd, client: client, over: over, says: says, asks: askAsking}
+	}
+	piped := []string{oddStdio}
+	during := func(lines ...string) says { return oddAsking(lines) }
+	elsewhere := func(key string, reply oddReply) oddRow {
+		script := during()
+		delete(script, "tools/call ask")
+		reply.before = []string{oddQuestion(`"q-$N"`, "elicitation/create", form)}
+		script[key] = []oddReply{reply}
+		return oddRow{part: 9, client: elicits, over: piped, says: script}
+	}
+	prompts := elsewhere("prompts/get p", result(`{"messages":[]}`))
+	prompts.name, prompts.odd = "ask-prompt", "a question during prompts/get"
+	prompts.asks = append([]oddAsk{{method: "prompts/get", params: `{"name":"p"}`}}, askAsking[1:]...)
+	reads := elsewhere("resources/read odd://$SERVER/a", result(`{"contents":[{"uri":"odd://$SERVER/a","text":"a"}]}`))
+	reads.name, reads.odd = "ask-read", "a question during resources/read"
+	reads.asks = append([]oddAsk{{method: "resources/read", params: `{"uri":"odd://$SERVER/a"}`}}, askAsking[1:]...)
+	return []oddRow{
+		row("ask-form", "a form that it does not wait for", elicits, piped, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
+		row("ask-undeclared", "a form that the client has not declared", "", everywhere, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
+		row("ask-page", "a page that the client has not declared", elicits, piped, during(oddQuestion(`"q-$N"`, "elicitation/create", page))),
+		row("ask-sample", "sampling that it does not wait for", samples, piped, during(oddQuestion(`"q-$N"`, "sampling/createMessage", prompt))),
+		row("ask-roots", "roots during a call", `{"roots":{}}`, everywhere, during(oddQuestion(`"q-$N"`, "roots/list", `{}`))),
+		row("ask-ping", "a ping during a call", "", piped, during(oddQuestion(`"q-$N"`, "ping", `{}`))),
+		row("ask-unknown", "a method that nobody knows", elicits, piped, during(oddQuestion(`"q-$N"`, "odd/question", `{}`))),
+		row("ask-number", "a number as the id of a question", elicits, piped, during(oddQuestion(`7$N`, "elicitation/create", form))),
+		row("ask-twice", "the same id twice at once", elicits, piped,
+			during(oddQuestion(`"q-$N"`, "elicitation/create", form), oddQuestion(`"q-$N"`, "elicitation/create", form))),
+		row("ask-many", "three questions at once", elicits, piped, during(oddQuestion(`"a-$N"`, "elicitation/create", form),
+			oddQuestion(`"b-$N"`, "elicitation/create", form), oddQuestion(`"c-$N"`, "elicitation/create", form))),
+		row("ask-behind", "a question behind the result", elicits, piped, oddAsking(nil, oddQuestion(`"q-$N"`, "elicitation/create", form))),
+		row("ask-roots-behind", "roots behind the result, of a client without roots", "", piped,
+			oddAsking(nil, oddQuestion(`"q-$N"`, "roots/list", `{}`))),
+		prompts, reads,
+	}
+}
