@@ -75,7 +75,7 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 				p.ExpectNothing(time.Second)
 				third := r.call("two")
 				if tt.left {
-					who.left = time.Now()
+					who.leave(time.Now())
 					p.ExpectNothing(client.GoneAfter / 2)
 				}
 				time.Sleep(tt.after)

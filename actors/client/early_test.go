@@ -3,6 +3,7 @@ package client_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,14 +140,17 @@ func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
 }
 
 // presence is when a client left, as its session knows it; zero while it is there.
-type presence struct{ left time.Time }
+type presence struct{ at atomic.Pointer[time.Time] }
 
 func (p *presence) Away(now time.Time) time.Duration {
-	if p.left.IsZero() {
+	at := p.at.Load()
+	if at == nil {
 		return 0
 	}
-	return max(now.Sub(p.left), 1)
+	return max(now.Sub(*at), 1)
 }
+
+func (p *presence) leave(at time.Time) { p.at.Store(&at) }
 
 func (p *presence) Unreached(now time.Time) time.Duration { return p.Away(now) }
 
@@ -174,7 +178,7 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		r.Rest()
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
 		p.ExpectAnswer(question)
-		first.left = time.Now()
+		first.leave(time.Now())
 		r.is("two", &second)
 		other := jsonrpc.StringID("other")
 		p.Ask(jsonrpc.ID{}, other, "roots/list", "")
@@ -192,7 +196,7 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		p.ExpectAnswer(other)
 		p.ExpectNothing(time.Minute)
 
-		second.left, first.left = time.Now().Add(-client.GoneAfter), time.Time{}
+		second.leave(time.Now().Add(-client.GoneAfter))
 		r.is("one", &first)
 		p.Expect("notifications/roots/list_changed")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
