@@ -197,6 +197,7 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		p.ExpectNothing(time.Minute)
 
 		second.leave(time.Now().Add(-client.GoneAfter))
+		first.at.Store(nil)
 		r.is("one", &first)
 		p.Expect("notifications/roots/list_changed")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
