@@ -46,6 +46,7 @@ func (c *Connection) reset() {
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.asking, c.refusals = 0, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
+	c.closeAll()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.countEarly()

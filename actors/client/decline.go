@@ -5,19 +5,22 @@ import (
 	"time"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 // Some servers send what they ask on the streams of all their sessions, and take the first answer. The
 // host has several sessions with one server, of which one has the client that is meant. So a connection
-// that would refuse a question waits whether another has found somebody to ask, and then says nothing.
+// that would refuse a question waits while another has the same question open. Then it refuses it: the
+// server has had its answer and ignores a second, and a question that only looked the same is not left
+// without one. What comes on the stream of a call was sent to this session alone.
 
 const (
 	// DeclineWait is how long a connection to a URL waits before it refuses a question, if it is not
-	// the only one.
+	// the only one, and how often it looks whether the question is still open at another.
 	DeclineWait = time.Second
-	// AskedFor is how long a question is remembered that another connection has passed on, and MaxAsked
-	// how many of one server.
-	AskedFor = time.Minute
+	// AskedFor is how long a question counts as open at another connection, and MaxAsked how many of
+	// one server.
+	AskedFor = 10 * time.Minute
 	MaxAsked = 256
 )
 
@@ -35,8 +38,9 @@ func sameQuestion(m jsonrpc.Message) [sha256.Size]byte {
 }
 
 // decline refuses a question, unless another connection may have somebody to ask.
-func (c *Connection) decline(m jsonrpc.Message, why error) {
-	if !c.remote() || c.o.Known.alone() {
+func (c *Connection) decline(in transport.Inbound, why error) {
+	m := in.Message
+	if !c.remote() || c.o.Known.alone() || !in.Related.IsZero() {
 		c.refuse(m.ID, m.Method, why)
 		return
 	}
@@ -45,17 +49,35 @@ func (c *Connection) decline(m jsonrpc.Message, why error) {
 	c.p.After(DeclineWait, declined{m, same, why, c.attempt})
 }
 
-// declined refuses a question that nobody else was asked. One for roots is refused in any case: it is
-// asked at the begin of a session, by which several servers call it the same, and its answer was there
-// before, if there is one.
+// declined refuses a question that is open at no other connection. One for roots is refused in any case:
+// it is asked at the begin of a session, by which several servers call it the same, and its answer was
+// there before, if there is one.
 func (c *Connection) declined(d declined) {
-	if d.attempt != c.attempt || c.elsewhere(d.m.Method, d.same) {
-		return
+	switch {
+	case d.attempt != c.attempt:
+	case c.elsewhere(d.m.Method, d.same):
+		c.p.After(DeclineWait, d)
+	default:
+		c.refuse(d.m.ID, d.m.Method, d.why)
 	}
-	c.refuse(d.m.ID, d.m.Method, d.why)
 }
 
-// elsewhere reports whether another connection has passed a question on.
+// elsewhere reports whether the same question is open at another connection.
 func (c *Connection) elsewhere(method string, same [sha256.Size]byte) bool {
-	return method != "roots/list" && c.remote() && c.o.Known.wasAsked(same, c.p.Now())
+	return method != "roots/list" && c.remote() && c.o.Known.isAsked(same, c.p.Now())
+}
+
+// close forgets an open question. Other connections need not leave it to this one any more.
+func (c *Connection) close(id string) {
+	if o := c.open[id]; o != nil && o.same != ([sha256.Size]byte{}) {
+		c.o.Known.settle(o.same)
+	}
+	delete(c.open, id)
+}
+
+// closeAll forgets all open questions.
+func (c *Connection) closeAll() {
+	for id := range c.open {
+		c.close(id)
+	}
 }

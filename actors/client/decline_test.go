@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/internal/mcptest"
@@ -11,8 +13,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A question that comes over two connections to a URL is answered by the one that has somebody to ask; the
-// other says nothing. A question that came over one alone is refused there.
+// A question that comes over two connections to a URL is answered by the one that has somebody to ask. The
+// other refuses it when it has that answer. A question that came over one alone is refused there, and at
+// once if it came on the stream of a call.
 func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
 	known := &client.Known{}
 	run(t, func(o *client.Options) {
@@ -37,6 +40,18 @@ func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
 			t.Fatalf("asked %d times", n)
 		}
 		q.ExpectNothing(time.Minute / 2)
+		asked := time.Now()
+		q.Ask(jsonrpc.IntID(99), jsonrpc.StringID("call"), "sampling/createMessage", "{}")
+		if got := q.ExpectAnswer(jsonrpc.StringID("call")); got.Error == nil || time.Since(asked) >= client.DeclineWait {
+			t.Errorf("got %v after %s", got, time.Since(asked))
+		}
+		r.send(&client.Answer{Question: jsonrpc.StringID("q"), Result: jsontext.Value(`{"action":"decline"}`)})
+		if got := p.ExpectAnswer(jsonrpc.StringID("q")); got.Error != nil {
+			t.Errorf("got %v", got)
+		}
+		if got := q.ExpectAnswer(jsonrpc.StringID("q")); got.Error == nil {
+			t.Errorf("got %v", got)
+		}
 		q.Ask(jsonrpc.ID{}, jsonrpc.StringID("own"), "elicitation/create", who)
 		q.ExpectNothing(client.DeclineWait - time.Millisecond)
 		if got := q.ExpectAnswer(jsonrpc.StringID("own")); got.Error == nil {

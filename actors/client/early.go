@@ -107,11 +107,10 @@ func (c *Connection) holdOver(m holdOver) {
 				c.question(transport.Inbound{Message: q})
 				return
 			}
-			if c.elsewhere(q.Method, sameQuestion(q)) {
-				return
-			}
 			c.rootless = c.rootless || q.Method == "roots/list"
-			c.refuse(q.ID, q.Method, protocol.InvalidParams("no client uses this connection yet"))
+			same := sameQuestion(q)
+			q.Params = nil
+			c.declined(declined{q, same, protocol.InvalidParams("no client uses this connection yet"), c.attempt})
 			return
 		}
 	}

@@ -20,7 +20,7 @@ type Known struct {
 	mu      sync.Mutex       // guards what follows, none of which is held while somebody is waited for
 	ready   map[otp.Ref]bool // connections that are
 	trouble trouble
-	asked   map[[sha256.Size]byte]time.Time // questions that were passed on lately, and when
+	asked   map[[sha256.Size]byte]time.Time // open questions, and when they were asked
 }
 
 // alone reports whether no more than one connection is ready.
@@ -50,12 +50,19 @@ func (k *Known) ask(question [sha256.Size]byte, now time.Time) {
 	k.asked[question] = now
 }
 
-// wasAsked reports whether a question was passed on lately.
-func (k *Known) wasAsked(question [sha256.Size]byte, now time.Time) bool {
+// settle notes that a question is not open any more.
+func (k *Known) settle(question [sha256.Size]byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, was := k.asked[question]
-	return was && now.Sub(at) <= AskedFor
+	delete(k.asked, question)
+}
+
+// isAsked reports whether a question is open at some connection.
+func (k *Known) isAsked(question [sha256.Size]byte, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, is := k.asked[question]
+	return is && now.Sub(at) <= AskedFor
 }
 
 // trouble is the incident of a server behind a URL, which all connections to it share: what happens to

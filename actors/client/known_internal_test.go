@@ -58,7 +58,7 @@ func TestRoutineStarts(t *testing.T) {
 	}
 }
 
-// Questions that were passed on are remembered for a while, and no more of them than the bound.
+// Open questions are remembered for a while, and no more of them than the bound.
 func TestAskedQuestionsAreBounded(t *testing.T) {
 	k, now := &Known{}, time.Unix(1, 0)
 	question := func(i int) (q [sha256.Size]byte) {
@@ -72,10 +72,13 @@ func TestAskedQuestionsAreBounded(t *testing.T) {
 	if n := len(k.asked); n != MaxAsked {
 		t.Errorf("%d are remembered, want %d", n, MaxAsked)
 	}
-	if k.wasAsked(question(0), now) || !k.wasAsked(question(MaxAsked+9), now) {
+	if k.isAsked(question(0), now) || !k.isAsked(question(MaxAsked+9), now) {
 		t.Error("not the oldest were forgotten")
 	}
-	if now = now.Add(AskedFor + time.Second); k.wasAsked(question(MaxAsked+9), now) {
+	if k.settle(question(MaxAsked + 8)); k.isAsked(question(MaxAsked+8), now) {
+		t.Error("it is remembered although it is settled")
+	}
+	if now = now.Add(AskedFor + time.Second); k.isAsked(question(MaxAsked+9), now) {
 		t.Error("it is remembered too long")
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -25,13 +26,14 @@ type open struct {
 	id      jsonrpc.ID
 	method  string
 	session request.Owner
-	client  protocol.Version // of whoever is asked; 0 when that is not known
-	call    uint64           // the exchange it belongs to; 0 when none
-	bound   bool             // nobody can answer it after the end of that exchange
-	drive   *drive           // that asks in the server's name; nil for a request of the server
-	number  int              // of the question there
-	since   time.Time        // when it was asked; zero for a question of a drive
-	late    *Answer          // waits until the server can be told it; nil for none
+	client  protocol.Version  // of whoever is asked; 0 when that is not known
+	call    uint64            // the exchange it belongs to; 0 when none
+	bound   bool              // nobody can answer it after the end of that exchange
+	drive   *drive            // that asks in the server's name; nil for a request of the server
+	number  int               // of the question there
+	since   time.Time         // when it was asked; zero for a question of a drive
+	same    [sha256.Size]byte // by which other connections know it; zero when they need not
+	late    *Answer           // waits until the server can be told it; nil for none
 }
 
 // question passes a request of the server to the client it is meant for, or refuses it here.
@@ -42,14 +44,14 @@ func (c *Connection) question(in transport.Inbound) {
 		return
 	}
 	if err := c.mayAsk(m); err != nil {
-		c.decline(m, err)
+		c.decline(in, err)
 		return
 	}
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
 	to, session, ok := c.address(q, in.Related)
 	if !ok {
 		if !c.holdQuestion(in) {
-			c.decline(m, c.unaddressed())
+			c.decline(in, c.unaddressed())
 		}
 		return
 	}
@@ -73,16 +75,17 @@ func (c *Connection) question(in transport.Inbound) {
 		c.rootsOf = session
 	}
 	c.open[m.ID.Raw()] = o
-	if c.remote() {
-		c.o.Known.ask(sameQuestion(m), c.p.Now())
+	if c.remote() && in.Related.IsZero() {
+		o.same = sameQuestion(m)
+		c.o.Known.ask(o.same, c.p.Now())
 	}
 	c.elicits(q, o, session)
 	switch err := c.p.Send(to, q); {
 	case errors.Is(err, otp.ErrOverloaded):
-		delete(c.open, m.ID.Raw())
+		c.close(m.ID.Raw())
 		c.refuse(m.ID, m.Method, protocol.Overloaded("client", time.Second))
 	case err != nil:
-		delete(c.open, m.ID.Raw())
+		c.close(m.ID.Raw())
 		c.refuse(m.ID, m.Method, protocol.SessionGone())
 	case q.Exchange != nil:
 		c.noteAsker(q.Exchange)
@@ -114,7 +117,7 @@ func (c *Connection) answer(a *Answer) {
 		o.late = a
 		return
 	}
-	delete(c.open, a.Question.Raw())
+	c.close(a.Question.Raw())
 	if o.drive != nil {
 		c.replied(o, a)
 		return
@@ -168,7 +171,7 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 // dropQuestion tells the session that nobody waits for its answer.
 func (c *Connection) dropQuestion(id string) {
 	o := c.open[id]
-	delete(c.open, id)
+	c.close(id)
 	_ = c.p.Send(o.session, &Withdrawn{From: c.p.Self(), Question: o.id, Call: o.call})
 }
 
