@@ -55,7 +55,7 @@ func oddAsks() []oddRow {
 	reads.name, reads.odd = "ask-read", "a question during resources/read"
 	reads.asks = append([]oddAsk{{method: "resources/read", params: `{"uri":"odd://$SERVER/a"}`}}, askAsking[1:]...)
 	return []oddRow{
-		row("ask-form", "a form that it does not wait for", elicits, piped, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
+		row("ask-form", "a form that it does not wait for", elicits, everywhere, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
 		row("ask-undeclared", "a form that the client has not declared", "", everywhere, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
 		row("ask-page", "a page that the client has not declared", elicits, piped, during(oddQuestion(`"q-$N"`, "elicitation/create", page))),
 		row("ask-sample", "sampling that it does not wait for", samples, piped, during(oddQuestion(`"q-$N"`, "sampling/createMessage", prompt))),
