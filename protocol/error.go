@@ -202,7 +202,7 @@ func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 // that it works again. MaybeExecuted is as for UpstreamLost: the request may have been there when it was put away.
 func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error {
 	e := &Error{
-		Condition: ConditionUpstreamUnavailable, Message: "server " + shown(server) + " is quarantined",
+		Condition: ConditionUpstreamQuarantined, Message: "server " + shown(server) + " is quarantined",
 		Data: unfinished(server, maybeExecuted), Cause: cause,
 	}
 	if maybeExecuted {

@@ -28,6 +28,7 @@ const (
 	ConditionUpstreamLost
 	ConditionStopping            // the host itself goes down
 	ConditionUpstreamUnavailable // the server takes nothing now, and said so
+	ConditionUpstreamQuarantined // the server is not used, until it is released or a probe succeeds
 	ConditionUpstreamInvalid     // strict_upstream: the server's answer breaks the schema
 	ConditionQueueFull
 	ConditionRequestIDConflict
@@ -93,6 +94,7 @@ var conditions = [conditionCount]struct {
 	ConditionUpstreamLost:           {"upstream_lost", -32008, -32603, 200, false, Reconnect},
 	ConditionStopping:               {"stopping", -32008, -32603, 503, false, Reconnect},
 	ConditionUpstreamUnavailable:    {"upstream_unavailable", -32010, -32603, 503, false, Retry},
+	ConditionUpstreamQuarantined:    {"upstream_quarantined", -32008, -32603, 200, false, Reconnect},
 	ConditionUpstreamInvalid:        {"upstream_invalid", -32603, -32603, 200, false, Abort},
 	ConditionQueueFull:              {"queue_full", -32095, -32603, 200, false, Abort},
 	ConditionRequestIDConflict:      {"request_id_conflict", -32068, -32600, 400, false, Abort},

@@ -37,7 +37,7 @@ func (r *rig) refusal(principal string) (data string, retry time.Duration) {
 	start := time.Now()
 	_, err := r.connects(r.caller(principal, ""), "files")
 	var e *protocol.Error
-	if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamUnavailable) || !strings.Contains(err.Error(), "is quarantined") || time.Now() != start {
+	if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamQuarantined) || !strings.Contains(err.Error(), "is quarantined") || time.Now() != start {
 		r.T.Fatalf("%s is told %v after %v", principal, err, time.Since(start))
 	}
 	return string(protocol.Translate(err, protocol.V20251125).Data), e.RetryAfter

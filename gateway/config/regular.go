@@ -14,6 +14,9 @@ var ErrNotRegular = errors.New("this is no regular file")
 // effect, and afterwards, because another file may be there by then.
 func OpenRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		failed.Op = "open" // which is what the caller wanted
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ var kinds = []kind{
 }
 
 // down are the reasons of errors for a server that is not there.
-var down = []string{"upstream_lost", "upstream_unavailable"}
+var down = []string{"upstream_lost", "upstream_quarantined", "upstream_unavailable"}
 
 // again are the reasons after a start of the host: all servers start at once, which on a busy machine
 // may take longer than a call may.
