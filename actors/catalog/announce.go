@@ -47,10 +47,19 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 func (c *Catalog) source(r *client.Report) notification.Source {
 	source := notification.Source{Key: anyRevision(r.Key)}
 	s := c.servers[r.Server]
-	if s != nil && r.Key.Share != tenant.BySession && s.config.Share.Applied(s.config.Link()) == tenant.BySession {
+	if s != nil && r.Key.Share != tenant.BySession && s.perSession() {
 		source.Server = r.Server
 	}
 	return source
+}
+
+// perSession reports whether sessions have connections of their own to a server. One that was found to
+// speak HTTP+SSE is shared by a principal's sessions unless the configuration says otherwise.
+func (s *server) perSession() bool {
+	if s.channel && s.config.Share == tenant.ByDefault {
+		return false
+	}
+	return s.config.Share.Applied(s.config.Link()) == tenant.BySession
 }
 
 // maxSources bounds the servers that one change in the list of all servers names.

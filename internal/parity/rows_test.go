@@ -45,6 +45,15 @@ var rules = []rule{{
 		return ok && (d.through == catalog.Wrap(a.server.name, own) || d.through == wrapTemplate(a.server.name, own))
 	},
 }, {
+	name: "a cancelled call is answered",
+	cites: []clause{{page: "2025-11-25/basic/utilities/cancellation", heading: "Behavior Requirements",
+		says: "the sender ignores a response that arrives after the cancellation. One on a stream with event ids keeps " +
+			"clients from resuming the stream"}},
+	quick: true, clients: []string{"TypeScript 1"}, steps: []string{"tools/call"}, paths: []string{".events[1]"},
+	holds: func(_ about, d difference) bool {
+		return d.direct == absent{} && d.through == "an answer after the cancellation"
+	},
+}, {
 	name:  "the aggregate is mcpd",
 	cites: []clause{architecture(itself, "it introduces itself as mcpd")},
 	quick: true, ways: []way{joint}, steps: []string{"greeting"},

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,7 +103,8 @@ func TestServersRunAsTheyAreNeeded(t *testing.T) {
 	h := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {eager: {command: %[1]q, start: eager}, sleepy: {command: %[1]q, idle_stop: 200ms}, inside: {builtin: demo}}}}\n", mcptest.Server(t))})
 	is := func(server, state string) func() bool {
-		return func() bool { return strings.Contains(treeOf(t, h), `"state":"`+state+`","server":"`+server+`"`) }
+		row := regexp.MustCompile(`"state":"` + state + `"[^{}]*"server":"` + server + `"`)
+		return func() bool { return row.MatchString(treeOf(t, h)) }
 	}
 	eventually(t, "eager", is("eager", "ready"))
 	if !is("sleepy", "idle")() {
