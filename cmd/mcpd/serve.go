@@ -42,7 +42,12 @@ func serveCommand() *cobra.Command {
 					return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
 				}
 			}
-			return serve(cmd.Context(), f)
+			ctx := cmd.Context()
+			err := serve(ctx, f)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // it was told to stop before it had started, and has
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()
