@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What is routine is a debug line, whatever its kind.
+// A routine event of any kind is a debug line.
 func TestRoutineIsForDebugging(t *testing.T) {
 	for _, tt := range []struct {
 		routine bool

@@ -119,7 +119,7 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 	})
 }
 
-// What says that a server is away, in use and at its start.
+// Errors of a server in use and of one that starts say whether it is away.
 func TestWhatSaysThatAServerIsAway(t *testing.T) {
 	gateway := &streamable.StatusError{Status: http.StatusBadGateway}
 	for _, tt := range []struct {

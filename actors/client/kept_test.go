@@ -71,8 +71,8 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 	}
 }
 
-// What a connection remembers of subscriptions, filters of extensions among them, counts for the
-// tenant, also when the connection crashes.
+// Subscriptions and filters of extensions that a connection remembers count for the tenant, also when
+// the connection crashes.
 func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 	account, change := keeping(`{}`, 10_000)
 	bytes := func() int64 { return account.Holding().Kinds[quota.Subscriptions] }

@@ -44,7 +44,7 @@ const (
 // parkDue says that it is.
 type parkDue struct{}
 
-// What a transport has whose sessions outlive its connections.
+// sessions is the part of a transport whose sessions outlive its connections.
 type sessions interface {
 	Leave() (session string)
 	Take(session string)

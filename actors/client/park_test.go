@@ -171,8 +171,8 @@ func TestParkedSessionEnds(t *testing.T) {
 	})
 }
 
-// What a silent session has no claim to alone ends or stays by other rules: without state there is
-// nothing to go on with, a session of HTTP+SSE would end with its connection, others use a shared one.
+// Connections of a silent session that are not parked: one without state has nothing to go on with, a
+// session of HTTP+SSE would end with its connection, and others use a shared one.
 func TestReleaseWithoutParking(t *testing.T) {
 	unused := func(r *rig) int { return len(stage.Of[*client.Unused](&r.catalog.Log)) }
 	run(t, own, func(r *rig) {

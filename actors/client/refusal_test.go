@@ -97,7 +97,7 @@ func TestServerThatRefusesEveryRevision(t *testing.T) {
 	})
 }
 
-// What is no refusal of a revision is not asked again.
+// A server that refuses for another reason than the revision is not asked again.
 func TestRefusalThatIsAboutSomethingElse(t *testing.T) {
 	for name, err := range map[string]error{
 		"status 401": &streamable.StatusError{Status: 401, Body: "2024-11-05"},

@@ -1,6 +1,6 @@
 package interop
 
-// What a session of 2026-07-28 is told otherwise, and why.
+// Clauses by which a session of 2026-07-28 is told less than one before it.
 const (
 	onListen = "2026-07-28 §basic/patterns/subscriptions: changes are told to who listens"
 	eras     = "ARCHITECTURE.md, Extensions: between two eras passes what both ends have declared"

@@ -141,7 +141,7 @@ func (r *rig) fill(last time.Duration) error {
 			block = block[:len(block)/2]
 		}
 	}
-	// What the host frees is taken, too.
+	// The file grows on, to take the space that the host frees.
 	for end := time.Now().Add(last); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		_, _ = file.Write(make([]byte, 4096))
 	}

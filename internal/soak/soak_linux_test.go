@@ -65,8 +65,8 @@ const callSpare = 5 * time.Second
 // callTime bounds a call at the client.
 func callTime() time.Duration { return size().callTimeout + callSpare }
 
-// Whatever happens to servers, disk, clients and host: no call is answered wrongly, lost or executed
-// twice, each error is true, and nothing stays behind.
+// Calls are not answered wrongly, lost or executed twice while servers, disk, clients and host fail. Each
+// error is true, and nothing stays behind.
 func TestSoak(t *testing.T) {
 	mcptest.Modules(t)
 	size := size()
