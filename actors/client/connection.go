@@ -274,6 +274,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 
 // Terminate is where every incarnation ends, and where it is remembered why.
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
+	defer c.o.Known.isNot(c.p.Self())
 	defer c.closeAll()
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {

@@ -1,0 +1,8 @@
+package client
+
+// ReadyCount is how many connections count as ready.
+func (k *Known) ReadyCount() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.ready)
+}

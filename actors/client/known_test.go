@@ -1,0 +1,30 @@
+package client_test
+
+import (
+	"testing"
+
+	"mcpd/actors/client"
+	"mcpd/supervisor/otp"
+)
+
+// A connection that has ended is not ready, however it ended: else one row would be kept for each
+// session with a connection of its own, and the next start would be no news.
+func TestEndedConnectionIsNotReady(t *testing.T) {
+	known := &client.Known{}
+	run(t, func(o *client.Options) { o.Known = known }, func(r *rig) {
+		r.remotely()
+		if n := known.ReadyCount(); n != 1 {
+			t.Fatalf("%d ready, want 1", n)
+		}
+		if err := otp.TerminateChild(r.T.Context(), r.Tree.Ref(), "conn"); err != nil {
+			t.Fatal(err)
+		}
+		if err := otp.DeleteChild(r.T.Context(), r.Tree.Ref(), "conn"); err != nil {
+			t.Fatal(err)
+		}
+		r.Rest()
+		if n := known.ReadyCount(); n != 0 {
+			t.Errorf("%d ready after the end", n)
+		}
+	})
+}
