@@ -50,6 +50,8 @@ func TestViewsAreCounted(t *testing.T) {
 		if first.Listed(merge.Tools, protocol.V20241105, "", ""); r.viewed() != alone {
 			t.Errorf("%d bytes count once a revision has been shown a page", r.viewed())
 		}
+		r.mustLook("cd")
+		r.Rest() // what its look has started has reported
 		if r.mustLook("cd"); r.viewed() < alone {
 			t.Errorf("%d bytes count with another view", r.viewed())
 		}
@@ -64,6 +66,8 @@ func TestViewsAreCounted(t *testing.T) {
 		if r.mustLook("ci"); first.Handle().View() != nil {
 			t.Error("the view of before the crash is kept beside another")
 		}
+		r.mustLook("cd")
+		r.Rest()
 		if r.mustLook("cd"); r.viewed() != both {
 			t.Errorf("%d bytes count after a crash and another look, want %d", r.viewed(), both)
 		}
