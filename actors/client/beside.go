@@ -26,34 +26,52 @@ const (
 )
 
 // writeBeside writes the calls that wait for their turn beside a call whose user has been asked for
-// a while. A call of which it is known that it asks its user goes on waiting: its question would be
-// refused.
+// a while, here or on another instance. A call of which it is known that it asks its user goes on
+// waiting: its question would be refused.
 func (c *Connection) writeBeside() {
-	for i := 0; i < len(c.queue) && c.state == Ready && c.primary == (otp.Ref{}) && !c.stuffed; {
+	for i := 0; i < len(c.queue) && c.state == Ready && !c.stuffed; {
 		x := c.queue[i]
 		if c.free(x) || c.mayGrow(x) {
 			return
 		}
-		since, ok := c.askedSince()
-		if !ok {
+		to, since := c.passableAt()
+		switch wait := Patience - c.p.Now().Sub(since); {
+		case since.IsZero():
 			return
-		}
-		if wait := Patience - c.p.Now().Sub(since); wait > 0 {
+		case wait > 0:
 			c.lookAgain(wait)
 			return
-		}
-		if c.askers[asker(x)] && !c.again[x.ID] {
+		case c.askers[asker(x)] && !c.again[x.ID], to != nil && x.Stays:
 			i++
-			continue
+		case to == nil:
+			c.queue = slices.Delete(c.queue, i, i+1)
+			c.write(x)
+		case c.hand(x, to):
+			c.queue = slices.Delete(c.queue, i, i+1)
+		default:
+			to.asks = nil // it has ended
 		}
-		c.queue = slices.Delete(c.queue, i, i+1)
-		c.write(x)
 	}
+}
+
+// passableAt is the instance on which a call can be written beside one whose user is asked, and since
+// when the user is. Nil is this connection, which comes first. A zero time is for no instance at all.
+func (c *Connection) passableAt() (to *instance, since time.Time) {
+	if since, ok := c.askedSince(); ok {
+		return nil, since
+	}
+	for _, i := range c.instances {
+		if d := i.asks; i.busy && d != nil && !d.passable.IsZero() &&
+			(since.IsZero() || d.passable.Before(since)) {
+			to, since = i, d.passable
+		}
+	}
+	return to, since
 }
 
 // mayGrow reports whether another instance can be had for a call that waits for its turn.
 func (c *Connection) mayGrow(x *request.Exchange) bool {
-	return c.o.Instances > 1 && !x.Stays && !c.denied && len(c.instances)+1 < c.most()
+	return c.primary == (otp.Ref{}) && c.o.Instances > 1 && !x.Stays && !c.denied && len(c.instances)+1 < c.most()
 }
 
 // askedSince is when the newest question was asked that a call in flight waits for. It reports

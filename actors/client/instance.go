@@ -16,8 +16,8 @@ type instance struct {
 	Instance
 	busy bool      // it has calls
 	idle time.Time // since when it has none
-	has  *handed   // the call that it was handed last, while it is busy
-	at   time.Time // when that was
+	has  []*handed // the calls that it was handed, while it is busy, without most that have ended
+	at   time.Time // when it was handed the last
 	last uint64    // how many it was handed
 	asks *dialog   // what it is asking a user; nil for nothing
 	// tools are what it listed after it had said that its tools have changed.
@@ -166,20 +166,25 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last})
 		c.followAll(m.Ref)
 		if errors.Is(m.Reason, otp.ErrStuck) {
-			if i.has != nil &&
-				i.has.Exchange.Held() == (request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}) {
-				x := i.has.Exchange
-				complete(
-					c.o.Requests,
-					x,
-					nil,
-					protocol.UpstreamLost(c.o.Server, x.Over(), m.Reason).Repeating(x.Method),
-				)
-				c.vacated(i.Instance)
-			}
+			c.stuckWith(i, request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}, m.Reason)
 		}
 	}
 	return true
+}
+
+// stuckWith ends the calls that an instance had in hand when it was replaced because it was stuck.
+func (c *Connection) stuckWith(i *instance, held request.Hold, why error) {
+	for _, h := range i.has {
+		x := h.Exchange
+		if x.Held() != held {
+			continue
+		}
+		lost := protocol.UpstreamLost(c.o.Server, x.Over(), why)
+		complete(c.o.Requests, x, nil, lost.Repeating(x.Method))
+		if h.number == i.last {
+			c.vacated(i.Instance)
+		}
+	}
 }
 
 func (c *Connection) instance(ref otp.Ref) *instance {

@@ -42,30 +42,36 @@ type (
 // spread hands calls that wait for their turn to instances that have nothing to do, once what they
 // wait for has lasted. If none has, another is started.
 //
-// Calls that no instance can take are written beside a call whose user is being asked.
+// Calls that no instance can take are written beside a call whose user is being asked. Calls behind
+// those that have gone elsewhere may have their turn here.
 func (c *Connection) spread() {
-	c.handOut()
+	if c.handOut() {
+		c.writeFree()
+	}
 	c.writeBeside()
 	c.press()
 }
 
-func (c *Connection) handOut() {
-	for c.waits() {
+// handOut hands calls to instances that have nothing to do, and reports whether there were any.
+func (c *Connection) handOut() (some bool) {
+	for n := c.waits(); n >= 0; n = c.waits() {
 		if wait := Patience - c.p.Now().Sub(c.since()); wait > 0 && c.program() {
 			c.lookAgain(wait)
-			return
+			return some
 		}
 		i := slices.IndexFunc(c.instances, func(i *instance) bool { return !i.busy })
 		if i < 0 {
 			c.grow()
-			return
+			return some
 		}
-		if !c.hand(c.queue[0], c.instances[i]) {
+		if !c.hand(c.queue[n], c.instances[i]) {
 			c.instances = slices.Delete(c.instances, i, i+1)
 			continue
 		}
-		c.pop()
+		c.queue = slices.Delete(c.queue, n, n+1)
+		some = true
 	}
+	return some
 }
 
 // hand hands a call to an instance. It reports false for one that is gone.
@@ -81,7 +87,8 @@ func (c *Connection) hand(x *request.Exchange, to *instance) bool {
 		x.Take(c.self)
 		return false
 	}
-	to.busy, to.has, to.at, to.last = true, call, c.p.Now(), call.number
+	to.has = slices.DeleteFunc(to.has, func(h *handed) bool { return h.Exchange.Ended() })
+	to.busy, to.has, to.at, to.last = true, append(to.has, call), c.p.Now(), call.number
 	return true
 }
 
@@ -116,11 +123,14 @@ func (c *Connection) tellTools() {
 	}
 }
 
-// waits reports whether the first in the queue waits for its turn here, and not for the server.
-func (c *Connection) waits() bool {
-	return c.state == Ready && len(c.queue) > 0 && !c.queue[0].Stays && c.primary == (otp.Ref{}) &&
-		c.o.Instances > 1 &&
-		!c.free(c.queue[0])
+// waits is the first in the queue that waits for its turn here, and not for the server, and that
+// another instance may take; -1 for none.
+func (c *Connection) waits() int {
+	if c.state != Ready || len(c.queue) == 0 || c.primary != (otp.Ref{}) || c.o.Instances <= 1 ||
+		c.free(c.queue[0]) {
+		return -1
+	}
+	return slices.IndexFunc(c.queue, func(x *request.Exchange) bool { return !x.Stays })
 }
 
 // program reports whether an instance is a process, which is dear.
@@ -168,14 +178,16 @@ func (c *Connection) grow() {
 }
 
 // handed takes a call of another connection, whose session's log level is the server's until the
-// next.
+// next, or until the most verbose of several has ended.
 func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
 	c.last = m.number
 	before := c.verbose()
-	clear(c.levels)
+	if len(c.calls)+len(c.queue) == 0 { // else it is written beside another
+		clear(c.levels)
+		clear(c.users)
+	}
 	c.levels[m.Exchange.Session] = m.level
-	clear(c.users)
 	c.users[m.Exchange.Session] = m.user
 	if after := c.verbose(); c.state == Ready && after != before {
 		c.setLevel(after)

@@ -52,11 +52,16 @@ func (c *Connection) behind(x *request.Exchange) bool {
 func (c *Connection) takeTurns() {
 	c.stuffed = false
 	c.answerLate()
+	c.writeFree()
+	c.spread()
+	c.vacate()
+}
+
+// writeFree writes the calls at the head of the queue that have their turn.
+func (c *Connection) writeFree() {
 	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.followsFirst(); n-- {
 		c.write(c.pop())
 	}
-	c.spread()
-	c.vacate()
 }
 
 // during are the calls in which the server may have asked something that names none. Before it takes calls, it can only mean those who wait
