@@ -15,31 +15,58 @@ import (
 // newsDue says that the time of a change may have come.
 type newsDue struct{}
 
+// change is one changed list of a server, as those hear of it who see the server alone.
+type change struct {
+	server, method string
+	key            tenant.Key // of the connection that says so
+	source         notification.Source
+}
+
+func (c change) notice() *notification.Dispatch {
+	return &notification.Dispatch{
+		Server: c.server, Key: c.key, Method: c.method, Sources: []notification.Source{c.source},
+	}
+}
+
 // announce tells sessions that lists of a server have changed, once of those that have an
-// announcement in common: those that see this server alone at once, and those that see all servers
-// as one when the burst is over.
+// announcement in common. Those that see this server alone hear of it at once, unless the server has
+// several instances, which may all say the same. Those that see all servers as one hear of it when
+// the burst is over.
 func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 	told, source := map[string]bool{}, c.source(r)
 	for _, k := range lists {
-		n := &notification.Dispatch{
-			Server: r.Server, Key: r.Key, Sources: []notification.Source{source}, Method: k.Changed(),
-		}
-		if told[n.Method] {
+		one := change{r.Server, k.Changed(), r.Key, source}
+		if told[one.method] {
 			continue
 		}
-		told[n.Method] = true
-		c.gather(n.Method, source)
-		if c.p.Send(c.o.Dispatcher, n) != nil {
+		told[one.method] = true
+		c.gather(one.method, source)
+		switch {
+		case c.hasInstances(r.Server, r.Key):
+			c.gatherAlone(one)
+		case c.p.Send(c.o.Dispatcher, one.notice()) != nil:
 			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
 				Where: telemetry.Where{
 					Tenant: c.tenant.Name,
 					Server: r.Server,
 				},
-				Method: n.Method, Reason: "queue_full", Count: 1,
+				Method: one.method, Reason: "queue_full", Count: 1,
 			})
 		}
 	}
 	c.announceLater()
+}
+
+// hasInstances reports whether a connection to a server hands calls to other instances of the server.
+func (c *Catalog) hasInstances(server string, key tenant.Key) bool {
+	s := c.servers[server]
+	return s != nil && len(s.instances(key.First())) > 0
+}
+
+// gatherAlone takes note of a change of a server with several instances. Each server, connection and
+// list is a burst of its own.
+func (c *Catalog) gatherAlone(one change) {
+	c.alone.Note(one.method+" "+one.server+" "+one.key.String(), one, c.p.Now())
 }
 
 // source is where lists have changed. A change of what all sessions of a principal are shown names
@@ -97,6 +124,18 @@ func (c *Catalog) announceAll() {
 			}
 			wait = cmp.Or(wait, merge.ChangesQuiet)
 		}
+	}
+	alone, later := c.alone.Due(now, func(a, b change) int { return a.source.Compare(b.source) })
+	for _, burst := range alone {
+		for _, one := range burst.Of {
+			if errors.Is(c.p.Send(c.o.Dispatcher, one.notice()), otp.ErrOverloaded) {
+				c.gatherAlone(one)
+				later = cmp.Or(later, merge.ChangesQuiet)
+			}
+		}
+	}
+	if wait == 0 || later > 0 && later < wait {
+		wait = later
 	}
 	if c.announcing = wait > 0; c.announcing {
 		c.p.After(wait, newsDue{})

@@ -18,6 +18,8 @@ type kept struct {
 	references *merge.References
 	// changes are what those are to hear who see all servers as one.
 	changes merge.Changes[notification.Source]
+	// alone are what those are to hear who see one server that has several instances.
+	alone merge.Changes[change]
 	// revisions counts the declarations of servers that took the place of another.
 	revisions uint32
 }

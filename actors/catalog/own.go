@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -79,7 +81,7 @@ func (c *Catalog) unlistOwn(s *server, key tenant.Key, conn *conn) {
 	case conn.own:
 		c.views.forget(func(g group) bool { return g.own == key.Session })
 	case key.Instance > 0:
-		c.instanceLists(s, key, listedBy(conn))
+		c.instanceLists(s, key, listedBy(conn), conn.report.Lists, client.Lists{})
 	}
 }
 
@@ -94,14 +96,33 @@ func listedBy(conn *conn) (kinds []merge.Kind) {
 }
 
 // instanceLists tells those who share a connection that another instance of it lists something
-// else.
-func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind) {
+// else, if that changes what they are shown. Instances that watch the same thing change alike, and
+// the change is announced once.
+func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind, before, after client.Lists) {
 	if len(changed) == 0 || !s.current(key) {
 		return
 	}
 	first := key.First()
 	c.outdate(s, anyRevision(first))
+	changed = slices.DeleteFunc(slices.Clone(changed), func(k merge.Kind) bool {
+		rest := s.without(key, k)
+		return !merge.Diff(k, merge.Beside(k, rest, before[k]), merge.Beside(k, rest, after[k])).Any()
+	})
 	c.announce(&client.Report{Server: s.config.Name, Key: first}, changed)
+}
+
+// without is what is listed over a connection and its instances, but for one of these.
+func (s *server) without(instance tenant.Key, k merge.Kind) (items []jsontext.Value) {
+	first := instance.First()
+	if l := s.lists[anyRevision(first)]; l != nil {
+		items = l.lists[k]
+	}
+	for _, conn := range s.instances(first) {
+		if conn.report.Key != instance {
+			items = merge.Beside(k, items, conn.report.Lists[k])
+		}
+	}
+	return items
 }
 
 // instances are the other instances of a connection, in order.

@@ -13,7 +13,9 @@ func (c *Catalog) report(r *client.Report) {
 		return
 	}
 	conn := s.conns[r.Key]
+	var before client.Lists
 	if conn != nil {
+		before = conn.report.Lists
 		if conn.report.Incarnation > r.Incarnation {
 			return // late news of an incarnation that is gone
 		}
@@ -36,7 +38,7 @@ func (c *Catalog) report(r *client.Report) {
 		s.ended(r.Key, nil)
 		switch {
 		case r.Key.Instance > 0:
-			c.instanceLists(s, r.Key, r.Changed)
+			c.instanceLists(s, r.Key, r.Changed, before, r.Lists)
 		case r.Key.Share == tenant.BySession:
 			if conn != nil {
 				c.ownLists(s, r.Key, conn)
