@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
 )
 
 // Error is an expected failure: a condition with its particulars. It is made by the constructors below and told to a peer by Translate.
@@ -206,7 +207,21 @@ func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error 
 		Data: unfinished(server, maybeExecuted), Cause: cause,
 	}
 	if maybeExecuted {
-		e.Condition = ConditionUpstreamLost
+		e.Message += "; it may have executed the request"
+	}
+	return e
+}
+
+// UpstreamRemoved says that a reload has removed the server from the configuration. Repeating the
+// request does not help, whatever it is. MaybeExecuted is as for UpstreamLost.
+func UpstreamRemoved(server string, maybeExecuted bool, cause error) *Error {
+	e := &Error{
+		Condition: ConditionUpstreamRemoved,
+		Message:   "server " + shown(server) + " was removed from the configuration",
+		Data:      unfinished(server, maybeExecuted), Cause: cause,
+	}
+	e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable") // e.Data is an object
+	if maybeExecuted {
 		e.Message += "; it may have executed the request"
 	}
 	return e
@@ -356,6 +371,13 @@ func Forbidden(detail string) *Error {
 // EndpointNotFound says that the tenant has no such server.
 func EndpointNotFound() *Error {
 	return &Error{Condition: ConditionEndpointNotFound, Message: "no such server"}
+}
+
+// EndpointRemoved says that the tenant has no such server any more.
+func EndpointRemoved(server string) *Error {
+	e := UpstreamRemoved(server, false, nil)
+	e.Condition = ConditionEndpointNotFound
+	return e
 }
 
 // URLElicitationRequired passes on that the user must visit the given pages first. Elicitations is the array as the server sent it.

@@ -29,6 +29,7 @@ const (
 	ConditionStopping            // the host itself goes down
 	ConditionUpstreamUnavailable // the server takes nothing now, and said so
 	ConditionUpstreamQuarantined // the server is not used, until it is released or a probe succeeds
+	ConditionUpstreamRemoved     // a reload has removed the server from the configuration
 	ConditionUpstreamInvalid     // strict_upstream: the server's answer breaks the schema
 	ConditionQueueFull
 	ConditionRequestIDConflict
@@ -95,6 +96,7 @@ var conditions = [conditionCount]struct {
 	ConditionStopping:               {"stopping", -32008, -32603, 503, false, Reconnect},
 	ConditionUpstreamUnavailable:    {"upstream_unavailable", -32010, -32603, 503, false, Retry},
 	ConditionUpstreamQuarantined:    {"upstream_quarantined", -32008, -32603, 200, false, Reconnect},
+	ConditionUpstreamRemoved:        {"upstream_removed", -32008, -32603, 200, false, Reconnect},
 	ConditionUpstreamInvalid:        {"upstream_invalid", -32603, -32603, 200, false, Abort},
 	ConditionQueueFull:              {"queue_full", -32095, -32603, 200, false, Abort},
 	ConditionRequestIDConflict:      {"request_id_conflict", -32068, -32600, 400, false, Abort},

@@ -65,7 +65,10 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 		return streamable.Endpoint{}, err
 	}
 	if route.Server != "" {
-		if _, known := now.tenants[route.Tenant].Server(route.Server); !known {
+		t := now.tenants[route.Tenant]
+		if _, known := t.Server(route.Server); !known && t.WasRemoved(route.Server) {
+			return streamable.Endpoint{}, protocol.EndpointRemoved(route.Server)
+		} else if !known {
 			return streamable.Endpoint{}, protocol.EndpointNotFound()
 		}
 	}

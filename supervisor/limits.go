@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/task"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/elicitation"
 	"mcpd/protocol/jsonrpc"
@@ -148,6 +149,11 @@ var limits = []limit{
 	{"", "decline_wait", client.DeclineWait, "a question of a server with several connections that this one has nobody to ask", "it is refused, as soon as it is open at no other connection", ""},
 	{"", "asked_questions", client.MaxAsked, "open questions of one server that are remembered, so that one connection does not refuse what a user is asked over another", "the oldest is forgotten", ""},
 	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
+	{
+		"", "removed_servers", tenant.MaxRemoved,
+		"servers of a tenant that reloads have removed, whose callers are told so",
+		"the oldest is forgotten: its callers are told that there is no such server", "",
+	},
 	{"", "away_dial", upstreams.LastDial, "the pause between two dials of such a server", "it grows no longer", ""},
 	{"", "question_hold", client.QuestionHold, "what a server asks before a session uses its connection", "it is refused", ""},
 	{"", "gone_after", client.GoneAfter, "a client without a request and a stream, while another uses the same connection", "it is not asked what a server asks outside of calls", ""},

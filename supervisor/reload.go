@@ -61,6 +61,10 @@ func (h *host) applied() *mcpdv1.Configuration {
 
 // apply makes a configuration the one that is read from here on.
 func (h *host) apply(c *config.Config, a configuration.Applied) {
+	for i := range c.Tenants {
+		t := &c.Tenants[i].Tenant
+		t.Removed = t.RemovedSince(h.now().tenants[t.Name])
+	}
 	h.settings.Store(newSettings(c, a))
 	h.kept.Bound(h.bounds(c))
 	h.forgetTenants()

@@ -143,7 +143,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		s.in, s.lacks, s.held = map[client.State]int{}, map[tenant.Key]string{}, map[string]int{}
 		s.counted = 0
 		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
-			conn.arriving, conn.dismissed = 0, false // the answers went to the previous incarnation
+			conn.arriving, conn.dismissed, conn.removed = 0, false, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
 			_ = p.Send(conn.ref, client.Describe{})
 		}
@@ -186,7 +186,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 			}
 			c.connect(s, s.at(key), pending{answering(m), m.Req.Caller})
 		} else {
-			m.Fail(protocol.EndpointNotFound())
+			m.Fail(c.unknown(m.Req.Server))
 		}
 		return nil
 	case *Look:

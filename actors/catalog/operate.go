@@ -92,6 +92,7 @@ func (c *Catalog) written(m written) {
 func (c *Catalog) putAway(s *server, at telemetry.Where) {
 	why := client.ByOperator(true, at.Incident)
 	s.whole = &pause{why: why, since: c.p.Now(), operator: true}
+	c.tellQuarantined(s, s.keys(), why, 0)
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, why)
 	}

@@ -93,6 +93,9 @@ func (c *Catalog) gaveUp(s *server, key tenant.Key, cause *client.Ending) {
 	s.ended(key, cause)
 	wait := p.grow(cause, now, c.o.Draw)
 	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: cause.Incident}
+	if p.times == MaxGivenUp {
+		c.tellQuarantined(s, []tenant.Key{key}, cause, wait)
+	}
 	if p.quarantined() {
 		c.o.Emit(telemetry.UpstreamQuarantined{
 			Where: at, Connection: key.String(), Class: cause.Class(), Cause: cause.Text, Stderr: cause.Stderr, Retry: wait,

@@ -64,6 +64,9 @@ func (c *Catalog) quarantine(s *server, why *client.Ending) {
 		p.times++
 	}
 	wait := p.grow(why, now, c.o.Draw)
+	if p.times == MaxGivenUp {
+		c.tellQuarantined(s, s.keys(), why, wait)
+	}
 	c.o.Emit(telemetry.UpstreamQuarantined{
 		Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: why.Incident},
 		Class: why.Class(), Cause: why.Text, Stderr: why.Stderr, Retry: wait,

@@ -163,7 +163,7 @@ func (c *Catalog) undeclare(s *server) {
 	for key, waiting := range order.By(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
-			w.reply(otp.Ref{}, protocol.EndpointNotFound())
+			w.reply(otp.Ref{}, protocol.UpstreamRemoved(s.config.Name, false, nil))
 		}
 	}
 	clear(s.left)
@@ -175,11 +175,15 @@ func (c *Catalog) undeclare(s *server) {
 
 // dismiss has a connection of an earlier declaration end when it is not used any more, or when no call can last any longer.
 func (c *Catalog) dismiss(s *server, key tenant.Key, conn *conn) {
-	if s.current(key) || conn.dismissed {
+	if s.current(key) || conn.dismissed && (conn.removed || !s.gone) {
 		return
 	}
-	conn.dismissed = true
-	_ = c.p.Send(conn.ref, client.Retire{})
+	first := !conn.dismissed
+	conn.dismissed, conn.removed = true, s.gone
+	_ = c.p.Send(conn.ref, client.Retire{Removed: s.gone})
+	if !first {
+		return
+	}
 	c.p.After(c.tenant.Limits.CallTimeoutMax, overstayed{s.config.Name, key, conn.ref})
 }
 
@@ -188,9 +192,21 @@ func (c *Catalog) overstayed(m overstayed) {
 	if s == nil || s.current(m.key) || s.conns[m.key] == nil || s.conns[m.key].ref != m.ref {
 		return
 	}
-	c.drop(s, m.key)
-	c.retire(s, m.key)
+	if conn := s.conns[m.key]; s.gone {
+		c.stop(s, m.key, conn, client.Removed(nil))
+	} else {
+		c.drop(s, m.key)
+		c.retire(s, m.key)
+	}
 	c.show(s)
+}
+
+// unknown is what those are told who ask for a server that is not configured.
+func (c *Catalog) unknown(server string) error {
+	if c.tenant.WasRemoved(server) {
+		return protocol.UpstreamRemoved(server, false, nil)
+	}
+	return protocol.EndpointNotFound()
 }
 
 // forget removes a server that is configured no more, once its last connection has ended.

@@ -77,6 +77,7 @@ type conn struct {
 	info      protocol.Implementation     // and who they are
 	modern    bool                        // their revision has no handshake
 	dismissed bool                        // it was told to end when it is not used any more
+	removed   bool                        // and that its server is configured no more
 	report    client.Report
 	said      int       // bytes of its lists and facts
 	since     time.Time // when it became ready

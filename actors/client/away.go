@@ -79,7 +79,7 @@ func (c *Connection) unreached(err error) bool {
 // away goes into backoff, if it is not in it. Gone says that the transport has ended, and with it all
 // that was in flight.
 func (c *Connection) away(err error, gone bool) error {
-	if EndingOf(err).Permanent { // it is not dialled again
+	if EndingOf(err).Permanent || c.removed && gone { // it is not dialled again
 		return otp.ShutdownWith(c.blame(err))
 	}
 	a := &c.absence
@@ -176,19 +176,24 @@ func (c *Connection) maybeRefuse() {
 	if !c.overdue() {
 		return
 	}
-	for len(c.queue) > 0 {
-		c.refuseAway(c.pop())
-	}
+	c.refuseAll()
 	for session, m := range order.Of(c.wants) {
 		delete(c.wants, session)
 		m.Reply(struct{}{})
 	}
 }
 
+// refuseAll refuses all calls that wait.
+func (c *Connection) refuseAll() {
+	for len(c.queue) > 0 {
+		c.refuseAway(c.pop())
+	}
+}
+
 // refuseAway refuses a call, and says when the server is tried again.
 func (c *Connection) refuseAway(x *request.Exchange) {
 	err := c.lostError(x, c.executed[x.ID], c.cause)
-	if e, ok := errors.AsType[*protocol.Error](err); ok {
+	if e, ok := errors.AsType[*protocol.Error](err); ok && !c.removed {
 		e.RetryAfter = max(c.absence.until.Sub(c.p.Now()), leastRetry)
 	}
 	c.settled(x.ID)

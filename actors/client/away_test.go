@@ -11,7 +11,6 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
-	"mcpd/actors/notification"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/telemetry"
@@ -198,23 +197,18 @@ func TestConnectionChecksThatItsServerIsThere(t *testing.T) {
 	})
 }
 
-// The server of a subscription is quarantined: who has subscribed is told, and a call that waits is told that too.
-func TestSubscribersHearThatTheirServerIsQuarantined(t *testing.T) {
+// A call in flight to a server that is quarantined is told so, and that it may have been executed.
+func TestCallHearsThatItsServerIsQuarantined(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watchable()
 		r.attach("one")
-		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
-		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		x := r.call("one")
 		p.Expect("tools/call")
 		r.send(client.Stop{Why: client.ByOperator(true, "abcdefgh")})
 		r.Rest()
-		told := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
-		if len(told) != 1 || told[0].Method != "notifications/resources/updated" || told[0].URI != "test://x" {
-			t.Errorf("told %+v", told)
-		}
 		err := r.outcome(x).Err
-		if err == nil || !strings.Contains(err.Error(), "is quarantined; it may have executed the request") || !errors.Is(err, protocol.ConditionUpstreamLost) {
+		if err == nil || !strings.Contains(err.Error(), "is quarantined; it may have executed the request") ||
+			!errors.Is(err, protocol.ConditionUpstreamQuarantined) {
 			t.Errorf("the call: %v", err)
 		}
 	})

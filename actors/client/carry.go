@@ -72,6 +72,8 @@ type carry struct {
 	// retired says that the server is declared otherwise now: this connection ends when it is not
 	// used any more.
 	retired bool
+	// removed says that the server is not declared any more: it is not started again.
+	removed bool
 	// keptFor is the session for which this connection is kept although its client is away.
 	keptFor otp.Ref
 	// parked is a session with the server that has no connection; nil for none.

@@ -155,6 +155,10 @@ func (c *Connection) Init(p *otp.Process) error {
 	if c.primary != (otp.Ref{}) {
 		p.Monitor(c.primary)
 	}
+	if c.removed && p.Incarnation() > 1 { // it is not started again
+		c.reset()
+		return p.Post(Stop{Why: Removed(nil)})
+	}
 	c.begin(0)
 	return nil
 }
@@ -164,6 +168,8 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	err := c.receive(p, msg)
 	if err == nil {
 		c.tellAsking()
+	} else if c.removed {
+		return otp.ShutdownWith(Removed(c.blame(err)))
 	}
 	return err
 }
@@ -188,7 +194,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 	case *Tell:
 		c.tell(m)
 	case Retire:
-		c.retire()
+		c.retire(m.Removed)
 	case Stop:
 		return otp.ShutdownWith(m.Why)
 	case Restart:
@@ -290,7 +296,6 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	cause := c.blame(reason)
 	c.abandon(cause)
 	if cause.Permanent {
-		c.tellSubscribers()
 		c.enter(Quarantined, cause)
 	} else {
 		c.enter(Backoff, cause)

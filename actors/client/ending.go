@@ -75,6 +75,7 @@ const (
 	causeLost     = "connection lost"
 	causeOperator = "operator"
 	causeStarting = "starting"
+	causeRemoved  = "removed"
 )
 
 // StillStarting is what callers are told of a server that has not ended, and keeps them waiting for its handshake or its first lists.
@@ -89,6 +90,17 @@ func ByOperator(forGood bool, incident string) *Ending {
 		e.Text = "an operator has quarantined it"
 	}
 	return e
+}
+
+// Removed is the ending of a server that a reload has removed from the configuration. Cause is how it
+// ended after that, nil when it did not end by itself.
+func Removed(cause error) *Ending {
+	if cause == nil {
+		return &Ending{Permanent: true, Cause: causeRemoved, Text: "a reload has removed it"}
+	}
+	e := *EndingOf(cause)
+	e.Permanent, e.Cause = true, causeRemoved
+	return &e
 }
 
 // permanentCauses are endings that starting again does not cure: the program is not there, or is none, or may not be executed.

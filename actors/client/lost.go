@@ -31,7 +31,10 @@ func LostTo(principal, server, method string, maybeExecuted bool, cause error) *
 	}
 	end := EndingOf(cause)
 	e := protocol.UpstreamLost(server, maybeExecuted, cause)
-	if end.PutAway() {
+	switch {
+	case end.Cause == causeRemoved:
+		e = protocol.UpstreamRemoved(server, maybeExecuted, cause)
+	case end.Permanent:
 		e = protocol.UpstreamQuarantined(server, maybeExecuted, cause)
 	}
 	return tellsOf(e.Repeating(method), principal, end)
@@ -120,6 +123,9 @@ func (c *Connection) hosted(err error) error {
 // lostError is what the caller of x is told of an end that is not blamed on anything yet.
 func (c *Connection) lostError(x *request.Exchange, maybeExecuted bool, cause error) error {
 	end := *EndingOf(cause)
+	if c.removed {
+		end = *Removed(&end)
+	}
 	if end.Incident == "" {
 		end.Readers = c.served.readers(c.o.ShareLogs)
 	}

@@ -77,7 +77,10 @@ type Detach struct{ Ref otp.Ref }
 
 // Retire tells the connection that its server is declared otherwise now, or not at all. It goes on until its sessions have left and its calls
 // have ended, and then is Unused. The catalogue sends it, and again after a crash of its own.
-type Retire struct{}
+type Retire struct {
+	// Removed says that the server is not declared any more. It is not started again for anybody.
+	Removed bool
+}
 
 // Stop ends the connection for a reason that is told to whoever waits for it. The catalogue sends it when an operator says so.
 type Stop struct{ Why *Ending }

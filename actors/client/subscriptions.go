@@ -4,7 +4,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 )
@@ -69,16 +68,6 @@ func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
 			c.unsubscribeFor(uri, x.Session)
 		}
 	}, false
-}
-
-// tellSubscribers tells those who have subscribed to a resource that it is not what it was, because its
-// server is quarantined: who reads it then is told that.
-func (c *Connection) tellSubscribers() {
-	for uri := range order.Of(c.uris) {
-		if c.subscribed(uri) {
-			c.updated(uri)
-		}
-	}
 }
 
 // subscribed reports whether the server has agreed to a subscription.

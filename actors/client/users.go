@@ -108,8 +108,11 @@ func (c *Connection) lingers() time.Duration {
 const RetirePause = 100 * time.Millisecond
 
 // retire lets the connection end as soon as nobody uses it, and before it the instances that it hands calls.
-func (c *Connection) retire() {
-	c.retired = true
+func (c *Connection) retire(removed bool) {
+	c.retired, c.removed = true, c.removed || removed
+	if c.removed && c.state == Backoff {
+		c.refuseAll()
+	}
 	for _, i := range c.instances {
 		if !i.busy {
 			c.p.After(RetirePause, rested{i.Ref})

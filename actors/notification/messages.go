@@ -21,6 +21,10 @@ const Any = subscription.Any
 // that name no server.
 const All = subscription.All
 
+// Quarantined is the method of a notice that a server is quarantined. Sessions tell their clients in
+// the words of the clients' revisions.
+const Quarantined = subscription.Quarantined
+
 // The classes: a notification may be lost, who wants which may not.
 //
 //	Dispatch, Notice   sheddable
@@ -98,6 +102,8 @@ type Notice struct {
 	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
 	// that may. Empty is for all.
 	Principal, Session string
+	// Why says of Quarantined what its clients are told.
+	Why *protocol.Error
 	// Era is the only era whose sessions may hear of it. Zero is for all.
 	Era    protocol.Era
 	Params jsontext.Value

@@ -48,7 +48,9 @@ func outcome(do effect, a answer) telemetry.Outcome {
 	switch {
 	case do.Do == inflight.Reject:
 		return telemetry.OutcomeRejected
-	case errors.Is(do.Err, protocol.ConditionUpstreamLost):
+	case errors.Is(do.Err, protocol.ConditionUpstreamLost),
+		errors.Is(do.Err, protocol.ConditionUpstreamQuarantined),
+		errors.Is(do.Err, protocol.ConditionUpstreamRemoved):
 		return telemetry.OutcomeLost
 	case do.Err != nil:
 		return telemetry.OutcomeError

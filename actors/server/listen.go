@@ -243,13 +243,9 @@ func (s *Session) wants(server, own string) bool {
 // hangUp ends every subscription politely: this session ends, or the host. One that was not acknowledged is refused with what else waits.
 func (s *Session) hangUp() {
 	for l := range s.listening() {
-		if !l.d.Acknowledged() {
-			continue
+		if l.d.Acknowledged() {
+			s.endListen(l, s.unconfigured())
 		}
-		delete(s.listens, l.d.Out)
-		s.h.Listens(len(s.listens))
-		s.waiting.remove(l.d)
-		l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, subscription.Ended(l.d.Message.ID, s.o.Self)))
 	}
 }
 

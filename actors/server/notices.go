@@ -18,6 +18,10 @@ func (s *Session) notice(n *notification.Notice) {
 	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal || n.Session != "" && n.Session != s.h.Row() {
 		return
 	}
+	if n.Method == notification.Quarantined {
+		s.quarantined(n)
+		return
+	}
 	if s.record == nil || !s.sees(n) || !s.hears(n) {
 		return
 	}

@@ -29,6 +29,7 @@ func (s *Session) reconfigured() {
 		}
 	}
 	s.leave()
+	s.serversRemoved(before)
 	if s.record == nil || !s.record.Ready {
 		return
 	}

@@ -21,7 +21,9 @@ import (
 func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	r.T.Helper()
 	r.Rest()
+	before := r.tenant
 	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
+	r.tenant.Removed = r.tenant.RemovedSince(&before)
 	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
 		r.T.Fatal(err)
 	}
@@ -127,7 +129,7 @@ func TestServersThatComeAndGoAreToldOnce(t *testing.T) {
 		if got := len(u.heard("notifications/tools/list_changed")); got != 1 {
 			t.Errorf("told %d times that a server is gone", got)
 		}
-		if got := news(t, listen, "1"); len(got) != 3 || got[1] != "notifications/tools/list_changed" {
+		if got := news(t, listen, "1"); len(got) != 4 || got[1] != updated || got[2] != "notifications/tools/list_changed" {
 			t.Errorf("a subscription heard %v", got)
 		}
 		if out := u.call(); out.Word() == "result" {

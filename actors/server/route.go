@@ -64,6 +64,9 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	method, addresses := d.Message.Method, s.view.Addresses
 	target, err := addresses.Route(method, d.Message.Params, s.giver())
 	if err != nil {
+		if gone := s.removed(d.Message); last && gone != nil {
+			err = gone
+		}
 		if last {
 			s.refuse(d, err)
 		}

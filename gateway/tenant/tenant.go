@@ -25,6 +25,9 @@ type Tenant struct {
 	Terms       terms.Rules       // of the negotiation API
 	Require     map[string]string // method -> client capability it needs here; empty = no such policy
 	Servers     []Server          // in configuration order, which decides clashes of resource URIs
+	// Removed are servers that reloads have removed, so that whoever asks for one is told. The last
+	// removed comes first.
+	Removed []string
 }
 
 // Limits bounds what one tenant may use and how long its callers wait.

@@ -27,7 +27,7 @@ type item[T any] struct {
 
 // Change reports that a notification of that method only says that something changed, so that one of several is enough.
 func Change(method string) bool {
-	return ListChanged(method) || method == updated
+	return ListChanged(method) || method == updated || method == Quarantined
 }
 
 // Push adds a notification. It reports false when the queue is full and this one was dropped.

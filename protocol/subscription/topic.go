@@ -14,6 +14,9 @@ const Any = "*"
 // changes of lists it covers only those that name no server, which are told once for all servers.
 const All = "+"
 
+// Quarantined is the method that says that a server is quarantined. No client sees it.
+const Quarantined = "mcpd/quarantined"
+
 // ListChanged reports whether a method says that a list has changed.
 func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 

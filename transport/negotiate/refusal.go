@@ -70,6 +70,8 @@ var outcomes = map[string]int{
 	protocol.ConditionResourceNotFound.String():    http.StatusNotFound,
 	protocol.ConditionTimeout.String():             http.StatusGatewayTimeout,
 	protocol.ConditionUpstreamLost.String():        http.StatusBadGateway,
+	protocol.ConditionUpstreamQuarantined.String(): http.StatusBadGateway,
+	protocol.ConditionUpstreamRemoved.String():     http.StatusBadGateway,
 	protocol.ConditionUpstreamInvalid.String():     http.StatusBadGateway,
 	protocol.ConditionRateLimited.String():         http.StatusTooManyRequests,
 	protocol.ConditionOverloaded.String():          http.StatusServiceUnavailable,

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"slices"
+
+	"mcpd/actors/notification"
+	"mcpd/actors/session"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
+)
+
+// A server that is quarantined or removed announces nothing any more. Clients that listen to it are
+// told so once: a modern client by the end of its subscription, a legacy client, whose subscriptions
+// have no end, by an update of each resource, because whoever reads it then hears why.
+
+// serverGone tells the client that a server is not used any more.
+func (s *Session) serverGone(server string, why *protocol.Error) {
+	switch {
+	case s.record == nil:
+	case s.modern():
+		for l := range s.listening() {
+			if l.d.Acknowledged() {
+				s.listenGone(l, server, why)
+			}
+		}
+	default:
+		for _, uri := range urisAt(s.record.URIs, server) {
+			_ = s.push(jsonrpc.Notification(resourceUpdated, uriOf(uri)))
+		}
+	}
+}
+
+const resourceUpdated = "notifications/resources/updated"
+
+// urisAt are the resources of a server to which a client is subscribed, under the client's names.
+func urisAt(all []session.Subscription, server string) (uris []string) {
+	for _, u := range all {
+		_, named := subscription.Named(u.URI)
+		if u.Server == server && u.Asking == 0 && !named && !slices.Contains(uris, u.URI) {
+			uris = append(uris, u.URI)
+		}
+	}
+	return uris
+}
+
+// uriOf is params that name a resource.
+func uriOf(uri string) []byte {
+	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
+	return params
+}
+
+// listenGone ends a subscription that is about nothing but a server that is gone. One that is about
+// more goes on, and is told that the server's resources have changed.
+func (s *Session) listenGone(l *listen, server string, why *protocol.Error) {
+	if s.onlyAbout(l, server) {
+		s.endListen(l, why)
+		return
+	}
+	for _, uri := range urisAt(l.uris, server) {
+		told := jsonrpc.Notification(resourceUpdated, subscription.Tag(uriOf(uri), l.d.Message.ID))
+		if l.d.Out.Send(told) != nil {
+			s.unlisten(l)
+			return
+		}
+	}
+}
+
+// onlyAbout reports whether a subscription is about one server alone.
+func (s *Session) onlyAbout(l *listen, server string) bool {
+	if s.transparent() {
+		return server == s.h.Endpoint().Server
+	}
+	g := l.granted
+	return len(l.uris) > 0 && !g.Tools && !g.Prompts && !g.Resources && len(g.Tasks) == 0 &&
+		!slices.ContainsFunc(l.uris, func(u session.Subscription) bool { return u.Server != server })
+}
+
+// endListen ends a subscription with its result, which has the reason; nil for none.
+func (s *Session) endListen(l *listen, why *protocol.Error) {
+	delete(s.listens, l.d.Out)
+	s.h.Listens(len(s.listens))
+	s.waiting.remove(l.d)
+	result := subscription.Ended(l.d.Message.ID, s.o.Self)
+	if why != nil {
+		result = subscription.EndedFor(why, l.d.Message.ID, s.o.Self)
+	}
+	l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, result))
+}
+
+// quarantined hears that a server is quarantined, for this session too.
+func (s *Session) quarantined(n *notification.Notice) {
+	if why := n.Why; why != nil {
+		s.serverGone(n.Server, why)
+	}
+}
+
+// serversRemoved ends what the client has subscribed to at servers that a reload has removed.
+func (s *Session) serversRemoved(before *tenant.Tenant) {
+	for i := range before.Servers {
+		name := before.Servers[i].Name
+		if _, still := s.tenant.Server(name); still {
+			continue
+		}
+		s.serverGone(name, protocol.UpstreamRemoved(name, false, nil))
+		its := func(u session.Subscription) bool { return u.Server == name }
+		if s.record != nil {
+			s.unsubscribed(its)
+		}
+		for l := range s.listening() {
+			l.uris = slices.DeleteFunc(l.uris, its)
+		}
+	}
+}
+
+// removed is the error of a request for a server that a reload has removed; nil for any other.
+func (s *Session) removed(m jsonrpc.Message) *protocol.Error {
+	server := s.named(m)
+	if _, configured := s.tenant.Server(server); configured || !s.tenant.WasRemoved(server) {
+		return nil
+	}
+	return protocol.UpstreamRemoved(server, false, nil)
+}
+
+// unconfigured is why all subscriptions at this endpoint end: its server was removed. It is nil
+// while there is one.
+func (s *Session) unconfigured() *protocol.Error {
+	server := s.h.Endpoint().Server
+	if now := s.o.Tenant(); server != "" && now.WasRemoved(server) {
+		return protocol.UpstreamRemoved(server, false, nil)
+	}
+	return nil
+}
