@@ -46,7 +46,7 @@ func trialConfig(t *testing.T, top string) string {
 	t.Helper()
 	state := t.TempDir()
 	server := func(tenant string) string { // as in an arena
-		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", mcptest.Mcpd(t), filepath.Join(state, tenant))
+		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q], env: {GORACE: atexit_sleep_ms=0}}", mcptest.Mcpd(t), filepath.Join(state, tenant))
 	}
 	config := top + "\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {

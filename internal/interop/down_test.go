@@ -327,6 +327,8 @@ func TestServerOfSSEThatIsAway(t *testing.T) {
 	lines, all := len(story(host)), strings.Count(host.Log(), "\n")
 	m.end()
 	ended := time.Now()
+	// A call before that is one in flight, which has another outcome.
+	eventually(t, "the host to see that the server is away", func() bool { return len(story(host)) > lines })
 	if is := refusedCall(t, clients[0]); is.Incident == "" || is.RetryAfterMs <= 0 {
 		t.Errorf("a call is told %+v", is)
 	}

@@ -36,14 +36,20 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveRaw) != "" {
 		exit(serveMirror(os.Stdin, os.Stdout))
 	}
-	if err := os.Setenv(quickExit[0], quickExit[1]); err != nil {
-		exit(err)
-	}
 	mcptest.Main(m)
 }
 
 // quickExit keeps programs with the race detector from sleeping for a second before they exit, which adds up.
 var quickExit = [2]string{"GORACE", "atexit_sleep_ms=0"}
+
+// fewer is n, or fewer with the race detector, which makes everything many times as long. The tests run
+// without it in make nightly.
+func fewer(n, raced int) int {
+	if mcptest.Raced {
+		return raced
+	}
+	return n
+}
 
 func exit(err error) {
 	if err != nil {

@@ -12,11 +12,18 @@ import (
 
 // The commands that tests run, each built at most once in a test process and only when a test asks for it.
 var (
-	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd", "") })
-	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver", "") })
-	relayBinary  = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/relay", "") })
+	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd", "", Raced) })
+	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver", "", false) })
+	relayBinary  = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/relay", "", false) })
 	// binaries is the folder for them. Main removes it.
 	binaries = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "mcptest-") })
+)
+
+// By default a program with the race detector sleeps for a second before it exits. Tests start hundreds
+// of programs, which inherit this setting.
+const (
+	raceOptions = "GORACE"
+	quickExit   = "atexit_sleep_ms=0"
 )
 
 // Main runs the tests of a package and removes what mcptest has built. It is for the TestMain of packages that run binaries.
@@ -24,6 +31,12 @@ func Main(m *testing.M) { os.Exit(Run(m)) }
 
 // Run is Main without the exit, for a TestMain that has more to do. It takes a *testing.M.
 func Run(m interface{ Run() int }) int {
+	if os.Getenv(raceOptions) == "" {
+		if err := os.Setenv(raceOptions, quickExit); err != nil {
+			fmt.Fprintln(os.Stderr, "mcptest:", err)
+			return 1
+		}
+	}
 	code := m.Run()
 	if dir, err := binaries(); err == nil {
 		if err := os.RemoveAll(dir); err != nil {
@@ -34,15 +47,18 @@ func Run(m interface{ Run() int }) int {
 	return code
 }
 
-// build compiles a command of the module, with a build tag unless that is empty, and with the race detector when the test has it too.
-func build(pkg, tag string) (string, error) {
+// build compiles a command of the module, with a build tag unless that is empty. It leaves out debugging
+// information, which nobody reads here. Only the host has the race detector, and only when the test has it:
+// programs of the tests would be slower and sleep before they exit, and a host that a tag breaks would have
+// most of the module compiled once more.
+func build(pkg, tag string, raced bool) (string, error) {
 	dir, err := binaries()
 	if err != nil {
 		return "", err
 	}
 	file := filepath.Join(dir, filepath.Base(pkg)+tag)
-	args := []string{"build", "-tags", tag, "-o", file}
-	if Raced {
+	args := []string{"build", "-ldflags=-w", "-tags", tag, "-o", file}
+	if raced {
 		args = append(args, "-race")
 	}
 	output, err := exec.Command("go", append(args, pkg)...).CombinedOutput()
@@ -73,7 +89,7 @@ func Mcpd(t testing.TB) string {
 // Broken returns the path of a host that was built with a tag that breaks it; see the files of that tag for what is wrong with it.
 func Broken(t testing.TB, tag string) string {
 	t.Helper()
-	return binary(t, func() (string, error) { return build("mcpd/cmd/mcpd", tag) })
+	return binary(t, func() (string, error) { return build("mcpd/cmd/mcpd", tag, false) })
 }
 
 func binary(t testing.TB, build func() (string, error)) string {
