@@ -12,6 +12,7 @@ import (
 	"mcpd/bench/kit"
 	"mcpd/bench/subject"
 	"mcpd/internal/load"
+	"mcpd/internal/mcptest"
 )
 
 func TestMain(m *testing.M) {
@@ -60,8 +61,8 @@ func TestSessionsThatAreGoneDoNotAnswer(t *testing.T) {
 }
 
 func TestBothScenariosMeasure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the bench runs them")
+	if testing.Short() || mcptest.Raced {
+		t.Skip("the bench runs them, without the race detector, of which most of the memory would be")
 	}
 	for _, s := range Scenarios {
 		r := &kit.Run{Short: true, Seed: 1, Say: t.Logf}
