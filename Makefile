@@ -63,8 +63,8 @@ chaos-full: ## Runs every experiment in full, up to 45 minutes at a time, and wr
 benchmarks: ## Runs the benchmarks of the packages.
 	go test -run='^$$' -bench=. -benchmem ./...
 
-conformance: ## Runs the official conformance suite against a real mcpd. Needs Node.
-	MCPD_CONFORMANCE=1 go test -count=1 -v -run=TestHostPassesTheOfficialSuite ./internal/conformance
+conformance: ## Runs the official conformance suite against a real mcpd, and servers behind it. UPDATE=-update writes docs/conformance.md, which it compares otherwise. Needs Node.
+	MCPD_CONFORMANCE=1 CI=true go test -count=1 -v ./internal/conformance -run=TestHostPassesTheOfficialSuite $(UPDATE)
 
 parity: ## Compares what the official SDKs see of 38 published servers through mcpd with what they see directly, and writes docs/parity.md. Takes three minutes. Needs Node, and npm once.
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full -update

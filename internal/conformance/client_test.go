@@ -23,6 +23,9 @@ const clientDone = "done\n"
 // downstream is the variable with the revision in which the scenario's steps reach mcpd.
 const downstream = "MCPD_CONFORMANCE_DOWNSTREAM"
 
+// downstreams are the revisions in which they do.
+var downstreams = []string{"2025-11-25", "2026-07-28"}
+
 // playTime bounds a scenario. The suite gives thirty seconds.
 const playTime = 20 * time.Second
 
@@ -35,7 +38,7 @@ func clientRuns(t *testing.T) (groups [][]*run) {
 	}
 	for _, s := range []set{legacyClient, modernClient} {
 		var group []*run
-		for _, v := range []string{"2025-11-25", "2026-07-28"} {
+		for _, v := range downstreams {
 			group = append(group, &run{set: s, name: "for " + v, args: []string{"--command", self}, env: []string{downstream + "=" + v}})
 		}
 		groups = append(groups, group)

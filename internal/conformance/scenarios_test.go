@@ -64,6 +64,9 @@ var modernClient = set{"client", "2026-07-28", slices.Concat(named(true, `
 	http-standard-headers http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref`), named(false, `
 	json-schema-2020-12-preservation`))}
 
+// sets are all of them, in the order of the runs.
+var sets = []set{legacyServer, modernServer, legacyClient, modernClient}
+
 // left reports whether a scenario that the suite runs is none of ours to pass.
 func left(name string) bool { return strings.HasPrefix(name, "auth/") }
 

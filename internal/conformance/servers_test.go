@@ -1,58 +1,143 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"mcpd/internal/mcptest"
 )
 
-// sdkServer is the official Go SDK's server for the suite. Its version is that of the tools module.
-const sdkServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+// era is a kind of revision that a server is spoken to in.
+type era string
 
-// serverTime bounds the start of a server.
-const serverTime = 30 * time.Second
+const (
+	legacy era = "legacy"
+	modern era = "modern"
+)
 
-// serverRuns are those of the two sets for servers. Every run has a server of its own, so that they do not see one another's changes.
-func serverRuns(t *testing.T) [][]*run {
-	binary := filepath.Join(t.TempDir(), "everything-server")
-	if out, err := exec.Command("go", "-C", "../tools", "build", "-o", binary, sdkServer).CombinedOutput(); err != nil {
-		t.Fatalf("build of %s: %v\n%s", sdkServer, err, out)
+var eras = []era{legacy, modern}
+
+// bounds are the settings that make mcpd speak to a server in an era.
+var bounds = map[era]string{legacy: `max_version: "2025-11-25"`, modern: `min_version: "2026-07-28"`}
+
+// column is a run of a set of scenarios for servers.
+type column struct {
+	server  *subject // nil for the one that is built into mcpd
+	kind    string   // built-in, direct, stdio, or the era in which mcpd speaks to it
+	started era      // the era that the server is started for
+}
+
+// columnsOf are the runs of a set for servers, in their order.
+func columnsOf(s set) []column {
+	all := []column{{kind: "built-in"}, {kind: "legacy", started: legacy}, {kind: "modern", started: modern}}
+	for i := range subjects {
+		each := &subjects[i]
+		all = append(all, column{each, "direct", s.era()})
+		for _, e := range eras {
+			all = append(all, column{each, string(e), e})
+		}
 	}
-	old, recent := "stateless=false", "stateless=true"
-	sdk := func(era string) string { return serveSDK(t, binary, era) }
+	return append(all, column{&subjects[0], "stdio", s.era()})
+}
+
+func (c column) String() string {
+	if c.server == nil {
+		return "mcpd " + c.kind
+	}
+	return c.server.name + " " + c.kind
+}
+
+// columns are the names of the runs of any set.
+func columns(s set) (names []string) {
+	if s.role == "client" {
+		for _, v := range downstreams {
+			names = append(names, "for "+v)
+		}
+		return names
+	}
+	for _, c := range columnsOf(s) {
+		names = append(names, c.String())
+	}
+	return names
+}
+
+// era is the one of the clients of the set.
+func (s set) era() era {
+	if s.revision < modernServer.revision {
+		return legacy
+	}
+	return modern
+}
+
+// serverRuns are those of the two sets for servers. Every run has a server of its own, so that runs
+// do not see one another's changes.
+func serverRuns(t *testing.T, p programs) [][]*run {
 	demos := mcptest.Start(t, mcptest.HostOptions{Config: oneEraEach})
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(behind,
-		sdk(old), sdk(recent), sdk(old), sdk(recent), binary, binary,
-		demos.MCP+"/t/legacy/demo/mcp", demos.MCP+"/t/modern/demo/mcp", demos.MCP+"/t/legacy/demo/mcp", demos.MCP+"/t/modern/demo/mcp")})
-	at := func(name string) string { return host.MCP + "/" + name + "/mcp" }
-	server := func(s set, name, url string, r run) *run {
-		r.set, r.name, r.args = s, name, []string{"--url", url}
-		return &r
+	var (
+		groups [][]*run
+		urls   = map[*run]string{} // the suite's
+		behind = map[*run]string{} // the keys of servers of mcpd
+		config = new(strings.Builder)
+		mu     sync.Mutex
+		all    sync.WaitGroup
+		failed []error
+	)
+	config.WriteString("tenants:\n  default:\n    servers:\n      demo: {builtin: demo}\n")
+	for _, s := range []set{legacyServer, modernServer} {
+		var group []*run
+		direct := map[*subject]*run{}
+		for i, c := range columnsOf(s) {
+			r := &run{set: s, name: c.String()}
+			group = append(group, r)
+			key := fmt.Sprintf("s%d-%s", i, s.era())
+			add := func(settings string) {
+				fmt.Fprintf(config, "      %s: {%s}\n", key, settings)
+				behind[r] = key
+			}
+			switch {
+			case c.kind == "built-in":
+				behind[r] = "demo"
+			case c.server == nil:
+				add(fmt.Sprintf("url: %q", demos.MCP+"/t/"+c.kind+"/demo/mcp"))
+			case c.kind == "stdio":
+				r.against = direct[c.server]
+				add(fmt.Sprintf("command: %q", p.everything))
+			default:
+				if c.kind == "direct" {
+					r.free = true
+					direct[c.server] = r
+				} else {
+					r.against = direct[c.server]
+				}
+				all.Go(func() {
+					url, err := c.server.serve(p, t, c.started)
+					mu.Lock()
+					defer mu.Unlock()
+					if failed = append(failed, err); r.free {
+						urls[r] = url
+					} else {
+						add(fmt.Sprintf("url: %q, %s", url, bounds[c.started]))
+					}
+				})
+			}
+		}
+		groups = append(groups, group)
 	}
-	// A server that does not know the revision is compared with itself in the era that does.
-	demo25, demo26 := server(legacyServer, "built-in", at("demo"), run{}), server(modernServer, "built-in", at("demo"), run{})
-	sdk25, sdk26 := server(legacyServer, "SDK alone", sdk(old), run{free: true}), server(modernServer, "SDK alone", sdk(recent), run{free: true})
-	return [][]*run{{
-		demo25, sdk25,
-		server(legacyServer, "SDK legacy", at("sdk-legacy-25"), run{against: sdk25}),
-		server(legacyServer, "SDK stdio", at("sdk-stdio-25"), run{against: sdk25}),
-		server(legacyServer, "SDK modern", at("sdk-modern-25"), run{against: sdk25}),
-		server(legacyServer, "demo legacy", at("demo-legacy-25"), run{}),
-		server(legacyServer, "demo modern", at("demo-modern-25"), run{}),
-	}, {
-		demo26, sdk26,
-		server(modernServer, "SDK modern", at("sdk-modern-26"), run{against: sdk26}),
-		server(modernServer, "SDK stdio", at("sdk-stdio-26"), run{against: sdk26}),
-		server(modernServer, "SDK legacy", at("sdk-legacy-26"), run{against: sdk26}),
-		server(modernServer, "demo modern", at("demo-modern-26"), run{}),
-		server(modernServer, "demo legacy", at("demo-legacy-26"), run{}),
-	}}
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		t.Fatal(err)
+	}
+	host := mcptest.Start(t, mcptest.HostOptions{Config: config.String()})
+	for r, key := range behind {
+		urls[r] = host.MCP + "/" + key + "/mcp"
+	}
+	for r, url := range urls {
+		r.args = []string{"--url", url}
+	}
+	return groups
 }
 
 // oneEraEach is a host whose tenants each know one era, so that the built-in server in them does.
@@ -61,49 +146,3 @@ tenants:
   legacy: {servers: {demo: {builtin: demo}}, negotiation: {max_version: "2025-11-25"}}
   modern: {servers: {demo: {builtin: demo}}, negotiation: {min_version: "2026-07-28"}}
 `
-
-// behind is the host in front of all servers.
-const behind = `
-tenants:
-  default:
-    servers:
-      demo: {builtin: demo}
-      sdk-legacy-25: {url: %q}
-      sdk-modern-25: {url: %q}
-      sdk-legacy-26: {url: %q}
-      sdk-modern-26: {url: %q}
-      sdk-stdio-25: {command: %q}
-      sdk-stdio-26: {command: %q}
-      demo-legacy-25: {url: %q}
-      demo-modern-25: {url: %q}
-      demo-legacy-26: {url: %q}
-      demo-modern-26: {url: %q}
-`
-
-// serveSDK starts the SDK's server over HTTP, as one flag says, and returns its URL. It ends with the test.
-func serveSDK(t *testing.T, binary, flag string) string {
-	free, err := net.Listen("tcp", "127.0.0.1:0") // it cannot say which port the kernel gave it
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.Addr().String()
-	free.Close()
-	command := exec.Command(binary, "-http", addr, "-"+flag)
-	command.Stderr = os.Stderr
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill() // it has no other end
-		_ = command.Wait()
-	})
-	for deadline := time.Now().Add(serverTime); ; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			conn.Close()
-			return "http://" + addr + "/"
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s does not listen on %s", sdkServer, addr)
-		}
-	}
-}

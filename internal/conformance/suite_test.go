@@ -1,20 +1,23 @@
-// Package conformance runs the official MCP conformance suite against a real mcpd, through mcpd against servers of both eras, and against
-// mcpd's client, and says which scenarios passed. It does not know what the scenarios check: the suite does, and this package only makes
-// sure that all of them ran. It needs Node and, once, the network, so its long test runs only when MCPD_CONFORMANCE is set, as `make
-// conformance` does.
+// Package conformance runs the official MCP conformance suite against a real mcpd, directly and
+// through mcpd against servers of the official SDKs and of the suite, and against mcpd's client. It
+// does not know what the scenarios check: the suite does, and this package only makes sure that all
+// of them ran. It needs Node and, once, the network, so its long test runs only when
+// MCPD_CONFORMANCE is set, as `make conformance` does.
 package conformance
 
 import (
 	"context"
+	"flag"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"mcpd/internal/mcptest"
 )
+
+var update = flag.Bool("update", false, "write docs/conformance.md")
 
 func TestMain(m *testing.M) {
 	if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); scenario != "" {
@@ -29,52 +32,61 @@ const (
 	nodePackage  = "node@22"
 )
 
-// suiteTime bounds a run, which takes five seconds once npm has fetched the packages. Fetching takes about fifteen.
+// suiteTime bounds a run, which takes five seconds.
 const suiteTime = 5 * time.Minute
 
 // atOnce is how many runs go on at the same time: most of a run is waiting, and some of it measures how long.
 const atOnce = 3
 
-// S4-145: the built-in server meets every scenario of both eras on one endpoint. What another server can do without mcpd it can do behind
-// it, for clients of its era and, but for what the bridge table excludes, of the other. And mcpd as a client meets every scenario.
+// S4-145: the built-in server meets every scenario of both eras on one endpoint. What another server
+// can do without mcpd it can do behind it, for clients of either era, but for the exceptions. And
+// mcpd as a client meets every scenario.
 func TestHostPassesTheOfficialSuite(t *testing.T) {
 	if os.Getenv("MCPD_CONFORMANCE") == "" {
 		t.Skip("runs only with MCPD_CONFORMANCE set: it needs Node and downloads the suite")
 	}
-	if out, err := suite(t, nil, "--version").CombinedOutput(); err != nil { // fetches it, once for all
-		t.Fatalf("%v\n%s", err, out)
-	}
-	groups := append(serverRuns(t), clientRuns(t)...)
+	p := prepare(t)
+	groups := append(serverRuns(t, p), clientRuns(t)...)
 	var all sync.WaitGroup
 	turns := make(chan struct{}, atOnce)
 	for _, group := range groups {
 		for _, r := range group {
 			all.Go(func() {
 				turns <- struct{}{}
-				r.do(t)
+				r.do(t, p)
 				<-turns
 			})
 		}
 	}
 	all.Wait()
-	var b strings.Builder
-	for _, group := range groups {
-		b.WriteString("\n" + table(group))
-	}
-	t.Log(b.String())
 	for _, group := range groups {
 		for _, r := range group {
-			for _, wrong := range r.wrongs() {
-				t.Error(wrong)
+			for _, note := range r.notes() {
+				t.Error(note)
 			}
 		}
+	}
+	text := page(t, groups)
+	if *update {
+		if err := os.WriteFile(docsPage, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if before, err := os.ReadFile(docsPage); err != nil || string(before) != text {
+		t.Errorf("docs/conformance.md is not what this run came to (%v): run make conformance UPDATE=-update\n%s", err, text)
 	}
 }
 
 // do runs the set. That the suite itself was not content is known from its results, which tell more.
-func (r *run) do(t *testing.T) {
+func (r *run) do(t *testing.T, p programs) {
 	dir := t.TempDir()
-	command := suite(t, r.env, append([]string{r.role, "--requirements", r.revision, "-o", dir}, r.args...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
+	defer cancel()
+	args := append([]string{p.suite, r.role, "--requirements", r.revision, "-o", dir}, r.args...)
+	command := exec.CommandContext(ctx, p.node, args...)
+	command.Env = append(os.Environ(), r.env...)
+	command.WaitDelay = 10 * time.Second // for clients under test that keep the pipe open
 	output, _ := command.CombinedOutput()
 	outcomes, err := r.read(os.DirFS(dir))
 	if err != nil {
@@ -87,14 +99,4 @@ func (r *run) do(t *testing.T) {
 		}
 	}
 	r.outcomes = outcomes
-}
-
-// suite is the command of the suite with these arguments.
-func suite(t *testing.T, env []string, args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
-	t.Cleanup(cancel)
-	command := exec.CommandContext(ctx, "npx", append([]string{"-y", "-p", nodePackage, "-p", suitePackage, "conformance"}, args...)...)
-	command.Env = append(os.Environ(), env...)
-	command.WaitDelay = 10 * time.Second // for grandchildren of npx that keep the pipe open after it was killed
-	return command
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // run is one run of a set against something, with what is expected of it.
@@ -31,84 +30,65 @@ func (r *run) of(name string) outcome {
 type verdict string
 
 const (
-	passed    verdict = "ok"
-	failed    verdict = "FAILED"
-	missing   verdict = "MISSING"
-	notThere  verdict = "-"      // fails without mcpd too
-	uncarried verdict = "cannot" // fails in nothing but what cannot be carried
-	stale     verdict = "CAN"    // is in the list of what cannot be carried, and was
+	passed   verdict = "ok"
+	failed   verdict = "FAILED"
+	missing  verdict = "MISSING"
+	notThere verdict = "-"        // fails without mcpd too
+	excused  verdict = "excepted" // fails in nothing but what exceptions name
+	stale    verdict = "STALE"    // an exception names a check that does not fail, or a scenario that fails directly
 )
 
 // fine reports whether a verdict is as it should be.
-func (v verdict) fine() bool { return v == passed || v == notThere || v == uncarried }
+func (v verdict) fine() bool { return v == passed || v == notThere || v == excused }
 
 // verdict judges one scenario, and returns the checks that are to blame.
 func (r *run) verdict(o outcome) (verdict, []check) {
-	listed := r.cannot(o.name)
+	var listed []string
+	for _, n := range r.excepted(o.name) {
+		listed = append(listed, exceptions[n-1].fails[o.name]...)
+	}
+	fails := func(id string) bool { return slices.ContainsFunc(o.wrong, func(c check) bool { return c.ID == id }) }
+	failsDirectly := r.free || r.against != nil && !r.against.of(o.name).passed()
+	blame := slices.DeleteFunc(slices.Clone(o.wrong), func(c check) bool { return slices.Contains(listed, c.ID) })
 	switch {
 	case !o.ran:
 		return missing, nil
-	case o.passed() && len(listed) > 0:
-		return stale, nil
-	case o.passed():
-		return passed, nil
-	case r.free, r.against != nil && !r.against.of(o.name).passed():
+	case len(listed) > 0 && failsDirectly:
+		return stale, o.wrong
+	case !o.passed() && failsDirectly:
 		return notThere, o.wrong
+	case len(blame) > 0:
+		return failed, blame
+	case slices.ContainsFunc(listed, func(id string) bool { return !fails(id) }):
+		return stale, o.wrong
+	case len(listed) > 0:
+		return excused, nil
 	}
-	blame := slices.DeleteFunc(slices.Clone(o.wrong), func(c check) bool {
-		return slices.ContainsFunc(listed, func(u uncarriable) bool { return u.checks == nil || slices.Contains(u.checks, c.ID) })
-	})
-	if len(blame) == 0 && len(listed) > 0 {
-		return uncarried, nil
-	}
-	return failed, blame
+	return passed, nil
 }
 
-// table shows the runs of a set to a reader, a column each, and below it what went wrong.
-func table(runs []*run) string {
-	var b, notes strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\t", runs[0].set)
-	for _, r := range runs {
-		fmt.Fprintf(w, "%s\t", r.name)
-	}
-	fmt.Fprintln(w)
-	good := make([]int, len(runs))
-	for _, s := range runs[0].scenarios {
-		name := s.name
-		if !s.scored {
-			name += " (not scored)"
-		}
-		fmt.Fprintf(w, "%s\t", name)
-		for i, r := range runs {
-			v, blame := r.verdict(r.of(s.name))
-			fmt.Fprintf(w, "%s\t", v)
-			if v == passed {
-				good[i]++
-			}
-			for _, c := range blame {
-				if !v.fine() {
-					fmt.Fprintf(&notes, "    %s, %s: %s %s: %s\n", r.name, s.name, strings.ToLower(c.Status), c.ID, c.ErrorMessage)
-				}
-			}
-		}
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintf(w, "passed of %d\t", len(runs[0].scenarios))
-	for _, n := range good {
-		fmt.Fprintf(w, "%d\t", n)
-	}
-	fmt.Fprintln(w)
-	w.Flush()
-	return b.String() + notes.String()
-}
-
-// wrongs are the scenarios that did not go as they should.
-func (r *run) wrongs() (names []string) {
+// notes says what went wrong in a run, check by check.
+func (r *run) notes() (all []string) {
 	for _, s := range r.scenarios {
-		if v, _ := r.verdict(r.of(s.name)); !v.fine() {
-			names = append(names, fmt.Sprintf("%s, %s: %s %s", r.set, r.name, s.name, v))
+		v, blame := r.verdict(r.of(s.name))
+		if v.fine() {
+			continue
+		}
+		text := fmt.Sprintf("%s, %s: %s %s", r.set, r.name, s.name, v)
+		for _, c := range blame {
+			text += fmt.Sprintf("\n    %s %s: %s", strings.ToLower(c.Status), c.ID, c.ErrorMessage)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// count is how many scenarios of a run passed.
+func (r *run) count() (n int) {
+	for _, s := range r.scenarios {
+		if v, _ := r.verdict(r.of(s.name)); v == passed {
+			n++
 		}
 	}
-	return names
+	return n
 }

@@ -21,7 +21,7 @@ import (
 // locked has the packages of npm that tests use, and a module for each generation of the official
 // TypeScript SDK: sdk1.mjs and sdk2.mjs have the same functions. In npm/more are the servers that
 // only make parity runs. They have a lock of their own, as they would get other versions of their
-// dependencies beside the newest clients.
+// dependencies beside the newest clients. npm/suite is for the servers of the conformance suite.
 //
 //go:embed npm
 var locked embed.FS
@@ -31,7 +31,10 @@ var locked embed.FS
 const NPMTime = 5 * time.Minute
 
 // locks are the folders of locked with a lock file.
-var locks = []string{"npm", "npm/more"}
+var locks = []string{"npm", "npm/more", SuiteLock}
+
+// SuiteLock is the lock of the packages that the servers of the conformance suite are made of.
+const SuiteLock = "npm/suite"
 
 // Packages installs the packages that a lock file pins, at most once for each lock on a machine,
 // and returns the folder that has them in node_modules. Their install scripts do not run.
@@ -134,12 +137,18 @@ func Script(t testing.TB, within time.Duration, script string) (run func(stdin [
 // script.
 func ScriptFile(t testing.TB, script string) string {
 	t.Helper()
+	return ScriptFileWith(t, locks[0], script)
+}
+
+// ScriptFileWith is ScriptFile with the packages of another lock.
+func ScriptFileWith(t testing.TB, lock, script string) string {
+	t.Helper()
 	work := t.TempDir()
 	file := filepath.Join(work, "main.mjs")
 	text, err := os.ReadFile(script)
 	if err == nil {
-		err = errors.Join(copyLocked(locks[0], work), os.WriteFile(file, text, 0o600),
-			os.Symlink(filepath.Join(Modules(t), "node_modules"), filepath.Join(work, "node_modules")))
+		err = errors.Join(copyLocked(lock, work), os.WriteFile(file, text, 0o600),
+			os.Symlink(filepath.Join(modules(t, lock), "node_modules"), filepath.Join(work, "node_modules")))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -161,24 +170,44 @@ func PackageVersion(t testing.TB, name string) string {
 	return version
 }
 
+// PackageVersionIn is the version of a package that this lock file pins.
+func PackageVersionIn(t testing.TB, lock, name string) string {
+	t.Helper()
+	version := pins(t, lock)[name]
+	if version == "" {
+		t.Fatalf("%s has no %s", lock, name)
+	}
+	return version
+}
+
 // pinned is the first lock file that has a package, and the version there.
 func pinned(t testing.TB, name string) (lock, version string) {
 	t.Helper()
 	for _, lock := range locks {
-		text, err := locked.ReadFile(lock + "/package-lock.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var pins struct {
-			Packages map[string]struct{ Version string }
-		}
-		if err := json.Unmarshal(text, &pins); err != nil {
-			t.Fatal(err)
-		}
-		if found := pins.Packages["node_modules/"+name].Version; found != "" {
+		if found := pins(t, lock)[name]; found != "" {
 			return lock, found
 		}
 	}
 	t.Fatalf("no lock file has %s", name)
 	return "", ""
+}
+
+// pins are the versions of a lock file by the names of the packages.
+func pins(t testing.TB, lock string) map[string]string {
+	t.Helper()
+	text, err := locked.ReadFile(lock + "/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Packages map[string]struct{ Version string }
+	}
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for path, found := range parsed.Packages {
+		versions[strings.TrimPrefix(path, "node_modules/")] = found.Version
+	}
+	return versions
 }

@@ -1,0 +1,51 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// clause is a part of the specification or of our documentation that explains an exception.
+type clause struct {
+	page    string // REVISION/PATH of a page of the specification, or a file in docs
+	heading string // of the section on it; empty for a whole file in docs
+	says    string // what the clause says, in short
+}
+
+// site is where the specification is published.
+const site = "https://modelcontextprotocol.io/specification/"
+
+// ours reports whether the clause is of our own documentation.
+func (c clause) ours() bool { return strings.HasSuffix(c.page, ".md") }
+
+var notInAnchors = regexp.MustCompile("[^a-z0-9_ -]")
+
+// String is the clause as a link in Markdown, and what it says.
+func (c clause) String() string {
+	if c.ours() {
+		return fmt.Sprintf("[%s](%s): %s", c.page, c.page, c.says)
+	}
+	anchor := notInAnchors.ReplaceAllString(strings.ToLower(c.heading), "")
+	return fmt.Sprintf("[%s, %s](%s%s#%s): %s", strings.Replace(c.page, "/", " §", 1), c.heading,
+		site, c.page, strings.ReplaceAll(anchor, " ", "-"), c.says)
+}
+
+// Every exception cites a clause, and those of our own documentation exist.
+func TestExceptionsCiteClauses(t *testing.T) {
+	for i, e := range exceptions {
+		switch {
+		case e.clause.page == "" || e.clause.says == "":
+			t.Errorf("exception %d cites nothing", i+1)
+		case e.clause.ours():
+			if _, err := os.Stat(filepath.Join("../../docs", e.clause.page)); err != nil {
+				t.Errorf("exception %d: %v", i+1, err)
+			}
+		case e.clause.heading == "":
+			t.Errorf("exception %d cites a page without a section", i+1)
+		}
+	}
+}
