@@ -51,6 +51,7 @@ var classes = map[string]struct {
 	"client.Another":         {&client.Another{}, otp.Ordinary},
 	"client.Attach":          {&client.Attach{}, otp.Owed},
 	"client.Completed":       {&client.Completed{}, otp.Sheddable},
+	"client.TaskStatus":      {&client.TaskStatus{}, otp.Sheddable},
 	"client.Describe":        {client.Describe{}, otp.Owed},
 	"client.Detach":          {client.Detach{}, otp.Owed},
 	"client.Forgotten":       {client.Forgotten{}, otp.Owed},

@@ -81,6 +81,7 @@ func (c *Connection) write(x *request.Exchange) {
 		complete(c.o.Requests, x, nil, err)
 		return
 	}
+	c.noteAsked(x)
 	c.written[x.ID] = x
 	c.served.add(x.Principal)
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done, beside: !c.free(x)}
@@ -141,6 +142,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	if failed, ok := splice.Get(m.Outline(), "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true
 	}
+	c.noteMade(f.x, m.Outline())
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.settle(answer.Err)
 	if c.p.Pass(c.o.Requests, answer) != nil {

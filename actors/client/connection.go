@@ -88,6 +88,7 @@ type Connection struct {
 	waiting        map[uint64]time.Time  // since when calls wait behind dialogs, by exchange; nil for none
 	asides         int                   // what was asked for wishes and not answered
 	following      map[string]*following // by the URI of the resource
+	keepers        map[string]taskID     // the server's task that a user of the connection keeps, by row
 	leveling       bool                  // the server is being asked for a level
 	asks           bool                  // the server may ask its clients something
 	drops          drops.Drops           // of what the server sent and nobody gets

@@ -45,7 +45,9 @@ func (c *Connection) notified(in transport.Inbound) {
 		c.progress(m)
 	case "notifications/cancelled":
 		c.withdrawn(m)
-	case "notifications/tasks/status", "notifications/tasks": // under ids that no client knows: whoever keeps a task asks after it
+	case "notifications/tasks/status":
+		c.taskStatus(m.Params)
+	case "notifications/tasks": // under ids that no client knows: whoever keeps a task asks after it
 	case "notifications/subscriptions/acknowledged":
 		c.acknowledged(m)
 	case completes:

@@ -20,7 +20,7 @@ import (
 // The classes:
 //
 //	Question            ordinary: one that is refused is answered by the connection
-//	Tell, Completed     sheddable: notifications
+//	Tell, Completed, TaskStatus  sheddable: notifications
 //	Attach, Want        owed: one for each request for which a session waits
 //	Retire              owed: one for each reload
 //	Stop, Restart       owed: one for each command of an operator
@@ -34,6 +34,7 @@ import (
 func (Wish) Class() otp.Class          { return otp.Owed }
 func (*Tell) Class() otp.Class         { return otp.Sheddable }
 func (*Completed) Class() otp.Class    { return otp.Sheddable }
+func (*TaskStatus) Class() otp.Class   { return otp.Sheddable }
 func (AttachRequest) Class() otp.Class { return otp.Owed }
 func (Retire) Class() otp.Class        { return otp.Owed }
 func (Stop) Class() otp.Class          { return otp.Owed }
@@ -190,6 +191,10 @@ type Completed struct {
 	ID     string         // of the elicitation
 	Params jsontext.Value // of the notification, as the server wrote them
 }
+
+// TaskStatus is what a server of 2025-11-25 says unasked of a task. A connection sends it to the actor
+// that keeps the task.
+type TaskStatus struct{ Params jsontext.Value }
 
 // Lists holds what a server listed, by catalog.Kind, item by item as it wrote them. A nil list was not fetched, or the server offers none.
 type Lists [Kinds][]jsontext.Value

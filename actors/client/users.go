@@ -57,6 +57,7 @@ func (c *Connection) detach(ref otp.Ref) {
 		delete(c.sessions, row)
 		delete(c.users, row)
 		delete(c.holders, row)
+		delete(c.keepers, row)
 		if m := c.wants[row]; m != nil { // nobody waits for it any more, but a call counts as owed until it is answered
 			m.Fail(otp.ErrNoProc)
 			delete(c.wants, row)

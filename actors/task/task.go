@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/request"
@@ -101,6 +103,8 @@ func (t *Task) Receive(_ *otp.Process, msg any) error {
 		return t.step(tasks.Event{Op: tasks.Inquire, ID: m.ID, Method: m.Method, Params: m.Params})
 	case *client.Completed:
 		t.completed(m)
+	case *client.TaskStatus:
+		return t.step(tasks.Event{Op: tasks.Notify, Params: m.Params})
 	case *client.Withdrawn:
 		delete(t.asked, m.Question)
 		return t.step(tasks.Event{Op: tasks.Withdraw, ID: m.Question})
@@ -194,7 +198,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 		case tasks.Retract:
 			t.retract(e.Number)
 		case tasks.Tell:
-			t.tell()
+			t.tell(e.Params)
 		case tasks.Release:
 			_ = t.p.Send(t.conn, client.Detach{Ref: t.p.Self()})
 		case tasks.Arm:
@@ -267,11 +271,14 @@ func (t *Task) retract(number uint64) {
 	}
 }
 
-// tell tells those who follow the task how it is.
-func (t *Task) tell() {
+// tell tells those who follow the task how it is, in the server's words if there are any.
+func (t *Task) tell(words jsontext.Value) {
 	t.entry.show(t.task)
 	if t.a.Task.Down == tasks.Core {
-		_ = t.p.Send(t.a.Owner, &Changed{ID: t.a.Task.ID, Params: t.task.Object()})
+		if len(words) == 0 {
+			words = t.task.Object()
+		}
+		_ = t.p.Send(t.a.Owner, &Changed{ID: t.a.Task.ID, Params: words})
 	}
 	for session, by := range order.Of(t.watchers) {
 		if t.p.Send(by, &Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {

@@ -23,6 +23,7 @@ const (
 	Expire                 // the timer fires
 	Resume                 // the task was loaded, and has a host again
 	Miss                   // the server's answer to a Call, which was lost in a crash
+	Notify                 // notifications/tasks/status of a server of the core
 )
 
 // Event is one event. Which fields count is said with them.
@@ -30,7 +31,7 @@ type Event struct {
 	Op      Op
 	Request uint64         // Start, Ask, Leave: the client's request, by the host's number of it
 	Method  string         // Ask, Inquire
-	Params  jsontext.Value // Ask, Inquire
+	Params  jsontext.Value // Ask, Inquire, Notify
 	Number  uint64         // Answered, Miss: of the Call; Reply: of the Put
 	Result  jsontext.Value // Answered, Reply
 	Err     error          // Answered, Reply; set for a failure; Miss: why
@@ -50,7 +51,7 @@ const (
 	Deliver               // answer a request of the client
 	Put                   // ask the client, on the stream of a request of its
 	Retract               // take that back
-	Tell                  // the task is not as it was
+	Tell                  // the task is not as it was; Params: how the server told it, if it did
 	Release               // the server is not needed any more
 	Arm                   // set the timer
 	Forget                // the task is no more
@@ -61,7 +62,7 @@ type Effect struct {
 	Do      Do
 	Number  uint64         // Call, Recall: of the request; Put, Retract: of the question
 	Method  string         // Call, Put
-	Params  jsontext.Value // Call, Put
+	Params  jsontext.Value // Call, Put, Tell
 	Request uint64         // Deliver, Put: the client's request
 	ID      jsonrpc.ID     // Answer, Reject
 	Result  jsontext.Value // Answer, Deliver

@@ -29,7 +29,8 @@ type Saved struct {
 	Updated time.Time      `json:"updated"`
 	TTL     int64          `json:"ttl_ns"`
 	Poll    int64          `json:"poll_ns"`
-	Asked   [4]int         `json:"asked"` // questions of each kind, because their keys are never used again
+	Made    jsontext.Value `json:"made,omitzero"` // when, as the server writes it; empty for Created
+	Asked   [4]int         `json:"asked"`         // questions of each kind, because their keys are never used again
 	Own     jsontext.Value `json:"own,omitzero"`
 	Result  jsontext.Value `json:"result,omitzero"`
 	Error   *SavedError    `json:"error,omitzero"`
@@ -54,6 +55,7 @@ func (t *Task) Save() Saved {
 	s := Saved{
 		ID: t.o.ID, Down: t.o.Down, Up: t.o.Up, Client: t.o.Client.String(), Server: t.o.Server.String(), Cancels: t.o.Cancels,
 		Status: t.status, Message: t.message, Created: t.created, Updated: t.updated, TTL: int64(t.ttl), Poll: int64(t.poll), Asked: t.kinds, Own: t.own,
+		Made: t.theirs.made,
 	}
 	switch {
 	case !t.status.Final() || t.status == Cancelled:
@@ -85,12 +87,15 @@ func Load(s Saved, name string, rewrite func(jsontext.Value) jsontext.Value) (*T
 		return nil, errNoTask
 	case o.TTL <= 0 || o.TTL > MaxTTL || s.Created.IsZero() || s.Updated.Before(s.Created):
 		return nil, errNoTask
+	case len(s.Made) > 0 && (s.Made.Kind() != '"' || len(s.Made) > maxTime):
+		return nil, errNoTask
 	case len(s.Own) > 0 && s.Own.Kind() != '"' || len(s.Result) > 0 && s.Result.Kind() != '{':
 		return nil, errNoTask
 	}
 	t := New(s.Created, o)
 	t.status, t.message, t.updated, t.kinds, t.own = s.Status, s.Message, s.Updated, s.Asked, s.Own
 	t.poll = max(MinPoll, min(time.Duration(s.Poll), MaxPoll))
+	t.theirs.made = s.Made
 	switch {
 	case s.Status == Working || s.Status == InputRequired || s.Status == Cancelled:
 		return t, nil

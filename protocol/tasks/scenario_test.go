@@ -34,6 +34,7 @@ var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 //	server fails 1 -32602 no such task
 //	server asks 7 elicitation/create {…}               7 is the server's own id
 //	server withdraws 7
+//	server notifies {…}                                notifications/tasks/status
 //	host dies                                          what it has saved is another's; a server elsewhere lives on
 //	host dies with its servers
 //	wait 1s
@@ -140,6 +141,8 @@ func (s *scene) play(line string) {
 		s.step(tasks.Event{Op: tasks.Inquire, ID: jsonrpc.IntID(number()), Method: words[3], Params: rest(4)})
 	case "server withdraws":
 		s.step(tasks.Event{Op: tasks.Withdraw, ID: jsonrpc.IntID(number())})
+	case "server notifies":
+		s.step(tasks.Event{Op: tasks.Notify, Params: rest(2)})
 	case "host dies":
 		s.restart(words[2] == "")
 	default:
@@ -198,7 +201,7 @@ func (s *scene) step(in tasks.Event) {
 		case tasks.Retract:
 			s.print("client ~ %d", e.Number)
 		case tasks.Tell:
-			s.print("task is %s", s.task.Status())
+			s.print("%s", strings.TrimSpace("task is "+string(s.task.Status())+" "+string(e.Params)))
 		case tasks.Release:
 			s.print("server is let go")
 		case tasks.Forget:

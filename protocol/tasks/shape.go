@@ -45,12 +45,19 @@ func (t *Task) Object() jsontext.Value {
 	if t.message != "" {
 		set("statusMessage", splice.Quote(t.message))
 	}
-	set("createdAt", moment(t.created))
-	set("lastUpdatedAt", moment(t.updated))
+	made, updated := moment(t.created), moment(t.updated)
 	ttl, poll := millis(t.ttl), millis(t.poll)
 	if t.theirs.known {
 		ttl, poll = t.theirs.ttl, t.theirs.poll
 	}
+	if len(t.theirs.made) > 0 {
+		made = t.theirs.made
+	}
+	if len(t.theirs.updated) > 0 {
+		updated = t.theirs.updated
+	}
+	set("createdAt", made)
+	set("lastUpdatedAt", updated)
 	set(of.ttl, ttl)
 	if len(poll) > 0 {
 		set(of.poll, poll)

@@ -109,6 +109,8 @@ func (t *Task) Step(now time.Time, in Event) []Effect {
 		t.drop(func(i input) bool { return i.id == in.ID }, false)
 	case in.Op == Reply:
 		t.reply(in)
+	case in.Op == Notify:
+		t.notified(in.Params)
 	case in.Op == Miss:
 		t.missed(in)
 	case in.Op == Resume:
@@ -234,6 +236,7 @@ func (t *Task) stop() {
 	if t.status.Final() {
 		return
 	}
+	t.theirs.updated = nil // it ends otherwise than the server has said
 	for _, number := range []uint64{t.calling, t.polling, t.getting} {
 		if number != 0 {
 			t.do(Effect{Do: Recall, Number: number})
