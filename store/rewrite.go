@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"mcpd/internal/regular"
 )
 
 // rewrite makes a log of what is live in the place of the one that there is, and of nothing else. When it cannot, that one stays. Afterwards all that is live
 // is on the disk, unless the directory could not be synced: then this log is doubted, as one whose own sync has failed.
 func (s *Store) rewrite() error {
-	tmp, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	tmp, err := regular.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}

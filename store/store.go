@@ -17,6 +17,8 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/internal/regular"
 )
 
 // Bucket is a kind of values.
@@ -117,7 +119,7 @@ func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 		own = func() error { return nil }
 	}
 	s = &Store{path: filepath.Join(dir, file), own: own, sync: (*os.File).Sync, live: map[Bucket]map[string]place{}}
-	s.f, err = os.OpenFile(s.path, os.O_RDWR, 0o600)
+	s.f, err = regular.OpenFile(s.path, os.O_RDWR, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/internal/regular"
 )
 
 func opened(t *testing.T, dir string) *Store {
@@ -328,5 +332,28 @@ func TestValueIsNotChanged(t *testing.T) {
 	}
 	if got := s.Get(Lists("acme"), "files"); string(got) != string(v) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A pipe in place of the log, or of the file that the log is written anew to, is refused, and not waited for.
+func TestLogThatIsAPipeIsRefused(t *testing.T) {
+	for _, name := range []string{file, file + ".new"} {
+		dir := t.TempDir()
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { // owner: the test, which waits for the result
+			_, _, err := Open(dir, nil)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if !errors.Is(err, regular.ErrNot) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s is waited for", name)
+		}
 	}
 }

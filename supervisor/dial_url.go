@@ -6,15 +6,14 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"sync"
 
 	"mcpd/actors/client"
-	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/fault"
+	"mcpd/internal/regular"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/faulty"
@@ -88,16 +87,11 @@ func readCA(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := config.OpenRegular(file)
+	pem, err := regular.Read(file, maxCA)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // without the name, which the caller says
 	}
-	defer f.Close()
-	pem, err := io.ReadAll(io.LimitReader(f, maxCA+1))
-	if len(pem) > maxCA {
-		return nil, errors.New("it is larger than 1 MiB")
-	}
-	return pem, err
+	return pem, nil
 }
 
 // rootsWith are the authorities of the system and those in pem; nil for those of the system alone.

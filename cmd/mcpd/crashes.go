@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mcpd/internal/regular"
 )
 
 // A host that crashed so often within that time is started in safe mode: with its admin listener, and without servers and sessions.
@@ -36,7 +38,7 @@ const unready = "killed before it was ready"
 // begin notes how the last host ended, if it crashed, and has the runtime write down how this one does. Why is the reason for safe mode,
 // empty for none.
 func (c crashes) begin(now time.Time) (why string, err error) {
-	last, err := os.ReadFile(c.output)
+	last, err := beginning(c.output)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("state directory: %w", err)
 	}
@@ -60,7 +62,7 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 		c.begun()
 		return why, nil
 	}
-	if err := os.WriteFile(c.starting, nil, 0o600); err != nil {
+	if err := regular.Write(c.starting, nil, 0o600); err != nil {
 		return "", fmt.Errorf("state directory: %w", err)
 	}
 	return "", nil
@@ -68,7 +70,7 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 
 // watch has the runtime write down how this host crashes.
 func (c crashes) watch() error {
-	f, err := os.OpenFile(c.output, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := regular.OpenFile(c.output, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
@@ -114,7 +116,7 @@ func (c crashes) note(now time.Time, reason string) error {
 }
 
 func (c crashes) write(lines []string) error {
-	if err := os.WriteFile(c.list, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := regular.Write(c.list, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	return nil
@@ -124,19 +126,24 @@ func (c crashes) write(lines []string) error {
 func (c crashes) forget() { _ = os.Remove(c.list) }
 
 func (c crashes) lines() (list []string) {
-	f, err := os.Open(c.list)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	const most = 64 << 10
-	data, _ := io.ReadAll(io.LimitReader(f, most)) // what cannot be read is not counted
+	data, _ := beginning(c.list) // what cannot be read is not counted
 	for line := range bytes.Lines(data) {
 		if text := strings.TrimSpace(string(line)); text != "" {
 			list = append(list, text)
 		}
 	}
 	return list
+}
+
+// beginning is how a file begins.
+func beginning(path string) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 64 << 10
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // firstLine is what a crash begins with, short enough for a message.

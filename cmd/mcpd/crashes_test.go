@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"mcpd/internal/regular"
 )
 
 // Hosts that are killed while they start, one after the other, end in safe mode; one that was ready, or said why it could not start, breaks
@@ -54,5 +59,28 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 				t.Errorf("later: %q, %v", why, err)
 			}
 		})
+	}
+}
+
+// A pipe in the state directory, where a host notes how it ended, is refused, and not waited for.
+func TestCrashFilesThatArePipesAreRefused(t *testing.T) {
+	for _, name := range []string{"crash.txt", "crashes.log", "starting"} {
+		dir := t.TempDir()
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { // owner: the test, which waits for the result
+			_, err := crashesIn(dir).begin(time.Now())
+			done <- errors.Join(err, crashesIn(dir).note(time.Now(), unready))
+		}()
+		select {
+		case err := <-done:
+			if !errors.Is(err, regular.ErrNot) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s is waited for", name)
+		}
 	}
 }

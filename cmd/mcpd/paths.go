@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"mcpd/internal/regular"
 )
 
 // stateDir is where state is kept: as configured, else where systemd says, else where XDG says, else where root keeps it. It is always an absolute
@@ -77,7 +79,7 @@ func lockState(dir string) (*stateLock, error) {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"mcpd/gateway/config/document"
+	"mcpd/internal/regular"
 
 	_ "embed"
 )
@@ -71,11 +72,11 @@ func usual(getenv func(string) (string, bool)) []string {
 // asked of the file that was opened, not of the path, which may change.
 func Read(path string, o Options) (*Config, error) {
 	o.File = path
-	f, err := OpenRegular(path)
+	f, err := regular.Open(path)
 	switch {
-	case errors.Is(err, ErrNotRegular):
+	case errors.Is(err, regular.ErrNot):
 		return nil, Problems{{
-			File: path, What: err.Error(), Why: "to read a pipe or a device may take for ever",
+			File: path, What: regular.ErrNot.Error(), Why: "to read a pipe or a device may take for ever",
 			Do: "write the configuration to a file and name that",
 		}}
 	case err != nil:

@@ -10,7 +10,7 @@ type row struct {
 }
 
 var (
-	layer0 = []string{"internal/fault", "internal/clock", "internal/water", "internal/order"}
+	layer0 = []string{"internal/fault", "internal/clock", "internal/water", "internal/order", "internal/regular"}
 	layer1 = join(layer0, "protocol/...", "supervisor/otp", "proto/gen/...")
 	layer2 = join(layer1, "gateway/...", "transport/...", "telemetry/...", "store/...")
 	layer3 = join(layer2, "actors/...")
@@ -25,6 +25,7 @@ var ours = []row{
 	{"internal/clock", nil, "layer 0 uses the standard library only"},
 	{"internal/water", nil, "layer 0 uses the standard library only"},
 	{"internal/order", nil, "layer 0 uses the standard library only"},
+	{"internal/regular", nil, "layer 0 uses the standard library only"},
 	{"internal/draw", nil, "layer 0 uses the standard library only"},
 	{"internal/fault", []string{"internal/clock"}, "layer 0 uses the standard library only"},
 	// 1

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mcpd/internal/regular"
 )
 
 // Scope is what a token allows, or what a route asks for.
@@ -136,7 +138,7 @@ func (t *Tokens) scope(token string) (found Scope, ok bool) {
 // this machine, for a client of its admin listener at addr.
 func ReadToken(dir, addr string, want Scope) (string, error) {
 	path := filepath.Join(dir, TokenFile(addr))
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("%w: a host writes it when it starts, for its own user, into its runtime directory", err)
 	}

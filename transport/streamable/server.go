@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"mcpd/internal/regular"
 )
 
 const (
@@ -79,7 +81,7 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	if o.CertFile == "" && o.KeyFile == "" {
 		return server, nil
 	}
-	certificate, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+	certificate, err := keyPair(o.CertFile, o.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("tls certificate %q with key %q: %w", o.CertFile, o.KeyFile, err)
 	}
@@ -93,6 +95,22 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
 	return server, nil
+}
+
+// MaxPEM is the largest file of a certificate, or of its key, that is read.
+const MaxPEM = 1 << 20
+
+// keyPair is tls.LoadX509KeyPair of regular files: to read a pipe or a device may take for ever.
+func keyPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := regular.Read(certFile, MaxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := regular.Read(keyFile, MaxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // served is what every request passes first.
