@@ -63,7 +63,7 @@ func (f *framing) head() bool {
 		f.at = elsewhere
 	case !one && (proto != "HTTP/1.0" || f.protocol != len(f.proto)):
 		return false
-	case f.unknown && one: // which net/http answers with 501, and the end
+	case f.unknown && one && f.lengths == 0: // which net/http answers with 501, and the end
 		f.at = elsewhere
 	case f.codings > 0 && (!one || f.lengths > 0): // HTTP/1.0 has no codings (RFC 9112 §6.1)
 		return false
