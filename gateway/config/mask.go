@@ -12,6 +12,9 @@ import (
 // its looks, a credential left out. Before is the argument before it. More is left out than need be
 // where that is not certain: who wants to see it has the file.
 func maskArg(before, shown string) string {
+	if flag, value, ok := attachedTo(shown); ok && !secretName(before) {
+		return flag + maskValue(flag, value)
+	}
 	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !strings.HasPrefix(shown, "--") {
 		return maskValue(before, shown)
 	}
@@ -20,6 +23,26 @@ func maskArg(before, shown string) string {
 	}
 	return maskText(shown)
 }
+
+// attachedTo splits an argument into a flag of one letter and the value that follows it without a
+// space: a password behind -p, a header behind -H, a variable behind -e.
+func attachedTo(arg string) (flag, value string, ok bool) {
+	if !attachment.MatchString(arg) {
+		return "", "", false
+	}
+	flag, value = arg[:2], arg[2:]
+	name, _, _ := strings.Cut(arg, "=")
+	return flag, value, !short[flag] || !slices.Contains(longer, name)
+}
+
+// attachment is a flag of one letter and what is attached to it. longer are flags that begin as one
+// for a password does, in programs whose flags have one dash.
+var (
+	attachment = regexp.MustCompile(`^(?:-[pP][^=]|-H[A-Za-z0-9-]+:|-e[A-Z_][A-Z0-9_]*=)`)
+	longer     = strings.Fields(`-package -packages -page -parallel -param -params -pass -passwd -password -path -paths -pattern
+		-pid -platform -plugin -plugins -policy -poll -port -ports -prefix -preset -pretty -print -private -privileged
+		-prod -production -profile -project -prompt -protocol -provider -proxy -public -publish -pull -pw`)
+)
 
 // maskValue is what is shown of the value of a flag.
 func maskValue(flag, value string) string {
@@ -31,15 +54,20 @@ func maskValue(flag, value string) string {
 	}
 	if name, rest, ok := strings.Cut(value, ":"); ok && sends[flag] {
 		return name + ": " + masked(strings.TrimSpace(rest))
+	} else if ok && logins[flag] && !number.MatchString(name) {
+		return name + ":" + masked(rest)
 	}
 	return maskText(value)
 }
 
 // sets are flags that are followed by NAME=VALUE for the environment, as docker has them: values of
-// env are never shown either. sends are those that are followed by a header field.
+// env are never shown either. sends are those that are followed by a header field, logins those that
+// are followed by a user and a password, or by a user's and a group's number.
 var (
-	sets  = map[string]bool{"-e": true, "--env": true}
-	sends = map[string]bool{"-H": true, "--header": true, "--headers": true}
+	sets   = map[string]bool{"-e": true, "--env": true}
+	sends  = map[string]bool{"-H": true, "--header": true, "--headers": true}
+	logins = map[string]bool{"-u": true, "--user": true, "-U": true, "--proxy-user": true, "--login": true}
+	number = regexp.MustCompile(`^[0-9]+$`)
 )
 
 // What may hold a credential. The first group is shown, and the name where there is one; the one
@@ -56,8 +84,12 @@ var (
 	// web tokens, and what is long and at random.
 	looks = regexp.MustCompile(`\b(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|npm|hf|pypi|dop_v1|lin_api|ntn|secret|mcpd)[-_][A-Za-z0-9_-]{12,}` +
 		`|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{12,}|SG\.[0-9A-Za-z_.-]{20,}|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)?)`)
-	uuid   = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	random = regexp.MustCompile(`^[A-Za-z0-9_=+-]{32,}$`)
+	// inText is a password behind -p in a command of a shell.
+	inText   = regexp.MustCompile(`(?:^|\s)(?P<name>-[pP](?P<secret>"[^"]*"|'[^']*'|[^\s"'=]\S*))`)
+	pem      = regexp.MustCompile(`(?P<secret>-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*))`)
+	location = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"']+`)
+	uuid     = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	random   = regexp.MustCompile(`^[A-Za-z0-9_=+-]{32,}$`)
 )
 
 // maskText leaves credentials out of a text.
@@ -68,10 +100,11 @@ func maskText(s string) string {
 	for _, re := range []*regexp.Regexp{assigned, member, following} {
 		s = replace(re, s, secretName)
 	}
-	for _, re := range []*regexp.Regexp{scheme, userinfo, dsn, query, looks} {
+	s = replace(inText, s, func(arg string) bool { _, _, ok := attachedTo(arg); return ok })
+	for _, re := range []*regexp.Regexp{pem, scheme, userinfo, dsn, query, looks} {
 		s = replace(re, s, nil)
 	}
-	return s
+	return location.ReplaceAllStringFunc(s, maskPath)
 }
 
 // maskUser leaves user and password out of a URL, which stays one.
@@ -172,7 +205,7 @@ func secretName(name string) bool {
 			return true
 		}
 		switch w {
-		case "pass", "pw", "auth", "bearer", "pat", "sig", "signature":
+		case "pass", "pw", "auth", "bearer", "pat", "sig", "signature", "cred", "creds", "pin", "otp":
 			return true
 		}
 	}
