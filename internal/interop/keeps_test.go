@@ -321,9 +321,12 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 		}
 		state, _ := splice.Unquote(r.result(t, "requestState"))
 		held[state] = true
-		// The result is here soon, unless it finds no room.
-		for end := time.Now().Add(2 * time.Second); k.kinds("acme")["held_calls"] < 8_000_000*float64(len(held)) && time.Now().Before(end); {
-			time.Sleep(20 * time.Millisecond)
+		// The result is here soon, however busy the machine is, unless it finds no room any more.
+		for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			kept := k.kinds("acme")["held_calls"]
+			if kept >= 8_000_000*float64(len(held)) || time.Since(begin) > 2*time.Second || kept > 80_000_000 && time.Since(begin) > 400*time.Millisecond {
+				break
+			}
 		}
 	}
 	t.Logf("%d calls, %v; %d MiB resident", len(held), k.kinds("acme"), k.resident())

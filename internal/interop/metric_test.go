@@ -12,7 +12,9 @@ import (
 // metric is the sum of the series of a metric.
 func metric(t *testing.T, host *mcptest.Host, name string) (sum float64) {
 	t.Helper()
-	r := newWire(t, host.Admin, "").do(http.MethodGet, host.Admin+"/metrics", "")
+	w := newWire(t, host.Admin, "")
+	w.carrier = &http.Transport{DisableKeepAlives: true} // those who wait read often, and the listener has few connections
+	r := w.do(http.MethodGet, host.Admin+"/metrics", "")
 	for _, m := range regexp.MustCompile(`(?m)^`+name+`(?:\{[^}]*\})? (\S+)$`).FindAllSubmatch(r.body, -1) {
 		n, err := strconv.ParseFloat(string(m[1]), 64)
 		if err != nil {

@@ -80,7 +80,15 @@ func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 		}
 	}
 	clients["/all/mcp 0"].call("add_tool", map[string]any{"text": "grown"})
-	time.Sleep(2500 * time.Millisecond)
+	eventually(t, "everybody to hear of it", func() bool {
+		for _, c := range clients {
+			if len(c.news) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	time.Sleep(2500 * time.Millisecond) // in which somebody might hear of it again
 	for name, c := range clients {
 		if n := len(c.news); n != 1 {
 			t.Errorf("%s heard %d times of one change", name, n)

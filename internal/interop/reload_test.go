@@ -124,7 +124,9 @@ func TestNothingUnderWayIsLostByAStop(t *testing.T) {
 			}()
 		}
 	}
-	time.Sleep(time.Second)
+	eventually(t, "every call to be under way", func() bool {
+		return int(metric(t, host, "mcpd_requests_in_flight"))+len(answers) >= calls
+	})
 	start := time.Now()
 	if code := host.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)

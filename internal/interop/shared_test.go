@@ -92,7 +92,8 @@ func TestLastWordsOfASharedProgram(t *testing.T) {
 		ann, bob := caller(t, url, "ann", legacy, `{}`), caller(t, url, "bob", legacy, `{}`)
 		ann("echo", `{"message":"x"}`)
 		go func() { answers <- ann("sleep", `{"millis":60000}`) }() // ends with the program, and is waited for
-		time.Sleep(500 * time.Millisecond)
+		eventually(t, "the call to be under way", func() bool { return metric(t, host, "mcpd_requests_in_flight") >= 1 })
+		time.Sleep(200 * time.Millisecond) // until its server has it
 		for who, r := range map[string]reply{"bob": bob("crash", `{}`), "ann": <-answers} {
 			said := bytes.Contains(r.body, []byte("crash was called"))
 			if said != told || !bytes.Contains(r.body, []byte(`"incident"`)) {

@@ -148,11 +148,11 @@ func TestRequestStateIsGoodOnce(t *testing.T) {
 
 // Who comes back too late is told no more than anybody else, and what he had asked holds up nobody then.
 func TestRequestStateExpires(t *testing.T) {
-	_, as := tampering(t, "park_time: 1s", mcptest.HostOptions{})
+	_, as := tampering(t, "park_time: 2s", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
 		ann := as("ann", server)
 		state := ann.asked("elicit", "a name")
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(2500 * time.Millisecond)
 		ann.back("elicit", "a name", state).refused(t, server)
 		ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
 	}
