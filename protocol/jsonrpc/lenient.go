@@ -5,6 +5,8 @@ import (
 	"errors"
 )
 
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // repairs is how often a message is repaired: an error's code is looked at when no member is there
 // twice.
 const repairs = 2
@@ -13,7 +15,7 @@ const repairs = 2
 // SDKs do: a lone surrogate and bytes that are not UTF-8 mean U+FFFD, of members with the same name
 // the last counts, a byte order mark is passed over, and an answer may have null in the place of
 // what it has not. The id of an answer is read as NumberID does, and an error's code may be a whole
-// number in any notation. What comes out of it is strict JSON, and where data is that already, it is
+// number in any notation. An error counts beside a result, and a part that it lacks is supplied. What comes out of it is strict JSON, and where data is that already, it is
 // data itself.
 func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	m, err := Decode(data, limits)
@@ -25,9 +27,7 @@ func DecodeLenient(data []byte, limits Limits) (Message, error) {
 		data = repaired
 		m, err = Decode(data, limits)
 	}
-	if m.Method == "" {
-		m.ID = m.ID.asNumber()
-	}
+	m.answers()
 	numberRefused(err)
 	return m, err
 }
@@ -43,10 +43,8 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 		data = repaired
 		messages, batch, err = DecodeBatch(data, limits)
 	}
-	for i, m := range messages {
-		if m.Method == "" {
-			messages[i].ID = m.ID.asNumber()
-		}
+	for i := range messages {
+		messages[i].answers()
 	}
 	var some *BatchError
 	if errors.As(err, &some) {
@@ -57,6 +55,18 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 		numberRefused(err)
 	}
 	return messages, batch, err
+}
+
+// answers reads an answer as the SDKs do: its id as NumberID does, and a result of null as an empty
+// one.
+func (m *Message) answers() {
+	if m.Method != "" {
+		return
+	}
+	m.ID = m.ID.asNumber()
+	if string(m.Result) == "null" {
+		m.Result = []byte("{}")
+	}
 }
 
 // numberRefused has an answer that cannot be read name the request that it would have answered.
@@ -75,7 +85,11 @@ func repair(data []byte, limits Limits, why error) ([]byte, bool) {
 		(refused.Reason == ReasonTooLarge || refused.Reason == ReasonLimits) {
 		return nil, false
 	}
-	text := repairStrings(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	text := data
+	for bytes.HasPrefix(text, byteOrderMark) { // Node's fetch passes over two
+		text = text[len(byteOrderMark):]
+	}
+	text = repairStrings(text)
 	s := sieve{scanner: scanner{data: text, limits: limits.orDefaults()}}
 	text, ok := s.sift()
 	return text, ok && !bytes.Equal(text, data)

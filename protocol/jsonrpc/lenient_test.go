@@ -21,6 +21,7 @@ func TestDecodeLenient(t *testing.T) {
 		{"a character that is cut", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[\"\xe2\x82\"]}", `{"jsonrpc":"2.0","id":1,"result":["\uFFFD"]}`},
 		{"a surrogate as UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[\"\xed\xa0\xbd\"]}", `{"jsonrpc":"2.0","id":1,"result":["\uFFFD\uFFFD\uFFFD"]}`},
 		{"a byte order mark", "\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"two byte order marks", "\xef\xbb\xbf\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"a member twice", `{"jsonrpc":"2.0","id":1,"result":{"a":1,"b":2,"a":3}}`, `{"jsonrpc":"2.0","id":1,"result":{"b":2,"a":3}}`},
 		{"three times, deeper", `{"jsonrpc":"2.0","id":1,"result":[{"x":{"a":{"a":1,"a":2},"a":[],"a":{"b":1,"b":{"c":1,"c":2}}}}]}`, `{"jsonrpc":"2.0","id":1,"result":[{"x":{"a":{"b":{"c":2}}}}]}`},
 		{"the same with an escape", `{"jsonrpc":"2.0","id":1,"result":{"a":1,"\u0061":2}}`, `{"jsonrpc":"2.0","id":1,"result":{"\u0061":2}}`},
@@ -42,7 +43,19 @@ func TestDecodeLenient(t *testing.T) {
 		{"a request with a member twice", `{"jsonrpc":"2.0","id":"11","method":"x","params":{"a":1,"a":2}}`, `{"jsonrpc":"2.0","id":"11","method":"x","params":{"a":2}}`},
 		{"a notification with a lone surrogate", `{"jsonrpc":"2.0","method":"n","params":{"data":"\ud800"}}`, `{"jsonrpc":"2.0","method":"n","params":{"data":"\ufffd"}}`},
 		{"an id with a real fraction", `{"jsonrpc":"2.0","id":1.5,"result":{}}`, ""},
-		{"an error and a result", `{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, ""},
+		{"an error and a result", `{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`},
+		{"a result and an error that is none", `{"jsonrpc":"2.0","id":1,"result":{},"error":false}`, ""},
+		{"a null result", `{"jsonrpc":"2.0","id":1,"result":null}`, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"an error without a message", `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"data":{"x":1}}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"","data":{"x":1}}}`},
+		{"a null message", `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":null}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":""}}`},
+		{"an error without a code, its message twice", `{"jsonrpc":"2.0","id":1,"error":{"message":"a","message":"m"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"m"}}`},
+		{"a code that is a text", `{"jsonrpc":"2.0","id":1,"error":{"code":"E_FAIL","message":"m"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"m"}}`},
+		{"a code with a fraction", `{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"m"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"m"}}`},
+		{"data alone", `{"jsonrpc":"2.0","id":1,"error":{"data":[1]}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"","data":[1]}}`},
+		{"an empty error", `{"jsonrpc":"2.0","id":1,"error":{ }}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":""}}`},
+		{"an error that is a text", `{"jsonrpc":"2.0","id":1,"error":"it \ud83d failed"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"it \uFFFD failed"}}`},
+		{"an error that is true", `{"jsonrpc":"2.0","id":1,"error":true}`, ""},
+		{"a message that is an object", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":{}}}`, ""},
 		{"a broken escape", `{"jsonrpc":"2.0","id":1,"result":["\x"]}`, ""},
 		{"a control character", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[\"\n\"]}", ""},
 		{"NaN", `{"jsonrpc":"2.0","id":1,"result":[NaN]}`, ""},
@@ -61,7 +74,7 @@ func TestDecodeLenient(t *testing.T) {
 		if c.want == "" || strings.HasPrefix(c.want, `{"jsonrpc":"2.0","method"`) {
 			continue
 		}
-		batch, isBatch, err := jsonrpc.DecodeBatchLenient([]byte("["+strings.TrimPrefix(text, "\xef\xbb\xbf")+"]"), jsonrpc.Limits{})
+		batch, isBatch, err := jsonrpc.DecodeBatchLenient([]byte("["+strings.TrimLeft(text, "\ufeff")+"]"), jsonrpc.Limits{})
 		if err != nil || !isBatch || len(batch) != 1 || string(batch[0].Append(nil)) != got {
 			t.Errorf("%s: in an array it is %v, %v", c.name, batch, err)
 		}

@@ -32,7 +32,7 @@ func TestNumberID(t *testing.T) {
 
 // An answer that cannot be read fails the request that it names by such an id.
 func TestRefusedAnswerNamesItsRequest(t *testing.T) {
-	const text = `{"jsonrpc":"2.0","id":"0xb","error":{"code":"x"}}`
+	const text = `{"jsonrpc":"2.0","id":"0xb","error":true}`
 	_, err := jsonrpc.DecodeLenient([]byte(text), jsonrpc.Limits{})
 	var bad *jsonrpc.DecodeError
 	if !errors.As(err, &bad) || bad.ID != jsonrpc.IntID(11) {

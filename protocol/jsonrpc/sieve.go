@@ -136,16 +136,49 @@ func (s *sieve) envelope(all []member, places map[string]int) {
 	switch {
 	case is("error", "null") && is("result", ""):
 		all[places["error"]].dropped = true
-	case is("result", "null") && is("error", ""):
+	case is("result", "") && is("error", "") && (is("result", "null") || s.data[all[places["error"]].value] == '{'):
 		all[places["result"]].dropped = true
 	}
 	if i, ok := places["id"]; ok {
 		s.whole(span{all[i].value, all[i].to})
 	}
-	if i, ok := places["error"]; ok && s.data[all[i].value] == '{' {
-		if code, _, _ := s.failureParts(span{all[i].value, all[i].to}); code.given() {
-			s.whole(code)
+	if i, ok := places["error"]; ok {
+		s.errorObject(span{all[i].value, all[i].to})
+	}
+}
+
+// errorObject has an error say a code and a message, so that its caller reads what there is of them:
+// several servers leave one of them out, or write a text alone.
+func (s *sieve) errorObject(at span) {
+	const code = `"code":-32603`
+	switch s.data[at.from] {
+	case '"':
+		s.edits = append(s.edits, edit{at, `{` + code + `,"message":` + string(s.raw(at)) + `}`})
+		return
+	case '{':
+	default:
+		return
+	}
+	number, message, data := s.failureParts(at)
+	if number.given() {
+		s.whole(number)
+	}
+	switch {
+	case !message.given() && !number.given() && !data.given():
+		s.edits = append(s.edits, edit{at, `{` + code + `,"message":""}`})
+		return
+	case !message.given():
+		s.edits = append(s.edits, edit{span{at.from, at.from + 1}, `{"message":"",`})
+	case string(s.raw(message)) == "null":
+		s.edits = append(s.edits, edit{message, `""`})
+	}
+	switch {
+	case number.given():
+		if _, ok := whole(string(s.raw(number))); !ok {
+			s.edits = append(s.edits, edit{number, "-32603"})
 		}
+	case message.given() || data.given():
+		s.edits = append(s.edits, edit{span{at.from, at.from + 1}, `{` + code + `,`})
 	}
 }
 
