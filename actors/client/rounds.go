@@ -31,7 +31,7 @@ type driveDue struct{ exchange uint64 }
 func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 	d := c.drives[f.x.ID]
 	if d == nil {
-		asks := m.Error == nil && mrtr.TypeOf(m.Outline()) == mrtr.InputRequired
+		asks := m.Error == nil && c.facts.Version.Has(protocol.MultiRoundTrip) && mrtr.TypeOf(m.Outline()) == mrtr.InputRequired
 		if !asks || f.x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(f.x.Method) {
 			return false
 		}
