@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -73,25 +74,39 @@ var types = []string{"string", "number", "integer", "boolean", "null", "object",
 // Compiles reports whether validators of the official SDKs can be made of a schema, as far as that
 // can be told: its keywords have values of their kinds, and its references and patterns are good.
 func Compiles(schema jsontext.Value) bool {
-	c := compiler{root: schema, names: map[string]bool{"http://json-schema.org/draft-07/schema": true}}
-	return c.schema(schema, 0) && c.refersWell()
+	c := compiler{}
+	return c.schema(schema, location{base: &url.URL{}}) && c.refersWell()
 }
 
 // compiler passes over one schema.
-type compiler struct {
-	root  jsontext.Value
-	names map[string]bool // by which parts of it can be referred to
-	refs  []string
+type compiler struct{ naming }
+
+// location is where in a schema a part of it is.
+type location struct {
+	base *url.URL // the $id that it is in
+	of   document // the same
+	path []string // from there
+	deep int      // from the root
 }
 
-func (c *compiler) schema(raw jsontext.Value, depth int) bool {
+// below is the location of a part.
+func (l location) below(names ...string) location {
+	l.path, l.deep = append(l.path[:len(l.path):len(l.path)], names...), l.deep+1
+	return l
+}
+
+func (c *compiler) schema(raw jsontext.Value, at location) bool {
 	switch {
 	case raw.Kind() == 't' || raw.Kind() == 'f':
 		return true
-	case raw.Kind() != '{' || depth > maxSchemaDepth:
+	case raw.Kind() != '{' || at.deep > maxSchemaDepth:
 		return false
 	}
-	typed, nullable, good := false, false, true
+	at, good := c.enter(raw, at)
+	if !good {
+		return false
+	}
+	typed, nullable := false, false
 	for m := range splice.Members(raw) {
 		name := m.Key()
 		row, known := keywords[name]
@@ -123,14 +138,11 @@ func (c *compiler) schema(raw jsontext.Value, depth int) bool {
 				good = good && goodPattern(p.Key())
 			}
 		case "$ref":
-			c.refs = append(c.refs, said)
-		case "$id":
-			c.names[strings.TrimSuffix(said, "#")] = true
+			good = c.refer(at, said)
 		case "$anchor", "$dynamicAnchor":
-			good = anchored.MatchString(said)
-			c.names["#"+said] = true
+			good = anchored.MatchString(said) && c.name(at, said)
 		}
-		if !good || !c.below(m.Value, row.sub, depth+1) {
+		if !good || !c.below(m.Value, row.sub, at, name) {
 			return false
 		}
 	}
@@ -164,91 +176,29 @@ func (c *compiler) types(raw jsontext.Value, said string) bool {
 }
 
 // below passes over the schemas in the value of a keyword.
-func (c *compiler) below(raw jsontext.Value, sub subschemas, depth int) bool {
+func (c *compiler) below(raw jsontext.Value, sub subschemas, at location, keyword string) bool {
 	switch {
 	case sub == noSchema:
 		return true
 	case sub == listed && raw.Kind() == '[':
+		i := 0
 		for element := range splice.Elements(raw) {
-			if !c.schema(element, depth) {
+			if !c.schema(element, at.below(keyword, strconv.Itoa(i))) {
 				return false
 			}
+			i++
 		}
 		return true
 	case sub == oneSchema || sub == listed:
-		return c.schema(raw, depth)
+		return c.schema(raw, at.below(keyword))
 	}
 	for m := range splice.Members(raw) {
 		if sub == byNameOrNot && m.Value.Kind() == '[' {
 			continue
 		}
-		if !c.schema(m.Value, depth) {
+		if !c.schema(m.Value, at.below(keyword, m.Key())) {
 			return false
 		}
 	}
 	return true
-}
-
-// refersWell reports whether each reference leads somewhere: into the schema, or to a name in it.
-func (c *compiler) refersWell() bool {
-	var pointers [][]string
-	for _, ref := range c.refs {
-		base, fragment, _ := strings.Cut(ref, "#")
-		switch {
-		case c.names[ref] || c.names["#"+fragment] && base == "":
-		case base != "" && !c.names[base]:
-			return false
-		case fragment != "" && base == "":
-			path, ok := strings.CutPrefix(fragment, "/")
-			if !ok {
-				return false
-			}
-			pointers = append(pointers, strings.Split(unescaped.Replace(path), "/"))
-		}
-	}
-	return lead(c.root, pointers)
-}
-
-// unescaped is a JSON pointer in a reference without the escapes of URIs that are seen there. Those of
-// the pointer are left to part.
-var unescaped = strings.NewReplacer("%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ", "%5B", "[", "%5D", "]")
-
-// part is what one part of a JSON pointer means (RFC 6901 §4).
-var part = strings.NewReplacer("~1", "/", "~0", "~")
-
-// lead reports whether each path leads to a part of a value. It goes through the value once for all
-// paths: a schema may have thousands of references.
-func lead(raw jsontext.Value, paths [][]string) bool {
-	by := map[string][][]string{} // what is left of them, by their first parts
-	for _, path := range paths {
-		if len(path) > 0 {
-			first := part.Replace(path[0])
-			by[first] = append(by[first], path[1:])
-		}
-	}
-	if len(by) == 0 {
-		return true
-	}
-	step := func(name string, value jsontext.Value) bool {
-		rest, wanted := by[name]
-		delete(by, name)
-		return !wanted || lead(value, rest)
-	}
-	switch raw.Kind() {
-	case '{':
-		for m := range splice.Members(raw) {
-			if !step(m.Key(), m.Value) {
-				return false
-			}
-		}
-	case '[':
-		i := 0
-		for element := range splice.Elements(raw) {
-			if !step(strconv.Itoa(i), element) {
-				return false
-			}
-			i++
-		}
-	}
-	return len(by) == 0
 }

@@ -24,6 +24,9 @@ var (
 		`{"pattern":"^[a-z]+$"}`, `{"pattern":"^(?=a)(?!b)(?<=c)(?<!d)(?:e)(?<f>g)\\k<f>(h)\\1$"}`, `{"pattern":"\\p{L}\\u0041\\u{1F600}\\x41\\/\\."}`,
 		`{"pattern":"[\\-\\]{}()]"}`, `{"pattern":"[\\w-]|[-a]|[a-\\x7a]|[\\u{1F600}-\\u{1F64F}]|[\\ud83d\\ude00-\\ud83d\\ude4f]"}`, `{"pattern":"(|a)??\\cA\\0\\p{Script=Greek}\\P{Lu}"}`,
 		`{"properties":{"id":{}},"x-own":{"a":1},"default":{"$anchor":""}}`, `{"pattern":"a{3}b{1,2000}c{2,}"}`, `{"patternProperties":{"^x-":{}}}`, `{"pattern":"[]|[^]"}`,
+		`{"$id":"https://odd.example/a","$defs":{"b":{"$id":"b","$defs":{"c":{}},"properties":{"d":{"$ref":"#/$defs/c"}}}},"properties":{"e":{"$ref":"b#/$defs/c"},"f":{"$ref":"#/$defs/b"}}}`,
+		`{"$defs":{"a":{"$id":"x","$anchor":"here"},"b":{"$id":"y","$anchor":"here"}},"$ref":"y#here"}`,
+		`{"properties":{"a":{"properties":{"b":{"$ref":"#/properties/a"}}},"c":{"$ref":"#/properties/d"},"d":{}}}`,
 	}
 	bad = []string{
 		`7`, `[]`, `"string"`, `{"type":"strin"}`, `{"type":7}`, `{"type":["string",null]}`, `{"properties":[]}`, `{"properties":{"a":"string"}}`,
@@ -36,6 +39,12 @@ var (
 		`{"pattern":"^[\\w-.]+$"}`, `{"pattern":"[a-\\d]"}`, `{"pattern":"(?<a>x)(?<a>y)"}`, `{"pattern":"\\k<a>"}`, `{"pattern":"\\2(a)"}`, `{"pattern":"\\07"}`, `{"pattern":"\\x4"}`,
 		`{"pattern":"\\u12"}`, `{"pattern":"\\p{Foo}"}`, `{"pattern":"a{5,2}"}`, `{"pattern":"a{,5}"}`, `{"pattern":"(?=a)*"}`, `{"pattern":"^*"}`, `{"pattern":"\\cé"}`, `{"pattern":"(?i:a)"}`,
 		`{"format":5}`, `{"format":"date","formatMinimum":5}`, `{"id":5}`, `{"$anchor":"a b"}`, `{"$dynamicAnchor":"1"}`, `{"x-own":{"$anchor":""}}`, `{"not":{"$async":true}}`,
+		`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, `{"$defs":{"a":{"$anchor":"x"},"b":{"$dynamicAnchor":"x"}}}`, `{"$defs":{"a":{"$id":"#x"},"b":{"$id":"#x"}}}`,
+		`{"$defs":{"a":{"$id":"x"},"b":{"$id":"x#"}}}`, `{"$id":"https://odd.example/x","$defs":{"a":{"$id":"x"}}}`, `{"$id":"https://odd.example/x","$defs":{"a":{"$id":""}},"$ref":""}`,
+		`{"$id":"https://odd.example/%zz","$ref":"#/$defs/a","$defs":{"a":{}}}`, `{"$id":"https://odd.example:99999/x","properties":{"a":{"$ref":"x"}}}`, `{"$id":"é","properties":{"a":{"$ref":"é"}}}`,
+		`{"$id":"mailto:x","$defs":{"a":{"$id":"x"}},"$ref":"x"}`, `{"$id":"#x","properties":{"a":{"$ref":"#x"}}}`,
+		`{"properties":{"a":{"$ref":"#/properties/a"}}}`, `{"properties":{"a":{"$ref":"#/properties/b"},"b":{"$ref":"#/properties/a"}}}`,
+		`{"properties":{"a":{"$id":"in","$ref":"#/definitions/b"}},"definitions":{"b":{}}}`, `{"$id":"https://odd.example/a","$defs":{"b":{"$id":"b","$defs":{"c":{}}}},"$ref":"#/$defs/c"}`,
 	}
 )
 
@@ -60,8 +69,8 @@ func TestCompiles(t *testing.T) {
 func TestManyReferencesCompile(t *testing.T) {
 	var schema strings.Builder
 	schema.WriteString(`{"properties":{`)
-	for i := range 8000 {
-		fmt.Fprintf(&schema, `"a%d":{"$ref":"#/properties/a%d"},`, i, 7999-i)
+	for i := range 4000 {
+		fmt.Fprintf(&schema, `"a%d":{"$ref":"#/properties/b%d"},"b%d":{"$ref":"#/properties/b/allOf/1"},`, i, 3999-i, i)
 	}
 	schema.WriteString(`"b":{"allOf":[{"$ref":"#/properties/b/allOf/1"},{}]}}}`)
 	begun := time.Now()
