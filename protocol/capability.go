@@ -223,10 +223,46 @@ func (c ServerCapabilities) Without(paths ...string) ServerCapabilities {
 	return ServerCapabilities{c.without(paths...)}
 }
 
-// Bare is which of the standard capabilities there are, and the tasks extension, with nothing that a
-// server says beside. Its size has a bound.
-func (c ServerCapabilities) Bare() (bare ServerCapabilities) {
-	for _, path := range append([]string{"extensions." + ExtensionTasks, "tasks.requests.tools.call"}, shapes[Server]...) {
+// MaxRecorded bounds the capabilities that the record of a session holds as they were offered, in
+// bytes. The record is stored each time the session changes.
+const MaxRecorded = 16 << 10
+
+// Recorded is what the session of a client goes by: c itself, or when c is larger than MaxRecorded
+// the standard capabilities and the extensions that both sides declare, without their settings.
+func (c ServerCapabilities) Recorded(client ClientCapabilities) ServerCapabilities {
+	if len(c.raw) <= MaxRecorded {
+		return c
+	}
+	brief := c.standard()
+	for _, member := range extended {
+		declared := map[string]bool{}
+		mine, _ := splice.Get(client.raw, member)
+		for m := range splice.Members(mine) {
+			declared[m.Key()] = declares(m.Value)
+		}
+		theirs, _ := splice.Get(c.raw, member)
+		for m := range splice.Members(theirs) {
+			if name := m.Key(); declared[name] && declares(m.Value) {
+				brief = brief.With(member+"."+name, jsontext.Value("{}"))
+			}
+		}
+	}
+	return brief
+}
+
+// Within is c if it has at most so many bytes, else only which standard capabilities there are.
+func (c ServerCapabilities) Within(most int) ServerCapabilities {
+	if len(c.raw) <= most {
+		return c
+	}
+	return c.standard()
+}
+
+// standard is which of the standard capabilities there are, and of the extensions that the host takes
+// part in, without their settings. Its size has a bound.
+func (c ServerCapabilities) standard() (bare ServerCapabilities) {
+	paths := []string{"extensions." + ExtensionTasks, "extensions." + ExtensionUI, "tasks.requests.tools.call"}
+	for _, path := range append(paths, shapes[Server]...) {
 		_, flag, nested := strings.Cut(path, ".")
 		switch {
 		case path == "experimental" || path == "extensions" || !c.Has(path) || bare.Has(path):

@@ -180,3 +180,39 @@ func TestCapabilityLaws(t *testing.T) {
 		}
 	})
 }
+
+// Of large capabilities a session's record has what decides about requests, and its size is bounded by
+// what its client declared.
+func TestRecordedCapabilities(t *testing.T) {
+	huge := strings.Repeat("x", protocol.MaxRecorded)
+	offered, err := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":{"listChanged":true,"x":"` + huge + `"},"prompts":{},"tasks":{"requests":{"tools":{"call":{}}}},` +
+		`"extensions":{"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/ui":{"x":1},"acme/a":{"y":"` + huge + `"},"acme/b":{},"acme/none":false},"experimental":{"acme/c":{"z":1},"acme/d":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := protocol.ParseClientCapabilities(jsontext.Value(`{"extensions":{"acme/a":{},"acme/none":{},"acme/other":{}},"experimental":{"acme/c":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := offered.Recorded(client)
+	for path, want := range map[string]bool{
+		"tools.listChanged": true, "prompts": true, "resources": false, "tasks.requests.tools.call": true,
+		"extensions.io.modelcontextprotocol/tasks": true, "extensions.io.modelcontextprotocol/ui": true,
+		"extensions.acme/a": true, "extensions.acme/b": false, "extensions.acme/none": false, "extensions.acme/other": false,
+		"experimental.acme/c": true, "experimental.acme/d": false,
+	} {
+		if got := recorded.Has(path); got != want {
+			t.Errorf("%s is recorded: %v, want %v", path, got, want)
+		}
+	}
+	if n := len(recorded.Raw()); n > 1024 {
+		t.Errorf("%d bytes are recorded", n)
+	}
+	if !(protocol.Gate{Client: client, Server: recorded}).Extended() {
+		t.Error("the extension is lost")
+	}
+	small, _ := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":{"x":1}}`))
+	if got := small.Recorded(client); string(got.Raw()) != `{"tools":{"x":1}}` {
+		t.Errorf("small ones are recorded as %s", got.Raw())
+	}
+}

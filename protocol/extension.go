@@ -99,13 +99,27 @@ func (c ClientCapabilities) withoutOthers() ClientCapabilities {
 func (c ServerCapabilities) Merged() (merged ServerCapabilities) {
 	for m := range splice.Members(c.raw) {
 		name := m.Key()
-		if name == "experimental" || name == "extensions" || !slices.Contains(shapes[Server], name) {
+		if name == "experimental" || name == "extensions" || !declares(m.Value) || !slices.Contains(shapes[Server], name) {
 			continue
 		}
-		merged = merged.With(name, m.Value)
+		merged = merged.With(name, settings(m.Value))
+		for _, flag := range []string{name + ".listChanged", name + ".subscribe"} {
+			if v, ok := merged.Settings(flag); ok && v.Kind() != 't' && v.Kind() != 'f' {
+				merged = merged.With(flag, jsontext.Value("true"))
+			}
+		}
 	}
-	if settings, ok := c.Settings("extensions." + ExtensionUI); ok {
-		merged = merged.With("extensions."+ExtensionUI, settings)
+	if page := "extensions." + ExtensionUI; c.Has(page) {
+		said, _ := c.Settings(page)
+		merged = merged.With(page, settings(said))
 	}
 	return merged
+}
+
+// settings is what is declared as the schemas have it: an object. Some servers write true.
+func settings(declared jsontext.Value) jsontext.Value {
+	if declared.Kind() != '{' {
+		return jsontext.Value("{}")
+	}
+	return declared
 }

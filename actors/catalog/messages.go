@@ -134,6 +134,7 @@ type View struct {
 
 	mu       sync.Mutex // guards what follows: what was asked for before
 	offers   map[protocol.Version]protocol.ServerCapabilities
+	offered  int                         // bytes of these
 	mirrors  map[string][]headers.Mirror // by tool; nil before the first
 	supports map[owned]tasks.Support     // of tools that have any; nil before the first
 }

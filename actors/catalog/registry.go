@@ -77,8 +77,11 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	if v.offers == nil {
 		v.offers = map[protocol.Version]protocol.ServerCapabilities{}
 	}
-	v.offers[version] = offer.Shape(version)
-	return v.offers[version]
+	offer = offer.Shape(version)
+	v.offers[version] = offer
+	v.offered += len(offer.Raw())
+	v.counted.Resize(v.size() + v.offered)
+	return offer
 }
 
 // Withheld are the capabilities that are disabled here, whatever servers declare.

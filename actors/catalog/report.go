@@ -3,6 +3,7 @@ package catalog
 import (
 	"mcpd/actors/capability"
 	"mcpd/actors/client"
+	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 )
 
@@ -59,5 +60,6 @@ func (c *Catalog) report(r *client.Report) {
 
 // declare tells the capability registry what a server offers.
 func (c *Catalog) declare(server string, facts client.Facts) {
-	_ = c.p.Send(c.o.Registry, &capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: facts.Capabilities.Raw()})
+	within := facts.Capabilities.Within(merge.MaxCapabilities) // the registry's memory is nobody's
+	_ = c.p.Send(c.o.Registry, &capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: within.Raw()})
 }

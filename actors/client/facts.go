@@ -10,11 +10,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// MaxDeclared bounds the capabilities of a server, in bytes: each session has them in its record. Its
-// serverInfo and instructions are bounded by the message that has them. Instructions are bounded by
-// catalog.MaxInstructions in those of all servers together, and serverInfo by MaxDeclared where the
-// host adds it to every result.
-const MaxDeclared = 256 << 10
+// MaxStamp bounds the serverInfo that the host adds to every result, in bytes. What a server says of
+// itself is bounded by its message only: it is kept once for all who see the same, and counted.
+const MaxStamp = 256 << 10
 
 // Facts are what the handshake established about a server.
 type Facts struct {
@@ -36,16 +34,15 @@ func (f Facts) Size() int {
 }
 
 // Bound returns what of the facts is kept, and passed on to clients, and how clients are told less than
-// the server said: of instructions only clients of the list of all servers are. Name and version are
-// shortened as the host itself says them, but not as clients get them in serverInfo.
+// the server said: of instructions and capabilities only clients of the list of all servers are. Name
+// and version are shortened as the host itself says them, but not as clients get them in serverInfo.
 func (f Facts) Bound() (Facts, []catalog.Cut) {
 	var cuts []catalog.Cut
 	note := func(r catalog.Reason) { cuts = append(cuts, catalog.Cut{Reason: r, Count: 1}) }
 	if len(strings.TrimSpace(f.Instructions)) > catalog.MaxInstructions {
 		note(catalog.LongInstructions)
 	}
-	if len(f.Capabilities.Raw()) > MaxDeclared {
-		f.Capabilities = f.Capabilities.Bare()
+	if len(f.Capabilities.Raw()) > catalog.MaxCapabilities {
 		note(catalog.LargeCapabilities)
 	}
 	f.Server = f.Server.Said(
@@ -57,7 +54,7 @@ func (f Facts) Bound() (Facts, []catalog.Cut) {
 // Stamp is who the host says that results are from, in each of them: name and version alone where the
 // server says too much of itself.
 func (f Facts) Stamp() protocol.Implementation {
-	if len(f.Server.Raw()) > MaxDeclared {
+	if len(f.Server.Raw()) > MaxStamp {
 		return protocol.Implementation{Name: f.Server.Name, Version: f.Server.Version}
 	}
 	return f.Server

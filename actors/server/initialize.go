@@ -122,7 +122,7 @@ func (s *Session) introduced(m introduced) {
 	}
 	s.saw(m.view)
 	offered := m.view.Offer(m.h.agreed.Version)
-	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered, Withheld: m.view.Withheld(), Client: m.h.client}
+	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered.Recorded(m.h.caps), Withheld: m.view.Withheld(), Client: m.h.client}
 	s.save(s.record)
 	agreement := protocol.Handshake{
 		Agreement: m.h.agreed, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,

@@ -54,7 +54,8 @@ func (s *Session) looked(m looked) {
 	s.saw(m.view)
 	if s.modern() {
 		s.store(func(r *session.Record) {
-			r.Offered = r.Offered.Union(s.view.Offer(r.Version)) // a list that there was is empty at worst
+			offered := s.view.Offer(r.Version).Recorded(r.Capabilities)
+			r.Offered = r.Offered.Union(offered) // a list that there was is empty at worst
 			r.Withheld = s.view.Withheld()
 		})
 	}

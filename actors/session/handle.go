@@ -72,8 +72,8 @@ type Handle struct {
 type Record struct {
 	Version      protocol.Version
 	Capabilities protocol.ClientCapabilities
-	Offered      protocol.ServerCapabilities
-	Withheld     []string // capabilities that the host kept back from the client then
+	Offered      protocol.ServerCapabilities // what the session goes by: see Recorded
+	Withheld     []string                    // capabilities that the host kept back from the client then
 	Client       protocol.Implementation
 	Ready        bool   // the client has sent notifications/initialized, or a request that counts as it
 	Level        string // that the client set by logging/setLevel; empty when it did not

@@ -32,7 +32,7 @@ const (
 
 	// These are about what a server says of itself, in the answer to initialize or server/discover.
 	LongInstructions  Reason = "instructions" // the rest is cut off in those of all servers
-	LargeCapabilities Reason = "capabilities" // all but the standard ones is left out
+	LargeCapabilities Reason = "capabilities" // all but the standard ones is left out in those of all servers
 )
 
 // Cut is one thing that was done to a list so that it is within its bounds.

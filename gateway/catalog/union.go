@@ -13,7 +13,11 @@ import (
 // otherwise never asks. The lists of many are the host's own: it announces that they change, because one of the servers came, went or
 // started anew, whether that declares it or not. What cannot be answered for many together is not declared.
 func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
-	all := protocol.ServerCapabilities{}.Union(known...).Merged()
+	within := make([]protocol.ServerCapabilities, 0, len(known))
+	for _, each := range known {
+		within = append(within, each.Within(MaxCapabilities))
+	}
+	all := protocol.ServerCapabilities{}.Union(within...).Merged()
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if all.Has(list) || !complete {
 			all = all.With(list+".listChanged", jsontext.Value("true"))
@@ -43,6 +47,10 @@ func (c *Catalog) Lists() (all protocol.ServerCapabilities) {
 	}
 	return all
 }
+
+// MaxCapabilities bounds what one server may add, in bytes. Of larger ones the standard capabilities
+// are declared, without their settings.
+const MaxCapabilities = 256 << 10
 
 // Instruction is what one server wants the model to know.
 type Instruction struct{ Server, Text string }

@@ -32,6 +32,40 @@ func TestCapabilitiesOfMany(t *testing.T) {
 	}
 }
 
+// What one server declares is bounded in those of all: clients of the others read it too.
+func TestLargeCapabilitiesInThoseOfAll(t *testing.T) {
+	parse := func(raw string) protocol.ServerCapabilities {
+		c, err := protocol.ParseServerCapabilities(jsontext.Value(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	large := parse(`{"tools":{"x":"` + strings.Repeat("x", MaxCapabilities) + `"},"extensions":{"` + protocol.ExtensionUI + `":{}},"resources":{"subscribe":true}}`)
+	c := Capabilities([]protocol.ServerCapabilities{large, parse(`{"prompts":{"y":1}}`)}, true)
+	for _, path := range []string{"tools", "resources.subscribe", "extensions." + protocol.ExtensionUI, "prompts.y"} {
+		if !c.Has(path) {
+			t.Errorf("%s is lost", path)
+		}
+	}
+	if n := len(c.Raw()); n > 1024 {
+		t.Errorf("all declare %d bytes", n)
+	}
+}
+
+// What one server declares otherwise than the schemas have it, official clients would refuse all
+// servers for.
+func TestOddCapabilitiesInThoseOfAll(t *testing.T) {
+	odd, err := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":true,"prompts":false,"resources":{"subscribe":{},"listChanged":{},"x":1},"logging":true,"completions":true,"extensions":{"` + protocol.ExtensionUI + `":true}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true,"x":1},"logging":{},"completions":{},"extensions":{"` + protocol.ExtensionUI + `":{}}}`
+	if got := Capabilities([]protocol.ServerCapabilities{odd}, true); string(got.Raw()) != want {
+		t.Errorf("got  %s\nwant %s", got.Raw(), want)
+	}
+}
+
 func TestInstructionsStandUnderTheirServer(t *testing.T) {
 	got := Instructions([]Instruction{{"files", " Read first.\n"}, {"empty", " "}, {"search", "Ask."}})
 	if want := "# files\n\nRead first.\n\n# search\n\nAsk."; got != want {
