@@ -207,3 +207,20 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		}
 	})
 }
+
+// When the session ends whose roots a server has, and one is left, the server hears that there are other
+// roots.
+func TestServerHearsOfOtherRootsWhenASessionEnds(t *testing.T) {
+	run(t, declares(changes), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.attach("one")
+		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+		r.Rest()
+		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
+		p.ExpectAnswer(question)
+		r.attach("two")
+		p.ExpectNothing(time.Second)
+		r.send(client.Detach{Ref: r.Ref("one")})
+		p.Expect("notifications/roots/list_changed")
+	})
+}

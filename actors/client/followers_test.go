@@ -5,6 +5,11 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/notification"
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/supervisor/otp"
 )
 
 // Calls of clients that are not to wait run on another instance while a user is asked. What they change
@@ -41,4 +46,63 @@ func TestInstancesAreSubscribedToo(t *testing.T) {
 		}
 		q.ExpectNothing(time.Second)
 	})
+}
+
+// An instance that hung is replaced by one that knows nothing. It is told of all resources again.
+func TestInstanceThatHungIsSubscribedAgain(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.attach("one")
+		granted := r.wish(client.Wish{Session: "one", URIs: []string{"test://x"}})
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		<-granted
+		r.asks(p)
+		r.call("two")
+		q := r.grow()
+		q.Reply(q.Expect("resources/subscribe"), `{}`)
+		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		letGo := r.Stalls.Arm("other", "*client.Tell")
+		r.Send("other", &client.Tell{Method: "notifications/roots/list_changed"})
+		time.Sleep(otp.DefaultHard + 2*time.Second)
+		r.program(r.others).Expect("resources/subscribe")
+		letGo()
+		r.Rest()
+	})
+}
+
+// What an instance says unasked may be about a resource of somebody else than whose calls it was given.
+// Where several principals share the server, nobody is told.
+func TestInstanceMaySpeakOfASubscription(t *testing.T) {
+	for name, follows := range map[string]bool{"subscribed": true, "not subscribed": false} {
+		t.Run(name, func(t *testing.T) {
+			run(t, shared, func(r *rig) {
+				p := r.program(r.dials)
+				r.uses("one", "alice")
+				r.uses("two", "bob")
+				if follows {
+					granted := r.wish(client.Wish{Session: "one", URIs: []string{"test://x"}})
+					p.Reply(p.Expect("resources/subscribe"), `{}`)
+					<-granted
+				}
+				r.asks(p)
+				x := r.exchange("two", "tools/call", `{"name":"b"}`)
+				x.Principal = "bob"
+				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				q := r.grow()
+				if follows {
+					q.Reply(q.Expect("resources/subscribe"), `{}`)
+				}
+				q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+				r.Rest()
+				r.dispatcher.Forget()
+				q.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"x"}`)
+				r.Rest()
+				got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+				if follows != (len(got) == 0) || !follows && got[0].Principal != "bob" {
+					t.Errorf("dispatched %+v", got)
+				}
+			})
+		})
+	}
 }

@@ -147,6 +147,26 @@ func TestParkedSessionThatIsForgotten(t *testing.T) {
 	})
 }
 
+// An operator who has the connection begin anew ends the session that was parked, and gets another.
+func TestRestartEndsAParkedSession(t *testing.T) {
+	run(t, own, func(rig *rig) {
+		r := &parking{rig: rig}
+		p := r.ready()
+		r.send(client.Release{Ref: r.Ref("one")})
+		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
+		time.Sleep(time.Minute)
+		p.ExpectClosed()
+		ends := r.dial()
+		r.send(client.Restart{Why: client.ByOperator(false, "incident")})
+		r.Rest()
+		ends.ExpectClosed()
+		if r.taken != "secret" {
+			t.Errorf("ended the session %q", r.taken)
+		}
+		r.dial().Handshake(watches)
+	})
+}
+
 // A session that ends while it is parked is ended at its server too.
 func TestParkedSessionEnds(t *testing.T) {
 	run(t, own, func(rig *rig) {

@@ -131,6 +131,9 @@ func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 			}
 			r.send(client.Restart{Why: why})
 			waiting = append(waiting, r.call("two"))
+			if inHand {
+				former.ExpectClosed()
+			}
 			if former.Close(nil); r.Ref("conn").Incarnation() != 1 {
 				t.Errorf("%s: incarnation %d", name, r.Ref("conn").Incarnation())
 			}
