@@ -263,6 +263,14 @@ func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
 	return &about
 }
 
+// Because adds to an error what is known of its cause.
+func (e *Error) Because(why *Error) *Error {
+	about := *e
+	about.Message += why.Message
+	about.Data = union(e.Data, why.Data)
+	return &about
+}
+
 // Cut is the error of a request that ended because of e, as TenantDown. Server is empty for a request
 // that no server was chosen for; maybeExecuted is as for UpstreamLost.
 func (e *Error) Cut(server string, maybeExecuted bool) *Error {

@@ -150,6 +150,11 @@ var limits = []limit{
 	{"", "asked_questions", client.MaxAsked, "open questions of one server that are remembered, so that one connection does not refuse what a user is asked over another", "the oldest is forgotten", ""},
 	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
 	{
+		"", "trouble_statuses", client.MaxTrouble,
+		"statuses that a server behind a URL answers with while it cannot be used, each with a warning",
+		"it gets no further warning until the server was ready", "",
+	},
+	{
 		"", "removed_servers", tenant.MaxRemoved,
 		"servers of a tenant that reloads have removed, whose callers are told so",
 		"the oldest is forgotten: its callers are told that there is no such server", "",

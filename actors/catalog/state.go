@@ -27,7 +27,7 @@ var states = []struct {
 	},
 	{
 		client.Backoff,
-		"nothing answers at its URL, which is dialled at growing pauses",
+		"nothing that can be used answers at its URL, which is dialled at growing pauses",
 		func(s *server) bool { return s.away != nil },
 	},
 	{

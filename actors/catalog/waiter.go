@@ -22,7 +22,7 @@ func (c *Catalog) look(call *Look) {
 	call.Req.Caller = call.Req.Caller.known()
 	caller := call.Req.Caller
 	if c.unserved(caller) {
-		call.Fail(protocol.EndpointNotFound())
+		call.Fail(c.unknown(caller.Server))
 		return
 	}
 	for _, name := range c.scope(caller) {
@@ -137,7 +137,7 @@ func (c *Catalog) flush() {
 func (c *Catalog) answer(w *waiter) {
 	caller := w.call.Req.Caller
 	if c.unserved(caller) { // it was configured when they asked
-		w.call.Fail(protocol.EndpointNotFound())
+		w.call.Fail(c.unknown(caller.Server))
 		return
 	}
 	c.gaveUpOn(w)

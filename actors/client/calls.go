@@ -45,6 +45,7 @@ func (c *Connection) forward(x *request.Exchange) {
 			return
 		}
 		c.queue = append(c.queue, x)
+		c.tellStart(x)
 		c.o.Waited.Note(len(c.queue))
 		c.wake()
 		c.spread()

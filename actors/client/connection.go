@@ -44,6 +44,7 @@ type Connection struct {
 	facts      Facts
 	unheard    bool // the server has no stream to announce anything on
 	started    time.Time
+	peeked     *Ending                // what a starting program has printed; nil for nothing
 	calls      map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked      map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids        inflight.Counter
@@ -237,7 +238,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 	case startExpired:
 		return c.startExpired()
 	case askExpired:
-		return c.askExpired(m.id)
+		return c.final(c.askExpired(m.id))
 	case holdOver:
 		c.holdOver(m)
 	case rootsDue:
@@ -264,6 +265,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.look()
 	case roomy:
 		c.retry()
+	case peekDue:
+		c.peek(m)
 	case drowsed:
 		c.maybeSleep()
 	case reportDue:

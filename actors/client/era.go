@@ -29,6 +29,8 @@ func (c *Connection) dialled(up transport.Upstream) error {
 	}
 	c.tells(c.together())
 	c.publish(nil, nil)
+	c.peeked = nil
+	c.peekLater(0)
 	if c.goOn() {
 		return c.learnAll()
 	}

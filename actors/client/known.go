@@ -2,6 +2,7 @@ package client
 
 import (
 	"crypto/sha256"
+	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
 )
 
 // Known is what the connections to one server know of it from each other. The zero value is that
@@ -71,6 +73,37 @@ type trouble struct {
 	incident string
 	at       time.Time // when it began
 	over     bool      // some connection has been ready since
+	// told are the statuses that the server has answered with, each of which is told once; 0 is for
+	// no answer.
+	told map[int]bool
+}
+
+// MaxTrouble bounds the statuses of one incident that are told.
+const MaxTrouble = 8
+
+// isNews reports whether a status has not been told of this incident.
+func (k *Known) isNews(status int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := &k.trouble
+	if t.told[status] || len(t.told) >= MaxTrouble {
+		return false
+	}
+	if t.told == nil {
+		t.told = map[int]bool{}
+	}
+	t.told[status] = true
+	return true
+}
+
+// troubleOf is the status with which a server has answered that cannot be used; 0 when nothing, or
+// only what stands before it, has answered.
+func troubleOf(end *Ending) int {
+	var status *streamable.StatusError
+	if errors.As(end, &status) && !status.Gateway() {
+		return status.Status
+	}
+	return 0
 }
 
 // began is the incident of an end, and whether it is the first connection that it ended. Since is when the

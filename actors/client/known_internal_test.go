@@ -82,3 +82,23 @@ func TestAskedQuestionsAreBounded(t *testing.T) {
 		t.Error("it is remembered too long")
 	}
 }
+
+// Each status of a server in trouble is news once, until there are too many or the trouble is over.
+func TestEachStatusOfATroubleIsToldOnce(t *testing.T) {
+	var k Known
+	now := time.Now()
+	k.began(now, now, "one")
+	for status := range 2 * MaxTrouble {
+		if got := k.isNews(status); got != (status < MaxTrouble) {
+			t.Errorf("the status %d is news: %v", status, got)
+		}
+		if k.isNews(status) {
+			t.Errorf("the status %d is news again", status)
+		}
+	}
+	k.is(otp.Ref{})
+	k.began(now.Add(time.Minute), now.Add(time.Minute), "two")
+	if !k.isNews(0) {
+		t.Error("of the next trouble nothing is told")
+	}
+}

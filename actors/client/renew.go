@@ -51,12 +51,18 @@ func (c *Connection) over(err error) error {
 }
 
 // final is the reason for which this incarnation exits with an error: one whose cause is permanent is
-// not started again.
+// not started again. A server behind a URL that answers, but not so that it can be used, is dialled
+// again at growing pauses, as one that does not answer.
 func (c *Connection) final(err error) error {
-	if err == nil || !EndingOf(err).Permanent {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case EndingOf(err).Permanent:
+		return otp.ShutdownWith(c.blame(err))
+	case c.remote() && c.state == Starting && !otp.IsNormal(err):
+		return c.away(err, true)
 	}
-	return otp.ShutdownWith(c.blame(err))
+	return err
 }
 
 // renew begins anew with a server that has forgotten everything, or is another: at once, as a

@@ -113,7 +113,9 @@ func (c *Connection) tellEnded(end *Ending) {
 		return
 	}
 	at := c.where()
-	at.Incident, at.Routine = end.Incident, c.quiet || end.Cause == causeOperator // whose command is told
+	news := c.remote() && c.o.Known.isNews(troubleOf(end))
+	known := c.quiet && !news
+	at.Incident, at.Routine = end.Incident, known || end.Cause == causeOperator // whose command is told
 	c.quiet = c.remote()
 	if c.state != Ready {
 		c.o.Emit(telemetry.UpstreamStartFailed{Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr})

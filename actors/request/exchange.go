@@ -86,6 +86,8 @@ type Exchange struct {
 	held atomic.Pointer[Hold]
 	// counted says that it counts as in flight.
 	counted atomic.Bool
+	// waits is why it was not written yet; nil where that is not known.
+	waits atomic.Pointer[protocol.Error]
 	// fate is what has become of it: bits of written and over.
 	fate atomic.Uint32
 	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen
@@ -134,6 +136,9 @@ func (x *Exchange) Held() Hold {
 func (x *Exchange) Write() bool {
 	return x.fate.CompareAndSwap(0, written) || x.fate.Load() == written
 }
+
+// Waits says why the exchange was not written yet, which its client is told if it ends before it is.
+func (x *Exchange) Waits(why *protocol.Error) { x.waits.Store(why) }
 
 // Unwrite takes the claim back: no byte of the exchange was written, ever.
 func (x *Exchange) Unwrite() { x.fate.And(^uint32(written)) }

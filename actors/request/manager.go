@@ -275,7 +275,11 @@ func (m *Manager) finish(do effect, a answer) {
 	x := do.Request.Owner
 	executed := x.Over()
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
-		do.Err = late.Unanswered(x.Server, executed).Repeating(x.Method)
+		late = late.Unanswered(x.Server, executed).Repeating(x.Method)
+		if why := x.waits.Load(); why != nil && !executed {
+			late = late.Because(why)
+		}
+		do.Err = late
 	}
 	do.Err = x.Explain(do.Err)
 	release(x, do.Outcome)

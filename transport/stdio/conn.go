@@ -248,6 +248,10 @@ func (c *Conn) printed() error {
 	return nil
 }
 
+// Printed returns the last of the program's standard error, and says what it has written to its
+// standard output in the place of messages, nil for nothing.
+func (c *Conn) Printed() (stderr []byte, said error) { return c.child.Stderr(), c.printed() }
+
 // Unready is the ending of a program that is still running and was not ready within a time.
 func (c *Conn) Unready(within time.Duration) error {
 	err := fmt.Errorf("none within %s", within)
