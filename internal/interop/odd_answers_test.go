@@ -49,6 +49,7 @@ func oddAnswers() []oddRow {
 	greets := func(json string) says {
 		return says{"initialize": {result(json)}, "tools/call it": {result(text("ok"))}}
 	}
+	own := func(tenant string, of oddRow) oddRow { of.tenant = tenant; return of }
 	return []oddRow{
 		row("lone-high", "a lone high surrogate in a text", everywhere, called(result(text(`cut \ud83d here`))), askCall),
 		row("lone-low", "a lone low surrogate", everywhere, called(result(text(`\ude00 at the start`))), askCall),
@@ -108,6 +109,19 @@ func oddAnswers() []oddRow {
 			[]oddAsk{{method: "initialize", alone: true}}),
 		row("server-info-long", "a title of 300,000 bytes in serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":"`+strings.Repeat("words ", 50_000)+`"}}`),
 			[]oddAsk{{method: "initialize", alone: true}, {method: "tools/call", params: `{"name":"it"}`}}),
+		row("capabilities-large", "300,000 bytes of capabilities, of which only the aggregate shows less", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"odd":{"words":"`+strings.Repeat("words ", 50_000)+`"}}},"serverInfo":{"name":"odd","version":"1"}}`),
+			[]oddAsk{{method: "experimental", alone: true}, {method: "tools/call", params: `{"name":"it"}`}}),
+		own("flags", row("capabilities-flags", "true and {} for capabilities, where the schemas have the other", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"logging":true,"completions":true,"resources":{"subscribe":{}}},"serverInfo":{"name":"odd","version":"1"}}`),
+			[]oddAsk{{method: "tools/call", params: `{"name":"it"}`, aggregate: `"ok"`}})),
+		row("error-both", "an error and a result", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`,"error":{"code":-32050,"message":"m"}}`)), coded("error -32603: m", gets("error -32050: m"))),
+		row("error-silent", "an error without a message", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050}}`)), coded("error -32603: ", gets("error -32050: "))),
+		row("error-null", "null for the message of an error", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050,"message":null}}`)), coded("error -32603: ", gets("error -32050: "))),
+		row("error-codeless", "an error without a code", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"message":"m"}}`)), gets("error -32603: m")),
+		row("error-word", "a word for the code of an error", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":"E_FAIL","message":"m"}}`)), gets("error -32603: m")),
+		row("error-text", "an error that is a text", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":"it failed"}`)), gets("error -32603: it failed")),
+		row("result-null", "a result that is null", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":null}`)), gets(`{"content":[]}`)),
+		row("result-type", "a resultType, which its revision does not know", nil, called(result(`{"resultType":"input_required","content":[]}`)), askCall),
+		row("bom-twice", "two byte order marks before the body", []string{oddJSON}, called(rawly("\xef\xbb\xbf\xef\xbb\xbf"+answer(`"id":$ID,`).text)), askCall),
 		row("capabilities-null", "null for the capabilities", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":null,"serverInfo":{"name":"odd","version":"1"}}`), []oddAsk{{method: "initialize", alone: true}}),
 		row("deep", "a result 500 deep", nil, called(result(`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 500)+strings.Repeat("]", 500)+`}}`)), askCall),
 		row("many", "a result of 300,000 values", []string{oddJSON}, called(result(`{"content":[],"structuredContent":{"a":[`+strings.Repeat("0,", 300_000)+`0]}}`)), askCall),

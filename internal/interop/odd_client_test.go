@@ -198,6 +198,9 @@ var goMethods = map[string]goMethod{
 	"resources/templates/list": asked((*mcp.ClientSession).ListResourceTemplates),
 	"resources/read":           asked((*mcp.ClientSession).ReadResource),
 	"completion/complete":      asked((*mcp.ClientSession).Complete),
+	"experimental": func(_ context.Context, s *mcp.ClientSession, _ json.RawMessage) (any, error) {
+		return s.InitializeResult().Capabilities.Experimental, nil
+	},
 	"initialize": func(_ context.Context, s *mcp.ClientSession, _ json.RawMessage) (any, error) {
 		r := s.InitializeResult()
 		return map[string]any{"serverInfo": r.ServerInfo, "instructions": r.Instructions}, nil

@@ -16,6 +16,7 @@ const methods = {
   'resources/templates/list': ({ client }, p, o) => client.listResourceTemplates(p, o),
   'resources/read': ({ client }, p, o) => client.readResource(p, o),
   'completion/complete': ({ client }, p, o) => client.complete(p, o),
+  'experimental': async ({ client: c }) => c.getServerCapabilities().experimental,
   'initialize': async ({ client: c }) => ({ serverInfo: c.getServerVersion(), instructions: c.getInstructions() }),
 };
 
