@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -115,8 +116,36 @@ func (c *Connection) acknowledged(m jsonrpc.Message) {
 		return
 	}
 	c.settleListen(l, err)
+	if err == nil {
+		c.notGranted(l, granted)
+	}
 	if l.missed {
 		c.missed(l)
+	}
+}
+
+// notGranted stops offering the changes of lists that the server was asked to announce and did not
+// grant: nothing would be heard of them, as from a legacy server without a stream (see standing).
+func (c *Connection) notGranted(l *listen, granted subscription.Filter) {
+	var unheard []string
+	for _, list := range []struct {
+		path            string
+		wanted, granted bool
+	}{
+		{"tools.listChanged", l.filter.Tools, granted.Tools},
+		{"prompts.listChanged", l.filter.Prompts, granted.Prompts},
+		{"resources.listChanged", l.filter.Resources, granted.Resources},
+	} {
+		if list.wanted && !list.granted {
+			unheard = append(unheard, list.path)
+		}
+	}
+	if len(unheard) == 0 {
+		return
+	}
+	c.facts.Capabilities = c.facts.Capabilities.Without(unheard...)
+	if c.state == Ready {
+		c.publish(nil, nil)
 	}
 }
 
@@ -145,6 +174,10 @@ func (c *Connection) listenEnded(l *listen, err error) {
 	c.forgetListen(l)
 	c.renewLists(l)
 	if !l.acked {
+		var refused *jsonrpc.Error
+		if err == nil || errors.As(err, &refused) {
+			c.notGranted(l, subscription.Filter{})
+		}
 		if err == nil {
 			err = protocol.NotAnnounced(l.uri)
 		}
@@ -171,6 +204,7 @@ func (c *Connection) lateAck(l *listen) {
 		c.left(l)
 	default:
 		c.settleListen(l, protocol.Timeout(c.o.RequestTimeout()))
+		c.notGranted(l, subscription.Filter{})
 		c.unlisten(l)
 	}
 }

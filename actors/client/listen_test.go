@@ -61,6 +61,46 @@ func TestListsOfAModernServerAreListenedFor(t *testing.T) {
 	})
 }
 
+// A client is not offered announcements that the server did not agree to send: as of a legacy server
+// without a stream, nothing would be heard of them.
+func TestListsThatAreNotAnnouncedAreNotOffered(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer func(p *mcptest.Peer, lists jsonrpc.Message)
+		want   bool
+	}{
+		{"agrees", func(p *mcptest.Peer, lists jsonrpc.Message) {
+			acknowledge(p, lists, `{"toolsListChanged":true}`)
+		}, true},
+		{"agrees to nothing", func(p *mcptest.Peer, lists jsonrpc.Message) { acknowledge(p, lists, `{}`) }, false},
+		{"ends it at once", func(p *mcptest.Peer, lists jsonrpc.Message) {
+			p.Reply(lists, `{"resultType":"complete","_meta":{}}`)
+		}, false},
+		{"does not know the method", func(p *mcptest.Peer, lists jsonrpc.Message) {
+			p.Refuse(lists, jsonrpc.CodeMethodNotFound, "Method not found")
+		}, false},
+		{"does not confirm it", func(p *mcptest.Peer, _ jsonrpc.Message) {
+			p.Expect("notifications/cancelled") // when the time is over
+		}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, modern(elicits), func(r *rig) {
+				p, lists := r.announcing()
+				test.answer(p, lists)
+				r.Rest()
+				got := r.report().Facts.Capabilities
+				if got.Has("tools.listChanged") != test.want {
+					t.Errorf("offered %s", got.Raw())
+				}
+				if !got.Has("tools") || !got.Has("resources.subscribe") {
+					t.Errorf("took too much away: %s", got.Raw())
+				}
+			})
+		})
+	}
+}
+
 // A subscription that its server ends is opened again, and what was not told meanwhile counts as changed.
 func TestListenIsOpenedAgain(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
