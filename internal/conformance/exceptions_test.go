@@ -75,8 +75,9 @@ var exceptions = []exception{
 		},
 	},
 	{
-		clause{"2026-07-28/basic/patterns/mrtr", "Basic Workflow",
-			"the second round of this tool depends on `requestState`, and a legacy server gets none"},
+		clause{"2026-07-28/basic/patterns/mrtr", "Server Requirements (Basic Workflow)",
+			"results that ask are new in this revision: for a legacy client the Go SDK asks the questions of the first one, and " +
+				"returns the second one as if it were the result of the tool"},
 		modernClients, []string{"Go legacy"}, map[string][]string{
 			"input-required-result-multi-round": {"sep-2322-multi-round-r2"},
 		},

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,7 +54,9 @@ func TestHostPassesTheOfficialSuite(t *testing.T) {
 		for _, r := range group {
 			all.Go(func() {
 				turns <- struct{}{}
+				began := time.Now()
 				r.do(t, p)
+				t.Logf("%s, %s: %v", r.set, r.name, time.Since(began).Round(time.Second/10))
 				<-turns
 			})
 		}
@@ -73,8 +76,17 @@ func TestHostPassesTheOfficialSuite(t *testing.T) {
 		}
 		return
 	}
-	if before, err := os.ReadFile(docsPage); err != nil || string(before) != text {
-		t.Errorf("docs/conformance.md is not what this run came to (%v): run make conformance UPDATE=-update\n%s", err, text)
+	before, err := os.ReadFile(docsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.Contains(string(before), line) {
+			t.Errorf("docs/conformance.md lacks %q: run make conformance UPDATE=-update", line)
+		}
+	}
+	if len(before) != len(text) && !t.Failed() {
+		t.Error("docs/conformance.md has more than this run came to: run make conformance UPDATE=-update")
 	}
 }
 
