@@ -52,8 +52,7 @@ func (h *host) connection(
 	} else { // it hears of changes meanwhile
 		o.Linger, o.Listened = min(linger, s.IdleRelease), true
 	}
-	known, _ := h.known.LoadOrStore(fmt.Sprintf("%s/%s %d", t.Name, s.Name, k.Revision), &client.Known{})
-	o.Known = known.(*client.Known)
+	o.Known = h.knownOf(knownKey{t.Name, s.Name, k.Revision})
 	o.Dial = h.dial(t, s, at)
 	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
 		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),

@@ -72,7 +72,7 @@ type host struct {
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64
-	known     sync.Map      // of servers, by tenant, name and revision: a *client.Known
+	known     sync.Map      // of servers: a *client.Known by knownKey
 	dialects  sync.Map      // of remote servers, by tenant, name and URL: a *streamable.Dialect
 	phase     atomic.Uint32 // admin.Phase
 	addrs     addrs

@@ -117,7 +117,7 @@ func newHost(c *config.Config, o Options) *host {
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
-		History: func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved,
+		History: func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved, Records: h.knownRecords,
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))

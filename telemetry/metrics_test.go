@@ -156,6 +156,9 @@ func busy() *Metrics {
 		Reserved: func() iter.Seq2[string, int64] {
 			return func(yield func(string, int64) bool) { _ = yield("answers", 20) && yield("answers", 22) }
 		},
+		Records: func() iter.Seq2[string, int] {
+			return func(yield func(string, int) bool) { _ = yield("known_servers", 3) && yield("parked_sessions", 1) }
+		},
 		KnownMethod: func(s string) bool { return s == "tools/call" },
 	})
 	r := NewRecorder(Options{Metrics: m})
@@ -179,6 +182,8 @@ type numbered struct {
 }
 
 func (n numbered) RequestIDUsage() float64 { return n.used }
+
+func (n numbered) Records(yield func(string, int) bool) { yield("parked_sessions", 2) }
 
 var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running, Hung: 3, Children: []otp.Node{
 	{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3, Holds: otp.Holdings{Monitors: 20, Watchers: 30, Timers: 40, Replies: 50}, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
@@ -225,6 +230,8 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_actor_timers", []string{"upstream"}, 44},
 		{"mcpd_actor_pending_replies", []string{"upstream"}, 55},
 		{"mcpd_reserved_bytes", []string{"answers"}, 42},
+		{"mcpd_kept_records", []string{"parked_sessions"}, 5},
+		{"mcpd_kept_records", []string{"known_servers"}, 3},
 		{"mcpd_sessions", []string{"legacy"}, 2},
 		{"mcpd_streams", nil, 3},
 		{"mcpd_subscriptions", nil, 4},

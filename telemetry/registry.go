@@ -41,6 +41,8 @@ type MetricsOptions struct {
 	History func() int64
 	// Reserved yields what is taken of the host's byte budgets, by their names; one name may come more than once.
 	Reserved func() iter.Seq2[string, int64]
+	// Records yields how many records the host keeps beside those of its rows, by kind.
+	Records func() iter.Seq2[string, int]
 	// KnownMethod tells the protocol's methods from words that a peer made up.
 	KnownMethod func(string) bool
 }

@@ -81,6 +81,7 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 		tree := s.options.Tree()
 		s.tree(tree, send)
 		s.holdings(tree, send)
+		s.records(tree, send)
 		if s.options.Readiness != nil {
 			s.readiness(s.options.Readiness(tree), send)
 		}
@@ -119,6 +120,24 @@ func (s *scrape) reserved(send func(string, float64, ...string)) {
 	}
 	for budget, bytes := range sums {
 		send("mcpd_reserved_bytes", bytes, budget)
+	}
+}
+
+// records adds up by kind the records that rows and the host keep.
+func (s *scrape) records(tree otp.Node, send func(string, float64, ...string)) {
+	sums := make(map[string]float64)
+	add := func(kind string, n int) bool { sums[kind] += float64(n); return true }
+	tree.Walk(func(node otp.Node) bool {
+		if holder, ok := node.Extra.(RecordHolder); ok {
+			holder.Records(add)
+		}
+		return true
+	})
+	if s.options.Records != nil {
+		s.options.Records()(add)
+	}
+	for kind, n := range sums {
+		send("mcpd_kept_records", n, kind)
 	}
 }
 

@@ -67,6 +67,12 @@ type Upstream interface{ Upstream() UpstreamStatus }
 // IDUser is an Upstream that numbers its requests, and knows which share of the numbers is used up.
 type IDUser interface{ RequestIDUsage() float64 }
 
+// RecordHolder is a status of a row that keeps records. It yields how many there are of each kind; one
+// kind may come more than once.
+type RecordHolder interface {
+	Records(yield func(kind string, n int) bool)
+}
+
 // Upstream makes the status its own description.
 func (s UpstreamStatus) Upstream() UpstreamStatus { return s }
 

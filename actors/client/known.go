@@ -25,6 +25,14 @@ type Known struct {
 	asked   map[[sha256.Size]byte]time.Time // open questions, and when they were asked
 }
 
+// Records yields the server itself, its connections that are ready, and its open questions.
+func (k *Known) Records(yield func(kind string, n int) bool) {
+	k.mu.Lock()
+	ready, asked := len(k.ready), len(k.asked)
+	k.mu.Unlock()
+	_ = yield("known_servers", 1) && yield("ready_connections", ready) && yield("open_questions", asked)
+}
+
 // alone reports whether no more than one connection is ready.
 func (k *Known) alone() bool {
 	k.mu.Lock()

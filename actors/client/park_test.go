@@ -69,6 +69,13 @@ func (r *parking) lists(p *mcptest.Peer) {
 	r.Rest()
 }
 
+// records are the numbers of records by kind.
+func records(of telemetry.RecordHolder) map[string]int {
+	all := map[string]int{}
+	of.Records(func(kind string, n int) bool { all[kind] += n; return true })
+	return all
+}
+
 func updates(r *rig) (of []*notification.Dispatch) {
 	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Method == "notifications/resources/updated" {
@@ -92,6 +99,9 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 		if got := r.report(); got.State != client.Stopped || got.Closed != "idle_release" || r.left != "secret" {
 			t.Fatalf("report: %+v, left %q", got, r.left)
 		}
+		if got := records(r.status()); got["parked_sessions"] != 1 {
+			t.Errorf("counted %v", got)
+		}
 		if got := stage.Of[telemetry.UpstreamClosed](&r.Events); len(got) != 1 || got[0].Cause != "idle_release" {
 			t.Errorf("told %+v", got)
 		}
@@ -108,6 +118,9 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 		r.Rest()
 		if len(granted) != 1 || <-granted != nil || r.taken != "=secret" {
 			t.Errorf("granted %d, went on with %q", len(granted), r.taken)
+		}
+		if got := records(r.status()); got["parked_sessions"] != 0 {
+			t.Errorf("gone on with, and counted %v", got)
 		}
 		if got := updates(rig); len(got) != 1 || got[0].Session != "one" || got[0].URI != "test://x" {
 			t.Errorf("told %+v", got)

@@ -15,6 +15,16 @@ type Status struct {
 	Sessions int
 	InFlight int
 	ids      *inflight.Counter
+	parked   bool
+}
+
+// Records yields the session with the server that is parked, if one is.
+func (s Status) Records(yield func(kind string, n int) bool) {
+	n := 0
+	if s.parked {
+		n = 1
+	}
+	yield("parked_sessions", n)
 }
 
 // RequestIDUsage is the share of the ids of requests that this connection has given out, from 0 to 1.
@@ -26,7 +36,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		UpstreamStatus: telemetry.UpstreamStatus{
 			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID, Waits: c.waitsFor(),
 		},
-		Sessions: len(c.sessions), InFlight: len(c.calls), ids: &c.ids,
+		Sessions: len(c.sessions), InFlight: len(c.calls), ids: &c.ids, parked: c.parked != nil,
 	}
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()

@@ -7,7 +7,47 @@ import (
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
+
+// Who is away is counted until it registers again, is forgotten or ends.
+func TestListenersThatAreAwayAreCounted(t *testing.T) {
+	run(t, func(r *rig) {
+		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}
+		box, _ := r.system.Whereis("top/box")
+		to := notification.Mailbox{Ref: box}
+		found := false
+		counted := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			r.system.Snapshot().Walk(func(n otp.Node) bool {
+				if holder, ok := n.Extra.(telemetry.RecordHolder); ok {
+					holder.Records(func(kind string, n int) bool {
+						found = true
+						if kind != "away_listeners" || n != want {
+							t.Errorf("%d of %s, want %d", n, kind, want)
+						}
+						return true
+					})
+				}
+				return true
+			})
+		}
+		for _, ends := range []any{
+			&notification.Register{Method: notification.All, Key: key, Handler: to}, &notification.Forget{Handler: to},
+		} {
+			r.send(&notification.Away{Handler: notification.Mailbox{}}) // listens to nothing
+			r.send(&notification.Register{Method: notification.All, Key: key, Handler: to})
+			r.send(&notification.Away{Handler: to})
+			counted(1)
+			r.send(ends)
+			counted(0)
+		}
+		if !found {
+			t.Error("nothing is counted")
+		}
+	})
+}
 
 // A connection is kept for those who listen to it, whether to all servers or to one, unless they are
 // away. Who is away still hears of what there is, and counts again from the next registration on.

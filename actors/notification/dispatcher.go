@@ -42,6 +42,7 @@ type Dispatcher struct {
 	p        *otp.Process
 	draining bool
 	drops    drops.Drops
+	shown    Status
 	*kept
 }
 
@@ -100,15 +101,30 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 	return nil
 }
 
+// Status is what the tree shows of a dispatcher.
+type Status struct{ away int }
+
+// Records yields the listeners that are away.
+func (s Status) Records(yield func(kind string, n int) bool) { yield("away_listeners", s.away) }
+
 // Receive handles one message.
 func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
+	d.receive(msg)
+	if n := len(d.away); n != d.shown.away {
+		d.shown.away = n
+		d.p.SetStatus(d.shown)
+	}
+	return nil
+}
+
+func (d *Dispatcher) receive(msg any) {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
 		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size()) // a change says little, and would be missed
 		if full || !d.queue.Push(n.place(), n) {
 			d.dropped(n, "queue_full")
-			return nil
+			return
 		}
 		d.count()
 		d.o.Most.Note(d.queue.Len())
@@ -139,7 +155,6 @@ func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 			Handlers: d.table.Len(), Queued: d.queued(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
 		})
 	}
-	return nil
 }
 
 // Terminate counts the notification that the dispatcher crashed on before it was queued, and tells

@@ -26,6 +26,7 @@ var families = []family{
 	{"timers", "mcpd_actor_timers", "class", []string{"tenant_manager"}},
 	{"pending replies", "mcpd_actor_pending_replies", "class", nil},
 	{"reserved bytes", "mcpd_reserved_bytes", "budget", nil},
+	{"records", "mcpd_kept_records", "kind", nil},
 	// Histories wait for clients that come back, tasks are kept for their time to live, and lists are what servers say.
 	{"kept bytes", "mcpd_kept_bytes", "kind", []string{"histories", "tasks", "lists"}},
 }

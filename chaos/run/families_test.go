@@ -33,6 +33,9 @@ func TestWhatIsLeftIsNamedByItsLabel(t *testing.T) {
 		{"bytes of a budget", look(`mcpd_reserved_bytes{budget="answers"} 70`), "reserved bytes of answers 0 70"},
 		{"a monitor", look(`mcpd_actor_monitors{class="session_manager"} 1`), "monitors of session_manager 0 1"},
 		{"a watcher", look(`mcpd_actor_watchers{class="connection"} 1`), "watchers of connection 0 1"},
+		{"a parked session", look(`mcpd_kept_records{kind="parked_sessions"} 1`), "records of parked_sessions 0 1"},
+		{"a listener that is away", look(`mcpd_kept_records{kind="away_listeners"} 1`), "records of away_listeners 0 1"},
+		{"a known connection", look(`mcpd_kept_records{kind="ready_connections"} 1`), "records of ready_connections 0 1"},
 		{"a message", look(`mcpd_actor_messages{class="catalog"} 1`), "messages of catalog 0 1"},
 		{"a reply", look(`mcpd_actor_pending_replies{class="catalog"} 1`), "pending replies of catalog 0 1"},
 	} {
