@@ -190,6 +190,7 @@ var limits = []limit{
 	{"", "capabilities", int64(catalog.MaxCapabilities), "the capabilities of a server in those of all servers", "the standard ones are declared, without their settings", listsCut},
 	{"", "recorded", int64(protocol.MaxRecorded), "the capabilities in the record of a session, which is stored", "it has the standard ones and the extensions that its client declares, without their settings; the client is shown all", ""},
 	{"", "stamp", int64(client.MaxStamp), "serverInfo where the host adds it to each result", "all but name and version is left out there", ""},
+	{"", "bundled", int64(catalog.MaxBundled), "schemas of one server's tools that are embedded in those of its other tools, which refer to them, in the list of all servers", "the outputSchema that refers to another is left out", ""},
 	{"", "schema", int64(catalog.MaxSchema), "a schema of a tool, which is passed on: the host checks nothing against it and fetches nothing for it", "the tool is left out", listsCut},
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},

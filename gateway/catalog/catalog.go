@@ -117,6 +117,10 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	out := Part{Server: s.Name}
 	own := map[string]bool{}
 	external := c.namer(s.Name, k, items, taken)
+	schemas := &library{}
+	if k == Tools {
+		schemas = newLibrary(items)
+	}
 	for _, item := range items {
 		name, why := nameOf(k, item)
 		if why != "" {
@@ -136,7 +140,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 			continue
 		}
 		taken[external] = true
-		shown, err := c.shown(s.Name, k, item, name, external)
+		shown, err := c.shown(s.Name, k, schemas.bundle(item), name, external)
 		if err != nil {
 			report(name, err.Error())
 			continue

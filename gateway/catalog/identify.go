@@ -35,14 +35,20 @@ func identify(tool jsontext.Value, external string) jsontext.Value {
 	return tool
 }
 
+// survey is what ids a schema has, and what it refers to.
+func survey(schema jsontext.Value) renaming {
+	r := renaming{ids: map[document]bool{}}
+	r.schema(schema, &url.URL{}, 0)
+	return r
+}
+
 // ownIDs is a schema whose $ids, and references to them, end in a mark.
 func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
-	r := renaming{mark: mark, ids: map[document]bool{}}
-	r.schema(schema, &url.URL{}, 0)
+	r := survey(schema)
 	if len(r.ids) == 0 {
 		return schema
 	}
-	r.write = true
+	r.mark, r.write = mark, true
 	return r.schema(schema, &url.URL{}, 0)
 }
 
@@ -50,6 +56,7 @@ func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
 type renaming struct {
 	mark  string
 	ids   map[document]bool // resolved against the $ids around them
+	refs  []document        // the documents that are referred to; those of write are not noted
 	write bool
 }
 
@@ -86,6 +93,9 @@ func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext
 	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
 		name, value := m.Key(), m.Value
 		said, text := splice.Unquote(value)
+		if text && !r.write && slices.Contains(referring, name) {
+			r.note(base, said)
+		}
 		switch {
 		case text && r.write && (name == "$id" && isName(said) || slices.Contains(referring, name) && r.refers(base, said)):
 			return splice.Quote(r.marked(said)), true
@@ -102,6 +112,14 @@ func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext
 
 // isName reports whether an $id names a schema, and not a place in one.
 func isName(id string) bool { return id != "" && id[0] != '#' }
+
+// note takes note of a reference to another document.
+func (r *renaming) note(base *url.URL, ref string) {
+	path, _, _ := strings.Cut(ref, "#")
+	if to, err := base.Parse(path); path != "" && err == nil {
+		r.refs = append(r.refs, documentOf(to))
+	}
+}
 
 // refers reports whether a reference leads to a schema that has an $id.
 func (r *renaming) refers(base *url.URL, ref string) bool {

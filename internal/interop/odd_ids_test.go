@@ -22,5 +22,10 @@ func oddIDs() (rows []oddRow) {
 			fmt.Sprintf(`{"$id":"https://odd.example/tree","$dynamicAnchor":"node","type":"object","properties":{"a":{"type":%q},"all":{"type":"array","items":{"$dynamicRef":"#node"}}}}`,
 				one.kind), `{"all":[`+content+`]}`)
 	}
+	rows = append(rows, oddRow{part: 2, name: "schema-beside", odd: "an outputSchema refers to the $id of another tool's", says: says{
+		"tools/list": {result(`{"tools":[{"name":"base","inputSchema":{"type":"object"},"outputSchema":{"$id":"https://odd.example/$SERVER","type":"object","$defs":{"n":{"type":"number"}}}},` +
+			`{"name":"it","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"$ref":"https://odd.example/$SERVER#/$defs/n"}},"required":["a"]}}]}`)},
+		"tools/call it": {result(`{"content":[],"structuredContent":{"a":1}}`)},
+	}, asks: []oddAsk{{method: "tools/list", aggregate: "base, it"}, {method: "tools/call", params: `{"name":"it"}`}}})
 	return rows
 }

@@ -20,6 +20,9 @@ in a session of 2026-07-28 with mcpd, and of Go ask each server directly, at ` +
 the aggregate among all the others. "Same" is what the client gets directly, compared member by member. A client is named where
 it sees something else than the first one does; behind it stands the clause that has it so. The column "worse through mcpd" is empty: the test fails otherwise.
 
+The tests of CI run with the race detector and without this one, for its time. Its step ` + "`docs`" + ` runs it, as part of ` + "`make docs`" + `: the step fails
+when a row is worse than directly, and when what came through is not what this page says.
+
 `
 
 // compare checks a generated page, or writes it.

@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/splice"
+)
+
+// A schema may refer to the $id of another tool's schema, because clients give all schemas of a list
+// to one validator. In the list of all servers each $id is one of its tool's own, and the other tool
+// may stand on a later page. So the other schema is embedded in the one that refers to it (JSON
+// Schema 2020-12 §9.3).
+
+// MaxBundled bounds how many bytes are embedded in the schemas of one server's tools. A small schema
+// counts as leastBundled.
+const (
+	MaxBundled   = 1 << 20
+	leastBundled = 1 << 10
+)
+
+// library has the schemas of one server's tools by the $ids that are in them.
+type library struct {
+	by   map[string]map[document]jsontext.Value // by member of the tool
+	left int                                    // of MaxBundled
+}
+
+func newLibrary(tools []jsontext.Value) *library {
+	l := &library{by: map[string]map[document]jsontext.Value{}, left: MaxBundled}
+	for _, of := range identified {
+		l.by[of.member] = map[document]jsontext.Value{}
+	}
+	for _, tool := range tools {
+		if !strings.Contains(string(tool), `"$id"`) {
+			continue
+		}
+		for _, of := range identified {
+			schema, _ := splice.Get(tool, of.member)
+			if id, ok := splice.GetString(schema, "$id"); !ok || !isName(id) {
+				continue
+			}
+			for id := range survey(schema).ids {
+				if _, known := l.by[of.member][id]; !known {
+					l.by[of.member][id] = schema
+				}
+			}
+		}
+	}
+	return l
+}
+
+// bundle is a tool whose schemas have the schemas embedded that they refer to.
+func (l *library) bundle(tool jsontext.Value) jsontext.Value {
+	for _, of := range identified {
+		if len(l.by[of.member]) == 0 {
+			continue
+		}
+		if schema, ok := splice.Get(tool, of.member); ok && strings.Contains(string(schema), `ef"`) {
+			if whole := l.embed(schema, l.by[of.member]); len(whole) > len(schema) {
+				tool, _ = splice.Set(tool, whole, of.member) // a tool has it
+			}
+		}
+	}
+	return tool
+}
+
+// embed returns the schema as it is where there is no room or no place.
+func (l *library) embed(schema jsontext.Value, others map[document]jsontext.Value) jsontext.Value {
+	own, whole, left := survey(schema), schema, l.left
+	for todo := own.refs; len(todo) > 0; todo = todo[1:] {
+		other, ok := others[todo[0]]
+		if !ok || own.ids[todo[0]] {
+			continue
+		}
+		id, _ := splice.GetString(other, "$id")
+		if _, taken := splice.Get(whole, "$defs", id); taken {
+			return schema
+		}
+		var err error
+		if whole, err = splice.Set(whole, other, "$defs", id); err != nil {
+			return schema
+		}
+		if left -= max(len(other), leastBundled); left < 0 || len(whole) > MaxSchema {
+			l.left = max(0, left)
+			return schema
+		}
+		of := survey(other)
+		maps.Copy(own.ids, of.ids)
+		todo = append(todo, of.refs...)
+	}
+	l.left = left
+	return whole
+}
