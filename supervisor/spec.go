@@ -70,13 +70,6 @@ func walled(child otp.Child) otp.Child {
 	return child
 }
 
-// patient is a worker that nobody replaces when it is stuck, because what it waits for, a disk, would stop its successor as well, and what it has
-// in hand would be lost. That it is stuck is reported all the same.
-func patient(child otp.Child) otp.Child {
-	child.Hard = otp.Unwatched
-	return child
-}
-
 // service is a permanent loop that owns a resource.
 func service(id string, shutdown otp.Shutdown, start func() (suture.Service, error)) otp.Child {
 	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Service(start)}

@@ -89,9 +89,9 @@ func (h *host) storage() []otp.Child {
 	if h.state == nil {
 		return nil
 	}
-	return []otp.Child{patient(actor("storage", 5*second, func() otp.Behaviour {
+	return []otp.Child{actor("storage", 5*second, func() otp.Behaviour {
 		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Kept: h.unwritten, Emit: h.recorder.Emit, Faults: h.faults})
-	}))}
+	})}
 }
 
 // unsaved is what is to be written down of streams.

@@ -1,6 +1,9 @@
 package storage
 
 import (
+	"cmp"
+	"sync"
+
 	"mcpd/actors/internal/mend"
 	"mcpd/supervisor/otp"
 )
@@ -9,6 +12,7 @@ import (
 // what he asked for.
 func (k *kept) repair() []otp.Dropped {
 	var lost mend.Losses
+	k.disk = cmp.Or(k.disk, new(sync.Mutex))
 	changes, waiting := k.changes, k.waiting
 	k.changes, k.waiting, k.places = nil, nil, map[name]int{}
 	for _, c := range changes {

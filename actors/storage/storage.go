@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -62,6 +63,9 @@ type Storage struct {
 
 // kept is the heir: what is not written yet.
 type kept struct {
+	// mu is held while a message is handled, but not while the disk is waited for, and by Fence.
+	mu      sync.Mutex
+	disk    *sync.Mutex // held by whichever incarnation waits for the disk
 	account func(tenant string) *quota.Account
 	waiting []*Put
 	changes []change
@@ -76,6 +80,9 @@ func (k *kept) failing() string { return cmp.Or(k.unwritten, k.unsynced) }
 
 // errUnwritten is for who would wait for a disk that has taken nothing the last time, which is tried again before long.
 var errUnwritten = errors.New("the state cannot be written now")
+
+// errBusy is why nothing is written while an earlier incarnation has not come back from the disk.
+var errBusy = errors.New("the disk has not ended an earlier write")
 
 type name struct {
 	bucket store.Bucket
@@ -135,7 +142,7 @@ func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
 	var heir bool
 	if s.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
-		s.kept = &kept{account: s.o.Kept, places: map[name]int{}}
+		s.kept = &kept{disk: new(sync.Mutex), account: s.o.Kept, places: map[name]int{}}
 		p.SetHeir(s.kept)
 	} else {
 		s.syncLater() // the last incarnation may have been about to
@@ -147,7 +154,10 @@ func (s *Storage) Init(p *otp.Process) error {
 }
 
 // Receive handles one message.
-func (s *Storage) Receive(_ *otp.Process, msg any) error {
+func (s *Storage) Receive(p *otp.Process, msg any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.Check()
 	switch m := msg.(type) {
 	case *Put:
 		if err := m.Req.Check(); err != nil {
@@ -185,11 +195,13 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 	if !otp.IsNormal(reason) {
 		return // the next incarnation does
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for s.write(); s.unwritten == "" && s.more; {
 		s.write()
 	}
-	_ = s.o.Store.Verify() // an operator was told
-	_ = s.o.Store.Sync()   // whoever closes the store hears of it
+	_ = s.onDisk(s.o.Store.Verify) // an operator was told
+	_ = s.onDisk(s.o.Store.Sync)   // whoever closes the store hears of it
 }
 
 // add keeps a change until it is written.
@@ -208,7 +220,7 @@ func (k *kept) add(c Keep) {
 // keep keeps a change until it is written. What is not written need not be deleted: however long the disk takes nothing, what comes and goes
 // meanwhile leaves nothing behind.
 func (s *Storage) keep(c Keep) {
-	if c.Value == nil && !s.o.Store.Has(c.Bucket, c.Key) {
+	if c.Value == nil && s.absent(c.Change) {
 		s.drop(nameOf(c.Change))
 		return
 	}
@@ -308,7 +320,7 @@ func (s *Storage) apply(changes []store.Change) error {
 	if err := s.refused(s.p.Context(), fault.StoreWrite); err != nil {
 		return err
 	}
-	return s.o.Store.Apply(changes)
+	return s.onDisk(func() error { return s.o.Store.Apply(changes) })
 }
 
 // sync syncs what was written, after as long as a fault says.
@@ -333,7 +345,7 @@ func (s *Storage) refused(ctx context.Context, place fault.Place) error {
 // verify finds out whether what was written is still there. Where something is going to be written, that does.
 func (s *Storage) verify() {
 	if !s.writing {
-		if err := s.o.Store.Verify(); err != nil {
+		if err := s.onDisk(s.o.Store.Verify); err != nil {
 			s.failed(&s.unwritten, err)
 		} else {
 			s.due()

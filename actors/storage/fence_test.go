@@ -1,0 +1,77 @@
+package storage_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/storage"
+	"mcpd/gateway/quota"
+	"mcpd/internal/fault"
+	"mcpd/supervisor/otp"
+)
+
+// A storage that hangs at a message is replaced, and what is not written yet is written by its
+// successor.
+func TestHungStorageIsReplaced(t *testing.T) {
+	run(t, func(s *stage.Stage, d *disk) {
+		arm(s, fault.Fault{Action: fault.Hang, Point: fault.Point{Path: "top/storage", Kind: "*storage.Keep"}, Count: 1})
+		s.Send("storage", &storage.Keep{Change: change("a", "1")})
+		s.Send("storage", &storage.Keep{Change: change("b", "1")})
+		time.Sleep(otp.DefaultHard + 2*time.Second)
+		if got := d.String(); s.Ref("storage").Incarnation() != 2 || got != "[[b=1]] 1" {
+			t.Errorf("incarnation %d has written %s", s.Ref("storage").Incarnation(), got)
+		}
+		if err := <-put(s, change("c", "1")); err != nil {
+			t.Error(err)
+		}
+		s.Faults.DisarmRun("")
+	})
+}
+
+// While a disk does not come back from a write, the storage is replaced once. What comes meanwhile
+// is kept and counted, who would wait is told at once, and all of it is written when the disk is
+// back: also the deletion of what the late write put there.
+func TestHungDiskIsWaitedForOnce(t *testing.T) {
+	var kept quota.Ledger
+	d := &disk{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+			return storage.New(storage.Options{
+				Store: d, Emit: s.Events.Emit, Faults: s.Faults, Kept: kept.Of,
+			})
+		})}}
+	}, func(s *stage.Stage) {
+		d.slow = make(chan struct{})
+		held := func() int64 { return kept.Of("").Holding().Kept }
+		status := func() string {
+			return s.Tree.Snapshot().Children[0].Extra.(storage.Status).Failing
+		}
+		first := put(s, change("a", `1`))
+		time.Sleep(time.Minute)
+		if err := <-first; err == nil || s.Ref("storage").Incarnation() != 2 {
+			t.Errorf("who waited is told %v by incarnation %d", err, s.Ref("storage").Incarnation())
+		}
+		began := time.Now()
+		if err := <-put(s, change("b", `1`)); err == nil || time.Since(began) > time.Second {
+			t.Errorf("who would wait is told %v after %s", err, time.Since(began))
+		}
+		s.Send("storage", &storage.Keep{Change: change("a", "")})
+		s.Rest()
+		if status() == "" || held() == 0 {
+			t.Errorf("status %q, %d bytes counted", status(), held())
+		}
+		close(d.slow)
+		time.Sleep(10 * time.Second)
+		if got := d.String(); !strings.HasPrefix(got, "[[a=1] [a= b=1]] ") {
+			t.Errorf("written: %s", got)
+		}
+		if status() != "" || held() != 0 {
+			t.Errorf("status %q, %d bytes counted", status(), held())
+		}
+		if err := <-put(s, change("c", `1`)); err != nil || s.Ref("storage").Incarnation() != 2 {
+			t.Errorf("afterwards: %v, incarnation %d", err, s.Ref("storage").Incarnation())
+		}
+	})
+}
