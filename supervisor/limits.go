@@ -150,6 +150,11 @@ var limits = []limit{
 	{"", "asked_questions", client.MaxAsked, "open questions of one server that are remembered, so that one connection does not refuse what a user is asked over another", "the oldest is forgotten", ""},
 	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
 	{
+		"", "log_samples", telemetry.MaxSamples,
+		"incidents of servers whose rejected requests have one line a minute",
+		"each further rejected request has a line, up to 20 a second", "",
+	},
+	{
 		"", "trouble_statuses", client.MaxTrouble,
 		"statuses that a server behind a URL answers with while it cannot be used, each with a warning",
 		"it gets no further warning until the server was ready", "",

@@ -46,6 +46,7 @@ type Recorder struct {
 
 	mu       sync.Mutex // guards what follows: one event is written at a time
 	budgets  []budget
+	samples  samples
 	reported uint32 // of dropped
 }
 
@@ -166,12 +167,19 @@ func (r *Recorder) write(rec Record) {
 	if n := r.dropped.Load(); n != r.reported {
 		lost := EventsDropped{Count: n - r.reported}
 		r.reported = n
-		r.line(r.remember(lost, rec.At))
+		r.line(r.remember(lost, rec.At), 0)
 	}
-	r.line(rec)
+	write, before := r.samples.take(rec)
+	for _, one := range r.samples.due(rec.At) {
+		r.line(one.last, one.more-1)
+	}
+	if write {
+		r.line(rec, before)
+	}
 }
 
-func (r *Recorder) line(rec Record) {
+// line writes a record, before which so many of its kind were left out.
+func (r *Recorder) line(rec Record, before int) {
 	kind := rec.kind
 	level := rec.level()
 	if !r.logger.Enabled(context.Background(), level) {
@@ -179,7 +187,7 @@ func (r *Recorder) line(rec Record) {
 	}
 	if allowed, suppressed := r.budgets[kind].take(rec.At, events[kind].lines); allowed {
 		line := slog.NewRecord(rec.At, level, events[kind].message, 0) // the time it happened, not that of writing
-		line.AddAttrs(rec.line(suppressed)...)
+		line.AddAttrs(rec.line(suppressed + before)...)
 		r.writing.Store(clock.Steady(r.clock.Now()))
 		defer r.writing.Store(0)
 		r.faults.At(context.Background(), fault.LogWrite, fault.Who{})

@@ -225,6 +225,45 @@ func TestLinesASecondAreBounded(t *testing.T) {
 	})
 }
 
+// Requests that are rejected for one incident of a server have one line a minute, which counts the
+// others. No count is lost when no further one is rejected.
+func TestRefusalsOfOneIncidentAreSampled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
+		reject := func(server string, times int) {
+			for range times {
+				r.Emit(Rejected{Where: Where{Tenant: "a", Server: server, Incident: "i-" + server}, Reason: "upstream_lost"})
+			}
+			r.Flush()
+		}
+		lines := func() []string { return strings.Split(strings.TrimSpace(out.String()), "\n") }
+		reject("one", 15)
+		reject("two", 2)
+		if n := len(lines()); n != 2 {
+			t.Errorf("%d lines, want one for each server", n)
+		}
+		time.Sleep(SampleEvery)
+		reject("one", 1)
+		if got := lines(); len(got) != 4 || !strings.Contains(got[3], `"suppressed":14`) {
+			t.Errorf("the log says %q", got)
+		}
+		reject("one", 3)
+		time.Sleep(SampleEvery)
+		r.Emit(ListenerUp{Name: "x"}) // any line
+		r.Flush()
+		if got := lines(); len(got) != 6 || !strings.Contains(got[4], `"suppressed":2`) || !strings.Contains(got[4], `"one"`) {
+			t.Errorf("the log says %q", got)
+		}
+		for i := range 2 * MaxSamples {
+			reject(fmt.Sprint("s", i), 1)
+		}
+		if n := len(r.samples.all); n > MaxSamples {
+			t.Errorf("%d causes are kept, want at most %d", n, MaxSamples)
+		}
+	})
+}
+
 // A loop that ends, as when its supervisor restarts it, writes what has arrived;
 // the next one goes on where it stopped.
 func TestServeGoesOnAfterARestart(t *testing.T) {

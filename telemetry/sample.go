@@ -1,0 +1,73 @@
+package telemetry
+
+import (
+	"slices"
+	"time"
+)
+
+// While a server is away each call of it is refused for the same cause. One line says so, and the next
+// one after SampleEvery counts the others.
+const (
+	SampleEvery = time.Minute
+	// MaxSamples bounds the causes that are counted; further ones are written as they come.
+	MaxSamples = 64
+)
+
+// cause is what refusals have in common that are told as one.
+type cause struct{ tenant, server, reason, incident string }
+
+// sample is the refusals of one cause since the last line.
+type sample struct {
+	cause cause
+	since time.Time // of that line
+	more  int       // refusals that have no line
+	last  Record    // the last of them
+}
+
+// samples are the causes of late, in the order of their first line. They are for one goroutine at a
+// time.
+type samples struct {
+	all   []*sample
+	swept time.Time
+}
+
+// take reports whether a record is to be written, and how many before it were not.
+func (s *samples) take(rec Record) (write bool, before int) {
+	e, is := rec.Event.(Rejected)
+	if !is || e.Server == "" || rec.Incident == "" {
+		return true, 0
+	}
+	why := cause{e.Tenant, e.Server, e.Reason, rec.Incident}
+	at := slices.IndexFunc(s.all, func(one *sample) bool { return one.cause == why })
+	if at < 0 {
+		if len(s.all) < MaxSamples {
+			s.all = append(s.all, &sample{cause: why, since: rec.At})
+		}
+		return true, 0
+	}
+	one := s.all[at]
+	if rec.At.Sub(one.since) < SampleEvery {
+		one.more, one.last = one.more+1, rec
+		return false, 0
+	}
+	before = one.more
+	*one = sample{cause: why, since: rec.At}
+	return true, before
+}
+
+// due returns the causes that have had no line for SampleEvery: the last refusal of each, which is to
+// be written, and how many before it were not. It looks once a second.
+func (s *samples) due(now time.Time) (late []sample) {
+	if len(s.all) == 0 || now.Sub(s.swept) < time.Second {
+		return nil
+	}
+	s.swept = now
+	s.all = slices.DeleteFunc(s.all, func(one *sample) bool {
+		over := now.Sub(one.since) >= SampleEvery
+		if over && one.more > 0 {
+			late = append(late, *one)
+		}
+		return over
+	})
+	return late
+}
