@@ -82,6 +82,8 @@ func (r *route) transport() (*streamable.Transport, error) {
 	return r.using, nil
 }
 
+var errNoCertificate = errors.New("it holds no certificate (PEM)")
+
 // readCA reads a file of certificates; no name is no file.
 func readCA(file string) ([]byte, error) {
 	if file == "" {
@@ -90,6 +92,9 @@ func readCA(file string) ([]byte, error) {
 	pem, err := regular.Read(file, maxCA)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // without the name, which the caller says
+	}
+	if len(pem) == 0 {
+		return nil, errNoCertificate
 	}
 	return pem, nil
 }
@@ -104,7 +109,7 @@ func rootsWith(pem []byte) (*x509.CertPool, error) {
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, errors.New("it holds no certificate (PEM)")
+		return nil, errNoCertificate
 	}
 	return roots, nil
 }

@@ -26,6 +26,13 @@ func configCommand() *cobra.Command {
 				fmt.Fprintf(out, "tenant %s: server %s would not be limited by an mcpd started from here: %v\n", at.Tenant, at.Server, why)
 			}
 			tellProcesses(out, c)
+			var bad error
+			for at, why := range supervisor.Untrusted(c) {
+				bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
+			}
+			if bad != nil {
+				return bad
+			}
 			_, err := fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
 				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
 			return err

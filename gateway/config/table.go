@@ -264,6 +264,8 @@ var importKeys = []Key{
 	{"env", env, "", "", "{TOKEN: \"${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Env }},
 	{"url", link, "", "", "http://127.0.0.1:9001/mcp", Replaces, "as in a server", func(s scope) any { return &s.server.URL }},
 	{"headers", headers, "", "", "{Authorization: \"Bearer ${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Headers }},
+	{"proxy", proxy, "", "", "http://proxy.example.com:3128", Replaces, "as in a server", func(s scope) any { return &s.server.Proxy }},
+	{"ca", cwd, "", "", "/etc/mcpd/ca.pem", Replaces, "as in a server", func(s scope) any { return &s.server.CA }},
 }
 
 // Where the keys that exist at the top and in a tenant are kept.
