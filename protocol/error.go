@@ -366,9 +366,16 @@ func SessionGone() *Error {
 	return &Error{Condition: ConditionSessionGone, Message: "session not found"}
 }
 
-// Unauthenticated refuses a caller without a valid key for the tenant, or for a tenant that does not exist: the two are not told apart.
+// howToSendKey is what a caller without a key has to know.
+const howToSendKey = "send it as \"Authorization: Bearer KEY\" or as \"X-API-Key: KEY\""
+
+// Unauthenticated refuses a caller without a valid key for the tenant, or for a tenant that does not
+// exist: the two are not told apart.
 func Unauthenticated() *Error {
-	return &Error{Condition: ConditionUnauthenticated, Message: "authentication required"}
+	return &Error{
+		Condition: ConditionUnauthenticated,
+		Message:   "authentication required: this host takes keys, " + howToSendKey,
+	}
 }
 
 // Forbidden refuses a caller who is known but may not do this.
@@ -386,6 +393,14 @@ func EndpointRemoved(server string) *Error {
 	e := UpstreamRemoved(server, false, nil)
 	e.Condition = ConditionEndpointNotFound
 	return e
+}
+
+// NoOAuth answers a client that looks for an authorization server.
+func NoOAuth() *Error {
+	return &Error{
+		Condition: ConditionEndpointNotFound,
+		Message:   "there is no OAuth here: where a tenant has keys, its operator gives you one; " + howToSendKey,
+	}
 }
 
 // URLElicitationRequired passes on that the user must visit the given pages first. Elicitations is the array as the server sent it.

@@ -49,8 +49,9 @@ const (
 
 	// RequestTimeout is for what mcpd itself asks: lists, probes, pings (S4-56).
 	RequestTimeout = 5 * time.Second
-	// CallTimeout is for tools/call, prompts/get and resources/read. Progress starts it anew, up to MaxCallTimeout in all.
-	CallTimeout    = 60 * time.Second
+	// CallTimeout is for tools/call, prompts/get and resources/read. Progress starts it anew, up to
+	// MaxCallTimeout in all. Clients usually wait 60 s: they read our reason before they give up.
+	CallTimeout    = 55 * time.Second
 	MaxCallTimeout = 15 * time.Minute
 	// ParkTimeout is for a call that waits for its user: people answer in minutes.
 	ParkTimeout = 5 * time.Minute

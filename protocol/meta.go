@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
@@ -101,6 +102,16 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 	}
 	params, _ = splice.Set(params, append(all, '}'), "_meta")
 	return params
+}
+
+// AdmitMeta checks _meta of a message. One that is null is as good as none, and is taken out: not
+// every server reads it so.
+func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
+	if meta, ok := splice.Get(m.Outline(), "_meta"); ok && meta.Kind() == 'n' {
+		params, _ := splice.Delete(m.Params, "_meta")
+		return m.WithParams(params), nil
+	}
+	return m, CheckMeta(m.Outline())
 }
 
 // CheckMeta bounds _meta by MaxMetaBytes, MaxMetaKeys in one object and MaxMetaDepth.

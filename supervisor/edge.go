@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"strings"
 
 	"mcpd/actors/client"
 	"mcpd/actors/session"
@@ -41,6 +40,9 @@ var _ streamable.Host = (*Edge)(nil)
 func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.Door, refused *protocol.Error) {
 	route, ok := tenant.ParsePath(r.URL.EscapedPath())
 	if !ok {
+		if tenant.SeeksAuthorization(r.URL.EscapedPath()) {
+			return ep, door, protocol.NoOAuth()
+		}
 		return ep, door, protocol.EndpointNotFound()
 	}
 	ep, refused = h.enter(r, route)
@@ -50,10 +52,17 @@ func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.D
 // doors says what each kind of path is to the transport.
 var doors = []streamable.Door{tenant.MCP: streamable.Streamable, tenant.Events: streamable.Events, tenant.Messages: streamable.Messages}
 
+// credentials are what a request says of its sender.
+func credentials(r *http.Request) auth.Credentials {
+	return auth.Credentials{
+		Authorization: r.Header.Values("Authorization"), APIKey: r.Header.Values("X-Api-Key"),
+	}
+}
+
 // enter authenticates the caller of what a path names.
 func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, *protocol.Error) {
 	now := h.now()
-	who, err := now.keys.Authenticate(route.Tenant, r.Header.Values("Authorization"))
+	who, err := now.keys.Authenticate(route.Tenant, credentials(r))
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
 	}
@@ -91,7 +100,7 @@ func (h *Edge) admit(ep streamable.Endpoint) error {
 // who have a key are not held up by it. A request without a credential has tried none, so it is no failure: clients that look for
 // what a 401 says send one each time they start.
 func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
-	if err == auth.ErrUnauthorized && strings.TrimSpace(r.Header.Get("Authorization")) == "" {
+	if err == auth.ErrUnauthorized && !credentials(r).Given() {
 		return protocol.Unauthenticated()
 	}
 	now, rate := h.Clock.Now(), quota.PerMinute(h.now().config.Edge.Failures)
@@ -101,7 +110,7 @@ func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
 	}
 	h.Failures.Failed(now, from.Addr(), rate)
 	if err == auth.ErrAmbiguous {
-		return protocol.InvalidRequest("two Authorization headers")
+		return protocol.InvalidRequest(err.Error())
 	}
 	return protocol.Unauthenticated()
 }

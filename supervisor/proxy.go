@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"mcpd/transport/streamable"
 )
 
 // behindProxies puts the client's address where a request that came through trusted proxies has the proxy's. Each of them adds, at the end of
@@ -24,17 +26,31 @@ func unproxied(trusted []netip.Prefix, r *http.Request) *http.Request {
 	client := from.Addr()
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		a, err := netip.ParseAddr(strings.TrimSpace(hop))
-		if err != nil {
+		a, ok := address(strings.TrimSpace(hop))
+		if !ok {
 			break
 		}
 		if client = a; !believed(a) {
 			break
 		}
 	}
-	r = r.WithContext(r.Context()) // a copy: the request is net/http's
+	if proto := r.Header.Get("X-Forwarded-Proto"); proto != "" {
+		first, _, _ := strings.Cut(proto, ",") // what the first of several proxies heard
+		r = streamable.WithScheme(r, strings.EqualFold(strings.TrimSpace(first), "https"))
+	} else {
+		r = r.WithContext(r.Context()) // a copy: the request is net/http's
+	}
 	r.RemoteAddr = net.JoinHostPort(client.String(), "0")
 	return r
+}
+
+// address is a hop of X-Forwarded-For. Some balancers add the port, and brackets to IPv6.
+func address(hop string) (netip.Addr, bool) {
+	if a, err := netip.ParseAddr(strings.Trim(hop, "[]")); err == nil {
+		return a, true
+	}
+	ap, err := netip.ParseAddrPort(hop)
+	return ap.Addr(), err == nil
 }
 
 // among reports whether an address is of one of the networks.

@@ -18,6 +18,10 @@ func TestOnlyTrustedProxiesSayWhoTheClientIs(t *testing.T) {
 		{"a proxy that says nothing", "10.1.1.1:5", "", "10.1.1.1:0"},
 		{"nonsense", "10.1.1.1:5", "unknown", "10.1.1.1:0"},
 		{"IPv6", "[::1]:5", "2001:db8::1", "[2001:db8::1]:0"},
+		{"an address with a port", "10.1.1.1:5", "198.51.100.7:51234", "198.51.100.7:0"},
+		{"IPv6 with a port", "10.1.1.1:5", "[2001:db8::1]:443, 10.2.2.2:80", "[2001:db8::1]:0"},
+		{"IPv6 in brackets", "10.1.1.1:5", "[2001:db8::1]", "[2001:db8::1]:0"},
+		{"a port that is none", "10.1.1.1:5", "198.51.100.7:http", "10.1.1.1:0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""

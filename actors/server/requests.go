@@ -60,11 +60,12 @@ func goesOn(m jsonrpc.Message) bool {
 
 // request admits one request and sends it on its way.
 func (s *Session) request(d *session.Deliver) {
-	m := d.Message
+	m, err := protocol.AdmitMeta(d.Message)
+	d.Message = m
 	if d.Arrived.IsZero() || m.Method == "subscriptions/listen" { // which has no deadline, and may have come to another actor long ago
 		d.Arrived = s.p.Now()
 	}
-	if err := protocol.CheckMeta(m.Outline()); err != nil {
+	if err != nil {
 		s.refuse(d, err)
 		return
 	}

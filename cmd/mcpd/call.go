@@ -14,7 +14,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/telemetry"
@@ -23,6 +22,9 @@ import (
 
 // defaultURL is where a host without configuration serves MCP.
 const defaultURL = "http://127.0.0.1:7420"
+
+// callWait is longer than the host gives a server, whose reason is then what is printed.
+const callWait = time.Minute
 
 func callCommand() *cobra.Command {
 	var url string
@@ -50,7 +52,7 @@ func callCommand() *cobra.Command {
 	flags.StringVar(&url, "url", "", "endpoint to call, instead of a server of the host")
 	flags.StringArrayVar(&args, "arg", nil, "an argument as name=value; the tool's schema says how the value is read")
 	flags.BoolVar(&raw, "json", false, "print the whole result as JSON")
-	flags.DurationVar(&timeout, "timeout", protocol.CallTimeout, "how long to wait in all")
+	flags.DurationVar(&timeout, "timeout", callWait, "how long to wait in all")
 	return cmd
 }
 

@@ -1,6 +1,6 @@
 // Package auth decides who is calling: it turns the credentials of a request into a principal of one tenant, or refuses.
 //
-// It does not know HTTP beyond the value of one header, what a principal may do, or any key: it holds their hashes only.
+// It does not know HTTP beyond the values of two header fields, what a principal may do, or any key: it holds their hashes only.
 package auth
 
 import (
@@ -23,8 +23,8 @@ var (
 	// ErrUnauthorized is the one answer to an unknown tenant, a missing key and a wrong key: 401, the same bytes for all.
 	ErrUnauthorized = errors.New("a valid key is required")
 
-	// ErrAmbiguous refuses a request that carries more than one Authorization header: 400. Peers disagree which one counts.
-	ErrAmbiguous = errors.New("more than one Authorization header")
+	// ErrAmbiguous refuses a request with more than one credential: 400.
+	ErrAmbiguous = errors.New("more than one credential: send one Authorization or one X-API-Key, or the same key in both")
 )
 
 // Key is one accepted credential: the hash of the key and the principal it stands for. Several keys of a tenant may stand for one

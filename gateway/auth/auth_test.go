@@ -48,7 +48,7 @@ func TestOneRefusalForEveryReason(t *testing.T) {
 		{"two headers, unknown tenant", "nobody", []string{"", ""}, ErrAmbiguous},
 		{"two headers, open tenant", "open", []string{"a", "b"}, ErrAmbiguous},
 	} {
-		if got, err := d.Authenticate(c.tenant, c.authorization); !errors.Is(err, c.want) || got != (Principal{}) {
+		if got, err := d.Authenticate(c.tenant, Credentials{Authorization: c.authorization}); !errors.Is(err, c.want) || got != (Principal{}) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestKeyStandsForItsPrincipal(t *testing.T) {
 		{"open", "Bearer " + acme, Principal{"open", Anonymous}},
 		{"open", "", Principal{"open", Anonymous}},
 	} {
-		if got, err := d.Authenticate(c.tenant, []string{c.header}); err != nil || got != c.want {
+		if got, err := d.Authenticate(c.tenant, Credentials{Authorization: []string{c.header}}); err != nil || got != c.want {
 			t.Errorf("%s with a key of length %d = %v, %v, want %v", c.tenant, len(c.header), got, err, c.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestRefusalsDoEqualWork(t *testing.T) {
 		best := time.Hour
 		for range 100 {
 			begin := time.Now()
-			_, _ = d.Authenticate(tenant, []string{"Bearer nothing"})
+			_, _ = d.Authenticate(tenant, Credentials{Authorization: []string{"Bearer nothing"}})
 			best = min(best, time.Since(begin))
 		}
 		return best
@@ -133,6 +133,35 @@ func TestNamesOfKeys(t *testing.T) {
 	for _, name := range []string{"", Anonymous, "a b", "a/b", "é", strings.Repeat("a", 65)} {
 		if CheckName(name) == nil {
 			t.Errorf("CheckName(%q) is nil", name)
+		}
+	}
+}
+
+// A key in X-API-Key is as good as one in Authorization, and beside another credential neither counts.
+func TestKeyInEitherHeader(t *testing.T) {
+	d, acme, _ := directory()
+	ci := Principal{"acme", "ci"}
+	for _, c := range []struct {
+		name          string
+		authorization []string
+		key           []string
+		want          Principal
+		err           error
+	}{
+		{"alone", nil, []string{acme}, ci, nil},
+		{"with spaces", nil, []string{" " + acme + " "}, ci, nil},
+		{"beside an empty Authorization", []string{""}, []string{acme}, ci, nil},
+		{"the same in both", []string{"Bearer " + acme}, []string{acme}, ci, nil},
+		{"empty beside a key", []string{"Bearer " + acme}, []string{""}, ci, nil},
+		{"wrong", nil, []string{acme + "x"}, Principal{}, ErrUnauthorized},
+		{"with a scheme", nil, []string{"Bearer " + acme}, Principal{}, ErrUnauthorized},
+		{"another one", []string{"Bearer " + acme}, []string{"x"}, Principal{}, ErrAmbiguous},
+		{"beside another scheme", []string{"Basic " + acme}, []string{acme}, Principal{}, ErrAmbiguous},
+		{"two", nil, []string{acme, acme}, Principal{}, ErrAmbiguous},
+	} {
+		got, err := d.Authenticate("acme", Credentials{c.authorization, c.key})
+		if got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v, want %v, %v", c.name, got, err, c.want, c.err)
 		}
 	}
 }

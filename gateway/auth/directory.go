@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/subtle"
+	"slices"
 	"strings"
 )
 
@@ -24,20 +25,49 @@ func NewDirectory(tenants map[string][]Key) *Directory {
 	return d
 }
 
-// Authenticate returns the principal that a request to a tenant comes from; authorization are all values of its Authorization
-// headers. Its errors are ErrUnauthorized and ErrAmbiguous. Each refusal hashes one token and compares it with as many hashes as the
-// largest tenant has, so that neither the answer nor its time tells which tenants exist.
-func (d *Directory) Authenticate(tenant string, authorization []string) (Principal, error) {
-	if len(authorization) > 1 {
-		return Principal{}, ErrAmbiguous
+// Credentials are what a request says of its sender: all values of its header fields Authorization and
+// X-API-Key.
+type Credentials struct{ Authorization, APIKey []string }
+
+// Given reports whether a request carries a credential at all.
+func (c Credentials) Given() bool { return given(c.Authorization) || given(c.APIKey) }
+
+func given(values []string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
+}
+
+// token is the key that a request carries, if it carries one. Two that differ are ambiguous, and so
+// are two fields of one name: peers disagree which one counts.
+func (c Credentials) token() (string, error) {
+	if len(c.Authorization) > 1 || len(c.APIKey) > 1 {
+		return "", ErrAmbiguous
+	}
+	token := ""
+	if len(c.Authorization) == 1 {
+		token = bearer(c.Authorization[0])
+	}
+	if !given(c.APIKey) {
+		return token, nil
+	}
+	if key := strings.Trim(c.APIKey[0], " \t"); !given(c.Authorization) {
+		token = key
+	} else if key != token {
+		return "", ErrAmbiguous
+	}
+	return token, nil
+}
+
+// Authenticate returns the principal that a request to a tenant comes from. Its errors are
+// ErrUnauthorized and ErrAmbiguous. Each refusal hashes one token and compares it with as many hashes
+// as the largest tenant has, so that neither the answer nor its time tells which tenants exist.
+func (d *Directory) Authenticate(tenant string, c Credentials) (Principal, error) {
+	token, err := c.token()
+	if err != nil {
+		return Principal{}, err
 	}
 	keys, known := d.tenants[tenant]
 	if known && len(keys) == 0 {
 		return Principal{Tenant: tenant, Name: Anonymous}, nil
-	}
-	token := ""
-	if len(authorization) == 1 {
-		token = bearer(authorization[0])
 	}
 	hash := HashKey(token)
 	found := -1

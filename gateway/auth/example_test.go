@@ -10,8 +10,8 @@ func Example() {
 	key, hash := auth.NewKey() // the key goes to the caller, the hash into the configuration
 	directory := auth.NewDirectory(map[string][]auth.Key{"acme": {{Name: "ci", Hash: hash}}})
 
-	fmt.Println(directory.Authenticate("acme", []string{"Bearer " + key}))
-	fmt.Println(directory.Authenticate("acme", nil))
+	fmt.Println(directory.Authenticate("acme", auth.Credentials{Authorization: []string{"Bearer " + key}}))
+	fmt.Println(directory.Authenticate("acme", auth.Credentials{}))
 	// Output:
 	// acme/ci <nil>
 	// / a valid key is required

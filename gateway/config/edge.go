@@ -38,7 +38,7 @@ var edgeKeys = []Key{
 		"connections of one address, or of one /64 of IPv6, but for trusted proxies; 0 is no bound", func(s scope) any { return &s.config.Edge.AddressConnections }},
 	{"limits.header_timeout", span(10*time.Millisecond, 30*time.Second), "5s", "", "2s", Restart,
 		"the header fields of a request, and the handshake of TLS before the first of them", func(s scope) any { return &s.config.Edge.HeaderTime }},
-	{"limits.idle_timeout", span(time.Second, 5*time.Minute), "75s", "", "2m", Restart,
+	{"limits.idle_timeout", span(time.Second, time.Hour), "75s", "", "2m", Restart,
 		"how long an unused connection is kept", func(s scope) any { return &s.config.Edge.IdleTime }},
 	{"limits.body_timeout", span(10*time.Millisecond, 2*time.Minute), "10s", "", "30s", AtOnce,
 		"the body of a request; one that comes faster than 10 KiB/s may take up to 2m", func(s scope) any { return &s.config.Edge.BodyTime }},

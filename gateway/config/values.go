@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
 	"mcpd/gateway/auth"
 	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
@@ -87,16 +89,33 @@ func putFile(dst any, v value) *mistake {
 
 func putHost(dst any, v value) *mistake {
 	if v.text == "" || strings.ContainsFunc(v.text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/*@?#\\", r) }) {
-		return &mistake{"it is no host name", "write a name or an address, with :port if it has one"}
+		return &mistake{"it is no host name", "write a name or an address, with :port if it has one, or .example.com for the subdomains of example.com"}
+	}
+	if domain, sub := strings.CutPrefix(v.text, "."); sub {
+		suffix, _ := publicsuffix.PublicSuffix(domain)
+		if domain == suffix || strings.HasPrefix(domain, ".") || strings.ContainsRune(domain, ':') {
+			return &mistake{"anybody can have a name below it", "write the domain that is yours, like .example.com"}
+		}
 	}
 	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
 	return nil
 }
 
+// pageSchemes are those of pages that are part of a program on the user's machine, which have no
+// host of their own.
+var pageSchemes = []string{"chrome-extension", "moz-extension", "safari-web-extension", "vscode-webview"}
+
 func putOrigin(dst any, v value) *mistake {
 	u, err := url.Parse(v.text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || v.text != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
+	if err != nil || u.Host == "" || v.text != u.Scheme+"://"+u.Host {
 		return &mistake{"an origin is a scheme and a host, exactly", "write it like https://app.example.com, with :port if it has one"}
+	}
+	program := slices.Contains(pageSchemes, u.Scheme)
+	switch {
+	case !program && u.Scheme != "http" && u.Scheme != "https":
+		return &mistake{"no page has that scheme", "write http, https, " + strings.Join(pageSchemes, ", ")}
+	case strings.Contains(u.Host, "*") && !(program && u.Host == "*"):
+		return &mistake{"an origin is a scheme and a host, exactly", "name each host; only " + strings.Join(pageSchemes, ", ") + " take * for all of theirs"}
 	}
 	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
 	return nil

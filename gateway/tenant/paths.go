@@ -1,6 +1,9 @@
 package tenant
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is what a path of the MCP listener is for.
 type Kind uint8
@@ -28,12 +31,14 @@ var bases = []string{"", "/{server}", "/t/{tenant}", "/t/{tenant}/{server}"}
 // MaxPath is the longest path that can name anything: two names, the fixed segments, and as much again for paths to come.
 const MaxPath = 256
 
-// ParsePath reads the path of a request as it was sent, before any percent-decoding: an escaped, empty or dotted segment, another
-// case and a trailing slash name nothing. Whether the tenant and the server exist is for the caller to find out.
+// ParsePath reads the path of a request as it was sent, before any percent-decoding: an escaped, empty
+// or dotted segment and another case name nothing. One slash at the end means nothing. Whether the
+// tenant and the server exist is for the caller to find out.
 func ParsePath(escaped string) (Route, bool) {
 	if len(escaped) > MaxPath {
 		return Route{}, false
 	}
+	escaped = strings.TrimSuffix(escaped, "/")
 	for kind, ending := range endings {
 		base, ok := strings.CutSuffix(escaped, ending)
 		if !ok {
@@ -101,4 +106,17 @@ func segment(path string) (first, rest string, ok bool) {
 		return path[1 : 1+end], path[1+end:], true
 	}
 	return path[1:], "", true
+}
+
+// wellKnown and authorizations are where clients look for an authorization server, or register with
+// one: before or behind the path of an endpoint.
+var (
+	wellKnown      = []string{"/.well-known/oauth-", "/.well-known/openid-configuration"}
+	authorizations = []string{"/register", "/authorize", "/token"}
+)
+
+// SeeksAuthorization reports whether a path is one of those.
+func SeeksAuthorization(path string) bool {
+	return slices.ContainsFunc(wellKnown, func(a string) bool { return strings.Contains(path, a) }) ||
+		slices.ContainsFunc(authorizations, func(a string) bool { return strings.HasSuffix(path, a) })
 }

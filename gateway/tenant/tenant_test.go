@@ -23,6 +23,8 @@ func TestPathNamesTenantAndServer(t *testing.T) {
 		"/t/acme/files/sse":                      {Events, "acme", "files"},
 		"/sse/message":                           {Messages, Default, ""},
 		"/files/sse/message":                     {Messages, Default, "files"},
+		"/mcp/":                                  {MCP, Default, ""},
+		"/t/acme/files/mcp/":                     {MCP, "acme", "files"},
 		"/t/acme/sse/message":                    {Messages, "acme", ""},
 	} {
 		got, ok := ParsePath(path)
@@ -34,9 +36,9 @@ func TestPathNamesTenantAndServer(t *testing.T) {
 
 func TestPathTricksNameNothing(t *testing.T) {
 	for _, path := range []string{
-		"", "/", "mcp", "//mcp", "/mcp/", "/MCP", "/t/acme", "/t/acme/", "/t//mcp", "/t/acme//mcp", "/t/acme/mcp/", "/t/mcp",
+		"", "/", "mcp", "//mcp", "/mcp//", "/MCP", "/t/acme", "/t/acme/", "/t//mcp", "/t/acme//mcp", "/t/acme/mcp//", "/t/mcp",
 		"/t/a/../b/mcp", "/t/../mcp", "/./mcp", "/t/%61cme/mcp", "/t/acme%2fmcp", "/t/acme/%2e%2e/mcp", "/t/acme;x=1/mcp", "/t/Acme/mcp",
-		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/mcp/message", "/t/acme/sse/", "/sse/message/x", "/message", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp", "/t/acme/a_b/mcp",
+		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/mcp/message", "/t/acme/sse//", "/sse/message/x", "/message", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp", "/t/acme/a_b/mcp",
 		"/t/" + strings.Repeat("a", 64) + "/mcp", "/" + strings.Repeat("a", 33) + "/mcp", "/t/acme/mcp?x", "/t/acme\x00/mcp", "/t/ acme/mcp",
 		"/t/acme\\mcp", "http://x/mcp", "*", "/t/" + strings.Repeat("a/", MaxPath),
 	} {

@@ -30,6 +30,12 @@ func (m Message) Outline() jsontext.Value {
 	return m.Result
 }
 
+// WithParams is the request or notification with other params.
+func (m Message) WithParams(params jsontext.Value) Message {
+	m.Params, m.outline = params, nil
+	return m
+}
+
 // Kind says what a message is.
 type Kind uint8
 

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"strings"
 	"time"
 
 	"mcpd/protocol"
@@ -27,8 +26,8 @@ type Bounds struct {
 
 // Admission is which requests are let in. It is never changed after it was made, so that one may take the place of another at any time.
 type Admission struct {
-	hosts   map[string]bool
-	origins map[string]bool
+	hosts   hostNames
+	origins originNames
 	bounds  Bounds
 }
 
@@ -49,13 +48,5 @@ func NewAdmission(hosts, origins []string, b Bounds) *Admission {
 	if b.Message.Bytes <= 0 {
 		b.Message.Bytes = protocol.RequestLimits().Bytes
 	}
-	return &Admission{lowerSet(hosts), lowerSet(origins), b}
-}
-
-func lowerSet(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, n := range names {
-		set[strings.ToLower(n)] = true
-	}
-	return set
+	return &Admission{newHostNames(hosts), newOriginNames(origins), b}
 }

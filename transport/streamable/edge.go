@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -59,26 +60,23 @@ func (h *Handler) checkURL(r *http.Request) (refusal, string) {
 	return accepted, ""
 }
 
-// checkHost compares the authority the client asked for with the names that are ours. HTTP/1.1 with an absolute target, and HTTP/2, give
-// it apart from the Host header; where both are there they must agree.
+// checkHost compares the authority the client asked for with the names that are ours. HTTP/1.1 with an
+// absolute target, and HTTP/2, give it apart from the Host header; where both are there they must
+// agree.
 func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 	if second := r.Header["Host"]; len(second) > 0 && (len(second) > 1 || second[0] != r.Host) {
 		return badHost, "two different hosts in one request"
 	}
-	host := strings.ToLower(r.Host)
-	name, port := host, ""
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		name, port = host[:i], host[i+1:]
-	}
-	known := h.options.Admission().hosts
-	if port != "" && strings.Trim(port, "0123456789") != "" || !known[name] && !known[host] {
-		return badHost, "host is not one this server answers for: its configuration lists them under hosts"
+	if !h.options.Admission().hosts.has(r.Host) {
+		return badHost, fmt.Sprintf("%s is not a host that this server answers for: "+
+			"to have it answer, add it to hosts in its configuration", told(r.Host))
 	}
 	return accepted, ""
 }
 
-// checkOrigin lets pass what comes from no web page, from a page of this very host, or from a listed one (2025-11-25 §basic/transports,
-// "Security Warning"). The own origin is scheme, name and port as the client sees them; behind a proxy that ends TLS it must be listed.
+// checkOrigin lets pass what comes from no web page, from a page of this very host, or from a listed
+// one (2025-11-25 §basic/transports, "Security Warning"). The own origin is scheme, name and port as
+// the client sees them: a trusted proxy that ends TLS says so.
 func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
@@ -88,21 +86,41 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 		}
 		return badOrigin, "cross-site request without origin"
 	}
-	scheme := "http://"
-	if r.TLS != nil {
-		scheme = "https://"
+	if len(origins) > 1 {
+		return badOrigin, "header Origin given more than once"
 	}
-	origin := strings.ToLower(origins[0])
-	own := strings.HasPrefix(origin, scheme) && origin[len(scheme):] == strings.ToLower(r.Host)
-	if len(origins) > 1 || !own && !h.options.Admission().origins[origin] {
-		return badOrigin, "origin is not allowed"
+	if !own(r, origins[0]) && !h.options.Admission().origins.has(origins[0]) {
+		return badOrigin, fmt.Sprintf("%s is not an origin that may call: "+
+			"to let its pages call, add it to origins in the configuration", told(origins[0]))
 	}
 	return accepted, ""
+}
+
+// own reports whether an origin is that of the request's own host.
+func own(r *http.Request, origin string) bool {
+	scheme := "http://"
+	if secure(r) {
+		scheme = "https://"
+	}
+	origin = strings.ToLower(origin)
+	return strings.HasPrefix(origin, scheme) && origin[len(scheme):] == strings.ToLower(r.Host)
+}
+
+// maxTold is how many bytes of what a client sent are repeated to it.
+const maxTold = 100
+
+// told is a part of a request for the message that refuses it.
+func told(text string) string {
+	if len(text) > maxTold {
+		text = text[:maxTold]
+	}
+	return strconv.QuoteToASCII(text)
 }
 
 // once lists the header fields of which a second one would let two readers of a request disagree.
 var once = []string{
 	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version", "Mcp-Session-Id", "X-Mcp-Session-Id",
+	"X-Api-Key",
 }
 
 func (h *Handler) checkRepeats(r *http.Request) (refusal, string) {
@@ -127,32 +145,4 @@ func (h *Handler) checkMethod(r *http.Request) (refusal, string) {
 		}
 	}
 	return badMethod, "method " + r.Method + " is not allowed here"
-}
-
-// What a page of an allowed origin may send and see (Fetch standard §3.2).
-const (
-	corsHeaders = "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, " +
-		"X-MCP-Session-ID"
-	corsExposed = "Mcp-Session-Id, X-MCP-Session-ID, Retry-After, WWW-Authenticate"
-	corsMaxAge  = "600" // seconds; browsers cap it at 600 to 86400
-)
-
-// crossOrigin adds what a browser needs to let the page see the answer, and answers preflights itself. The origin was checked before.
-func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return false
-	}
-	header := w.Header()
-	header.Set("Access-Control-Allow-Origin", origin)
-	header.Set("Vary", "Origin")
-	if r.Method != http.MethodOptions {
-		header.Set("Access-Control-Expose-Headers", corsExposed)
-		return false
-	}
-	header.Set("Access-Control-Allow-Methods", allowed[Streamable])
-	header.Set("Access-Control-Allow-Headers", corsHeaders)
-	header.Set("Access-Control-Max-Age", corsMaxAge)
-	h.writeEmpty(w, http.StatusNoContent)
-	return true
 }

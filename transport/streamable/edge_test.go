@@ -35,7 +35,7 @@ func TestEdgeRefusals(t *testing.T) {
 	}{
 		{"S01 foreign host", ok("Host: evil.example.com\n"), 403, "host"},
 		{"S01 foreign host with our port", ok("Host: evil.example.com:" + port + "\n"), 403, "host"},
-		{"S01 trailing dot", ok("Host: localhost.:" + port + "\n"), 403, "host"},
+		{"S01 two trailing dots", ok("Host: localhost..:" + port + "\n"), 403, "host"},
 		{"S01 suffix", ok("Host: localhost.evil.example\n"), 403, "host"},
 		{"S01 zone", ok("Host: [::1%25eth0]:" + port + "\n"), 403, "host"},
 		{"S01 port that is none", ok("Host: localhost:x\n"), 403, "host"},
@@ -57,7 +57,6 @@ func TestEdgeRefusals(t *testing.T) {
 		{"S04 DELETE", "DELETE /mcp HTTP/1.1\nConnection: close\nHost: HOST\nOrigin: http://evil.example.com\n\n", 403, "origin"},
 		{"S05 text", strings.Replace(ok("Host: HOST\n"), "application/json\n", "text/plain\n", 1), 415, "media_type"},
 		{"S05 missing", strings.Replace(ok("Host: HOST\n"), "Content-Type: application/json\n", "", 1), 415, "media_type"},
-		{"S05 UTF-16", strings.Replace(ok("Host: HOST\n"), "application/json\n", "application/json;charset=utf-16\n", 1), 415, "media_type"},
 		{"S05 UTF-8", strings.Replace(ok("Host: HOST\n"), "application/json\n", "Application/JSON; charset=UTF-8\n", 1), 200, ""},
 		{"S05 multipart", strings.Replace(ok("Host: HOST\n"), "application/json\n", "multipart/form-data; boundary=x\n", 1), 415, "media_type"},
 		{"S05 is said before the body is read", strings.Replace(postHead, "application/json\n", "text/plain\n", 1) +
@@ -135,7 +134,7 @@ func TestHostAndOriginOfOtherConnections(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.name, refusals[got].word, refusals[c.want].word)
 		}
 	}
-	if _, detail := h.checkHost(&http.Request{Host: "192.0.2.7:7420"}); !strings.Contains(detail, "configuration lists them under hosts") {
+	if _, detail := h.checkHost(&http.Request{Host: "192.0.2.7:7420"}); !strings.Contains(detail, "add it to hosts") {
 		t.Errorf("a name that is not known: %q, want the key that makes it so", detail)
 	}
 }

@@ -1,6 +1,8 @@
 package streamable
 
 import (
+	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -17,12 +19,10 @@ func checkContent(r *http.Request) (refusal, string) {
 	if given == "application/json" {
 		return accepted, ""
 	}
-	media, params, err := mime.ParseMediaType(given)
-	if err != nil || media != "application/json" {
+	// Parameters mean nothing: JSON is UTF-8 whatever a charset says (RFC 8259 §11).
+	media, _, err := mime.ParseMediaType(given)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || media != "application/json" {
 		return badMediaType, "content type must be application/json"
-	}
-	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return badMediaType, "JSON must be UTF-8"
 	}
 	return accepted, ""
 }
@@ -98,7 +98,8 @@ func checkVersion(r *http.Request) (v protocol.Version, f refusal, detail string
 	}
 	v, ok := protocol.ParseVersion(values[0])
 	if !ok {
-		return 0, badVersion, "unknown protocol version in header"
+		return 0, badVersion, fmt.Sprintf("MCP-Protocol-Version %s is not a revision spoken here: those are %s",
+			told(values[0]), strings.Join(protocol.GetSupportedVersions(), ", "))
 	}
 	return v, accepted, ""
 }
