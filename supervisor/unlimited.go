@@ -26,8 +26,11 @@ func unlimited(c *config.Config, lacks func(stdio.Spec) error) iter.Seq2[telemet
 	}
 }
 
-// warn tells of servers that are not limited as this configuration has it.
+// warn tells what is doubtful about a configuration, and of servers that are not limited as it has it.
 func (h *host) warn(c *config.Config) {
+	for _, doubt := range c.Warnings {
+		h.recorder.Emit(telemetry.ConfigDoubted{Reason: doubt.String()})
+	}
 	for at, why := range unlimited(c, h.spawner.Lacks) {
 		h.recorder.Emit(telemetry.UpstreamUnlimited{Where: at, Reason: why.Error()})
 	}

@@ -244,6 +244,10 @@ type (
 		Lines  uint32 `key:"lines" is:"lines since the last report"`
 		Sample string `key:"sample" is:"the start of the last one"`
 	}
+	ConfigDoubted struct {
+		Where
+		Reason string `key:"reason" is:"where, what, why, and what to do"`
+	}
 	UpstreamUnlimited struct {
 		Where
 		Reason string `key:"reason" is:"what the machine lacks"`

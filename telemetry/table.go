@@ -92,6 +92,7 @@ var events = []row{
 
 	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
+	{ConfigDoubted{}, "config_doubted", warn, "configuration is hardly what was meant", false, rare, "it is in force all the same; `mcpd config check` says so too"},
 	{ConfigRejected{}, "config_rejected", fail, "configuration refused", false, rare, "a reload has changed nothing: what applied before still does"},
 	{Draining{}, "draining", info, "draining", false, rare, "no new work; requests may end"},
 	{SafeMode{}, "safe_mode", fail, "safe mode: only the admin listener serves", true, rare, "the host crashed too often"},

@@ -19,6 +19,9 @@ func configCommand() *cobra.Command {
 			for _, t := range c.Tenants {
 				servers += len(t.Servers)
 			}
+			for _, doubt := range c.Warnings {
+				fmt.Fprintf(out, "warning: %s\n", doubt)
+			}
 			for _, i := range c.Imported {
 				fmt.Fprintf(out, "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"mcpd/chaos/experiment"
 	"mcpd/chaos/faults"
+	"mcpd/gateway/auth"
 	"mcpd/gateway/config"
 	"mcpd/protocol"
 	"mcpd/supervisor"
@@ -77,7 +78,11 @@ func TestConfigurationsInDocumentsLoad(t *testing.T) {
 			continue
 		}
 		o := config.Options{File: b.page, Builtins: supervisor.Builtins, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
-		c, err := config.Load([]byte(b.text), o)
+		text := withKeys(b.text)
+		if _, err := config.Load([]byte(b.text), o); text != b.text && err == nil {
+			t.Errorf("%s: the place of a key can be used as it is", b.page)
+		}
+		c, err := config.Load([]byte(text), o)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", b.page, err, b.text)
 			continue
@@ -86,6 +91,15 @@ func TestConfigurationsInDocumentsLoad(t *testing.T) {
 			t.Errorf("%s: %d tenants, want the two that its heading names", b.page, len(c.Tenants))
 		}
 	}
+}
+
+// withKeys is a configuration with a key of its own wherever one is left out.
+func withKeys(text string) string {
+	for strings.Contains(text, `sha256: "…"`) {
+		_, hash := auth.NewKey()
+		text = strings.Replace(text, "…", hash.String(), 1)
+	}
+	return text
 }
 
 // Every experiment in the documents can be read as it is.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -81,6 +82,21 @@ func load(flag string, set []config.Setting, without func(config.Options) (*conf
 	return loadWhere(isThere, flag, set, without)
 }
 
+// machine looks up what a configuration names, on this one.
+var machine = config.Machine{
+	Program: func(name string) error {
+		_, err := exec.LookPath(name)
+		return err
+	},
+	Directory: func(path string) error {
+		info, err := os.Stat(path)
+		if err == nil && !info.IsDir() {
+			err = errors.New("it is no directory")
+		}
+		return err
+	},
+}
+
 // isThere reports whether a file is there, or is not known not to be.
 func isThere(path string) bool {
 	_, err := os.Stat(path)
@@ -89,7 +105,7 @@ func isThere(path string) bool {
 
 // loadWhere is load that finds only such files as there says are there.
 func loadWhere(there func(path string) bool, flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
-	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set}
+	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set, Machine: machine}
 	if named, _ := os.LookupEnv("MCPD_CONFIG"); flag == "" && named != "" && !filepath.IsAbs(named) {
 		err := fmt.Errorf("$MCPD_CONFIG is %q, a relative path depends on where mcpd was started, write the whole path, beginning with /", named)
 		return nil, named, &failure{exitConfig, err}

@@ -21,6 +21,7 @@ var checks = []func(*loader){
 	checkAdmin,
 	checkTimes,
 	checkRevisions,
+	checkKeys,
 }
 
 func checkTLS(l *loader) {

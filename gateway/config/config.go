@@ -41,6 +41,7 @@ type Config struct {
 	Tenants        []Tenant // in the order of the file
 
 	Imported []Imported // servers whose name was changed
+	Warnings Problems   // what can be used, and is hardly what was meant
 }
 
 // TLS names the files of the listener's certificate; both or neither.
@@ -69,6 +70,13 @@ type Options struct {
 	Env      func(string) (string, bool) // looks up a variable; nil = the environment is empty
 	Builtins []string                    // the servers that `builtin` may name
 	Set      []Setting                   // overrides the file
+	Machine  Machine                     // where the file is to be used
+}
+
+// Machine looks up what a configuration names. What is nil is not looked up.
+type Machine struct {
+	Program   func(name string) error // that a command can be run
+	Directory func(path string) error // that there is such a directory
 }
 
 // Setting is the value of one key from outside the file, such as a flag.

@@ -35,6 +35,10 @@ func Load(data []byte, o Options) (*Config, error) {
 	if len(l.Problems) > 0 {
 		return nil, l.Problems.Sorted()
 	}
+	for _, doubt := range doubts {
+		doubt(l)
+	}
+	l.config.Warnings = l.warnings.Sorted()
 	for _, t := range l.tenants {
 		l.config.Tenants = append(l.config.Tenants, *t)
 	}
@@ -50,6 +54,9 @@ type loader struct {
 	where   map[string]document.Position // concrete path -> its value
 	origin  map[string]document.Position // tenant and server -> the name of the entry that declared it
 	broken  map[string]bool              // concrete paths about whose keys enough was said
+
+	literals []literal // texts with what other programs take for a variable
+	warnings document.Problems
 }
 
 // said reports what is wrong with the value of a key where it was given: in the file, or outside of it.
@@ -189,7 +196,9 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 			what = fmt.Sprintf("%s is %q", label, document.Printable(shown))
 		}
 		l.Report(document.At(y), what, m.why, m.do)
+		return
 	}
+	l.noteLiteral(k, label, raw, document.At(y), s)
 }
 
 // store fills in variables and stores one text.

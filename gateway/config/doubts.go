@@ -1,0 +1,98 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+
+	"mcpd/gateway/config/document"
+)
+
+// doubts find what can be used and is hardly what was meant, in no order that matters.
+var doubts = []func(*loader){
+	doubtHosts,
+	doubtKeys,
+	doubtServers,
+	doubtLiterals,
+}
+
+// warn reports a doubt.
+func (l *loader) warn(at document.Position, what, why, do string) {
+	l.warnings = append(l.warnings, document.Problem{
+		File: l.File, Line: at.Line, Col: at.Col, What: what, Why: why, Do: do,
+	})
+}
+
+// doubtHosts warns of a listener on all addresses that answers to no name but those of loopback.
+func doubtHosts(l *loader) {
+	host, _, err := net.SplitHostPort(l.config.Listen)
+	if err != nil || len(l.config.Hosts) > 0 {
+		return
+	}
+	if a, err := netip.ParseAddr(host); host != "" && (err != nil || !a.IsUnspecified()) {
+		return
+	}
+	l.warn(l.find("listen"), "listen is "+l.config.Listen+" and there are no hosts",
+		"whoever calls it by another name than localhost is refused with 403",
+		"add the names and addresses to hosts by which clients reach it")
+}
+
+// doubtServers warns of what the machine lacks, and of servers that are this host itself.
+func doubtServers(l *loader) {
+	for _, t := range l.tenants {
+		for _, s := range t.Servers {
+			at := func(key string) document.Position { return l.serverAt(t.Name, s.Name, key) }
+			name := quoted("server", s.Name)
+			if look := l.options.Machine.Program; look != nil && !s.Command.IsZero() {
+				if err := look(s.Command.Reveal()); err != nil {
+					l.warn(at("command"), name+": "+s.Command.String()+" cannot be run", err.Error(),
+						"install it, or write its whole path: PATH is that of mcpd")
+				}
+			}
+			if look := l.options.Machine.Directory; look != nil && !s.Cwd.IsZero() {
+				if err := look(s.Cwd.Reveal()); err != nil {
+					l.warn(at("cwd"), name+": there is no directory "+s.Cwd.String(), err.Error(), "make it, or name another")
+				}
+			}
+			if itself(s.URL.Reveal(), l.config.Listen) {
+				l.warn(at("url"), name+" is this very host", "its calls would come back to it", "name the server that is meant")
+			}
+		}
+	}
+}
+
+// serverAt is where a key of a server stands, or else the server itself.
+func (l *loader) serverAt(tenant, server, key string) document.Position {
+	for _, path := range [][]string{
+		{"tenants", tenant, "servers", server, key}, {"tenants", tenant, "servers", server},
+	} {
+		if l.has(path...) {
+			return l.find(path...)
+		}
+	}
+	return l.origin[join(tenant, server)]
+}
+
+// itself reports whether a URL leads to the listener.
+func itself(link, listen string) bool {
+	u, err := url.Parse(link)
+	if err != nil || link == "" {
+		return false
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" {
+		return false
+	}
+	if given := u.Port(); given != port && (given != "" || port != map[string]string{"http": "80", "https": "443"}[u.Scheme]) {
+		return false
+	}
+	mine, err := netip.ParseAddr(host)
+	if err != nil {
+		return u.Hostname() == host
+	}
+	theirs, err := netip.ParseAddr(u.Hostname())
+	if u.Hostname() == "localhost" {
+		return mine.IsLoopback() || mine.IsUnspecified()
+	}
+	return err == nil && (theirs == mine || mine.IsUnspecified() && theirs.IsLoopback())
+}

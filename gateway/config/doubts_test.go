@@ -1,0 +1,76 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+const weakHash = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" // of foo
+
+// A configuration that is hardly what was meant is used, with a warning that says where.
+func TestDoubtsAreExplained(t *testing.T) {
+	machine := Machine{
+		Program: func(name string) error {
+			if name == "missing" {
+				return errors.New("not found in PATH")
+			}
+			return nil
+		},
+		Directory: func(path string) error {
+			if path == "/no/such" {
+				return errors.New("no such directory")
+			}
+			return nil
+		},
+	}
+	server := func(s string) string { return "tenants: {acme: {servers: {s: " + s + "}}}" }
+	key := "tenants: {acme: {auth: {keys: [{name: ci, sha256: " + strings.Repeat("ab", 32) + "}]}, servers: {}}}"
+	for _, c := range []struct {
+		name, text string
+		want       string // empty is no warning
+	}{
+		{"nothing", server("{command: npx, args: [-y, x], cwd: /srv}"), ""},
+		{"a missing program", server("{command: missing}"), "1:41: server \"s\": missing cannot be run, not found in PATH"},
+		{"a missing directory", server("{command: npx, cwd: /no/such}"), "there is no directory /no/such, no such directory"},
+		{"the host itself", server(`{url: "http://localhost:7420/mcp"}`), `server "s" is this very host`},
+		{"the host itself by address", server(`{url: "http://127.0.0.1:7420/t/b/mcp"}`), `server "s" is this very host`},
+		{"another port", server(`{url: "http://127.0.0.1:7422/mcp"}`), ""},
+		{"another machine", server(`{url: "http://192.0.2.1:7420/mcp"}`), ""},
+		{"a variable of a shell", server("{command: npx, args: [--token, $TOKEN]}"), "server \"s\": args[1] has $TOKEN in it"},
+		{"the same for a shell", server("{command: sh, args: [-c, exec npx $NAME]}"), ""},
+		{"the same by its path", server("{command: /bin/bash, args: [-c, exec npx $NAME]}"), ""},
+		{"a shell's environment", server("{command: sh, env: {A: $HOME}}"), "server \"s\": env.A has $HOME in it"},
+		{"a variable of other clients", server(`{url: "http://127.0.0.1:1/mcp", headers: {Authorization: "Bearer {env:TOKEN}"}}`), "headers.Authorization has {env:TOKEN} in it"},
+		{"of templates", server(`{url: "http://127.0.0.1:1/{{path}}/mcp"}`), "url has {{path}} in it"},
+		{"of Windows", server(`{command: npx, env: {A: "%USERPROFILE%"}}`), "env.A has %USERPROFILE% in it"},
+		{"a price", server("{command: npx, args: [costs $5]}"), ""},
+		{"our own", server("{command: npx, args: ['${env:HOME}', '${env:NO:-$x}']}"), "has $x in it"},
+		{"our own alone", server("{command: npx, args: ['${env:HOME}']}"), ""},
+		{"written out on purpose", server("{command: npx, args: ['$${HOME}']}"), ""},
+		{"all addresses", "listen: 0.0.0.0:7420\n" + key, "1:9: listen is 0.0.0.0:7420 and there are no hosts"},
+		{"all addresses of IPv6", "listen: '[::]:7420'\n" + key, "there are no hosts"},
+		{"all addresses with a name", "listen: 0.0.0.0:7420\nhosts: [mcp.example.com]\n" + key, ""},
+		{"one address", "listen: 192.0.2.1:7420\n" + key, ""},
+		{"a key that anybody guesses", "tenants: {acme: {auth: {keys: [{name: ci, sha256: " + weakHash + "}]}, servers: {}}}", `tenant "acme": the key ci is "foo", anybody can guess it`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env := func(name string) (string, bool) { return map[string]string{"HOME": "/root"}[name], name == "HOME" }
+			got, err := Load([]byte(c.text), Options{File: "f", Env: env, Machine: machine})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := got.Warnings.Error(); !strings.Contains(told, c.want) || (c.want == "") != (told == "") {
+				t.Errorf("got %q, want %q", told, c.want)
+			}
+		})
+	}
+}
+
+// A key that anybody guesses opens nothing that other machines can reach.
+func TestWeakKeysAreRefusedBeyondLoopback(t *testing.T) {
+	text := "listen: 0.0.0.0:7420\nhosts: [a.example]\ntenants: {acme: {auth: {keys: [{name: ci, sha256: " + weakHash + "}]}, servers: {}}}"
+	if _, err := Load([]byte(text), Options{File: "f"}); err == nil || !strings.Contains(err.Error(), `the key ci is "foo"`) {
+		t.Errorf("got %v", err)
+	}
+}
