@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -393,6 +395,21 @@ func EndpointRemoved(server string) *Error {
 	e := UpstreamRemoved(server, false, nil)
 	e.Condition = ConditionEndpointNotFound
 	return e
+}
+
+// shownServers is how many servers are named to a caller that asks for one that is not there.
+const shownServers = 20
+
+// ServerNotFound is EndpointNotFound for a caller that may know which servers its tenant has.
+func ServerNotFound(name string, there []string) *Error {
+	if len(there) == 0 {
+		return &Error{Condition: ConditionEndpointNotFound, Message: fmt.Sprintf("there is no server %s: the tenant has none", name)}
+	}
+	shown := strings.Join(there[:min(len(there), shownServers)], ", ")
+	if more := len(there) - shownServers; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return &Error{Condition: ConditionEndpointNotFound, Message: fmt.Sprintf("there is no server %s: the tenant has %s", name, shown)}
 }
 
 // NoOAuth answers a client that looks for an authorization server.

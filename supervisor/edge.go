@@ -78,7 +78,7 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 		if _, known := t.Server(route.Server); !known && t.WasRemoved(route.Server) {
 			return streamable.Endpoint{}, protocol.EndpointRemoved(route.Server)
 		} else if !known {
-			return streamable.Endpoint{}, protocol.EndpointNotFound()
+			return streamable.Endpoint{}, protocol.ServerNotFound(route.Server, t.ServerNames())
 		}
 	}
 	if wait := h.requests.Take(h.Clock.Now(), route.Tenant, who.Name, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {

@@ -162,6 +162,14 @@ func (t *Tenant) Server(name string) (Server, bool) {
 	return Server{}, false
 }
 
+// ServerNames are the names of all, in configuration order.
+func (t *Tenant) ServerNames() (names []string) {
+	for i := range t.Servers {
+		names = append(names, t.Servers[i].Name)
+	}
+	return names
+}
+
 // server is nil where there is none. A Server is large, and a call asks twice: what is compared is not copied.
 func (t *Tenant) server(name string) *Server {
 	for i := range t.Servers {

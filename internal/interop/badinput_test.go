@@ -210,7 +210,7 @@ var badRequests = []bad{
 	{"too many headers", ping(manyHeaders(120)...), "431 -32600 100"},
 	{"two keys", ping("Authorization", "Bearer key-of-ann", "Authorization", "Bearer key-of-bob"), "400 -32600 header Authorization given more than once"},
 	{"scheme in another case is a key", ping("Authorization", "bEARER key-of-ann"), "200 result"},
-	{"unknown server", at("/t/acme/nowhere/mcp"), "404 -32600 no such server"},
+	{"unknown server", at("/t/acme/nowhere/mcp"), "404 -32600 there is no server nowhere: the tenant has proc, mirror, dead, silent"},
 	{"reserved name", at("/t/acme/sse"), "405 -32600 method POST"},
 }
 

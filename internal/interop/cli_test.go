@@ -91,7 +91,7 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		{"no host to call", "call demo echo", []string{"MCPD_URL=http://127.0.0.1:1"}, 69, `no host answers at http://127\.0\.0\.1:1/demo/mcp: .*connection refused`},
 		{"call without a key", "call acme/proc echo", []string{"MCPD_URL=" + host.MCP}, 77, `refuses the key in \$MCPD_KEY, or there is none`},
 		{"call with a wrong key", "call acme/proc echo", []string{"MCPD_URL=" + host.MCP, "MCPD_KEY=nobody"}, 77, `refuses the key in \$MCPD_KEY`},
-		{"call of an unknown server", "call acme/nowhere echo", []string{"MCPD_URL=" + host.MCP, "MCPD_KEY=key-of-ann"}, 69, `no such server`},
+		{"call of an unknown server", "call acme/nowhere echo", []string{"MCPD_URL=" + host.MCP, "MCPD_KEY=key-of-ann"}, 69, `there is no server nowhere: the tenant has `},
 		{"call of a server that is not there", "call acme/dead echo", []string{"MCPD_URL=" + host.MCP, "MCPD_KEY=key-of-ann"}, 69, `/no/such/program`},
 		{"call of an unknown tool", "call acme/proc nothing", []string{"MCPD_URL=" + host.MCP, "MCPD_KEY=key-of-ann"}, 1, `unknown tool "nothing"`},
 		{"call of a tool that fails", "call acme/proc fail --arg text=it", []string{"MCPD_URL=" + host.MCP, "MCPD_KEY=key-of-ann"}, 1, `it failed`},
@@ -131,7 +131,7 @@ func TestStdioTellsItsClientWhatIsWrong(t *testing.T) {
 		want                  string
 	}{
 		{"wrong key", host.MCP + "/t/acme/mcp", "nobody", hello, 77, `"id":0,"error":\{.*(authentication required|401)`},
-		{"unknown server", host.MCP + "/t/acme/nowhere/mcp", "key-of-ann", hello, 69, `"id":0,"error":\{.*(no such server|404)`},
+		{"unknown server", host.MCP + "/t/acme/nowhere/mcp", "key-of-ann", hello, 69, `"id":0,"error":\{.*(there is no server nowhere|404)`},
 		{"no host", "http://127.0.0.1:1", "", hello, 69, `"id":0,"error":\{.*connection refused`},
 		{"no JSON", host.MCP + "/t/acme/mcp", "key-of-ann", "{", 0, `"error":\{"code":-32700`},
 		{"a call before initialize", host.MCP + "/t/acme/mcp", "key-of-ann", `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`, 0, `"id":5,"error":\{"code":-32(600|005)`},

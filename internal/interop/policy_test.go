@@ -156,7 +156,7 @@ func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 		{"GET", "/t/modern/mcp/resource", ``, 400, "no name"},
 		{"GET", "/t/modern/mcp/resource/test://static-text", ``, 400, "no name"},
 		{"POST", "/t/modern/mcp/tool?name=a&name=b", ``, 400, "no name"},
-		{"GET", "/t/modern/nobody/mcp/resource", ``, 404, "no such server"},
+		{"GET", "/t/modern/nobody/mcp/resource", ``, 404, "there is no server nobody"},
 		{"GET", "/t/modern/mcp/resource?uri=test://static-text", ``, 200, ""},
 	} {
 		w := newWire(t, host.MCP, "")
