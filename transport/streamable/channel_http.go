@@ -81,7 +81,7 @@ func (h *Handler) holder(r *http.Request, ep Endpoint) (*channel, refusal, strin
 	if c == nil {
 		return nil, sessionGone, ""
 	}
-	v, f, detail := checkVersion(r)
+	v, f, detail := checkVersion(r, h.options.Host.Policy(ep))
 	switch agreed := c.version(); {
 	case f != accepted:
 	case v.Era() == protocol.Modern:

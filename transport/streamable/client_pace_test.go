@@ -107,7 +107,7 @@ func TestClientReadsBrokenAnswersAsAnswers(t *testing.T) {
 		p.get = func(w http.ResponseWriter, r *http.Request) {
 			stream(w)
 			for range answers {
-				emit(w, `data: {"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":"both"}}`)
+				emit(w, `data: {"jsonrpc":"2.0","id":7,"outcome":{}}`)
 			}
 			<-r.Context().Done()
 		}

@@ -90,7 +90,7 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 		return badOrigin, "header Origin given more than once"
 	}
 	if !own(r, origins[0]) && !h.options.Admission().origins.has(origins[0]) {
-		return badOrigin, fmt.Sprintf("%s is not an origin that may call: "+
+		return badOrigin, fmt.Sprintf("origin %s is none that may call: "+
 			"to let its pages call, add it to origins in the configuration", told(origins[0]))
 	}
 	return accepted, ""

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcpd/protocol"
@@ -90,8 +91,9 @@ func sessionID(r *http.Request) (id string, given bool) {
 	return id, true
 }
 
-// checkVersion reads the version header: absent is fine, unknown is not (2025-11-25 §basic/transports, "Protocol Version Header").
-func checkVersion(r *http.Request) (v protocol.Version, f refusal, detail string) {
+// checkVersion reads the version header: absent is fine, unknown is not (2025-11-25 §basic/transports,
+// "Protocol Version Header").
+func checkVersion(r *http.Request, spoken protocol.Negotiation) (v protocol.Version, f refusal, detail string) {
 	values := r.Header["Mcp-Protocol-Version"]
 	if len(values) == 0 {
 		return 0, accepted, ""
@@ -99,7 +101,16 @@ func checkVersion(r *http.Request) (v protocol.Version, f refusal, detail string
 	v, ok := protocol.ParseVersion(values[0])
 	if !ok {
 		return 0, badVersion, fmt.Sprintf("MCP-Protocol-Version %s is not a revision spoken here: those are %s",
-			told(values[0]), strings.Join(protocol.GetSupportedVersions(), ", "))
+			told(values[0]), revisions(spoken))
 	}
 	return v, accepted, ""
+}
+
+// revisions are those that are spoken, the newest first.
+func revisions(spoken protocol.Negotiation) string {
+	var names []string
+	for _, v := range slices.Concat(spoken.Offered(protocol.Modern), spoken.Offered(protocol.Legacy)) {
+		names = append(names, v.String())
+	}
+	return strings.Join(names, ", ")
 }

@@ -127,7 +127,7 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 // open serves initialize. A session id that came with it names no session to make: the new one has an id of the Host's. But one that
 // lives is a client that initializes twice, and its session stays as it is.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
-	if _, f, detail := checkVersion(r); f != accepted {
+	if _, f, detail := checkVersion(r, h.options.Host.Policy(ep)); f != accepted {
 		h.refuse(w, r, ep, f, m.ID, detail)
 		return
 	}
@@ -153,7 +153,7 @@ type opening struct{ Session }
 
 // session finds the session that a request names, or refuses the request.
 func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, request jsonrpc.ID) (Session, bool) {
-	version, f, detail := checkVersion(r)
+	version, f, detail := checkVersion(r, h.options.Host.Policy(ep))
 	id, given := sessionID(r)
 	switch {
 	case f != accepted:
