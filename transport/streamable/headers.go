@@ -109,7 +109,7 @@ func checkVersion(r *http.Request, spoken protocol.Negotiation) (v protocol.Vers
 // revisions are those that are spoken, the newest first.
 func revisions(spoken protocol.Negotiation) string {
 	var names []string
-	for _, v := range slices.Concat(spoken.Offered(protocol.Modern), spoken.Offered(protocol.Legacy)) {
+	for _, v := range slices.Backward(slices.Concat(spoken.Offered(protocol.Legacy), spoken.Offered(protocol.Modern))) {
 		names = append(names, v.String())
 	}
 	return strings.Join(names, ", ")
