@@ -16,7 +16,7 @@ SEED ?= 1
 SEEDS ?= 100000
 CHECKS ?= 20000
 
-.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity scale soak nightly fuzz check
+.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity features scale soak nightly fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -68,6 +68,9 @@ conformance: ## Runs the official conformance suite against a real mcpd, and ser
 
 parity: ## Compares what the official SDKs see of 38 published servers through mcpd with what they see directly, and writes docs/parity.md. Takes three minutes. Needs Node, and npm once.
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full -update
+
+features: ## Tries every feature between clients and servers of the official SDKs, directly and through mcpd, and writes docs/features.md. Takes some minutes. Needs Node, and npm once.
+	CI=true go test -count=1 -timeout=30m -v ./internal/features -run='^TestFeatures$$' -full -update
 
 scale: ## Has a thousand servers come up behind thousands of clients, and writes docs/scale.md. Takes three minutes.
 	go test -count=1 -timeout=30m -v ./internal/scale -full -update

@@ -72,6 +72,7 @@ var ours = []row{
 	{"internal/scale/...", load, "layer 6 packages do not import one another"},
 	{"internal/resilience/...", load, "layer 6 packages do not import one another"},
 	{"internal/soak/...", load, "layer 6 packages do not import one another"},
+	{"internal/features/...", load, "layer 6 packages do not import one another"},
 	{"bench/...", join(load, "internal/draw", "bench/..."), "layer 6 packages do not import one another"},
 	{"chaos/...", join(load, "internal/draw", "chaos/..."), "layer 6 packages do not import one another"},
 	{"cmd/mcpd/...", join(load, "bench/...", "chaos/..."), "the command starts bench and chaos, which do not know it"},

@@ -38,6 +38,7 @@ export async function connect(session, { capabilities, answers = {}, hear, timeo
     request: (method, params, options) => client.request({ method, params }, ResultSchema, options),
     subscribe: (params) => client.subscribeResource(params),
     unsubscribe: (params) => client.unsubscribeResource(params),
+    listen: async () => ({}), // every session of this generation hears that lists change
   };
 }
 

@@ -1,5 +1,5 @@
 // A session with the official TypeScript SDK of the second generation, which finds out by itself
-// which era a server speaks. It has what sdk1.mjs has.
+// which era a server speaks, unless the session is to be legacy. It has what sdk1.mjs has.
 import {
   Client, ProtocolError, SdkError, SSEClientTransport, StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 export async function connect(session, { capabilities, answers = {}, hear, timeout }) {
   const client = new Client(
     { name: 'typescript-2', version: '1' },
-    { capabilities, versionNegotiation: { mode: 'auto' } },
+    { capabilities, versionNegotiation: { mode: session.legacy ? 'legacy' : 'auto' } },
   );
   for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(method, answer);
   client.onerror = () => {};
@@ -40,6 +40,10 @@ export async function connect(session, { capabilities, answers = {}, hear, timeo
     unsubscribe: async (params) => {
       if (!modern) return client.unsubscribeResource(params);
       await streams[params.uri]?.close();
+      return {};
+    },
+    listen: async () => {
+      if (modern) await client.listen({ toolsListChanged: true });
       return {};
     },
   };

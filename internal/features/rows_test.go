@@ -1,0 +1,107 @@
+package features
+
+import "strings"
+
+// Kinds of pairs.
+const (
+	same     = "same era"
+	upwards  = "legacy to modern" // a legacy client and a modern server
+	downward = "modern to legacy"
+)
+
+// site is where the specification is published.
+const site = "https://modelcontextprotocol.io/specification/"
+
+// spec is a clause of the specification.
+func spec(page, heading string) string {
+	revision, path, _ := strings.Cut(page, "/")
+	anchor := strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+	return "[" + revision + " §" + path + ", " + heading + "](" + site + page + "#" + anchor + ")"
+}
+
+// bridge is a row of the bridge table (§10 of the protocol matrix).
+func bridge(row string) string { return "bridge table " + row }
+
+func added(_ cell, d difference) bool   { return d.reference == "" && d.through != "" }
+func removed(_ cell, d difference) bool { return d.reference != "" && d.through == "" }
+
+// refused says that a request which the reference has answered is refused.
+func refused(_ cell, d difference) bool {
+	return d.path == ".result" && d.through == "" || strings.HasPrefix(d.path, ".error") && d.reference == ""
+}
+
+// answered says that a request which the reference has refused is answered.
+func answered(_ cell, d difference) bool {
+	return d.path == ".result" && d.through == "{}" || strings.HasPrefix(d.path, ".error") && d.through == ""
+}
+
+var (
+	serverInfo   = []string{".result._meta", ".result._meta.io.modelcontextprotocol/serverInfo*"}
+	caching      = []string{".result.ttlMs", ".result.cacheScope"}
+	subscription = []string{".events[*]._meta", ".events[*]._meta.io.modelcontextprotocol/subscriptionId"}
+	whole        = []string{".result", ".error", ".error.*"}
+)
+
+// rules are the differences that are right. The first one that applies counts.
+var rules = []rule{{
+	name: "results name the server", cites: bridge("10.2") + ", " + spec("2026-07-28/basic/index", "_meta"),
+	eras: []string{downward}, paths: serverInfo, holds: added,
+}, {
+	name: "results do not name the server", cites: bridge("10.2") + ": legacy revisions name it in the handshake",
+	eras: []string{upwards}, paths: serverInfo, holds: removed,
+}, {
+	name: "results have a type", cites: spec("2026-07-28/basic/index", "ResultType"),
+	eras: []string{downward}, clients: []string{goSDK.name}, paths: []string{".result.resultType"},
+	holds: func(_ cell, d difference) bool { return d.reference == "" && d.through == `"complete"` },
+}, {
+	name: "results have no type", cites: bridge("10.4") + ": fields of one revision only are left out",
+	eras: []string{upwards}, paths: []string{".result.resultType"}, holds: removed,
+}, {
+	name: "results say how long they are good", cites: bridge("10.3") + ": of a legacy server, not at all, and to nobody else",
+	eras: []string{downward}, features: []string{"resources"}, paths: caching,
+	holds: func(_ cell, d difference) bool { return d.through == "0" || d.through == `"private"` },
+}, {
+	name: "results do not say how long they are good", cites: bridge("10.3") + ": hints are stripped",
+	eras: []string{upwards}, features: []string{"resources"}, paths: caching,
+	holds: func(_ cell, d difference) bool { return d.through == "" || d.through == `""` }, // the Go SDK writes an empty scope
+}, {
+	name: "notifications name their subscription", cites: bridge("10.8, 10.9"),
+	eras: []string{downward}, features: []string{"resource updates", "list changes"}, paths: subscription, holds: added,
+}, {
+	name: "notifications name no subscription", cites: bridge("10.8, 10.9"),
+	eras: []string{upwards}, features: []string{"resource updates", "list changes"}, paths: subscription, holds: removed,
+}, {
+	name: "tools say nothing of tasks", cites: bridge("10.14") + ": tasks of 2026-07-28 are an extension",
+	eras: []string{downward}, servers: []string{ts1.name}, features: []string{"list changes"}, step: 3,
+	paths: []string{".result.tools[*].execution", ".result.tools[*].execution.taskSupport"}, holds: removed,
+}, {
+	name: "a question with a URL has no id", cites: bridge("10.11"),
+	eras: []string{downward}, features: []string{"elicitation, URL"}, paths: []string{".asked[0].params.elicitationId"}, holds: removed,
+}, {
+	name: "a question with a URL has an id", cites: bridge("10.10") + ": legacy revisions require one",
+	eras: []string{upwards}, features: []string{"elicitation, URL"}, paths: []string{".asked[0].params.elicitationId"},
+	holds: func(_ cell, d difference) bool { return strings.HasPrefix(d.through, `"mcpd-`) },
+}, {
+	name: "an unknown resource is -32002", cites: bridge("10.16"),
+	eras: []string{upwards}, features: []string{"errors"}, step: 4, paths: []string{".error.code"},
+	holds: func(_ cell, d difference) bool { return d.reference == "-32602" && d.through == "-32002" },
+}, {
+	name: "there is no ping", cites: bridge("10.15") + ", " + spec("2026-07-28/changelog", "Major changes"),
+	eras: []string{same, downward}, features: []string{"ping"}, paths: whole,
+	holds: func(c cell, d difference) bool { return c.client.era == modern && (refused(c, d) || otherWords(c, d)) },
+}, {
+	name: "mcpd answers ping", cites: bridge("10.15"),
+	eras: []string{upwards}, features: []string{"ping"}, paths: whole, holds: answered,
+}, {
+	name: "sessions have no log level", cites: bridge("10.7") + ", " + spec("2026-07-28/changelog", "Major changes"),
+	eras: []string{same, downward}, features: []string{"log messages"}, step: 1, paths: whole,
+	holds: func(c cell, d difference) bool { return c.client.era == modern && (refused(c, d) || otherWords(c, d)) },
+}, {
+	name: "mcpd keeps the log level", cites: bridge("10.7"),
+	eras: []string{upwards}, features: []string{"log messages"}, step: 1, paths: whole, holds: answered,
+}}
+
+// otherWords says that a refusal is the same but for its text: the code is no difference then.
+func otherWords(_ cell, d difference) bool {
+	return d.path == ".error.message" || strings.HasPrefix(d.path, ".error.data")
+}

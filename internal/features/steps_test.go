@@ -1,0 +1,109 @@
+package features
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// step is one request of a client. The other end of its JSON is testdata/client.mjs and
+// internal/tools/features/plan.
+type step struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Hear   string          `json:"hear,omitempty"`  // notifications of this method belong to the outcome
+	Await  int             `json:"await,omitempty"` // how many there are
+	Cancel bool            `json:"cancel,omitempty"`
+}
+
+// feature is a row of the table.
+type feature struct {
+	name  string
+	steps []step
+	// works is a text that the outcome of the last step has in it when the feature works. A cell in
+	// which it does not work directly either is marked.
+	works string
+}
+
+// token asks for progress.
+const token = `{"progressToken": "p"}`
+
+func ask(method, params string, args ...any) step {
+	return step{Method: method, Params: json.RawMessage(fmt.Sprintf(params, args...))}
+}
+
+func call(tool, arguments string) step { return callWith(tool, arguments, "{}") }
+
+func callWith(tool, arguments, meta string) step {
+	return ask("tools/call", `{"name": %q, "arguments": %s, "_meta": %s}`, tool, arguments, meta)
+}
+
+func (s step) hears(n int, method string) step {
+	s.Hear, s.Await = "notifications/"+method, n
+	return s
+}
+
+// cancelled is the step with a cancellation when what it hears has come.
+func (s step) cancelled() step {
+	s.Cancel = true
+	return s
+}
+
+func complete(kind, member, name, argument, value string) step {
+	return ask("completion/complete", `{"ref": {"type": %q, %q: %q}, "argument": {"name": %q, "value": %q}}`, kind, member, name, argument, value)
+}
+
+// features are the rows of the table, in the order in which a session tries them. $NAME is the
+// session's name.
+var features = []feature{
+	{"tools/call", []step{call("echo", `{"message": "grüße 😀"}`)}, `"grüße 😀"`},
+	{"structured content", []step{call("structured", `{}`)}, `{"degrees":21.5}`},
+	{"errors", []step{
+		call("fail", `{}`), call("missing", `{}`), call("echo", `{"message": 5}`), ask("resources/read", `{"uri": "test://nowhere"}`),
+	}, `"error":{`},
+	{"progress", []step{callWith("progress", `{}`, token).hears(3, "progress")}, `"step 3"`},
+	{"log messages", []step{
+		ask("logging/setLevel", `{"level": "info"}`),
+		callWith("log", `{}`, `{"io.modelcontextprotocol/logLevel": "info"}`).hears(1, "message"),
+	}, `"a warning"`},
+	{"cancellation", []step{
+		callWith("slow", `{"key": "$NAME"}`, token).hears(1, "progress").cancelled(),
+		call("cancelled", `{"key": "$NAME"}`),
+	}, `"true"`},
+	{"resources", []step{
+		{Method: "resources/list"}, {Method: "resources/templates/list"}, ask("resources/read", `{"uri": "test://item/7"}`),
+		ask("resources/read", `{"uri": "test://static"}`),
+	}, `"contents of test://static"`},
+	{"resource updates", []step{
+		ask("resources/subscribe", `{"uri": "test://item/$NAME"}`),
+		ask("resources/unsubscribe", `{"uri": "test://item/other"}`),
+		call("touch", `{"uri": "test://item/$NAME"}`).hears(1, "resources/updated"),
+	}, `"uri":"test://item/$NAME"`},
+	{"list changes", []step{
+		{Method: "listen"},
+		call("grow", `{"name": "grown-$NAME"}`).hears(1, "tools/list_changed"),
+		{Method: "tools/list"},
+		call("shrink", `{"name": "grown-$NAME"}`).hears(1, "tools/list_changed"),
+	}, `"events":[{`},
+	{"pagination", []step{{Method: "prompts/list"}}, `"third"`},
+	{"prompts", []step{ask("prompts/get", `{"name": "second", "arguments": {"city": "rome"}}`)}, `"second rome"`},
+	{"completion", []step{
+		complete("ref/prompt", "name", "first", "city", "pa"), complete("ref/resource", "uri", "test://item/{id}", "id", "t"),
+	}, `["two","three"]`},
+	{"elicitation, form", []step{call("ask_form", `{}`)}, `"asked":[{`},
+	{"elicitation, URL", []step{call("ask_url", `{}`)}, `"asked":[{`},
+	{"sampling", []step{call("ask_model", `{}`)}, `"m: sampled"`},
+	{"roots", []step{call("ask_roots", `{}`)}, `"file:///home"`},
+	{"ping", []step{{Method: "ping"}}, `"result":{}`},
+}
+
+// stepsOf are all steps for a session of that name.
+func stepsOf(name string) (all []step) {
+	for _, f := range features {
+		for _, s := range f.steps {
+			s.Params = json.RawMessage(strings.ReplaceAll(string(s.Params), "$NAME", name))
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,174 @@
+// Package plan is what the programs of the features table have in common: the plan that a client
+// reads, and what it writes of what it saw. The test in internal/features has the other end.
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Session is one server and what to ask it.
+type Session struct {
+	Name    string   `json:"name"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	URL     string   `json:"url"` // instead of a command
+	Steps   []Step   `json:"steps"`
+}
+
+// Step is one request, with the notifications that are part of what comes of it.
+type Step struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Hear   string          `json:"hear"`
+	Await  int             `json:"await"`
+	Cancel bool            `json:"cancel"` // when so many came
+}
+
+// Seen is what a client saw of a session.
+type Seen struct {
+	Name     string           `json:"name"`
+	Refused  any              `json:"refused,omitempty"` // why there is no session
+	Revision string           `json:"revision,omitempty"`
+	Greeting any              `json:"greeting,omitempty"`
+	Steps    []map[string]any `json:"steps"`
+}
+
+// Bounds of what a client waits for.
+const (
+	StepTime  = 10 * time.Second
+	awaitTime = 3 * time.Second
+)
+
+// Client is a session of an SDK's client.
+type Client interface {
+	// Greeting returns the revision of the session and what the server said of itself.
+	Greeting() (revision string, greeting any)
+	// Request sends a request and returns the SDK's result.
+	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
+	// Failure is an error as the SDK shows it.
+	Failure(err error) any
+	Close()
+}
+
+// Run visits every session of the plan in in, and writes a line for each.
+func Run(in io.Reader, out io.Writer, connect func(context.Context, Session, *Ear) (Client, error)) error {
+	var sessions []Session
+	if err := json.NewDecoder(in).Decode(&sessions); err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		if err := json.NewEncoder(out).Encode(visit(s, connect)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visit(s Session, connect func(context.Context, Session, *Ear) (Client, error)) Seen {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ear := &Ear{}
+	c, err := connect(ctx, s, ear)
+	if err != nil {
+		return Seen{Name: s.Name, Refused: map[string]any{"message": err.Error()}}
+	}
+	defer c.Close()
+	saw := Seen{Name: s.Name}
+	saw.Revision, saw.Greeting = c.Greeting()
+	for _, step := range s.Steps {
+		saw.Steps = append(saw.Steps, outcome(ctx, c, ear, step))
+	}
+	return saw
+}
+
+func outcome(ctx context.Context, c Client, ear *Ear, step Step) map[string]any {
+	ctx, cancel := context.WithTimeout(ctx, StepTime)
+	defer cancel()
+	ear.begin(step.Hear)
+	if step.Cancel {
+		go func() { ear.await(step.Await); cancel() }() // owner: outcome; await is bounded
+	}
+	result, err := c.Request(ctx, step.Method, step.Params)
+	saw := map[string]any{}
+	switch {
+	case err == nil:
+		saw["result"] = result
+	case step.Cancel && ctx.Err() != nil:
+		saw["cancelled"] = true
+	default:
+		saw["error"] = c.Failure(err)
+	}
+	if step.Hear != "" {
+		ear.await(step.Await)
+	}
+	events, asked := ear.saw()
+	if step.Hear != "" {
+		saw["events"] = events
+	}
+	if len(asked) > 0 {
+		saw["asked"] = asked
+	}
+	return saw
+}
+
+// Ear keeps the notifications of a step, and what the client is asked in it. It is safe for
+// concurrent use.
+type Ear struct {
+	mu     sync.Mutex
+	method string
+	heard  []any
+	asked  []any
+}
+
+// Hear notes a notification.
+func (e *Ear) Hear(method string, params any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if method == e.method {
+		e.heard = append(e.heard, params)
+	}
+}
+
+// Asked notes a request of the server.
+func (e *Ear) Asked(method string, params any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = append(e.asked, map[string]any{"method": method, "params": params})
+}
+
+func (e *Ear) begin(method string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.method, e.heard, e.asked = method, []any{}, nil
+}
+
+func (e *Ear) saw() (events, asked []any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.heard, e.asked
+}
+
+func (e *Ear) await(n int) {
+	for deadline := time.Now().Add(awaitTime); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if events, _ := e.saw(); len(events) >= n {
+			return
+		}
+	}
+}
+
+// Decode reads params into the type that the SDK takes.
+func Decode[P any](params json.RawMessage) *P {
+	p := new(P)
+	if len(params) == 0 {
+		return p
+	}
+	if err := json.Unmarshal(params, p); err != nil {
+		panic(fmt.Sprintf("plan: %v", err))
+	}
+	return p
+}
