@@ -91,10 +91,10 @@ func (t *Transport) take(ctx context.Context, address string) (w *wire, used boo
 		if w = t.last(address); w == nil {
 			break
 		}
-		if w.silent() {
+		if time.Since(w.since) < w.lasts && w.silent() {
 			return w, true, nil
 		}
-		_ = w.conn.Close() // the server has closed it, or said what nobody asked
+		_ = w.conn.Close() // the server has closed it, or is about to, or said what nobody asked
 	}
 	conn, err := t.dial(ctx, "tcp", address)
 	if err != nil {

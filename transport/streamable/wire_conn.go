@@ -20,9 +20,10 @@ type wire struct {
 	conn    net.Conn
 	ear     *ear // nil where nobody knows whether the connection is still good
 	in      *bufio.Reader
-	room    int64       // bytes that the head of the response in hand may still have
-	spoilt  atomic.Bool // what came was not what was asked for: nor may be what comes next
-	since   time.Time
+	room    int64         // bytes that the head of the response in hand may still have
+	spoilt  atomic.Bool   // what came was not what was asked for: nor may be what comes next
+	since   time.Time     // when it was used last
+	lasts   time.Duration // for how long it may be used again then
 }
 
 func newWire(t *Transport, address string, conn net.Conn) *wire {
@@ -77,7 +78,7 @@ func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, b
 	if resp, err = w.head(); err != nil {
 		return nil, begun, err
 	}
-	w.room = math.MaxInt64
+	w.room, w.lasts = math.MaxInt64, keptFor(resp.Header)
 	body := &wireBody{w: w, ctx: ctx, stop: stop, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
 	if resp.Body = body; resp.ContentLength == 0 || body.src == http.NoBody {
 		body.over = io.EOF

@@ -1,0 +1,29 @@
+package streamable
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// keepMargin is how much earlier than its server a connection is given up. A request that is written
+// while the server closes the connection is lost, and nobody knows whether it was read.
+const keepMargin = time.Second
+
+// keptFor is for how long after a response its connection may be used again: idleKept, or less where the
+// server says that it closes the connection sooner (the field Keep-Alive of RFC 2068 §19.7.1; servers on
+// Node.js close theirs after 5 s).
+func keptFor(h http.Header) time.Duration {
+	for _, field := range h["Keep-Alive"] {
+		for part := range strings.SplitSeq(field, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			seconds, err := strconv.ParseUint(strings.Trim(value, `" `), 10, 31)
+			if !strings.EqualFold(strings.TrimSpace(name), "timeout") || err != nil {
+				continue
+			}
+			return min(idleKept, max(0, time.Duration(seconds)*time.Second-keepMargin))
+		}
+	}
+	return idleKept
+}
