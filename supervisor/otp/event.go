@@ -40,6 +40,7 @@ type (
 		Restarts uint32        // of this row, this one included
 		InPlace  bool          // same process and mailbox; false: a new process
 		Took     time.Duration // from the end of the old incarnation (its report's At) to readiness
+		Reason   error         // of that end, as its ChildExited had it
 	}
 
 	// StartFailed: an incarnation did not become ready.

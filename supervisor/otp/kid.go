@@ -30,6 +30,7 @@ type kid struct {
 		guard   *guard // its process, nil when there is none
 		alarm   clock.Timer
 		ended   time.Time // when the last incarnation ended
+		reason  error     // why it did; kept until the next one is ready
 		inPlace bool      // the start under way is in the old process
 	}
 

@@ -67,7 +67,7 @@ func TestCrashKeepsTheQueueAndFailsOneMessage(t *testing.T) {
 			t.Errorf("incarnation %d, alive %v", ref.Incarnation(), ref.Alive())
 		}
 		restarted := ofType[ChildRestarted](r)
-		if len(restarted) != 1 || !restarted[0].InPlace || restarted[0].Restarts != 1 {
+		if len(restarted) != 1 || !restarted[0].InPlace || restarted[0].Restarts != 1 || !errors.Is(restarted[0].Reason, rep) {
 			t.Errorf("restart events %+v", restarted)
 		}
 	})

@@ -125,7 +125,7 @@ func (v *supervisor) exited(e *exit) {
 	}
 	blame := v.blame(k, e)
 	if k.stage == up || k.stage == away {
-		k.driver.ended = e.at
+		k.driver.ended, k.driver.reason = e.at, e.reason
 		if e.report != nil {
 			k.driver.ended = e.report.At
 		}
@@ -214,7 +214,7 @@ func (v *supervisor) stuck(o overdue) {
 		if full {
 			reason = tooMany(o.report)
 		}
-		k.driver.guard, k.driver.ended = nil, now
+		k.driver.guard, k.driver.ended, k.driver.reason = nil, now, reason
 		g.row.mark(v, Restarting, now)
 		v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
 		_, held := g.row.held(o.report.Origin)
@@ -234,10 +234,11 @@ func (v *supervisor) readied(k *kid) {
 		r.mark(v, Running, now)
 		about := r.about(r.inc.Load(), now)
 		if k.restarted {
-			v.note(ChildRestarted{about, r.restarts.Load(), k.driver.inPlace, now.Sub(k.driver.ended)})
+			v.note(ChildRestarted{about, r.restarts.Load(), k.driver.inPlace, now.Sub(k.driver.ended), k.driver.reason})
 		} else {
 			v.note(ChildStarted{about})
 		}
+		k.driver.reason = nil
 	}
 	defer v.step(inReady{k})
 	v.flush()
