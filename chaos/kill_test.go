@@ -69,6 +69,9 @@ func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 		t.Errorf("%d child processes, want one for each tenant", got)
 	}
 	a.story(victim.GetPath(), "upstream_ready", "upstream_exited", "child_crashed", "upstream_starting", "upstream_ready")
+	if crashed := a.event(victim.GetPath(), "child_crashed"); crashed["level"] != "debug" {
+		t.Errorf("%v tells at its level what upstream_exited has told", crashed)
+	}
 	if exited := a.event(victim.GetPath(), "upstream_exited"); exited["exit"] == nil || exited["stderr"] != "testserver: ready" || exited["in_flight"] == nil {
 		t.Errorf("event: %v, want how it ended, what it had written last, and what it had in hand", exited)
 	}

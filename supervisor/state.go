@@ -138,7 +138,7 @@ func (h *host) beginsWith(c *config.Config) {
 	}
 	was, err := configuration.Stored(h.state.Get)
 	if err != nil {
-		h.recorder.Emit(telemetry.RecordDropped{Kind: "configuration", Reason: err.Error()})
+		h.recorder.Emit(telemetry.RecordDropped{Kind: "configuration", Reason: err.Error(), Count: 1})
 	}
 	a := was.Next(h.clock.Now(), h.now().applied.Digest)
 	h.settings.Store(newSettings(c, a))

@@ -22,22 +22,28 @@ const (
 )
 
 // closings is the table. Several reasons share a word, so that there are few series.
-var closings = [...]struct{ word, phrase string }{
-	ClosedNormally:      {"closed", "closed"},
-	ClosedByClient:      {"closed", "deleted by its client"},
-	ClosedUnclaimed:     {"closed", "its client left before the session was open"},
-	ClosedRefused:       {"closed", "its handshake was refused"},
-	ClosedIdle:          {"expired", "idle for too long"},
-	ClosedAged:          {"expired", "too old"},
-	ClosedUninitialized: {"expired", "initialization_timeout"},
-	ClosedEvicted:       {"evicted", "made room for another session"},
-	ClosedUnconfigured:  {"draining", "its tenant, server or key is no longer configured"},
-	ClosedStopped:       {"draining", "its tenant stopped before the handshake was over"},
-	ClosedCrashed:       {"crashed", "crashed before the handshake was over"},
+var closings = [...]struct {
+	word, phrase string
+	routine      bool // nobody has to look at it
+}{
+	ClosedNormally:      {"closed", "closed", true},
+	ClosedByClient:      {"closed", "deleted by its client", true},
+	ClosedUnclaimed:     {"closed", "its client left before the session was open", true},
+	ClosedRefused:       {"closed", "its handshake was refused", true},
+	ClosedIdle:          {"expired", "idle for too long", true},
+	ClosedAged:          {"expired", "too old", true},
+	ClosedUninitialized: {"expired", "initialization_timeout", true},
+	ClosedEvicted:       {"evicted", "made room for another session", false},
+	ClosedUnconfigured:  {"draining", "its tenant, server or key is no longer configured", false},
+	ClosedStopped:       {"draining", "its tenant stopped before the handshake was over", false},
+	ClosedCrashed:       {"crashed", "crashed before the handshake was over", false},
 }
 
 // String is the word: the value of the field `cause` and of the label.
 func (c Closing) String() string { return closings[c].word }
+
+// Routine reports whether sessions end so all the time, which is a debug line.
+func (c Closing) Routine() bool { return closings[c].routine }
 
 // Phrase explains the reason to people.
 func (c Closing) Phrase() string { return closings[c].phrase }

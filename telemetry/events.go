@@ -395,6 +395,7 @@ type (
 		Where
 		Kind   string `key:"kind" is:"session, event, task or configuration"`
 		Reason string `key:"reason" is:"why it is of no use"`
+		Count  uint32 `key:"count" is:"how many there are, where one line tells of several"`
 	}
 	RecordSetAside struct {
 		Where

@@ -323,6 +323,12 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 	<-changed
 }
 
+// toldAlready is the reason of an end that its row tells of.
+type toldAlready struct{}
+
+func (toldAlready) Error() string { return "gone" }
+func (toldAlready) Told() bool    { return true }
+
 // Every event of package otp has its counterpart.
 func TestSupervisionEvents(t *testing.T) {
 	report := &otp.CrashReport{Path: "p", Reason: errors.New("boom"), PCs: []uintptr{1}}
@@ -344,6 +350,9 @@ func TestSupervisionEvents(t *testing.T) {
 			ChildCrashed{where, "capabilities", 7, "injected panic fault-1 at mcpd/core/capabilities", "fault-1", nil},
 		}},
 		{otp.ChildRestarted{Row: row, Restarts: 2, InPlace: true, Took: time.Second}, []Event{ChildRestarted{where, "capabilities", 7, 2, true, time.Second}}},
+		// The row has told of this end itself.
+		{otp.ChildExited{Row: row, Reason: toldAlready{}}, []Event{ChildCrashed{routine, "capabilities", 7, "gone", "", nil}}},
+		{otp.ChildRestarted{Row: row, Restarts: 2, InPlace: true, Took: time.Second, Reason: toldAlready{}}, []Event{ChildRestarted{routine, "capabilities", 7, 2, true, time.Second}}},
 		{otp.StartFailed{Row: row, Reason: otp.ErrStartTimeout}, []Event{StartFailed{where, "capabilities", "start timeout", nil}}},
 		{otp.IntensityExceeded{Row: row, Err: &otp.IntensityError{Child: "x", Intensity: otp.Intensity{Restarts: 5, Within: time.Minute}, Reason: report}},
 			[]Event{IntensityExceeded{where, "x", 5, time.Minute, "boom"}}},

@@ -40,11 +40,13 @@ func supervision(e otp.Event, w Where) Event {
 		if otp.IsNormal(e.Reason) {
 			return ChildExited{Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: text(e.Reason)}
 		}
+		w.Routine = told(e.Reason)
 		return ChildCrashed{
 			Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: why(e.Reason, e.Report),
 			Injected: injected(e.Reason).ID, Report: e.Report,
 		}
 	case otp.ChildRestarted:
+		w.Routine = told(e.Reason)
 		return ChildRestarted{
 			Where: w, Class: e.Label, Incarnation: e.Incarnation,
 			Restarts: e.Restarts, InPlace: e.InPlace, Took: e.Took,
@@ -82,6 +84,16 @@ func supervision(e otp.Event, w Where) Event {
 		return TerminatePanicked{Where: w, Class: e.Label, Report: e.Report}
 	}
 	return nil
+}
+
+// told reports whether the row itself has told of its end, in an event of its own: an error that says so
+// has a method Told. The end and the restart of such a row are debug lines, so that the log has each story once.
+func told(reason error) bool {
+	by, ok := errors.AsType[interface {
+		error
+		Told() bool
+	}](reason)
+	return ok && by.Told()
 }
 
 // struck is the event of the fault that caused an exit, if one did.

@@ -88,7 +88,7 @@ var events = []row{
 	{RequestPanicked{}, "request_panicked", fail, "the handler of a request crashed", true, peer, "the request ends, and with HTTP/1.1 its connection; nothing else does"},
 	{Rejected{}, "rejected", info, "request rejected", false, peer, "refused before it reached a server"},
 	{NotificationDropped{}, "notification_dropped", info, "notification dropped", false, peer, "a notification that nobody will get"},
-	{ReplyDropped{}, "reply_dropped", info, "reply dropped", false, peer, "a reply that nobody waits for any more, or that its server does not read"},
+	{ReplyDropped{}, "reply_dropped", debug, "reply dropped", false, peer, "a reply that nobody waits for any more, or that its server does not read"},
 
 	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},

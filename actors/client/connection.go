@@ -168,12 +168,16 @@ func (c *Connection) Init(p *otp.Process) error {
 // Receive handles one message.
 func (c *Connection) Receive(p *otp.Process, msg any) error {
 	err := c.receive(p, msg)
-	if err == nil {
+	switch {
+	case err == nil:
 		c.tellAsking()
-	} else if c.removed {
+		return nil
+	case c.removed:
 		return otp.ShutdownWith(Removed(c.blame(err)))
+	case otp.IsNormal(err):
+		return err
 	}
-	return err
+	return toldEnd{err}
 }
 
 func (c *Connection) receive(p *otp.Process, msg any) error {
@@ -309,6 +313,7 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 // enter publishes a state to the tree and the catalogue.
 func (c *Connection) enter(s State, cause error) {
 	c.state = s
+	c.await()
 	c.o.Known.isNot(c.p.Self())
 	c.publish(cause, nil)
 }

@@ -21,6 +21,7 @@ type Known struct {
 
 	mu      sync.Mutex       // guards what follows, none of which is held while somebody is waited for
 	ready   map[otp.Ref]bool // connections that are
+	starts  map[otp.Ref]bool // connections that are being started
 	trouble trouble
 	asked   map[[sha256.Size]byte]time.Time // open questions, and when they were asked
 }
@@ -137,14 +138,30 @@ func (k *Known) is(connection otp.Ref) (first bool) {
 		k.ready = map[otp.Ref]bool{}
 	}
 	k.ready[connection], k.trouble.over = true, true
+	delete(k.starts, connection)
 	return first
 }
 
-// isNot notes that a connection is ready no more.
+// begins notes that a connection is being started, and reports whether that is news: it is routine when
+// another is ready or being started, or the server is in trouble.
+func (k *Known) begins(connection otp.Ref) (news bool) {
+	news = !k.routine()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	news = news && len(k.starts) == 0
+	if k.starts == nil {
+		k.starts = map[otp.Ref]bool{}
+	}
+	k.starts[connection] = true
+	return news
+}
+
+// isNot notes that a connection is neither ready nor being started.
 func (k *Known) isNot(connection otp.Ref) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.ready, connection)
+	delete(k.starts, connection)
 }
 
 // routine reports whether the start of a connection is no news: another is ready, or the server is in

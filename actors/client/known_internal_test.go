@@ -52,6 +52,16 @@ func TestRoutineStarts(t *testing.T) {
 	if k.routine() {
 		t.Error("the start after a quiet end is routine")
 	}
+	for i, news := range []bool{true, false} {
+		if k.begins(otp.Ref{}) != news {
+			t.Errorf("start %d while others start: news is %t", i, !news)
+		}
+	}
+	k.isNot(otp.Ref{})
+	if !k.begins(otp.Ref{}) {
+		t.Error("the start after one that has failed is routine")
+	}
+	k.isNot(otp.Ref{})
 	k.began(time.Time{}, time.Unix(1, 0), "a")
 	if !k.routine() {
 		t.Error("a dial of a server in trouble is news")

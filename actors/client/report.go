@@ -89,7 +89,7 @@ func (c *Connection) where() telemetry.Where {
 // tellStarting, tellReady and tellEnded are the story of a connection, as an operator reads it.
 func (c *Connection) tellStarting() {
 	at := c.where()
-	at.Routine = c.o.Known.routine()
+	at.Routine = !c.o.Known.begins(c.p.Self())
 	c.o.Emit(telemetry.UpstreamStarting{
 		Where: at, Transport: c.o.Transport, Target: c.o.Target, Incarnation: c.p.Incarnation(),
 	})
@@ -108,6 +108,15 @@ func (c *Connection) tellReady() {
 	}
 	c.o.Emit(e)
 }
+
+// toldEnd is an error that a connection ends with. Terminate tells of it, with its cause, so that the
+// supervision tree need not.
+type toldEnd struct{ error }
+
+func (e toldEnd) Unwrap() error { return e.error }
+
+// Told says that an event of the row's own tells of this end.
+func (toldEnd) Told() bool { return true }
 
 func (c *Connection) tellAsleep() {
 	c.o.Emit(telemetry.UpstreamAsleep{Where: c.where(), PID: c.info().PID, Idle: c.o.Idle})

@@ -66,6 +66,8 @@ type Manager struct {
 	o     Options
 	p     *otp.Process
 	index *Index
+	// useless is what was stored for nothing, until it is told.
+	useless useless
 	// leaving holds the attempts that wait for an actor which takes nothing any more to leave its row.
 	leaving map[otp.Ref][]*attempt
 	timer   otp.Timer // of the next sweep
@@ -381,7 +383,7 @@ func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 	}
 	if h.peer == nil {
 		m.o.Emit(telemetry.SessionClosed{
-			Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: reason, Age: m.o.Clock.Now().Sub(h.opened),
+			Where: h.closedAt(reason), Cause: reason, Age: m.o.Clock.Now().Sub(h.opened),
 		})
 	}
 }

@@ -165,6 +165,9 @@ func (m *Manager) restore() {
 		}
 		m.dropped(id, "event", errGone)
 	}
+	for _, e := range m.useless.events(m.p.Path()) {
+		m.o.Emit(e)
+	}
 }
 
 // regain is a session of an earlier host, nil when it is to be forgotten.
@@ -196,16 +199,24 @@ func (m *Manager) regain(id string, value jsontext.Value) *Handle {
 		h.Forget()
 		h.streams.Close()
 		m.o.Emit(telemetry.SessionClosed{
-			Where: telemetry.Where{Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row}, Cause: why, Age: now.Sub(h.opened),
+			Where: h.closedAt(why), Cause: why, Age: now.Sub(h.opened),
 		})
 		return nil
 	}
 	return h
 }
 
-// dropped tells of what is stored and of no use.
+// dropped notes what is stored and of no use. Restore tells of it.
 func (m *Manager) dropped(id, kind string, why error) {
-	m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: m.p.Path(), Session: rowOf(id)}, Kind: kind, Reason: why.Error()})
+	m.useless.add(rowOf(id), kind, why.Error())
+}
+
+// closedAt is where a session is closed. One that its client ends, or that has had its time, is a debug
+// line: clients come and go.
+func (h *Handle) closedAt(why telemetry.Closing) telemetry.Where {
+	return telemetry.Where{
+		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row, Routine: why.Routine(),
+	}
 }
 
 // idled is how long a session of an earlier host has been idle, as far as that is known. The time

@@ -22,7 +22,7 @@ func TestStreamsAreRestored(t *testing.T) {
 	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now()}
 	h.record.Store(&Record{Version: protocol.V20251125})
 	session := h.Saved()
-	events := map[string]jsontext.Value{"gone.a": jsontext.Value(`{}`), "gone.b": jsontext.Value(`{}`), id + ".foreign": jsontext.Value(`7`)}
+	events := map[string]jsontext.Value{"gone.a": jsontext.Value(`{}`), "gone.b": jsontext.Value(`{}`), "lost.a": jsontext.Value(`{}`), id + ".foreign": jsontext.Value(`7`)}
 	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
 	index, box := NewIndex(nil), &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {

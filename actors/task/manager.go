@@ -54,7 +54,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		}
 		_ = p.Send(m.o.Tasks.Storage, &storage.Keep{Tenant: m.o.Tasks.Tenant, Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row}})
 		if !errors.Is(err, errOver) {
-			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: p.Path(), Tenant: m.o.Tasks.Tenant}, Kind: "task", Reason: err.Error()})
+			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: p.Path(), Tenant: m.o.Tasks.Tenant}, Kind: "task", Reason: err.Error(), Count: 1})
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ func (m *Manager) restore() {
 		if !m.o.Records.Read(m.p, reading, func() { s, err = Parse(value, m.p.Now()) }) {
 			s = m.unread(name)
 		} else if err != nil {
-			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Tenant: name, Path: m.p.Path()}, Kind: "tenant", Reason: err.Error()})
+			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Tenant: name, Path: m.p.Path()}, Kind: "tenant", Reason: err.Error(), Count: 1})
 		}
 		if err != nil || !known[name] {
 			m.put(name, ladder.Standing{})

@@ -17,10 +17,13 @@ type Registry struct {
 	otp.Base
 	emit       telemetry.Sink
 	negotiated map[protocol.Version]uint64
+	lowered    map[protocol.Version]bool // revisions that a newer client had to accept
 }
 
 // New makes one incarnation.
-func New(emit telemetry.Sink) *Registry { return &Registry{emit: emit} }
+func New(emit telemetry.Sink) *Registry {
+	return &Registry{emit: emit, lowered: map[protocol.Version]bool{}}
+}
 
 // Init takes over the counts of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
@@ -69,11 +72,15 @@ func (r *Registry) negotiate(m *Negotiate) {
 		return
 	}
 	v := agreed.Version.String()
+	// The first client of a revision is news. Clients come and go: the others are debug lines.
+	where.Routine = r.negotiated[agreed.Version] > 0
 	r.negotiated[agreed.Version]++
 	r.emit(telemetry.ProtocolNegotiation{
 		Where: where, Side: "downstream", Client: m.Req.Requested, Negotiated: v, SessionID: m.Req.Session,
 	})
 	if agreed.Downgraded() {
+		where.Routine = r.lowered[agreed.Version]
+		r.lowered[agreed.Version] = true
 		r.emit(telemetry.VersionLowered{Where: where, Client: m.Req.Requested, Negotiated: v, Off: words(agreed.Lost())})
 	}
 	m.Reply(agreed)

@@ -54,17 +54,23 @@ func TestRegistryNegotiatesAndCounts(t *testing.T) {
 	if err != nil || counts["2025-11-25"] != 2 || counts["2024-11-05"] != 2 {
 		t.Errorf("got %v, %v", counts, err)
 	}
-	told, lowered := 0, 0
+	told, lowered, news := 0, 0, 0
 	for _, e := range events() {
 		switch e := e.(type) {
 		case telemetry.ProtocolNegotiation:
 			told++
+			if !e.Routine {
+				news++
+			}
 			if e.Client == "2099-01-01" && e.Tenant == "acme" && e.Negotiated != "2025-11-25" {
 				t.Errorf("told %+v", e)
 			}
 		case telemetry.VersionLowered:
 			lowered++
 		}
+	}
+	if news != 3 { // the first of each revision, and the refusal
+		t.Errorf("%d negotiations are news, want 3", news)
 	}
 	if told != 5 || lowered != 1 {
 		t.Errorf("told of %d negotiations and %d lowered versions, want 5 and 1", told, lowered)
